@@ -1,0 +1,20 @@
+# Flags for every target. No -march: the program runs on any machine of the architecture; no -ffast-math and no
+# contraction: bits must not depend on how a loop was vectorised.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-unused-parameter -ffp-contract=off -g1)
+if(TROIKA_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # The precompiled header needs this sloppiness, else ccache refuses every file that uses it.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  add_compile_options(-fpch-preprocess)
+endif()
+
+set(TROIKA_SANITIZE "" CACHE STRING "address,undefined or thread")
+if(TROIKA_SANITIZE)
+  add_compile_options(-fsanitize=${TROIKA_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TROIKA_SANITIZE})
+endif()

@@ -1,0 +1,185 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+
+namespace troika::base {
+namespace fs = std::filesystem;
+
+[[noreturn]] static void fail(const std::string& action, const std::string& path, int code) {
+  throw DataError(fmt::format("cannot {} '{}': {}", action, path, std::strerror(code)));
+}
+
+namespace {
+// Owns a descriptor for one scope.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) ::close(value);
+  }
+};
+}  // namespace
+
+static void write_all(int descriptor, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string read_file(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.value < 0) fail("open", path, errno);
+  std::string content;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = ::read(file.value, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("read", path, errno);
+    if (got == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+static void sync_directory_of(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  const Descriptor directory{::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (directory.value >= 0) ::fsync(directory.value);
+}
+
+void write_file_atomic(const std::string& path, std::string_view content) {
+  const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
+  {
+    const Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    if (file.value < 0) fail("create", temporary, errno);
+    write_all(file.value, content, temporary);
+    if (::fsync(file.value) != 0) fail("sync", temporary, errno);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to", path, errno);
+  sync_directory_of(path);
+}
+
+void append_file(const std::string& path, std::string_view content) {
+  const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
+  if (file.value < 0) fail("open", path, errno);
+  write_all(file.value, content, path);
+}
+
+void make_directories(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail("create folder", path, error.value());
+}
+
+bool file_exists(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool directory_exists(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+std::int64_t file_size(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) fail("read the size of", path, errno);
+  return status.st_size;
+}
+
+void remove_tree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) fail("remove", path, error.value());
+}
+
+void rename_path(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail("rename '" + from + "' to", to, errno);
+  sync_directory_of(to);
+}
+
+std::vector<std::string> list_directory(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(path, error)) names.push_back(entry.path().filename().string());
+  if (error && error != std::errc::no_such_file_or_directory) fail("list", path, error.value());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string hash_bytes(std::string_view bytes) { return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size())); }
+
+std::string hash_file(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.value < 0) fail("open", path, errno);
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  std::vector<char> buffer(1 << 20);
+  ssize_t got = 0;
+  while ((got = ::read(file.value, buffer.data(), buffer.size())) != 0) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
+  }
+  const int code = errno;
+  const std::uint64_t digest = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  if (got < 0) fail("read", path, code);
+  return fmt::format("{:016x}", digest);
+}
+
+MappedFile::MappedFile(const std::string& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.value < 0) fail("open", path, errno);
+  struct stat status {};
+  if (::fstat(file.value, &status) != 0) fail("read the size of", path, errno);
+  if (!S_ISREG(status.st_mode)) throw DataError(fmt::format("'{}' is not a regular file", path));
+  size_ = static_cast<std::size_t>(status.st_size);
+  if (size_ == 0) return;
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.value, 0);
+  if (mapped == MAP_FAILED) fail("map", path, errno);
+  data_ = static_cast<const std::byte*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+FileLock::FileLock(const std::string& path) : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  if (descriptor_ < 0) fail("open", path, errno);
+  while (::flock(descriptor_, LOCK_EX) != 0) {
+    if (errno != EINTR) {
+      const int code = errno;
+      ::close(descriptor_);
+      fail("lock", path, code);
+    }
+  }
+}
+
+FileLock::~FileLock() { ::close(descriptor_); }
+
+}  // namespace troika::base

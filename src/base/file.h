@@ -1,0 +1,65 @@
+// Files: whole reads, atomic writes, read-only maps. Every failure is a DataError that names the path and the cause.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troika::base {
+
+std::string read_file(const std::string& path);
+
+// Writes to a temporary name beside `path`, syncs and renames: a reader sees the old content or the new, never a part.
+void write_file_atomic(const std::string& path, std::string_view content);
+
+// Appends and flushes to the kernel in one write call.
+void append_file(const std::string& path, std::string_view content);
+
+void make_directories(const std::string& path);
+bool file_exists(const std::string& path);       // a regular file
+bool directory_exists(const std::string& path);
+std::int64_t file_size(const std::string& path);
+void remove_tree(const std::string& path);       // no error when absent
+void rename_path(const std::string& from, const std::string& to);  // atomic on one file system
+
+// Names (not paths) inside a directory, sorted by byte value; empty when the directory is absent.
+std::vector<std::string> list_directory(const std::string& path);
+
+// xxHash3 (64 bit) of bytes and of a whole file, as 16 hex digits.
+std::string hash_bytes(std::string_view bytes);
+std::string hash_file(const std::string& path);
+
+// A file mapped read-only for the lifetime of the object. Movable, not copyable. Threads: const use is safe.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// An exclusive lock on `path` (created when absent) held for the lifetime of the object; the constructor waits for it.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace troika::base

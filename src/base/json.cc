@@ -1,0 +1,64 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace troika::base {
+using nlohmann::json;
+
+json parse_json(std::string_view text, const std::string& origin) {
+  const auto limit_depth = [&](int depth, json::parse_event_t, json&) {
+    if (depth > 256) throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin));
+    return true;
+  };
+  try {
+    return json::parse(text.begin(), text.end(), limit_depth);
+  } catch (const json::parse_error& error) {
+    throw DataError(fmt::format("{}: not valid JSON at byte {}", origin, error.byte));
+  }
+}
+
+static const json& member(const json& object, const std::string& key, const std::string& origin) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  if (!object.is_object() || found == object.end()) throw DataError(fmt::format("{}: '{}' is missing", origin, key));
+  return *found;
+}
+
+[[noreturn]] static void wrong_type(const std::string& key, const std::string& origin, const char* wanted, const json& value) {
+  throw DataError(fmt::format("{}: '{}' must be {}, not {}", origin, key, wanted, value.type_name()));
+}
+
+std::int64_t json_int(const json& object, const std::string& key, const std::string& origin) {
+  const json& value = member(object, key, origin);
+  if (!value.is_number_integer()) wrong_type(key, origin, "a whole number", value);
+  return value.get<std::int64_t>();
+}
+
+double json_double(const json& object, const std::string& key, const std::string& origin) {
+  const json& value = member(object, key, origin);
+  if (!value.is_number()) wrong_type(key, origin, "a number", value);
+  return value.get<double>();
+}
+
+std::string json_string(const json& object, const std::string& key, const std::string& origin) {
+  const json& value = member(object, key, origin);
+  if (!value.is_string()) wrong_type(key, origin, "a string", value);
+  return value.get<std::string>();
+}
+
+const json& json_array(const json& object, const std::string& key, const std::string& origin) {
+  const json& value = member(object, key, origin);
+  if (!value.is_array()) wrong_type(key, origin, "an array", value);
+  return value;
+}
+
+const json& json_object(const json& object, const std::string& key, const std::string& origin) {
+  const json& value = member(object, key, origin);
+  if (!value.is_object()) wrong_type(key, origin, "an object", value);
+  return value;
+}
+
+}  // namespace troika::base

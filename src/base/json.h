@@ -1,0 +1,21 @@
+// JSON with errors that name the file and the place. nlohmann-json does the work; headers see only json_fwd.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace troika::base {
+
+// Parses one document. `origin` (a path, "line 3 of x.jsonl") is named in the DataError. Nesting deeper than 256 is refused.
+nlohmann::json parse_json(std::string_view text, const std::string& origin);
+
+// Typed members; a missing member or another type is a DataError that names origin and key.
+std::int64_t json_int(const nlohmann::json& object, const std::string& key, const std::string& origin);
+double json_double(const nlohmann::json& object, const std::string& key, const std::string& origin);
+std::string json_string(const nlohmann::json& object, const std::string& key, const std::string& origin);
+const nlohmann::json& json_array(const nlohmann::json& object, const std::string& key, const std::string& origin);
+const nlohmann::json& json_object(const nlohmann::json& object, const std::string& key, const std::string& origin);
+
+}  // namespace troika::base

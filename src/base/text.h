@@ -1,0 +1,22 @@
+// Small text helpers shared by every room.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troika::base {
+
+std::vector<std::string> split(std::string_view text, char separator);  // "a,,b" -> {"a", "", "b"}; "" -> {}
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::string trim(std::string_view text);  // without ASCII white space at both ends
+
+// The candidate with the smallest edit distance to `name` (ties: the first), or "" when none is nearer than half its length.
+std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
+
+// Whole-string parses: false when anything is left over or out of range; `value` is then unchanged.
+bool parse_int(std::string_view text, std::int64_t* value);
+bool parse_double(std::string_view text, double* value);
+
+}  // namespace troika::base

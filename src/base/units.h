@@ -1,0 +1,19 @@
+// Numbers with units as people read and write them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace troika::base {
+
+std::string format_bytes(std::int64_t bytes);      // binary units: "512 B", "1.5 MiB", "3.2 GiB"
+std::string format_count(std::int64_t count);      // "950", "4.2 M", "1.3 B"
+std::string format_duration(double seconds);       // "0.8 ms", "2.5 s", "3 min 20 s", "1 h 05 min"
+
+// "64", "64K", "1.5MiB", "2GB": K/M/G/T with or without B (powers of 1000) or iB (powers of 1024). False when malformed.
+bool parse_bytes(std::string_view text, std::int64_t* bytes);
+// "30", "30s", "500ms", "2m", "1h": without a unit, seconds. False when malformed.
+bool parse_duration(std::string_view text, double* seconds);
+
+}  // namespace troika::base

@@ -1,0 +1,29 @@
+// Collectives over any channel, in a fixed order, exact. All ranks of the channel call them in the same order.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+
+namespace troika::comm {
+
+void barrier(Channel& channel);
+
+// values[i] := sum over ranks, modulo 2^64.
+void sum_integers(Channel& channel, std::vector<std::int64_t>& values);
+
+// outs[r] := rank r's `mine`; outs[r] is allocated by the caller with that rank's size, sizes may differ and be 0.
+void all_gather(Channel& channel, const at::Tensor& mine, const std::vector<at::Tensor>& outs);
+
+// from[r] := rank r's to[my rank]; sizes may differ and be 0; from[rank()] is copied from to[rank()].
+void all_to_all(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from);
+
+// Strings of any length, one per rank.
+std::vector<std::string> all_gather_text(Channel& channel, const std::string& mine);
+void broadcast(Channel& channel, const at::Tensor& tensor, int root);
+
+}  // namespace troika::comm

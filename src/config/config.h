@@ -1,0 +1,41 @@
+// The front door of the config room: command line + environment + YAML -> Settings, and back to text.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace troika::config {
+
+using Environment = std::map<std::string, std::string>;  // captured once in main.cc
+
+// What the command line asked for besides the settings.
+struct ParsedSettings {
+  Settings settings;
+  std::vector<std::string> notes;  // spellings that are accepted and ignored, one sentence each; never their values
+  bool print_config = false;
+  bool help = false;
+};
+
+// Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; the first one without dashes
+// is the YAML file. `-` and `_` are equal in names; `--name value` and `--name=value` both work.
+// Throws one ConfigError that lists all errors (unknown keys with the nearest name, malformed values).
+ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);
+
+// YAML that parses back to the same settings, sections in order, every field.
+std::string to_yaml(const Settings& settings);
+
+// Help of the settings, grouped by section, with defaults, units and familiar spellings.
+std::string settings_help();
+
+// The same table as Markdown, for docs/settings.md.
+std::string settings_markdown();
+
+// A hash (16 hex digits) over the fields that must agree between ranks, and the name of the first field that differs
+// between two printed settings ("" when none), for the message.
+std::string agreement_hash(const Settings& settings);
+std::string first_difference(const std::string& yaml_a, const std::string& yaml_b);
+
+}  // namespace troika::config
