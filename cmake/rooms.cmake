@@ -8,7 +8,7 @@
 set(TROIKA_TEST_KINDS contract parity golden fault process gpu)
 
 add_library(troika_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
-target_link_libraries(troika_pch PUBLIC troika_torch)
+target_link_libraries(troika_pch PUBLIC troika_torch fmt::fmt)
 target_include_directories(troika_pch PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_precompile_headers(troika_pch PRIVATE <ATen/ATen.h> <fmt/format.h> <string> <vector> <memory> <map>)
 

@@ -1,0 +1,15 @@
+// What both programs do around a verb: capture the environment, run, print an error once, give the exit code.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace troika::commands {
+
+std::map<std::string, std::string> capture_environment(char** environment);
+
+// Runs `verb` and returns its exit code; an exception becomes its text on stderr and the code of its kind.
+int guarded(const std::function<int()>& verb);
+
+}  // namespace troika::commands

@@ -1,0 +1,31 @@
+// Operations over flat fp32 buffers: the canonical add, squares for the norm, AdamW. Each element's result depends on
+// its own inputs alone, with one rounding per arithmetic operation, so it is the same wherever the element lies in a
+// buffer.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace troika::kernels {
+
+void add_into(const at::Tensor& sum, const at::Tensor& other);  // sum += other
+
+inline constexpr std::int64_t norm_chunk = 4096;
+
+// Sums of squares of consecutive chunks of norm_chunk elements (the last may be shorter), in double, each in a fixed
+// order.
+std::vector<double> chunk_squares(const at::Tensor& x);
+
+// I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
+struct AdamW {
+  double lr = 0, beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
+  std::int64_t step = 1;      // counts from 1; for the bias correction
+  double gradient_scale = 1;  // the gradient is multiplied by it first (token count, clipping)
+};
+// All four are one-dimensional fp32 of one length; parameter, m and v are updated in place.
+void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
+           const at::Tensor& v);
+
+}  // namespace troika::kernels

@@ -1,0 +1,48 @@
+#include "tensor/device.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
+#include <torch/csrc/api/include/torch/version.h>
+
+#include "base/error.h"
+
+namespace troika::tensor {
+
+static int cuda_devices() {
+#ifdef TROIKA_WITH_CUDA
+  return at::hasCUDA() ? static_cast<int>(c10::impl::VirtualGuardImpl(c10::kCUDA).deviceCount()) : 0;
+#else
+  return 0;
+#endif
+}
+
+c10::Device pick_device(const std::string& word, int local_rank) {
+  const int devices = word == "cpu" ? 0 : cuda_devices();
+  if (word == "cuda" && devices == 0) {
+    throw base::ConfigError("train.device is 'cuda', but this build or machine has no CUDA device; use --device cpu");
+  }
+  if (devices == 0) return c10::Device(c10::kCPU);
+  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank % devices));
+}
+
+void set_threads(int threads) { at::set_num_threads(threads); }
+
+void synchronize(const c10::Device& device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  guard.getStream(device).synchronize();
+}
+
+std::string libtorch_version() { return TORCH_VERSION; }
+
+at::Tensor empty_float(at::IntArrayRef sizes, const c10::Device& device) {
+  return at::empty(sizes, at::TensorOptions().dtype(at::kFloat).device(device));
+}
+
+at::Tensor zeros_float(at::IntArrayRef sizes, const c10::Device& device) {
+  return at::zeros(sizes, at::TensorOptions().dtype(at::kFloat).device(device));
+}
+
+}  // namespace troika::tensor

@@ -1,0 +1,27 @@
+// The one door to devices: which device, how much memory, how many threads, and what differs between libtorch versions.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace troika::tensor {
+
+// "auto" (cuda when present, else cpu), "cpu" or "cuda". On CUDA the device index is local_rank modulo the devices
+// present. ConfigError when cuda is asked for and this libtorch or machine has none.
+c10::Device pick_device(const std::string& word, int local_rank);
+
+// Threads that operations of this rank may use. Also sets the oneDNN/OpenMP count of the calling thread.
+void set_threads(int threads);
+
+// Waits for everything queued on the device; nothing on CPU.
+void synchronize(const c10::Device& device);
+
+std::string libtorch_version();
+
+// Uninitialised contiguous tensors.
+at::Tensor empty_float(at::IntArrayRef sizes, const c10::Device& device);
+at::Tensor zeros_float(at::IntArrayRef sizes, const c10::Device& device);
+
+}  // namespace troika::tensor
