@@ -1,0 +1,38 @@
+// The axes of a run and who stands where. No messages here.
+// World order: tp fastest, then cp, then dp, pp slowest, so that neighbours in tp share a host first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace troika::mesh {
+
+enum class Axis { dp, pp, tp, cp };
+const char* name(Axis axis);
+
+struct Shape {
+  int dp = 1, pp = 1, tp = 1, cp = 1;
+  int world() const { return dp * pp * tp * cp; }
+  int extent(Axis axis) const;
+};
+
+struct Coordinate {
+  int dp = 0, pp = 0, tp = 0, cp = 0;
+  int along(Axis axis) const;
+  bool operator==(const Coordinate& o) const { return dp == o.dp && pp == o.pp && tp == o.tp && cp == o.cp; }
+};
+
+Coordinate coordinate_of(const Shape& shape, int world_rank);
+int world_rank_of(const Shape& shape, const Coordinate& coordinate);
+
+// The world ranks that differ from `world_rank` along `axis` only, in axis order; it is at index
+// coordinate.along(axis).
+std::vector<int> group_of(const Shape& shape, Axis axis, int world_rank);
+
+// A name that all members of the group, and no others, share: "dp.1" is the dp group of the ranks with that index.
+std::string group_name(const Shape& shape, Axis axis, int world_rank);
+
+// Index into schedule::Program::lanes.
+int lane_of(const Shape& shape, int world_rank);
+
+}  // namespace troika::mesh
