@@ -11,12 +11,12 @@ struct Identity {
   Source source = Source::alone;
   int world_rank = 0;
   int world_size = 1;
-  int local_rank = 0;   // among the ranks of this host
+  int local_rank = 0;  // among the ranks of this host
   int local_size = 1;
   int node_rank = 0;
   std::string master_address = "127.0.0.1";
-  int store_port = 0;         // where our store listens; 0: not decided (alone)
-  bool hosts_store = false;   // this rank must start the store server (no launcher of ours does)
+  int store_port = 0;            // where our store listens; 0: not decided (alone)
+  bool hosts_store = false;      // this rank must start the store server (no launcher of ours does)
   std::string generation = "0";  // key prefix: differs between attempts of one launcher
 };
 
@@ -24,5 +24,8 @@ struct Identity {
 // MASTER_PORT + 1), then OMPI_*, then SLURM_* only inside an srun step (SLURM_STEP_ID), else alone.
 // Throws ConfigError for contradictory or malformed values, naming the variable.
 Identity identify(const std::map<std::string, std::string>& environment);
+
+// The key `name` of this attempt: "generation/0/" + name.
+std::string key_of(const Identity& identity, const std::string& name);
 
 }  // namespace troika::rendezvous

@@ -9,8 +9,8 @@
 
 namespace troika::rendezvous {
 
-// Serves from a thread of its own until destroyed. Throws ConfigError when the port is taken, naming the port and (where
-// /proc tells) the program that holds it.
+// Serves from a thread of its own until destroyed. Throws ConfigError when the port is taken, naming the port and
+// (where /proc tells) the program that holds it.
 class StoreServer {
  public:
   explicit StoreServer(int port);  // 0: any free port
@@ -24,28 +24,36 @@ class StoreServer {
   std::unique_ptr<Impl> impl_;
 };
 
-// One connection. Threads: every call may come from any thread; calls on one client are serial, so a thread that must not
-// wait behind a blocking get() uses a client of its own. Every call throws PeerError when the server is gone or the deadline
-// passes, naming the address, the operation and the key.
+// One connection. Threads: every call may come from any thread; calls on one client are serial, so a thread that must
+// not wait behind a blocking get() uses a client of its own. Every call throws PeerError when the server is gone or the
+// deadline passes, naming the address, the operation and the key. Calls without a deadline of their own have 30 s, or
+// what set_deadline() says.
 class StoreClient {
  public:
-  // Tries until the server answers or `deadline_seconds` have passed.
+  // Tries until the server answers or `deadline_seconds` have passed. Throws ConfigError when something answers there
+  // that is no Troika store.
   StoreClient(const std::string& address, int port, double deadline_seconds);
   ~StoreClient();
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
 
+  void set_deadline(double seconds);
+
   void set(const std::string& key, const std::string& value);
-  std::string get(const std::string& key, double deadline_seconds);  // waits until the key exists
-  bool try_get(const std::string& key, std::string* value);          // does not wait
-  std::int64_t add(const std::string& key, std::int64_t amount);     // 0 + amount when absent; returns the sum
+  std::string get(const std::string& key, double deadline_seconds);             // waits until the key exists
+  bool get_within(const std::string& key, double seconds, std::string* value);  // false: not there within that time
+  bool try_get(const std::string& key, std::string* value);                     // does not wait
+  std::int64_t add(const std::string& key, std::int64_t amount);  // 0 + amount when absent; returns the sum
   // Sets `desired` when the current value is `expected` (absent counts as ""); returns the value that now stands.
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
   bool erase(const std::string& key);
-  std::vector<std::string> keys(const std::string& prefix);          // sorted
+  std::vector<std::string> keys(const std::string& prefix);  // sorted
 
   // The local address of the socket: how peers on the master's network reach this host.
   std::string local_address() const;
+
+  // Ends the call under way and every later one with PeerError; from any thread.
+  void close();
 
  private:
   struct Impl;

@@ -1,0 +1,121 @@
+#include "rendezvous/agreement.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "rendezvous/join.h"
+#include "rendezvous/wire.h"
+
+namespace troika::rendezvous {
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+static std::string pack(const Facts& facts) {
+  std::string out;
+  for (const auto& [name, value] : facts.values) {
+    wire::put_text(out, name);
+    wire::put_text(out, value);
+  }
+  return out;
+}
+
+static Facts unpack(std::string_view packed) {
+  Facts facts;
+  std::string_view name, value;
+  while (wire::take_text(packed, &name) && wire::take_text(packed, &value)) facts.values.emplace_back(name, value);
+  return facts;
+}
+
+static const std::string* find(const Lines& lines, const std::string& name) {
+  for (const auto& line : lines) {
+    if (line.first == name) return &line.second;
+  }
+  return nullptr;
+}
+
+static std::string shown(const std::string* value) {
+  if (value == nullptr) return "(absent)";
+  return value->size() > 80 ? value->substr(0, 77) + "..." : *value;
+}
+
+// "optimizer:\n  lr: 0.1" -> {"optimizer.lr", "0.1"}.
+static Lines fields_of(const std::string& yaml) {
+  Lines fields;
+  std::string section;
+  for (const std::string& line : base::split(yaml, '\n')) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos) {
+      if (!fields.empty())
+        fields.back().second = base::trim(fields.back().second + " " + base::trim(line));  // a list below its name
+      continue;
+    }
+    const std::string name = base::trim(line.substr(0, colon)), value = base::trim(line.substr(colon + 1));
+    const bool nested = line[0] == ' ';
+    if (!nested) section = name;
+    fields.emplace_back(nested ? section + "." + name : name, value);
+  }
+  return fields;
+}
+
+static std::string differences_of(const Lines& first, const Lines& mine, int rank) {
+  std::vector<std::string> found;
+  Lines all = first;
+  for (const auto& line : mine) {
+    if (find(first, line.first) == nullptr) all.push_back(line);
+  }
+  for (const auto& [name, unused] : all) {
+    const std::string *a = find(first, name), *b = find(mine, name);
+    if (a != nullptr && b != nullptr && *a == *b) continue;
+    if (found.size() == 5) {
+      found.push_back("and more");
+      break;
+    }
+    found.push_back(fmt::format("{} = {} on rank {} but {} on rank 0", name, shown(b), rank, shown(a)));
+  }
+  return base::join(found, "; ");
+}
+
+std::string difference(const Facts& first, const Facts& mine, int rank) {
+  const std::string *hash_a = find(first.values, "settings hash"), *hash_b = find(mine.values, "settings hash");
+  const bool has_hash = hash_a != nullptr && hash_b != nullptr;
+  if (!has_hash || *hash_a != *hash_b) {
+    const std::string *a = find(first.values, "settings"), *b = find(mine.values, "settings");
+    const std::string fields = a == nullptr || b == nullptr ? "" : differences_of(fields_of(*a), fields_of(*b), rank);
+    if (!fields.empty()) return fields;
+  }
+  const auto without_settings = [](const Facts& facts) {
+    Lines lines;
+    for (const auto& line : facts.values) {
+      if (line.first != "settings") lines.push_back(line);
+    }
+    return lines;
+  };
+  return differences_of(without_settings(first), without_settings(mine), rank);
+}
+
+void agree(StoreClient& client, const Identity& identity, const std::string& round, const Facts& mine, double seconds) {
+  const std::string base = "agree/" + round + "/";
+  const auto answer_of = [&](int rank) { return fmt::format("{}rank/{:06}", base, rank); };
+  if (identity.world_rank == 0) {
+    client.set(key_of(identity, base + "facts"), pack(mine));
+    std::string first_found = "equal";
+    for (int rank = 1; rank < identity.world_size; ++rank) {
+      const std::string answer = await_key(client, identity, answer_of(rank), seconds);
+      if (first_found == "equal") first_found = answer;
+    }
+    client.set(key_of(identity, base + "result"), first_found);
+  } else {
+    const Facts first = unpack(await_key(client, identity, base + "facts", seconds));
+    const std::string found = difference(first, mine, identity.world_rank);
+    client.set(key_of(identity, answer_of(identity.world_rank)), found.empty() ? "equal" : found);
+  }
+  const std::string result = await_key(client, identity, base + "result", seconds);
+  if (result != "equal") {
+    throw base::ConfigError(fmt::format("the ranks were started differently: {}; start all of them alike", result));
+  }
+}
+
+}  // namespace troika::rendezvous

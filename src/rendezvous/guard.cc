@@ -1,0 +1,117 @@
+#include "rendezvous/guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "rendezvous/ticker.h"
+#include "rendezvous/verdict.h"
+
+namespace troika::rendezvous {
+
+struct Guard::Impl {
+  Identity identity;
+  double heartbeat_seconds = 10;
+  std::function<void(const std::string&)> on_verdict;
+  std::unique_ptr<StoreClient> client;  // only the ticker's thread, and after it has stopped the caller of done/failed
+  double last_contact = 0;
+  std::int64_t count = 0;
+
+  mutable std::mutex mutex;
+  std::int64_t step = -1;
+  std::string instruction;
+  std::string verdict;
+
+  std::unique_ptr<Ticker> ticker;
+
+  bool tick();
+  void connect(double seconds);
+  void beat();
+  void conclude(const std::string& text);
+  void last_word(const std::string& name, const std::string& value);
+};
+
+void Guard::Impl::connect(double seconds) {
+  if (client != nullptr) return;
+  client = std::make_unique<StoreClient>(identity.master_address, identity.store_port, seconds);
+  client->set_deadline(heartbeat_seconds);
+}
+
+void Guard::Impl::beat() {
+  std::string text;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    text = fmt::format("{}\n{}\n{}", ++count, step, instruction);
+  }
+  connect(heartbeat_seconds / 5);
+  client->set(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)), text);
+  last_contact = base::monotonic_seconds();
+}
+
+void Guard::Impl::conclude(const std::string& text) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    verdict = text;
+  }
+  if (on_verdict) on_verdict(text);
+}
+
+bool Guard::Impl::tick() {
+  try {
+    beat();
+    Verdict found;
+    if (!read_verdict(*client, identity, &found)) return true;
+    conclude(found.text);
+    return false;
+  } catch (const base::Error& error) {
+    client.reset();
+    if (base::monotonic_seconds() - last_contact < heartbeat_seconds) return true;
+    conclude(fmt::format(
+        "the store at {}:{} has been gone for {:g} s: the launcher or rank 0's host ended, or the network is down",
+        identity.master_address, identity.store_port, heartbeat_seconds));
+    return false;
+  }
+}
+
+void Guard::Impl::last_word(const std::string& name, const std::string& value) {
+  ticker->stop();
+  try {
+    connect(heartbeat_seconds / 5);
+    client->set(key_of(identity, fmt::format("{}/{:06}", name, identity.world_rank)), value);
+  } catch (const base::Error&) {  // nobody is left to tell
+  }
+}
+
+Guard::Guard(const Identity& identity, double heartbeat_seconds, std::function<void(const std::string&)> on_verdict)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->identity = identity;
+  impl_->heartbeat_seconds = heartbeat_seconds;
+  impl_->on_verdict = std::move(on_verdict);
+  impl_->connect(heartbeat_seconds);
+  impl_->beat();
+  impl_->ticker =
+      std::make_unique<Ticker>(std::min(heartbeat_seconds / 5, 1.0), [state = impl_.get()] { return state->tick(); });
+}
+
+Guard::~Guard() { impl_->ticker->stop(); }
+
+void Guard::at(std::int64_t step, const std::string& instruction) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->step = step;
+  impl_->instruction = instruction;
+}
+
+void Guard::done() { impl_->last_word("done", "done"); }
+
+void Guard::failed(int exit_code, const std::string& text) { impl_->last_word("failed", to_text({exit_code, text})); }
+
+std::string Guard::verdict() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->verdict;
+}
+
+}  // namespace troika::rendezvous

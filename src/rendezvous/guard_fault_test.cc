@@ -1,0 +1,157 @@
+#include <gmock/gmock.h>
+
+#include <future>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "rendezvous/guard.h"
+#include "rendezvous/join.h"
+#include "rendezvous/verdict.h"
+
+namespace troika::rendezvous {
+namespace {
+using ::testing::HasSubstr;
+
+Identity rank_of(int rank, int size, int port) {
+  Identity me;
+  me.world_rank = rank;
+  me.world_size = size;
+  me.store_port = port;
+  return me;
+}
+
+// A guard whose verdict can be waited for.
+struct Guarded {
+  Guarded(const Identity& me, double heartbeat_seconds)
+      : guard(std::make_unique<Guard>(me, heartbeat_seconds,
+                                      [this](const std::string& text) { verdict.set_value(text); })) {}
+  std::string wait_for_verdict() {
+    auto future = verdict.get_future();
+    return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? future.get()
+                                                                                  : "no verdict within 10 s";
+  }
+  std::promise<std::string> verdict;
+  std::unique_ptr<Guard> guard;
+};
+
+// All ranks join from threads of this process.
+void join_all(int size, int port) {
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([=] {
+      StoreClient client("127.0.0.1", port, 5);
+      EXPECT_EQ(await_all(client, rank_of(rank, size, port), 10).size(), static_cast<std::size_t>(size));
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+TEST(Guard, ASilentRankIsNamedWithItsHostAndPlace) {
+  const StoreServer server(0);
+  join_all(3, server.port());
+  const Watch watch(rank_of(0, 3, server.port()), 0.5);
+  Guarded zero(rank_of(0, 3, server.port()), 0.5), one(rank_of(1, 3, server.port()), 0.5);
+  {
+    Guard two(rank_of(2, 3, server.port()), 0.5, nullptr);
+    two.at(12, "recv_act 4.1");
+    StoreClient client("127.0.0.1", server.port(), 5);
+    for (std::string beat; beat.find("recv_act") == std::string::npos;)
+      beat = client.get("generation/0/beat/000002", 5);
+  }  // stops beating without a word, as a stopped process does
+  const double before = base::monotonic_seconds();
+  const std::string text = zero.wait_for_verdict();
+  EXPECT_LT(base::monotonic_seconds() - before, 3);
+  EXPECT_THAT(text, HasSubstr("rank 2 (host "));
+  EXPECT_THAT(text, HasSubstr("has been silent for 0.5 s; it was at step 12, recv_act 4.1"));
+  EXPECT_EQ(one.wait_for_verdict(), text);
+  EXPECT_EQ(one.guard->verdict(), text);
+}
+
+TEST(Guard, ARankThatIsDoneMayBeSilent) {
+  const StoreServer server(0);
+  const Watch watch(rank_of(0, 2, server.port()), 0.3);
+  Guarded zero(rank_of(0, 2, server.port()), 0.3);
+  Guard(rank_of(1, 2, server.port()), 0.3, nullptr).done();
+  auto future = zero.verdict.get_future();
+  EXPECT_EQ(future.wait_for(std::chrono::milliseconds(900)), std::future_status::timeout);
+  zero.guard->done();
+  StoreClient client("127.0.0.1", server.port(), 5);
+  const double before = base::monotonic_seconds();
+  await_all_done(client, rank_of(0, 2, server.port()), 5);
+  EXPECT_LT(base::monotonic_seconds() - before, 1);
+}
+
+TEST(Guard, TheCauseWinsOverItsConsequences) {
+  const StoreServer server(0);
+  const Watch watch(rank_of(0, 3, server.port()), 2);
+  Guarded zero(rank_of(0, 3, server.port()), 2);
+  Guard one(rank_of(1, 3, server.port()), 2, nullptr), two(rank_of(2, 3, server.port()), 2, nullptr);
+  one.failed(75, "connection closed by peer");
+  two.failed(3, "shard 7 is truncated");
+  EXPECT_EQ(zero.wait_for_verdict(), "rank 2 failed: shard 7 is truncated");
+  StoreClient client("127.0.0.1", server.port(), 5);
+  Verdict verdict;
+  ASSERT_TRUE(read_verdict(client, rank_of(0, 3, server.port()), &verdict));
+  EXPECT_EQ(verdict.exit_code, 3);
+}
+
+TEST(Guard, TheFirstVerdictStands) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  const Identity me = rank_of(0, 2, server.port());
+  EXPECT_EQ(give_verdict(client, me, {70, "first"}).text, "first");
+  const Verdict second = give_verdict(client, me, {3, "second"});
+  EXPECT_EQ(second.text, "first");
+  EXPECT_EQ(second.exit_code, 70);
+}
+
+TEST(Guard, AStoreThatIsGoneIsAVerdict) {
+  auto server = std::make_unique<StoreServer>(0);
+  Guarded zero(rank_of(0, 2, server->port()), 0.5);
+  server.reset();
+  EXPECT_THAT(zero.wait_for_verdict(), HasSubstr("has been gone for 0.5 s"));
+}
+
+std::string join_error(int rank, int size, int port, double seconds, int local_size) {
+  Identity me = rank_of(rank, size, port);
+  me.local_size = local_size;
+  StoreClient client("127.0.0.1", port, 5);
+  try {
+    await_all(client, me, seconds);
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Join, NamesTheRanksThatNeverCame) {
+  const StoreServer server(0);
+  EXPECT_THAT(join_error(0, 3, server.port(), 0.2, 1),
+              HasSubstr("rank 1 (node 1), rank 2 (node 2) did not come within 0.2 s"));
+}
+
+TEST(Join, RefusesTwoProcessesWithOneRank) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  client.set("generation/0/join/000000", "other-host\n10.0.0.9\n77\n0");
+  EXPECT_THAT(join_error(0, 1, server.port(), 5, 1), HasSubstr("pid 77 on host other-host"));
+}
+
+TEST(Join, RefusesALoopbackAddressAmongOthers) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  client.set("generation/0/join/000001", "pi\n10.0.0.9\n77\n1");
+  EXPECT_THAT(join_error(0, 2, server.port(), 5, 1),
+              HasSubstr("rank 0 is known as 127.0.0.1, which rank 1 at 10.0.0.9 cannot reach"));
+}
+
+TEST(Join, EndsWithTheVerdict) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  give_verdict(client, rank_of(0, 2, server.port()), {2, "rank 1 failed: no such file"});
+  EXPECT_EQ(join_error(0, 2, server.port(), 30, 1), "rank 1 failed: no such file");
+}
+
+}  // namespace
+}  // namespace troika::rendezvous

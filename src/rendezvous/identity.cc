@@ -1,0 +1,153 @@
+#include "rendezvous/identity.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "rendezvous/slurm.h"
+
+namespace troika::rendezvous {
+using base::ConfigError;
+using Environment = std::map<std::string, std::string>;
+
+static constexpr int default_port = 29500;
+
+static bool has(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found != environment.end() && !found->second.empty();
+}
+
+static std::string text_of(const Environment& environment, const std::string& name, const std::string& otherwise) {
+  return has(environment, name) ? environment.at(name) : otherwise;
+}
+
+// The variable as a number in [low, high]; `otherwise` when it is not set.
+static int number_of(const Environment& environment, const std::string& name, int otherwise, int low, int high) {
+  if (!has(environment, name)) return otherwise;
+  std::int64_t value = 0;
+  const std::string& text = environment.at(name);
+  if (!base::parse_int(text, &value))
+    throw ConfigError(fmt::format("{} is '{}' but must be a whole number", name, text));
+  if (value < low || value > high) {
+    throw ConfigError(fmt::format("{} is {} but must be between {} and {}", name, value, low, high));
+  }
+  return static_cast<int>(value);
+}
+
+static int required(const Environment& environment, const std::string& name, const std::string& because, int low) {
+  if (!has(environment, name)) {
+    throw ConfigError(
+        fmt::format("{} is not set though {} is: set both, or neither for a run of one process", name, because));
+  }
+  return number_of(environment, name, 0, low, 1 << 24);
+}
+
+static void check(const Identity& me, const std::string& rank, const std::string& size, const std::string& local_rank,
+                  const std::string& local_size) {
+  const auto below = [](const std::string& a, int value_a, const std::string& b, int value_b) {
+    if (value_a >= value_b)
+      throw ConfigError(fmt::format("{} is {} but must be below {}, which is {}", a, value_a, b, value_b));
+  };
+  below(rank, me.world_rank, size, me.world_size);
+  below(local_rank, me.local_rank, local_size, me.local_size);
+  if (me.local_size > me.world_size) {
+    throw ConfigError(fmt::format("{} is {} but {} is only {}", local_size, me.local_size, size, me.world_size));
+  }
+}
+
+static void take_store_of_launcher(Identity& me, const Environment& environment) {
+  const std::string& text = environment.at("TROIKA_STORE");
+  const auto colon = text.rfind(':');
+  std::int64_t port = 0;
+  if (colon == std::string::npos || colon == 0 || !base::parse_int(text.substr(colon + 1), &port) || port < 1 ||
+      port > 65535) {
+    throw ConfigError(fmt::format("TROIKA_STORE is '{}' but must be host:port", text));
+  }
+  me.source = Identity::Source::troika_launch;
+  me.master_address = text.substr(0, colon);
+  me.store_port = static_cast<int>(port);
+  me.generation = text_of(environment, "TROIKA_GENERATION", "0");
+}
+
+static Identity from_rank_variables(const Environment& environment) {
+  Identity me;
+  me.world_rank = required(environment, "RANK", "WORLD_SIZE", 0);
+  me.world_size = required(environment, "WORLD_SIZE", "RANK", 1);
+  // torchrun and our launcher set LOCAL_*; by hand they may be left out, then this is the only rank of its host.
+  me.local_rank = number_of(environment, "LOCAL_RANK", 0, 0, 1 << 24);
+  me.local_size = number_of(environment, "LOCAL_WORLD_SIZE", me.local_rank + 1, 1, 1 << 24);
+  me.node_rank = number_of(environment, "GROUP_RANK", me.world_rank / me.local_size, 0, 1 << 24);
+  check(me, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE");
+  if (has(environment, "TROIKA_STORE")) {
+    take_store_of_launcher(me, environment);
+    return me;
+  }
+  me.source = Identity::Source::torchrun;
+  me.generation = text_of(environment, "TORCHELASTIC_RESTART_COUNT", "0");
+  me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65534) + 1;
+  me.hosts_store = me.world_size > 1 && me.world_rank == 0;
+  if (me.world_size > 1 && !has(environment, "MASTER_ADDR")) {
+    throw ConfigError(fmt::format(
+        "MASTER_ADDR is not set though WORLD_SIZE is {}: set it to the address of rank 0's host", me.world_size));
+  }
+  me.master_address = text_of(environment, "MASTER_ADDR", me.master_address);
+  return me;
+}
+
+static Identity from_mpirun(const Environment& environment) {
+  Identity me;
+  me.source = Identity::Source::mpirun;
+  me.world_rank = required(environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0);
+  me.world_size = required(environment, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", 1);
+  me.local_rank = number_of(environment, "OMPI_COMM_WORLD_LOCAL_RANK", 0, 0, 1 << 24);
+  me.local_size = number_of(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", me.local_rank + 1, 1, 1 << 24);
+  me.node_rank = me.world_rank / me.local_size;
+  check(me, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (me.local_size < me.world_size && !has(environment, "MASTER_ADDR")) {
+    throw ConfigError(
+        "MASTER_ADDR is not set and the ranks are on several hosts: give mpirun -x MASTER_ADDR=<host of rank 0>");
+  }
+  me.master_address = text_of(environment, "MASTER_ADDR", me.master_address);
+  me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65535);
+  me.hosts_store = me.world_size > 1 && me.world_rank == 0;
+  return me;
+}
+
+static Identity from_srun(const Environment& environment) {
+  Identity me;
+  me.source = Identity::Source::srun;
+  const std::string size = has(environment, "SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+  me.world_rank = required(environment, "SLURM_PROCID", "SLURM_STEP_ID", 0);
+  me.world_size = required(environment, size, "SLURM_STEP_ID", 1);
+  me.local_rank = number_of(environment, "SLURM_LOCALID", 0, 0, 1 << 24);
+  me.node_rank = number_of(environment, "SLURM_NODEID", 0, 0, 1 << 24);
+  const std::string per_node = text_of(environment, "SLURM_STEP_TASKS_PER_NODE", std::to_string(me.local_rank + 1));
+  me.local_size = slurm_tasks_of_node(per_node, me.node_rank);
+  check(me, "SLURM_PROCID", size, "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE");
+  const std::string nodes =
+      text_of(environment, "SLURM_STEP_NODELIST", text_of(environment, "SLURM_NODELIST", "127.0.0.1"));
+  me.master_address = text_of(environment, "MASTER_ADDR", slurm_first_host(nodes));
+  // Jobs that share a node must not meet at one port, so the default comes from the job's number.
+  const int job = number_of(environment, "SLURM_JOB_ID", 0, 0, INT32_MAX);
+  const int step = number_of(environment, "SLURM_STEP_ID", 0, 0, INT32_MAX);
+  me.store_port = number_of(environment, "MASTER_PORT", 20000 + (job % 1000) * 10 + step % 10, 1, 65535);
+  me.hosts_store = me.world_size > 1 && me.world_rank == 0;
+  me.generation = fmt::format("{}.{}.{}", job, step, text_of(environment, "SLURM_RESTART_COUNT", "0"));
+  return me;
+}
+
+Identity identify(const Environment& environment) {
+  if (has(environment, "RANK") || has(environment, "WORLD_SIZE")) return from_rank_variables(environment);
+  if (has(environment, "OMPI_COMM_WORLD_SIZE") || has(environment, "OMPI_COMM_WORLD_RANK"))
+    return from_mpirun(environment);
+  if (has(environment, "SLURM_STEP_ID") && has(environment, "SLURM_PROCID")) return from_srun(environment);
+  return {};
+}
+
+std::string key_of(const Identity& identity, const std::string& name) {
+  return fmt::format("generation/{}/{}", identity.generation, name);
+}
+
+}  // namespace troika::rendezvous

@@ -1,0 +1,131 @@
+#include "rendezvous/identity.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "rendezvous/slurm.h"
+
+namespace troika::rendezvous {
+namespace {
+using Environment = std::map<std::string, std::string>;
+using ::testing::HasSubstr;
+
+std::string error_of(const Environment& environment) {
+  try {
+    identify(environment);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Identity, IsAloneInAnEmptyEnvironment) {
+  const Identity me = identify({});
+  EXPECT_EQ(me.source, Identity::Source::alone);
+  EXPECT_EQ(me.world_size, 1);
+  EXPECT_FALSE(me.hosts_store);
+}
+
+TEST(Identity, TakesOurLaunchersStore) {
+  const Identity me = identify({{"RANK", "3"},
+                                {"WORLD_SIZE", "4"},
+                                {"LOCAL_RANK", "1"},
+                                {"LOCAL_WORLD_SIZE", "2"},
+                                {"GROUP_RANK", "1"},
+                                {"MASTER_ADDR", "10.0.0.1"},
+                                {"MASTER_PORT", "29500"},
+                                {"TROIKA_STORE", "10.0.0.1:29500"},
+                                {"TROIKA_GENERATION", "2"}});
+  EXPECT_EQ(me.source, Identity::Source::troika_launch);
+  EXPECT_EQ(me.world_rank, 3);
+  EXPECT_EQ(me.local_rank, 1);
+  EXPECT_EQ(me.node_rank, 1);
+  EXPECT_EQ(me.master_address, "10.0.0.1");
+  EXPECT_EQ(me.store_port, 29500);
+  EXPECT_EQ(me.generation, "2");
+  EXPECT_FALSE(me.hosts_store);
+  EXPECT_EQ(key_of(me, "verdict"), "generation/2/verdict");
+}
+
+TEST(Identity, KeepsOffThePortOfTorchrunsAgent) {
+  const Environment environment = {{"RANK", "0"},
+                                   {"WORLD_SIZE", "2"},
+                                   {"LOCAL_RANK", "0"},
+                                   {"LOCAL_WORLD_SIZE", "2"},
+                                   {"MASTER_ADDR", "host"},
+                                   {"MASTER_PORT", "29500"},
+                                   {"TORCHELASTIC_RESTART_COUNT", "1"}};
+  const Identity me = identify(environment);
+  EXPECT_EQ(me.source, Identity::Source::torchrun);
+  EXPECT_EQ(me.store_port, 29501);
+  EXPECT_TRUE(me.hosts_store);
+  EXPECT_EQ(me.generation, "1");
+}
+
+TEST(Identity, PrefersRankOverMpirunAndMpirunOverSrun) {
+  Environment environment = {{"SLURM_STEP_ID", "0"},
+                             {"SLURM_PROCID", "1"},
+                             {"SLURM_NTASKS", "3"},
+                             {"SLURM_LOCALID", "0"},
+                             {"OMPI_COMM_WORLD_RANK", "1"},
+                             {"OMPI_COMM_WORLD_SIZE", "2"},
+                             {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  EXPECT_EQ(identify(environment).source, Identity::Source::mpirun);
+  EXPECT_EQ(identify(environment).world_size, 2);
+  environment["RANK"] = "0";
+  environment["WORLD_SIZE"] = "1";
+  EXPECT_EQ(identify(environment).source, Identity::Source::torchrun);
+}
+
+TEST(Identity, ReadsSrunsLists) {
+  const Environment environment = {{"SLURM_STEP_ID", "4"},
+                                   {"SLURM_PROCID", "0"},
+                                   {"SLURM_STEP_NUM_TASKS", "7"},
+                                   {"SLURM_LOCALID", "0"},
+                                   {"SLURM_NODEID", "0"},
+                                   {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"},
+                                   {"SLURM_STEP_NODELIST", "pi[3-6]"},
+                                   {"SLURM_JOB_ID", "71"}};
+  const Identity me = identify(environment);
+  EXPECT_EQ(me.source, Identity::Source::srun);
+  EXPECT_EQ(me.local_size, 2);
+  EXPECT_EQ(me.master_address, "pi3");
+  EXPECT_EQ(me.store_port, 20714);
+  EXPECT_TRUE(me.hosts_store);
+}
+
+TEST(Identity, IsAloneInASlurmAllocationOutsideAStep) {
+  EXPECT_EQ(identify({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).source, Identity::Source::alone);
+}
+
+TEST(Identity, NamesTheVariableThatIsWrong) {
+  EXPECT_THAT(error_of({{"RANK", "0"}}), HasSubstr("WORLD_SIZE is not set though RANK is"));
+  EXPECT_THAT(error_of({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK is 'x' but must be a whole number"));
+  EXPECT_THAT(error_of({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
+              HasSubstr("RANK is 2 but must be below WORLD_SIZE, which is 2"));
+  EXPECT_THAT(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_RANK", "2"}, {"LOCAL_WORLD_SIZE", "2"}}),
+              HasSubstr("LOCAL_RANK is 2 but must be below LOCAL_WORLD_SIZE"));
+  EXPECT_THAT(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "4"}}),
+              HasSubstr("LOCAL_WORLD_SIZE is 4"));
+  EXPECT_THAT(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}}), HasSubstr("MASTER_ADDR is not set"));
+  EXPECT_THAT(error_of({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"TROIKA_STORE", "nowhere"}}), HasSubstr("host:port"));
+  EXPECT_THAT(
+      error_of({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}}),
+      HasSubstr("-x MASTER_ADDR"));
+}
+
+TEST(SlurmLists, AreReadAsSlurmWritesThem) {
+  EXPECT_EQ(slurm_first_host("login"), "login");
+  EXPECT_EQ(slurm_first_host("a,b"), "a");
+  EXPECT_EQ(slurm_first_host("node[003-007,12],login"), "node003");
+  EXPECT_EQ(slurm_first_host("n[5]-ib,x"), "n5-ib");
+  EXPECT_THROW(slurm_first_host("n[5"), base::ConfigError);
+  EXPECT_EQ(slurm_tasks_of_node("2(x3),1", 2), 2);
+  EXPECT_EQ(slurm_tasks_of_node("2(x3),1", 3), 1);
+  EXPECT_THROW(slurm_tasks_of_node("2(x3),1", 4), base::ConfigError);
+  EXPECT_THROW(slurm_tasks_of_node("two", 0), base::ConfigError);
+}
+
+}  // namespace
+}  // namespace troika::rendezvous

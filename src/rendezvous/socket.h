@@ -1,0 +1,34 @@
+// A connected TCP socket with deadlines. Times are base::monotonic_seconds(). Threads: one, except shut().
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace troika::rendezvous {
+
+class Socket {
+ public:
+  Socket() = default;
+  ~Socket();
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  // Connects anew (an earlier connection is closed). False: `cause` says why.
+  bool connect(const std::string& address, int port, double until, std::string* cause);
+
+  bool send_all(std::string_view bytes, double until);
+
+  enum class Received { some, late, gone };
+  // Appends between 1 and `most` bytes to `buffer`.
+  Received receive(std::string& buffer, std::size_t most, double until);
+
+  std::string local_address() const;  // numeric
+  void shut();                        // ends every wait, now and later; from any thread
+
+ private:
+  bool ready(short events, double until) const;
+  int socket_ = -1;
+};
+
+}  // namespace troika::rendezvous

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "rendezvous/guard.h"
+#include "rendezvous/join.h"
+#include "rendezvous/ticker.h"
+#include "rendezvous/verdict.h"
+
+namespace troika::rendezvous {
+using base::monotonic_seconds;
+
+static constexpr double consequence_seconds = 1;  // how long a PeerError waits for the failure that caused it
+
+struct Watch::Impl {
+  struct Seen {
+    std::string beat;
+    double since = 0;
+  };
+  Identity identity;
+  double heartbeat_seconds = 10;
+  double period_seconds = 1;
+  std::unique_ptr<StoreClient> client;
+  std::map<std::string, Seen> seen;  // by the rank's six digits
+  double last_tick = 0;
+  double first_consequence = 0;  // when a failure with code 75 was first seen; 0: none
+  std::unique_ptr<Ticker> ticker;
+
+  bool tick();
+  std::set<std::string> ranks_in(const std::string& folder);
+  bool judge_failures();
+  bool judge_silence();
+  void declare_silent(const std::string& digits, const Seen& rank);
+};
+
+std::set<std::string> Watch::Impl::ranks_in(const std::string& folder) {
+  const std::string prefix = key_of(identity, folder + "/");
+  std::set<std::string> ranks;
+  for (const std::string& key : client->keys(prefix)) ranks.insert(key.substr(prefix.size()));
+  return ranks;
+}
+
+static int rank_of(const std::string& digits) {
+  std::int64_t rank = 0;
+  base::parse_int(digits, &rank);
+  return static_cast<int>(rank);
+}
+
+// True when a verdict was given.
+bool Watch::Impl::judge_failures() {
+  std::string guilty;
+  Verdict cause;
+  for (const std::string& digits : ranks_in("failed")) {
+    std::string value;
+    if (!client->try_get(key_of(identity, "failed/" + digits), &value)) continue;
+    const Verdict failure = parse_verdict(value);
+    if (!guilty.empty() && failure.exit_code == 75) continue;
+    guilty = digits;
+    cause = failure;
+    if (failure.exit_code != 75) break;
+  }
+  if (guilty.empty()) return false;
+  if (first_consequence == 0) first_consequence = monotonic_seconds();
+  if (cause.exit_code == 75 && monotonic_seconds() - first_consequence < consequence_seconds) return false;
+  cause.text = fmt::format("{} failed: {}", describe_rank(*client, identity, rank_of(guilty)), cause.text);
+  give_verdict(*client, identity, cause);
+  return true;
+}
+
+void Watch::Impl::declare_silent(const std::string& digits, const Seen& rank) {
+  const auto lines = base::split(rank.beat, '\n');
+  std::int64_t step = -1;
+  if (lines.size() > 1) base::parse_int(lines[1], &step);
+  const std::string place = step < 0 ? "it had not begun a step"
+                                     : fmt::format("it was at step {}, {}", step, lines.size() > 2 ? lines[2] : "");
+  give_verdict(
+      *client, identity,
+      {75,
+       fmt::format("{} has been silent for {:g} s; {}: see whether the process is stopped, its host overloaded or off "
+                   "the network (comm.heartbeat_seconds sets the limit)",
+                   describe_rank(*client, identity, rank_of(digits)), heartbeat_seconds, place)});
+}
+
+bool Watch::Impl::judge_silence() {
+  const double now = monotonic_seconds();
+  // After a pause of its own (a suspended laptop) the watch has heard nobody, which says nothing about them.
+  if (last_tick > 0 && now - last_tick > heartbeat_seconds / 2) {
+    for (auto& entry : seen) entry.second.since = now;
+  }
+  last_tick = now;
+  const std::set<std::string> done = ranks_in("done"), failed = ranks_in("failed");
+  for (const std::string& digits : ranks_in("beat")) {
+    if (done.count(digits) > 0 || failed.count(digits) > 0) continue;
+    std::string beat;
+    if (!client->try_get(key_of(identity, "beat/" + digits), &beat)) continue;
+    Seen& rank = seen[digits];
+    if (rank.since == 0 || rank.beat != beat) rank = {beat, now};
+    if (now - rank.since <= heartbeat_seconds) continue;
+    declare_silent(digits, rank);
+    return true;
+  }
+  return false;
+}
+
+bool Watch::Impl::tick() {
+  try {
+    Verdict standing;
+    if (read_verdict(*client, identity, &standing)) return false;
+    return !judge_failures() && !judge_silence();
+  } catch (const base::Error&) {  // the store has ended, and with it the attempt
+    return false;
+  }
+}
+
+Watch::Watch(const Identity& identity, double heartbeat_seconds) : impl_(std::make_unique<Impl>()) {
+  impl_->identity = identity;
+  impl_->heartbeat_seconds = heartbeat_seconds;
+  impl_->period_seconds = std::min(heartbeat_seconds / 5, 1.0);
+  impl_->client = std::make_unique<StoreClient>(identity.master_address, identity.store_port, 10);
+  impl_->client->set_deadline(10);
+  impl_->ticker = std::make_unique<Ticker>(impl_->period_seconds, [state = impl_.get()] { return state->tick(); });
+}
+
+Watch::~Watch() { impl_->ticker->stop(); }
+
+}  // namespace troika::rendezvous
