@@ -1,0 +1,155 @@
+#include "schedule/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/units.h"
+#include "schedule/simulator.h"
+#include "schedule/summary.h"
+
+namespace troika::schedule {
+
+namespace {
+
+std::string label(const Instruction& i) {
+  switch (i.kind) {
+    case Kind::fwd:
+      return "F" + std::to_string(i.microbatch);
+    case Kind::refwd:
+      return "R" + std::to_string(i.microbatch);
+    case Kind::bwd:
+      return "B" + std::to_string(i.microbatch);
+    case Kind::bwd_input:
+      return "I" + std::to_string(i.microbatch);
+    case Kind::bwd_weight:
+      return "W" + std::to_string(i.microbatch);
+    case Kind::load:
+      return "L";
+    case Kind::reduce_grads:
+      return "G";
+    case Kind::reduce_tied:
+      return "T";
+    case Kind::norm:
+      return "N";
+    case Kind::step:
+      return "S";
+    default:
+      return "~";
+  }
+}
+
+struct Scale {
+  double begin = 0, column_seconds = 1;
+  std::size_t columns = 0, cell_width = 3;
+};
+
+double median_forward(const StepTrace& trace) {
+  std::vector<double> durations;
+  for (const auto& lane : trace.lanes) {
+    for (const auto& event : lane.events) {
+      const bool forward = event.activity == Event::Activity::compute && event.instruction.kind == Kind::fwd;
+      if (forward && event.end_seconds > event.begin_seconds)
+        durations.push_back(event.end_seconds - event.begin_seconds);
+    }
+  }
+  std::sort(durations.begin(), durations.end());
+  return durations.empty() ? 0 : durations[durations.size() / 2];
+}
+
+std::string row_name(const LaneTrace& lane) { return fmt::format("rank {} | ", lane.world_rank); }
+
+Scale choose_scale(const StepTrace& trace, int max_width) {
+  Scale scale;
+  double begin = 0, end = 0;
+  bool first = true;
+  std::size_t name_width = 0;
+  for (const auto& lane : trace.lanes) {
+    name_width = std::max(name_width, row_name(lane).size());
+    for (const auto& event : lane.events) {
+      begin = first ? event.begin_seconds : std::min(begin, event.begin_seconds);
+      end = first ? event.end_seconds : std::max(end, event.end_seconds);
+      first = false;
+      if (event.activity == Event::Activity::compute)
+        scale.cell_width = std::max(scale.cell_width, label(event.instruction).size() + 1);
+    }
+  }
+  const std::size_t room =
+      std::max<std::size_t>(static_cast<std::size_t>(std::max(max_width, 0)), name_width + scale.cell_width) -
+      name_width;
+  const auto most = static_cast<double>(room / scale.cell_width);
+  scale.begin = begin;
+  scale.column_seconds = std::max(median_forward(trace), (end - begin) / most);
+  if (scale.column_seconds <= 0) return scale;
+  // A span that is a whole number of columns but for rounding must not get one more.
+  scale.columns = static_cast<std::size_t>(std::ceil((end - begin) / scale.column_seconds - 1e-6));
+  return scale;
+}
+
+// Seconds per label in each column of one lane.
+using Cells = std::vector<std::map<std::string, double>>;
+
+void fill(const Scale& scale, const std::string& what, double begin, double end, Cells* cells) {
+  const double first = std::floor((begin - scale.begin) / scale.column_seconds);
+  for (auto c = static_cast<std::size_t>(std::max(first, 0.0)); c < scale.columns; ++c) {
+    const double left = scale.begin + static_cast<double>(c) * scale.column_seconds;
+    if (left >= end) return;
+    const double overlap = std::min(end, left + scale.column_seconds) - std::max(begin, left);
+    if (overlap > 0) (*cells)[c][what] += overlap;
+  }
+}
+
+std::string cell(const std::map<std::string, double>& shares, double seconds) {
+  double idle = seconds;
+  for (const auto& [what, busy] : shares) idle -= busy;
+  std::string best = ".";
+  double most = std::max(idle, 0.0) * (1 + 1e-6);
+  for (const auto& [what, busy] : shares) {
+    if (busy <= most * (1 + 1e-6)) continue;
+    best = what;
+    most = busy;
+  }
+  return best;
+}
+
+std::string row(const LaneTrace& lane, const std::vector<Interval>& communication, const Scale& scale) {
+  Cells cells(scale.columns);
+  for (const auto& event : lane.events) {
+    if (event.activity == Event::Activity::compute)
+      fill(scale, label(event.instruction), event.begin_seconds, event.end_seconds, &cells);
+  }
+  for (const auto& interval : communication) fill(scale, "~", interval.begin, interval.end, &cells);
+  std::string text;
+  for (const auto& shares : cells) text += fmt::format("{:<{}}", cell(shares, scale.column_seconds), scale.cell_width);
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string rows(const StepTrace& trace, const Scale& scale) {
+  const auto communication = communication_intervals(trace);
+  std::size_t name_width = 0;
+  for (const auto& lane : trace.lanes) name_width = std::max(name_width, row_name(lane).size());
+  std::string text;
+  for (std::size_t i = 0; i < trace.lanes.size(); ++i) {
+    text +=
+        fmt::format("{:>{}}{}\n", row_name(trace.lanes[i]), name_width, row(trace.lanes[i], communication[i], scale));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string grid(const StepTrace& trace, int max_width) {
+  const Scale scale = choose_scale(trace, max_width);
+  return fmt::format("one column = {}\n", base::format_duration(scale.column_seconds)) + rows(trace, scale);
+}
+
+std::string grid(const Program& program) {
+  const StepTrace trace = simulate(program, unit_costs());
+  return rows(trace, choose_scale(trace, std::numeric_limits<int>::max()));
+}
+
+}  // namespace troika::schedule

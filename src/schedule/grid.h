@@ -1,0 +1,25 @@
+// A step as a text grid: one row per lane, one column per slice of time, plain ASCII.
+//
+//   one column = 1 s
+//   rank 0 | F0 F1 F2 .  .  B0 ...
+//
+// F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch), L load, G reduce_grads, T reduce_tied, N
+// norm, S step, ~ the lane stood still while its data was under way, . idle. A cell shows what filled most of its
+// slice.
+#pragma once
+
+#include <string>
+
+#include "schedule/instruction.h"
+#include "schedule/trace.h"
+
+namespace troika::schedule {
+
+// A slice is the median forward (a forward fills a cell), longer when the rows would not fit into max_width characters.
+std::string grid(const StepTrace& trace, int max_width = 160);
+
+// The program in unit times: every fwd, refwd, bwd, bwd_input, bwd_weight and step takes one column, links cost
+// nothing.
+std::string grid(const Program& program);
+
+}  // namespace troika::schedule

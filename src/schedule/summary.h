@@ -1,0 +1,66 @@
+// Where the time of a step went.
+//
+// Definitions, on a trace of one step (compute and wait intervals of a lane exclude each other; transfers are not
+// counted):
+// - span: from the first begin to the last end over all lanes.
+// - compute: the lane's `compute` intervals.
+// - communication: the part of the lane's `wait` intervals in which what was waited for had been produced, so that only
+// its
+//   transfer was missing. Produced means:
+//     fwd m.s, recv_act m.s      the computation fwd m.(s-1) has ended on its lane
+//     bwd, bwd_input m.s, recv_grad m.s   bwd or bwd_input m.(s+1) has ended on its lane
+//     reduce_grads, reduce_tied, norm     the last lane taking part has begun the instruction
+//     anything else (sends, gathers, copies, no producer in the trace)   from the begin of the wait
+// - bubble: the rest of the span: idle, or waiting for a peer that had not finished its own work.
+//   compute + communication + bubble = span, per lane.
+// - pipeline window: from the first begin of a fwd to the last end of a backward over all lanes; pipeline bubble share:
+// the
+//   part of lanes x window that is neither computing nor communicating; reduce_grads, reduce_tied, norm and step count
+//   as idle in it. For equal stages and a fast link this is (p-1)/(m+p-1), with m the microbatches of one dp share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/trace.h"
+
+namespace troika::schedule {
+
+struct TimeShares {
+  double span_seconds = 0;
+  double compute_seconds = 0;
+  double communication_seconds = 0;
+  double bubble_seconds = 0;
+
+  double share(double seconds) const { return span_seconds > 0 ? seconds / span_seconds : 0; }
+};
+
+struct LaneSummary {
+  int lane = 0;
+  int world_rank = 0;
+  std::string host;
+  TimeShares time;
+  double pipeline_bubble_share = 0;
+};
+
+struct StepSummary {
+  std::vector<LaneSummary> lanes;  // in the order of the trace
+  TimeShares total;                // sums over lanes
+  double step_seconds = 0;         // the span of one lane
+  double window_seconds = 0;       // the pipeline window
+  double pipeline_bubble_share = 0;
+};
+
+StepSummary summarize(const StepTrace& trace);
+
+// A fixed-width table, one row per lane and one for the total, and the pipeline bubble below.
+std::string to_text(const StepSummary& summary);
+
+struct Interval {
+  double begin = 0, end = 0;
+};
+
+// Per lane of the trace, in order of time: the communication intervals as defined above.
+std::vector<std::vector<Interval>> communication_intervals(const StepTrace& trace);
+
+}  // namespace troika::schedule
