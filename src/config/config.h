@@ -19,9 +19,9 @@ struct ParsedSettings {
   bool help = false;
 };
 
-// Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; the first one without dashes
-// is the YAML file. `-` and `_` are equal in names; `--name value` and `--name=value` both work.
-// Throws one ConfigError that lists all errors (unknown keys with the nearest name, malformed values).
+// Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; the first one without
+// dashes is the YAML file. `-` and `_` are equal in names; `--name value` and `--name=value` both work. Throws one
+// ConfigError that lists all errors (unknown keys with the nearest name, malformed values).
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);
 
 // YAML that parses back to the same settings, sections in order, every field.

@@ -1,4 +1,23 @@
 // From settings to the numbers of one run: the layout and the batch arithmetic, all errors reported together.
+//
+// Layout: dp = world / (pp x tp x cp) when dp is 0; the product of the axes must be the world size. tp and cp must be 1
+// and precision fp32 in this build.
+//
+// Batch: three quantities, global = micro x microbatches per rank x dp. Each has several spellings:
+//   sequences in one forward       micro_batch_size
+//   microbatches per rank and step microbatches, or num_microbatches x accumulation
+//   sequences per step             global_batch_size, or total_batch_size / seq_len, or batch_size x accumulation x dp
+// Any two give the third; all three (and two spellings of one) must agree. When fewer are given:
+//   only micro        microbatches = accumulation
+//   only microbatches the batch_size of 16 x accumulation, rounded down to what num_microbatches divides (at least 1
+//   each) only the total    4 microbatches per accumulation round, or the largest smaller number that divides none
+//   batch_size 16 and num_microbatches 4
+// With accumulation above 1 the microbatches per rank must be a multiple of it.
+//
+// Other rules: heads is a multiple of kv_heads; head_dim is even; every stage has at least one transformer layer;
+// stage_layers has pp entries that sum to layers; middle_layers <= layers (and becomes layers); seq_len <=
+// max_positions; warmup_steps <= steps; min_lr <= lr (a default min_lr above lr becomes lr / 10); nccl needs a device
+// other than cpu.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +44,8 @@ struct Layout {
   std::int64_t world() const { return dp * pp * tp * cp; }
 };
 
-// Settings whose open questions are answered for one world size. `settings` has them written back (dp, batch sizes, layers
-// after middle_layers, microbatches), so that printing it pins the run.
+// Settings whose open questions are answered for one world size. `settings` has them written back (dp, batch sizes,
+// layers after middle_layers, microbatches), so that printing it pins the run.
 struct Resolved {
   Settings settings;
   Layout layout;
@@ -34,8 +53,12 @@ struct Resolved {
   std::vector<std::string> notes;  // familiar spellings ignored and the like, one sentence each
 };
 
-// Validates everything that needs no file and no peer. Throws one ConfigError that lists every violation, a line each: the
-// setting, its value, the rule, the nearest value that works.
+// Validates everything that needs no file and no peer. Throws one ConfigError that lists every violation, a line each:
+// the setting, its value, the rule, the nearest value that works. Resolving the result again for the same world changes
+// nothing.
 Resolved resolve(const Settings& settings, std::int64_t world_size);
+
+// "global 12 = micro 1 x 6 microbatches x dp 2 (768 tokens per step at seq_len 64)"
+std::string describe_batch(const Resolved& resolved);
 
 }  // namespace troika::config

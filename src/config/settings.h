@@ -13,12 +13,12 @@ struct ModelSettings {
   std::string preset = "qwen3-tiny";
   std::string architecture = "qwen3";
   std::int64_t layers = 4;
-  std::int64_t hidden = 256;     // D, width of the residual stream
-  std::int64_t heads = 4;        // N, query heads
-  std::int64_t kv_heads = 2;     // K, key/value heads
-  std::int64_t head_dim = 64;    // H
-  std::int64_t ffn = 768;        // F, width of the feed-forward
-  std::int64_t vocab = 0;        // V; 0: the tokenizer's size, rounded up to a multiple of 64
+  std::int64_t hidden = 256;   // D, width of the residual stream
+  std::int64_t heads = 4;      // N, query heads
+  std::int64_t kv_heads = 2;   // K, key/value heads
+  std::int64_t head_dim = 64;  // H
+  std::int64_t ffn = 768;      // F, width of the feed-forward
+  std::int64_t vocab = 0;      // V; 0: the tokenizer's size, rounded up to a multiple of 64
   std::int64_t max_positions = 40960;
   double rope_theta = 1e6;
   double norm_eps = 1e-6;
@@ -28,24 +28,24 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::string train;               // a text file, JSONL file, folder or token shard folder
+  std::string train;  // a text file, JSONL file, folder or token shard folder
   std::string valid;
   std::string tokenizer = "bytes";  // bytes, a folder with tokenizer.json, or the file
-  std::string cache;               // folder of prepared shards; empty: OUT/data
-  std::string text_key = "text";   // of a JSONL object
-  std::int64_t prefetch = 4;       // microbatches read ahead
-  std::int64_t workers = 0;        // tokenizing threads; 0: all cores
+  std::string cache;                // folder of prepared shards; empty: OUT/data
+  std::string text_key = "text";    // of a JSONL object
+  std::int64_t prefetch = 4;        // microbatches read ahead
+  std::int64_t workers = 0;         // tokenizing threads; 0: all cores
 };
 
 struct BatchSettings {  // unset members are derived; resolve.h has the rules
   std::int64_t seq_len = 256;
-  std::optional<std::int64_t> micro_batch_size;    // sequences in one forward
-  std::optional<std::int64_t> global_batch_size;   // sequences per optimizer step, all ranks
-  std::optional<std::int64_t> microbatches;        // per data-parallel rank and step, accumulation included
-  std::optional<std::int64_t> batch_size;          // per data-parallel rank and accumulation round (familiar spelling)
-  std::optional<std::int64_t> num_microbatches;    // per data-parallel rank and accumulation round (familiar spelling)
-  std::int64_t accumulation = 1;                   // rounds per step (familiar spelling)
-  std::optional<std::int64_t> total_batch_size;    // tokens per optimizer step (familiar spelling)
+  std::optional<std::int64_t> micro_batch_size;   // sequences in one forward
+  std::optional<std::int64_t> global_batch_size;  // sequences per optimizer step, all ranks
+  std::optional<std::int64_t> microbatches;       // per data-parallel rank and step, accumulation included
+  std::optional<std::int64_t> batch_size;         // per data-parallel rank and accumulation round (familiar spelling)
+  std::optional<std::int64_t> num_microbatches;   // per data-parallel rank and accumulation round (familiar spelling)
+  std::int64_t accumulation = 1;                  // rounds per step (familiar spelling)
+  std::optional<std::int64_t> total_batch_size;   // tokens per optimizer step (familiar spelling)
 };
 
 struct ParallelSettings {
@@ -53,9 +53,9 @@ struct ParallelSettings {
   std::int64_t pp = 1;
   std::int64_t tp = 1;
   std::int64_t cp = 1;
-  std::string schedule = "1f1b";            // gpipe, 1f1b
-  std::vector<std::int64_t> stage_layers;   // transformer layers per stage; empty: split by cost
-  std::string reproducible = "run";         // run, bits, off
+  std::string schedule = "1f1b";           // gpipe, 1f1b
+  std::vector<std::int64_t> stage_layers;  // transformer layers per stage; empty: split by cost
+  std::string reproducible = "run";        // run, bits, off
 };
 
 struct OptimizerSettings {
@@ -65,7 +65,7 @@ struct OptimizerSettings {
   double beta2 = 0.95;
   double eps = 1e-8;
   double weight_decay = 0.1;
-  double clip_norm = 1.0;            // 0: no clipping
+  double clip_norm = 1.0;              // 0: no clipping
   std::string lr_schedule = "cosine";  // cosine, linear, constant
   std::int64_t warmup_steps = 0;
 };
@@ -75,8 +75,8 @@ struct PrecisionSettings {
 };
 
 struct TrainSettings {
-  std::int64_t steps = 0;    // 0: epochs decide
-  double epochs = 1;         // used when steps is 0
+  std::int64_t steps = 0;  // 0: epochs decide
+  double epochs = 1;       // used when steps is 0
   std::uint64_t seed = 1234;
   std::string device = "auto";  // auto, cpu, cuda
   std::string out = "runs/default";

@@ -1,0 +1,26 @@
+// The batch arithmetic of resolve.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/resolve.h"
+#include "config/settings.h"
+
+namespace troika::config {
+
+// What a check found, one sentence each.
+struct Findings {
+  std::vector<std::string> errors;
+  std::vector<std::string> notes;
+};
+
+// Solves the three quantities for `dp` ranks. On an error (in `findings`) the result is not meaningful.
+// All numbers of `settings` and dp are at least 1.
+Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* findings);
+
+// "48 and 64 are the nearest that are", the multiples of `unit` around `value` ("8 is the nearest that is").
+std::string nearest_multiples(std::int64_t value, std::int64_t unit);
+
+}  // namespace troika::config

@@ -1,0 +1,119 @@
+#include "config/batch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config_test_support.h"
+
+namespace troika::config {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;  // micro, microbatches per rank, global
+
+Numbers numbers(const std::vector<std::string>& arguments, std::int64_t world, const Environment& environment = {}) {
+  const Batch b = resolved(arguments, world, environment).batch;
+  EXPECT_EQ(b.global, b.micro * b.microbatches);
+  EXPECT_EQ(b.microbatches, b.microbatches_per_rank * world);  // no pipeline in these tests
+  return {b.micro, b.microbatches_per_rank, b.global};
+}
+
+TEST(Batch, AnyTwoQuantitiesGiveTheThird) {
+  EXPECT_EQ(numbers({"--micro-batch-size", "1", "--global-batch-size", "12"}, 2), (Numbers{1, 6, 12}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "3", "--batch.microbatches", "2"}, 2), (Numbers{3, 2, 12}));
+  EXPECT_EQ(numbers({"--batch.microbatches", "2", "--global-batch-size", "12"}, 2), (Numbers{3, 2, 12}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "3", "--batch.microbatches", "2", "--global-batch-size", "12"}, 2),
+            (Numbers{3, 2, 12}));
+}
+
+TEST(Batch, OneQuantityIsCompletedByDefaults) {
+  EXPECT_EQ(numbers({}, 1), (Numbers{4, 4, 16}));
+  EXPECT_EQ(numbers({}, 3), (Numbers{4, 4, 48}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "2"}, 2), (Numbers{2, 1, 4}));
+  EXPECT_EQ(numbers({"--global-batch-size", "12"}, 1), (Numbers{3, 4, 12}));
+  EXPECT_EQ(numbers({"--global-batch-size", "12"}, 2), (Numbers{2, 3, 12}));
+  EXPECT_EQ(numbers({"--num_microbatches", "8"}, 1), (Numbers{2, 8, 16}));
+  EXPECT_EQ(numbers({"--num_microbatches", "3"}, 1), (Numbers{5, 3, 15}));
+  EXPECT_EQ(numbers({"--num_microbatches", "20"}, 1), (Numbers{1, 20, 20}));
+}
+
+TEST(Batch, BatchSizeIsPerRankAndAnyNumberWorks) {
+  EXPECT_EQ(numbers({"--batch_size", "8", "--microbatch_num", "4"}, 1), (Numbers{2, 4, 8}));
+  EXPECT_EQ(numbers({"--batch_size", "3"}, 3), (Numbers{1, 3, 9}));
+  EXPECT_EQ(numbers({"--batch_size", "7"}, 3), (Numbers{7, 1, 21}));
+  for (int size = 1; size <= 40; ++size) EXPECT_EQ(numbers({"--batch_size", std::to_string(size)}, 3)[2], 3 * size);
+  const Resolved odd = resolved({"--batch_size", "3"}, 3);
+  ASSERT_EQ(odd.notes.size(), 1u);
+  EXPECT_THAT(odd.notes[0], testing::HasSubstr("3 of 1 sequence"));
+  EXPECT_TRUE(resolved({"--batch_size", "8"}, 3).notes.empty());
+}
+
+TEST(Batch, AStatedNumberOfMicrobatchesThatDoesNotDivideIsRefused) {
+  EXPECT_EQ(resolve_error({"--batch_size", "10"}, 2, {{"MICROBATCH_NUM", "4"}}),
+            "batch.batch_size 10 is not a multiple of num_microbatches 4: 8 and 12 are the nearest that are");
+  EXPECT_EQ(resolve_error({"--batch_size", "3", "--microbatch_num", "4"}, 2),
+            "batch.batch_size 3 is not a multiple of num_microbatches 4: 4 is the nearest that is");
+}
+
+TEST(Batch, AGlobalBatchThatDoesNotDivideIsRefused) {
+  EXPECT_EQ(resolve_error({"--global-batch-size", "13", "--micro-batch-size", "1"}, 2),
+            "batch.global_batch_size 13 is not a multiple of dp 2: 12 and 14 are the nearest that are");
+  EXPECT_EQ(resolve_error({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2),
+            "batch.global_batch_size 14 is not a multiple of micro_batch_size 3 x dp 2 = 6: 12 and 18 are the nearest "
+            "that are");
+  EXPECT_EQ(resolve_error({"--global-batch-size", "2"}, 3),
+            "batch.global_batch_size 2 is not a multiple of dp 3: 3 is the nearest that is");
+}
+
+TEST(Batch, ATotalInTokensNamesWhatDivides) {
+  EXPECT_EQ(
+      resolve_error({"--device_batch_size=16", "--total_batch_size=49152", "--seq-len=2048"}, 2),
+      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: "
+      "65536 is the nearest that is");
+  EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=65536", "--seq-len=2048"}, 2), (Numbers{16, 1, 32}));
+  EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=131072", "--seq-len=2048"}, 2),
+            (Numbers{16, 2, 64}));
+}
+
+TEST(Batch, AccumulationMultipliesTheMicrobatches) {
+  EXPECT_EQ(numbers({"--gradient_accumulation_steps", "3"}, 1), (Numbers{4, 12, 48}));
+  EXPECT_EQ(numbers({"--device_batch_size", "2", "--gradient_accumulation_steps", "8"}, 2), (Numbers{2, 8, 32}));
+  EXPECT_EQ(numbers({"--batch_size", "8", "--num_microbatches", "2", "--gradient_accumulation_steps", "3"}, 1),
+            (Numbers{4, 6, 24}));
+  EXPECT_EQ(numbers({"--batch_size", "6", "--gradient_accumulation_steps", "2"}, 1), (Numbers{2, 6, 12}));
+  EXPECT_EQ(numbers({"--global-batch-size", "24", "--gradient_accumulation_steps", "2"}, 1), (Numbers{3, 8, 24}));
+  EXPECT_EQ(resolve_error({"--batch.microbatches", "7", "--gradient_accumulation_steps", "2"}, 1),
+            "batch.microbatches 7 is not a multiple of accumulation 2: 6 and 8 are the nearest that are");
+}
+
+TEST(Batch, StatementsThatContradictAreRefused) {
+  EXPECT_EQ(resolve_error({"--micro-batch-size", "1", "--batch.microbatches", "4", "--global-batch-size", "12"}, 2),
+            "batch.global_batch_size 12 is not micro_batch_size 1 x microbatches 4 x dp 2 = 8: leave one of them out, "
+            "and it is "
+            "derived");
+  EXPECT_EQ(resolve_error({"--batch_size", "8", "--global-batch-size", "12"}, 2),
+            "batch.global_batch_size 12 is not micro_batch_size 2 x microbatches 4 x dp 2 = 16: leave one of them out, "
+            "and it is "
+            "derived");
+  EXPECT_EQ(resolve_error({"--batch.microbatches", "4", "--num_microbatches", "3", "--micro-batch-size", "1"}, 1),
+            "batch.microbatches 4 is not num_microbatches 3 x accumulation 1 = 3: leave one of them out");
+}
+
+TEST(Batch, SizesBeyondAllReasonAreRefusedWithoutOverflow) {
+  EXPECT_THAT(resolve_error({"--micro-batch-size", "1048576", "--num_microbatches", "1048576",
+                             "--gradient_accumulation_steps", "1048576", "--seq-len", "4096"},
+                            4),
+              testing::HasSubstr("2^50 tokens"));
+}
+
+TEST(Batch, IsDescribedInOneLine) {
+  EXPECT_EQ(describe_batch(resolved({"--micro-batch-size", "1", "--global-batch-size", "12", "--seq-len", "64"}, 2)),
+            "global 12 = micro 1 x 6 microbatches x dp 2 (768 tokens per step at seq_len 64)");
+}
+
+TEST(Batch, NearestMultiplesLieAround) {
+  EXPECT_EQ(nearest_multiples(10, 4), "8 and 12 are the nearest that are");
+  EXPECT_EQ(nearest_multiples(3, 4), "4 is the nearest that is");
+}
+
+}  // namespace
+}  // namespace troika::config

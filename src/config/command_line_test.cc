@@ -1,0 +1,208 @@
+#include "config/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "config/config_test_support.h"
+
+namespace troika::config {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(CommandLine, ReadsThePinnedInterface) {
+  const Settings s = parsed({"--model.preset",
+                             "qwen3-tiny",
+                             "--data.train",
+                             "PATH",
+                             "--data.tokenizer",
+                             "bytes",
+                             "--seq-len",
+                             "64",
+                             "--micro-batch-size",
+                             "1",
+                             "--global-batch-size",
+                             "12",
+                             "--steps",
+                             "20",
+                             "--seed",
+                             "7",
+                             "--out",
+                             "RUN",
+                             "--model.layers",
+                             "4",
+                             "--model.hidden",
+                             "64",
+                             "--model.heads",
+                             "4",
+                             "--model.kv-heads",
+                             "2",
+                             "--model.head-dim",
+                             "16",
+                             "--model.ffn",
+                             "192",
+                             "--model.vocab",
+                             "259",
+                             "--pp",
+                             "2",
+                             "--schedule",
+                             "gpipe",
+                             "--checkpoint.every",
+                             "10",
+                             "--checkpoint.keep",
+                             "3",
+                             "--resume",
+                             "never"});
+  EXPECT_EQ(s.data.train, "PATH");
+  EXPECT_EQ(s.batch.seq_len, 64);
+  EXPECT_EQ(s.batch.global_batch_size, 12);
+  EXPECT_EQ(s.train.steps, 20);
+  EXPECT_EQ(s.train.seed, 7u);
+  EXPECT_EQ(s.train.out, "RUN");
+  EXPECT_EQ(s.model.kv_heads, 2);
+  EXPECT_EQ(s.model.vocab, 259);
+  EXPECT_EQ(s.parallel.schedule, "gpipe");
+  EXPECT_EQ(s.checkpoint.keep, 3);
+  EXPECT_EQ(s.train.resume, "never");
+}
+
+TEST(CommandLine, TakesValuesBehindASpaceOrAnEqualsSign) {
+  EXPECT_EQ(parsed({"--steps=5"}).train.steps, 5);
+  EXPECT_EQ(parsed({"--steps", "5"}).train.steps, 5);
+  EXPECT_EQ(parsed({"--data.train=a=b"}).data.train, "a=b");
+  EXPECT_EQ(parsed({"--data.cache="}).data.cache, "");
+  EXPECT_EQ(parsed({"--steps", "5", "--max_steps", "6"}).train.steps, 6);
+}
+
+TEST(CommandLine, ATrueOrFalseFlagAloneMeansTrue) {
+  EXPECT_TRUE(parsed({"--model.tie-embeddings"}).model.tie_embeddings);
+  EXPECT_FALSE(parsed({"--model.tie-embeddings", "false"}).model.tie_embeddings);
+  EXPECT_FALSE(parsed({"--model.tie_embeddings=0"}).model.tie_embeddings);
+  const CommandLine line = read_command_line({"--model.tie-embeddings", "run.yaml"});
+  EXPECT_EQ(line.file, "run.yaml");
+}
+
+TEST(CommandLine, KnowsItsOwnFlags) {
+  EXPECT_TRUE(parse_settings({"--print-config"}, {}).print_config);
+  EXPECT_TRUE(parse_settings({"--print_config"}, {}).print_config);
+  EXPECT_TRUE(parse_settings({"-h"}, {}).help);
+  EXPECT_TRUE(parse_settings({"--help", "--nonsense"}, {}).help);
+  EXPECT_EQ(read_command_line({"--config", "a.yaml"}).file, "a.yaml");
+  EXPECT_EQ(read_command_line({"a.yaml", "--steps", "3"}).file, "a.yaml");
+}
+
+TEST(CommandLine, ASingleErrorIsJustItsSentence) {
+  EXPECT_EQ(parse_error({"--stpes", "3"}), "unknown flag --stpes; did you mean --steps?");
+  EXPECT_EQ(parse_error({"--model.hiden=3"}), "unknown flag --model.hiden; did you mean --model.hidden?");
+  EXPECT_EQ(parse_error({"--layers", "3"}), "unknown flag --layers; did you mean --model.layers?");
+  EXPECT_EQ(parse_error({"--zqxwvzqxwv", "3"}), "unknown flag --zqxwvzqxwv; --help lists all");
+  EXPECT_EQ(parse_error({"-x"}), "unknown flag -x: flags begin with two dashes");
+  EXPECT_EQ(parse_error({"--steps"}), "--steps needs a value");
+  EXPECT_EQ(parse_error({"--steps", "--lr", "1"}), "--steps needs a value");
+  EXPECT_EQ(parse_error({"--steps", "abc"}), "--steps: train.steps takes a whole number, not 'abc'");
+  EXPECT_EQ(parse_error({"--train.steps", "-3"}), "--train.steps must be at least 0, not -3");
+  EXPECT_EQ(parse_error({"--model.tie-embeddings=maybe"}), "--model.tie-embeddings takes true or false, not 'maybe'");
+}
+
+TEST(CommandLine, OneFileIsRead) {
+  const CommandLine line = read_command_line({"a.yaml", "b.yaml", "--config"});
+  EXPECT_THAT(line.layer.errors,
+              testing::ElementsAre("'b.yaml' is a second configuration file beside 'a.yaml'; one is read",
+                                   "--config needs a value"));
+}
+
+TEST(CommandLine, AnUnreadableFileIsReportedBesideTheOtherErrors) {
+  EXPECT_THAT(parse_error({"--stpes", "3", "no-such-file.yaml"}), HasSubstr("cannot open 'no-such-file.yaml'"));
+}
+
+TEST(CommandLine, AllErrorsComeTogetherALineEach) {
+  const std::string text = parse_error(
+      {"--stpes", "3", "--seq-len", "0", "--schedule", "gpip", "--model.preset", "smal"}, {{"BATCH_SIZE", "many"}});
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_EQ(text.find("unknown flag --stpes"), 0u);
+  EXPECT_THAT(text, HasSubstr("--seq-len: batch.seq_len must be at least 1, not 0"));
+  EXPECT_THAT(text, HasSubstr("did you mean gpipe?"));
+  EXPECT_THAT(text, HasSubstr("did you mean qwen3-small?"));
+  EXPECT_THAT(text, HasSubstr("BATCH_SIZE in the environment: batch.batch_size takes a whole number, not 'many'"));
+}
+
+TEST(CommandLine, APasswordIsNeitherKeptNorShown) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--sudo_pass", "geheim"}, {"--sudo-pass=geheim"}, {"--sudo_pass", "--geheim"}}) {
+    const ParsedSettings result = parse_settings(arguments, {});
+    ASSERT_EQ(result.notes.size(), 1u);
+    EXPECT_THAT(result.notes[0], HasSubstr("is ignored"));
+    EXPECT_THAT(result.notes[0] + to_yaml(result.settings), Not(HasSubstr("geheim")));
+  }
+  EXPECT_THAT(parse_error({"--sudo_pas", "geheim"}), Not(HasSubstr("geheim")));
+  EXPECT_THAT(parse_error({"--sudo_pas=geheim"}), Not(HasSubstr("geheim")));
+  EXPECT_EQ(parsed({"--sudo_pass", "--steps", "3"}).train.steps, 3);
+}
+
+TEST(CommandLine, RankFlagsOfOtherLaunchersAreAcceptedWithANote) {
+  const ParsedSettings result = parse_settings({"--local_rank=1", "--local-rank", "1", "--world_size", "4"}, {});
+  EXPECT_EQ(result.notes.size(), 3u);
+}
+
+TEST(CommandLine, HalfPrecisionSwitchesSetTheComputeType) {
+  EXPECT_EQ(parsed({"--bf16"}).precision.compute, "bf16");
+  EXPECT_EQ(parsed({"--fp16", "true"}).precision.compute, "fp16");
+  EXPECT_EQ(parsed({"--fp16", "false"}).precision.compute, "fp32");
+}
+
+TEST(CommandLine, APythonFileIsRefusedWithThePresets) {
+  const std::string text = parse_error({"configs/dual_gpu/balanced.py"});
+  EXPECT_THAT(text, HasSubstr("'configs/dual_gpu/balanced.py' is a Python file"));
+  EXPECT_THAT(text, HasSubstr("qwen3-tiny, qwen3-small"));
+}
+
+TEST(Environment, GivesDefaultsThatTheCommandLineOverrides) {
+  const Environment environment = {{"BATCH_SIZE", "12"},  {"MICROBATCH_NUM", "6"},       {"TP_SIZE", "2"},
+                                   {"PP_SIZE", "3"},      {"HIDDEN_SIZE", "128"},        {"NUM_LAYERS", "6"},
+                                   {"NCCL_TIMEOUT", "7"}, {"GLOO_SOCKET_IFNAME", "eth1"}};
+  const Settings s = parsed({"--pp", "2"}, environment);
+  EXPECT_EQ(s.batch.batch_size, 12);
+  EXPECT_EQ(s.batch.num_microbatches, 6);
+  EXPECT_EQ(s.parallel.tp, 2);
+  EXPECT_EQ(s.parallel.pp, 2);
+  EXPECT_EQ(s.model.hidden, 128);
+  EXPECT_EQ(s.model.layers, 6);
+  EXPECT_EQ(s.comm.timeout_seconds, 7);
+  EXPECT_EQ(s.comm.interface, "eth1");
+  EXPECT_FALSE(parsed({}, {{"BATCH_SIZE", ""}}).batch.batch_size.has_value());
+}
+
+TEST(Environment, AnInterfaceListGivesItsFirstNameAndAnExclusionNothing) {
+  EXPECT_EQ(parsed({}, {{"NCCL_SOCKET_IFNAME", "=eth0,eth1"}}).comm.interface, "eth0");
+  const ParsedSettings result = parse_settings({}, {{"NCCL_SOCKET_IFNAME", "^docker"}, {"GLOO_SOCKET_IFNAME", "eth2"}});
+  EXPECT_EQ(result.settings.comm.interface, "eth2");
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_THAT(result.notes[0], HasSubstr("names interfaces to avoid"));
+}
+
+TEST(Environment, VariablesOfOtherToolsAreNotedWithoutTheirValues) {
+  const ParsedSettings result = parse_settings(
+      {}, {{"WANDB_API_KEY", "geheim"}, {"WANDB_MODE", "geheim"}, {"USE_LIBUV", "0"}, {"TORCH_COMPILE", "1"}});
+  ASSERT_EQ(result.notes.size(), 3u);
+  EXPECT_THAT(result.notes[0], HasSubstr("WANDB_API_KEY, WANDB_MODE in the environment are ignored"));
+  for (const auto& note : result.notes) EXPECT_THAT(note, Not(HasSubstr("geheim")));
+}
+
+TEST(ParseSettings, TakesUnderTwoMilliseconds) {
+  const std::string path = temporary_file("full.yaml", to_yaml(Settings{}));
+  double best = 1;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    parse_settings({path, "--steps", "3", "--pp", "2", "--lr", "1e-3"}, {{"BATCH_SIZE", "16"}});
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  RecordProperty("microseconds", static_cast<int>(best * 1e6));
+  EXPECT_LT(best, 0.002);
+}
+
+}  // namespace
+}  // namespace troika::config

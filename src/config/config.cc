@@ -1,0 +1,84 @@
+#include "config/config.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "config/command_line.h"
+#include "config/fields.h"
+#include "config/layers.h"
+#include "config/presets.h"
+#include "config/yaml.h"
+
+namespace troika::config {
+namespace {
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+Layer read_file_layer(const std::string& path) {
+  if (ends_with(path, ".py")) {
+    Layer layer;
+    layer.errors.push_back(
+        fmt::format("'{}' is a Python file, which is not run here: give a YAML file or --model.preset with one of {}",
+                    path, base::join(preset_names(), ", ")));
+    return layer;
+  }
+  return read_yaml(base::read_file(path), path);
+}
+
+Layer read_named_file(const std::string& file, const Environment& environment) {
+  if (!file.empty()) return read_file_layer(file);
+  const auto found = environment.find("CONFIG_FILE");
+  if (found == environment.end() || found->second.empty()) return {};
+  try {
+    return read_file_layer(found->second);
+  } catch (base::Error& error) {
+    error.add_context("while reading the file that CONFIG_FILE in the environment names");
+    throw;
+  }
+}
+
+Settings settings_of_yaml(const std::string& text, const std::string& origin) {
+  const Pile result = pile({read_yaml(text, origin)});
+  if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
+  return result.settings;
+}
+
+}  // namespace
+
+ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment) {
+  ParsedSettings parsed;
+  CommandLine command_line = read_command_line(arguments);
+  parsed.help = command_line.help;
+  parsed.print_config = command_line.print_config;
+  if (parsed.help) return parsed;
+  Pile result = pile(
+      {read_named_file(command_line.file, environment), read_environment(environment), std::move(command_line.layer)});
+  if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
+  parsed.settings = std::move(result.settings);
+  parsed.notes = std::move(result.notes);
+  return parsed;
+}
+
+std::string agreement_hash(const Settings& settings) {
+  std::string text;
+  for (const auto& field : fields()) {
+    if (field.agreement == Agreement::none) continue;
+    text += fmt::format("{}={}\n", field.key(), agreement_text(field, settings));
+  }
+  return base::hash_bytes(text);
+}
+
+std::string first_difference(const std::string& yaml_a, const std::string& yaml_b) {
+  const Settings a = settings_of_yaml(yaml_a, "the first settings");
+  const Settings b = settings_of_yaml(yaml_b, "the second settings");
+  for (const auto& field : fields()) {
+    if (agreement_text(field, a) != agreement_text(field, b)) return field.key();
+  }
+  return "";
+}
+
+}  // namespace troika::config

@@ -1,0 +1,45 @@
+// Shared by the tests of this room.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "config/config.h"
+#include "config/resolve.h"
+
+namespace troika::config {
+
+// The text of the ConfigError that `act` throws; a test failure text when it throws none.
+template <class Act>
+std::string config_error(Act act) {
+  try {
+    act();
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "no ConfigError was thrown";
+}
+
+inline Settings parsed(const std::vector<std::string>& arguments, const Environment& environment = {}) {
+  return parse_settings(arguments, environment).settings;
+}
+
+inline std::string parse_error(const std::vector<std::string>& arguments, const Environment& environment = {}) {
+  return config_error([&] { parse_settings(arguments, environment); });
+}
+
+inline Resolved resolved(const std::vector<std::string>& arguments, std::int64_t world,
+                         const Environment& environment = {}) {
+  return resolve(parsed(arguments, environment), world);
+}
+
+inline std::string resolve_error(const std::vector<std::string>& arguments, std::int64_t world,
+                                 const Environment& environment = {}) {
+  return config_error([&] { resolve(parsed(arguments, environment), world); });
+}
+
+// A file in the test's temporary folder; the path.
+std::string temporary_file(const std::string& name, const std::string& content);
+
+}  // namespace troika::config

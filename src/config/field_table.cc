@@ -1,0 +1,311 @@
+// The rows. To add a setting: a member with its default in settings.h and a row here.
+#include <cmath>
+#include <limits>
+
+#include "config/fields.h"
+
+namespace troika::config {
+namespace {
+
+template <auto Section, auto Member>
+auto access() {
+  using T = std::decay_t<decltype(std::declval<Settings&>().*Section.*Member)>;
+  return Access<T>{[](Settings& s) -> T& { return s.*Section.*Member; },
+                   [](const Settings& s) -> const T& { return s.*Section.*Member; }};
+}
+
+// A row under construction; each call fills one column.
+struct Row {
+  Field field;
+
+  using Names = std::initializer_list<std::string_view>;
+  Row& flags(Names names) { return field.flags = names, *this; }
+  Row& familiar(Names names) { return field.familiar = names, *this; }
+  Row& variables(Names names) { return field.variables = names, *this; }
+  Row& words(Names words) { return field.words = words, *this; }
+  Row& spelled(std::string_view other, std::string_view word) {
+    return field.word_spellings.emplace_back(other, word), *this;
+  }
+  Row& range(double min, double max) { return field.min = min, field.max = max, *this; }
+  Row& unit(std::string_view unit) { return field.unit = unit, *this; }
+  Row& unset(std::string_view meaning) { return field.unset = meaning, *this; }
+  Row& agree(Agreement agreement) { return field.agreement = agreement, *this; }
+};
+
+class Table {
+ public:
+  template <auto Section, auto Member>
+  Row& add(std::string_view key, std::string_view help) {
+    const auto dot = key.find('.');
+    Field& field = rows_.emplace_back().field;
+    field.section = key.substr(0, dot);
+    field.name = key.substr(dot + 1);
+    field.access = access<Section, Member>();
+    field.help = help;
+    return rows_.back();
+  }
+  std::vector<Field> take() {
+    std::vector<Field> fields;
+    fields.reserve(rows_.size());
+    for (auto& row : rows_) fields.push_back(std::move(row.field));
+    return fields;
+  }
+  void reserve(std::size_t rows) { rows_.reserve(rows); }
+
+ private:
+  std::vector<Row> rows_;
+};
+
+constexpr double million = 1048576;  // bounds that keep products of counts far from overflow
+constexpr double tera = 1099511627776.0;
+constexpr double any_seed = 18446744073709551615.0;
+
+void add_model(Table& t) {
+  using M = ModelSettings;
+  constexpr auto s = &Settings::model;
+  t.add<s, &M::preset>("model.preset", "A named set of model numbers; every other model setting overrides it.")
+      .familiar({"model-size"})
+      .spelled("tiny", "qwen3-tiny")
+      .spelled("small", "qwen3-small")
+      .spelled("medium", "qwen3-medium")
+      .spelled("large", "qwen3-large");
+  t.add<s, &M::architecture>("model.architecture", "The family of decoder.").words({"qwen3"});
+  t.add<s, &M::layers>("model.layers", "Transformer layers.")
+      .familiar({"num-layers", "depth"})
+      .variables({"NUM_LAYERS"})
+      .range(1, 10000);
+  t.add<s, &M::hidden>("model.hidden", "Width of the residual stream.")
+      .familiar({"hidden-size"})
+      .variables({"HIDDEN_SIZE"})
+      .range(1, million);
+  t.add<s, &M::heads>("model.heads", "Query heads; a multiple of kv_heads.").range(1, 65536);
+  t.add<s, &M::kv_heads>("model.kv_heads", "Key and value heads.").range(1, 65536);
+  t.add<s, &M::head_dim>("model.head_dim", "Width of one head; even.").range(2, 65536);
+  t.add<s, &M::ffn>("model.ffn", "Width of the feed-forward layer.").range(1, million * 16);
+  t.add<s, &M::vocab>("model.vocab", "Vocabulary size; 0: the tokenizer's, rounded up to a multiple of 64.")
+      .familiar({"vocab-size"})
+      .range(0, million * 64);
+  t.add<s, &M::max_positions>("model.max_positions", "Longest sequence the model is described for.")
+      .unit("tokens")
+      .range(1, million * 1024);
+  t.add<s, &M::rope_theta>("model.rope_theta", "Base of the rotary position frequencies.").range(1, 1e12);
+  t.add<s, &M::norm_eps>("model.norm_eps", "Added to the mean square in RMSNorm.").range(0, 1);
+  t.add<s, &M::init_std>("model.init_std", "Standard deviation of the initial weights.").range(0, 100);
+  t.add<s, &M::tie_embeddings>("model.tie_embeddings", "Use one matrix for the input embedding and the output head.");
+  t.add<s, &M::middle_layers>("model.middle_layers", "Keep only this many transformer layers; 0: all.")
+      .flags({"middle-layers"})
+      .range(0, 10000);
+}
+
+void add_data(Table& t) {
+  using M = DataSettings;
+  constexpr auto s = &Settings::data;
+  t.add<s, &M::train>("data.train", "Training data: a text file, a JSONL file, a folder of those, or prepared shards.")
+      .unset("none")
+      .agree(Agreement::none);
+  t.add<s, &M::valid>("data.valid", "Validation data, of the same kinds.").unset("none").agree(Agreement::none);
+  t.add<s, &M::tokenizer>("data.tokenizer", "bytes, a folder that holds tokenizer.json, or such a file.")
+      .spelled("byte", "bytes")
+      .agree(Agreement::word_or_path);
+  t.add<s, &M::cache>("data.cache", "Folder of prepared shards.")
+      .unset("data in the run's folder")
+      .agree(Agreement::none);
+  t.add<s, &M::text_key>("data.text_key", "The member of a JSONL object that holds the text.");
+  t.add<s, &M::prefetch>("data.prefetch", "Microbatches read ahead of the step.")
+      .range(0, 65536)
+      .agree(Agreement::none);
+  t.add<s, &M::workers>("data.workers", "Threads that tokenize; 0: all cores.")
+      .familiar({"num-workers"})
+      .range(0, 65536)
+      .agree(Agreement::none);
+}
+
+void add_batch(Table& t) {
+  using M = BatchSettings;
+  constexpr auto s = &Settings::batch;
+  t.add<s, &M::seq_len>("batch.seq_len", "Length of a training sequence.")
+      .unit("tokens")
+      .flags({"seq-len"})
+      .familiar({"max-seq-len", "max-length"})
+      .range(1, million * 16);
+  t.add<s, &M::micro_batch_size>("batch.micro_batch_size", "Sequences in one forward pass.")
+      .unit("sequences")
+      .flags({"micro-batch-size"})
+      .familiar({"device-batch-size"})
+      .unset("derived")
+      .range(1, million);
+  t.add<s, &M::global_batch_size>("batch.global_batch_size", "Sequences per optimizer step, over all ranks.")
+      .unit("sequences")
+      .flags({"global-batch-size"})
+      .unset("derived")
+      .range(1, tera);
+  t.add<s, &M::microbatches>("batch.microbatches",
+                             "Microbatches per data-parallel rank and step, accumulation included.")
+      .unset("derived")
+      .range(1, million);
+  t.add<s, &M::batch_size>("batch.batch_size", "Sequences per data-parallel rank and accumulation round.")
+      .unit("sequences")
+      .familiar({"batch-size"})
+      .variables({"BATCH_SIZE"})
+      .unset("derived; 16 when no batch setting is given")
+      .range(1, million);
+  t.add<s, &M::num_microbatches>("batch.num_microbatches",
+                                 "Microbatches per data-parallel rank and accumulation round.")
+      .familiar({"num-microbatches", "microbatch-num"})
+      .variables({"MICROBATCH_NUM"})
+      .unset("derived; 4 when no batch setting is given")
+      .range(1, million);
+  t.add<s, &M::accumulation>("batch.accumulation", "Accumulation rounds per optimizer step.")
+      .familiar({"gradient-accumulation-steps"})
+      .range(1, million);
+  t.add<s, &M::total_batch_size>("batch.total_batch_size", "Tokens per optimizer step, over all ranks.")
+      .unit("tokens")
+      .familiar({"total-batch-size"})
+      .unset("derived")
+      .range(1, tera);
+}
+
+void add_parallel(Table& t) {
+  using M = ParallelSettings;
+  constexpr auto s = &Settings::parallel;
+  t.add<s, &M::dp>("parallel.dp", "Data-parallel ranks; 0: what remains of the world.").flags({"dp"}).range(0, million);
+  t.add<s, &M::pp>("parallel.pp", "Pipeline stages.")
+      .flags({"pp"})
+      .familiar({"pp-size"})
+      .variables({"PP_SIZE"})
+      .range(1, million);
+  t.add<s, &M::tp>("parallel.tp", "Tensor-parallel ranks.")
+      .flags({"tp"})
+      .familiar({"tp-size"})
+      .variables({"TP_SIZE"})
+      .range(1, million);
+  t.add<s, &M::cp>("parallel.cp", "Context-parallel ranks.").flags({"cp"}).range(1, million);
+  t.add<s, &M::schedule>("parallel.schedule", "Order of forward and backward passes in a pipeline.")
+      .flags({"schedule"})
+      .familiar({"pipeline-schedule"})
+      .words({"gpipe", "1f1b"});
+  t.add<s, &M::stage_layers>("parallel.stage_layers", "Transformer layers of each stage, as 2,1,1.")
+      .unset("split by cost")
+      .range(1, 10000);
+  t.add<s, &M::reproducible>(
+       "parallel.reproducible",
+       "run: equal bits in every layout where that can be had; bits: refuse what cannot; off: no care.")
+      .words({"run", "bits", "off"});
+}
+
+void add_optimizer(Table& t) {
+  using M = OptimizerSettings;
+  constexpr auto s = &Settings::optimizer;
+  t.add<s, &M::lr>("optimizer.lr", "Highest learning rate.").flags({"lr"}).familiar({"learning-rate"}).range(0, 1000);
+  t.add<s, &M::min_lr>("optimizer.min_lr", "Learning rate at the end of the decay.").range(0, 1000);
+  t.add<s, &M::beta1>("optimizer.beta1", "AdamW's decay of the mean gradient; below 1.")
+      .range(0, std::nextafter(1.0, 0.0));
+  t.add<s, &M::beta2>("optimizer.beta2", "AdamW's decay of the mean squared gradient; below 1.")
+      .range(0, std::nextafter(1.0, 0.0));
+  t.add<s, &M::eps>("optimizer.eps", "Added to the root in AdamW's update.").range(0, 1);
+  t.add<s, &M::weight_decay>("optimizer.weight_decay", "Decoupled weight decay.").range(0, 1000);
+  t.add<s, &M::clip_norm>("optimizer.clip_norm", "Largest global gradient norm; 0: no clipping.")
+      .familiar({"max-grad-norm"})
+      .range(0, 1e30);
+  t.add<s, &M::lr_schedule>("optimizer.lr_schedule", "Course of the learning rate after the warm-up.")
+      .words({"cosine", "linear", "constant"});
+  t.add<s, &M::warmup_steps>("optimizer.warmup_steps", "Steps over which the learning rate rises from 0.")
+      .unit("steps")
+      .familiar({"warmup-steps"})
+      .range(0, tera);
+}
+
+void add_train(Table& t) {
+  t.add<&Settings::precision, &PrecisionSettings::compute>("precision.compute", "Type of the arithmetic.")
+      .words({"fp32", "bf16", "fp16"});
+  using M = TrainSettings;
+  constexpr auto s = &Settings::train;
+  t.add<s, &M::steps>("train.steps", "Optimizer steps; 0: epochs decide.")
+      .unit("steps")
+      .flags({"steps"})
+      .familiar({"train-steps", "max-steps", "num-iterations"})
+      .range(0, tera);
+  t.add<s, &M::epochs>("train.epochs", "Passes over the data, used when steps is 0; may be a fraction.")
+      .flags({"epochs"})
+      .familiar({"num-epochs"})
+      .range(std::numeric_limits<double>::min(), 1e9);
+  t.add<s, &M::seed>("train.seed", "Seed of weights and data order.").flags({"seed"}).range(0, any_seed);
+  t.add<s, &M::device>("train.device", "auto, cpu, cuda, or one device such as cuda:1.")
+      .flags({"device"})
+      .agree(Agreement::kind);
+  t.add<s, &M::out>("train.out", "The run's folder.").flags({"out"}).familiar({"save-dir"}).agree(Agreement::none);
+  t.add<s, &M::resume>("train.resume", "auto: the newest complete checkpoint of the run; never; or a path.")
+      .flags({"resume"})
+      .words({"auto", "never"})
+      .agree(Agreement::word_or_path);
+  t.add<s, &M::threads>("train.threads", "Threads per rank; 0: the host's cores divided by the ranks on it.")
+      .range(0, 65536)
+      .agree(Agreement::none);
+  t.add<s, &M::profile>("train.profile", "Steps recorded in the timeline: all, 3, or 2,5-7.")
+      .flags({"profile"})
+      .familiar({"profile-batch"})
+      .unset("none");
+  using C = CheckpointSettings;
+  constexpr auto c = &Settings::checkpoint;
+  t.add<c, &C::every>("checkpoint.every", "Steps between checkpoints; 0: only at the end.")
+      .unit("steps")
+      .familiar({"save-steps"})
+      .range(0, tera);
+  t.add<c, &C::keep>("checkpoint.keep", "Newest complete checkpoints kept.").range(1, million);
+}
+
+void add_comm(Table& t) {
+  using M = CommSettings;
+  constexpr auto s = &Settings::comm;
+  t.add<s, &M::backend>("comm.backend", "Carrier of messages between ranks.")
+      .familiar({"backend"})
+      .words({"auto", "gloo", "nccl"});
+  t.add<s, &M::interface>("comm.interface", "Network interface to use.")
+      .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
+      .unset("the one that reaches the master")
+      .agree(Agreement::none);
+  t.add<s, &M::timeout_seconds>("comm.timeout_seconds", "A transfer that takes longer is an error.")
+      .unit("seconds")
+      .variables({"NCCL_TIMEOUT"})
+      .range(0.001, 1e7)
+      .agree(Agreement::none);
+  t.add<s, &M::join_seconds>("comm.join_seconds", "How long to wait for all ranks at the start.")
+      .unit("seconds")
+      .range(0.001, 1e7)
+      .agree(Agreement::none);
+  t.add<s, &M::heartbeat_seconds>("comm.heartbeat_seconds", "A rank silent for longer is taken for dead.")
+      .unit("seconds")
+      .range(0.001, 1e7)
+      .agree(Agreement::none);
+  using L = LogSettings;
+  constexpr auto l = &Settings::log;
+  t.add<l, &L::level>("log.level", "Least important messages shown.")
+      .words({"trace", "debug", "info", "warn", "error"})
+      .spelled("warning", "warn")
+      .agree(Agreement::none);
+  t.add<l, &L::progress>("log.progress", "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")
+      .words({"auto", "bar", "lines", "none"})
+      .agree(Agreement::none);
+}
+
+std::vector<Field> build() {
+  Table table;
+  table.reserve(80);
+  add_model(table);
+  add_data(table);
+  add_batch(table);
+  add_parallel(table);
+  add_optimizer(table);
+  add_train(table);
+  add_comm(table);
+  return table.take();
+}
+
+}  // namespace
+
+const std::vector<Field>& fields() {
+  static const std::vector<Field> table = build();
+  return table;
+}
+
+}  // namespace troika::config

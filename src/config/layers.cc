@@ -1,0 +1,151 @@
+#include "config/layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/presets.h"
+
+namespace troika::config {
+namespace {
+
+using Stated = std::set<std::string>;
+
+template <class... Keys>
+bool states(const Stated& stated, Keys... keys) {
+  return (... || (stated.count(keys) > 0));
+}
+
+// The three quantities of batch.h, each with its spellings.
+bool has_micro(const BatchSettings& b) { return b.micro_batch_size.has_value(); }
+bool has_number(const BatchSettings& b) { return b.microbatches || b.num_microbatches; }
+bool has_total(const BatchSettings& b) { return b.global_batch_size || b.total_batch_size || b.batch_size; }
+
+void drop_number(BatchSettings* b) {
+  b->microbatches.reset();
+  b->num_microbatches.reset();
+  if (!b->batch_size) b->accumulation = 1;
+}
+
+void drop_total(BatchSettings* b) {
+  b->global_batch_size.reset();
+  b->total_batch_size.reset();
+  b->batch_size.reset();
+}
+
+struct Quantities {
+  bool micro, number, total;
+};
+
+Quantities stated_quantities(const Stated& s) {
+  return {states(s, "batch.micro_batch_size"), states(s, "batch.microbatches", "batch.num_microbatches"),
+          states(s, "batch.global_batch_size", "batch.total_batch_size", "batch.batch_size")};
+}
+
+void make_way_for_batch(const Stated& s, BatchSettings* b) {
+  const Quantities now = stated_quantities(s);
+  const bool accumulates = states(s, "batch.accumulation");
+  if (accumulates) {
+    b->microbatches.reset();
+    b->global_batch_size.reset();
+    b->total_batch_size.reset();
+  }
+  if (states(s, "batch.microbatches")) b->accumulation = 1;
+  if (now.micro) b->micro_batch_size.reset();
+  if (now.number) {
+    b->microbatches.reset();
+    b->num_microbatches.reset();
+  }
+  if (now.total) drop_total(b);
+
+  const bool micro = now.micro || has_micro(*b);
+  const bool number = now.number || has_number(*b);
+  const bool total = now.total || has_total(*b);
+  const bool layout = states(s, "parallel.dp", "parallel.pp", "parallel.tp", "parallel.cp", "batch.seq_len");
+  const bool per_rank_total = states(s, "batch.batch_size") || b->batch_size.has_value();
+  if (micro && number && total && (now.micro || now.number || now.total || (layout && !per_rank_total))) {
+    if (!now.number) {
+      drop_number(b);
+    } else if (!now.total) {
+      drop_total(b);
+    } else if (!now.micro) {
+      b->micro_batch_size.reset();
+    }
+  }
+  // Rounds stated below mean nothing once the sequences per forward and per step are both given.
+  if (micro && !number && now.total && !accumulates && !per_rank_total) b->accumulation = 1;
+}
+
+void make_way(const Stated& s, Settings* lower) {
+  make_way_for_batch(s, &lower->batch);
+  if (states(s, "parallel.pp", "parallel.tp", "parallel.cp") && !states(s, "parallel.dp")) lower->parallel.dp = 0;
+  if (states(s, "parallel.pp", "model.layers", "model.middle_layers")) lower->parallel.stage_layers.clear();
+  if (states(s, "train.epochs") && !states(s, "train.steps")) lower->train.steps = 0;
+}
+
+void lay(const Layer& layer, Pile* pile) {
+  Stated stated;
+  for (const auto& assignment : layer.assignments) stated.insert(assignment.field->key());
+  make_way(stated, &pile->settings);
+  for (const auto& [field, value, origin] : layer.assignments) {
+    if (field->key() == "model.preset") continue;  // already below
+    const std::string wrong = set_text(*field, value, &pile->settings);
+    if (wrong.empty()) continue;
+    const bool named = normalised(origin) == field->flag();
+    pile->errors.push_back(named ? origin + " " + wrong : fmt::format("{}: {} {}", origin, field->key(), wrong));
+  }
+}
+
+// The layer and the assignment of the preset that counts.
+std::pair<std::size_t, const Assignment*> chosen_preset(const std::vector<Layer>& layers) {
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const auto& list = layers[i].assignments;
+    const auto found =
+        std::find_if(list.rbegin(), list.rend(), [](const Assignment& a) { return a.field->key() == "model.preset"; });
+    if (found != list.rend()) return {i, &*found};
+  }
+  return {0, nullptr};
+}
+
+void lay_preset(const std::vector<Layer>& layers, Pile* pile) {
+  const auto [level, preset] = chosen_preset(layers);
+  if (preset == nullptr) return;
+  set_text(*preset->field, preset->value, &pile->settings);  // "tiny" becomes "qwen3-tiny"
+  try {
+    pile->settings.model = find_preset(pile->settings.model.preset);
+  } catch (const base::ConfigError& error) {
+    pile->errors.push_back(fmt::format("{}: {}", preset->origin, error.what()));
+    return;
+  }
+  std::vector<std::string> standing;
+  for (std::size_t i = 0; i < level; ++i) {
+    for (const auto& a : layers[i].assignments) {
+      if (a.field->section == "model" && a.field->key() != "model.preset" &&
+          get_text(*a.field, pile->settings) != a.value) {
+        standing.push_back(fmt::format("{} {} ({})", a.field->key(), a.value, a.origin));
+      }
+    }
+  }
+  if (!standing.empty()) {
+    pile->notes.push_back(fmt::format("preset {} lies below single model settings, so these stand: {}",
+                                      pile->settings.model.preset, base::join(standing, ", ")));
+  }
+}
+
+}  // namespace
+
+Pile pile(const std::vector<Layer>& layers) {
+  Pile result;
+  for (const auto& layer : layers) {
+    result.errors.insert(result.errors.end(), layer.errors.begin(), layer.errors.end());
+    result.notes.insert(result.notes.end(), layer.notes.begin(), layer.notes.end());
+  }
+  lay_preset(layers, &result);
+  for (const auto& layer : layers) lay(layer, &result);
+  return result;
+}
+
+}  // namespace troika::config

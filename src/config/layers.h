@@ -1,0 +1,45 @@
+// The layers a run's settings are piled from: preset, YAML, environment, command line. A source reads into a Layer;
+// pile() puts them on top of each other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/fields.h"
+#include "config/settings.h"
+
+namespace troika::config {
+
+// One value for one setting, and where it stood ("--steps", "run.yaml line 3", "BATCH_SIZE in the environment").
+struct Assignment {
+  const Field* field;
+  std::string value;
+  std::string origin;
+};
+
+struct Layer {
+  std::vector<Assignment> assignments;  // in order; the last one for a field counts
+  std::vector<std::string> notes;
+  std::vector<std::string> errors;
+};
+
+struct Pile {
+  Settings settings;
+  std::vector<std::string> notes;
+  std::vector<std::string> errors;
+};
+
+// Lowest layer first. The preset of the highest layer that names one goes below all of them. A layer replaces what it
+// contradicts in lower ones, and what it leaves undetermined is derived anew:
+//   - a batch number replaces the lower spelling of the same quantity (sequences per forward, microbatches per rank,
+//   sequences
+//     per step); when all three quantities are then given, a lower number of microbatches gives way first, then a lower
+//     total (batch.h has the three quantities);
+//   - pp, tp, cp or dp: a lower number of microbatches gives way when the other two quantities are given, so the same
+//   global
+//     batch is cut anew; without dp, a lower dp becomes what remains of the world;
+//   - pp, layers or middle_layers: a lower stage_layers gives way;
+//   - epochs without steps: a lower steps gives way.
+Pile pile(const std::vector<Layer>& layers);
+
+}  // namespace troika::config

@@ -1,0 +1,83 @@
+#include "config/layers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config_test_support.h"
+
+namespace troika::config {
+namespace {
+
+using testing::HasSubstr;
+
+std::string yaml(const std::string& text) { return temporary_file("layer.yaml", text); }
+
+TEST(Layers, HigherPlacesWin) {
+  const std::string file = yaml("model: {preset: qwen3-small, layers: 3, hidden: 100, ffn: 7}\n");
+  const Settings s = parsed({file, "--model.hidden", "300"}, {{"NUM_LAYERS", "5"}, {"HIDDEN_SIZE", "200"}});
+  EXPECT_EQ(s.model.heads, 8);     // preset over default
+  EXPECT_EQ(s.model.ffn, 7);       // YAML over preset
+  EXPECT_EQ(s.model.layers, 5);    // environment over YAML
+  EXPECT_EQ(s.model.hidden, 300);  // command line over environment
+}
+
+TEST(Layers, ThePresetOfTheHighestPlaceLiesBelowEverything) {
+  const std::string file = yaml("model: {preset: qwen3-small, layers: 3}\n");
+  const ParsedSettings result = parse_settings({"--model.ffn", "9", file, "--model_size", "medium"}, {});
+  EXPECT_EQ(result.settings.model.preset, "qwen3-medium");
+  EXPECT_EQ(result.settings.model.hidden, 768);
+  EXPECT_EQ(result.settings.model.layers, 3);
+  EXPECT_EQ(result.settings.model.ffn, 9);
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_THAT(result.notes[0], HasSubstr("model.layers 3"));
+}
+
+TEST(Layers, ABatchOfTheCommandLineReplacesTheOneOfTheEnvironment) {
+  const Environment environment = {{"BATCH_SIZE", "16"}, {"MICROBATCH_NUM", "4"}};
+  const Batch plain = resolved({"--micro-batch-size", "1", "--global-batch-size", "12"}, 2, environment).batch;
+  EXPECT_EQ(plain.micro, 1);
+  EXPECT_EQ(plain.global, 12);
+  const Batch smaller = resolved({"--batch_size", "8"}, 2, environment).batch;
+  EXPECT_EQ(smaller.micro, 2);
+  EXPECT_EQ(smaller.microbatches_per_rank, 4);
+  const Batch finer = resolved({"--microbatch_num", "8"}, 2, environment).batch;
+  EXPECT_EQ(finer.micro, 2);
+  EXPECT_EQ(finer.global, 32);
+}
+
+TEST(Layers, OneBatchNumberReplacesWhatItContradictsInAPinnedFile) {
+  const std::string pinned =
+      yaml(to_yaml(resolved({"--micro-batch-size", "1", "--global-batch-size", "12"}, 3).settings));
+  const auto numbers = [&](std::vector<std::string> arguments, std::int64_t world) {
+    arguments.insert(arguments.begin(), pinned);
+    const Batch b = resolved(arguments, world).batch;
+    return std::vector<std::int64_t>{b.micro, b.microbatches_per_rank, b.global};
+  };
+  using Numbers = std::vector<std::int64_t>;
+  EXPECT_EQ(numbers({}, 3), (Numbers{1, 4, 12}));
+  EXPECT_EQ(numbers({"--dp", "2"}, 2), (Numbers{1, 6, 12}));
+  EXPECT_EQ(numbers({"--pp", "3"}, 3), (Numbers{1, 12, 12}));
+  EXPECT_EQ(numbers({"--global-batch-size", "24"}, 3), (Numbers{1, 8, 24}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "2"}, 3), (Numbers{2, 2, 12}));
+  EXPECT_EQ(numbers({"--batch.microbatches", "2"}, 3), (Numbers{1, 2, 6}));
+  EXPECT_EQ(numbers({"--batch_size", "8", "--num_microbatches", "2"}, 3), (Numbers{4, 2, 24}));
+  EXPECT_EQ(numbers({"--gradient_accumulation_steps", "5"}, 3), (Numbers{1, 5, 15}));
+  EXPECT_EQ(numbers({"--total_batch_size", "1536"}, 3), (Numbers{1, 2, 6}));
+}
+
+TEST(Layers, RoundsOfALowerPlaceGiveWayToAStatedTotal) {
+  const std::string file = yaml("device_batch_size: 2\ngradient_accumulation_steps: 8\n");
+  EXPECT_EQ(resolved({file}, 1).batch.microbatches_per_rank, 8);
+  EXPECT_EQ(resolved({file, "--global-batch-size", "12"}, 2).batch.microbatches_per_rank, 3);
+}
+
+TEST(Layers, LayoutAndLengthGiveWay) {
+  const std::string file = yaml("parallel: {dp: 3, stage_layers: [4]}\ntrain: {steps: 20}\n");
+  EXPECT_EQ(resolved({file, "--pp", "3"}, 3).layout.dp, 1);
+  EXPECT_EQ(parsed({file, "--epochs", "2"}).train.steps, 0);
+  EXPECT_EQ(parsed({file, "--epochs", "2", "--steps", "5"}).train.steps, 5);
+  EXPECT_TRUE(parsed({file, "--model.layers", "8"}).parallel.stage_layers.empty());
+}
+
+}  // namespace
+}  // namespace troika::config

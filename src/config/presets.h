@@ -1,0 +1,19 @@
+// Named sets of model numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace troika::config {
+
+// The model of a preset, its own name in `preset`. qwen3-tiny ... qwen3-large are our sizes (tiny is the default of
+// settings.h); qwen3-0.6b ... qwen3-32b have the numbers of the published models (config.json of Qwen/Qwen3-*).
+// Throws ConfigError with the nearest name.
+ModelSettings find_preset(const std::string& name);
+
+// All names, smallest model first.
+std::vector<std::string> preset_names();
+
+}  // namespace troika::config

@@ -1,0 +1,188 @@
+// Settings as text: YAML, help, Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/text.h"
+#include "config/config.h"
+#include "config/fields.h"
+#include "config/presets.h"
+#include "config/spellings.h"
+
+namespace troika::config {
+namespace {
+
+constexpr std::string_view section_titles[][2] = {
+    {"model", "The network"},
+    {"data", "Text to train on"},
+    {"batch", "Sequences per step; what is left out is derived"},
+    {"parallel", "Layout over processes"},
+    {"optimizer", "AdamW and the learning rate"},
+    {"precision", "Number formats"},
+    {"train", "The run"},
+    {"checkpoint", "Saving"},
+    {"comm", "Messages between ranks"},
+    {"log", "Messages to you"},
+};
+
+// Words that YAML readers take for something other than text.
+bool is_yaml_word(std::string text) {
+  static const std::set<std::string> words = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return words.count(text) > 0;
+}
+
+bool is_plain(const std::string& text) {
+  if (text.empty() || is_yaml_word(text)) return false;
+  if (std::isalpha(static_cast<unsigned char>(text.front())) == 0 && text.front() != '/') return false;
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return c < 128 && (std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.' || c == '/');
+  });
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 32 || c == 127) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string yaml_value(const Field& field, const Settings& settings) {
+  const std::string text = get_text(field, settings);
+  if (std::holds_alternative<Access<std::string>>(field.access)) return is_plain(text) ? text : quoted(text);
+  if (!std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access)) return text;
+  return "[" + base::join(base::split(text, ','), ", ") + "]";
+}
+
+std::string default_text(const Field& field) {
+  const std::string text = get_text(field, Settings{});
+  const bool is_unset = text.empty() || text == "null";
+  return is_unset ? std::string(field.unset) : text;
+}
+
+template <class Names>
+std::string list(const Names& names, std::string_view before, std::string_view after) {
+  std::vector<std::string> parts;
+  for (const auto& name : names) parts.push_back(fmt::format("{}{}{}", before, name, after));
+  return base::join(parts, ", ");
+}
+
+std::string type_word(const Field& field) {
+  if (std::holds_alternative<Access<bool>>(field.access)) return "true|false";
+  if (std::holds_alternative<Access<std::string>>(field.access)) {
+    return field.words.empty() || field.agreement == Agreement::word_or_path
+               ? "TEXT"
+               : fmt::format("{}", fmt::join(field.words, "|"));
+  }
+  if (std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access)) return "N,N,...";
+  return std::holds_alternative<Access<double>>(field.access) ? "X" : "N";
+}
+
+std::string with_unit(const Field& field) {
+  const std::string text = default_text(field);
+  const bool is_number = !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
+  return field.unit.empty() || !is_number || text != get_text(field, Settings{})
+             ? text
+             : fmt::format("{} {}", text, field.unit);
+}
+
+std::string also(const Field& field, std::string_view before, std::string_view after) {
+  std::vector<std::string> parts;
+  if (!field.familiar.empty()) parts.push_back(list(field.familiar, fmt::format("{}--", before), after));
+  if (!field.variables.empty()) parts.push_back("environment " + list(field.variables, before, after));
+  return base::join(parts, "; ");
+}
+
+std::string help_of(const Field& field) {
+  std::string text = "  " + list(field.flags, "--", "");
+  if (!field.flags.empty()) text += ", ";
+  text += fmt::format("{} {}\n      {} [{}]\n", field.flag(), type_word(field), field.help, with_unit(field));
+  const std::string others = also(field, "", "");
+  return others.empty() ? text : text + "      also: " + others + "\n";
+}
+
+std::string markdown_of(const Field& field) {
+  std::string flags = fmt::format("`{}`", field.flag());
+  for (const auto flag : field.flags) flags += fmt::format(" `--{}`", flag);
+  std::string values = type_word(field);
+  std::replace(values.begin(), values.end(), '|', ' ');
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", field.name, flags, values, with_unit(field), field.help,
+                     also(field, "`", "`"));
+}
+
+}  // namespace
+
+std::string to_yaml(const Settings& settings) {
+  std::string text;
+  std::string_view section;
+  for (const auto& field : fields()) {
+    if (field.section != section) text += fmt::format("{}:\n", section = field.section);
+    text += fmt::format("  {}: {}\n", field.name, yaml_value(field, settings));
+  }
+  return text;
+}
+
+std::string settings_help() {
+  std::string text =
+      "Settings, highest first: command line, environment, YAML file, preset, default.\n"
+      "'-' and '_' are equal in names. Defaults stand in [ ].\n"
+      "  CONFIG.yaml, --config CONFIG.yaml\n      a file of settings; also: environment CONFIG_FILE\n"
+      "  --print-config\n      print the resolved settings as YAML and end\n"
+      "  -h, --help\n      print this and end\n";
+  for (const auto& [section, title] : section_titles) {
+    text += fmt::format("\n{}: {}\n", section, title);
+    for (const auto& field : fields()) {
+      if (field.section == section) text += help_of(field);
+    }
+  }
+  text += fmt::format("\nPresets: {}\n", base::join(preset_names(), ", "));
+  for (const auto& row : switches()) text += fmt::format("--{}: {} {}\n", row.name, row.key, row.value);
+  for (const auto& row : ignored_flags()) text += fmt::format("--{}: accepted and ignored; {}\n", row.name, row.why);
+  for (const auto& row : ignored_variables()) text += fmt::format("{}: ignored; {}\n", row.name, row.why);
+  return text;
+}
+
+std::string settings_markdown() {
+  std::string text =
+      "# Settings\n\n"
+      "This page is printed from the table in `src/config/field_table.cc`; a test compares the two.\n\n"
+      "Highest first: command line, environment, YAML file, preset, default. A higher place replaces what it "
+      "contradicts in a\n"
+      "lower one. In YAML a key stands in its section, or a familiar spelling stands at top level. `-` and `_` are "
+      "equal in\n"
+      "names. The first argument without dashes (or `--config FILE`, or `CONFIG_FILE` in the environment) is the YAML "
+      "file.\n"
+      "`--print-config` prints the resolved settings as YAML that reads back.\n";
+  for (const auto& [section, title] : section_titles) {
+    text += fmt::format(
+        "\n## {}\n\n{}.\n\n| key | flags | values | default | meaning | also understood |\n|---|---|---|---|---|---|\n",
+        section, title);
+    for (const auto& field : fields()) {
+      if (field.section == section) text += markdown_of(field);
+    }
+  }
+  text +=
+      "\n## Presets\n\n| name | layers | hidden | heads | kv_heads | head_dim | ffn | vocab | tied "
+      "|\n|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto& name : preset_names()) {
+    const ModelSettings m = find_preset(name);
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, m.layers, m.hidden, m.heads,
+                        m.kv_heads, m.head_dim, m.ffn, m.vocab == 0 ? "the tokenizer's" : fmt::to_string(m.vocab),
+                        m.tie_embeddings ? "yes" : "no");
+  }
+  text += "\n## Accepted for familiarity\n\n| spelling | what happens |\n|---|---|\n";
+  for (const auto& row : switches()) text += fmt::format("| `--{}` | sets {} to {} |\n", row.name, row.key, row.value);
+  for (const auto& row : ignored_flags()) text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why);
+  for (const auto& row : ignored_variables()) text += fmt::format("| `{}` | ignored: {} |\n", row.name, row.why);
+  return text;
+}
+
+}  // namespace troika::config

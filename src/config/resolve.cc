@@ -1,0 +1,63 @@
+#include "config/resolve.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/batch.h"
+#include "config/checks.h"
+#include "config/fields.h"
+
+namespace troika::config {
+namespace {
+
+void throw_if_any(const std::vector<std::string>& errors) {
+  if (!errors.empty()) throw base::ConfigError(base::join(errors, "\n"));
+}
+
+std::vector<std::string> single_violations(const Settings& settings) {
+  std::vector<std::string> errors;
+  for (const auto& field : fields()) {
+    const std::string wrong = violation(field, settings);
+    if (!wrong.empty()) errors.push_back(field.key() + " " + wrong);
+  }
+  return errors;
+}
+
+// The three quantities in their plain spelling, so that every way to ask for one run prints the same.
+void pin(const Batch& batch, BatchSettings* settings) {
+  BatchSettings pinned;
+  pinned.seq_len = batch.seq_len;
+  pinned.micro_batch_size = batch.micro;
+  pinned.global_batch_size = batch.global;
+  pinned.microbatches = batch.microbatches_per_rank;
+  *settings = pinned;
+}
+
+}  // namespace
+
+Resolved resolve(const Settings& settings, std::int64_t world_size) {
+  if (world_size < 1) throw base::BugError(fmt::format("resolve was called for a world of {} processes", world_size));
+  throw_if_any(single_violations(settings));  // the arithmetic below counts on the bounds of the table
+  Resolved resolved;
+  resolved.settings = settings;
+  Findings findings;
+  resolved.layout = solve_layout(settings.parallel, world_size, &findings);
+  settle_model(&resolved.settings, &findings);
+  settle_run(&resolved.settings, &findings);
+  resolved.batch = solve_batch(settings.batch, resolved.layout.dp, &findings);
+  throw_if_any(findings.errors);
+  resolved.settings.parallel.dp = resolved.layout.dp;
+  pin(resolved.batch, &resolved.settings.batch);
+  resolved.notes = std::move(findings.notes);
+  return resolved;
+}
+
+std::string describe_batch(const Resolved& resolved) {
+  const Batch& b = resolved.batch;
+  return fmt::format("global {} = micro {} x {} microbatch{} x dp {} ({} tokens per step at seq_len {})", b.global,
+                     b.micro, b.microbatches_per_rank, b.microbatches_per_rank == 1 ? "" : "es", resolved.layout.dp,
+                     b.tokens_per_step(), b.seq_len);
+}
+
+}  // namespace troika::config

@@ -1,0 +1,49 @@
+#include "config/spellings.h"
+
+#include "config/fields.h"
+
+namespace troika::config {
+
+const std::vector<Ignored>& ignored_flags() {
+  static const std::vector<Ignored> rows = {
+      {"sudo-pass", "nothing here needs root, and the value was not kept"},
+      {"local-rank", "ranks are read from the variables that the launcher sets"},
+      {"world-size", "the number of processes is read from the variables that the launcher sets"},
+  };
+  return rows;
+}
+
+const std::vector<Ignored>& ignored_variables() {
+  static const std::vector<Ignored> rows = {
+      {"WANDB_*", "metrics are written to the run's folder only"},
+      {"USE_LIBUV", "the store that ranks meet at does not use it"},
+      {"TORCH_COMPILE", "nothing is compiled at run time"},
+  };
+  return rows;
+}
+
+const std::vector<Switch>& switches() {
+  static const std::vector<Switch> rows = {
+      {"fp16", "precision.compute", "fp16"},
+      {"bf16", "precision.compute", "bf16"},
+  };
+  return rows;
+}
+
+const Ignored* find_ignored(std::string_view name) {
+  const std::string wanted = normalised(name);
+  for (const auto& row : ignored_flags()) {
+    if (row.name == wanted) return &row;
+  }
+  return nullptr;
+}
+
+const Switch* find_switch(std::string_view name) {
+  const std::string wanted = normalised(name);
+  for (const auto& row : switches()) {
+    if (row.name == wanted) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace troika::config

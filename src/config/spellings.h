@@ -1,0 +1,29 @@
+// Flags and variables of other programs that are not settings: accepted so that a known command line still runs.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace troika::config {
+
+// A flag (or flat YAML key) that is read and dropped. Its value is neither stored nor printed.
+struct Ignored {
+  std::string_view name;  // with '-'; ends in '*' when a prefix (variables only)
+  std::string_view why;   // end of the sentence "NAME is ignored: ..."
+};
+const std::vector<Ignored>& ignored_flags();
+const std::vector<Ignored>& ignored_variables();
+
+// A flag without a value, or with true/false, that sets `key` to `value` when true.
+struct Switch {
+  std::string_view name;
+  std::string_view key;
+  std::string_view value;
+};
+const std::vector<Switch>& switches();
+
+// The row for a name (either dash), or nullptr.
+const Ignored* find_ignored(std::string_view name);
+const Switch* find_switch(std::string_view name);
+
+}  // namespace troika::config

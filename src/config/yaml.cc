@@ -1,0 +1,149 @@
+// The one file that sees yaml-cpp.
+#include "config/yaml.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "config/spellings.h"
+
+namespace troika::config {
+namespace {
+
+std::string named(std::string_view name, const std::string& section_clause, const std::string& near) {
+  return fmt::format("unknown key '{}'{}{}", name, section_clause, near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& origin) : origin_(origin) {}
+
+  Layer read(const std::string& text) {
+    try {
+      read_root(YAML::Load(text));
+    } catch (const YAML::Exception& error) {
+      layer_.errors.push_back(fmt::format("{} is not valid YAML: {}", at(error.mark), error.msg));
+    }
+    return std::move(layer_);
+  }
+
+ private:
+  std::string at(const YAML::Mark& mark) const {
+    return mark.is_null() ? origin_ : fmt::format("{} line {}", origin_, mark.line + 1);
+  }
+
+  void fail(const YAML::Node& node, const std::string& what) {
+    layer_.errors.push_back(fmt::format("{}: {}", at(node.Mark()), what));
+  }
+
+  void read_root(const YAML::Node& root) {
+    if (root.IsNull()) {
+      layer_.errors.push_back(fmt::format("{} is empty: it needs at least one section such as train:", origin_));
+    } else if (!root.IsMap()) {
+      fail(root, "expected sections such as model: and train:, each with keys below it");
+    } else {
+      for (const auto& entry : root) read_top(entry.first, entry.second);
+    }
+  }
+
+  void read_top(const YAML::Node& key, const YAML::Node& value) {
+    if (!key.IsScalar()) return fail(key, "a key must be a word");
+    const std::string name = key.Scalar();
+    const bool is_section = name.find('.') == std::string::npos && section_exists(name);
+    if (is_section && value.IsMap()) {
+      for (const auto& entry : value) read_key(name, entry.first, entry.second);
+    } else if (is_section && !value.IsNull()) {
+      fail(value, fmt::format("section {} needs keys below it", name));
+    } else if (!is_section) {
+      read_flat(key, value);
+    }
+  }
+
+  void read_key(const std::string& section, const YAML::Node& key, const YAML::Node& value) {
+    if (!key.IsScalar()) return fail(key, "a key must be a word");
+    const Field* field = find_field(section, key.Scalar());
+    if (field != nullptr) return assign(*field, key, value);
+    std::vector<std::string> names;
+    for (const auto& row : fields()) {
+      if (row.section == section) names.emplace_back(row.name);
+    }
+    const Field* elsewhere = find_field(key.Scalar());
+    fail(key, named(key.Scalar(), " in section " + section,
+                    elsewhere != nullptr ? elsewhere->key() : base::nearest(key.Scalar(), names)));
+  }
+
+  void read_flat(const YAML::Node& key, const YAML::Node& value) {
+    const std::string name = key.Scalar();
+    if (const Ignored* row = find_ignored(name)) {
+      layer_.notes.push_back(fmt::format("{} is ignored: {}", name, row->why));
+    } else if (const Switch* on = find_switch(name)) {
+      read_switch(*on, key, value);
+    } else if (const Field* field = find_field(name)) {
+      assign(*field, key, value);
+    } else {
+      fail(key, named(name, "", nearest_top(name)));
+    }
+  }
+
+  void read_switch(const Switch& on, const YAML::Node& key, const YAML::Node& value) {
+    const auto set = value.IsScalar() ? parse_bool(value.Scalar()) : std::nullopt;
+    if (!set) return fail(key, fmt::format("{} takes true or false", on.name));
+    if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), at(key.Mark())});
+  }
+
+  void assign(const Field& field, const YAML::Node& key, const YAML::Node& value) {
+    const auto [first, is_new] = lines_.emplace(&field, key.Mark().line + 1);
+    if (!is_new) return fail(key, fmt::format("{} is given twice, first on line {}", field.key(), first->second));
+    std::string text;
+    if (value.IsNull()) {
+      const bool may_be_empty = std::holds_alternative<Access<std::string>>(field.access) || is_list(field);
+      text = may_be_empty ? "" : "null";
+    } else if (value.IsSequence() && is_list(field)) {
+      std::vector<std::string> parts;
+      for (const auto& part : value) parts.push_back(part.IsScalar() ? part.Scalar() : "a nested value");
+      text = base::join(parts, ",");
+    } else if (value.IsScalar()) {
+      text = value.Scalar();
+    } else {
+      return fail(key, fmt::format("{} takes one value, not a {}", field.key(), value.IsMap() ? "section" : "list"));
+    }
+    layer_.assignments.push_back({&field, text, at(key.Mark())});
+  }
+
+  static bool is_list(const Field& field) {
+    return std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access);
+  }
+
+  static bool section_exists(const std::string& name) {
+    for (const auto& row : fields()) {
+      if (row.section == name) return true;
+    }
+    return false;
+  }
+
+  static std::string nearest_top(const std::string& name) {
+    std::vector<std::string> names;
+    for (const auto& row : fields()) {
+      if (names.empty() || names.back() != row.section) names.emplace_back(row.section);
+    }
+    for (const auto& row : fields()) names.insert(names.end(), row.flags.begin(), row.flags.end());
+    for (const auto& row : fields()) names.insert(names.end(), row.familiar.begin(), row.familiar.end());
+    const std::string near = base::nearest(normalised(name), names);
+    for (const auto& row : fields()) {
+      if (near.empty() && row.name == name) return row.key();
+    }
+    return near;
+  }
+
+  std::string origin_;
+  Layer layer_;
+  std::map<const Field*, int> lines_;
+};
+
+}  // namespace
+
+Layer read_yaml(const std::string& text, const std::string& origin) { return Reader(origin).read(text); }
+
+}  // namespace troika::config

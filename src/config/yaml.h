@@ -1,0 +1,14 @@
+// Settings as YAML, read and written.
+#pragma once
+
+#include <string>
+
+#include "config/layers.h"
+
+namespace troika::config {
+
+// Reads sections with keys, and familiar spellings at top level. `origin` is the file's name for messages. All errors
+// of the content are collected in the layer, each with its line.
+Layer read_yaml(const std::string& text, const std::string& origin);
+
+}  // namespace troika::config
