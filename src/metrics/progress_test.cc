@@ -1,0 +1,123 @@
+#include "metrics/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace troika::metrics {
+
+static const ProgressState halfway{100, 200, 4.1250, 12345.6, 200};
+
+// A FILE* whose content can be read back.
+class Output {
+ public:
+  Output() : file_(std::tmpfile()) {}
+  ~Output() { std::fclose(file_); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  std::FILE* file() { return file_; }
+  std::string text() {
+    std::fflush(file_);
+    std::rewind(file_);
+    std::string content(1 << 16, '\0');
+    content.resize(std::fread(content.data(), 1, content.size(), file_));
+    std::fseek(file_, 0, SEEK_END);
+    return content;
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+TEST(ProgressText, BarShowsStepPercentLossRateAndEta) {
+  EXPECT_EQ(format_bar(halfway, 100),
+            "step 100/200 [====================>                   ]  50% loss 4.1250 12.3 K tok/s ETA 3 min 20 s");
+}
+
+TEST(ProgressText, BarFitsEveryWidth) {
+  for (int width = 1; width <= 140; ++width)
+    EXPECT_LE(format_bar(halfway, width).size(), static_cast<std::size_t>(width));
+}
+
+TEST(ProgressText, NarrowTerminalsLoseTheBarBeforeTheNumbers) {
+  EXPECT_EQ(format_bar(halfway, 62), "step 100/200  50% loss 4.1250 12.3 K tok/s ETA 3 min 20 s");
+  EXPECT_EQ(format_bar(halfway, 30), "step 100/200  50% loss 4.1250");
+}
+
+TEST(ProgressText, FullAndEmptyBarsHaveTheRightEnds) {
+  EXPECT_THAT(format_bar({200, 200, 1, 50, 0}, 80), testing::HasSubstr("=] 100%"));
+  EXPECT_THAT(format_bar({0, 200, 1, 50, -1}, 80),
+              testing::AllOf(testing::HasSubstr("[> "), testing::HasSubstr("  0% loss")));
+  EXPECT_THAT(format_bar({5, 0, 1, 50, -1}, 80), testing::HasSubstr("step 5/0"));
+}
+
+TEST(ProgressText, StrangeNumbersDoNotBreakTheLine) {
+  EXPECT_EQ(format_line({1, 2, std::nan(""), std::nan(""), -1}), "step 1/2 loss nan 0 tok/s");
+  EXPECT_EQ(format_line({1, 2, 3, 42.25, -1}), "step 1/2 loss 3.0000 42.2 tok/s");
+}
+
+TEST(ProgressStyleName, FollowsTheSetting) {
+  Output out;
+  EXPECT_EQ(progress_style("auto", out.file()), ProgressStyle::lines);
+  EXPECT_EQ(progress_style("bar", out.file()), ProgressStyle::bar);
+  EXPECT_EQ(progress_style("none", out.file()), ProgressStyle::none);
+  EXPECT_THROW(progress_style("colour", out.file()), base::ConfigError);
+}
+
+TEST(Progress, LinesComeForFirstLastAndAtMostOncePerSecond) {
+  Output out;
+  {
+    Progress progress(out.file(), ProgressStyle::lines, 0, 40, 0.0);
+    for (int step = 1; step <= 40; ++step) progress.step_done(step, 1.0, 100, 0.1 * step);
+  }
+  std::vector<std::string> heads;
+  for (const std::string& line : base::split(out.text(), '\n')) heads.push_back(line.substr(0, line.find(" loss")));
+  EXPECT_EQ(heads, (std::vector<std::string>{"step 1/40", "step 11/40", "step 21/40", "step 31/40", "step 40/40", ""}));
+}
+
+TEST(Progress, EtaComesFromTheStepsOfThisAttempt) {
+  Output out;
+  Progress progress(out.file(), ProgressStyle::lines, 10, 20, 100.0);
+  progress.step_done(11, 1.0, 100, 102.0);  // 2 s per step, 9 to go
+  EXPECT_THAT(out.text(), testing::HasSubstr("ETA 18.0 s"));
+}
+
+TEST(Progress, BarRedrawsInPlaceWipesLeftoversAndEndsWithOneNewline) {
+  Output out;
+  {
+    Progress progress(out.file(), ProgressStyle::bar, 0, 2, 0.0);
+    progress.step_done(1, 10000.0, 100, 500.0);
+    progress.step_done(2, 1.0, 100, 501.0);
+    progress.finish();
+  }
+  const auto draws = base::split(out.text(), '\r');
+  ASSERT_EQ(draws.size(), 3U);
+  EXPECT_GE(draws[2].size(), draws[1].size());
+  EXPECT_EQ(draws[2].back(), '\n');
+  EXPECT_EQ(draws[1].find('\n'), std::string::npos);
+}
+
+TEST(Progress, NoteStandsOnItsOwnLineAndTheBarComesBack) {
+  Output out;
+  Progress progress(out.file(), ProgressStyle::bar, 0, 2, 0.0);
+  progress.step_done(1, 1.0, 100, 1.0);
+  progress.note("saved step 1");
+  const auto draws = base::split(out.text(), '\r');
+  EXPECT_EQ(draws[3], "saved step 1\n");
+  EXPECT_EQ(draws[4], draws[1]);
+}
+
+TEST(Progress, NoneIsSilent) {
+  Output out;
+  {
+    Progress progress(out.file(), ProgressStyle::none, 0, 2, 0.0);
+    progress.step_done(1, 1.0, 100, 1.0);
+  }
+  EXPECT_EQ(out.text(), "");
+}
+
+}  // namespace troika::metrics

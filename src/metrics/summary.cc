@@ -1,0 +1,40 @@
+#include "metrics/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace troika::metrics {
+
+static std::string row(const std::string& name, const std::string& value, std::size_t width) {
+  return fmt::format("  {:<{}}  {}\n", name, width, value);
+}
+
+static std::string phase_row(const std::string& name, double seconds, double total_seconds, std::size_t width) {
+  const double share = total_seconds > 0 ? 100 * seconds / total_seconds : 0;
+  return fmt::format("  {:<{}}  {:>12}  {:5.1f} %\n", name, width, base::format_duration(seconds), share);
+}
+
+std::string format_summary(const RunSummary& s) {
+  auto phases = s.phase_seconds;
+  double covered = 0;
+  for (const auto& [name, seconds] : phases) covered += seconds;
+  if (!phases.empty()) phases.emplace_back("other", std::max(0.0, s.total_seconds - covered));
+  std::size_t width = std::string("average loss").size();
+  for (const auto& [name, seconds] : phases) width = std::max(width, name.size());
+  const double rate = s.total_seconds > 0 ? static_cast<double>(s.tokens_seen) / s.total_seconds : 0;
+  std::string text = "summary\n";
+  text += row("rank", fmt::format("{} of {}", s.rank, s.world_size), width);
+  text += row("steps", fmt::format("{}", s.steps), width);
+  text += row("tokens seen", fmt::format("{} ({:.1f} per second)", s.tokens_seen, rate), width);
+  text += row("average loss",
+              s.steps > 0 ? fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps)) : "no steps", width);
+  text += row("peak memory", base::format_bytes(s.peak_memory_bytes), width);
+  text += row("time", base::format_duration(s.total_seconds), width);
+  for (const auto& [name, seconds] : phases) text += phase_row(name, seconds, s.total_seconds, width);
+  return text;
+}
+
+}  // namespace troika::metrics

@@ -1,0 +1,26 @@
+// The statistics at the end of a run, as a short table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troika::metrics {
+
+struct RunSummary {
+  int rank = 0;
+  int world_size = 1;
+  std::int64_t steps = 0;        // done by this attempt
+  std::int64_t tokens_seen = 0;  // loss tokens of this attempt, all ranks
+  double loss_sum = 0;           // of the steps' losses
+  double total_seconds = 0;
+  std::int64_t peak_memory_bytes = 0;
+  std::vector<std::pair<std::string, double>> phase_seconds;  // in the order to print, such as {"forward", 12.3}
+};
+
+// One field per line, then a line per phase with seconds and share of the total; what no phase covers is called
+// "other".
+std::string format_summary(const RunSummary& summary);
+
+}  // namespace troika::metrics

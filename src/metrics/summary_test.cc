@@ -1,0 +1,35 @@
+#include "metrics/summary.h"
+
+#include <gtest/gtest.h>
+
+namespace troika::metrics {
+
+TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
+  RunSummary s;
+  s.rank = 1;
+  s.world_size = 3;
+  s.steps = 4;
+  s.tokens_seen = 3000;
+  s.loss_sum = 10;
+  s.total_seconds = 20;
+  s.peak_memory_bytes = 3 << 20;
+  s.phase_seconds = {{"forward", 5}, {"backward", 10}, {"waiting for others", 1}};
+  EXPECT_EQ(format_summary(s),
+            "summary\n"
+            "  rank                1 of 3\n"
+            "  steps               4\n"
+            "  tokens seen         3000 (150.0 per second)\n"
+            "  average loss        2.500000\n"
+            "  peak memory         3.00 MiB\n"
+            "  time                20.0 s\n"
+            "  forward                    5.0 s   25.0 %\n"
+            "  backward                  10.0 s   50.0 %\n"
+            "  waiting for others         1.0 s    5.0 %\n"
+            "  other                      4.0 s   20.0 %\n");
+}
+
+TEST(RunSummary, RunWithoutStepsHasNoAverage) {
+  EXPECT_NE(format_summary({}).find("average loss  no steps"), std::string::npos);
+}
+
+}  // namespace troika::metrics
