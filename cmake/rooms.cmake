@@ -57,6 +57,7 @@ function(troika_test_program room kind torch support sources)
   target_compile_definitions(${program} PRIVATE TROIKA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TROIKA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(torch)
     target_precompile_headers(${program} REUSE_FROM troika_pch)
+    target_compile_options(${program} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
   endif()
   add_test(NAME ${program} COMMAND ${program} --gtest_brief=1)
   set_tests_properties(${program} PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
