@@ -62,15 +62,27 @@ static void sync_directory_of(const std::string& path) {
   if (directory.value >= 0) ::fsync(directory.value);
 }
 
+// A new file beside `path` under a name that no other writer has, be it a thread here or a process on another host.
+static Descriptor create_temporary(const std::string& path, std::string* temporary) {
+  for (int attempt = 0;; ++attempt) {
+    *temporary = fmt::format("{}.tmp.{}.{}", path, ::getpid(), attempt);
+    const int descriptor = ::open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (descriptor >= 0) return Descriptor{descriptor};
+    if (errno != EEXIST) fail("create", *temporary, errno);
+  }
+}
+
 void write_file_atomic(const std::string& path, std::string_view content) {
-  const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
-  {
-    const Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-    if (file.value < 0) fail("create", temporary, errno);
+  std::string temporary;
+  const Descriptor file = create_temporary(path, &temporary);
+  try {
     write_all(file.value, content, temporary);
     if (::fsync(file.value) != 0) fail("sync", temporary, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to", path, errno);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to", path, errno);
   sync_directory_of(path);
 }
 
@@ -116,13 +128,17 @@ void rename_path(const std::string& from, const std::string& to) {
 std::vector<std::string> list_directory(const std::string& path) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(path, error)) names.push_back(entry.path().filename().string());
+  for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
   if (error && error != std::errc::no_such_file_or_directory) fail("list", path, error.value());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-std::string hash_bytes(std::string_view bytes) { return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size())); }
+std::string hash_bytes(std::string_view bytes) {
+  return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+}
 
 std::string hash_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};

@@ -12,6 +12,7 @@ namespace troika::base {
 std::string read_file(const std::string& path);
 
 // Writes to a temporary name beside `path`, syncs and renames: a reader sees the old content or the new, never a part.
+// Several writers of one path may run at once (the last one wins); a failed write leaves no temporary file behind.
 void write_file_atomic(const std::string& path, std::string_view content);
 
 // Appends and flushes to the kernel in one write call.

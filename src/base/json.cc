@@ -10,14 +10,17 @@ namespace troika::base {
 using nlohmann::json;
 
 json parse_json(std::string_view text, const std::string& origin) {
-  const auto limit_depth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > 256) throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin));
+  const auto limit_depth = [&](int depth, json::parse_event_t event, json&) {
+    const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    if (opens && depth >= 256) throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin));
     return true;
   };
   try {
     return json::parse(text.begin(), text.end(), limit_depth);
   } catch (const json::parse_error& error) {
     throw DataError(fmt::format("{}: not valid JSON at byte {}", origin, error.byte));
+  } catch (const json::out_of_range&) {
+    throw DataError(fmt::format("{}: a number is too large for a double", origin));
   }
 }
 
@@ -27,13 +30,17 @@ static const json& member(const json& object, const std::string& key, const std:
   return *found;
 }
 
-[[noreturn]] static void wrong_type(const std::string& key, const std::string& origin, const char* wanted, const json& value) {
+[[noreturn]] static void wrong_type(const std::string& key, const std::string& origin, const char* wanted,
+                                    const json& value) {
   throw DataError(fmt::format("{}: '{}' must be {}, not {}", origin, key, wanted, value.type_name()));
 }
 
 std::int64_t json_int(const json& object, const std::string& key, const std::string& origin) {
   const json& value = member(object, key, origin);
   if (!value.is_number_integer()) wrong_type(key, origin, "a whole number", value);
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
+    throw DataError(fmt::format("{}: '{}' is {}, which is too large for 64 bits", origin, key, value.dump()));
+  }
   return value.get<std::int64_t>();
 }
 

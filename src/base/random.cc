@@ -9,28 +9,29 @@
 
 namespace troika::base {
 
-Philox::Philox(std::uint64_t seed, std::string_view name) {
-  const std::uint64_t key = XXH3_64bits_withSeed(name.data(), name.size(), seed);
-  key_[0] = static_cast<std::uint32_t>(key);
-  key_[1] = static_cast<std::uint32_t>(key >> 32);
-}
-
-std::array<std::uint32_t, 4> Philox::block(std::uint64_t counter) const {
-  std::uint32_t x[4] = {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0};
-  std::uint32_t k0 = key_[0], k1 = key_[1];
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> x, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p0 = std::uint64_t{0xD2511F53} * x[0];
     const std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * x[2];
-    const std::uint32_t y0 = static_cast<std::uint32_t>(p1 >> 32) ^ x[1] ^ k0;
-    const std::uint32_t y2 = static_cast<std::uint32_t>(p0 >> 32) ^ x[3] ^ k1;
+    const std::uint32_t y0 = static_cast<std::uint32_t>(p1 >> 32) ^ x[1] ^ key[0];
+    const std::uint32_t y2 = static_cast<std::uint32_t>(p0 >> 32) ^ x[3] ^ key[1];
     x[1] = static_cast<std::uint32_t>(p1);
     x[3] = static_cast<std::uint32_t>(p0);
     x[0] = y0;
     x[2] = y2;
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
   }
-  return {x[0], x[1], x[2], x[3]};
+  return x;
+}
+
+Philox::Philox(std::uint64_t seed, std::string_view name) {
+  const std::uint64_t key = XXH3_64bits_withSeed(name.data(), name.size(), seed);
+  key_ = {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+}
+
+std::array<std::uint32_t, 4> Philox::block(std::uint64_t counter) const {
+  return philox4x32({static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0}, key_);
 }
 
 std::uint64_t Philox::bits(std::uint64_t index) const {

@@ -8,6 +8,9 @@
 
 namespace troika::base {
 
+// The bijection itself: ten rounds over a 128-bit counter with a 64-bit key, low words first.
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+
 // A stream of 128-bit blocks. Threads: const, safe.
 class Philox {
  public:
@@ -16,13 +19,13 @@ class Philox {
 
   std::array<std::uint32_t, 4> block(std::uint64_t counter) const;
 
-  std::uint64_t bits(std::uint64_t index) const;   // 64 uniform bits
-  double uniform(std::uint64_t index) const;       // [0, 1), 53 bits
+  std::uint64_t bits(std::uint64_t index) const;  // 64 uniform bits
+  double uniform(std::uint64_t index) const;      // [0, 1), 53 bits
   // Fills out[i] with standard normal number first + i (Box-Muller on double, rounded once to float).
   void fill_normal(std::uint64_t first, std::int64_t count, float* out) const;
 
  private:
-  std::uint32_t key_[2];
+  std::array<std::uint32_t, 2> key_;
 };
 
 // A random permutation of [0, size) evaluated at one index, in O(1) memory (Feistel network with cycle walking).

@@ -14,24 +14,24 @@ std::string format_bytes(std::int64_t bytes) {
   double value = static_cast<double>(bytes);
   const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;
-  while (value >= 1024 && unit < 4) {
+  while (value >= 1023.95 && unit < 4) {  // what one decimal would print as 1024.0
     value /= 1024;
     ++unit;
   }
-  return value < 10 ? fmt::format("{:.2f} {}", value, units[unit]) : fmt::format("{:.1f} {}", value, units[unit]);
+  return value < 9.995 ? fmt::format("{:.2f} {}", value, units[unit]) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
 std::string format_count(std::int64_t count) {
   const double value = static_cast<double>(count);
   if (count < 10000) return fmt::format("{}", count);
-  if (count < 1000000) return fmt::format("{:.1f} K", value / 1e3);
-  if (count < 1000000000) return fmt::format("{:.1f} M", value / 1e6);
+  if (value < 999.95e3) return fmt::format("{:.1f} K", value / 1e3);
+  if (value < 999.95e6) return fmt::format("{:.1f} M", value / 1e6);
   return fmt::format("{:.2f} B", value / 1e9);
 }
 
 std::string format_duration(double seconds) {
-  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
-  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 0.99995) return fmt::format("{:.1f} ms", seconds * 1e3);
+  if (seconds < 59.95) return fmt::format("{:.1f} s", seconds);
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
@@ -67,7 +67,11 @@ bool parse_duration(std::string_view text, double* seconds) {
   double number = 0;
   std::string unit;
   if (!split_unit(text, &number, &unit)) return false;
-  const double factor = unit.empty() || unit == "s" ? 1 : unit == "ms" ? 1e-3 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  const double factor = unit.empty() || unit == "s"    ? 1
+                        : unit == "ms"                 ? 1e-3
+                        : unit == "m" || unit == "min" ? 60
+                        : unit == "h"                  ? 3600
+                                                       : 0;
   if (factor == 0) return false;
   *seconds = number * factor;
   return true;

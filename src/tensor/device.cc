@@ -19,6 +19,9 @@ static int cuda_devices() {
 }
 
 c10::Device pick_device(const std::string& word, int local_rank) {
+  if (word != "auto" && word != "cpu" && word != "cuda") {
+    throw base::ConfigError(fmt::format("train.device is '{}', but it must be auto, cpu or cuda", word));
+  }
   const int devices = word == "cpu" ? 0 : cuda_devices();
   if (word == "cuda" && devices == 0) {
     throw base::ConfigError("train.device is 'cuda', but this build or machine has no CUDA device; use --device cpu");

@@ -9,7 +9,7 @@
 namespace troika::tensor {
 
 // "auto" (cuda when present, else cpu), "cpu" or "cuda". On CUDA the device index is local_rank modulo the devices
-// present. ConfigError when cuda is asked for and this libtorch or machine has none.
+// present. ConfigError for another word, and when cuda is asked for and this libtorch or machine has none.
 c10::Device pick_device(const std::string& word, int local_rank);
 
 // Threads that operations of this rank may use. Also sets the oneDNN/OpenMP count of the calling thread.
@@ -20,8 +20,8 @@ void synchronize(const c10::Device& device);
 
 std::string libtorch_version();
 
-// Uninitialised contiguous tensors.
-at::Tensor empty_float(at::IntArrayRef sizes, const c10::Device& device);
+// Contiguous fp32 tensors.
+at::Tensor empty_float(at::IntArrayRef sizes, const c10::Device& device);  // uninitialised
 at::Tensor zeros_float(at::IntArrayRef sizes, const c10::Device& device);
 
 }  // namespace troika::tensor

@@ -1,0 +1,42 @@
+#include "base/error.h"
+
+#include <gtest/gtest.h>
+
+namespace troika::base {
+namespace {
+
+TEST(Error, KindsCarryTheirExitCodes) {
+  EXPECT_EQ(ConfigError("x").exit_code(), 2);
+  EXPECT_EQ(DataError("x").exit_code(), 3);
+  EXPECT_EQ(PeerError("x").exit_code(), 75);
+  EXPECT_EQ(BugError("x").exit_code(), 70);
+  EXPECT_EQ(exit_interrupted, 130);
+}
+
+TEST(Error, SaysItsSentence) { EXPECT_STREQ(DataError("'a.txt' is empty").what(), "'a.txt' is empty"); }
+
+TEST(Error, AppendsContextInnermostFirst) {
+  DataError error("shard 3 is truncated");
+  error.add_context("while reading 'train'");
+  error.add_context("on rank 5");
+  EXPECT_STREQ(error.what(), "shard 3 is truncated\n  while reading 'train'\n  on rank 5");
+}
+
+TEST(Error, KeepsItsKindAndContextWhenRethrownThroughTheBase) {
+  try {
+    try {
+      throw PeerError("rank 2 is gone");
+    } catch (Error& error) {
+      error.add_context("while running recv_act 1.2");
+      throw;
+    }
+  } catch (const PeerError& error) {
+    EXPECT_STREQ(error.what(), "rank 2 is gone\n  while running recv_act 1.2");
+    EXPECT_EQ(error.exit_code(), 75);
+  }
+}
+
+TEST(Error, IsAStandardException) { EXPECT_THROW(throw BugError("x"), std::exception); }
+
+}  // namespace
+}  // namespace troika::base
