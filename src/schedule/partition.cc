@@ -102,9 +102,12 @@ Ranges partition_by_cost(const std::vector<double>& segment_cost, int stages) {
 
 Ranges partition_by_layers(const std::vector<std::int64_t>& layers_per_stage, std::int64_t layers) {
   const std::int64_t total = std::accumulate(layers_per_stage.begin(), layers_per_stage.end(), std::int64_t{0});
-  const bool negative =
-      std::any_of(layers_per_stage.begin(), layers_per_stage.end(), [](std::int64_t n) { return n < 0; });
-  if (layers_per_stage.empty() || negative || total != layers) {
+  for (std::size_t i = 0; i < layers_per_stage.size(); ++i) {
+    if (layers_per_stage[i] >= 0) continue;
+    throw base::ConfigError(
+        fmt::format("stage {} is given {} transformer layers; give 0 or more", i, layers_per_stage[i]));
+  }
+  if (layers_per_stage.empty() || total != layers) {
     throw base::ConfigError(
         fmt::format("the layers per stage add up to {}, but the model has {} transformer layers", total, layers));
   }

@@ -1,0 +1,119 @@
+#include "schedule/summary.h"
+
+#include <gmock/gmock.h>
+
+#include "schedule/builder.h"
+#include "schedule/grid.h"
+#include "schedule/simulator.h"
+
+namespace troika::schedule {
+namespace {
+
+using ::testing::HasSubstr;
+
+Event event(const char* text, Event::Activity activity, double begin, double end) {
+  return {parse_instruction(text), activity, begin, end};
+}
+
+constexpr auto compute = Event::Activity::compute;
+constexpr auto wait = Event::Activity::wait;
+constexpr auto transfer = Event::Activity::transfer;
+
+// Two lanes, one microbatch: fwd 1 s each, bwd 2 s each, 0.5 s on the wire in both directions, 1 s of norm exchange.
+StepTrace two_lanes() {
+  StepTrace trace;
+  trace.lanes.push_back(
+      {0,
+       0,
+       "a",
+       {event("fwd 0.0", compute, 0, 1), event("send_act 0.0", transfer, 1, 1.5), event("bwd 0.0", wait, 1, 5),
+        event("bwd 0.0", compute, 5, 7), event("norm", wait, 7, 8), event("step", compute, 8, 9)}});
+  trace.lanes.push_back(
+      {1,
+       1,
+       "b",
+       {event("fwd 0.1", wait, 0, 1.5), event("fwd 0.1", compute, 1.5, 2.5), event("bwd 0.1", compute, 2.5, 4.5),
+        event("norm", wait, 4.5, 8), event("step", compute, 8, 9)}});
+  return trace;
+}
+
+TEST(Summary, WaitIsCommunicationOnlyOnceThePeerHasProducedTheData) {
+  const StepSummary summary = summarize(two_lanes());
+  ASSERT_EQ(summary.lanes.size(), 2U);
+  const TimeShares& a = summary.lanes[0].time;
+  EXPECT_DOUBLE_EQ(a.span_seconds, 9);
+  EXPECT_DOUBLE_EQ(a.compute_seconds, 4);
+  EXPECT_DOUBLE_EQ(a.communication_seconds, 0.5 + 1);  // gradient from 4.5 to 5, norm from 7 to 8
+  EXPECT_DOUBLE_EQ(a.bubble_seconds, 3.5);
+  const TimeShares& b = summary.lanes[1].time;
+  EXPECT_DOUBLE_EQ(b.communication_seconds, 0.5 + 1);  // activation from 1 to 1.5, norm once lane 0 has come at 7
+  EXPECT_DOUBLE_EQ(b.bubble_seconds, 9 - 4 - 1.5);
+  EXPECT_DOUBLE_EQ(summary.total.span_seconds, 18);
+  EXPECT_DOUBLE_EQ(summary.total.communication_seconds, 3);
+  EXPECT_DOUBLE_EQ(summary.step_seconds, 9);
+}
+
+TEST(Summary, PipelineBubbleLeavesReductionNormAndStepOut) {
+  const StepSummary summary = summarize(two_lanes());
+  EXPECT_DOUBLE_EQ(summary.window_seconds, 7);
+  EXPECT_DOUBLE_EQ(summary.lanes[0].pipeline_bubble_share, 1 - 3.5 / 7);
+  EXPECT_DOUBLE_EQ(summary.lanes[1].pipeline_bubble_share, 1 - 3.5 / 7);
+  EXPECT_DOUBLE_EQ(summary.pipeline_bubble_share, 0.5);
+}
+
+TEST(Summary, SlowLinkMovesTimeFromBubbleToCommunication) {
+  PipelineShape shape;
+  shape.pp = 3;
+  shape.microbatches = 12;
+  shape.boundary_bytes = 1000;
+  const Program program = build("1f1b", shape);
+  const CostTable table = {{{Kind::fwd, -1}, 0.1}, {{Kind::bwd, -1}, 0.2}};
+  const StepSummary fast = summarize(simulate(program, table_costs(table, {})));
+  const StepSummary slow = summarize(simulate(program, table_costs(table, {0, 10000})));
+  EXPECT_DOUBLE_EQ(fast.total.communication_seconds, 0);
+  EXPECT_GT(slow.total.communication_seconds, 0.1);
+  EXPECT_NEAR(slow.total.compute_seconds, fast.total.compute_seconds, 1e-9);
+}
+
+TEST(Summary, EmptyTraceHasNoShares) {
+  const StepSummary summary = summarize(StepTrace{});
+  EXPECT_EQ(summary.step_seconds, 0);
+  EXPECT_EQ(summary.total.share(1), 0);
+}
+
+TEST(Summary, TableHasARowPerRankAndATotal) {
+  const std::string text = to_text(summarize(two_lanes()));
+  EXPECT_THAT(text, HasSubstr("rank 0"));
+  EXPECT_THAT(text, HasSubstr("44.4%"));
+  EXPECT_THAT(text, HasSubstr("16.7%"));
+  EXPECT_THAT(text, HasSubstr("pipeline bubble 50.0%"));
+}
+
+TEST(Grid, ShowsCommunicationAndIdleOfATrace) {
+  EXPECT_EQ(grid(two_lanes()),
+            "one column = 1.0 s\n"
+            "rank 0 | F0 .  .  .  .  B0 B0 ~  S\n"
+            "rank 1 | .  F0 B0 B0 .  .  .  ~  S\n");
+}
+
+TEST(Grid, FitsLongStepsIntoTheWidth) {
+  PipelineShape shape;
+  shape.pp = 3;
+  shape.microbatches = 120;
+  const std::string text = grid(simulate(build("1f1b", shape), unit_costs()), 100);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 100U);
+    begin = end + 1;
+  }
+}
+
+TEST(Grid, OfAnEmptyTraceHasNoColumns) {
+  StepTrace trace;
+  EXPECT_EQ(grid(trace).find("rank"), std::string::npos);
+  trace.lanes.push_back({0, 0, "a", {}});
+  EXPECT_THAT(grid(trace), HasSubstr("rank 0 |"));
+}
+
+}  // namespace
+}  // namespace troika::schedule
