@@ -4,7 +4,8 @@
 // Contract for all backends: messages carry a tag; a recv matches the send of the same (peer, tag) in posting order; sizes
 // must agree (a mismatch is a PeerError naming both, wherever the backend can tell). A send need not complete before the peer
 // has posted its recv: post early, wait late. Tensors are contiguous, any dtype, any device the backend supports, and move as
-// bytes. No call blocks except Transfer::wait().
+// bytes. No call blocks except Transfer::wait(). After one wait has failed, the channel has failed for this rank: every later
+// wait throws at once.
 // Threads: one rank's thread uses a channel; abort() may come from any thread.
 #pragma once
 
@@ -16,8 +17,12 @@
 
 namespace troika::comm {
 
-// A message under way. Owns the tensor until it is done. Destroying one that is not done waits for it, or, after an abort,
-// drops it.
+// Tags from here on belong to the collectives; callers of send and recv stay below `tag_limit`. (Gloo has 31 bits.)
+inline constexpr std::uint32_t first_collective_tag = 0x80000000;
+inline constexpr std::uint32_t tag_limit = 0x7fffff00;
+
+// A message under way. Owns the tensor until it is done. Destroying one that is not done waits for it, or, after an abort or
+// while an exception passes, drops it.
 class Transfer {
  public:
   class Body {  // implemented by each backend

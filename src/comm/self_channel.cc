@@ -11,8 +11,12 @@ class SelfChannel final : public Channel {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   const std::string& name() const override { return name_; }
-  Transfer send(const at::Tensor&, int, std::uint32_t) override { throw base::BugError("send on a group of one: " + name_); }
-  Transfer recv(const at::Tensor&, int, std::uint32_t) override { throw base::BugError("recv on a group of one: " + name_); }
+  Transfer send(const at::Tensor&, int, std::uint32_t) override {
+    throw base::BugError("send on a group of one: " + name_);
+  }
+  Transfer recv(const at::Tensor&, int, std::uint32_t) override {
+    throw base::BugError("recv on a group of one: " + name_);
+  }
   void abort(const std::string&) override {}
 
  private:

@@ -1,0 +1,230 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "comm/channel.h"
+#include "comm/channel_test_support.h"
+#include "comm/clock.h"
+#include "comm/collectives.h"
+
+namespace troika::comm {
+namespace {
+using base::monotonic_seconds;
+using ::testing::HasSubstr;
+
+class ChannelContract : public ::testing::TestWithParam<Backend> {
+ protected:
+  std::vector<std::unique_ptr<Channel>> make(int size, double deadline_seconds = 20) {
+    return GetParam().make(size, deadline_seconds);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Backends, ChannelContract, ::testing::ValuesIn(all_backends()),
+                         [](const auto& backend) { return backend.param.name; });
+
+at::Tensor filled(std::int64_t count, std::int64_t first) { return at::arange(first, first + count, at::kLong); }
+
+TEST_P(ChannelContract, MovesEveryTypeAsBytes) {
+  auto channels = make(2);
+  for (const auto type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kBFloat16, at::kFloat,
+                          at::kDouble, at::kBool}) {
+    run_ranks(channels, [&](Channel& channel) {
+      const at::Tensor sent = at::arange(0, 24, at::kLong).remainder(2).to(type).reshape({2, 3, 4});
+      if (channel.rank() == 0) {
+        channel.send(sent, 1, 7).wait();
+      } else {
+        const at::Tensor got = at::zeros({2, 3, 4}, at::TensorOptions().dtype(type));
+        channel.recv(got, 0, 7).wait();
+        EXPECT_TRUE(at::equal(got, sent)) << type;
+      }
+    });
+  }
+}
+
+TEST_P(ChannelContract, MovesEmptyAndLargeMessages) {
+  auto channels = make(2);
+  for (const std::int64_t count : {0, 1, 2 * 1024 * 1024}) {
+    run_ranks(channels, [&](Channel& channel) {
+      const at::Tensor mine = filled(count, channel.rank()), other = at::zeros({count}, at::kLong);
+      Transfer in = channel.recv(other, 1 - channel.rank(), 1);
+      Transfer out = channel.send(mine, 1 - channel.rank(), 1);
+      out.wait();
+      in.wait();
+      EXPECT_TRUE(at::equal(other, filled(count, 1 - channel.rank())));
+    });
+  }
+}
+
+TEST_P(ChannelContract, MatchesTagsInAnyOrderAndOneTagInPostingOrder) {
+  auto channels = make(2);
+  run_ranks(channels, [&](Channel& channel) {
+    std::vector<at::Tensor> tensors;
+    std::vector<Transfer> transfers;
+    if (channel.rank() == 0) {
+      for (const std::int64_t tag : {1, 2, 3, 3, 3}) {
+        tensors.push_back(filled(100, 1000 * static_cast<std::int64_t>(tensors.size())));
+        transfers.push_back(channel.send(tensors.back(), 1, static_cast<std::uint32_t>(tag)));
+      }
+      for (auto& transfer : transfers) transfer.wait();
+      return;
+    }
+    for (const std::int64_t tag : {3, 2, 3, 1, 3}) {
+      tensors.push_back(at::zeros({100}, at::kLong));
+      transfers.push_back(channel.recv(tensors.back(), 0, static_cast<std::uint32_t>(tag)));
+    }
+    for (std::size_t i = 5; i-- > 0;) transfers[i].wait();
+    const std::vector<std::int64_t> expected = {2000, 1000, 3000, 0, 4000};
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(tensors[i][0].item<std::int64_t>(), expected[i]);
+  });
+}
+
+TEST_P(ChannelContract, ASendDoesNotCompleteBeforeItsReceiveIsPosted) {
+  auto channels = make(2);
+  std::atomic<bool> posted{false};
+  run_ranks(channels, [&](Channel& channel) {
+    const at::Tensor tensor = filled(4, 0), token = at::zeros({1}, at::kByte);
+    if (channel.rank() == 0) {
+      Transfer first = channel.send(tensor, 1, 1);
+      channel.send(token, 1, 2).wait();  // the peer is now about to post
+      first.wait();
+      EXPECT_TRUE(posted);
+    } else {
+      channel.recv(token, 0, 2).wait();
+      posted = true;
+      channel.recv(tensor, 0, 1).wait();
+    }
+  });
+}
+
+TEST_P(ChannelContract, GathersAndExchangesUnevenParts) {
+  auto channels = make(3);
+  run_ranks(channels, [&](Channel& channel) {
+    const int me = channel.rank();
+    std::vector<at::Tensor> outs, to, from;
+    for (int r = 0; r < 3; ++r) {
+      outs.push_back(at::zeros({r * 5}, at::kLong));
+      to.push_back(filled(me * r, 100 * me + 10 * r));
+      from.push_back(at::zeros({me * r}, at::kLong));
+    }
+    all_gather(channel, filled(me * 5, me * 100), outs);
+    all_to_all(channel, to, from);
+    for (int r = 0; r < 3; ++r) {
+      EXPECT_TRUE(at::equal(outs[static_cast<std::size_t>(r)], filled(r * 5, r * 100)));
+      EXPECT_TRUE(at::equal(from[static_cast<std::size_t>(r)], filled(me * r, 100 * r + 10 * me)));
+    }
+  });
+}
+
+TEST_P(ChannelContract, SumsIntegersExactlyAndSharesTexts) {
+  auto channels = make(3);
+  run_ranks(channels, [&](Channel& channel) {
+    std::vector<std::int64_t> values = {channel.rank(), INT64_MAX, -1};
+    sum_integers(channel, values);
+    EXPECT_EQ(values, (std::vector<std::int64_t>{3, INT64_MAX - 2, -3}));
+    const std::vector<std::string> texts = {"", "one\0two", std::string(100000, 'x')};
+    EXPECT_EQ(all_gather_text(channel, texts[static_cast<std::size_t>(channel.rank())]), texts);
+    const at::Tensor shared = channel.rank() == 1 ? filled(9, 5) : at::zeros({9}, at::kLong);
+    broadcast(channel, shared, 1);
+    EXPECT_TRUE(at::equal(shared, filled(9, 5)));
+    for (int i = 0; i < 20; ++i) barrier(channel);
+  });
+}
+
+TEST_P(ChannelContract, FindsTheOffsetOfAClock) {
+  auto channels = make(3);
+  run_ranks(channels, [&](Channel& channel) {
+    const double skew = 7.5 * channel.rank();
+    const double offset = clock_offset_seconds(channel, 20, [skew] { return monotonic_seconds() + skew; });
+    EXPECT_NEAR(offset, -skew, 0.005);
+  });
+}
+
+// The text with which `wait` ends, and how long it took.
+std::string failure_of(const std::function<void()>& wait, double* seconds) {
+  const double before = monotonic_seconds();
+  std::string text = "no failure";
+  try {
+    wait();
+  } catch (const base::PeerError& error) {
+    text = error.what();
+  }
+  *seconds = monotonic_seconds() - before;
+  return text;
+}
+
+TEST_P(ChannelContract, AbortFromAnotherThreadEndsEveryWait) {
+  auto channels = make(2);
+  Channel& channel = *channels[0];
+  const at::Tensor a = filled(8, 0), b = filled(8, 0), c = filled(8, 0);
+  Transfer in = channel.recv(a, 1, 1), out = channel.send(b, 1, 2), unwaited = channel.recv(c, 1, 3);
+  std::atomic<bool> waiting{false};
+  std::thread other([&] {
+    while (!waiting) std::this_thread::yield();
+    channel.abort("rank 1 is dead, says the guard");
+  });
+  waiting = true;
+  double seconds = 0;
+  EXPECT_THAT(failure_of([&] { in.wait(); }, &seconds),
+              HasSubstr("recv of 64 B from rank 1 (tag 0x1) in group 'world' failed: rank 1 is dead"));
+  EXPECT_LT(seconds, 1);
+  EXPECT_THAT(failure_of([&] { out.wait(); }, &seconds),
+              HasSubstr("send of 64 B to rank 1 (tag 0x2) in group 'world' failed: rank 1 is dead"));
+  EXPECT_LT(seconds, 1);
+  EXPECT_THAT(failure_of([&] { channel.send(b, 1, 9).wait(); }, &seconds), HasSubstr("rank 1 is dead"));
+  other.join();
+  failure_of([&] { unwaited = Transfer(); }, &seconds);
+  EXPECT_LT(seconds, 1);
+}
+
+TEST_P(ChannelContract, ADeadlineThatPassesIsAPeerError) {
+  auto channels = make(2, 0.5);
+  double seconds = 0;
+  const at::Tensor tensor = filled(8, 0);
+  EXPECT_THAT(failure_of([&] { channels[0]->recv(tensor, 1, 1).wait(); }, &seconds), HasSubstr("within 0.5 s"));
+  EXPECT_GT(seconds, 0.4);
+  EXPECT_LT(seconds, 3);
+  EXPECT_NE(failure_of([&] { channels[0]->send(tensor, 1, 1).wait(); }, &seconds), "no failure");
+  EXPECT_LT(seconds, 0.3);
+}
+
+TEST_P(ChannelContract, APeerThatLeavesEndsTheWait) {
+  auto channels = make(3);
+  const at::Tensor tensor = filled(8, 0), other = filled(8, 0);
+  Transfer in = channels[0]->recv(tensor, 1, 1);
+  channels[1].reset();
+  double seconds = 0;
+  EXPECT_NE(failure_of([&] { in.wait(); }, &seconds), "no failure");
+  EXPECT_LT(seconds, 1);
+  EXPECT_NE(failure_of([&] { channels[2]->send(other, 1, 1).wait(); }, &seconds), "no failure");
+  EXPECT_LT(seconds, 1);
+}
+
+TEST_P(ChannelContract, AnExceptionDoesNotWaitForMessagesUnderWay) {
+  auto channels = make(2);
+  const at::Tensor tensor = filled(8, 0);
+  const double before = monotonic_seconds();
+  EXPECT_THROW(
+      {
+        const Transfer in = channels[0]->recv(tensor, 1, 1);
+        const Transfer out = channels[0]->send(tensor, 1, 2);
+        throw std::runtime_error("something else");
+      },
+      std::runtime_error);
+  EXPECT_LT(monotonic_seconds() - before, 1);
+}
+
+TEST_P(ChannelContract, RefusesWhatItCannotSend) {
+  auto channels = make(2);
+  const at::Tensor matrix = at::zeros({4, 4});
+  EXPECT_THROW(channels[0]->send(matrix.t(), 1, 1), base::BugError);
+  EXPECT_THROW(channels[0]->send(matrix, 0, 1), base::BugError);
+  EXPECT_THROW(channels[0]->send(matrix, 2, 1), base::BugError);
+  EXPECT_THROW(channels[0]->send(matrix, 1, tag_limit), base::BugError);
+}
+
+}  // namespace
+}  // namespace troika::comm

@@ -1,0 +1,83 @@
+#include "comm/channel_test_support.h"
+
+#include <exception>
+#include <thread>
+
+#include "comm/flight_log.h"
+#include "comm/gloo_channel.h"
+#include "comm/threads_channel.h"
+#include "rendezvous/store.h"
+
+namespace troika::comm {
+
+// Holds the store server for as long as one of the channels lives.
+class WithServer : public Channel {
+ public:
+  WithServer(std::shared_ptr<rendezvous::StoreServer> server, std::unique_ptr<Channel> inner)
+      : server_(std::move(server)), inner_(std::move(inner)) {}
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  const std::string& name() const override { return inner_->name(); }
+  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override { return inner_->send(tensor, to, tag); }
+  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+    return inner_->recv(tensor, from, tag);
+  }
+  void abort(const std::string& reason) override { inner_->abort(reason); }
+
+ private:
+  std::shared_ptr<rendezvous::StoreServer> server_;
+  std::unique_ptr<Channel> inner_;
+};
+
+static std::vector<std::unique_ptr<Channel>> make_gloo_channels(int size, double deadline_seconds) {
+  const auto server = std::make_shared<rendezvous::StoreServer>(0);
+  std::vector<std::unique_ptr<Channel>> channels(static_cast<std::size_t>(size));
+  std::vector<std::thread> ranks;
+  std::vector<int> members;
+  for (int rank = 0; rank < size; ++rank) members.push_back(rank);
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([&, rank] {
+      rendezvous::Identity me;
+      me.world_rank = rank;
+      me.world_size = size;
+      me.store_port = server->port();
+      GlooTransport transport(me, {"", deadline_seconds});
+      channels[static_cast<std::size_t>(rank)] =
+          std::make_unique<WithServer>(server, transport.group("world", members));
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  return channels;
+}
+
+std::vector<Backend> all_backends() {
+  const auto threads = [](int size, double deadline_seconds) {
+    return make_thread_channels(size, "world", deadline_seconds);
+  };
+  const auto with_log = [threads](int size, double deadline_seconds) {
+    auto channels = threads(size, deadline_seconds);
+    for (auto& channel : channels) channel = logged(std::move(channel), std::make_shared<FlightLog>(16));
+    return channels;
+  };
+  return {{"threads", threads}, {"logged", with_log}, {"gloo", make_gloo_channels}};
+}
+
+void run_ranks(std::vector<std::unique_ptr<Channel>>& channels, const std::function<void(Channel&)>& body) {
+  std::vector<std::exception_ptr> errors(channels.size());
+  std::vector<std::thread> ranks;
+  for (std::size_t rank = 0; rank < channels.size(); ++rank) {
+    ranks.emplace_back([&, rank] {
+      try {
+        body(*channels[rank]);
+      } catch (...) {
+        errors[rank] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error != nullptr) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace troika::comm

@@ -1,0 +1,23 @@
+// Backends by name, so that one suite runs over all of them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+
+namespace troika::comm {
+
+struct Backend {
+  std::string name;
+  std::function<std::vector<std::unique_ptr<Channel>>(int size, double deadline_seconds)> make;
+};
+
+std::vector<Backend> all_backends();
+
+// Runs `body(channel)` on a thread per rank; the first exception of the lowest rank is thrown again here.
+void run_ranks(std::vector<std::unique_ptr<Channel>>& channels, const std::function<void(Channel&)>& body);
+
+}  // namespace troika::comm

@@ -1,0 +1,137 @@
+#include "comm/collectives.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace troika::comm {
+namespace {
+
+// One tag per collective: two of them never overlap on one rank, and messages of one tag arrive in posting order.
+enum Collective : std::uint32_t {
+  barrier_tag = first_collective_tag,
+  sum_tag,
+  gather_tag,
+  exchange_tag,
+  length_tag,
+  text_tag,
+  cast_tag
+};
+
+bool is_empty(const at::Tensor& tensor) { return tensor.numel() == 0; }
+
+void check_count(const Channel& channel, const std::vector<at::Tensor>& tensors) {
+  if (tensors.size() != static_cast<std::size_t>(channel.size())) {
+    throw base::BugError(fmt::format("a collective of {} ranks was given {} tensors", channel.size(), tensors.size()));
+  }
+}
+
+// Everyone exchanges with everyone: first all receives, then all sends, each rank beginning with its right-hand neighbour so
+// that not all ranks send to rank 0 at once. Empty tensors do not travel: both sides know.
+void exchange(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from,
+              std::uint32_t tag) {
+  const int size = channel.size(), rank = channel.rank();
+  std::vector<Transfer> transfers;
+  for (int i = 1; i < size; ++i) {
+    const int peer = (rank + size - i) % size;
+    const at::Tensor& tensor = from[static_cast<std::size_t>(peer)];
+    if (!is_empty(tensor)) transfers.push_back(channel.recv(tensor, peer, tag));
+  }
+  for (int i = 1; i < size; ++i) {
+    const int peer = (rank + i) % size;
+    const at::Tensor& tensor = to[static_cast<std::size_t>(peer)];
+    if (!is_empty(tensor)) transfers.push_back(channel.send(tensor, peer, tag));
+  }
+  for (Transfer& transfer : transfers) transfer.wait();
+}
+
+at::Tensor bytes_of(void* data, std::size_t count) {
+  return at::from_blob(data, {static_cast<std::int64_t>(count)}, at::TensorOptions().dtype(at::kByte));
+}
+
+void copy_own(const at::Tensor& out, const at::Tensor& mine) {
+  if (out.nbytes() != mine.nbytes()) {
+    throw base::BugError(
+        fmt::format("a collective was given {} bytes of this rank and room for {}", mine.nbytes(), out.nbytes()));
+  }
+  if (!is_empty(mine) && out.data_ptr() != mine.data_ptr()) out.copy_(mine);
+}
+
+}  // namespace
+
+void barrier(Channel& channel) {
+  const auto size = static_cast<std::size_t>(channel.size());
+  std::vector<std::uint8_t> come(size), gone(size);
+  std::vector<at::Tensor> to, from;
+  for (std::size_t r = 0; r < size; ++r) {
+    to.push_back(bytes_of(&gone[r], 1));
+    from.push_back(bytes_of(&come[r], 1));
+  }
+  exchange(channel, to, from, barrier_tag);
+}
+
+void sum_integers(Channel& channel, std::vector<std::int64_t>& values) {
+  if (values.empty()) return;
+  const auto size = static_cast<std::size_t>(channel.size());
+  const std::size_t bytes = values.size() * sizeof(std::int64_t);
+  std::vector<std::vector<std::int64_t>> all(size, values);
+  std::vector<at::Tensor> to(size, bytes_of(values.data(), bytes)), from;
+  for (auto& others : all) from.push_back(bytes_of(others.data(), bytes));
+  exchange(channel, to, from, sum_tag);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t sum = 0;
+    for (const auto& others : all) sum += static_cast<std::uint64_t>(others[i]);
+    std::memcpy(&values[i], &sum, sizeof sum);
+  }
+}
+
+void all_gather(Channel& channel, const at::Tensor& mine, const std::vector<at::Tensor>& outs) {
+  check_count(channel, outs);
+  exchange(channel, std::vector<at::Tensor>(outs.size(), mine), outs, gather_tag);
+  copy_own(outs[static_cast<std::size_t>(channel.rank())], mine);
+}
+
+void all_to_all(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
+  check_count(channel, to);
+  check_count(channel, from);
+  exchange(channel, to, from, exchange_tag);
+  const auto me = static_cast<std::size_t>(channel.rank());
+  copy_own(from[me], to[me]);
+}
+
+std::vector<std::string> all_gather_text(Channel& channel, const std::string& mine) {
+  const auto size = static_cast<std::size_t>(channel.size());
+  std::vector<std::int64_t> lengths(size, static_cast<std::int64_t>(mine.size()));
+  std::int64_t my_length = static_cast<std::int64_t>(mine.size());
+  std::vector<at::Tensor> to(size, bytes_of(&my_length, sizeof my_length)), from;
+  for (std::int64_t& length : lengths) from.push_back(bytes_of(&length, sizeof length));
+  exchange(channel, to, from, length_tag);
+
+  std::string text = mine;
+  std::vector<std::string> all;
+  for (const std::int64_t length : lengths) all.emplace_back(static_cast<std::size_t>(length), '\0');
+  to.assign(size, bytes_of(text.data(), text.size()));
+  from.clear();
+  for (std::string& other : all) from.push_back(bytes_of(other.data(), other.size()));
+  exchange(channel, to, from, text_tag);
+  all[static_cast<std::size_t>(channel.rank())] = mine;
+  return all;
+}
+
+void broadcast(Channel& channel, const at::Tensor& tensor, int root) {
+  if (is_empty(tensor)) return;
+  if (channel.rank() != root) {
+    channel.recv(tensor, root, cast_tag).wait();
+    return;
+  }
+  std::vector<Transfer> transfers;
+  for (int i = 1; i < channel.size(); ++i) {
+    transfers.push_back(channel.send(tensor, (root + i) % channel.size(), cast_tag));
+  }
+  for (Transfer& transfer : transfers) transfer.wait();
+}
+
+}  // namespace troika::comm

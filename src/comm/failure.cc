@@ -1,0 +1,31 @@
+#include "comm/failure.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "comm/channel.h"
+
+namespace troika::comm {
+
+std::string failure_text(const Operation& operation, const std::string& group, const std::string& cause) {
+  const bool sends = operation.direction == Direction::send;
+  return fmt::format("{} of {} {} rank {} (tag {:#x}) in group '{}' failed: {}", sends ? "send" : "recv",
+                     base::format_bytes(operation.bytes), sends ? "to" : "from", operation.peer, operation.tag, group,
+                     cause);
+}
+
+void check_operation(const at::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag) {
+  if (!tensor.is_contiguous()) throw base::BugError("a channel was given a tensor that is not contiguous");
+  if (peer < 0 || peer >= size || peer == rank)
+    throw base::BugError(fmt::format("rank {} of {} has no peer {}", rank, size, peer));
+  if (tag >= tag_limit && (tag < first_collective_tag || tag >= first_collective_tag + 256)) {
+    throw base::BugError(fmt::format("tag {:#x} is not below {:#x}", tag, tag_limit));
+  }
+}
+
+std::int32_t tag_in_31_bits(std::uint32_t tag) {
+  return static_cast<std::int32_t>(tag < tag_limit ? tag : tag - first_collective_tag + tag_limit);
+}
+
+}  // namespace troika::comm

@@ -1,0 +1,29 @@
+// The sentences of a transfer that failed, the same for every backend.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace troika::comm {
+
+enum class Direction { send, recv };
+
+struct Operation {
+  Direction direction = Direction::send;
+  std::int64_t bytes = 0;
+  int peer = 0;  // world rank where the backend knows it, else the rank in the group
+  std::uint32_t tag = 0;
+};
+
+// "recv of 64 B from rank 1 (tag 5) in group 'dp0' failed: CAUSE"
+std::string failure_text(const Operation& operation, const std::string& group, const std::string& cause);
+
+// Throws BugError unless the tensor is contiguous, the peer another rank of the group and the tag legal.
+void check_operation(const at::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag);
+
+// The tag in 31 bits: collective tags move to the 256 numbers above tag_limit.
+std::int32_t tag_in_31_bits(std::uint32_t tag);
+
+}  // namespace troika::comm

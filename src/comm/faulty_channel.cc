@@ -1,0 +1,124 @@
+#include "comm/faulty_channel.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/failure.h"
+
+namespace troika::comm {
+namespace {
+
+// Where the waits of messages that never come wait for the end.
+struct Void {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::string reason;
+  double deadline_seconds = 0;
+};
+
+class Never : public Transfer::Body {
+ public:
+  Never(std::shared_ptr<Void> nowhere, std::string text) : nowhere_(std::move(nowhere)), text_(std::move(text)) {}
+  void wait() override {
+    std::unique_lock<std::mutex> lock(nowhere_->mutex);
+    nowhere_->changed.wait_for(lock, std::chrono::duration<double>(nowhere_->deadline_seconds),
+                               [this] { return !nowhere_->reason.empty(); });
+    throw base::PeerError(text_ + (nowhere_->reason.empty() ? "the deadline passed" : nowhere_->reason));
+  }
+
+ private:
+  std::shared_ptr<Void> nowhere_;
+  std::string text_;
+};
+
+class Failing : public Transfer::Body {
+ public:
+  explicit Failing(std::string text) : text_(std::move(text)) {}
+  void wait() override { throw base::PeerError(text_); }
+
+ private:
+  std::string text_;
+};
+
+class FaultyChannel : public Channel {
+ public:
+  FaultyChannel(std::unique_ptr<Channel> inner, std::vector<Fault> faults, double deadline_seconds)
+      : rank_(inner->rank()),
+        size_(inner->size()),
+        name_(inner->name()),
+        inner_(std::move(inner)),
+        faults_(std::move(faults)),
+        void_(std::make_shared<Void>()) {
+    void_->deadline_seconds = deadline_seconds;
+  }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const std::string& name() const override { return name_; }
+  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+    return post(Direction::send, tensor, to, tag);
+  }
+  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+    return post(Direction::recv, tensor, from, tag);
+  }
+  void abort(const std::string& reason) override {
+    {
+      const std::lock_guard<std::mutex> lock(void_->mutex);
+      void_->reason = reason;
+    }
+    void_->changed.notify_all();
+    const std::lock_guard<std::mutex> lock(inner_mutex_);
+    if (inner_ != nullptr) inner_->abort(reason);
+  }
+
+ private:
+  Transfer post(Direction direction, const at::Tensor& tensor, int peer, std::uint32_t tag) {
+    const bool sends = direction == Direction::send;
+    const Operation operation{direction, static_cast<std::int64_t>(tensor.nbytes()), peer, tag};
+    const Fault* fault = next_fault();
+    if (fault != nullptr && fault->kind == Fault::Kind::kill) {
+      const std::lock_guard<std::mutex> lock(inner_mutex_);
+      inner_.reset();
+    }
+    if (inner_ == nullptr) throw base::PeerError(failure_text(operation, name_, "this rank was killed by the test"));
+    if (fault == nullptr) return sends ? inner_->send(tensor, peer, tag) : inner_->recv(tensor, peer, tag);
+    if (fault->kind == Fault::Kind::fail) {
+      return Transfer(std::make_unique<Failing>(failure_text(operation, name_, "the test wanted it")));
+    }
+    if (fault->kind == Fault::Kind::drop && sends) return Transfer();
+    if (fault->kind == Fault::Kind::drop || fault->kind == Fault::Kind::silent) {
+      return Transfer(std::make_unique<Never>(void_, failure_text(operation, name_, "")));
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(fault->seconds));
+    return sends ? inner_->send(tensor, peer, tag) : inner_->recv(tensor, peer, tag);
+  }
+
+  const Fault* next_fault() {
+    const std::int64_t number = count_++;
+    for (const Fault& fault : faults_) {
+      const bool lasts = fault.kind == Fault::Kind::kill || fault.kind == Fault::Kind::silent;
+      if (lasts ? number >= fault.message : number == fault.message) return &fault;
+    }
+    return nullptr;
+  }
+
+  const int rank_, size_;
+  const std::string name_;
+  std::mutex inner_mutex_;
+  std::unique_ptr<Channel> inner_;
+  std::vector<Fault> faults_;
+  std::shared_ptr<Void> void_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> faulty(std::unique_ptr<Channel> inner, std::vector<Fault> faults, double deadline_seconds) {
+  return std::make_unique<FaultyChannel>(std::move(inner), std::move(faults), deadline_seconds);
+}
+
+}  // namespace troika::comm

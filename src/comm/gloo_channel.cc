@@ -1,0 +1,260 @@
+#include "comm/gloo_channel.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <set>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/failure.h"
+#include "comm/self_channel.h"
+#include "comm/store_adapter.h"
+#include "rendezvous/store.h"
+
+namespace troika::comm {
+namespace {
+using Gloo = c10d::ProcessGroupGloo;
+using WorkPtr = decltype(std::declval<Gloo&>().send(std::declval<std::vector<at::Tensor>&>(), 0, 0));
+using Device = decltype(Gloo::createDeviceForHostname(""));
+
+// The first line, without the stack that c10::Error adds.
+std::string cause_of(const std::exception& error) {
+  const auto* from_torch = dynamic_cast<const c10::Error*>(&error);
+  const std::string text = from_torch != nullptr ? from_torch->what_without_backtrace() : error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+// What a group's channel and its transfers share.
+struct Group {
+  std::string name;
+  std::vector<int> world_ranks;
+  int rank = 0;
+  double timeout_seconds = 0;
+  c10::intrusive_ptr<Gloo> gloo;
+
+  std::mutex mutex;     // guards what follows: abort() comes from another thread
+  std::string failure;  // why every wait ends; "" while none does
+  std::set<WorkPtr> pending;
+
+  // Posts unless the group has failed; then, or when Gloo refuses, returns nothing and sets `error`.
+  WorkPtr post(Direction direction, at::Tensor bytes, int peer, std::uint32_t tag, std::string* error);
+  void retire(const WorkPtr& work);
+  void abort(const std::string& reason);
+  [[noreturn]] void fail(const Operation& operation, const std::string& cause);
+  std::string why_failed();
+};
+
+WorkPtr Group::post(Direction direction, at::Tensor bytes, int peer, std::uint32_t tag, std::string* error) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  *error = failure;
+  if (!failure.empty()) return {};
+  std::vector<at::Tensor> tensors = {std::move(bytes)};
+  try {
+    const int number = tag_in_31_bits(tag);
+    const WorkPtr work =
+        direction == Direction::send ? gloo->send(tensors, peer, number) : gloo->recv(tensors, peer, number);
+    pending.insert(work);
+    return work;
+  } catch (const std::exception& cause) {
+    *error = cause_of(cause);
+    return {};
+  }
+}
+
+void Group::retire(const WorkPtr& work) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  pending.erase(work);
+}
+
+void Group::abort(const std::string& reason) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (failure.empty()) failure = reason;
+  for (const WorkPtr& work : pending) work->abort();
+}
+
+void Group::fail(const Operation& operation, const std::string& cause) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (failure.empty()) failure = "an earlier transfer failed (" + cause + ")";
+  }
+  throw base::PeerError(failure_text(operation, name, cause));
+}
+
+std::string Group::why_failed() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return failure;
+}
+
+class GlooTransfer : public Transfer::Body {
+ public:
+  GlooTransfer(std::shared_ptr<Group> group, Direction direction, const at::Tensor& tensor, int peer,
+               std::uint32_t tag);
+  ~GlooTransfer() override;
+  void wait() override;
+
+ private:
+  void finish();
+
+  std::shared_ptr<Group> group_;
+  Operation operation_;
+  at::Tensor tensor_;  // the caller's
+  at::Tensor local_;   // the same, or its stage in CPU memory
+  WorkPtr work_;
+  std::string error_;
+  bool waited_ = false;
+};
+
+GlooTransfer::GlooTransfer(std::shared_ptr<Group> group, Direction direction, const at::Tensor& tensor, int peer,
+                           std::uint32_t tag)
+    : group_(std::move(group)),
+      operation_{direction, static_cast<std::int64_t>(tensor.nbytes()),
+                 group_->world_ranks[static_cast<std::size_t>(peer)], tag},
+      tensor_(tensor),
+      local_(tensor) {
+  const bool staged = !tensor.device().is_cpu();
+  if (staged)
+    local_ =
+        direction == Direction::send ? tensor.to(at::kCPU) : at::empty_like(tensor, tensor.options().device(at::kCPU));
+  // An empty message has no address, so one byte stands for it.
+  const auto options = at::TensorOptions().dtype(at::kByte);
+  const at::Tensor bytes =
+      operation_.bytes == 0 ? at::zeros({1}, options) : at::from_blob(local_.data_ptr(), {operation_.bytes}, options);
+  work_ = group_->post(direction, bytes, peer, tag, &error_);
+}
+
+GlooTransfer::~GlooTransfer() {
+  try {
+    // Without a wait Gloo forgets the message, which is what an exception that passes wants.
+    if (!waited_ && std::uncaught_exceptions() == 0) wait();
+  } catch (const base::Error&) {  // the next wait on this channel tells
+  }
+  if (work_) group_->retire(work_);
+}
+
+void GlooTransfer::finish() {
+  bool finished = false;
+  try {
+    finished = work_->wait();
+  } catch (const std::exception& error) {
+    const std::string aborted = group_->why_failed();
+    if (!aborted.empty()) group_->fail(operation_, aborted);
+    const std::string cause = cause_of(error);
+    const bool late = cause.find("imed out") != std::string::npos;
+    group_->fail(operation_, late ? fmt::format("it was not done within {:g} s", group_->timeout_seconds) : cause);
+  }
+  const std::string aborted = group_->why_failed();
+  if (!finished || !aborted.empty()) group_->fail(operation_, aborted.empty() ? "it was aborted" : aborted);
+}
+
+void GlooTransfer::wait() {
+  waited_ = true;
+  if (!work_) group_->fail(operation_, error_);
+  finish();
+  if (operation_.direction == Direction::recv && !tensor_.device().is_cpu()) tensor_.copy_(local_);
+}
+
+class GlooChannel : public Channel {
+ public:
+  explicit GlooChannel(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+  ~GlooChannel() override { group_->abort("its channel was closed"); }
+
+  int rank() const override { return group_->rank; }
+  int size() const override { return static_cast<int>(group_->world_ranks.size()); }
+  const std::string& name() const override { return group_->name; }
+  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+    return post(Direction::send, tensor, to, tag);
+  }
+  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+    return post(Direction::recv, tensor, from, tag);
+  }
+  void abort(const std::string& reason) override { group_->abort(reason); }
+
+ private:
+  Transfer post(Direction direction, const at::Tensor& tensor, int peer, std::uint32_t tag) {
+    check_operation(tensor, rank(), size(), peer, tag);
+    return Transfer(std::make_unique<GlooTransfer>(group_, direction, tensor, peer, tag));
+  }
+
+  std::shared_ptr<Group> group_;
+};
+
+}  // namespace
+
+struct GlooTransport::Impl {
+  rendezvous::Identity identity;
+  GlooSettings settings;
+  std::shared_ptr<rendezvous::StoreClient> store;
+  Device device;
+  std::map<std::string, int> built;  // groups by name, so that no key is used twice
+
+  c10::intrusive_ptr<Gloo> connect(const std::string& name, int rank, int size);
+};
+
+static Device make_device(const std::string& interface, const std::string& address) {
+  try {
+    return interface.empty() ? Gloo::createDeviceForHostname(address) : Gloo::createDeviceForInterface(interface);
+  } catch (const std::exception& error) {
+    throw base::ConfigError(
+        fmt::format("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts",
+                    interface.empty() ? address : "interface '" + interface + "'", cause_of(error)));
+  }
+}
+
+GlooTransport::GlooTransport(const rendezvous::Identity& identity, const GlooSettings& settings)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->identity = identity;
+  impl_->settings = settings;
+  impl_->store =
+      std::make_shared<rendezvous::StoreClient>(identity.master_address, identity.store_port, settings.timeout_seconds);
+  impl_->device = make_device(settings.interface, impl_->store->local_address());
+}
+
+GlooTransport::~GlooTransport() = default;
+
+std::string GlooTransport::address() const {
+  return impl_->settings.interface.empty() ? impl_->store->local_address() : impl_->settings.interface;
+}
+
+c10::intrusive_ptr<Gloo> GlooTransport::Impl::connect(const std::string& name, int rank, int size) {
+  const std::string prefix = fmt::format("group/{}/{}/", name, built[name]++);
+  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(settings.timeout_seconds * 1000));
+  auto options = Gloo::Options::create(timeout);
+  options->devices.push_back(device);
+  options->threads = 1;  // for c10d's own collectives, which are not used
+  try {
+    return c10::make_intrusive<Gloo>(adapt_store(store, identity, prefix, settings.timeout_seconds), rank, size,
+                                     options);
+  } catch (const base::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw base::PeerError(
+        fmt::format("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
+                    "set comm.interface",
+                    identity.world_rank, name, size, store->local_address(), cause_of(error)));
+  }
+}
+
+std::unique_ptr<Channel> GlooTransport::group(const std::string& name, const std::vector<int>& world_ranks) {
+  const auto me = std::find(world_ranks.begin(), world_ranks.end(), impl_->identity.world_rank);
+  if (me == world_ranks.end()) {
+    throw base::BugError(
+        fmt::format("rank {} builds group '{}' without being in it", impl_->identity.world_rank, name));
+  }
+  if (world_ranks.size() == 1) return make_self_channel(name);
+  auto group = std::make_shared<Group>();
+  group->name = name;
+  group->world_ranks = world_ranks;
+  group->rank = static_cast<int>(me - world_ranks.begin());
+  group->timeout_seconds = impl_->settings.timeout_seconds;
+  group->gloo = impl_->connect(name, group->rank, static_cast<int>(world_ranks.size()));
+  return std::make_unique<GlooChannel>(std::move(group));
+}
+
+}  // namespace troika::comm

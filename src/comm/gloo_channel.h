@@ -1,0 +1,42 @@
+// Channels over c10d's Gloo: TCP between processes and hosts, CPU memory (tensors on other devices are staged through it).
+//
+// A message larger than the receive posted for it ends the process inside Gloo, so sizes must be proved equal beforehand: the
+// checker of step programs does that, and agree() makes sure that all ranks run the same programs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+#include "rendezvous/identity.h"
+
+namespace troika::comm {
+
+struct GlooSettings {
+  std::string interface;         // network interface by name; empty: the local address of a connection to the store
+  double timeout_seconds = 120;  // a wait that takes longer is an error; also for building a group
+};
+
+// One per process (or per rank, when ranks are threads): one listening device and its input/output thread serve all groups.
+class GlooTransport {
+ public:
+  // Connects to the store that `identity` names. Throws PeerError, or ConfigError when the interface is unknown.
+  GlooTransport(const rendezvous::Identity& identity, const GlooSettings& settings);
+  ~GlooTransport();
+  GlooTransport(const GlooTransport&) = delete;
+  GlooTransport& operator=(const GlooTransport&) = delete;
+
+  // Collective among `world_ranks` (this rank must be one of them; same order everywhere): connects every pair. The rank in
+  // the channel is the index in the list. Each rank builds its groups in one global order. The channel outlives the transport.
+  // Before channels of a run that ended well are destroyed, the ranks need a barrier: destroying closes the connections.
+  std::unique_ptr<Channel> group(const std::string& name, const std::vector<int>& world_ranks);
+
+  std::string address() const;  // the local address peers connect to, or the interface's name
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troika::comm

@@ -1,0 +1,18 @@
+// Stands in for Gloo's header of this name: what c10d's headers name.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace gloo::rendezvous {
+class Store {
+ public:
+  static constexpr std::chrono::milliseconds kDefaultTimeout = std::chrono::seconds(30);
+  virtual ~Store();
+  virtual void set(const std::string& key, const std::vector<char>& data) = 0;
+  virtual std::vector<char> get(const std::string& key) = 0;
+  virtual void wait(const std::vector<std::string>& keys) = 0;
+  virtual void wait(const std::vector<std::string>& keys, const std::chrono::milliseconds& timeout) { wait(keys); }
+};
+}  // namespace gloo::rendezvous

@@ -1,0 +1,18 @@
+// Our store as c10d sees stores. Included by the Gloo channel only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "rendezvous/identity.h"
+#include "rendezvous/store.h"
+
+namespace troika::comm {
+
+// Keys get `prefix` and the generation in front. Waits end early, with PeerError, when a verdict is given.
+c10::intrusive_ptr<c10d::Store> adapt_store(std::shared_ptr<rendezvous::StoreClient> client,
+                                            const rendezvous::Identity& identity, const std::string& prefix,
+                                            double timeout_seconds);
+
+}  // namespace troika::comm
