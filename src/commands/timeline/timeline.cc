@@ -1,0 +1,66 @@
+#include "commands/timeline/timeline.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/timeline/arguments.h"
+#include "commands/timeline/trace_folder.h"
+#include "schedule/grid.h"
+#include "schedule/summary.h"
+
+namespace troika::commands {
+
+std::string timeline_help() {
+  return "troika timeline RUN_DIR [--step N] [--grid] [--summary] [--merge]\n"
+         "\n"
+         "Shows what every rank did in a recorded step of a run (record steps with --profile).\n"
+         "  --step N    the step to show (default: the newest recorded one)\n"
+         "  --grid      only the grid: a row per rank, time from left to right\n"
+         "  --summary   only the table: seconds and shares of compute, communication and bubble\n"
+         "  --merge     merge the ranks' files again, although the merged file exists\n"
+         "\n"
+         "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch; L "
+         "load,\n"
+         "G gradient sum, T tied embedding, N norm, S optimizer step, ~ waiting for data under way, . idle.\n"
+         "In the table: communication is waiting for data that had been produced, bubble is all other standing "
+         "still.\n";
+}
+
+static std::int64_t choose_step(const TimelineArguments& arguments, const std::string& folder,
+                                const std::map<std::int64_t, StepFiles>& steps) {
+  if (steps.empty()) {
+    throw base::ConfigError(
+        fmt::format("{} holds no recorded step; record some with --profile, such as --profile 3", folder));
+  }
+  if (!arguments.step) return steps.rbegin()->first;
+  if (steps.count(*arguments.step) != 0) return *arguments.step;
+  std::vector<std::string> recorded;
+  for (const auto& [step, files] : steps) recorded.push_back(std::to_string(step));
+  throw base::ConfigError(
+      fmt::format("step {} was not recorded; recorded: {}", *arguments.step, base::join(recorded, ", ")));
+}
+
+std::string timeline_report(const std::vector<std::string>& words) {
+  const TimelineArguments arguments = parse_timeline_arguments(words);
+  if (arguments.help) return timeline_help();
+  if (!base::directory_exists(arguments.run_dir)) {
+    throw base::ConfigError(fmt::format("there is no run folder {}", arguments.run_dir));
+  }
+  const std::string folder = arguments.run_dir + "/timeline";
+  const auto steps = list_traces(folder);
+  const std::int64_t step = choose_step(arguments, folder, steps);
+  const FoundTrace found =
+      load_trace(folder, step, steps.at(step), arguments.merge ? MergedFile::write_again : MergedFile::use_if_present);
+
+  const bool both = !arguments.grid && !arguments.summary;
+  std::string text = fmt::format("step {} of {}\n", step, arguments.run_dir);
+  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace);
+  if (both || arguments.summary) text += "\n" + schedule::to_text(schedule::summarize(found.trace));
+  text += "\n";
+  for (const auto& note : found.notes) text += "note: " + note + "\n";
+  return text + fmt::format("timeline: {}\nOpen it at ui.perfetto.dev or in chrome://tracing.\n", found.merged_path);
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,17 @@
+// `troika timeline RUN_DIR`: what every rank did in a recorded step, as a grid, a table and a file for a trace viewer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+// The arguments after the verb: RUN_DIR [--step N] [--grid] [--summary] [--merge]. Returns the text to print.
+// Without --step the newest recorded step; without --grid and --summary both. Reads RUN_DIR/timeline; when the merged file of
+// the step is missing, or with --merge, merges the rank files onto rank 0's clock and writes it there.
+// ConfigError: malformed arguments, no such run folder, no such step. DataError: a damaged or missing trace file.
+std::string timeline_report(const std::vector<std::string>& arguments);
+
+std::string timeline_help();
+
+}  // namespace troika::commands

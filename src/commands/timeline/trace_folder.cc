@@ -1,0 +1,84 @@
+#include "commands/timeline/trace_folder.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "schedule/trace_json.h"
+
+namespace troika::commands {
+
+static bool take_prefix(std::string_view* text, std::string_view prefix) {
+  if (text->substr(0, prefix.size()) != prefix) return false;
+  text->remove_prefix(prefix.size());
+  return true;
+}
+
+static bool take_suffix(std::string_view* text, std::string_view suffix) {
+  if (text->size() < suffix.size() || text->substr(text->size() - suffix.size()) != suffix) return false;
+  text->remove_suffix(suffix.size());
+  return true;
+}
+
+static void note_file(const std::string& name, std::map<std::int64_t, StepFiles>* steps) {
+  std::string_view text = name;
+  if (!take_prefix(&text, "timeline_batch") || !take_suffix(&text, ".json")) return;
+  const std::size_t border = text.find('_');
+  std::int64_t step = 0, rank = 0;
+  if (border == std::string_view::npos || !base::parse_int(text.substr(0, border), &step) || step < 0) return;
+  text.remove_prefix(border + 1);
+  if (text == "all") {
+    (*steps)[step].merged = true;
+  } else if (take_prefix(&text, "rank") && base::parse_int(text, &rank) && rank >= 0 &&
+             rank <= std::numeric_limits<int>::max()) {
+    (*steps)[step].rank_files[static_cast<int>(rank)] = name;
+  }
+}
+
+std::map<std::int64_t, StepFiles> list_traces(const std::string& folder) {
+  std::map<std::int64_t, StepFiles> steps;
+  for (const auto& name : base::list_directory(folder)) note_file(name, &steps);
+  return steps;
+}
+
+static std::string missing_ranks(const StepFiles& files) {
+  std::vector<std::string> missing;
+  for (int rank = 0; rank < files.rank_files.rbegin()->first; ++rank) {
+    if (files.rank_files.count(rank) == 0) missing.push_back(std::to_string(rank));
+  }
+  return base::join(missing, ", ");
+}
+
+static FoundTrace merge_files(const std::string& folder, std::int64_t step, const StepFiles& files) {
+  if (files.rank_files.empty()) {
+    throw base::DataError(fmt::format(
+        "{} has no rank files of step {} to merge; leave --merge out to read the merged file", folder, step));
+  }
+  std::vector<schedule::RankTrace> ranks;
+  for (const auto& [rank, name] : files.rank_files) {
+    const std::string path = folder + "/" + name;
+    ranks.push_back(schedule::read_rank_trace(base::read_file(path), path));
+    if (ranks.back().step == step && ranks.back().lane.world_rank == rank) continue;
+    throw base::DataError(fmt::format("{} holds step {} of rank {}, not what its name says", path, ranks.back().step,
+                                      ranks.back().lane.world_rank));
+  }
+  FoundTrace found{schedule::merge(ranks), folder + "/" + schedule::merged_trace_name(step), {}};
+  const std::string missing = missing_ranks(files);
+  if (!missing.empty()) {
+    found.notes.push_back(
+        fmt::format("no trace of rank {}; copy the file into {} and run again with --merge", missing, folder));
+  }
+  base::write_file_atomic(found.merged_path, schedule::write_chrome(found.trace));
+  return found;
+}
+
+FoundTrace load_trace(const std::string& folder, std::int64_t step, const StepFiles& files, MergedFile merged_file) {
+  if (!files.merged || merged_file == MergedFile::write_again) return merge_files(folder, step, files);
+  const std::string path = folder + "/" + schedule::merged_trace_name(step);
+  return {schedule::read_chrome(base::read_file(path), path), path, {}};
+}
+
+}  // namespace troika::commands
