@@ -11,6 +11,8 @@ namespace {
 
 using Key = std::tuple<Kind, int, int, int>;
 
+bool is_joint(Kind kind) { return kind == Kind::reduce_grads || kind == Kind::reduce_tied || kind == Kind::norm; }
+
 // When the data of a wait had been produced.
 class Producers {
  public:
@@ -30,9 +32,6 @@ class Producers {
   }
 
  private:
-  static bool is_joint(Kind kind) {
-    return kind == Kind::reduce_grads || kind == Kind::reduce_tied || kind == Kind::norm;
-  }
   // The lanes of reduce_tied name different stages; all of them count as one meeting.
   static Key joint_key(const Instruction& i) {
     return {i.kind, -1, i.kind == Kind::reduce_tied ? -1 : i.stage, i.segment};
@@ -67,6 +66,44 @@ class Producers {
   std::map<Key, double> ended_, all_arrived_;
 };
 
+struct Standstill {
+  Instruction instruction;
+  Interval interval;
+};
+
+// The parts of `whole` that no interval of `covered` touches.
+std::vector<Interval> gaps(const Interval& whole, std::vector<Interval> covered) {
+  std::sort(covered.begin(), covered.end(), [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::vector<Interval> result;
+  double begin = whole.begin;
+  for (const Interval& c : covered) {
+    const double end = std::min(c.begin, whole.end);
+    if (end > begin) result.push_back({begin, end});
+    begin = std::max(begin, c.end);
+  }
+  if (begin < whole.end) result.push_back({begin, whole.end});
+  return result;
+}
+
+// The waits of a lane, and what the transfers of its joint instructions leave uncovered.
+std::vector<Standstill> standstills(const LaneTrace& lane) {
+  std::vector<Standstill> result;
+  std::vector<Interval> covered;
+  for (const Event& event : lane.events) {
+    if (event.activity == Event::Activity::transfer) continue;
+    covered.push_back({event.begin_seconds, event.end_seconds});
+    if (event.activity == Event::Activity::wait) result.push_back({event.instruction, covered.back()});
+  }
+  for (const Event& event : lane.events) {
+    if (event.activity != Event::Activity::transfer || !is_joint(event.instruction.kind)) continue;
+    for (const Interval& gap : gaps({event.begin_seconds, event.end_seconds}, covered)) {
+      covered.push_back(gap);
+      result.push_back({event.instruction, gap});
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::vector<Interval>> communication_intervals(const StepTrace& trace) {
@@ -74,12 +111,12 @@ std::vector<std::vector<Interval>> communication_intervals(const StepTrace& trac
   std::vector<std::vector<Interval>> lanes;
   for (const LaneTrace& lane : trace.lanes) {
     auto& intervals = lanes.emplace_back();
-    for (const Event& event : lane.events) {
-      if (event.activity != Event::Activity::wait) continue;
-      const double produced = producers.time_of(event.instruction, event.begin_seconds);
-      const double begin = std::max(event.begin_seconds, produced);
-      if (begin < event.end_seconds) intervals.push_back({begin, event.end_seconds});
+    for (const auto& [instruction, interval] : standstills(lane)) {
+      const double begin = std::max(interval.begin, producers.time_of(instruction, interval.begin));
+      if (begin < interval.end) intervals.push_back({begin, interval.end});
     }
+    std::sort(intervals.begin(), intervals.end(),
+              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   }
   return lanes;
 }

@@ -11,6 +11,8 @@
 //     bwd, bwd_input m.s, recv_grad m.s   bwd or bwd_input m.(s+1) has ended on its lane
 //     reduce_grads, reduce_tied, norm     the last lane taking part has begun the instruction
 //     anything else (sends, gathers, copies, no producer in the trace)   from the begin of the wait
+//   reduce_grads, reduce_tied and norm block their lane: where the trace has only their `transfer`, what compute and wait
+//   leave of it counts as a wait.
 // - bubble: the rest of the span: idle, or waiting for a peer that had not finished its own work.
 //   compute + communication + bubble = span, per lane.
 // - pipeline window: from the first begin of a fwd to the last end of a backward over all lanes; pipeline bubble share:

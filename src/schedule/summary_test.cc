@@ -61,6 +61,21 @@ TEST(Summary, PipelineBubbleLeavesReductionNormAndStepOut) {
   EXPECT_DOUBLE_EQ(summary.pipeline_bubble_share, 0.5);
 }
 
+TEST(Summary, TransferOfABlockingReductionCountsAsAWait) {
+  StepTrace trace;
+  trace.lanes.push_back(
+      {0,
+       0,
+       "a",
+       {event("bwd 0.0", compute, 0, 1), event("reduce_grads *.0", transfer, 1, 5),
+        event("reduce_grads *.0", compute, 2.5, 3), event("norm", wait, 5, 6), event("norm", transfer, 5, 6)}});
+  trace.lanes.push_back({1, 1, "b", {event("bwd 1.0", compute, 0, 2), event("reduce_grads *.0", transfer, 2, 5)}});
+  const StepSummary summary = summarize(trace);
+  EXPECT_DOUBLE_EQ(summary.lanes[0].time.communication_seconds, 0.5 + 2 + 1);  // from 2, when lane 1 came
+  EXPECT_DOUBLE_EQ(summary.lanes[1].time.communication_seconds, 3);
+  EXPECT_DOUBLE_EQ(summary.lanes[0].time.compute_seconds, 1.5);
+}
+
 TEST(Summary, SlowLinkMovesTimeFromBubbleToCommunication) {
   PipelineShape shape;
   shape.pp = 3;
