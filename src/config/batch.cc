@@ -56,6 +56,8 @@ class Solver {
   Batch solve() {
     collect();
     const std::size_t before = findings_->errors.size();
+    if (number_) compare_numbers();
+    if (findings_->errors.size() != before) return {};
     if (!micro_ && !number_ && totals_.empty()) {
       take_defaults();
     } else if (totals_.empty()) {
@@ -65,7 +67,6 @@ class Solver {
     }
     if (findings_->errors.size() != before) return {};
     for (const auto& total : totals_) compare(total);
-    compare_numbers();
     return finish();
   }
 
@@ -101,6 +102,8 @@ class Solver {
     }
   }
 
+  static bool is_accumulation(const Factor& factor) { return factor.first == "accumulation"; }
+
   // The factors that the sequences per rank and step must be a multiple of.
   std::vector<Factor> needed(const Total& total) const {
     const Factor rounds{"accumulation", s_.accumulation};
@@ -114,11 +117,10 @@ class Solver {
     if (micro_ && number_) return;
     std::vector<Factor> factors = needed(total);
     std::int64_t unit = product_of(factors);
-    if (total.rounds > 1 || total.name == "batch_size") {
+    if (total.name == "batch_size") {
       unit /= std::gcd(unit, total.rounds);
-      factors.erase(
-          std::remove_if(factors.begin(), factors.end(), [](const Factor& f) { return f.first == "accumulation"; }),
-          factors.end());
+      if (factors.front().first == "microbatches") factors = {{"microbatches / accumulation", unit}};
+      factors.erase(std::remove_if(factors.begin(), factors.end(), is_accumulation), factors.end());
     }
     factors.insert(factors.begin() + (factors.empty() ? 0 : 1), total.scale.begin(), total.scale.end());
     unit = times(unit, product_of(total.scale));

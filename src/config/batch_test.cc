@@ -81,6 +81,8 @@ TEST(Batch, AccumulationMultipliesTheMicrobatches) {
             (Numbers{4, 6, 24}));
   EXPECT_EQ(numbers({"--batch_size", "6", "--gradient_accumulation_steps", "2"}, 1), (Numbers{2, 6, 12}));
   EXPECT_EQ(numbers({"--global-batch-size", "24", "--gradient_accumulation_steps", "2"}, 1), (Numbers{3, 8, 24}));
+  EXPECT_EQ(resolve_error({"--batch.microbatches", "8", "--gradient_accumulation_steps", "2", "--batch_size", "6"}, 1),
+            "batch.batch_size 6 is not a multiple of microbatches / accumulation 4: 4 and 8 are the nearest that are");
   EXPECT_EQ(resolve_error({"--batch.microbatches", "7", "--gradient_accumulation_steps", "2"}, 1),
             "batch.microbatches 7 is not a multiple of accumulation 2: 6 and 8 are the nearest that are");
 }

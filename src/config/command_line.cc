@@ -143,6 +143,12 @@ class Parser {
   CommandLine result_;
 };
 
+// "eth0" of "=eth0,eth1", the form of NCCL_SOCKET_IFNAME.
+std::string first_interface(const std::string& list) {
+  const std::string first = list.substr(0, list.find(','));
+  return starts_with(first, "=") ? first.substr(1) : first;
+}
+
 bool matches(std::string_view variable, std::string_view pattern) {
   const bool is_prefix = !pattern.empty() && pattern.back() == '*';
   return is_prefix ? starts_with(variable, pattern.substr(0, pattern.size() - 1)) : variable == pattern;
@@ -158,7 +164,14 @@ Layer read_environment(const Environment& environment) {
     for (const auto variable : field.variables) {
       const auto found = environment.find(std::string(variable));
       if (found == environment.end() || found->second.empty()) continue;
-      layer.assignments.push_back({&field, found->second, fmt::format("{} in the environment", variable)});
+      const std::string origin = fmt::format("{} in the environment", variable);
+      const bool is_interface = field.key() == "comm.interface";
+      if (is_interface && found->second.front() == '^') {
+        layer.notes.push_back(origin +
+                              " is ignored: it names interfaces to avoid, and --comm.interface takes one to use");
+        continue;
+      }
+      layer.assignments.push_back({&field, is_interface ? first_interface(found->second) : found->second, origin});
       break;
     }
   }

@@ -201,7 +201,12 @@ TEST(ParseSettings, TakesUnderTwoMilliseconds) {
     best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   RecordProperty("microseconds", static_cast<int>(best * 1e6));
-  EXPECT_LT(best, 0.002);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const double limit = 0.040;  // instrumented code
+#else
+  const double limit = 0.002;
+#endif
+  EXPECT_LT(best, limit);
 }
 
 }  // namespace

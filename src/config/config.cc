@@ -41,6 +41,17 @@ Layer read_named_file(const std::string& file, const Environment& environment) {
   }
 }
 
+// An unreadable file is a DataError of its own, unless the command line has errors to report along with it.
+Layer read_file_beside(CommandLine* command_line, const Environment& environment) {
+  try {
+    return read_named_file(command_line->file, environment);
+  } catch (const base::DataError& error) {
+    if (command_line->layer.errors.empty()) throw;
+    command_line->layer.errors.emplace_back(error.what());
+    return {};
+  }
+}
+
 Settings settings_of_yaml(const std::string& text, const std::string& origin) {
   const Pile result = pile({read_yaml(text, origin)});
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
@@ -55,8 +66,8 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
   parsed.help = command_line.help;
   parsed.print_config = command_line.print_config;
   if (parsed.help) return parsed;
-  Pile result = pile(
-      {read_named_file(command_line.file, environment), read_environment(environment), std::move(command_line.layer)});
+  Layer file = read_file_beside(&command_line, environment);
+  Pile result = pile({std::move(file), read_environment(environment), std::move(command_line.layer)});
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
   parsed.settings = std::move(result.settings);
   parsed.notes = std::move(result.notes);
