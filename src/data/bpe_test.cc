@@ -1,0 +1,229 @@
+#include "data/bpe.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <thread>
+
+#include "base/error.h"
+#include "data/bpe_trainer.h"
+#include "data/byte_alphabet.h"
+#include "data/data_test_support.h"
+#include "data/tokenizer_json.h"
+
+namespace troika::data {
+namespace {
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+BpeModel trained(std::int64_t vocab_size, const char* pattern) {
+  BpeTrainerOptions options;
+  options.vocab_size = vocab_size;
+  options.pattern = pattern;
+  const TestFolder folder;
+  return train_bpe_on_files({folder.write("a.txt", source_like_text(3000, 1))}, options, {});
+}
+
+// Byte-pair encoding said plainly: look at all pairs, merge the best one, begin again.
+std::vector<std::int32_t> encode_by_hand(const std::string& text, const BpeModel& model) {
+  std::map<std::pair<std::string, std::string>, std::size_t> rank;
+  std::map<std::string, std::int32_t> id;
+  for (std::size_t i = 0; i < model.tokens.size(); ++i) id.emplace(model.tokens[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < model.merges.size(); ++i) {
+    const auto [left, right] = model.merges[i];
+    rank.emplace(std::pair(model.tokens[static_cast<std::size_t>(left)], model.tokens[static_cast<std::size_t>(right)]),
+                 i);
+  }
+  const PreTokenizer pretokenizer(model.patterns);
+  PreTokenizer::Scratch scratch(pretokenizer);
+  std::vector<std::string_view> pieces;
+  pretokenizer.split(text, &scratch, &pieces);
+  std::vector<std::int32_t> ids;
+  for (const std::string_view piece : pieces) {
+    std::vector<std::string> parts;
+    for (const char c : piece) parts.emplace_back(1, c);
+    for (;;) {
+      std::size_t best = model.merges.size(), place = 0;
+      for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        const auto found = rank.find({parts[i], parts[i + 1]});
+        if (found != rank.end() && found->second < best) best = found->second, place = i;
+      }
+      if (best == model.merges.size()) break;
+      parts[place] += parts[place + 1];
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(place) + 1);
+    }
+    for (const std::string& part : parts) ids.push_back(id.at(part));
+  }
+  return ids;
+}
+
+std::string all_bytes_many_times() {
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) bytes.push_back(static_cast<char>(byte));
+  return random_text(bytes, 20000, 3) + bytes;
+}
+
+TEST(BpeTokenizer, AgreesWithPlainByteExactMerging) {
+  for (const char* pattern : {qwen2_pattern, gpt2_pattern}) {
+    const BpeModel model = trained(600, pattern);
+    const BpeTokenizer tokenizer(model);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const std::string text = source_like_text(40, seed) + random_text("return value  \n(a)1", 300, seed);
+      ASSERT_EQ(tokenizer.encode(text), encode_by_hand(text, model)) << text;
+    }
+    const std::string bytes = all_bytes_many_times();
+    EXPECT_EQ(tokenizer.encode(bytes), encode_by_hand(bytes, model));
+  }
+}
+
+TEST(BpeTokenizer, GivesBackAnyBytes) {
+  const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
+  for (const std::string& text :
+       {std::string(), std::string("\0\0", 2), all_bytes_many_times(), source_like_text(100, 9),
+        std::string("日本\xE6\x97"), std::string("a<|endoftext|>b<|endoftext|"), std::string(100000, 'n'),
+        std::string(5000, '\n')}) {
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+  }
+}
+
+TEST(BpeTokenizer, GivesTheSameIdsFromItsCache) {
+  const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
+  const std::string text = source_like_text(200, 5);
+  const auto first = tokenizer.encode(text);
+  EXPECT_EQ(tokenizer.encode(text), first);
+}
+
+TEST(BpeTokenizer, IsSafeToShareBetweenThreads) {
+  const BpeTokenizer tokenizer(trained(400, qwen2_pattern));
+  const std::string text = source_like_text(300, 6);
+  const auto expected = tokenizer.encode(text);
+  std::vector<std::vector<std::int32_t>> found(3);
+  std::vector<std::thread> threads;
+  for (auto& ids : found) threads.emplace_back([&] { ids = tokenizer.encode(text); });
+  for (auto& thread : threads) thread.join();
+  for (const auto& ids : found) EXPECT_EQ(ids, expected);
+}
+
+TEST(BpeTokenizer, CutsTextOnlyWhereIdsStayTheSame) {
+  const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
+  const std::string text = source_like_text(200, 7);
+  const auto whole = tokenizer.encode(text);
+  for (std::size_t from = 1; from < text.size(); from += 50) {
+    const std::size_t at = tokenizer.next_cut(text, from);
+    auto parts = tokenizer.encode(text.substr(0, at));
+    const auto rest = tokenizer.encode(text.substr(at));
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    ASSERT_EQ(parts, whole);
+  }
+}
+
+BpeModel bytes_only() {
+  BpeModel model;
+  for (const unsigned char byte : bytes_in_alphabet_order()) model.tokens.emplace_back(1, static_cast<char>(byte));
+  return model;
+}
+
+TEST(BpeTokenizer, FindsAddedTokensLeftmostAndLongestFirst) {
+  BpeModel model = bytes_only();
+  model.added = {{256, "<|a|>", true, false}, {257, "<|a|>b", true, false}, {258, "yy", false, true}};
+  const BpeTokenizer tokenizer(model);
+  const auto byte = [&](char c) { return tokenizer.encode(std::string(1, c))[0]; };
+  EXPECT_THAT(tokenizer.encode("x<|a|>b<|a|>c"), ElementsAre(byte('x'), 257, 256, byte('c')));
+  EXPECT_THAT(tokenizer.encode("yyy<|a|>yy"), ElementsAre(258, byte('y'), 256, 258));
+  EXPECT_EQ(tokenizer.vocab_size(), 259);
+}
+
+TEST(BpeTokenizer, DoesNotCutTextWhenAnAddedTokenHoldsANewline) {
+  BpeModel model = bytes_only();
+  model.added = {{256, "end\nbegin", true, false}};
+  EXPECT_EQ(BpeTokenizer(model).next_cut("an end\nbegin", 3), 12u);
+}
+
+TEST(BpeTokenizer, RefusesVocabulariesThatCannotSpellEveryByte) {
+  BpeModel model = bytes_only();
+  model.tokens[0] = "xyz";
+  EXPECT_THAT(message_of<base::DataError>([&] { BpeTokenizer tokenizer(model); }),
+              HasSubstr("no token for the byte 0x21"));
+}
+
+TEST(TokenizerJson, ReadsBackWhatItWrites) {
+  const TestFolder folder;
+  const BpeModel model = trained(500, qwen2_pattern);
+  save_tokenizer(model, folder / "tok");
+  const BpeTokenizer written(model);
+  for (const std::string& spec : {folder / "tok", folder / "tok/tokenizer.json"}) {
+    const auto read = open_tokenizer(spec);
+    EXPECT_EQ(read->fingerprint(), written.fingerprint());
+    EXPECT_EQ(read->end_of_document_id(), 499);
+    EXPECT_EQ(read->encode("int x = 1;<|endoftext|>"), written.encode("int x = 1;<|endoftext|>"));
+  }
+}
+
+// A file as GPT-2's: use_regex by default, merges as text; the space is spelled U+0120.
+std::string small_json(const std::string& change_from = "", const std::string& change_to = "") {
+  std::string vocab;
+  int id = 0;
+  for (const unsigned char byte : bytes_in_alphabet_order()) {
+    std::string spelling = spell_bytes(std::string(1, static_cast<char>(byte)));
+    if (spelling == "\"" || spelling == "\\") spelling = "\\" + spelling;
+    vocab += "\"" + spelling + "\": " + std::to_string(id++) + ", ";
+  }
+  std::string text =
+      R"({"normalizer": null, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+ "decoder": {"type": "ByteLevel"}, "added_tokens": [{"id": 260, "content": "</s>", "special": true, "lstrip": false}],
+ "model": {"type": "BPE", "vocab": {)" +
+      vocab + R"("Ġt": 256, "he": 257, "Ġthe": 258, "th": 259}, "merges": ["Ġ t", ["h", "e"], "Ġt he", "t h"]}})";
+  if (!change_from.empty()) text.replace(text.find(change_from), change_from.size(), change_to);
+  return text;
+}
+
+TEST(TokenizerJson, ReadsBothSpellingsOfMergesAndKeepsTheirRank) {
+  const TestFolder folder;
+  const auto tokenizer = open_tokenizer(folder.write("tokenizer.json", small_json()));
+  const std::int32_t e = tokenizer->encode("e")[0];
+  EXPECT_THAT(tokenizer->encode(" the the"), ElementsAre(258, 258));
+  EXPECT_THAT(tokenizer->encode("the</s>the"),
+              ElementsAre(tokenizer->encode("t")[0], 257, 260, tokenizer->encode("t")[0], 257));
+  EXPECT_THAT(tokenizer->encode("thae"), ElementsAre(259, tokenizer->encode("a")[0], e));
+  EXPECT_EQ(tokenizer->vocab_size(), 261);
+  EXPECT_EQ(tokenizer->end_of_document_id(), -1);
+}
+
+TEST(TokenizerJson, TakesTheDocumentEndFromTheConfigurationBesideIt) {
+  const TestFolder folder;
+  folder.write("tokenizer_config.json", R"({"eos_token": {"content": "</s>"}})");
+  EXPECT_EQ(open_tokenizer(folder.write("tokenizer.json", small_json()))->end_of_document_id(), 260);
+}
+
+TEST(TokenizerJson, TakesWholePiecesFirstWhenTheFileIgnoresMerges) {
+  const TestFolder folder;
+  const auto json = small_json(R"("type": "BPE")", R"("type": "BPE", "ignore_merges": true)");
+  EXPECT_THAT(open_tokenizer(folder.write("tokenizer.json", json))->encode("th"), ElementsAre(259));
+}
+
+TEST(TokenizerJson, RefusesByNameWhatItDoesNotDo) {
+  const TestFolder folder;
+  const std::vector<std::vector<std::string>> cases = {
+      {R"("normalizer": null)", R"("normalizer": {"type": "NFC"})", "the normalizer 'NFC'"},
+      {R"("type": "BPE")", R"("type": "Unigram")", "a Unigram model"},
+      {R"("add_prefix_space": false)", R"("add_prefix_space": true)", "add_prefix_space"},
+      {R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true)", "byte_fallback"},
+      {R"("type": "BPE")", R"("type": "BPE", "dropout": 0.1)", "dropout"},
+      {R"("type": "BPE")", R"("type": "BPE", "end_of_word_suffix": "</w>")", "end_of_word_suffix"},
+      {R"("lstrip": false)", R"("lstrip": true)", "'lstrip' of the added token '</s>'"},
+      {R"({"type": "ByteLevel", "add_prefix_space": false})", R"({"type": "Whitespace"})", "without the ByteLevel"},
+      {R"("t h"])", R"("t q", "zz y"])", "not in the vocabulary"},
+      {R"("th": 259)", R"("th": 258)", "two tokens have the id 258"},
+      {R"("th": 259)", R"("th": "259")", "no usable id"},
+      {R"("added_tokens")", R"("added)", "not valid JSON"},
+  };
+  for (const auto& change : cases) {
+    const std::string path = folder.write("tokenizer.json", small_json(change[0], change[1]));
+    const std::string message = message_of<base::DataError>([&] { open_tokenizer(path); });
+    EXPECT_THAT(message, HasSubstr(change[2]));
+    EXPECT_THAT(message, HasSubstr("tokenizer.json"));
+  }
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,36 @@
+// Learns a byte-level BPE vocabulary from text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/bpe.h"
+#include "data/progress.h"
+
+namespace troika::data {
+
+struct BpeTrainerOptions {
+  std::int64_t vocab_size = 8192;  // 256 bytes + merges + <|endoftext|>; at least 257
+  std::int64_t min_count = 2;      // a pair seen less often is not merged
+  std::int64_t workers = 0;        // threads that count words; 0: all cores
+  std::string pattern = qwen2_pattern;
+  std::string text_key = "text";
+};
+
+// How often each piece of the pre-tokenizer occurs. Iterate only after sorting.
+using WordCounts = std::unordered_map<std::string, std::int64_t>;
+
+// The merges depend on the counts alone: each round takes the pair with the highest count, of equals the one whose left
+// bytes, then right bytes, are smallest (compared as unsigned bytes). Fewer tokens than asked for when pairs run out.
+// Ids: bytes in alphabet order, merges in order, <|endoftext|> last. Throws ConfigError for a vocabulary below 257.
+BpeModel train_bpe(const WordCounts& words, const BpeTrainerOptions& options);
+
+// Counts the words of all documents (exact duplicates once, pieces longer than 256 bytes not at all) and trains on
+// them. The result does not depend on the number of workers.
+BpeModel train_bpe_on_files(const std::vector<std::string>& inputs, const BpeTrainerOptions& options,
+                            const OnProgress& on_progress);
+
+}  // namespace troika::data

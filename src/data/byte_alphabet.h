@@ -1,0 +1,25 @@
+// The alphabet in which byte-level BPE vocabularies are written: each byte is one printable character (GPT-2, A.
+// Radford et al. 2019). Printable Latin-1 stands for itself; the other 68 bytes are U+0100, U+0101, ... in byte order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troika::data {
+
+// Code point of each byte.
+std::array<std::uint32_t, 256> byte_code_points();
+
+// Bytes -> their spelling, as UTF-8.
+std::string spell_bytes(std::string_view bytes);
+
+// Spelling -> bytes; nothing when a character outside the alphabet occurs.
+std::optional<std::string> bytes_of_spelling(std::string_view spelling);
+
+// All 256 bytes in the order of their code points: the ids a byte-level vocabulary begins with.
+std::array<unsigned char, 256> bytes_in_alphabet_order();
+
+}  // namespace troika::data

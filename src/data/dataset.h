@@ -1,0 +1,71 @@
+// Prepared tokens as one stream, and as samples of a fixed length.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/shards.h"
+
+namespace troika::data {
+
+// All shards one behind the other. Threads: const use is safe.
+class TokenStream {
+ public:
+  // A shard folder or a single .bin file. Contents are verified by hash up to 256 MiB in all; above that only lengths,
+  // headers and, on reading, the range of every id. Throws DataError.
+  static TokenStream open(const std::string& path);
+  static TokenStream open(const std::string& path, Verify verify);
+
+  std::int64_t tokens() const { return starts_.back(); }
+  std::int64_t documents() const { return documents_; }
+  std::int64_t vocab_size() const { return shards_.front().header().vocab_size; }
+  const std::string& tokenizer_fingerprint() const { return shards_.front().header().tokenizer_fingerprint; }
+  const std::string& path() const { return path_; }
+  const std::vector<TokenShard>& shards() const { return shards_; }
+
+  // 16 hex digits over tokenizer and contents; the same on every host that prepared the same data.
+  std::string fingerprint() const;
+
+  // Copies tokens [first, first + count) to `out`.
+  void read(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+
+  // Offsets (from `first`) in [1, count) at which a document begins, ascending.
+  std::vector<std::int64_t> document_starts(std::int64_t first, std::int64_t count) const;
+
+ private:
+  TokenStream(std::string path, std::vector<TokenShard> shards);
+  std::size_t shard_of(std::int64_t token) const;
+
+  std::string path_;
+  std::vector<TokenShard> shards_;
+  std::vector<std::int64_t> starts_;  // first token of each shard, and the total
+  std::int64_t documents_ = 0;
+};
+
+// Sample i of length T is tokens [i*T, i*T + T]: T inputs and the T tokens that follow each of them. The tail that does
+// not fill a sample is left out. Threads: const use is safe.
+class TokenDataset {
+ public:
+  // Throws DataError when the stream has fewer than seq_len + 1 tokens.
+  TokenDataset(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len);
+
+  std::int64_t samples() const { return (stream_->tokens() - 1) / seq_len_; }
+  std::int64_t seq_len() const { return seq_len_; }
+  const TokenStream& stream() const { return *stream_; }
+
+  // Writes seq_len inputs and seq_len targets.
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const;
+
+  std::vector<std::int64_t> document_starts(std::int64_t sample) const;  // positions in [1, seq_len)
+
+  // Over the stream's fingerprint and seq_len: equal where equal samples have equal numbers.
+  std::string fingerprint() const;
+
+ private:
+  std::shared_ptr<const TokenStream> stream_;
+  std::int64_t seq_len_;
+};
+
+}  // namespace troika::data

@@ -1,0 +1,64 @@
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "data/byte_tokenizer.h"
+#include "data/data_test_support.h"
+#include "data/prepare.h"
+
+namespace troika::data {
+namespace {
+using testing::HasSubstr;
+
+TEST(Prepare, LeavesNothingBehindWhenTheInputIsBad) {
+  const TestFolder folder;
+  folder.write("in/a.txt", "good");
+  folder.write("in/b.jsonl", "{\"text\": \"good\"}\nbad\n");
+  EXPECT_THAT(message_of<base::DataError>([&] { prepare({folder / "in"}, ByteTokenizer(), folder / "out", {}, {}); }),
+              HasSubstr("line 2 of"));
+  EXPECT_THAT(base::list_directory(folder.path()), testing::ElementsAre("in"));
+}
+
+TEST(Prepare, SaysSoWhenAllDocumentsAreEmpty) {
+  const TestFolder folder;
+  const std::string path = folder.write("a.jsonl", "{\"text\": \"\"}\n\n");
+  EXPECT_THAT(message_of<base::DataError>([&] { prepare({path}, ByteTokenizer(), folder / "out", {}, {}); }),
+              HasSubstr("holds no text"));
+}
+
+TEST(OpenOrPrepare, MakesADamagedOrHalfWrittenCacheAnew) {
+  const TestFolder folder;
+  const std::string path = folder.write("a.txt", "some text"), cache = folder / "cache";
+  const std::string fingerprint = open_or_prepare({}, path, cache, ByteTokenizer(), {})->fingerprint();
+  const std::string key = base::list_directory(cache).at(0), shard = cache + "/" + key + "/tokens-00000.bin";
+  const std::string sound = base::read_file(shard);
+  const auto prepares_again = [&] {
+    int calls = 0;
+    const auto stream = open_or_prepare({}, path, cache, ByteTokenizer(), [&](const Progress&) { ++calls; });
+    EXPECT_EQ(stream->fingerprint(), fingerprint);
+    EXPECT_EQ(base::read_file(shard), sound);
+    return calls == 1;
+  };
+  base::write_file_atomic(shard, sound.substr(0, 90));
+  EXPECT_TRUE(prepares_again());
+  base::write_file_atomic(shard, sound.substr(0, 82) + "#" + sound.substr(83));
+  EXPECT_TRUE(prepares_again());
+  base::remove_tree(cache + "/" + key + "/index.json");
+  folder.write("cache/" + key + ".partial.1/tokens-00000.bin", "left by a process that was killed");
+  EXPECT_TRUE(prepares_again());
+  EXPECT_THAT(base::list_directory(cache), testing::ElementsAre(key, key + ".lock"));
+  EXPECT_FALSE(prepares_again());
+}
+
+TEST(OpenOrPrepare, NamesTruncatedShardsThatWereGivenByPath) {
+  const TestFolder folder;
+  prepare({folder.write("a.txt", "some text")}, ByteTokenizer(), folder / "out", {}, {});
+  const std::string shard = folder / "out/tokens-00000.bin";
+  base::write_file_atomic(shard, base::read_file(shard).substr(0, 95));
+  for (const std::string& path : {folder / "out", shard}) {
+    const auto open = [&] { open_or_prepare({}, path, folder / "cache", ByteTokenizer(), {}); };
+    EXPECT_THAT(message_of<base::DataError>(open), testing::AllOf(HasSubstr(shard), HasSubstr("truncated")));
+  }
+}
+
+}  // namespace
+}  // namespace troika::data

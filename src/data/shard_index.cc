@@ -1,0 +1,81 @@
+#include "data/shard_index.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace troika::data {
+using nlohmann::json;
+
+static constexpr const char* format_name = "troika token shards";
+static constexpr std::int64_t format_version = 1;
+
+std::string index_path(const std::string& folder) { return folder + "/index.json"; }
+
+ShardIndex read_shard_index(const std::string& folder) {
+  const std::string path = index_path(folder);
+  if (!base::file_exists(path)) {
+    throw base::DataError(
+        fmt::format("'{}' is missing, so the shards beside it are not a whole data set: prepare the data "
+                    "again ('troika data prepare')",
+                    path));
+  }
+  const json root = base::parse_json(base::read_file(path), path);
+  if (base::json_string(root, "format", path) != format_name ||
+      base::json_int(root, "version", path) != format_version) {
+    throw base::DataError(
+        fmt::format("'{}' is not an index of token shards of version {}: prepare the data again "
+                    "('troika data prepare')",
+                    path, format_version));
+  }
+  ShardIndex index;
+  index.vocab_size = base::json_int(root, "vocab_size", path);
+  index.tokenizer_fingerprint = base::json_string(root, "tokenizer", path);
+  index.source = base::json_string(root, "source", path);
+  for (const json& item : base::json_array(root, "shards", path)) {
+    index.shards.push_back({base::json_string(item, "file", path), base::json_int(item, "tokens", path),
+                            base::json_int(item, "documents", path), base::json_string(item, "hash", path)});
+    const std::string& name = index.shards.back().file;
+    if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
+      throw base::DataError(fmt::format("'{}' names the shard '{}', which is not a plain file name", path, name));
+    }
+  }
+  return index;
+}
+
+void write_shard_index(const std::string& folder, const ShardIndex& index) {
+  nlohmann::ordered_json shards = nlohmann::ordered_json::array();
+  std::int64_t tokens = 0, documents = 0;
+  for (const ShardIndex::Entry& shard : index.shards) {
+    shards.push_back(
+        {{"file", shard.file}, {"tokens", shard.tokens}, {"documents", shard.documents}, {"hash", shard.payload_hash}});
+    tokens += shard.tokens;
+    documents += shard.documents;
+  }
+  const nlohmann::ordered_json root = {{"format", format_name},
+                                       {"version", format_version},
+                                       {"tokens", tokens},
+                                       {"documents", documents},
+                                       {"vocab_size", index.vocab_size},
+                                       {"tokenizer", index.tokenizer_fingerprint},
+                                       {"source", index.source},
+                                       {"shards", shards}};
+  base::write_file_atomic(index_path(folder), root.dump(2) + "\n");
+}
+
+static bool has_ending(const std::string& name, const std::string& ending) {
+  return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+bool looks_like_shards(const std::string& path) {
+  if (!base::directory_exists(path)) return has_ending(path, ".bin");
+  if (base::file_exists(path + "/tokens-00000.bin")) return true;
+  if (!base::file_exists(index_path(path))) return false;
+  return base::read_file(index_path(path)).find(format_name) != std::string::npos;
+}
+
+}  // namespace troika::data

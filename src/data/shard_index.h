@@ -1,0 +1,32 @@
+// index.json of a shard folder: which shards, in which order, made from what by which tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troika::data {
+
+struct ShardIndex {
+  struct Entry {
+    std::string file;  // name inside the folder
+    std::int64_t tokens = 0, documents = 0;
+    std::string payload_hash;
+  };
+  std::int64_t vocab_size = 0;
+  std::string tokenizer_fingerprint;
+  std::string source;  // hash of tokenizer, input names, sizes and contents, and what else decides the ids
+  std::vector<Entry> shards;
+};
+
+std::string index_path(const std::string& folder);
+
+// Throws DataError when the file is missing, damaged or of another version.
+ShardIndex read_shard_index(const std::string& folder);
+
+void write_shard_index(const std::string& folder, const ShardIndex& index);  // atomic
+
+// Whether `path` is a folder with an index.json or with tokens-*.bin, or a file that ends in .bin.
+bool looks_like_shards(const std::string& path);
+
+}  // namespace troika::data

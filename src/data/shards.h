@@ -1,0 +1,88 @@
+// Token shards: token ids on disk, memory-mapped. docs/formats/token-shards.md describes the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+
+namespace troika::data {
+
+struct ShardHeader {
+  std::int64_t tokens = 0;
+  std::int64_t documents = 0;
+  std::int64_t vocab_size = 0;
+  std::int64_t bytes_per_token = 2;   // 2 up to a vocabulary of 65536, else 4
+  std::string tokenizer_fingerprint;  // 16 hex digits
+  std::string payload_hash;           // 16 hex digits, over everything behind the header
+};
+
+enum class Verify {
+  lengths,   // header and file size
+  contents,  // also the hash of everything behind the header: reads the whole file
+};
+
+// One shard file, mapped. Movable. Threads: const use is safe.
+class TokenShard {
+ public:
+  // Throws DataError (path, what is expected, what is found, remedy) for a file that is empty, truncated, too long, of
+  // another kind or version, or damaged in the header; with Verify::contents also when damaged anywhere else.
+  explicit TokenShard(const std::string& path, Verify verify = Verify::lengths);
+
+  const ShardHeader& header() const { return header_; }
+  const std::string& path() const { return path_; }
+
+  // Copies tokens [first, first + count) to `out`. Throws DataError when one is not below the vocabulary size, BugError
+  // when the range is not within the shard.
+  void read(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+
+  // Token offset behind document i (its end mark included), ascending in i.
+  std::int64_t document_end(std::int64_t index) const;
+
+  // The first document whose end is greater than `token`; documents() when none is.
+  std::int64_t document_at(std::int64_t token) const;
+
+ private:
+  std::string path_;
+  ShardHeader header_;
+  base::MappedFile file_;
+  const std::byte* tokens_;
+  const std::byte* ends_;
+};
+
+// Writes one shard: documents one after the other, then finish(). The file appears under its name only then; without
+// finish() nothing remains. Holds 8 bytes per document in memory. Throws DataError when the disk refuses. One thread at
+// a time.
+class ShardWriter {
+ public:
+  ShardWriter(const std::string& path, std::int64_t vocab_size, const std::string& tokenizer_fingerprint);
+  ~ShardWriter();
+  ShardWriter(const ShardWriter&) = delete;
+  ShardWriter& operator=(const ShardWriter&) = delete;
+
+  // Appends ids to the current document; BugError for an id outside the vocabulary.
+  void append(const std::vector<std::int32_t>& ids);
+  void end_document();  // no effect for an empty document
+
+  std::int64_t tokens() const { return header_.tokens; }
+
+  // Syncs, renames and returns the header as written. BugError when a document is open.
+  ShardHeader finish();
+
+ private:
+  class Hasher;
+  void write(const void* bytes, std::size_t size);
+  void write_at_start(const std::string& bytes);
+  void close_file();
+
+  std::string path_, temporary_;
+  ShardHeader header_;
+  int descriptor_;
+  std::unique_ptr<Hasher> hasher_;
+  std::vector<std::uint64_t> ends_;
+};
+
+}  // namespace troika::data
