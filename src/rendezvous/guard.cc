@@ -45,7 +45,7 @@ void Guard::Impl::beat() {
   std::string text;
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    text = fmt::format("{}\n{}\n{}", ++count, step, instruction);
+    text = fmt::format("{}\n{:g}\n{}\n{}", ++count, heartbeat_seconds, step, instruction);
   }
   connect(heartbeat_seconds / 5);
   client->set(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)), text);

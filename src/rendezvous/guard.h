@@ -43,7 +43,7 @@ class Guard {
 class Watch {
  public:
   // Connects to the store that `identity` names; its world_rank is not used.
-  Watch(const Identity& identity, double heartbeat_seconds);
+  explicit Watch(const Identity& identity);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

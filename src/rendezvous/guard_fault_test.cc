@@ -50,7 +50,7 @@ void join_all(int size, int port) {
 TEST(Guard, ASilentRankIsNamedWithItsHostAndPlace) {
   const StoreServer server(0);
   join_all(3, server.port());
-  const Watch watch(rank_of(0, 3, server.port()), 0.5);
+  const Watch watch(rank_of(0, 3, server.port()));
   Guarded zero(rank_of(0, 3, server.port()), 0.5), one(rank_of(1, 3, server.port()), 0.5);
   {
     Guard two(rank_of(2, 3, server.port()), 0.5, nullptr);
@@ -70,7 +70,7 @@ TEST(Guard, ASilentRankIsNamedWithItsHostAndPlace) {
 
 TEST(Guard, ARankThatIsDoneMayBeSilent) {
   const StoreServer server(0);
-  const Watch watch(rank_of(0, 2, server.port()), 0.3);
+  const Watch watch(rank_of(0, 2, server.port()));
   Guarded zero(rank_of(0, 2, server.port()), 0.3);
   Guard(rank_of(1, 2, server.port()), 0.3, nullptr).done();
   auto future = zero.verdict.get_future();
@@ -84,7 +84,7 @@ TEST(Guard, ARankThatIsDoneMayBeSilent) {
 
 TEST(Guard, TheCauseWinsOverItsConsequences) {
   const StoreServer server(0);
-  const Watch watch(rank_of(0, 3, server.port()), 2);
+  const Watch watch(rank_of(0, 3, server.port()));
   Guarded zero(rank_of(0, 3, server.port()), 2);
   Guard one(rank_of(1, 3, server.port()), 2, nullptr), two(rank_of(2, 3, server.port()), 2, nullptr);
   one.failed(75, "connection closed by peer");

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -16,16 +15,21 @@
 namespace troika::rendezvous {
 using base::monotonic_seconds;
 
+static constexpr double period_seconds = 0.2;
 static constexpr double consequence_seconds = 1;  // how long a PeerError waits for the failure that caused it
 
+namespace {
+struct Seen {  // the last beat of a rank
+  std::string beat;
+  double since = 0;
+  double limit_seconds = 10;
+  std::int64_t step = -1;
+  std::string instruction;
+};
+}  // namespace
+
 struct Watch::Impl {
-  struct Seen {
-    std::string beat;
-    double since = 0;
-  };
   Identity identity;
-  double heartbeat_seconds = 10;
-  double period_seconds = 1;
   std::unique_ptr<StoreClient> client;
   std::map<std::string, Seen> seen;  // by the rank's six digits
   double last_tick = 0;
@@ -73,25 +77,33 @@ bool Watch::Impl::judge_failures() {
   return true;
 }
 
+static Seen parse_beat(const std::string& beat, double now) {
+  Seen seen{beat, now, 10, -1, ""};
+  const auto lines = base::split(beat, '\n');
+  if (lines.size() != 4) return seen;
+  base::parse_double(lines[1], &seen.limit_seconds);
+  base::parse_int(lines[2], &seen.step);
+  seen.instruction = lines[3];
+  return seen;
+}
+
 void Watch::Impl::declare_silent(const std::string& digits, const Seen& rank) {
-  const auto lines = base::split(rank.beat, '\n');
-  std::int64_t step = -1;
-  if (lines.size() > 1) base::parse_int(lines[1], &step);
-  const std::string place = step < 0 ? "it had not begun a step"
-                                     : fmt::format("it was at step {}, {}", step, lines.size() > 2 ? lines[2] : "");
+  const std::string place =
+      rank.step < 0 ? "it had not begun a step" : fmt::format("it was at step {}, {}", rank.step, rank.instruction);
   give_verdict(
       *client, identity,
       {75,
        fmt::format("{} has been silent for {:g} s; {}: see whether the process is stopped, its host overloaded or off "
                    "the network (comm.heartbeat_seconds sets the limit)",
-                   describe_rank(*client, identity, rank_of(digits)), heartbeat_seconds, place)});
+                   describe_rank(*client, identity, rank_of(digits)), rank.limit_seconds, place)});
 }
 
 bool Watch::Impl::judge_silence() {
   const double now = monotonic_seconds();
   // After a pause of its own (a suspended laptop) the watch has heard nobody, which says nothing about them.
-  if (last_tick > 0 && now - last_tick > heartbeat_seconds / 2) {
-    for (auto& entry : seen) entry.second.since = now;
+  const double pause = last_tick > 0 ? now - last_tick - period_seconds : 0;
+  for (auto& entry : seen) {
+    if (pause > entry.second.limit_seconds / 4) entry.second.since = now;
   }
   last_tick = now;
   const std::set<std::string> done = ranks_in("done"), failed = ranks_in("failed");
@@ -100,8 +112,8 @@ bool Watch::Impl::judge_silence() {
     std::string beat;
     if (!client->try_get(key_of(identity, "beat/" + digits), &beat)) continue;
     Seen& rank = seen[digits];
-    if (rank.since == 0 || rank.beat != beat) rank = {beat, now};
-    if (now - rank.since <= heartbeat_seconds) continue;
+    if (rank.since == 0 || rank.beat != beat) rank = parse_beat(beat, now);
+    if (now - rank.since <= rank.limit_seconds) continue;
     declare_silent(digits, rank);
     return true;
   }
@@ -118,13 +130,11 @@ bool Watch::Impl::tick() {
   }
 }
 
-Watch::Watch(const Identity& identity, double heartbeat_seconds) : impl_(std::make_unique<Impl>()) {
+Watch::Watch(const Identity& identity) : impl_(std::make_unique<Impl>()) {
   impl_->identity = identity;
-  impl_->heartbeat_seconds = heartbeat_seconds;
-  impl_->period_seconds = std::min(heartbeat_seconds / 5, 1.0);
   impl_->client = std::make_unique<StoreClient>(identity.master_address, identity.store_port, 10);
   impl_->client->set_deadline(10);
-  impl_->ticker = std::make_unique<Ticker>(impl_->period_seconds, [state = impl_.get()] { return state->tick(); });
+  impl_->ticker = std::make_unique<Ticker>(period_seconds, [state = impl_.get()] { return state->tick(); });
 }
 
 Watch::~Watch() { impl_->ticker->stop(); }
