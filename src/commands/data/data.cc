@@ -1,0 +1,111 @@
+#include "commands/data/data.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "commands/data/inspect.h"
+#include "commands/data/progress_line.h"
+#include "data/bpe_trainer.h"
+#include "data/prepare.h"
+#include "data/tokenizer_json.h"
+
+namespace troika::commands {
+
+namespace {
+struct DataArguments {
+  std::vector<std::string> inputs;
+  std::string folder;  // of inspect
+  std::string tokenizer;
+  std::string out;
+  std::string text_key = "text";
+  std::int64_t vocab = 8192;
+  std::int64_t workers = 0;
+  std::int64_t samples = 0;
+};
+}  // namespace
+
+static std::string run_prepare(const DataArguments& given, std::FILE* progress) {
+  const auto tokenizer = data::open_tokenizer(given.tokenizer);
+  ProgressLine line("tokenizing", progress);
+  data::PrepareOptions options;
+  options.text_key = given.text_key;
+  options.workers = given.workers;
+  const double start = base::monotonic_seconds();
+  const data::PrepareReport report =
+      data::prepare(given.inputs, *tokenizer, given.out, options, [&](const data::Progress& now) { line.show(now); });
+  const double seconds = base::monotonic_seconds() - start;
+  if (report.reused) {
+    return fmt::format("'{}' already holds this data: {} tokens in {} documents\n", given.out, report.tokens,
+                       report.documents);
+  }
+  return fmt::format(
+      "{} tokens in {} documents from {} in {}, {} shard{} in '{}'; left out: {} duplicate documents, {} binary "
+      "files\n",
+      report.tokens, report.documents, base::format_bytes(report.bytes), base::format_duration(seconds), report.shards,
+      report.shards == 1 ? "" : "s", given.out, report.duplicate_documents, report.binary_files);
+}
+
+static std::string run_tokenizer(const DataArguments& given, std::FILE* progress) {
+  ProgressLine line("counting words", progress);
+  data::BpeTrainerOptions options;
+  options.vocab_size = given.vocab;
+  options.workers = given.workers;
+  options.text_key = given.text_key;
+  const double start = base::monotonic_seconds();
+  const data::BpeModel model =
+      data::train_bpe_on_files(given.inputs, options, [&](const data::Progress& now) { line.show(now); });
+  data::save_tokenizer(model, given.out);
+  std::string text = fmt::format("a vocabulary of {} tokens in '{}', trained in {}\n", model.tokens.size(), given.out,
+                                 base::format_duration(base::monotonic_seconds() - start));
+  if (static_cast<std::int64_t>(model.tokens.size()) < given.vocab) {
+    text += fmt::format("fewer than the {} asked for: no further pair of tokens stands together twice in this text\n",
+                        given.vocab);
+  }
+  return text;
+}
+
+static void add_inputs(CLI::App* verb, DataArguments* given) {
+  verb->add_option("input", given->inputs, "text files, .jsonl files, folders of them")->required();
+  verb->add_option("--out", given->out, "folder to write")->required();
+  verb->add_option("--workers", given->workers, "threads; 0: all cores. The result does not depend on it")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--text-key", given->text_key, "member of a JSON line that holds the text")->capture_default_str();
+}
+
+int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FILE* progress) {
+  DataArguments given;
+  CLI::App app("Text to token shards and tokenizers.", "troika data");
+  app.require_subcommand(1);
+  CLI::App* prepare = app.add_subcommand("prepare", "tokenize text into shards, exact duplicates once");
+  add_inputs(prepare, &given);
+  prepare->add_option("--tokenizer", given.tokenizer, "bytes, a folder with tokenizer.json, or the file")->required();
+  CLI::App* tokenizer = app.add_subcommand("tokenizer", "learn a byte-level BPE vocabulary from text");
+  add_inputs(tokenizer, &given);
+  tokenizer->add_option("--vocab", given.vocab, "tokens, the 256 bytes and <|endoftext|> among them")
+      ->capture_default_str();
+  CLI::App* inspect = app.add_subcommand("inspect", "verify shards and show what they hold");
+  inspect->add_option("folder", given.folder, "a folder of shards, or one .bin file")->required();
+  inspect->add_option("--samples", given.samples, "documents to show")->check(CLI::NonNegativeNumber);
+  inspect->add_option("--tokenizer", given.tokenizer, "shows the documents as text");
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), out);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw base::ConfigError(fmt::format("troika data: {}; 'troika data --help' shows the arguments", error.what()));
+  }
+  const std::string text = prepare->parsed()     ? run_prepare(given, progress)
+                           : tokenizer->parsed() ? run_tokenizer(given, progress)
+                                                 : inspect_shards(given.folder, given.samples, given.tokenizer);
+  std::fputs(text.c_str(), out);
+  return 0;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,18 @@
+// troika data: text -> token shards, text -> tokenizer, a look into shards.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+// `arguments` are those after the verb:
+//   prepare INPUT... --tokenizer bytes|DIR --out DIR [--workers N] [--text-key KEY]
+//   tokenizer INPUT... --out DIR [--vocab N] [--workers N] [--text-key KEY]
+//   inspect DIR [--samples N] [--tokenizer bytes|DIR]
+// Writes the result to `out` and, from time to time, one line of progress to `progress` (null: none). Returns 0.
+// Throws ConfigError for wrong arguments, DataError for wrong files.
+int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FILE* progress = stderr);
+
+}  // namespace troika::commands

@@ -1,0 +1,110 @@
+#include "commands/data/data.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace troika::commands {
+namespace {
+using testing::AllOf;
+using testing::HasSubstr;
+
+class DataVerb : public testing::Test {
+ protected:
+  DataVerb() : folder_((std::filesystem::temp_directory_path() / "troika-data-verb-XXXXXX").string()) {
+    if (::mkdtemp(folder_.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    base::make_directories(folder_ + "/in");
+    std::string text;
+    for (int i = 0; i < 400; ++i)
+      text += "int value_" + std::to_string(i % 37) + " = compute(" + std::to_string(i) + ");\n";
+    base::write_file_atomic(in() + "/a.h", text);
+    base::write_file_atomic(in() + "/b.h", "#pragma once\n");
+    base::write_file_atomic(in() + "/c.h", "#pragma once\n");
+  }
+  ~DataVerb() override { base::remove_tree(folder_); }
+
+  std::string in() const { return folder_ + "/in"; }
+
+  std::string output_of(const std::vector<std::string>& arguments) {
+    const std::string path = folder_ + "/output";
+    std::FILE* out = std::fopen(path.c_str(), "w");
+    try {
+      EXPECT_EQ(run_data(arguments, out, nullptr), 0);
+    } catch (...) {
+      std::fclose(out);
+      throw;
+    }
+    std::fclose(out);
+    return base::read_file(path);
+  }
+
+  template <class E>
+  std::string error_of(const std::vector<std::string>& arguments) {
+    try {
+      output_of(arguments);
+    } catch (const E& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::string folder_;
+};
+
+TEST_F(DataVerb, MakesATokenizerThenShardsThenShowsThem) {
+  const std::string tok = folder_ + "/tok", shards = folder_ + "/shards";
+  EXPECT_THAT(output_of({"tokenizer", in(), "--vocab", "270", "--out", tok}), HasSubstr("a vocabulary of 270 tokens"));
+  EXPECT_TRUE(base::file_exists(tok + "/tokenizer.json"));
+  EXPECT_TRUE(base::file_exists(tok + "/tokenizer_config.json"));
+  EXPECT_THAT(output_of({"prepare", in(), "--tokenizer", tok, "--out", shards, "--workers", "2"}),
+              AllOf(HasSubstr("in 2 documents"), HasSubstr("1 duplicate documents")));
+  EXPECT_THAT(output_of({"prepare", in(), "--tokenizer=" + tok, "--out=" + shards}),
+              HasSubstr("already holds this data"));
+  EXPECT_THAT(output_of({"inspect", shards, "--samples", "2", "--tokenizer", tok}),
+              AllOf(HasSubstr("documents   2"), HasSubstr("vocabulary  270"), HasSubstr("contents verified"),
+                    HasSubstr("\"#pragma once\\n<|endoftext|>\"")));
+  EXPECT_THAT(output_of({"inspect", shards, "--samples=1"}), HasSubstr("document 0 ("));
+}
+
+TEST_F(DataVerb, SaysWhenTheTextIsTooSmallForTheVocabulary) {
+  EXPECT_THAT(output_of({"tokenizer", in() + "/b.h", "--out", folder_ + "/tok"}),
+              HasSubstr("fewer than the 8192 asked for"));
+}
+
+TEST_F(DataVerb, ExplainsItself) {
+  EXPECT_THAT(output_of({"--help"}), AllOf(HasSubstr("prepare"), HasSubstr("tokenizer"), HasSubstr("inspect")));
+  EXPECT_THAT(output_of({"prepare", "--help"}), HasSubstr("--text-key"));
+}
+
+TEST_F(DataVerb, RefusesWrongArgumentsInOneSentence) {
+  EXPECT_THAT(error_of<base::ConfigError>({}), HasSubstr("troika data"));
+  EXPECT_THAT(error_of<base::ConfigError>({"prepare", in()}), HasSubstr("--out"));
+  EXPECT_THAT(error_of<base::ConfigError>({"inspect", in(), "--sample", "1"}), HasSubstr("--sample"));
+  EXPECT_THAT(error_of<base::ConfigError>({"tokenizer", in(), "--out", folder_ + "/t", "--vocab", "100"}),
+              HasSubstr("257"));
+  EXPECT_THAT(error_of<base::ConfigError>({"tokenizer", in(), "--out", folder_ + "/t", "--workers", "-1"}),
+              HasSubstr("--workers"));
+}
+
+TEST_F(DataVerb, NamesFilesThatAreMissingDamagedOrMadeByAnotherTokenizer) {
+  const std::string shards = folder_ + "/shards", tok = folder_ + "/tok";
+  EXPECT_THAT(error_of<base::DataError>({"prepare", "no/such", "--tokenizer", "bytes", "--out", shards}),
+              HasSubstr("'no/such'"));
+  EXPECT_THAT(error_of<base::DataError>({"prepare", in(), "--tokenizer", "no/tok", "--out", shards}),
+              HasSubstr("'no/tok'"));
+  output_of({"prepare", in(), "--tokenizer", "bytes", "--out", shards});
+  output_of({"tokenizer", in(), "--vocab", "260", "--out", tok});
+  EXPECT_THAT(error_of<base::DataError>({"inspect", shards, "--tokenizer", tok}), HasSubstr("fingerprint"));
+  const std::string shard = shards + "/tokens-00000.bin";
+  base::write_file_atomic(shard, base::read_file(shard).substr(0, 1000));
+  EXPECT_THAT(error_of<base::DataError>({"inspect", shards}), AllOf(HasSubstr(shard), HasSubstr("truncated")));
+  EXPECT_THAT(error_of<base::DataError>({"inspect", in()}), HasSubstr("index.json' is missing"));
+}
+
+}  // namespace
+}  // namespace troika::commands

@@ -1,0 +1,71 @@
+#include "commands/data/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "data/dataset.h"
+#include "data/tokenizer.h"
+
+namespace troika::commands {
+
+static constexpr std::int64_t shown_tokens = 64;  // of one document
+
+static std::unique_ptr<data::Tokenizer> matching_tokenizer(const std::string& spec, const data::TokenStream& stream) {
+  if (spec.empty()) return nullptr;
+  auto tokenizer = data::open_tokenizer(spec);
+  if (tokenizer->fingerprint() == stream.tokenizer_fingerprint()) return tokenizer;
+  throw base::DataError(
+      fmt::format("the tokens in '{}' were made by a tokenizer with the fingerprint {}, but '{}' has {}: give "
+                  "the one that 'troika data prepare' was given",
+                  stream.path(), stream.tokenizer_fingerprint(), spec, tokenizer->fingerprint()));
+}
+
+static std::string shown(const std::vector<std::int32_t>& ids, const data::Tokenizer* tokenizer) {
+  if (tokenizer == nullptr) return fmt::format("{}", fmt::join(ids, " "));
+  return nlohmann::json(tokenizer->decode(ids)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The document with this number in the whole stream.
+static std::string shown_document(const data::TokenStream& stream, std::int64_t number,
+                                  const data::Tokenizer* tokenizer) {
+  std::int64_t index = number;
+  for (const data::TokenShard& shard : stream.shards()) {
+    if (index >= shard.header().documents) {
+      index -= shard.header().documents;
+      continue;
+    }
+    const std::int64_t begin = index == 0 ? 0 : shard.document_end(index - 1), size = shard.document_end(index) - begin;
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(size, shown_tokens)));
+    shard.read(begin, static_cast<std::int64_t>(ids.size()), ids.data());
+    return fmt::format("document {} ({} tokens): {}{}\n", number, size, shown(ids, tokenizer),
+                       size > shown_tokens ? " ..." : "");
+  }
+  throw base::BugError(fmt::format("document {} is not in '{}'", number, stream.path()));
+}
+
+std::string inspect_shards(const std::string& path, std::int64_t samples, const std::string& tokenizer_spec) {
+  const data::TokenStream stream = data::TokenStream::open(path, data::Verify::contents);
+  const auto tokenizer = matching_tokenizer(tokenizer_spec, stream);
+  std::string text =
+      fmt::format("{}\n  tokens      {}\n  documents   {} ({:.1f} tokens on average)\n", path, stream.tokens(),
+                  stream.documents(), static_cast<double>(stream.tokens()) / static_cast<double>(stream.documents()));
+  text += fmt::format("  vocabulary  {}\n  tokenizer   {}\n  data        {}\n", stream.vocab_size(),
+                      stream.tokenizer_fingerprint(), stream.fingerprint());
+  for (const data::TokenShard& shard : stream.shards()) {
+    text += fmt::format("  shard       {}: {} tokens, {} documents, {}, contents verified\n",
+                        shard.path().substr(shard.path().rfind('/') + 1), shard.header().tokens,
+                        shard.header().documents, base::format_bytes(base::file_size(shard.path())));
+  }
+  const std::int64_t count = std::min(samples, stream.documents());
+  for (std::int64_t i = 0; i < count; ++i)
+    text += shown_document(stream, i * stream.documents() / count, tokenizer.get());
+  return text;
+}
+
+}  // namespace troika::commands
