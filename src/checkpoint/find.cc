@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/disks.h"
+#include "checkpoint/gather.h"
+#include "checkpoint/manifest.h"
+#include "comm/collectives.h"
+#include "comm/self_channel.h"
+
+namespace troika::checkpoint {
+using base::DataError;
+using nlohmann::json;
+
+namespace {
+
+// The outcome of looking at one step's folder on all ranks.
+struct Verdict {
+  std::optional<Found> found;
+  std::string reason;  // why not
+};
+
+}  // namespace
+
+// The different manifests that stand in `folder` on the ranks' disks, lowest rank first. More than one when a host that
+// was away kept the folder of an earlier attempt.
+static std::vector<std::string> manifests_of(const std::string& folder, const Disks& disks, comm::Channel& world) {
+  const std::string path = folder + "/" + manifest_name;
+  std::vector<std::string> different;
+  for (std::string& text : gather(world, [&]() -> std::string {
+         return disks.leads(world.rank()) && base::file_exists(path) ? base::read_file(path) : "";
+       })) {
+    if (!text.empty() && std::find(different.begin(), different.end(), text) == different.end())
+      different.push_back(std::move(text));
+  }
+  return different;
+}
+
+// "" when the file is there, has the right size and, if this rank is to check it, the right hash.
+static std::string part_problem(const std::string& path, const Part& part) {
+  if (!base::file_exists(path)) return "missing";
+  try {
+    const std::int64_t bytes = base::file_size(path);
+    if (bytes != part.bytes) return fmt::format("damaged ({} bytes instead of {})", bytes, part.bytes);
+    if (base::hash_file(path) != part.hash) return "damaged (its hash differs)";
+  } catch (const DataError& error) {
+    return fmt::format("damaged ({})", error.what());
+  }
+  return "";
+}
+
+// Each disk's ranks share the work of hashing; a rank reports the parts that fall to it, by index.
+static std::string check_own_share(const std::string& folder, const std::vector<Part>& parts, const Disks& disks,
+                                   int me) {
+  const std::vector<int> members = disks.members(me);
+  const auto my_place = static_cast<std::size_t>(std::find(members.begin(), members.end(), me) - members.begin());
+  json problems = json::object();
+  for (std::size_t i = my_place; i < parts.size(); i += members.size())
+    problems[std::to_string(i)] = part_problem(folder + "/" + parts[i].file, parts[i]);
+  return problems.dump();
+}
+
+static std::string place_of(const Part& part, const std::string& problem, int rank) {
+  if (problem == "missing") return fmt::format("part {} is missing; it was written on {}", part.file, part.host);
+  return fmt::format("part {} is {} on rank {}'s disk; it was written on {}", part.file, problem, rank, part.host);
+}
+
+// Fills the holders; returns the first part nobody holds, as a sentence, or "".
+static std::string find_holders(const std::string& folder, const Disks& disks, comm::Channel& world,
+                                std::vector<Part>* parts) {
+  const auto texts = gather(world, [&] { return check_own_share(folder, *parts, disks, world.rank()); });
+  std::vector<std::string> problems(parts->size());
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    const json checks = base::parse_json(texts[rank], "the checks of a rank");
+    for (const auto& item : checks.items()) {
+      const auto index = static_cast<std::size_t>(std::stoul(item.key()));
+      const std::string problem = item.value().get<std::string>();
+      Part& part = (*parts)[index];
+      if (problem.empty()) {
+        const auto members = disks.members(static_cast<int>(rank));
+        part.holders.insert(part.holders.end(), members.begin(), members.end());
+      } else if (problems[index].empty() || problem != "missing") {
+        problems[index] = place_of(part, problem, static_cast<int>(rank));
+      }
+    }
+  }
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    std::sort((*parts)[i].holders.begin(), (*parts)[i].holders.end());
+    if ((*parts)[i].holders.empty()) return problems[i];
+  }
+  return "";
+}
+
+static Verdict try_manifest(const std::string& folder, const std::string& text, const Disks& disks,
+                            comm::Channel& world) {
+  const Manifest manifest = manifest_from_text(text, manifest_name);
+  Found found{folder, manifest.facts, manifest.parts, {}};
+  const std::string reason = find_holders(folder, disks, world, &found.parts);
+  if (!reason.empty()) return {std::nullopt, reason};
+  return {std::move(found), ""};
+}
+
+static Verdict examine(const std::string& folder, const Disks& disks, comm::Channel& world) {
+  Verdict verdict{std::nullopt, "there is no manifest, so its save never finished or its first host is away"};
+  try {
+    for (const std::string& text : manifests_of(folder, disks, world)) {
+      verdict = try_manifest(folder, text, disks, world);
+      if (verdict.found) return verdict;
+    }
+  } catch (const DataError& error) {  // the same on all ranks: they read one text, and gather agrees on errors
+    verdict.reason = error.what();
+  }
+  return verdict;
+}
+
+static std::string own_steps(const std::string& root) {
+  json steps = json::array();
+  for (const std::string& name : base::list_directory(root)) {
+    std::int64_t step = 0;
+    if (parse_step_folder_name(name, &step)) steps.push_back(step);
+  }
+  return steps.dump();
+}
+
+std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
+                                 std::vector<std::string>* all_rejected) {
+  std::set<std::int64_t> steps;
+  for (const std::string& text : gather(world, [&] { return own_steps(root); }))
+    for (const json& step : base::parse_json(text, "the steps of a rank")) steps.insert(step.get<std::int64_t>());
+  if (steps.empty()) return std::nullopt;
+  const Disks disks = detect_disks(root, world);
+  std::vector<std::string> rejected;
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    const std::string name = step_folder_name(*step);
+    Verdict verdict = examine(root + "/" + name, disks, world);
+    if (verdict.found) {
+      verdict.found->rejected = rejected;
+      return verdict.found;
+    }
+    rejected.push_back(fmt::format("{}: {}", name, verdict.reason));
+  }
+  if (all_rejected != nullptr) *all_rejected = rejected;
+  return std::nullopt;
+}
+
+Found open_at(const std::string& path, comm::Channel& world) {
+  const auto present = gather(world, [&]() -> std::string { return base::directory_exists(path) ? "yes" : "no"; });
+  if (std::find(present.begin(), present.end(), "yes") == present.end())
+    throw DataError(fmt::format("there is no checkpoint folder '{}' on any host; check the path", path));
+  Verdict verdict = examine(path, detect_disks(path, world), world);
+  if (!verdict.found) throw DataError(fmt::format("the checkpoint '{}' cannot be used: {}", path, verdict.reason));
+  return *verdict.found;
+}
+
+Found open_local(const std::string& path) {
+  const auto self = comm::make_self_channel("self");
+  std::int64_t step = 0;
+  const std::size_t end = path.find_last_not_of('/');
+  const std::string plain = end == std::string::npos ? path : path.substr(0, end + 1);
+  const std::string name = plain.substr(plain.find_last_of('/') + 1);
+  if (parse_step_folder_name(name, &step) || base::file_exists(plain + "/" + manifest_name))
+    return open_at(plain, *self);
+  const std::string root = base::directory_exists(plain + "/checkpoints") ? plain + "/checkpoints" : plain;
+  if (!base::directory_exists(root))
+    throw DataError(fmt::format("there is no run or checkpoint folder '{}'; check the path", path));
+  std::vector<std::string> rejected;
+  auto found = find_newest(root, *self, &rejected);
+  if (!found)
+    throw DataError(fmt::format("there is no complete checkpoint in '{}'; name another folder or train first{}{}", root,
+                                rejected.empty() ? "" : "\n  ", fmt::join(rejected, "\n  ")));
+  return *found;
+}
+
+std::string describe(const Found& found) {
+  std::int64_t bytes = 0;
+  std::set<std::string> hosts;
+  for (const Part& part : found.parts) {
+    bytes += part.bytes;
+    hosts.insert(part.host);
+  }
+  std::string text = fmt::format("checkpoint {}\n  step {}, {} parts, {}, written on", found.path, found.facts.step,
+                                 found.parts.size(), base::format_bytes(bytes));
+  for (const std::string& host : hosts) text += " " + host;
+  for (const auto& [key, value] : found.facts.extra) text += fmt::format("\n  {}: {}", key, value);
+  for (const std::string& reason : found.rejected) text += "\n  passed over " + reason;
+  return text + "\n";
+}
+
+}  // namespace troika::checkpoint

@@ -1,0 +1,86 @@
+#include "checkpoint/gather.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+
+#include "base/error.h"
+#include "comm/collectives.h"
+
+namespace troika::checkpoint {
+
+// The first byte of a gathered text says how the rank fared.
+static constexpr char fine = '+', data_error = 'D', config_error = 'C', bug_error = 'B', busy = '.';
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown host";
+}
+
+static std::string outcome_of(const std::function<std::string()>& work) {
+  try {
+    return fine + work();
+  } catch (const base::DataError& error) {
+    return data_error + std::string(error.what());
+  } catch (const base::ConfigError& error) {
+    return config_error + std::string(error.what());
+  } catch (const std::exception& error) {
+    return bug_error + std::string(error.what());
+  }
+}
+
+// The same fault on all ranks (a name that does not exist, say) needs no list of ranks.
+static std::string summary(const std::vector<std::string>& outcomes, const std::vector<std::size_t>& failed,
+                           const std::vector<std::string>& hosts) {
+  const std::size_t first = failed.front();
+  const std::string cause = outcomes[first].substr(1);
+  bool same = failed.size() == outcomes.size();
+  for (const std::size_t rank : failed) same = same && outcomes[rank] == outcomes[first];
+  if (same) return cause;
+  const std::string more = failed.size() == 1 ? "" : fmt::format(" (and {} more ranks)", failed.size() - 1);
+  return fmt::format("rank {} on {}{}: {}", first, hosts[first], more, cause);
+}
+
+static std::vector<std::string> outcomes_of_all(comm::Channel& world, const std::function<std::string()>& work) {
+  std::future<std::string> result = std::async(std::launch::async, [&work] { return outcome_of(work); });
+  std::string mine(1, busy);
+  for (;;) {
+    if (mine[0] == busy && result.wait_for(std::chrono::seconds(1)) == std::future_status::ready) mine = result.get();
+    std::vector<std::string> outcomes = comm::all_gather_text(world, mine);
+    const bool all_done = std::none_of(outcomes.begin(), outcomes.end(),
+                                       [](const std::string& text) { return !text.empty() && text[0] == busy; });
+    if (all_done) return outcomes;
+  }
+}
+
+std::vector<std::string> gather(comm::Channel& world, const std::function<std::string()>& work) {
+  std::vector<std::string> outcomes = outcomes_of_all(world, work);
+  std::vector<std::size_t> failed;
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank)
+    if (outcomes[rank].empty() || outcomes[rank][0] != fine) failed.push_back(rank);
+  if (failed.empty()) {
+    for (std::string& text : outcomes) text.erase(0, 1);
+    return outcomes;
+  }
+  const std::string text = summary(outcomes, failed, comm::all_gather_text(world, host_name()));
+  switch (outcomes[failed.front()].empty() ? bug_error : outcomes[failed.front()][0]) {
+    case data_error:
+      throw base::DataError(text);
+    case config_error:
+      throw base::ConfigError(text);
+    default:
+      throw base::BugError(text);
+  }
+}
+
+void agree(comm::Channel& world, const std::function<void()>& work) {
+  gather(world, [&work] {
+    work();
+    return std::string();
+  });
+}
+
+}  // namespace troika::checkpoint

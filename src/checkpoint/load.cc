@@ -1,0 +1,195 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/gather.h"
+#include "checkpoint/part.h"
+#include "checkpoint/pieces.h"
+
+namespace troika::checkpoint {
+using base::DataError;
+using nlohmann::json;
+
+static constexpr std::int64_t message_elements = 1 << 20;  // 4 MiB: below a second even at 50 Mbit/s
+static constexpr std::uint32_t stream_tag = 0x434b;
+
+namespace {
+
+// One load: what is open here, what is in every part, and who wants what.
+struct Load {
+  std::vector<std::optional<SafetensorsFile>> files;  // per part; set where this rank holds it
+  std::vector<std::vector<PartEntry>> entries;        // per part
+  std::vector<std::vector<Want>> wants;               // per rank
+};
+
+}  // namespace
+
+static bool holds(const Part& part, int rank) {
+  return std::binary_search(part.holders.begin(), part.holders.end(), rank);
+}
+
+// Opens the parts this rank holds and returns the headers it must tell the others: of parts it is the lowest holder of.
+static std::string open_parts(const Found& found, int me, Load* load) {
+  json headers = json::object();
+  for (std::size_t i = 0; i < found.parts.size(); ++i) {
+    const Part& part = found.parts[i];
+    load->files.emplace_back();
+    if (!holds(part, me)) continue;
+    load->files.back().emplace(found.path + "/" + part.file);
+    if (load->files.back()->bytes() != part.bytes)
+      throw DataError(
+          fmt::format("part {} of '{}' has {} bytes instead of {}; it changed since the checkpoint was found",
+                      part.file, found.path, load->files.back()->bytes(), part.bytes));
+    if (part.holders.front() == me) headers[std::to_string(i)] = std::string(load->files.back()->header_text());
+  }
+  return headers.dump();
+}
+
+static void exchange_headers(const Found& found, comm::Channel& world, Load* load) {
+  const auto texts = gather(world, [&] { return open_parts(found, world.rank(), load); });
+  load->entries.resize(found.parts.size());
+  for (const std::string& text : texts) {
+    const json headers = base::parse_json(text, "the headers of a rank");
+    for (const auto& item : headers.items()) {
+      const auto index = static_cast<std::size_t>(std::stoul(item.key()));
+      const Part& part = found.parts[index];
+      load->entries[index] =
+          part_entries(parse_safetensors_header(item.value().get<std::string>(), part.bytes, part.file), part.file);
+    }
+  }
+}
+
+static void exchange_wants(const std::vector<Slice>& wanted, comm::Channel& world, Load* load) {
+  const auto texts = gather(world, [&] {
+    for (const Slice& slice : wanted) check_slice(slice);
+    const auto wants = wants_of(wanted);
+    check_wants(wants, load->entries);
+    return wants_to_text(wants);
+  });
+  for (const std::string& text : texts) load->wants.push_back(wants_from_text(text));
+}
+
+static void store(const Slice& slice, std::int64_t at, const std::byte* source, std::int64_t bytes) {
+  if (slice.data.device().is_cpu()) {
+    std::memcpy(slice.data.data_ptr<float>() + at, source, static_cast<std::size_t>(bytes));
+    return;
+  }
+  const at::Tensor staged = at::empty({bytes / 4}, at::kFloat);
+  std::memcpy(staged.data_ptr<float>(), source, static_cast<std::size_t>(bytes));
+  slice.data.narrow(0, at, bytes / 4).copy_(staged);
+}
+
+static void copy_local(const Load& load, std::size_t part, int me, const std::vector<Slice>& wanted) {
+  for_each_piece(load.wants[static_cast<std::size_t>(me)], load.entries[part], [&](const Piece& piece) {
+    store(wanted[piece.want], piece.at, load.files[part]->at(piece.position), piece.elements * 4);
+  });
+}
+
+// What this rank sends and receives, by part, then by receiver.
+static std::vector<Stream> own_streams(const Found& found, const Load& load, int me) {
+  std::vector<Stream> streams;
+  for (std::size_t part = 0; part < found.parts.size(); ++part) {
+    const int server = found.parts[part].holders.front();
+    for (int receiver = 0; receiver < static_cast<int>(load.wants.size()); ++receiver) {
+      if (holds(found.parts[part], receiver) || (me != server && me != receiver)) continue;
+      std::vector<Piece> pieces;
+      for_each_piece(load.wants[static_cast<std::size_t>(receiver)], load.entries[part],
+                     [&](const Piece& piece) { pieces.push_back(piece); });
+      streams.emplace_back(part, server, receiver, std::move(pieces));
+    }
+  }
+  return streams;
+}
+
+namespace {
+
+// Sends and receives single messages. Two buffers for sending: one fills while the other is under way.
+class Post {
+ public:
+  Post(const Load& load, const std::vector<Slice>& wanted, comm::Channel& world)
+      : load_(load), wanted_(wanted), world_(world) {}
+
+  void send(const std::vector<Piece>& message, std::size_t part, int to) {
+    current_ = 1 - current_;
+    transfers_[current_].wait();
+    std::byte* out = bytes_of(&send_buffers_[current_]);
+    std::int64_t filled = 0;
+    for (const Piece& piece : message) {
+      std::memcpy(out + filled, load_.files[part]->at(piece.position), static_cast<std::size_t>(piece.elements * 4));
+      filled += piece.elements * 4;
+    }
+    transfers_[current_] = world_.send(send_buffers_[current_].narrow(0, 0, filled), to, stream_tag);
+  }
+
+  void receive(const std::vector<Piece>& message, int from) {
+    const std::byte* in = bytes_of(&receive_buffer_);
+    std::int64_t bytes = 0;
+    for (const Piece& piece : message) bytes += piece.elements * 4;
+    world_.recv(receive_buffer_.narrow(0, 0, bytes), from, stream_tag).wait();
+    for (const Piece& piece : message) {
+      store(wanted_[piece.want], piece.at, in, piece.elements * 4);
+      in += piece.elements * 4;
+    }
+  }
+
+  void finish() {
+    for (comm::Transfer& transfer : transfers_) transfer.wait();
+  }
+
+ private:
+  static std::byte* bytes_of(at::Tensor* buffer) {
+    if (!buffer->defined()) *buffer = at::empty({message_elements * 4}, at::kByte);
+    return reinterpret_cast<std::byte*>(buffer->data_ptr<std::uint8_t>());
+  }
+
+  const Load& load_;
+  const std::vector<Slice>& wanted_;
+  comm::Channel& world_;
+  at::Tensor send_buffers_[2], receive_buffer_;
+  comm::Transfer transfers_[2];
+  int current_ = 0;
+};
+
+}  // namespace
+
+// One message of every stream per round, in one order on all ranks. The first message not yet delivered always has both its
+// ends at work on it, so there is no deadlock; and no rank waits longer than a round for its next message, however much the
+// streams of others have to carry.
+static void exchange_parts(const Found& found, const Load& load, const std::vector<Slice>& wanted,
+                           comm::Channel& world) {
+  std::vector<Stream> streams = own_streams(found, load, world.rank());
+  Post post(load, wanted, world);
+  for (bool more = true; more;) {
+    more = false;
+    for (Stream& stream : streams) {
+      if (stream.done()) continue;
+      const std::vector<Piece> message = stream.next_message(message_elements);
+      if (stream.server() == world.rank()) {
+        post.send(message, stream.part(), stream.receiver());
+      } else {
+        post.receive(message, stream.server());
+      }
+      more = more || !stream.done();
+    }
+  }
+  post.finish();
+}
+
+void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world) {
+  Load load;
+  exchange_headers(found, world, &load);
+  exchange_wants(wanted, world, &load);
+  for (std::size_t part = 0; part < found.parts.size(); ++part)
+    if (load.files[part]) copy_local(load, part, world.rank(), wanted);
+  exchange_parts(found, load, wanted, world);
+}
+
+}  // namespace troika::checkpoint

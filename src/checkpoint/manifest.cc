@@ -1,0 +1,91 @@
+#include "checkpoint/manifest.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace troika::checkpoint {
+using base::DataError;
+using nlohmann::json;
+
+static const char format_name[] = "troika-checkpoint";
+static constexpr std::int64_t format_version = 1;
+
+std::string step_folder_name(std::int64_t step) { return fmt::format("step-{:08}", step); }
+
+bool parse_step_folder_name(const std::string& name, std::int64_t* step) {
+  std::int64_t value = 0;
+  if (name.rfind("step-", 0) != 0 || !base::parse_int(name.substr(5), &value) || step_folder_name(value) != name)
+    return false;
+  *step = value;
+  return true;
+}
+
+std::string manifest_to_text(const Manifest& manifest) {
+  json parts = json::array();
+  for (const Part& part : manifest.parts)
+    parts.push_back({{"file", part.file}, {"bytes", part.bytes}, {"xxh3", part.hash}, {"host", part.host}});
+  json document{{"format", format_name},
+                {"version", format_version},
+                {"step", manifest.facts.step},
+                {"world_size", manifest.world_size},
+                {"parts", parts},
+                {"settings_yaml", manifest.facts.settings_yaml},
+                {"model_config_json", manifest.facts.model_config_json},
+                {"extra", manifest.facts.extra}};
+  const std::string hash = base::hash_bytes(document.dump());
+  document["manifest_xxh3"] = hash;
+  return document.dump(1) + "\n";
+}
+
+// "model/NAME" or "state/NAME" with a plain NAME: a manifest must not lead out of its folder.
+static bool safe_part_name(const std::string& file) {
+  const auto pieces = base::split(file, '/');
+  if (pieces.size() != 2 || (pieces[0] != "model" && pieces[0] != "state") || pieces[1].empty() || pieces[1][0] == '.')
+    return false;
+  return pieces[1].find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") ==
+         std::string::npos;
+}
+
+static void check_own_hash(json document, const std::string& origin) {
+  const std::string stated = base::json_string(document, "manifest_xxh3", origin);
+  document.erase("manifest_xxh3");
+  if (base::hash_bytes(document.dump()) != stated)
+    throw DataError(fmt::format("{}: damaged, its own hash differs", origin));
+}
+
+Manifest manifest_from_text(const std::string& text, const std::string& origin) {
+  const json document = base::parse_json(text, origin);
+  if (base::json_string(document, "format", origin) != format_name)
+    throw DataError(fmt::format("{}: this is not the manifest of a checkpoint", origin));
+  const std::int64_t version = base::json_int(document, "version", origin);
+  if (version != format_version)
+    throw DataError(
+        fmt::format("{}: format version {} is not known (this program reads {}); use the program that wrote it", origin,
+                    version, format_version));
+  check_own_hash(document, origin);
+  Manifest manifest;
+  manifest.facts.step = base::json_int(document, "step", origin);
+  manifest.facts.settings_yaml = base::json_string(document, "settings_yaml", origin);
+  manifest.facts.model_config_json = base::json_string(document, "model_config_json", origin);
+  for (const auto& item : base::json_object(document, "extra", origin).items())
+    manifest.facts.extra[item.key()] = base::json_string(document["extra"], item.key(), origin);
+  manifest.world_size = base::json_int(document, "world_size", origin);
+  for (const json& part : base::json_array(document, "parts", origin)) {
+    const std::string file = base::json_string(part, "file", origin);
+    if (!safe_part_name(file)) throw DataError(fmt::format("{}: '{}' cannot be a part", origin, file));
+    manifest.parts.push_back({file,
+                              base::json_int(part, "bytes", origin),
+                              base::json_string(part, "xxh3", origin),
+                              base::json_string(part, "host", origin),
+                              {}});
+  }
+  return manifest;
+}
+
+}  // namespace troika::checkpoint

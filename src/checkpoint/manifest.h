@@ -1,0 +1,29 @@
+// manifest.json: the list of a checkpoint's parts and its facts. A checkpoint exists when its manifest does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+
+namespace troika::checkpoint {
+
+struct Manifest {
+  Facts facts;
+  std::int64_t world_size = 1;  // of the run that wrote it
+  std::vector<Part> parts;      // without holders
+};
+
+std::string manifest_to_text(const Manifest& manifest);
+
+// DataError naming `origin` when damaged (it carries its own hash), of another version, or with a part outside the
+// folder.
+Manifest manifest_from_text(const std::string& text, const std::string& origin);
+
+inline const char* const manifest_name = "manifest.json";
+
+std::string step_folder_name(std::int64_t step);  // "step-00000100"
+bool parse_step_folder_name(const std::string& name, std::int64_t* step);
+inline const char* const partial_suffix = ".partial";  // behind the folder's name while it is written
+
+}  // namespace troika::checkpoint

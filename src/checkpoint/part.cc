@@ -1,0 +1,78 @@
+#include "checkpoint/part.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+
+namespace troika::checkpoint {
+using base::BugError;
+using base::DataError;
+
+static constexpr std::int64_t host_buffer_elements = 1 << 20;
+static const char region_key[] = "region.";
+
+void check_slice(const Slice& slice) {
+  const std::int64_t numel = element_count(slice.shape);
+  const std::string problem = region_problem(slice.region, numel);
+  if (!problem.empty()) throw BugError(fmt::format("the region of slice '{}' is impossible: {}", slice.name, problem));
+  if (slice.name.empty() || slice.name.find('#') != std::string::npos)
+    throw BugError(fmt::format("a tensor may not be named '{}'", slice.name));
+  const at::Tensor& data = slice.data;
+  if (!data.defined() || data.scalar_type() != at::kFloat || !data.is_contiguous() || data.dim() != 1 ||
+      data.numel() != slice.region.elements())
+    throw BugError(fmt::format("the data of slice '{}' is not a contiguous fp32 vector of {} elements", slice.name,
+                               slice.region.elements()));
+}
+
+static void write_data(SafetensorsWriter& writer, const at::Tensor& data) {
+  if (data.device().is_cpu()) return writer.write(data.data_ptr(), data.numel() * 4);
+  for (std::int64_t at = 0; at < data.numel(); at += host_buffer_elements) {
+    const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.numel() - at)).to(at::kCPU);
+    writer.write(piece.data_ptr(), piece.numel() * 4);
+  }
+}
+
+WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices) {
+  std::vector<TensorEntry> entries;
+  std::map<std::string, std::string> metadata{{"format", "pt"}};
+  std::map<std::string, int> uses;
+  for (const Slice& slice : slices) {
+    const int use = uses[slice.name]++;
+    const std::string name = use == 0 ? slice.name : fmt::format("{}#{}", slice.name, use);
+    const bool whole = is_whole(slice.region, element_count(slice.shape));
+    entries.push_back(
+        {name, DType::f32, whole ? slice.shape : std::vector<std::int64_t>{slice.region.elements()}, 0, 0});
+    if (!whole) metadata[region_key + name] = region_to_text(slice.region, slice.shape);
+  }
+  SafetensorsWriter writer(path, entries, metadata);
+  for (const Slice& slice : slices) write_data(writer, slice.data);
+  return writer.finish();
+}
+
+std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin) {
+  std::vector<PartEntry> entries;
+  for (const TensorEntry& entry : header.entries) {
+    if (entry.dtype != DType::f32)
+      throw DataError(fmt::format("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name,
+                                  safetensors_name(entry.dtype)));
+    PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
+    const std::int64_t elements = entry.bytes / 4;
+    const auto region = header.metadata.find(region_key + entry.name);
+    if (region == header.metadata.end()) {
+      part.region = {0, elements, elements, 1};
+    } else {
+      region_from_text(region->second, origin, &part.region, &part.shape);
+    }
+    if (part.region.elements() != elements)
+      throw DataError(fmt::format("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
+                                  part.region.elements(), elements));
+    entries.push_back(part);
+  }
+  return entries;
+}
+
+}  // namespace troika::checkpoint

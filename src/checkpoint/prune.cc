@@ -1,0 +1,63 @@
+#include "checkpoint/prune.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "checkpoint/gather.h"
+#include "checkpoint/manifest.h"
+
+namespace troika::checkpoint {
+using nlohmann::json;
+
+static void remove_quietly(const std::string& path) {
+  try {
+    base::remove_tree(path);
+  } catch (const base::DataError&) {  // another process may have it open on a network disk; the next save tries again
+  }
+}
+
+static std::vector<std::int64_t> steps_with_manifest(const std::string& root, std::int64_t newest_step) {
+  std::vector<std::int64_t> steps;
+  for (const std::string& name : base::list_directory(root)) {
+    std::int64_t step = 0;
+    if (parse_step_folder_name(name, &step) && step <= newest_step &&
+        base::file_exists(root + "/" + name + "/" + manifest_name))
+      steps.push_back(step);
+  }
+  return steps;
+}
+
+static bool unfinished(const std::string& name) {
+  const std::string suffix = partial_suffix;
+  std::int64_t step = 0;
+  return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0 &&
+         parse_step_folder_name(name.substr(0, name.size() - suffix.size()), &step);
+}
+
+static void remove_older(const std::string& root, std::int64_t oldest_kept) {
+  for (const std::string& name : base::list_directory(root)) {
+    std::int64_t step = 0;
+    const bool old = parse_step_folder_name(name, &step) && step < oldest_kept;
+    if (!old && !unfinished(name) && !is_disk_token(name)) continue;
+    remove_quietly(root + "/" + name + "/" + manifest_name);
+    remove_quietly(root + "/" + name);
+  }
+}
+
+void prune(const std::string& root, std::int64_t newest_step, std::int64_t keep, const Disks& disks,
+           comm::Channel& world) {
+  std::set<std::int64_t> complete{newest_step};
+  for (const std::string& text : gather(world, [&] { return json(steps_with_manifest(root, newest_step)).dump(); }))
+    for (const json& step : base::parse_json(text, "the steps of a rank")) complete.insert(step.get<std::int64_t>());
+  std::int64_t left = std::max<std::int64_t>(keep, 1), oldest_kept = newest_step;
+  for (auto step = complete.rbegin(); step != complete.rend() && left > 0; ++step, --left) oldest_kept = *step;
+  if (disks.leads(world.rank())) remove_older(root, oldest_kept);
+  agree(world, [] {});  // nobody looks at the folder again before the removal is done
+}
+
+}  // namespace troika::checkpoint

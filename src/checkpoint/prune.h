@@ -1,0 +1,19 @@
+// Removing old checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "checkpoint/disks.h"
+#include "comm/channel.h"
+
+namespace troika::checkpoint {
+
+// Collective, after the manifest of `newest_step` stands. Of the steps up to `newest_step` the `keep` newest with a
+// manifest on any rank stay (`newest_step` always), all older ones go, with or without manifest; so do unfinished
+// folders (step-*.partial) and what a killed detect_disks left. Later steps are left alone. Each disk's leader removes
+// what it sees; what cannot be removed stays.
+void prune(const std::string& root, std::int64_t newest_step, std::int64_t keep, const Disks& disks,
+           comm::Channel& world);
+
+}  // namespace troika::checkpoint

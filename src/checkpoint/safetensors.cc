@@ -1,0 +1,151 @@
+#include "checkpoint/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "checkpoint/region.h"
+
+namespace troika::checkpoint {
+using base::DataError;
+using nlohmann::json;
+
+static constexpr std::int64_t largest_header_bytes = 100'000'000;
+
+namespace {
+struct DTypeRow {
+  DType dtype;
+  const char* name;
+  std::int64_t bytes;
+};
+}  // namespace
+static constexpr DTypeRow dtype_rows[] = {{DType::f32, "F32", 4},
+                                          {DType::bf16, "BF16", 2},
+                                          {DType::f16, "F16", 2},
+                                          {DType::i64, "I64", 8},
+                                          {DType::u8, "U8", 1}};
+
+static const DTypeRow& row_of(DType dtype) {
+  for (const DTypeRow& row : dtype_rows)
+    if (row.dtype == dtype) return row;
+  throw base::BugError("a safetensors dtype is missing in the table");
+}
+
+std::int64_t bytes_of(DType dtype) { return row_of(dtype).bytes; }
+std::string safetensors_name(DType dtype) { return row_of(dtype).name; }
+
+[[noreturn]] static void refuse(const std::string& origin, const std::string& why) {
+  throw DataError(fmt::format("'{}' is not a valid safetensors file: {}; restore it from another copy", origin, why));
+}
+
+static DType parse_dtype(const std::string& name, const std::string& origin, const std::string& tensor) {
+  for (const DTypeRow& row : dtype_rows)
+    if (name == row.name) return row.dtype;
+  refuse(origin, fmt::format("tensor '{}' has the unknown dtype '{}' (known: F32, BF16, F16, I64, U8)", tensor, name));
+}
+
+static std::vector<std::int64_t> whole_numbers(const json& array, const std::string& origin,
+                                               const std::string& tensor) {
+  std::vector<std::int64_t> numbers;
+  for (const json& item : array) {
+    if (!item.is_number_integer() || item.get<std::int64_t>() < 0)
+      refuse(origin, fmt::format("tensor '{}' has {} where a whole number of at least 0 belongs", tensor, item.dump()));
+    numbers.push_back(item.get<std::int64_t>());
+  }
+  return numbers;
+}
+
+static std::int64_t checked_count(const std::vector<std::int64_t>& shape, const std::string& origin,
+                                  const std::string& tensor) {
+  try {
+    return element_count(shape);
+  } catch (const DataError& error) {
+    refuse(origin, fmt::format("tensor '{}': {}", tensor, error.what()));
+  }
+}
+
+static TensorEntry parse_entry(const std::string& name, const json& value, std::int64_t data_begin,
+                               std::int64_t data_bytes, const std::string& origin) {
+  TensorEntry entry;
+  entry.name = name;
+  entry.dtype = parse_dtype(base::json_string(value, "dtype", origin), origin, name);
+  entry.shape = whole_numbers(base::json_array(value, "shape", origin), origin, name);
+  const auto offsets = whole_numbers(base::json_array(value, "data_offsets", origin), origin, name);
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes)
+    refuse(origin, fmt::format("tensor '{}' lies outside the file's {} data bytes", name, data_bytes));
+  entry.begin = data_begin + offsets[0];
+  entry.bytes = offsets[1] - offsets[0];
+  const std::int64_t count = checked_count(entry.shape, origin, name);
+  if (entry.bytes % bytes_of(entry.dtype) != 0 || entry.bytes / bytes_of(entry.dtype) != count)
+    refuse(origin, fmt::format("tensor '{}' has {} elements but {} bytes of data", name, count, entry.bytes));
+  return entry;
+}
+
+static void check_no_gaps(const SafetensorsHeader& header, std::int64_t data_begin, std::int64_t file_bytes,
+                          const std::string& origin) {
+  std::int64_t expected = data_begin;
+  for (const TensorEntry& entry : header.entries) {
+    if (entry.begin < expected) refuse(origin, fmt::format("tensor '{}' overlaps the one before it", entry.name));
+    if (entry.begin > expected) refuse(origin, fmt::format("there are unused bytes before tensor '{}'", entry.name));
+    expected += entry.bytes;
+  }
+  if (expected != file_bytes)
+    refuse(origin, fmt::format("it has {} bytes, its tensors end at byte {}", file_bytes, expected));
+}
+
+static std::map<std::string, std::string> parse_metadata(const json& object, const std::string& origin) {
+  std::map<std::string, std::string> metadata;
+  if (!object.is_object()) refuse(origin, "__metadata__ is not an object");
+  for (const auto& item : object.items()) {
+    if (!item.value().is_string()) refuse(origin, fmt::format("the metadata '{}' is not a string", item.key()));
+    metadata[item.key()] = item.value().get<std::string>();
+  }
+  return metadata;
+}
+
+static json parse_header_json(std::string_view text, const std::string& origin) {
+  try {
+    return base::parse_json(text, origin);
+  } catch (const json::exception& error) {  // a number no type can hold
+    refuse(origin, error.what());
+  }
+}
+
+SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t file_bytes, const std::string& origin) {
+  const json object = parse_header_json(text, origin);
+  if (!object.is_object()) refuse(origin, "the header is not a JSON object");
+  const std::int64_t data_begin = 8 + static_cast<std::int64_t>(text.size());
+  SafetensorsHeader header;
+  for (const auto& item : object.items()) {
+    if (item.key() == "__metadata__") {
+      header.metadata = parse_metadata(item.value(), origin);
+    } else {
+      header.entries.push_back(parse_entry(item.key(), item.value(), data_begin, file_bytes - data_begin, origin));
+    }
+  }
+  std::sort(header.entries.begin(), header.entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
+    return std::tie(a.begin, a.bytes, a.name) < std::tie(b.begin, b.bytes, b.name);
+  });
+  check_no_gaps(header, data_begin, file_bytes, origin);
+  return header;
+}
+
+static std::string_view header_part(const base::MappedFile& file, const std::string& path) {
+  if (file.size() < 8) refuse(path, fmt::format("it has {} bytes, less than the 8 of the header length", file.size()));
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(file.data()[i]);
+  if (length > file.size() - 8 || length > static_cast<std::uint64_t>(largest_header_bytes))
+    refuse(path, fmt::format("its header should have {} bytes, the file has {}", length, file.size()));
+  return file.text().substr(8, static_cast<std::size_t>(length));
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path)
+    : file_(path),
+      header_text_(header_part(file_, path)),
+      header_(parse_safetensors_header(header_text_, static_cast<std::int64_t>(file_.size()), path)) {}
+
+}  // namespace troika::checkpoint

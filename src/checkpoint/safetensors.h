@@ -1,0 +1,54 @@
+// The safetensors file: 8 bytes of header length (little endian), a JSON header, then the tensors' bytes. Reading maps
+// the file and checks every number of the header against the file before anything else uses it; nothing is ever
+// executed. Source: the format description of the safetensors project (header at most 100 MB, tensors without holes or
+// overlaps).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+
+namespace troika::checkpoint {
+
+enum class DType { f32, bf16, f16, i64, u8 };
+std::int64_t bytes_of(DType dtype);         // of one element
+std::string safetensors_name(DType dtype);  // "F32", "BF16", ...
+
+struct TensorEntry {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::int64_t begin = 0;  // byte position in the file
+  std::int64_t bytes = 0;
+};
+
+struct SafetensorsHeader {
+  std::map<std::string, std::string> metadata;
+  std::vector<TensorEntry> entries;  // in file order, adjoining, the last ends with the file
+};
+
+// Parses the JSON header of a file of `file_bytes` bytes. DataError naming `origin` for anything the format forbids.
+SafetensorsHeader parse_safetensors_header(std::string_view json, std::int64_t file_bytes, const std::string& origin);
+
+// A checked, mapped file. Movable. Threads: const use is safe.
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::string& path);  // DataError when unreadable or invalid
+
+  const SafetensorsHeader& header() const { return header_; }
+  std::string_view header_text() const { return header_text_; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(file_.size()); }
+  const std::byte* at(std::int64_t position) const { return file_.data() + position; }  // byte position in the file
+
+ private:
+  base::MappedFile file_;
+  std::string_view header_text_;
+  SafetensorsHeader header_;
+};
+
+}  // namespace troika::checkpoint

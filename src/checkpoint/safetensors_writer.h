@@ -1,0 +1,45 @@
+// Writes a safetensors file front to back: the layout first, then the tensors' bytes in that order. Memory: one 1 MiB
+// buffer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+
+namespace troika::checkpoint {
+
+struct WrittenFile {
+  std::int64_t bytes = 0;
+  std::string hash;  // as base::hash_file would give
+};
+
+// The file appears under its name only with finish(); until then, and after a failure, only a temporary name exists,
+// which the destructor removes. Every failure is a DataError naming path and cause. Threads: one.
+class SafetensorsWriter {
+ public:
+  // `entries`: name, dtype and shape; begin and bytes are computed. Names must differ. Writes the header.
+  SafetensorsWriter(const std::string& path, std::vector<TensorEntry> entries,
+                    const std::map<std::string, std::string>& metadata);
+  ~SafetensorsWriter();
+  SafetensorsWriter(const SafetensorsWriter&) = delete;
+  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
+
+  // The next bytes of the tensors, in the order of `entries`; any cut is fine. BugError past the announced size.
+  void write(const void* data, std::int64_t bytes);
+
+  // Syncs and renames to the final name. BugError when bytes are missing.
+  WrittenFile finish();
+
+ private:
+  struct Output;
+  std::string path_;
+  std::unique_ptr<Output> output_;
+  std::int64_t missing_bytes_ = 0;
+};
+
+}  // namespace troika::checkpoint
