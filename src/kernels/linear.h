@@ -1,4 +1,4 @@
-// y = x w^T + b. Shapes: M rows, I inputs, O outputs; fp32, contiguous rows. Any device.
+// y = x w^T. Shapes: M rows, I inputs, O outputs; fp32, contiguous rows. Any device.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,0 +1,197 @@
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/flat.h"
+#include "kernels/parity_test_support.h"
+
+namespace troika::kernels {
+namespace {
+
+struct Buffers {
+  at::Tensor p, g, m, v;
+
+  Buffers narrow(std::int64_t begin, std::int64_t count) const {
+    return {p.narrow(0, begin, count), g.narrow(0, begin, count), m.narrow(0, begin, count), v.narrow(0, begin, count)};
+  }
+  Buffers clone() const { return {p.clone(), g.clone(), m.clone(), v.clone()}; }
+  void step(const AdamW& settings) const { adamw(settings, p, g, m, v); }
+};
+
+Buffers make_buffers(std::int64_t count) {
+  return {random_normal("p", {count}), random_normal("g", {count}), random_normal("m", {count}).mul_(0.1),
+          random_normal("v", {count}).square_()};
+}
+
+bool same_bits(const Buffers& a, const Buffers& b) {
+  return at::equal(a.p, b.p) && at::equal(a.m, b.m) && at::equal(a.v, b.v);
+}
+
+AdamW usual() {
+  AdamW s;
+  s.lr = 3e-4;
+  s.beta1 = 0.9;
+  s.beta2 = 0.95;
+  s.eps = 1e-8;
+  s.weight_decay = 0.1;
+  s.step = 3;
+  s.gradient_scale = 0.37;
+  return s;
+}
+
+// The formulas of the paper on one element, in double.
+void scalar_adamw(const AdamW& s, double g, double* p, double* m, double* v) {
+  g *= s.gradient_scale;
+  *m = s.beta1 * *m + (1 - s.beta1) * g;
+  *v = s.beta2 * *v + (1 - s.beta2) * g * g;
+  const double m_hat = *m / (1 - std::pow(s.beta1, static_cast<double>(s.step)));
+  const double v_hat = *v / (1 - std::pow(s.beta2, static_cast<double>(s.step)));
+  *p -= s.lr * s.weight_decay * *p;
+  *p -= s.lr * m_hat / (std::sqrt(v_hat) + s.eps);
+}
+
+void expect_steps_agree(AdamW s, std::int64_t count, const at::Tensor& start, Parity& parity) {
+  const Buffers got{start.clone(), at::empty({count}), at::zeros({count}), at::zeros({count})};
+  const Buffers want{start.to(at::kDouble), {}, at::zeros({count}, at::kDouble), at::zeros({count}, at::kDouble)};
+  for (s.step = 1; s.step <= 8; ++s.step) {
+    got.g.copy_(random_normal("g" + std::to_string(s.step), {count}));
+    got.step(s);
+    for (std::int64_t i = 0; i < count; ++i) {
+      scalar_adamw(s, static_cast<double>(got.g.data_ptr<float>()[i]), want.p.data_ptr<double>() + i,
+                   want.m.data_ptr<double>() + i, want.v.data_ptr<double>() + i);
+    }
+  }
+  parity.compare("p", got.p, want.p);
+  parity.compare("m", got.m, want.m);
+  parity.compare("v", got.v, want.v);
+}
+
+TEST(AdamwParity, EightStepsAgreeWithAScalarLoopInDouble) {
+  Parity parity;
+  for (const std::int64_t count : {1, 7, 1000, 70001}) {
+    expect_steps_agree(usual(), count, random_normal("p", {count}), parity);
+    // From zero the parameter is the sum of the updates alone, so this measures the updates.
+    expect_steps_agree(usual(), count, at::zeros({count}), parity);
+    AdamW other = usual();
+    other.weight_decay = 0;
+    other.beta2 = 0.999;
+    other.gradient_scale = 1;
+    other.lr = 0.01;
+    expect_steps_agree(other, count, at::zeros({count}), parity);
+  }
+}
+
+TEST(AdamwParity, AZeroGradientWithZeroStateOnlyDecays) {
+  const Buffers b{at::full({5}, 2.0f), at::zeros({5}), at::zeros({5}), at::zeros({5})};
+  b.step(usual());
+  EXPECT_TRUE(at::allclose(b.p, at::full({5}, 2.0 * (1 - 3e-5)), 1e-7, 0));
+  EXPECT_TRUE(at::equal(b.m, at::zeros({5})));
+}
+
+TEST(AdamwParity, AnElementsBitsDoNotDependOnItsOffset) {
+  constexpr std::int64_t count = 150000;  // more than two pieces
+  const Buffers start = make_buffers(count), whole = start.clone();
+  whole.step(usual());
+  for (const std::int64_t shift : {1, 2, 3, 5, 7, 8, 13, 31, 4097, 65535, 65537}) {
+    const Buffers shifted = start.narrow(shift, count - shift).clone();  // other alignment of data and of pieces
+    shifted.step(usual());
+    EXPECT_TRUE(same_bits(shifted, whole.narrow(shift, count - shift))) << shift;
+    const Buffers inside = start.clone();
+    inside.narrow(shift, count - shift).step(usual());
+    EXPECT_TRUE(same_bits(inside.narrow(shift, count - shift), whole.narrow(shift, count - shift))) << shift;
+    EXPECT_TRUE(same_bits(inside.narrow(0, shift), start.narrow(0, shift))) << shift;
+  }
+}
+
+TEST(AdamwParity, BitsDoNotDependOnHowTheBufferIsCut) {
+  const Buffers start = make_buffers(1000), whole = start.clone();
+  whole.step(usual());
+  for (const std::int64_t piece : {1, 3, 9, 64, 333}) {
+    const Buffers cut = start.clone();
+    for (std::int64_t begin = 0; begin < 1000; begin += piece) {
+      cut.narrow(begin, std::min<std::int64_t>(piece, 1000 - begin)).step(usual());
+    }
+    EXPECT_TRUE(same_bits(cut, whole)) << piece;
+  }
+}
+
+TEST(AddInto, IsTheElementwiseSumWhereverTheElementLies) {
+  constexpr std::int64_t count = 70001;
+  const at::Tensor a = random_normal("a", {count}), b = random_normal("b", {count}), whole = a.clone();
+  add_into(whole, b);
+  for (std::int64_t i = 0; i < count; i += 997) {
+    EXPECT_EQ(whole.data_ptr<float>()[i], a.data_ptr<float>()[i] + b.data_ptr<float>()[i]);
+  }
+  for (const std::int64_t shift : {1, 3, 7, 4097}) {
+    const at::Tensor part = a.narrow(0, shift, count - shift).clone();
+    add_into(part, b.narrow(0, shift, count - shift));
+    EXPECT_TRUE(at::equal(part, whole.narrow(0, shift, count - shift))) << shift;
+  }
+}
+
+TEST(ChunkSquares, AgreesWithAScalarLoopInDouble) {
+  Parity parity(1e-14);
+  for (const std::int64_t count : {1L, 5L, 4095L, 4096L, 4097L, 3 * 4096L, 50000L}) {
+    const at::Tensor x = random_normal("x", {count});
+    const std::vector<double> got = chunk_squares(x);
+    ASSERT_EQ(static_cast<std::int64_t>(got.size()), (count + norm_chunk - 1) / norm_chunk);
+    for (std::size_t chunk = 0; chunk < got.size(); ++chunk) {
+      double want = 0;
+      const auto begin = static_cast<std::int64_t>(chunk) * norm_chunk;
+      for (std::int64_t i = begin; i < std::min(count, begin + norm_chunk); ++i) {
+        want += static_cast<double>(x.data_ptr<float>()[i]) * static_cast<double>(x.data_ptr<float>()[i]);
+      }
+      parity.compare("sum", got[chunk], want);
+    }
+  }
+}
+
+TEST(ChunkSquares, OfNothingIsNothing) { EXPECT_TRUE(chunk_squares(at::empty({0})).empty()); }
+
+TEST(ChunkSquares, OfLargeValuesDoesNotOverflow) {
+  EXPECT_DOUBLE_EQ(chunk_squares(at::full({2}, 1e30f))[0], 2 * static_cast<double>(1e30f) * static_cast<double>(1e30f));
+}
+
+TEST(ChunkSquares, AChunksBitsDependOnItsElementsAlone) {
+  constexpr std::int64_t chunks = 9, tail = 1234;
+  const at::Tensor x = random_normal("x", {chunks * norm_chunk + tail});
+  const std::vector<double> whole = chunk_squares(x);
+  for (std::int64_t first = 0; first < chunks; ++first) {
+    for (std::int64_t count = 1; first + count <= chunks; ++count) {
+      const auto some = chunk_squares(x.narrow(0, first * norm_chunk, count * norm_chunk).clone());
+      for (std::int64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(some[static_cast<std::size_t>(i)], whole[static_cast<std::size_t>(first + i)]);
+      }
+    }
+  }
+  EXPECT_EQ(chunk_squares(x.narrow(0, chunks * norm_chunk, tail).clone())[0], whole.back());
+}
+
+class Threads : public testing::Test {
+ protected:
+  void TearDown() override { at::set_num_threads(before_); }
+  const int before_ = at::get_num_threads();
+};
+
+TEST_F(Threads, DoNotChangeTheBitsOfFlatOperations) {
+  constexpr std::int64_t count = 300001;
+  at::set_num_threads(1);
+  const Buffers one = make_buffers(count), start = one.clone();
+  one.step(usual());
+  const std::vector<double> squares = chunk_squares(start.p);
+  for (const int threads : {2, 3}) {
+    at::set_num_threads(threads);
+    const Buffers several = start.clone();
+    several.step(usual());
+    EXPECT_TRUE(same_bits(several, one)) << threads;
+    EXPECT_EQ(chunk_squares(start.p), squares) << threads;
+    const at::Tensor sum = start.p.clone();
+    add_into(sum, start.g);
+    EXPECT_TRUE(at::equal(sum, start.p + start.g));
+  }
+}
+
+}  // namespace
+}  // namespace troika::kernels

@@ -1,0 +1,42 @@
+// What the parity tests share: seeded inputs, leaves in double, gradients by autograd, and the measure of agreement.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troika::kernels {
+
+// Standard normal fp32 values of their own for every (name, sizes).
+at::Tensor random_normal(const std::string& name, at::IntArrayRef sizes);
+// Integers in [0, below).
+at::Tensor random_ids(const std::string& name, std::int64_t count, std::int64_t below);
+
+// A copy in double that autograd differentiates.
+at::Tensor leaf(const at::Tensor& x);
+// d(sum(y * dy)) / d(leaf), into each leaf's grad(). A leaf that y does not depend on keeps an undefined gradient.
+void differentiate(const at::Tensor& y, const at::Tensor& dy);
+
+// max|a - b| / max|b|; where b is zero to within double's rounding, max|a - b|.
+double relative_error(const at::Tensor& a, const at::Tensor& b);
+
+// Expects every comparison within `tolerance` and records the largest error per name in the test's XML output.
+class Parity {
+ public:
+  explicit Parity(double tolerance = 1e-5) : tolerance_(tolerance) {}
+  ~Parity();
+  Parity(const Parity&) = delete;
+  Parity& operator=(const Parity&) = delete;
+
+  void compare(const std::string& name, const at::Tensor& got, const at::Tensor& want);
+  void compare(const std::string& name, double got, double want);
+
+ private:
+  double tolerance_;
+  std::map<std::string, double> largest_;
+};
+
+}  // namespace troika::kernels
