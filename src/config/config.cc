@@ -52,13 +52,13 @@ Layer read_file_beside(CommandLine* command_line, const Environment& environment
   }
 }
 
-Settings settings_of_yaml(const std::string& text, const std::string& origin) {
+}  // namespace
+
+Settings settings_from_yaml(const std::string& text, const std::string& origin) {
   const Pile result = pile({read_yaml(text, origin)});
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
   return result.settings;
 }
-
-}  // namespace
 
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment) {
   ParsedSettings parsed;
@@ -84,8 +84,8 @@ std::string agreement_hash(const Settings& settings) {
 }
 
 std::string first_difference(const std::string& yaml_a, const std::string& yaml_b) {
-  const Settings a = settings_of_yaml(yaml_a, "the first settings");
-  const Settings b = settings_of_yaml(yaml_b, "the second settings");
+  const Settings a = settings_from_yaml(yaml_a, "the first settings");
+  const Settings b = settings_from_yaml(yaml_b, "the second settings");
   for (const auto& field : fields()) {
     if (agreement_text(field, a) != agreement_text(field, b)) return field.key();
   }

@@ -27,6 +27,9 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
 // YAML that parses back to the same settings, sections in order, every field.
 std::string to_yaml(const Settings& settings);
 
+// The settings that YAML text (of to_yaml, say) stands for. `origin` is named in errors.
+Settings settings_from_yaml(const std::string& text, const std::string& origin);
+
 // Help of the settings, grouped by section, with defaults, units and familiar spellings.
 std::string settings_help();
 

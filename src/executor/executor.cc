@@ -249,9 +249,10 @@ at::Tensor Executor::exchange_tied(const Instruction& i, const at::Tensor& mine,
 
 void Executor::norm(const Instruction& i) {
   finish_sends(i);
-  StepFacts facts(program_.microbatches, parameter_names_);
+  StepFacts facts(program_.microbatches, parameter_names_, channels_.world.size());
   for (const auto& [microbatch, loss] : losses_) facts.set_loss(microbatch, loss);
   facts.set_wish(settings_.wish);
+  facts.set_memory(place_.world_rank, ledger_.peak());
   if (place_.dp_rank == 0) {  // the other data-parallel ranks hold the same sums
     for (const auto& [stage, u] : units_) facts.set_squares(optimizer::squares_by_name(u->stage, u->total));
   }
@@ -261,6 +262,7 @@ void Executor::norm(const Instruction& i) {
 
   result_.tokens = facts.tokens();
   result_.wishes = facts.wishes();
+  result_.memory_bytes = facts.largest_memory();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
   result_.loss = facts.loss_sum() / tokens;
   const double factor = static_cast<double>(border_.B * border_.T) / tokens;

@@ -55,6 +55,8 @@ struct StepResult {
   std::int64_t tokens = 0;   // loss tokens of the step, all ranks
   double gradient_norm = 0;  // before clipping
   std::int64_t wishes = 0;
+  std::int64_t memory_bytes =
+      0;  // the most that any rank held at once so far: parameters, gradients, state, activations
 };
 
 class Executor {

@@ -16,10 +16,10 @@ static std::int64_t bits_of(double value) {
   return bits;
 }
 
-StepFacts::StepFacts(int microbatches, const std::vector<std::string>& parameter_names)
+StepFacts::StepFacts(int microbatches, const std::vector<std::string>& parameter_names, int world_size)
     : microbatches_(static_cast<std::size_t>(microbatches)),
       names_(parameter_names),
-      values_(2 * microbatches_ + names_.size() + 1) {}
+      values_(2 * microbatches_ + names_.size() + static_cast<std::size_t>(world_size) + 1) {}
 
 double StepFacts::number(std::size_t index) const {
   double value = 0;
@@ -38,6 +38,15 @@ void StepFacts::set_squares(const std::map<std::string, double>& squares_by_name
     if (found == names_.end() || *found != name) throw base::BugError("no such parameter: " + name);
     values_[2 * microbatches_ + static_cast<std::size_t>(found - names_.begin())] = bits_of(squares);
   }
+}
+
+void StepFacts::set_memory(int world_rank, std::int64_t bytes) {
+  values_.at(2 * microbatches_ + names_.size() + static_cast<std::size_t>(world_rank)) = bytes;
+}
+
+std::int64_t StepFacts::largest_memory() const {
+  return *std::max_element(values_.begin() + static_cast<std::ptrdiff_t>(2 * microbatches_ + names_.size()),
+                           values_.end() - 1);
 }
 
 void StepFacts::sum_over(comm::Channel& world) {

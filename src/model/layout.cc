@@ -98,6 +98,17 @@ std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t s
   return costs;
 }
 
+std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& m, std::int64_t B, std::int64_t T) {
+  const std::int64_t M = B * T, A = m.heads * m.head_dim, C = A + 2 * m.kv_heads * m.head_dim;
+  // x, normed1, mid, normed2; qkv; rotated q and k; attention's out; gate_up and their product; norms' rstd; log-sum-exp.
+  const std::int64_t q_and_k = A + m.kv_heads * m.head_dim;
+  const std::int64_t block = 4 * m.hidden + C + q_and_k + A + 3 * m.ffn + 2 + (m.heads + m.kv_heads) + m.heads;
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(segment_count(m)), 4 * M * block);
+  bytes.front() = 0;
+  bytes.back() = 4 * M * (2 * m.hidden + 1 + m.vocab);
+  return bytes;
+}
+
 std::string hugging_face_config(const config::ModelSettings& m) {
   nlohmann::ordered_json j;
   j["architectures"] = {"Qwen3ForCausalLM"};

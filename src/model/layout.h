@@ -57,6 +57,9 @@ StageLayout stage_layout(const config::ModelSettings& model, int first_segment, 
 // Seconds of one forward in arbitrary units (multiply-adds per token), for splitting the segments into stages by cost.
 std::vector<double> segment_costs(const config::ModelSettings& model, std::int64_t seq_len);
 
+// What each segment's forward keeps for its backward, in bytes, for B sequences of T positions: the sum of the Saved structs.
+std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T);
+
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);
 

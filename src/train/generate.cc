@@ -1,0 +1,113 @@
+#include "train/generate.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "comm/self_channel.h"
+#include "config/config.h"
+#include "model/decoder.h"
+#include "model/stage.h"
+
+namespace troika::train {
+namespace {
+
+config::Settings settings_of(const checkpoint::Found& found) {
+  return config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json");
+}
+
+// The whole model without its loss: embedding and blocks as one stage, the head apart.
+class TextModel {
+ public:
+  TextModel(const config::Settings& settings, const checkpoint::Found& found)
+      : model_(settings.model),
+        body_(stage(settings, 0, model::segment_count(model_) - 1)),
+        head_(stage(settings, model::segment_count(model_) - 1, model::segment_count(model_))) {
+    auto self = comm::make_self_channel("generate");
+    std::vector<checkpoint::Slice> wanted;
+    for (const model::Stage* part : {&body_, &head_}) {
+      for (const model::Slot& slot : part->layout().slots) {
+        const std::int64_t n = slot.info.elements();
+        wanted.push_back({slot.info.name, slot.info.shape, {0, n, n, 1}, part->parameters().narrow(0, slot.offset, n)});
+      }
+    }
+    checkpoint::load(found, wanted, *self);
+  }
+
+  std::vector<float> next_logits(const std::vector<std::int32_t>& context) const {
+    model::Tokens tokens;
+    tokens.B = 1;
+    tokens.T = static_cast<std::int64_t>(context.size());
+    tokens.ids_M = at::tensor(std::vector<std::int64_t>(context.begin(), context.end()), at::kLong);
+    const at::Tensor x_MD = body_.forward({}, tokens, model::Keep::nothing).y_MD;
+    const at::Tensor logits =
+        model::head_logits(model_, head_.segment_parameters(0), x_MD.narrow(0, tokens.T - 1, 1)).contiguous();
+    return {logits.data_ptr<float>(), logits.data_ptr<float>() + logits.numel()};
+  }
+
+ private:
+  model::Stage stage(const config::Settings& settings, int first, int end) const {
+    const c10::Device cpu(c10::kCPU);
+    auto all = model::make_segments(model_, settings.batch.seq_len, cpu);
+    std::vector<std::unique_ptr<model::Segment>> mine;
+    for (int i = first; i < end; ++i) mine.push_back(std::move(all[static_cast<std::size_t>(i)]));
+    return model::Stage(model::stage_layout(model_, first, end), std::move(mine), cpu);
+  }
+
+  const config::ModelSettings model_;
+  const model::Stage body_, head_;
+};
+
+}  // namespace
+
+std::int64_t draw(const std::vector<float>& logits, const Sampling& sampling, double u) {
+  std::vector<std::int64_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+  });
+  if (sampling.temperature == 0) return order.front();
+  if (sampling.top_k > 0 && sampling.top_k < static_cast<std::int64_t>(order.size()))
+    order.resize(static_cast<std::size_t>(sampling.top_k));
+
+  const double top = logits[static_cast<std::size_t>(order.front())];
+  std::vector<double> weights;
+  for (const std::int64_t id : order)
+    weights.push_back(std::exp((logits[static_cast<std::size_t>(id)] - top) / sampling.temperature));
+  const double whole = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double kept = 0;
+  std::size_t count = 0;
+  while (count < weights.size() && (count == 0 || kept < sampling.top_p * whole)) kept += weights[count++];
+  double target = u * kept;
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    if (target < weights[i]) return order[i];
+    target -= weights[i];
+  }
+  return order[count - 1];
+}
+
+void generate(const GenerateRequest& request, const std::function<void(std::int32_t)>& on_token) {
+  if (request.prompt.empty()) throw base::ConfigError("the prompt is empty; give at least one character with --prompt");
+  const config::Settings settings = settings_of(request.found);
+  const TextModel text_model(settings, request.found);
+  const base::Philox random(request.sampling.seed, "generate");
+  std::vector<std::int32_t> context = request.prompt;
+  const auto window = static_cast<std::size_t>(settings.batch.seq_len);
+  for (std::int64_t i = 0; i < request.new_tokens; ++i) {
+    if (context.size() > window) context.erase(context.begin(), context.end() - static_cast<std::ptrdiff_t>(window));
+    std::vector<float> logits = text_model.next_logits(context);
+    logits.resize(std::min(logits.size(), static_cast<std::size_t>(request.vocab)));
+    const auto id =
+        static_cast<std::int32_t>(draw(logits, request.sampling, random.uniform(static_cast<std::uint64_t>(i))));
+    if (id == request.stop_id) return;
+    on_token(id);
+    context.push_back(id);
+  }
+}
+
+}  // namespace troika::train

@@ -1,0 +1,50 @@
+#include "train/recorder.h"
+
+#include <algorithm>
+
+namespace troika::train {
+using schedule::Event;
+using schedule::Instruction;
+
+void Recorder::begins(std::int64_t step, const Instruction& instruction) {
+  if (at_) at_(step, to_text(instruction));
+  waits_.clear();
+}
+
+void Recorder::add(const Instruction& instruction, Event::Activity activity, double begin, double end) {
+  if (keeping_ && end > begin) events_.push_back({instruction, activity, begin, end});
+}
+
+void Recorder::waited(const Instruction& instruction, double begin, double end) {
+  waits_.emplace_back(begin, end);
+  phase_seconds_["wait"] += end - begin;
+  add(instruction, Event::Activity::wait, begin, end);
+}
+
+void Recorder::transferred(const Instruction& instruction, double begin, double end) {
+  add(instruction, Event::Activity::transfer, begin, end);
+}
+
+// What lies between the waits of an instruction is computing; starting a transfer takes no time worth a row.
+void Recorder::ended(const Instruction& instruction, double begin, double end) {
+  double computed = end - begin;
+  for (const auto& [from, to] : waits_) {
+    add(instruction, Event::Activity::compute, begin, from);
+    computed -= to - from;
+    begin = to;
+  }
+  const bool starts_transfer = schedule::is_communication(instruction.kind) && waits_.empty();
+  if (!starts_transfer) add(instruction, Event::Activity::compute, begin, end);
+  phase_seconds_[schedule::name(instruction.kind)] += computed;
+}
+
+std::vector<Event> Recorder::take_events() {
+  keeping_ = false;
+  std::vector<Event> events = std::move(events_);
+  events_.clear();
+  std::stable_sort(events.begin(), events.end(),
+                   [](const Event& a, const Event& b) { return a.begin_seconds < b.begin_seconds; });
+  return events;
+}
+
+}  // namespace troika::train

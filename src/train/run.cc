@@ -1,0 +1,135 @@
+#include "train/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/config.h"
+#include "data/prepare.h"
+#include "data/tokenizer.h"
+#include "metrics/memory.h"
+#include "tensor/device.h"
+#include "train/session.h"
+
+namespace troika::train {
+namespace {
+
+std::string host_name() {
+  char name[256] = "";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+void say(const RunRequest& request, const std::string& text) {
+  if (request.identity.world_rank == 0 && request.screen != nullptr) std::fprintf(request.screen, "%s\n", text.c_str());
+}
+
+// Reports tokenizing at most once a second.
+data::OnProgress tokenizing_progress(const RunRequest& request) {
+  return [&request, last = base::monotonic_seconds()](const data::Progress& p) mutable {
+    if (base::monotonic_seconds() - last < 1) return;
+    last = base::monotonic_seconds();
+    say(request,
+        fmt::format("tokenizing {} of {}", base::format_bytes(p.done_bytes), base::format_bytes(p.total_bytes)));
+  };
+}
+
+std::shared_ptr<const data::TokenStream> open_data(const RunRequest& request, const data::Tokenizer& tokenizer) {
+  const config::Settings& s = request.resolved.settings;
+  if (s.data.train.empty())
+    throw base::ConfigError("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
+  const std::string cache = s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
+  return data::open_or_prepare(s.data, s.data.train, cache, tokenizer, tokenizing_progress(request));
+}
+
+// config.yaml for the first attempt, config-2.yaml for the second that differs, and so on.
+void write_settings(const config::Settings& settings) {
+  const std::string yaml = config::to_yaml(settings);
+  std::string path = settings.train.out + "/config.yaml";
+  for (int attempt = 2; base::file_exists(path); ++attempt) {
+    if (base::read_file(path) == yaml) return;
+    path = fmt::format("{}/config-{}.yaml", settings.train.out, attempt);
+  }
+  base::write_file_atomic(path, yaml);
+}
+
+rendezvous::Facts agreement_facts(const Plan& plan) {
+  rendezvous::Facts facts;
+  facts.values = {{"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
+                  {"settings hash", config::agreement_hash(plan.resolved.settings)},
+                  {"settings", config::to_yaml(plan.resolved.settings)},
+                  {"data", plan.data.fingerprint},
+                  {"step program", base::hash_bytes(schedule::to_text(plan.program))}};
+  return facts;
+}
+
+int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
+  if (settings.threads > 0) return static_cast<int>(settings.threads);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_host);
+}
+
+Outcome run_in(Session& session, const RunRequest& request) {
+  const rendezvous::Identity& me = request.identity;
+  const config::Settings& s = request.resolved.settings;
+  session.at(0, "preparing the data");
+  const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
+  const auto stream = open_data(request, *tokenizer);
+  const data::TokenDataset dataset(stream, request.resolved.batch.seq_len);
+  const Plan plan = make_plan(request.resolved,
+                              {tokenizer->vocab_size(), dataset.samples(), stream->tokens(), dataset.fingerprint()});
+
+  tensor::set_threads(threads_for(s.train, me.local_size));
+  Surroundings surroundings;
+  surroundings.device = tensor::pick_device(s.train.device, me.local_rank);
+  const std::int64_t available = metrics::available_bytes();
+  if (surroundings.device.is_cpu() && available >= 0)
+    check_memory(plan, mesh::lane_of(plan.shape, me.world_rank), available, me.local_size);
+
+  session.at(0, "agreeing on settings");
+  session.agree(agreement_facts(plan));
+  session.at(0, "connecting");
+  session.connect(plan.shape);
+  for (const std::string& line : describe(plan)) say(request, line);
+  if (me.world_rank == 0) write_settings(plan.resolved.settings);
+
+  metrics::RunLog log(s.train.out + "/logs", me.world_rank, metrics::log_level(s.log.level));
+  log.info(fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, host_name(), ::getpid()));
+  surroundings.host = host_name();
+  surroundings.screen = request.screen;
+  surroundings.stop_wished = request.stop_wished;
+  surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
+  surroundings.log = &log;
+  Trainer trainer(plan, dataset, session.channels(), surroundings);
+  Outcome outcome = trainer.run();
+  log.info(metrics::format_summary(outcome.summary));
+  session.finish();
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run(const RunRequest& request) {
+  for (const std::string& note : request.notes) say(request, "note: " + note);
+  for (const std::string& note : request.resolved.notes) say(request, "note: " + note);
+  base::make_directories(request.resolved.settings.train.out);
+  Session session(request.identity, request.resolved.settings.comm);
+  try {
+    return run_in(session, request);
+  } catch (const base::PeerError& error) {
+    throw base::PeerError(session.fail(error.exit_code(), error.what()) + "\n" + session.last_operations());
+  } catch (const base::Error& error) {
+    session.fail(error.exit_code(), error.what());
+    throw;
+  } catch (const std::exception& error) {
+    session.fail(base::BugError("").exit_code(), error.what());
+    throw;
+  }
+}
+
+}  // namespace troika::train

@@ -1,0 +1,121 @@
+#include "train/session.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "comm/collectives.h"
+#include "comm/gloo_channel.h"
+#include "comm/self_channel.h"
+#include "rendezvous/join.h"
+
+namespace troika::train {
+
+struct Session::Links {
+  std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
+  std::unique_ptr<rendezvous::Watch> watch;
+  std::unique_ptr<rendezvous::StoreClient> client;
+  std::unique_ptr<comm::GlooTransport> transport;
+  std::shared_ptr<comm::FlightLog> flights = std::make_shared<comm::FlightLog>(64);
+
+  std::mutex mutex;  // guards the two below
+  std::vector<comm::Channel*> open;
+  std::string verdict;
+
+  std::unique_ptr<rendezvous::Guard> guard;  // last: its thread uses what stands above
+
+  void end(const std::string& text) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    verdict = text;
+    for (comm::Channel* channel : open) channel->abort(text);
+  }
+
+  void opened(comm::Channel& channel) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    open.push_back(&channel);
+    if (!verdict.empty()) channel.abort(verdict);
+  }
+
+  void closed() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    open.clear();
+  }
+};
+
+Session::Session(const rendezvous::Identity& identity, const config::CommSettings& settings)
+    : identity_(identity), settings_(settings), links_(std::make_unique<Links>()) {
+  if (identity_.world_size == 1) return;
+  if (identity_.hosts_store) {
+    links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port);
+    links_->watch = std::make_unique<rendezvous::Watch>(identity_, settings_.heartbeat_seconds);
+  }
+  links_->client =
+      std::make_unique<rendezvous::StoreClient>(identity_.master_address, identity_.store_port, settings_.join_seconds);
+  rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
+  links_->guard = std::make_unique<rendezvous::Guard>(
+      identity_, settings_.heartbeat_seconds, [links = links_.get()](const std::string& text) { links->end(text); });
+}
+
+Session::~Session() {
+  links_->guard.reset();
+  links_->closed();
+  channels_ = {};
+}
+
+void Session::agree(const rendezvous::Facts& facts) {
+  if (identity_.world_size > 1)
+    rendezvous::agree(*links_->client, identity_, "start", facts, settings_.timeout_seconds);
+}
+
+void Session::connect(const mesh::Shape& shape) {
+  const auto group = [&](const std::string& name, const std::vector<int>& ranks) -> std::unique_ptr<comm::Channel> {
+    if (ranks.size() == 1) return comm::make_self_channel(name);
+    auto channel = comm::logged(links_->transport->group(name, ranks), links_->flights);
+    links_->opened(*channel);
+    return channel;
+  };
+  if (shape.world() > 1) {
+    links_->transport = std::make_unique<comm::GlooTransport>(
+        identity_, comm::GlooSettings{settings_.interface, settings_.timeout_seconds});
+  }
+  std::vector<int> everyone;
+  for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
+  const int me = identity_.world_rank;
+  channels_.world = group("world", everyone);
+  channels_.pp = group(mesh::group_name(shape, mesh::Axis::pp, me), mesh::group_of(shape, mesh::Axis::pp, me));
+  channels_.dp = group(mesh::group_name(shape, mesh::Axis::dp, me), mesh::group_of(shape, mesh::Axis::dp, me));
+}
+
+void Session::at(std::int64_t step, const std::string& what) {
+  if (links_->guard != nullptr) links_->guard->at(step, what);
+}
+
+void Session::finish() {
+  if (identity_.world_size == 1) return;
+  comm::barrier(*channels_.world);
+  links_->guard->done();
+  if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds);
+}
+
+// A broken connection says nothing about who broke it: the verdict does, and it may come a moment later.
+std::string Session::fail(int exit_code, const std::string& text) {
+  if (links_->guard == nullptr) return text;
+  links_->guard->failed(exit_code, text);
+  constexpr int peer_failure = 75;
+  std::string verdict = links_->guard->verdict();
+  for (int i = 0; exit_code == peer_failure && verdict.empty() && i < 30; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    verdict = links_->guard->verdict();
+  }
+  if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds / 2);
+  return verdict.empty() || text.find(verdict) != std::string::npos ? text : verdict + "\n  seen here as: " + text;
+}
+
+std::string Session::last_operations() const {
+  return identity_.world_size == 1 ? "" : links_->flights->report(identity_.world_rank);
+}
+
+}  // namespace troika::train

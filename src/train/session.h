@@ -1,0 +1,51 @@
+// A rank's meeting with the others: store, join, heartbeats, agreement, groups. Alone it is all empty.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/flight_log.h"
+#include "config/settings.h"
+#include "mesh/mesh.h"
+#include "rendezvous/agreement.h"
+#include "rendezvous/guard.h"
+#include "rendezvous/identity.h"
+#include "rendezvous/store.h"
+#include "train/trainer.h"
+
+namespace troika::train {
+
+// One per process. Threads: the rank's thread; a verdict ends waits on the channels from the guard's thread.
+class Session {
+ public:
+  // Joins: returns when all ranks have come. PeerError names those that did not.
+  Session(const rendezvous::Identity& identity, const config::CommSettings& settings);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Collective. ConfigError on every rank when a fact differs between ranks.
+  void agree(const rendezvous::Facts& facts);
+
+  // Collective: builds the groups of this rank.
+  void connect(const mesh::Shape& shape);
+  RankChannels& channels() { return channels_; }
+
+  void at(std::int64_t step, const std::string& what);  // for the heartbeat
+
+  // Ends well: all ranks have come this far before any connection closes.
+  void finish();
+  // Ends with an error of this rank; returns what to tell the user: the first cause when another rank is guilty.
+  std::string fail(int exit_code, const std::string& text);
+
+  std::string last_operations() const;
+
+ private:
+  struct Links;  // what outlives the channels
+  const rendezvous::Identity identity_;
+  const config::CommSettings settings_;
+  std::unique_ptr<Links> links_;
+  RankChannels channels_;
+};
+
+}  // namespace troika::train

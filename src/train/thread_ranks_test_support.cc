@@ -1,0 +1,109 @@
+#include "train/thread_ranks_test_support.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "data/prepare.h"
+#include "data/tokenizer.h"
+#include "tensor/device.h"
+
+namespace troika::train {
+
+TemporaryFolder::TemporaryFolder() {
+  char name[] = "/tmp/troika-test-XXXXXX";
+  if (::mkdtemp(name) == nullptr) throw base::BugError("cannot make a temporary folder");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() { base::remove_tree(path_); }
+
+std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder) {
+  const base::Philox random(3, "corpus");
+  const char* words[] = {"the ", "model ", "learns ", "a ", "layout ", "never ", "changes ", "loss\n"};
+  std::string text;
+  for (std::uint64_t i = 0; i < 4000; ++i) text += words[random.bits(i) % 8];
+  base::write_file_atomic(folder + "/corpus.txt", text);
+  return data::open_or_prepare({}, folder + "/corpus.txt", folder + "/cache", *data::open_tokenizer("bytes"), {});
+}
+
+config::Settings small_settings(const std::string& out) {
+  config::Settings s;
+  s.model.layers = 4;
+  s.model.hidden = 64;
+  s.model.heads = 4;
+  s.model.kv_heads = 2;
+  s.model.head_dim = 16;
+  s.model.ffn = 192;
+  s.model.vocab = 259;
+  s.batch.seq_len = 32;
+  s.batch.micro_batch_size = 1;
+  s.batch.global_batch_size = 12;
+  s.train.steps = 6;
+  s.train.seed = 7;
+  s.train.device = "cpu";
+  s.train.out = out;
+  s.log.progress = "none";
+  return s;
+}
+
+std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate) {
+  constexpr double deadline_seconds = 60;
+  std::vector<RankChannels> ranks(static_cast<std::size_t>(shape.world()));
+  auto world = comm::make_thread_channels(shape.world(), "world", deadline_seconds, rate);
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].world = std::move(world[r]);
+  for (const auto& [axis, member] :
+       {std::pair{mesh::Axis::pp, &RankChannels::pp}, {mesh::Axis::dp, &RankChannels::dp}}) {
+    for (int rank = 0; rank < shape.world(); ++rank) {
+      const auto group = mesh::group_of(shape, axis, rank);
+      if (group.front() != rank) continue;
+      auto channels = comm::make_thread_channels(static_cast<int>(group.size()), mesh::group_name(shape, axis, rank),
+                                                 deadline_seconds, rate);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        ranks[static_cast<std::size_t>(group[i])].*member = std::move(channels[i]);
+    }
+  }
+  return ranks;
+}
+
+std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
+                                      const Customise& customise, const Trainer::SegmentMaker& segments) {
+  const config::Resolved resolved = config::resolve(settings, world);
+  const data::TokenDataset dataset(std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream),
+                                   resolved.batch.seq_len);
+  const Plan plan =
+      make_plan(resolved, {stream.vocab_size(), dataset.samples(), stream.tokens(), dataset.fingerprint()});
+  auto channels = thread_channels(plan.shape);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(world));
+  const auto run_rank = [&](std::size_t rank) {
+    try {
+      tensor::set_threads(1);
+      Surroundings surroundings;
+      surroundings.host = "test";
+      if (customise) customise(surroundings, static_cast<int>(rank));
+      Trainer trainer = segments ? Trainer(plan, dataset, channels[rank], surroundings, segments)
+                                 : Trainer(plan, dataset, channels[rank], surroundings);
+      outcomes[rank] = trainer.run();
+    } catch (...) {
+      errors[rank] = std::current_exception();
+      for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].dp}) channel->reset();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) threads.emplace_back(run_rank, rank);
+  for (auto& thread : threads) thread.join();
+  for (const auto& error : errors) {
+    if (error != nullptr) std::rethrow_exception(error);
+  }
+  return outcomes;
+}
+
+}  // namespace troika::train

@@ -1,0 +1,42 @@
+// Runs a whole training run with its ranks as threads of this process, for tests.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/threads_channel.h"
+#include "data/dataset.h"
+#include "train/plan.h"
+#include "train/trainer.h"
+
+namespace troika::train {
+
+// A folder of its own, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// A small corpus of generated text, tokenized as bytes.
+std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder);
+
+// The model of the layout tests: 4 layers, width 64, heads 4/2 of 16, ffn 192, vocabulary 259, sequences of 32.
+config::Settings small_settings(const std::string& out);
+
+// Channels of every rank of a shape, as threads.
+std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {});
+
+// Resolves, plans and trains on `world` threads; returns each rank's outcome. A rank's exception aborts the others and is
+// rethrown (the lowest rank's).
+using Customise = std::function<void(Surroundings&, int world_rank)>;
+std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
+                                      const Customise& customise = {}, const Trainer::SegmentMaker& segments = {});
+
+}  // namespace troika::train

@@ -1,0 +1,103 @@
+// Puts the rooms together for one rank and trains. Start reading at Trainer::run and Trainer::train_step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "executor/executor.h"
+#include "metrics/metrics_file.h"
+#include "metrics/progress.h"
+#include "metrics/run_log.h"
+#include "metrics/summary.h"
+#include "tensor/ledger.h"
+#include "train/plan.h"
+#include "train/recorder.h"
+
+namespace troika::train {
+
+// One rank's groups; each channel for this rank's thread.
+struct RankChannels {
+  std::unique_ptr<comm::Channel> world, pp, dp;
+};
+
+// What the surroundings give and want.
+struct Surroundings {
+  std::string host;
+  c10::Device device = c10::Device(c10::kCPU);
+  std::FILE* screen = nullptr;                               // progress and notes of rank 0; null: silent
+  std::function<bool()> stop_wished;                         // may be empty
+  std::function<void(std::int64_t, const std::string&)> at;  // where the rank is; may be empty
+  metrics::RunLog* log = nullptr;                            // may be null
+};
+
+enum class Ending { finished, interrupted };
+
+struct Outcome {
+  Ending ending = Ending::finished;
+  metrics::RunSummary summary;
+  double final_loss = 0;
+};
+
+// Builds parameters, optimizer and program runner from the plan. References must outlive the trainer.
+class Trainer {
+ public:
+  Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings);
+  // For tests that replace the computing: `make_segments` gives the segments of the whole model in order.
+  using SegmentMaker = std::function<std::vector<std::unique_ptr<model::Segment>>()>;
+  Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings,
+          const SegmentMaker& make_segments);
+  ~Trainer();
+
+  // Restores the newest checkpoint (as train.resume says), trains to the last step or until all agree to stop, saves.
+  Outcome run();
+
+  const tensor::Ledger& ledger() const { return ledger_; }
+
+ private:
+  void build_units(const SegmentMaker& make_segments);
+  void restore();
+  void start_loader();
+  model::Tokens load_tokens(std::int64_t step, int microbatch);
+  void train_step();
+  void report(const executor::StepResult& result, double seconds);
+  void record_timeline();
+  void save();
+  bool save_due() const;
+  void note(const std::string& text);
+  metrics::RunSummary summary() const;
+  bool first_rank() const { return place_.world_rank == 0; }
+
+  const Plan& plan_;
+  const config::Settings& settings_;
+  const data::TokenDataset& dataset_;
+  RankChannels& channels_;
+  const Surroundings surroundings_;
+  executor::Place place_;
+
+  tensor::Ledger ledger_;
+  Recorder recorder_;
+  std::map<int, std::unique_ptr<executor::StageUnit>> units_;
+  std::unique_ptr<executor::Executor> executor_;
+  std::unique_ptr<data::Loader> loader_;
+  std::unique_ptr<metrics::Progress> progress_;
+  metrics::MetricsFile metrics_;
+
+  std::int64_t step_ = 0;          // done
+  std::int64_t saved_step_ = -1;   // of the newest checkpoint
+  std::int64_t samples_seen_ = 0;  // position in the data
+  std::int64_t tokens_seen_ = 0;
+  std::int64_t first_step_ = 0;  // of this attempt
+  std::int64_t attempt_tokens_ = 0;
+  double loss_ = 0, loss_sum_ = 0, begin_seconds_ = 0;
+  bool stop_ = false;
+};
+
+}  // namespace troika::train
