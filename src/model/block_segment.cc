@@ -3,6 +3,7 @@
 #include "model/block_segment.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/accumulate.h>
 
 #include "kernels/attention.h"
 #include "kernels/linear.h"
@@ -28,9 +29,10 @@ struct BlockSaved final : Saved {
 
   std::int64_t bytes() const override {
     std::int64_t sum = norm1.bytes() + norm2.bytes() + q_norm.bytes() + k_norm.bytes();
-    for (const auto* t : {&x_MD, &normed1_MD, &qkv_MC, &mid_MD, &normed2_MD, &gate_up_M2F, &hidden_MF,
-                          &attention_input.q_BTnH, &attention_input.k_BSkH, &attention_output.out_BTnH,
-                          &attention_output.lse_BnT, &dqkv_MC, &dmid_MD, &dgate_up_M2F, &dy_MD}) {
+    for (const auto* t :
+         {&x_MD, &normed1_MD, &qkv_MC, &mid_MD, &normed2_MD, &gate_up_M2F, &hidden_MF, &attention_input.q_BTnH,
+          &attention_input.k_BSkH, &attention_output.out_BTnH, &attention_output.lse_BnT, &dqkv_MC, &dmid_MD,
+          &dgate_up_M2F, &dy_MD, &dnorm1_D, &dq_norm_H, &dk_norm_H, &dnorm2_D}) {
       sum += t->defined() ? static_cast<std::int64_t>(t->nbytes()) : 0;
     }
     return sum;
@@ -100,20 +102,20 @@ class BlockSegment final : public Segment {
  private:
   BlockTensors views(const at::Tensor& flat) const {
     std::int64_t offset = 0;
-    const auto take = [&](std::int64_t rows, std::int64_t columns) {
-      const at::Tensor view = flat.narrow(0, offset, rows * columns);
-      offset += rows * columns;
-      return columns == 1 ? view : view.view({rows, columns});
+    const auto take = [&](at::IntArrayRef shape) {
+      const std::int64_t begin = offset;
+      offset += c10::multiply_integers(shape);
+      return flat.narrow(0, begin, offset - begin).view(shape);
     };
     BlockTensors t;
-    t.norm1_D = take(D, 1);
-    t.qkv_CD = take((N + 2 * K) * H, D);
-    t.q_norm_H = take(H, 1);
-    t.k_norm_H = take(H, 1);
-    t.o_DA = take(D, N * H);
-    t.norm2_D = take(D, 1);
-    t.gate_up_2FD = take(2 * F, D);
-    t.down_DF = take(D, F);
+    t.norm1_D = take({D});
+    t.qkv_CD = take({(N + 2 * K) * H, D});
+    t.q_norm_H = take({H});
+    t.k_norm_H = take({H});
+    t.o_DA = take({D, N * H});
+    t.norm2_D = take({D});
+    t.gate_up_2FD = take({2 * F, D});
+    t.down_DF = take({D, F});
     return t;
   }
 

@@ -33,7 +33,7 @@ class Stage {
   void backward_weight(const at::Tensor& leaf, const Tokens& tokens,
                        StageResult& result) const;  // leaf: gradient_elements
 
-  // The logits of the last position of each sequence, given the input of the stage that has the head.
+  // The parameters of the segment at `index` within this stage; for head_logits, that of the head.
   SegmentBuffer segment_parameters(std::size_t index) const;
 
  private:

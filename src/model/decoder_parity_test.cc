@@ -1,0 +1,224 @@
+// The decoder with its hand-written backward against an independent Qwen3 in double with autograd, which follows the
+// published architecture and reads the weights by their published names.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/random.h"
+#include "model/decoder.h"
+#include "model/decoder_test_support.h"
+
+namespace troika::model {
+namespace {
+
+using Weights = std::map<std::string, at::Tensor>;
+
+// Norm weights start at exactly 1, where a forgotten factor would not show; this moves every parameter.
+void perturb(std::vector<Stage>& stages) {
+  for (Stage& stage : stages) {
+    for (const Slot& slot : stage.layout().slots) {
+      if (slot.info.init != ParameterInfo::Init::ones) continue;
+      const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
+      base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
+      stage.view(stage.parameters(), slot).add_(noise.mul_(0.2));
+    }
+  }
+}
+
+Weights leaves_of(const std::vector<Stage>& stages) {
+  Weights weights;
+  for (const Stage& stage : stages) {
+    for (const Slot& slot : stage.layout().slots) {
+      at::Tensor value = stage.view(stage.parameters(), slot).to(at::kDouble).clone().set_requires_grad(true);
+      weights.emplace(slot.info.name, value);
+    }
+  }
+  return weights;
+}
+
+class Reference {
+ public:
+  Reference(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
+
+  // [B, T] ids -> [B, T, V] logits.
+  at::Tensor logits(const at::Tensor& ids) const {
+    at::Tensor x =
+        w_.at("model.embed_tokens.weight").index_select(0, ids.flatten()).view({ids.size(0), ids.size(1), -1});
+    for (std::int64_t layer = 0; layer < m_.layers; ++layer) {
+      const std::string at = fmt::format("model.layers.{}.", layer);
+      x = x + attention(norm(x, at + "input_layernorm"), at + "self_attn.");
+      x = x + feed_forward(norm(x, at + "post_attention_layernorm"), at + "mlp.");
+    }
+    return project(norm(x, "model.norm"), m_.tie_embeddings ? "model.embed_tokens" : "lm_head");
+  }
+
+ private:
+  at::Tensor project(const at::Tensor& x, const std::string& name) const {
+    return at::matmul(x, w_.at(name + ".weight").t());
+  }
+  at::Tensor norm(const at::Tensor& x, const std::string& name) const {
+    return w_.at(name + ".weight") * x * at::rsqrt(at::pow(x, 2).mean(-1, true) + m_.norm_eps);
+  }
+  at::Tensor feed_forward(const at::Tensor& x, const std::string& at) const {
+    const at::Tensor gate = project(x, at + "gate_proj");
+    return project(gate * at::sigmoid(gate) * project(x, at + "up_proj"), at + "down_proj");
+  }
+  // [B, T, n * H] -> [B, n, T, H]
+  at::Tensor split(const at::Tensor& x, std::int64_t n) const {
+    return x.view({x.size(0), x.size(1), n, m_.head_dim}).transpose(1, 2);
+  }
+  at::Tensor rope(const at::Tensor& x_BnTH) const {
+    const std::int64_t T = x_BnTH.size(2), H = m_.head_dim;
+    const auto options = at::TensorOptions().dtype(at::kDouble);
+    const at::Tensor inverse =
+        at::exp(at::arange(0, H, 2, options) * (-std::log(m_.rope_theta) / static_cast<double>(H)));
+    const at::Tensor half_angles = at::outer(at::arange(T, options), inverse);
+    const at::Tensor angles = at::cat({half_angles, half_angles}, 1);
+    const auto halves = x_BnTH.split(H / 2, 3);
+    return x_BnTH * angles.cos() + at::cat({-halves[1], halves[0]}, 3) * angles.sin();
+  }
+  at::Tensor attention(const at::Tensor& x, const std::string& at) const {
+    const std::int64_t T = x.size(1), group = m_.heads / m_.kv_heads;
+    const at::Tensor q = rope(norm(split(project(x, at + "q_proj"), m_.heads), at + "q_norm"));
+    const at::Tensor k = rope(norm(split(project(x, at + "k_proj"), m_.kv_heads), at + "k_norm"));
+    const at::Tensor v = split(project(x, at + "v_proj"), m_.kv_heads);
+    const at::Tensor scores =
+        at::matmul(q, k.repeat_interleave(group, 1).transpose(2, 3)) / std::sqrt(static_cast<double>(m_.head_dim));
+    const at::Tensor mask = at::full({T, T}, -std::numeric_limits<double>::infinity(), at::kDouble).triu(1);
+    const at::Tensor out = at::matmul(at::softmax(scores + mask, -1), v.repeat_interleave(group, 1));
+    return project(out.transpose(1, 2).reshape({x.size(0), T, -1}), at + "o_proj");
+  }
+
+  const config::ModelSettings& m_;
+  const Weights& w_;
+};
+
+struct Expected {
+  double loss_sum = 0;
+  Weights weights;  // with gradients
+};
+
+Expected expected(const config::ModelSettings& model, const std::vector<Stage>& stages, const Tokens& tokens) {
+  Expected e;
+  e.weights = leaves_of(stages);
+  const at::Tensor logits = Reference(model, e.weights).logits(tokens.ids_M.view({tokens.B, tokens.T})).flatten(0, 1);
+  const at::Tensor counted = at::nonzero(tokens.targets_M != -100).flatten();
+  const at::Tensor chosen = tokens.targets_M.index_select(0, counted).unsqueeze(1);
+  const at::Tensor sum = -at::log_softmax(logits.index_select(0, counted), 1).gather(1, chosen).sum();
+  e.loss_sum = sum.item<double>();
+  torch::autograd::backward({sum / static_cast<double>(tokens.B * tokens.T)}, {});
+  return e;
+}
+
+double relative_error(const at::Tensor& got, const at::Tensor& want) {
+  const at::Tensor difference = got.to(at::kDouble) - want;
+  return difference.abs().max().item<double>() / want.abs().max().item<double>();
+}
+
+void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
+                   const std::vector<std::vector<int>>& all_cuts) {
+  double worst = 0, worst_loss = 0;
+  std::string worst_name;
+  const Tokens tokens = make_tokens(model, B, T, silent, at::kCPU);
+  for (const auto& cuts : all_cuts) {
+    std::vector<Stage> stages = make_stages(model, T, cuts, at::kCPU);
+    perturb(stages);
+    const Expected want = expected(model, stages, tokens);
+    const Gradients got = forward_backward(stages, tokens, 42.0);
+    const double loss_error = std::abs(got.loss.loss - want.loss_sum) / want.loss_sum;
+    EXPECT_LT(loss_error, 1e-5);
+    EXPECT_EQ(got.loss.tokens, (tokens.targets_M != -100).sum().item<std::int64_t>());
+    worst_loss = std::max(worst_loss, loss_error);
+    EXPECT_EQ(want.weights.size(), all_parameters(model).size());
+    for (const auto& [name, weight] : want.weights) {
+      const double error = relative_error(gradient_of(stages, got, name), weight.grad());
+      EXPECT_LT(error, 1e-5) << name << ", " << cuts.size() - 1 << " stages";
+      if (error > worst) {
+        worst = error;
+        worst_name = name;
+      }
+    }
+  }
+  testing::Test::RecordProperty("loss", fmt::format("{:.2e}", worst_loss));
+  testing::Test::RecordProperty("gradients", fmt::format("{:.2e} {}", worst, worst_name));
+}
+
+const std::vector<std::vector<int>> one_two_and_three_stages{{0, 6}, {0, 3, 6}, {0, 2, 4, 6}, {0, 1, 5, 6}};
+
+TEST(DecoderParity, TiedModelInOneTwoAndThreeStages) {
+  expect_parity(small_model(true), 2, 24, 0, one_two_and_three_stages);
+}
+
+TEST(DecoderParity, UntiedModelInOneTwoAndThreeStages) {
+  expect_parity(small_model(false), 2, 24, 0, one_two_and_three_stages);
+}
+
+TEST(DecoderParity, TokensWithoutALoss) {
+  expect_parity(small_model(true), 2, 24, 3, {{0, 6}, {0, 2, 6}});
+  expect_parity(small_model(false), 2, 24, 2, {{0, 6}});
+}
+
+TEST(DecoderParity, OddSizes) {
+  config::ModelSettings m = small_model(true);
+  m.layers = 3;
+  m.hidden = 35;
+  m.heads = 6;
+  m.kv_heads = 3;
+  m.head_dim = 10;
+  m.ffn = 77;
+  m.vocab = 101;
+  expect_parity(m, 3, 13, 0, {{0, 5}, {0, 2, 5}});
+  m.tie_embeddings = false;
+  m.kv_heads = 1;
+  m.rope_theta = 1e4;
+  m.norm_eps = 1e-5;
+  expect_parity(m, 1, 17, 5, {{0, 5}, {0, 1, 4, 5}});
+}
+
+TEST(DecoderParity, OneHeadPerKeyHeadAndOneLayer) {
+  config::ModelSettings m = small_model(true);
+  m.layers = 1;
+  m.kv_heads = 4;
+  expect_parity(m, 2, 9, 0, {{0, 3}, {0, 1, 2, 3}});
+}
+
+TEST(DecoderParity, OneSequenceOfTwoPositions) { expect_parity(small_model(true), 1, 2, 0, {{0, 6}}); }
+
+TEST(DecoderParity, StagesChangeNoBit) {
+  for (const bool tied : {true, false}) {
+    const config::ModelSettings m = small_model(tied);
+    const Tokens tokens = make_tokens(m, 2, 24, 0, at::kCPU);
+    const std::vector<Stage> whole = make_stages(m, 24, {0, 6}, at::kCPU);
+    const Gradients want = forward_backward(whole, tokens, 0.0);
+    for (const auto& cuts : one_two_and_three_stages) {
+      const std::vector<Stage> stages = make_stages(m, 24, cuts, at::kCPU);
+      const Gradients got = forward_backward(stages, tokens, 0.0);
+      EXPECT_EQ(got.loss.loss, want.loss.loss);
+      for (const auto& info : all_parameters(m)) {
+        EXPECT_TRUE(at::equal(gradient_of(stages, got, info.name), gradient_of(whole, want, info.name))) << info.name;
+      }
+    }
+  }
+}
+
+TEST(DecoderParity, HeadLogitsAreThoseOfTheReference) {
+  for (const bool tied : {true, false}) {
+    const config::ModelSettings m = small_model(tied);
+    const Tokens tokens = make_tokens(m, 2, 12, 0, at::kCPU);
+    std::vector<Stage> stages = make_stages(m, 12, {0, 5, 6}, at::kCPU);
+    perturb(stages);
+    const at::Tensor x_MD = stages[0].forward({}, tokens, Keep::nothing).y_MD;
+    const at::Tensor got = head_logits(m, stages[1].segment_parameters(0), x_MD);
+    const Weights weights = leaves_of(stages);
+    const at::Tensor want = Reference(m, weights).logits(tokens.ids_M.view({2, 12})).flatten(0, 1);
+    EXPECT_LT(relative_error(got, want), 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace troika::model
