@@ -16,8 +16,6 @@ static std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
 }
 
 struct BpeTokenizer::Workspace {
-  explicit Workspace(const PreTokenizer& pretokenizer) : scratch(pretokenizer) {}
-
   struct Symbol {
     std::int32_t id;  // -1: merged into its left neighbour
     std::int32_t previous, next;
@@ -41,7 +39,7 @@ class BpeTokenizer::Lease {
   explicit Lease(const BpeTokenizer& owner) : owner_(owner) {
     const std::lock_guard<std::mutex> lock(owner_.mutex_);
     if (owner_.idle_.empty()) {
-      workspace_ = std::make_unique<Workspace>(owner_.pretokenizer_);
+      workspace_ = std::make_unique<Workspace>();
     } else {
       workspace_ = std::move(owner_.idle_.back());
       owner_.idle_.pop_back();

@@ -35,7 +35,7 @@ std::vector<std::int32_t> encode_by_hand(const std::string& text, const BpeModel
                  i);
   }
   const PreTokenizer pretokenizer(model.patterns);
-  PreTokenizer::Scratch scratch(pretokenizer);
+  PreTokenizer::Scratch scratch;
   std::vector<std::string_view> pieces;
   pretokenizer.split(text, &scratch, &pieces);
   std::vector<std::int32_t> ids;

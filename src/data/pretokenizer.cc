@@ -65,7 +65,7 @@ struct PreTokenizer::Scratch::Memory {
   Memory& operator=(const Memory&) = delete;
 };
 
-PreTokenizer::Scratch::Scratch(const PreTokenizer&) : memory_(std::make_unique<Memory>()) {}
+PreTokenizer::Scratch::Scratch() : memory_(std::make_unique<Memory>()) {}
 PreTokenizer::Scratch::~Scratch() = default;
 
 PreTokenizer::PreTokenizer(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {

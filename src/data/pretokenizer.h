@@ -29,7 +29,7 @@ class PreTokenizer {
   // Working memory of one caller.
   class Scratch {
    public:
-    explicit Scratch(const PreTokenizer& owner);
+    Scratch();
     ~Scratch();
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 std::vector<std::string> cut(const std::string& text, const std::vector<std::string>& patterns) {
   const PreTokenizer pretokenizer(patterns);
-  PreTokenizer::Scratch scratch(pretokenizer);
+  PreTokenizer::Scratch scratch;
   std::vector<std::string_view> pieces;
   pretokenizer.split(text, &scratch, &pieces);
   return {pieces.begin(), pieces.end()};

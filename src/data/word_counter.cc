@@ -1,8 +1,8 @@
-#include <algorithm>
-#include <mutex>
-#include <utility>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
 
-#include "base/error.h"
 #include "data/bpe_trainer.h"
 #include "data/corpus.h"
 #include "data/document_filter.h"
@@ -36,7 +36,7 @@ static WordCounts count_words(std::string_view text, const PreTokenizer& pretoke
 }
 
 static CountedChunk count_chunk(const Chunk& chunk, const std::string& text_key, const PreTokenizer& pretokenizer) {
-  PreTokenizer::Scratch scratch(pretokenizer);
+  PreTokenizer::Scratch scratch;
   CountedChunk result;
   result.bytes = static_cast<std::int64_t>(chunk.text.size());
   for_each_part(chunk, text_key, [&](const DocumentPart& part) {
