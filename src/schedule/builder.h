@@ -1,25 +1,21 @@
-// Builders: from the shape of a pipeline to the program of one step. One file per schedule; the rest is shared
-// (emit.h).
+// Builders: from the shape of a pipeline to the program of one step. One file per schedule; what they share is in emit.h.
 //
 // What every built program promises to whoever runs it:
 // - Shares are contiguous: dp rank d owns the microbatches [d*m/dp, (d+1)*m/dp).
 // - `load m` stands once per lane that holds the first or the last stage, before the first use of the microbatch.
 // - recv_act m.s and recv_grad m.s post a receive. The receive for a computation stands before the previous computation
-// of
-//   the same direction on that lane, so a transfer overlaps computing, and at most two receives per direction are held.
+//   of the same direction on that lane (the first one before the computation that precedes its use), so a transfer
+//   overlaps computing, and at most two receives per direction are held.
 // - fwd m.s waits for recv_act m.s; bwd m.s waits for recv_grad m.s. The send follows its computation and only starts
-// it.
-//   The first stage sends no gradient, the last receives none.
+//   the transfer. The first stage sends no gradient, the last receives none.
 // - send_act m.s meets recv_act m.(s+1), send_grad m.s meets recv_grad m.(s-1), on the lanes of one dp rank. Messages
-// between
-//   two lanes carry distinct tags, so only posting matters, not order.
+//   between two lanes carry distinct tags, so only posting matters, not order.
 // - The backwards of a stage ascend in microbatch order.
 // - Behind the last backward: `reduce_grads *.s` always (with dp 1 it finishes the lane's own canonical sum); with tied
 //   embeddings `reduce_tied *.s` on the lanes of the first and the last stage (one lane holding both: `reduce_tied *.0`
 //   once); then `norm`, then `step`.
 // - bytes: sends and receives carry boundary_bytes; reduce_grads the stage's gradient_bytes and reduce_tied tied_bytes
-// when
-//   another lane takes part, else 0 (what crosses the wire follows from the algorithm that sums).
+//   when another lane takes part, else 0 (what crosses the wire follows from the algorithm that sums).
 #pragma once
 
 #include <cstdint>

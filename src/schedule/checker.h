@@ -3,11 +3,9 @@
 // Rules about waiting, for check(), simulate() and the executor alike:
 // - Sends and receives only start a transfer; it completes once both ends have started it (a rendezvous).
 // - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; all computations for the gathers of their stage
-// that
-//   were not freed since; backwards for the fetch of their microbatch, fetch for its offload.
-// - reduce_grads, reduce_tied and norm wait for all their lanes: the dp lanes of the stage, the first and last stage's
-// lanes
-//   of one dp rank, the whole grid. norm also waits for all sends of its lane.
+//   that were not freed since; backwards for the fetch of their microbatch, fetch for its offload.
+// - reduce_grads waits for the dp lanes of the stage, reduce_tied for the lanes of the first and the last stage of one
+//   dp rank, norm for all lanes and for all sends of its own lane.
 // - Neighbouring stages on one lane hand over without messages.
 #pragma once
 

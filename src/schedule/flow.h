@@ -1,5 +1,4 @@
-// Who waits for what: the transfers and exchanges of a program and, per instruction, those it needs (rules in
-// checker.h).
+// Who waits for what (rules in checker.h): the transfers and exchanges of a program and, per instruction, those it needs.
 #pragma once
 
 #include <cstddef>

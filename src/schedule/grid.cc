@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/units.h"
 #include "schedule/simulator.h"
@@ -89,8 +91,18 @@ Scale choose_scale(const StepTrace& trace, int max_width) {
   return scale;
 }
 
-// Seconds per label in each column of one lane.
-using Cells = std::vector<std::map<std::string, double>>;
+// Seconds per label in each column of one lane, in the order in which they came.
+using Shares = std::vector<std::pair<std::string, double>>;
+using Cells = std::vector<Shares>;
+
+void add(const std::string& what, double seconds, Shares* shares) {
+  for (auto& [known, sum] : *shares) {
+    if (known != what) continue;
+    sum += seconds;
+    return;
+  }
+  shares->emplace_back(what, seconds);
+}
 
 void fill(const Scale& scale, const std::string& what, double begin, double end, Cells* cells) {
   const double first = std::floor((begin - scale.begin) / scale.column_seconds);
@@ -98,15 +110,21 @@ void fill(const Scale& scale, const std::string& what, double begin, double end,
     const double left = scale.begin + static_cast<double>(c) * scale.column_seconds;
     if (left >= end) return;
     const double overlap = std::min(end, left + scale.column_seconds) - std::max(begin, left);
-    if (overlap > 0) (*cells)[c][what] += overlap;
+    if (overlap > 0) add(what, overlap, &(*cells)[c]);
   }
 }
 
-std::string cell(const std::map<std::string, double>& shares, double seconds) {
+constexpr const char* under_way = "~";
+
+// Prefers computations that no earlier cell of the row shows, so that columns longer than a forward hide none.
+std::string cell(const Shares& shares, double seconds, std::set<std::string>* shown) {
   double idle = seconds;
-  for (const auto& [what, busy] : shares) idle -= busy;
+  for (const auto& [what, busy] : shares) {
+    if (what != under_way && busy >= 0.2 * seconds && shown->insert(what).second) return what;
+    idle -= busy;
+  }
   std::string best = ".";
-  double most = std::max(idle, 0.0) * (1 + 1e-6);
+  double most = std::max(idle, 0.0);
   for (const auto& [what, busy] : shares) {
     if (busy <= most * (1 + 1e-6)) continue;
     best = what;
@@ -121,9 +139,11 @@ std::string row(const LaneTrace& lane, const std::vector<Interval>& communicatio
     if (event.activity == Event::Activity::compute)
       fill(scale, label(event.instruction), event.begin_seconds, event.end_seconds, &cells);
   }
-  for (const auto& interval : communication) fill(scale, "~", interval.begin, interval.end, &cells);
+  for (const auto& interval : communication) fill(scale, under_way, interval.begin, interval.end, &cells);
   std::string text;
-  for (const auto& shares : cells) text += fmt::format("{:<{}}", cell(shares, scale.column_seconds), scale.cell_width);
+  std::set<std::string> shown;
+  for (const auto& shares : cells)
+    text += fmt::format("{:<{}}", cell(shares, scale.column_seconds, &shown), scale.cell_width);
   text.erase(text.find_last_not_of(' ') + 1);
   return text;
 }

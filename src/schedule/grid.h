@@ -3,9 +3,9 @@
 //   one column = 1 s
 //   rank 0 | F0 F1 F2 .  .  B0 ...
 //
-// F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch), L load, G reduce_grads, T reduce_tied, N
-// norm, S step, ~ the lane stood still while its data was under way, . idle. A cell shows what filled most of its
-// slice.
+// F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch), L load, G reduce_grads, T reduce_tied,
+// N norm, S step, ~ the lane stood still while its data was under way, . idle. A cell shows the first computation that
+// fills a fifth of it and stands in no earlier cell of the row, else what fills most of it.
 #pragma once
 
 #include <string>
@@ -18,8 +18,7 @@ namespace troika::schedule {
 // A slice is the median forward (a forward fills a cell), longer when the rows would not fit into max_width characters.
 std::string grid(const StepTrace& trace, int max_width = 160);
 
-// The program in unit times: every fwd, refwd, bwd, bwd_input, bwd_weight and step takes one column, links cost
-// nothing.
+// The rows of the program in unit times: every fwd, refwd, bwd, bwd_input, bwd_weight and step fills one column.
 std::string grid(const Program& program);
 
 }  // namespace troika::schedule

@@ -39,10 +39,10 @@ bool parse_kind(std::string_view text, Kind* kind);
 
 struct Instruction {
   Kind kind = Kind::step;
-  int microbatch = -1;      // -1: not about one microbatch
-  int stage = -1;           // -1: not about one stage
-  int segment = -1;         // -1: all segments of the stage
-  std::int64_t bytes = 0;   // sent, received or exchanged by this rank; not part of the text form
+  int microbatch = -1;     // -1: not about one microbatch
+  int stage = -1;          // -1: not about one stage
+  int segment = -1;        // -1: all segments of the stage
+  std::int64_t bytes = 0;  // sent, received or exchanged by this rank; not part of the text form
 
   bool operator==(const Instruction& o) const {
     return kind == o.kind && microbatch == o.microbatch && stage == o.stage && segment == o.segment;
@@ -60,14 +60,16 @@ Instruction parse_instruction(std::string_view text);  // ConfigError names the 
 struct Program {
   int pp = 1;
   int dp = 1;
-  int microbatches = 1;             // of the whole step
-  std::vector<int> pp_rank_of_stage;  // size = number of stages
-  bool tied = false;                // first and last stage share the embedding
+  int microbatches = 1;                         // of the whole step
+  std::vector<int> pp_rank_of_stage;            // size = number of stages
+  bool tied = false;                            // first and last stage share the embedding
   std::vector<std::vector<Instruction>> lanes;  // size pp * dp
 
   int stages() const { return static_cast<int>(pp_rank_of_stage.size()); }
   int lane(int pp_rank, int dp_rank) const { return pp_rank * dp + dp_rank; }
-  int lane_of_stage(int stage, int dp_rank) const { return lane(pp_rank_of_stage[static_cast<std::size_t>(stage)], dp_rank); }
+  int lane_of_stage(int stage, int dp_rank) const {
+    return lane(pp_rank_of_stage[static_cast<std::size_t>(stage)], dp_rank);
+  }
   // The dp rank whose share holds the microbatch (contiguous shares).
   int dp_rank_of(int microbatch) const { return microbatch / (microbatches / dp); }
 };

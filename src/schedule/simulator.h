@@ -24,8 +24,8 @@ struct CostModel {
   std::function<Link(int from_lane, int to_lane)> link;
   // Seconds of an exchange (reduce_grads, reduce_tied, norm, gather_params) once all its lanes have come. Default, with
   // n lanes, the slowest link between neighbours in lane order (as a ring), latency a and seconds per byte b:
-  // reduce_grads, reduce_tied: 2(n-1)(a + bytes/n b); gather_params: (n-1)(a + bytes/n b); norm: 2 ceil(log2 n) (a +
-  // bytes b).
+  // reduce_grads, reduce_tied: 2(n-1)(a + bytes/n b); gather_params: (n-1)(a + bytes/n b);
+  // norm: 2 ceil(log2 n) (a + bytes b).
   std::function<double(const Instruction&, const std::vector<int>& lanes)> exchange_seconds;
 };
 

@@ -1,24 +1,22 @@
 // Where the time of a step went.
 //
-// Definitions, on a trace of one step (compute and wait intervals of a lane exclude each other; transfers are not
-// counted):
+// Definitions, on a trace of one step (compute and wait intervals of a lane exclude each other):
 // - span: from the first begin to the last end over all lanes.
 // - compute: the lane's `compute` intervals.
 // - communication: the part of the lane's `wait` intervals in which what was waited for had been produced, so that only
-// its
-//   transfer was missing. Produced means:
-//     fwd m.s, recv_act m.s      the computation fwd m.(s-1) has ended on its lane
+//   its transfer was missing. Produced means:
+//     fwd m.s, recv_act m.s               the computation fwd m.(s-1) has ended on its lane
 //     bwd, bwd_input m.s, recv_grad m.s   bwd or bwd_input m.(s+1) has ended on its lane
 //     reduce_grads, reduce_tied, norm     the last lane taking part has begun the instruction
 //     anything else (sends, gathers, copies, no producer in the trace)   from the begin of the wait
-//   reduce_grads, reduce_tied and norm block their lane: where the trace has only their `transfer`, what compute and wait
-//   leave of it counts as a wait.
+//   reduce_grads, reduce_tied and norm block their lane: where the trace has only their `transfer`, what compute and
+//   wait leave of it counts as a wait. Other transfers are not counted.
 // - bubble: the rest of the span: idle, or waiting for a peer that had not finished its own work.
 //   compute + communication + bubble = span, per lane.
-// - pipeline window: from the first begin of a fwd to the last end of a backward over all lanes; pipeline bubble share:
-// the
-//   part of lanes x window that is neither computing nor communicating; reduce_grads, reduce_tied, norm and step count
-//   as idle in it. For equal stages and a fast link this is (p-1)/(m+p-1), with m the microbatches of one dp share.
+// - pipeline window: from the first begin of a fwd to the last end of a backward over all lanes.
+// - pipeline bubble share: the part of lanes x window that is neither computing nor communicating, where reduce_grads,
+//   reduce_tied, norm and step count as idle. For equal stages and a fast link this is (p-1)/(m+p-1), with m the
+//   microbatches of one dp share.
 #pragma once
 
 #include <string>

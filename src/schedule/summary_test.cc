@@ -123,6 +123,22 @@ TEST(Grid, FitsLongStepsIntoTheWidth) {
   }
 }
 
+TEST(Grid, ColumnsLongerThanAForwardHideNoComputation) {
+  PipelineShape shape;
+  shape.pp = 3;
+  shape.microbatches = 12;
+  const CostModel costs = table_costs({{{Kind::fwd, -1}, 0.05}, {{Kind::bwd, -1}, 0.1}}, {});
+  const std::string text = grid(simulate(build("1f1b", shape), costs), 160);
+  for (const char* what : {"F", "B"}) {
+    for (int m = 0; m < 12; ++m) {
+      const std::string cell = what + std::to_string(m) + " ";
+      for (std::size_t row = text.find("rank"); row < text.size(); row = text.find('\n', row) + 1) {
+        EXPECT_THAT(text.substr(row, text.find('\n', row) - row) + " ", HasSubstr(cell));
+      }
+    }
+  }
+}
+
 TEST(Grid, OfAnEmptyTraceHasNoColumns) {
   StepTrace trace;
   EXPECT_EQ(grid(trace).find("rank"), std::string::npos);

@@ -11,7 +11,7 @@ namespace troika::schedule {
 // One interval on one lane. Seconds on one clock common to all lanes (the writer aligns them).
 struct Event {
   enum class Activity { compute, wait, transfer };
-  Instruction instruction;   // what was executed; for `wait`, the one that waited
+  Instruction instruction;  // what was executed; for `wait`, the one that waited
   Activity activity = Activity::compute;
   double begin_seconds = 0;
   double end_seconds = 0;

@@ -1,12 +1,10 @@
 // Traces as files: one per rank and step, and the merged one that Perfetto and chrome://tracing open.
 //
-// Rank file, timeline_batch<step>_rank<world_rank>.json:
-//   {"step": 3, "lane": 1, "world_rank": 1, "host": "pi1", "clock_offset_seconds": -0.25,
-//    "events": [{"instruction": "fwd 4.1", "activity": "compute", "begin_seconds": 1.5, "end_seconds": 1.75, "bytes":
-//    0}, ...]}
-//   times on the rank's own clock; clock_offset_seconds is what to add to get rank 0's clock.
-// Merged file, timeline_batch<step>_all.json: the trace event format (docs "Trace Event Format", Google): ph X, pid =
-// lane,
+// Rank file, timeline_batch<step>_rank<world_rank>.json; times on the rank's own clock:
+//   {"step": 3, "lane": 1, "world_rank": 1, "host": "pi1", "clock_offset_seconds": -0.25, "events": [
+//     {"instruction": "fwd 4.1", "activity": "compute", "begin_seconds": 1.5, "end_seconds": 1.75, "bytes": 0}, ...]}
+//   clock_offset_seconds is what to add to get rank 0's clock.
+// Merged file, timeline_batch<step>_all.json: the trace event format ("Trace Event Format", Google): ph X, pid = lane,
 //   ts and dur in microseconds, tid = 32 * world_rank for compute and wait, +1 and up for transfers (as many rows as
 //   overlap), args with the instruction's text; otherData holds step, lanes, ranks and hosts, so that it reads back.
 #pragma once

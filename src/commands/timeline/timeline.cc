@@ -12,6 +12,8 @@
 
 namespace troika::commands {
 
+static constexpr const char* grid_legend = "(F forward, B backward, ~ waiting for data under way, . idle)\n";
+
 std::string timeline_help() {
   return "troika timeline RUN_DIR [--step N] [--grid] [--summary] [--merge]\n"
          "\n"
@@ -56,7 +58,7 @@ std::string timeline_report(const std::vector<std::string>& words) {
 
   const bool both = !arguments.grid && !arguments.summary;
   std::string text = fmt::format("step {} of {}\n", step, arguments.run_dir);
-  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace);
+  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace) + grid_legend;
   if (both || arguments.summary) text += "\n" + schedule::to_text(schedule::summarize(found.trace));
   text += "\n";
   for (const auto& note : found.notes) text += "note: " + note + "\n";
