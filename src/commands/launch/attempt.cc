@@ -1,0 +1,191 @@
+#include "commands/launch/attempt.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace troika::commands {
+using base::monotonic_seconds;
+using rendezvous::Verdict;
+
+namespace {
+
+constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
+constexpr double terminate_seconds = 3, kill_seconds = 4.5;
+constexpr double store_period_seconds = 0.2;
+
+std::string host_name() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.nodename : "unknown";
+}
+
+class Attempt {
+ public:
+  Attempt(const rendezvous::Identity& identity, rendezvous::StoreClient& store, Signals& signals)
+      : identity_(identity), store_(store), signals_(signals), memory_kills_(count_memory_kills()) {}
+  ~Attempt() { kill_all(); }
+
+  void start(const std::vector<WorkerPlan>& plans) {
+    for (const WorkerPlan& plan : plans) workers_.push_back(start_worker(plan));
+  }
+  Outcome run();
+
+ private:
+  bool all_ended() const {
+    return std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.ended; });
+  }
+  void hear(int signal);
+  void judge(const Worker& worker);
+  void suspect(const Worker& worker, double now);
+  void settle(const Verdict& verdict);
+  void look_into_store();
+  void end_the_others();
+  void send_all(int signal);
+  void kill_all();
+  std::string log_of_first_failed() const;
+
+  const rendezvous::Identity& identity_;
+  rendezvous::StoreClient& store_;
+  Signals& signals_;
+  std::int64_t memory_kills_;
+  std::vector<Worker> workers_;
+  const Worker* first_failed_ = nullptr;  // the first local one that failed
+  double suspected_at_ = 0;               // when a rank ended with 75; 0: none
+  bool has_verdict_ = false;
+  Verdict verdict_;
+  double ending_since_ = 0;
+  double next_look_ = 0;
+  int stop_signals_ = 0;
+  int last_sent_ = 0;
+  bool interrupted_ = false;
+};
+
+void Attempt::send_all(int signal) {
+  last_sent_ = signal;
+  for (const Worker& worker : workers_) signal_worker(worker, signal);
+}
+
+void Attempt::hear(int signal) {
+  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;
+  if (++stop_signals_ == 1) {
+    std::fprintf(stderr, "troika launch: stopping after this step; once more ends at once\n");
+    send_all(signal == SIGINT ? SIGINT : SIGTERM);
+  } else {
+    interrupted_ = true;
+    send_all(SIGKILL);
+  }
+}
+
+void Attempt::settle(const Verdict& verdict) {
+  if (has_verdict_) return;
+  has_verdict_ = true;
+  verdict_ = verdict;
+  ending_since_ = monotonic_seconds();
+}
+
+// Writes the verdict on a worker that failed, unless another one stands already.
+void Attempt::judge(const Worker& worker) {
+  Verdict mine{worker.signal != 0 ? 75 : worker.exit_code,
+               describe_end(worker, host_name(), count_memory_kills() - memory_kills_)};
+  try {
+    std::string told;
+    if (store_.try_get(rendezvous::key_of(identity_, fmt::format("failed/{:06}", worker.plan.world_rank)), &told)) {
+      mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, host_name(), worker.pid,
+                              rendezvous::parse_verdict(told).text);
+    }
+    mine = rendezvous::give_verdict(store_, identity_, mine);
+  } catch (const base::Error&) {  // without a store every host judges for itself
+  }
+  settle(mine);
+}
+
+void Attempt::suspect(const Worker& worker, double now) {
+  const bool asked_to_stop = stop_signals_ > 0 && worker.signal != 0 && worker.signal == last_sent_;
+  if (worker.exit_code == base::exit_interrupted || asked_to_stop) interrupted_ = true;
+  const bool ended_by_us = has_verdict_ && worker.signal != 0 && worker.signal == last_sent_;
+  const bool well = worker.signal == 0 && worker.exit_code == 0;
+  if (well || ended_by_us || asked_to_stop || worker.exit_code == base::exit_interrupted) return;
+  const bool consequence = worker.exit_code == 75;
+  const bool better = first_failed_ == nullptr || (first_failed_->exit_code == 75 && !consequence);
+  if (better && !(has_verdict_ && consequence)) first_failed_ = &worker;
+  if (has_verdict_) return;
+  if (!consequence)
+    judge(worker);
+  else if (suspected_at_ == 0)
+    suspected_at_ = now;
+}
+
+void Attempt::look_into_store() {
+  const double now = monotonic_seconds();
+  if (has_verdict_ || now < next_look_) return;
+  next_look_ = now + store_period_seconds;
+  try {
+    Verdict found;
+    if (rendezvous::read_verdict(store_, identity_, &found)) settle(found);
+  } catch (const base::Error&) {
+    settle(
+        {75, fmt::format("the launcher of host 0 at {}:{} is gone", identity_.master_address, identity_.store_port)});
+  }
+  if (suspected_at_ > 0 && now - suspected_at_ > consequence_seconds) judge(*first_failed_);
+}
+
+void Attempt::end_the_others() {
+  if (!has_verdict_ || all_ended()) return;
+  const double passed = monotonic_seconds() - ending_since_;
+  const int signal = passed > kill_seconds ? SIGKILL : passed > terminate_seconds ? SIGTERM : 0;
+  if (signal != 0 && signal != last_sent_) send_all(signal);
+}
+
+void Attempt::kill_all() {
+  send_all(SIGKILL);
+  while (!all_ended()) {
+    for (Worker& worker : workers_) reap(worker);
+    if (!all_ended()) signals_.wait(20);
+  }
+}
+
+std::string Attempt::log_of_first_failed() const {
+  if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
+  const std::string& path = first_failed_->plan.log_path;
+  const std::string lines = last_lines(path, first_failed_->log_start, 20);
+  return lines.empty() ? fmt::format("\nits log {} is empty", path)
+                       : fmt::format("\nlast lines of {}:\n{}", path, lines);
+}
+
+Outcome Attempt::run() {
+  while (!all_ended()) {
+    hear(signals_.wait(50));
+    const double now = monotonic_seconds();
+    for (Worker& worker : workers_) {
+      if (reap(worker)) suspect(worker, now);
+    }
+    look_into_store();
+    end_the_others();
+  }
+  if (!has_verdict_ && first_failed_ != nullptr && !interrupted_) judge(*first_failed_);
+  Outcome outcome;
+  outcome.stop_wished = stop_signals_ > 0 || interrupted_;
+  if (has_verdict_) {
+    outcome.exit_code = verdict_.exit_code;
+    outcome.text = verdict_.text + log_of_first_failed();
+  } else if (interrupted_) {
+    outcome.exit_code = base::exit_interrupted;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity,
+                    rendezvous::StoreClient& store, Signals& signals) {
+  Attempt attempt(identity, store, signals);
+  attempt.start(plans);
+  return attempt.run();
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,217 @@
+#include "commands/launch/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/launch/attempt.h"
+#include "commands/launch/options.h"
+#include "rendezvous/guard.h"
+
+namespace troika::commands {
+using Environment = std::map<std::string, std::string>;
+using rendezvous::Identity;
+using rendezvous::StoreClient;
+using rendezvous::StoreServer;
+
+namespace {
+
+struct Stopped {};  // thrown when a signal ends the waiting for other hosts
+
+void stop_if_asked(Signals& signals) {
+  for (int signal = signals.wait(0); signal != 0; signal = signals.wait(0)) {
+    if (signal != SIGCHLD) throw Stopped();
+  }
+}
+
+void say(const std::string& text) { std::fprintf(stderr, "troika launch: %s\n", text.c_str()); }
+
+// A port that was asked for, or on one host the next free one of ten, or any.
+std::unique_ptr<StoreServer> serve(const LaunchOptions& options) {
+  if (options.nnodes > 1 || options.port_is_given) return std::make_unique<StoreServer>(options.master_port);
+  for (int port = options.master_port; port < options.master_port + 10; ++port) {
+    try {
+      return std::make_unique<StoreServer>(port);
+    } catch (const base::ConfigError&) {  // taken
+    }
+  }
+  return std::make_unique<StoreServer>(0);
+}
+
+Identity identity_of(const LaunchOptions& options, int port, int attempt) {
+  Identity identity;
+  identity.world_size = options.nnodes * options.nproc_per_node;
+  identity.master_address = options.node_rank == 0 ? "127.0.0.1" : options.master_address;
+  identity.store_port = port;
+  identity.generation = std::to_string(attempt);
+  return identity;
+}
+
+std::string host_key(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
+
+// Like StoreClient's constructor, but a signal ends it.
+std::unique_ptr<StoreClient> connect(const LaunchOptions& options, const Identity& identity, Signals& signals) {
+  const double until = base::monotonic_seconds() + options.join_seconds;
+  for (;;) {
+    stop_if_asked(signals);
+    const double left = until - base::monotonic_seconds();
+    try {
+      return std::make_unique<StoreClient>(identity.master_address, identity.store_port, std::clamp(left, 0.1, 1.5));
+    } catch (const base::PeerError&) {
+      if (left > 0) continue;
+      throw base::PeerError(
+          fmt::format("host 0 did not answer at {}:{} within {:g} s: start troika launch there with --node-rank 0, and "
+                      "see that the port is open",
+                      identity.master_address, identity.store_port, options.join_seconds));
+    }
+  }
+}
+
+// get() of a key that another host writes; false when it is late.
+bool hear_from(StoreClient& store, const std::string& key, double until, Signals& signals, std::string* value) {
+  while (!store.get_within(key, std::clamp(until - base::monotonic_seconds(), 0.0, 0.2), value)) {
+    stop_if_asked(signals);
+    if (base::monotonic_seconds() >= until) return false;
+  }
+  return true;
+}
+
+// Waits until every host's launcher is there and has the same idea of the run.
+void meet(const LaunchOptions& options, const Identity& identity, StoreClient& store, Signals& signals) {
+  if (options.nnodes == 1) return;
+  const std::string idea = fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes,
+                                       options.nproc_per_node, options.max_restarts);
+  const auto key = [&](int node) { return rendezvous::key_of(identity, host_key("host", node)); };
+  const std::string mine = fmt::format("{}\n{:.6f}", idea, base::wall_seconds());  // the time tells two launchers apart
+  if (store.compare_set(key(options.node_rank), "", mine) != mine) {
+    throw base::ConfigError(
+        fmt::format("another launcher has --node-rank {} already: give each host its own", options.node_rank));
+  }
+  const double until = base::monotonic_seconds() + options.join_seconds;
+  std::vector<std::string> missing;
+  for (int node = 0; node < options.nnodes; ++node) {
+    std::string theirs;
+    if (!hear_from(store, key(node), until, signals, &theirs)) {
+      missing.push_back(fmt::format("host {}", node));
+    } else if (theirs.substr(0, theirs.find('\n')) != idea) {
+      throw base::ConfigError(
+          fmt::format("host {} was launched with {} but host {} with {}: use the same flags on every host", node,
+                      theirs.substr(0, theirs.find('\n')), options.node_rank, idea));
+    }
+  }
+  if (missing.empty()) return;
+  throw base::PeerError(
+      fmt::format("{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
+                  "--master-addr and --master-port",
+                  base::join(missing, ", "), options.join_seconds));
+}
+
+// The store must outlive the ranks of all hosts; a host that is lost is not waited for long.
+void part(const LaunchOptions& options, const Identity& identity, StoreClient& store, double patience_seconds) {
+  if (options.nnodes == 1) return;
+  try {
+    store.set(rendezvous::key_of(identity, host_key("host-ended", options.node_rank)), "ended");
+    const double until = base::monotonic_seconds() + patience_seconds;
+    while (options.node_rank == 0 && base::monotonic_seconds() < until) {
+      const auto ended = store.keys(rendezvous::key_of(identity, "host-ended/")).size();
+      if (ended == static_cast<std::size_t>(options.nnodes)) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  } catch (const base::Error&) {  // host 0 did not wait
+  }
+}
+
+std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
+                                     const Environment& environment) {
+  std::vector<WorkerPlan> plans;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  for (int local = 0; local < options.nproc_per_node; ++local) {
+    WorkerPlan plan;
+    plan.world_rank = options.node_rank * options.nproc_per_node + local;
+    plan.program = options.program.empty() ? "/proc/self/exe" : options.program;
+    plan.arguments = {options.program.empty() ? "troika" : options.program};
+    plan.arguments.insert(plan.arguments.end(), options.worker.begin(), options.worker.end());
+    plan.environment = environment;
+    const std::string port = std::to_string(identity.store_port);
+    const Environment ours = {{"RANK", std::to_string(plan.world_rank)},
+                              {"WORLD_SIZE", std::to_string(identity.world_size)},
+                              {"LOCAL_RANK", std::to_string(local)},
+                              {"LOCAL_WORLD_SIZE", std::to_string(options.nproc_per_node)},
+                              {"GROUP_RANK", std::to_string(options.node_rank)},
+                              {"MASTER_ADDR", options.master_address},
+                              {"MASTER_PORT", port},
+                              {"TROIKA_STORE", options.master_address + ":" + port},
+                              {"TROIKA_GENERATION", identity.generation}};
+    for (const auto& [name, value] : ours) plan.environment[name] = value;
+    plan.environment.insert({"OMP_NUM_THREADS", std::to_string(std::max(1, cores / options.nproc_per_node))});
+    plan.environment.insert({"GLOG_minloglevel", "2"});
+    if (plan.world_rank > 0) plan.log_path = fmt::format("{}/rank-{:05}.log", options.log_folder, plan.world_rank);
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans) {
+  const auto logged =
+      std::find_if(plans.begin(), plans.end(), [](const WorkerPlan& plan) { return !plan.log_path.empty(); });
+  if (logged == plans.end()) return;
+  base::make_directories(options.log_folder);
+  if (options.node_rank > 0) say(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
+}
+
+Outcome attempt_once(const LaunchOptions& options, const Identity& identity, const Environment& environment,
+                     Signals& signals) {
+  const auto store = connect(options, identity, signals);
+  store->set_deadline(10);
+  meet(options, identity, *store, signals);
+  std::unique_ptr<rendezvous::Watch> watch;
+  if (options.node_rank == 0) watch = std::make_unique<rendezvous::Watch>(identity);
+  const auto plans = plan_workers(options, identity, environment);
+  announce(options, plans);
+  const Outcome outcome = run_attempt(plans, identity, *store, signals);
+  part(options, identity, *store, outcome.text.empty() ? 15 : 4);
+  return outcome;
+}
+
+bool worth_another(const Outcome& outcome) {
+  const bool the_same_again = outcome.exit_code == 2 || outcome.exit_code == 3;  // settings, data
+  return outcome.exit_code != 0 && !the_same_again && !outcome.stop_wished;
+}
+
+}  // namespace
+
+static int launch(const LaunchOptions& options, const Environment& environment) {
+  Signals signals;  // before any thread starts, so that all of them block the same
+  const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options) : nullptr;
+  const int port = server != nullptr ? server->port() : options.master_port;
+  for (int attempt = 0;; ++attempt) {
+    const Outcome outcome = attempt_once(options, identity_of(options, port, attempt), environment, signals);
+    if (!outcome.text.empty()) say(outcome.text);
+    if (!worth_another(outcome) || attempt == options.max_restarts) return outcome.exit_code;
+    say(fmt::format("restart {} of {}", attempt + 1, options.max_restarts));
+  }
+}
+
+int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
+  const LaunchOptions options = parse_launch(arguments, environment);
+  if (!options.help.empty()) {
+    std::fputs(options.help.c_str(), stdout);
+    return 0;
+  }
+  for (const std::string& note : options.notes) say(note);
+  try {
+    return launch(options, environment);
+  } catch (const Stopped&) {
+    return base::exit_interrupted;
+  }
+}
+
+}  // namespace troika::commands

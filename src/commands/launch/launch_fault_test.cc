@@ -1,0 +1,134 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "commands/launch/launch_test_support.h"
+#include "rendezvous/store.h"
+
+namespace troika::commands {
+namespace {
+using base::monotonic_seconds;
+using ::testing::HasSubstr;
+
+TEST(LaunchFaults, ARankThatFailsEndsTheOthersAndGivesItsCode) {
+  const std::string folder = fresh_folder("fails");
+  Launcher launcher({"--nproc-per-node", "3"},
+                    "echo $$ > up.$RANK; [ $RANK = 2 ] && { seq 1 30; echo the reason; exit 3; }; exec sleep 100",
+                    folder);
+  const pid_t other = std::stoi(await_file(folder + "/up.1"));
+  const double before = monotonic_seconds();
+  EXPECT_EQ(launcher.wait(), 3);
+  EXPECT_LT(monotonic_seconds() - before, 5);
+  await_end(other);
+  const std::string output = launcher.output();
+  EXPECT_THAT(output, HasSubstr("troika launch: rank 2 (host "));
+  EXPECT_THAT(output, HasSubstr("ended with exit code 3\nlast lines of logs/rank-00002.log:\n12\n"));
+  EXPECT_THAT(output, HasSubstr("the reason"));
+}
+
+TEST(LaunchFaults, AKilledRankEndsEvenThoseThatWillNotListen) {
+  const std::string folder = fresh_folder("killed");
+  Launcher launcher({"--nproc-per-node", "2"}, "trap '' TERM INT; echo $$ > up.$RANK; while :; do sleep 0.05; done",
+                    folder);
+  const pid_t victim = std::stoi(await_file(folder + "/up.1")), other = std::stoi(await_file(folder + "/up.0"));
+  ::kill(victim, SIGKILL);
+  const double before = monotonic_seconds();
+  EXPECT_EQ(launcher.wait(), 75);
+  EXPECT_LT(monotonic_seconds() - before, 5.5);
+  await_end(other);
+  EXPECT_THAT(launcher.output(), HasSubstr("rank 1 (host "));
+  EXPECT_THAT(launcher.output(), HasSubstr("was killed by signal 9 (SIGKILL)"));
+}
+
+TEST(LaunchFaults, TheCauseIsNamedNotItsConsequence) {
+  const std::string folder = fresh_folder("cause");
+  Launcher launcher({"--nproc-per-node", "3"},
+                    "echo up > up.$RANK; [ $RANK = 0 ] && exit 75; while [ ! -e up.0 ]; do sleep 0.01; done; "
+                    "[ $RANK = 1 ] && { sleep 0.3; exit 70; }; sleep 0.6; exit 75",
+                    folder);
+  EXPECT_EQ(launcher.wait(), 70);
+  EXPECT_THAT(launcher.output(), HasSubstr("rank 1 (host "));
+}
+
+TEST(LaunchFaults, NothingIsLeftWhenTheLauncherIsKilled) {
+  const std::string folder = fresh_folder("orphans");
+  Launcher launcher({"--nproc-per-node", "2"}, "echo $$ > up.$RANK; exec sleep 100", folder);
+  const pid_t zero = std::stoi(await_file(folder + "/up.0")), one = std::stoi(await_file(folder + "/up.1"));
+  launcher.signal(SIGKILL);
+  EXPECT_EQ(launcher.wait(), 1000 + SIGKILL);
+  await_end(zero);
+  await_end(one);
+}
+
+TEST(LaunchFaults, AFailureOnOneHostEndsTheOther) {
+  const std::string folder = fresh_folder("remote"), port = std::to_string(free_port());
+  const std::vector<std::string> flags = {"--nnodes",      "2",  "--master-addr", "127.0.0.1",
+                                          "--master-port", port, "--node-rank"};
+  auto zero_flags = flags, one_flags = flags;
+  zero_flags.emplace_back("0");
+  one_flags.emplace_back("1");
+  const std::string script = "echo up > up.$RANK; [ $RANK = 1 ] && exit 70; exec sleep 100";
+  Launcher zero(zero_flags, script, folder), one(one_flags, script, folder);
+  await_file(folder + "/up.0");
+  const double before = monotonic_seconds();
+  EXPECT_EQ(one.wait(), 70);
+  EXPECT_EQ(zero.wait(), 70);
+  EXPECT_LT(monotonic_seconds() - before, 8);
+  EXPECT_THAT(zero.output(), HasSubstr("rank 1 (host "));
+}
+
+TEST(LaunchFaults, AHostThatNeverComesIsNamed) {
+  const std::string folder = fresh_folder("absent"), port = std::to_string(free_port());
+  Launcher zero({"--nnodes", "3", "--node-rank", "0", "--master-addr", "127.0.0.1", "--master-port", port,
+                 "--join-timeout", "0.5"},
+                "echo up", folder);
+  EXPECT_EQ(zero.wait(), 75);
+  EXPECT_THAT(zero.output(), HasSubstr("host 1, host 2 did not come within 0.5 s"));
+  const std::string nobody = std::to_string(free_port());
+  Launcher one({"--nnodes", "2", "--node-rank", "1", "--master-addr", "127.0.0.1", "--master-port", nobody,
+                "--join-timeout", "0.5"},
+               "echo up", folder);
+  EXPECT_EQ(one.wait(), 75);
+  EXPECT_THAT(one.output(), HasSubstr("host 0 did not answer at 127.0.0.1:" + nobody + " within 0.5 s"));
+}
+
+TEST(LaunchFaults, WaitingForHostsCanBeInterrupted) {
+  const std::string folder = fresh_folder("impatient"), port = std::to_string(free_port());
+  Launcher zero({"--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1", "--master-port", port}, "echo up",
+                folder);
+  rendezvous::StoreClient("127.0.0.1", std::stoi(port), 20).get("generation/0/host/000000", 20);
+  zero.signal(SIGINT);
+  const double before = monotonic_seconds();
+  EXPECT_EQ(zero.wait(), 130);
+  EXPECT_LT(monotonic_seconds() - before, 2);
+}
+
+TEST(LaunchFaults, HostsWithDifferentFlagsAreRefused) {
+  const std::string folder = fresh_folder("flags"), port = std::to_string(free_port());
+  const std::vector<std::string> flags = {"--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port};
+  auto zero_flags = flags, one_flags = flags;
+  zero_flags.insert(zero_flags.end(), {"--node-rank", "0"});
+  one_flags.insert(one_flags.end(), {"--node-rank", "1", "--nproc-per-node", "2"});
+  Launcher zero(zero_flags, "echo up", folder), one(one_flags, "echo up", folder);
+  EXPECT_EQ(zero.wait(), 2);
+  EXPECT_THAT(zero.output(), HasSubstr("--nproc-per-node 2"));
+}
+
+TEST(LaunchFaults, ATakenPortIsNamedWithItsHolder) {
+  const std::string folder = fresh_folder("taken");
+  const rendezvous::StoreServer holder(0);
+  Launcher launcher({"--master-port", std::to_string(holder.port())}, "echo up", folder);
+  EXPECT_EQ(launcher.wait(), 2);
+  EXPECT_THAT(launcher.output(), HasSubstr("port " + std::to_string(holder.port()) + " is held by '"));
+}
+
+TEST(LaunchFaults, AProgramThatCannotBeStartedIsAnError) {
+  const std::string folder = fresh_folder("program");
+  Launcher launcher({"--program", "/no/such/program"}, "echo up", folder);
+  EXPECT_EQ(launcher.wait(), 2);
+  EXPECT_THAT(launcher.output(), HasSubstr("cannot start '/no/such/program': No such file"));
+}
+
+}  // namespace
+}  // namespace troika::commands

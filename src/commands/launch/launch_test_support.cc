@@ -1,0 +1,99 @@
+#include "commands/launch/launch_test_support.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "commands/cli.h"
+#include "commands/launch/launch.h"
+#include "rendezvous/store.h"
+
+namespace troika::commands {
+
+static bool await(double seconds, const std::function<bool()>& ready) {
+  const double until = base::monotonic_seconds() + seconds;
+  while (!ready()) {
+    if (base::monotonic_seconds() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+Launcher::Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder)
+    : pid_(-1), output_path_(fmt::format("{}/launcher-{}.txt", folder, base::list_directory(folder).size())) {
+  std::vector<std::string> arguments = flags;
+  if (std::find(flags.begin(), flags.end(), "--program") == flags.end()) {
+    arguments.insert(arguments.end(), {"--program", "/bin/sh"});
+  }
+  arguments.insert(arguments.end(), {"--", "-c", script});
+  const std::map<std::string, std::string> environment = {{"PATH", "/usr/bin:/bin"}};
+  const int output = ::open(output_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+    if (::chdir(folder.c_str()) != 0) ::_exit(99);
+    ::_exit(guarded([&] { return run_launch(arguments, environment); }));
+  }
+  ::close(output);
+}
+
+Launcher::~Launcher() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+void Launcher::signal(int number) const { ::kill(pid_, number); }
+
+int Launcher::wait() {
+  int status = 0;
+  const bool ended = await(30, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  EXPECT_TRUE(ended) << "the launcher did not end within 30 s:\n" << output();
+  if (!ended) return -1;
+  pid_ = -1;
+  return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string Launcher::output() const { return base::read_file(output_path_); }
+
+std::string fresh_folder(const std::string& name) {
+  const std::string folder = fmt::format("{}/launch-test/{}", TROIKA_BINARY_DIR, name);
+  base::remove_tree(folder);
+  base::make_directories(folder);
+  return folder;
+}
+
+std::string await_file(const std::string& path) {
+  const bool there = await(20, [&] { return base::file_exists(path) && base::file_size(path) > 0; });
+  EXPECT_TRUE(there) << path << " did not come";
+  return there ? base::read_file(path) : "";
+}
+
+void await_end(pid_t pid) {
+  const bool ended = await(10, [&] {
+    try {
+      const std::string stat = base::read_file(fmt::format("/proc/{}/stat", pid));
+      const auto state = stat.rfind(") ");
+      return state == std::string::npos || stat[state + 2] == 'Z' || stat[state + 2] == 'X';
+    } catch (const base::DataError&) {
+      return true;
+    }
+  });
+  EXPECT_TRUE(ended) << "process " << pid << " still runs";
+}
+
+int free_port() { return rendezvous::StoreServer(0).port(); }
+
+}  // namespace troika::commands

@@ -1,0 +1,41 @@
+// Runs launchers as processes of their own, with small shell commands in place of troika.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+// A launcher under way. Destroying it kills it.
+class Launcher {
+ public:
+  // `script` is what /bin/sh runs as each rank, in a fresh folder that the test can look into.
+  Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder);
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  void signal(int number) const;
+  int wait();  // its exit code, or 1000 + the signal that killed it; fails the test after 30 s
+  std::string output() const;
+
+ private:
+  pid_t pid_;
+  std::string output_path_;
+};
+
+// A fresh, empty folder for one test.
+std::string fresh_folder(const std::string& name);
+
+// Waits until the file holds something; fails the test after 20 s.
+std::string await_file(const std::string& path);
+
+// Waits until no such process runs (a zombie does not run); fails the test after 10 s.
+void await_end(pid_t pid);
+
+int free_port();
+
+}  // namespace troika::commands

@@ -1,0 +1,32 @@
+// The command line of `troika launch`: torchrun's flag names, `-` and `_` equal, then `--` (may be left out) and what to run.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+struct LaunchOptions {
+  int nproc_per_node = 1;
+  int nnodes = 1;
+  int node_rank = 0;
+  std::string master_address = "127.0.0.1";
+  int master_port = 29500;
+  bool port_is_given = false;  // else, on one host, any free port will do
+  int max_restarts = 0;
+  double join_seconds = 120;
+  std::string log_folder;
+  std::string program;              // "": this program; else another one, for tests
+  std::vector<std::string> worker;  // the verb and its arguments
+  std::vector<std::string> notes;   // flags that were accepted and ignored
+  std::string help;                 // the help page, when it was asked for; nothing else is set then
+};
+
+// Defaults < environment (NPROC_PER_NODE NNODES NODE_RANK MASTER_ADDR MASTER_PORT; SLURM_NODEID in an srun step) < arguments.
+// When the worker is `train`, its settings are parsed too: their errors are told once, here, and the run's folder and
+// comm.join_seconds are taken from them. Throws ConfigError.
+LaunchOptions parse_launch(const std::vector<std::string>& arguments,
+                           const std::map<std::string, std::string>& environment);
+
+}  // namespace troika::commands

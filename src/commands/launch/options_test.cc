@@ -1,0 +1,95 @@
+#include "commands/launch/options.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+
+namespace troika::commands {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Environment = std::map<std::string, std::string>;
+
+std::string error_of(const std::vector<std::string>& arguments, const Environment& environment = {}) {
+  try {
+    parse_launch(arguments, environment);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(LaunchOptions, UnderstandsTorchrunsSpellings) {
+  const auto options = parse_launch(
+      {"--nproc_per_node=2", "--nnodes", "3", "--node-rank", "1", "--master_addr", "10.0.0.1", "--master-port", "29511",
+       "--max_restarts", "2", "--rdzv_backend", "c10d", "--program", "x", "--", "--a", "b"},
+      {});
+  EXPECT_EQ(options.nproc_per_node, 2);
+  EXPECT_EQ(options.nnodes, 3);
+  EXPECT_EQ(options.node_rank, 1);
+  EXPECT_EQ(options.master_address, "10.0.0.1");
+  EXPECT_EQ(options.master_port, 29511);
+  EXPECT_TRUE(options.port_is_given);
+  EXPECT_EQ(options.max_restarts, 2);
+  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--rdzv-backend is accepted and has no effect")));
+  EXPECT_THAT(options.worker, ElementsAre("--a", "b"));
+}
+
+TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
+  const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "run", "--nnodes", "7", "--", "y"}, {});
+  EXPECT_EQ(options.nnodes, 1);
+  EXPECT_THAT(options.worker, ElementsAre("run", "--nnodes", "7", "--", "y"));
+  EXPECT_FALSE(options.port_is_given);
+}
+
+TEST(LaunchOptions, TakesTheEndpointApart) {
+  const auto options =
+      parse_launch({"--rdzv-endpoint", "pi3:2000", "--nnodes", "2", "--node-rank", "0", "--program", "x", "y"}, {});
+  EXPECT_EQ(options.master_address, "pi3");
+  EXPECT_EQ(options.master_port, 2000);
+}
+
+TEST(LaunchOptions, TheEnvironmentGivesDefaultsAndFlagsWin) {
+  const Environment environment = {
+      {"NNODES", "2"}, {"NODE_RANK", "1"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "5"}, {"NPROC_PER_NODE", "4"}};
+  const auto options = parse_launch({"--nproc-per-node", "2", "--program", "x", "y"}, environment);
+  EXPECT_EQ(options.nnodes, 2);
+  EXPECT_EQ(options.node_rank, 1);
+  EXPECT_EQ(options.master_address, "a");
+  EXPECT_EQ(options.master_port, 5);
+  EXPECT_EQ(options.nproc_per_node, 2);
+  const auto in_step = parse_launch({"--nnodes", "4", "--master-addr", "a", "--program", "x", "y"},
+                                    {{"SLURM_STEP_ID", "0"}, {"SLURM_NODEID", "3"}});
+  EXPECT_EQ(in_step.node_rank, 3);
+}
+
+TEST(LaunchOptions, SaysWhatIsWrong) {
+  EXPECT_THAT(error_of({"--nproc-per-nod", "3", "train"}),
+              HasSubstr("no flag '--nproc-per-nod' (did you mean --nproc-per-node?)"));
+  EXPECT_THAT(error_of({"--nproc-per-node", "0", "train"}),
+              HasSubstr("--nproc-per-node is '0' but must be a whole number from 1"));
+  EXPECT_THAT(error_of({"--nproc-per-node", "2"}), HasSubstr("nothing to launch"));
+  EXPECT_THAT(error_of({"--nnodes", "1:3", "train"}), HasSubstr("a range of hosts is not supported"));
+  EXPECT_THAT(error_of({"--nnodes", "3", "--node-rank", "1", "train"}), HasSubstr("--master-addr is not given"));
+  EXPECT_THAT(error_of({"--nnodes", "3", "--master-addr", "a", "train"}), HasSubstr("--node-rank is not given"));
+  EXPECT_THAT(error_of({"--nnodes", "3", "--node-rank", "3", "--master-addr", "a", "train"}),
+              HasSubstr("must be below --nnodes, which is 3"));
+  EXPECT_THAT(error_of({"--master-port", "99999", "train"}), HasSubstr("from 1 to 65535"));
+  EXPECT_THAT(error_of({"--join-timeout", "soon", "--program", "x", "y"}), HasSubstr("--join-timeout is 'soon'"));
+  EXPECT_THAT(error_of({"--master-port"}), HasSubstr("troika launch:"));
+}
+
+TEST(LaunchOptions, TakesFolderAndPatienceFromTheTrainingsSettings) {
+  const auto options = parse_launch({"train", "--out", "runs/x", "--comm.join-seconds", "7"}, {});
+  EXPECT_EQ(options.log_folder, "runs/x/logs");
+  EXPECT_EQ(options.join_seconds, 7);
+  EXPECT_THAT(error_of({"train", "--no-such-setting", "1"}), HasSubstr("no-such-setting"));
+  const auto other = parse_launch({"--log-dir", "here", "--join-timeout", "3", "train"}, {});
+  EXPECT_EQ(other.log_folder, "here");
+  EXPECT_EQ(other.join_seconds, 3);
+}
+
+TEST(LaunchOptions, ExplainsItself) { EXPECT_THAT(parse_launch({"--help"}, {}).help, HasSubstr("--nproc-per-node")); }
+
+}  // namespace
+}  // namespace troika::commands

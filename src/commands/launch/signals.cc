@@ -1,0 +1,34 @@
+#include "commands/launch/signals.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <initializer_list>
+
+namespace troika::commands {
+
+Signals::Signals() : descriptor_(-1) {
+  sigset_t heard;
+  ::sigemptyset(&heard);
+  for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) ::sigaddset(&heard, signal);
+  struct sigaction hangup {};
+  if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&heard, SIGHUP);
+  ::pthread_sigmask(SIG_BLOCK, &heard, &before_);
+  descriptor_ = ::signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+Signals::~Signals() {
+  ::close(descriptor_);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+int Signals::wait(int milliseconds) {
+  pollfd polled{descriptor_, POLLIN, 0};
+  ::poll(&polled, 1, milliseconds);
+  signalfd_siginfo info{};
+  if (::read(descriptor_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return 0;
+  return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace troika::commands

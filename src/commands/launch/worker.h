@@ -1,0 +1,50 @@
+// One rank's process: started by fork and exec, its end described in words.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+struct WorkerPlan {
+  int world_rank = 0;
+  std::string program;
+  std::vector<std::string> arguments;  // with argv[0]
+  std::map<std::string, std::string> environment;
+  std::string log_path;  // "": the launcher's own output
+};
+
+struct Worker {
+  WorkerPlan plan;
+  pid_t pid = 0;
+  std::int64_t log_start = 0;  // where this attempt's output begins in the log
+  bool ended = false;
+  int exit_code = 0;  // when it ended by itself
+  int signal = 0;     // when it was killed
+};
+
+// The child leads a process group of its own (the terminal's Ctrl-C reaches only the launcher, which forwards it once), reads
+// nothing from the terminal, has no signal blocked or ignored, and dies with the launcher. Throws ConfigError when the
+// program cannot be started.
+Worker start_worker(const WorkerPlan& plan);
+
+// Signals the worker's process group; nothing when it has ended.
+void signal_worker(const Worker& worker, int signal);
+
+// Takes note of the end if the process has ended, without waiting. True when it ended now.
+bool reap(Worker& worker);
+
+// "rank 2 (host pi3, pid 123) was killed by signal 9 (SIGKILL)" and what that may mean.
+std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills);
+
+// How often the system's out-of-memory killer has acted since it started; 0 when it does not tell.
+std::int64_t count_memory_kills();
+
+// The last `lines` lines of `path` behind byte `from`.
+std::string last_lines(const std::string& path, std::int64_t from, int lines);
+
+}  // namespace troika::commands
