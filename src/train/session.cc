@@ -50,7 +50,7 @@ Session::Session(const rendezvous::Identity& identity, const config::CommSetting
   if (identity_.world_size == 1) return;
   if (identity_.hosts_store) {
     links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port);
-    links_->watch = std::make_unique<rendezvous::Watch>(identity_, settings_.heartbeat_seconds);
+    links_->watch = std::make_unique<rendezvous::Watch>(identity_);
   }
   links_->client =
       std::make_unique<rendezvous::StoreClient>(identity_.master_address, identity_.store_port, settings_.join_seconds);
