@@ -1,0 +1,197 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "comm/channel_test_support.h"
+#include "comm/collectives.h"
+#include "comm/faulty_channel.h"
+#include "comm/flight_log.h"
+#include "comm/gloo_channel.h"
+#include "comm/threads_channel.h"
+#include "rendezvous/store.h"
+#include "rendezvous/verdict.h"
+
+namespace troika::comm {
+namespace {
+using base::monotonic_seconds;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+at::Tensor bytes(std::int64_t count) { return at::zeros({count}, at::TensorOptions().dtype(at::kByte)); }
+
+std::string failure_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const base::PeerError& error) {
+    return error.what();
+  }
+  return "no failure";
+}
+
+// What each rank's failure says when `body` runs on both.
+std::vector<std::string> failures(std::vector<std::unique_ptr<Channel>>& channels,
+                                  const std::function<void(Channel&)>& body) {
+  std::vector<std::string> texts(channels.size());
+  run_ranks(channels, [&](Channel& channel) {
+    texts[static_cast<std::size_t>(channel.rank())] = failure_of([&] { body(channel); });
+  });
+  return texts;
+}
+
+void ping(Channel& channel) {
+  const at::Tensor tensor = bytes(8);
+  if (channel.rank() == 0)
+    channel.send(tensor, 1, 1).wait();
+  else
+    channel.recv(tensor, 0, 1).wait();
+}
+
+TEST(ThreadsChannel, NamesBothSizesWhenTheyDiffer) {
+  auto channels = make_thread_channels(2, "dp0", 5);
+  const auto texts = failures(channels, [](Channel& channel) {
+    const at::Tensor tensor = bytes(8 + channel.rank());
+    if (channel.rank() == 0)
+      channel.send(tensor, 1, 1).wait();
+    else
+      channel.recv(tensor, 0, 1).wait();
+  });
+  EXPECT_THAT(texts[0], HasSubstr("group 'dp0' failed: rank 0 sends 8 bytes but rank 1 receives 9"));
+  EXPECT_THAT(texts[1], HasSubstr("rank 0 sends 8 bytes but rank 1 receives 9"));
+}
+
+TEST(ThreadsChannel, AFailureSpreadsToThePeers) {
+  auto channels = make_thread_channels(2, "dp0", 0.2);
+  const at::Tensor tensor = bytes(8);
+  EXPECT_THAT(failure_of([&] { channels[0]->recv(tensor, 1, 1).wait(); }), HasSubstr("within 0.2 s"));
+  EXPECT_THAT(failure_of([&] { channels[1]->send(tensor, 0, 1).wait(); }), HasSubstr("rank 0 has given up"));
+}
+
+TEST(ThreadsChannel, ASlowLinkCarriesMessagesOneAfterAnother) {
+  auto channels = make_thread_channels(2, "slow", 5, {1e6, 0.01});
+  const double before = monotonic_seconds();
+  run_ranks(channels, [](Channel& channel) {
+    const int peer = 1 - channel.rank();
+    std::vector<at::Tensor> tensors;
+    std::vector<Transfer> transfers;
+    for (std::uint32_t tag = 0; tag < 2; ++tag) {  // both ways at once: 2 x 50 kB each
+      tensors.push_back(bytes(50000));
+      transfers.push_back(channel.recv(tensors.back(), peer, tag));
+      tensors.push_back(bytes(50000));
+      transfers.push_back(channel.send(tensors.back(), peer, tag));
+    }
+    for (Transfer& transfer : transfers) transfer.wait();
+  });
+  EXPECT_GT(monotonic_seconds() - before, 0.109);
+  EXPECT_LT(monotonic_seconds() - before, 0.5);
+}
+
+TEST(FaultyChannel, FailsDropsAndDelaysTheMessageItWasTold) {
+  for (const auto kind : {Fault::Kind::fail, Fault::Kind::drop}) {
+    auto channels = make_thread_channels(2, "world", 0.3);
+    channels[0] = faulty(std::move(channels[0]), {{kind, 2, 0}}, 0.3);
+    EXPECT_EQ(failures(channels, ping)[1], "no failure");
+    EXPECT_EQ(failures(channels, ping)[1], "no failure");
+    const auto texts = failures(channels, ping);
+    EXPECT_THAT(texts[0], HasSubstr(kind == Fault::Kind::fail ? "the test wanted it" : "no failure"));
+    EXPECT_THAT(texts[1], HasSubstr("within 0.3 s"));
+  }
+  auto channels = make_thread_channels(2, "world", 5);
+  channels[0] = faulty(std::move(channels[0]), {{Fault::Kind::delay, 0, 0.1}}, 5);
+  const double before = monotonic_seconds();
+  EXPECT_EQ(failures(channels, ping)[1], "no failure");
+  EXPECT_GT(monotonic_seconds() - before, 0.09);
+}
+
+TEST(FaultyChannel, AKilledRankIsNoticedAtOnceAndASilentOneByTheDeadlineOrAbort) {
+  auto channels = make_thread_channels(2, "world", 20);
+  channels[0] = faulty(std::move(channels[0]), {{Fault::Kind::kill, 1, 0}}, 20);
+  EXPECT_EQ(failures(channels, ping)[1], "no failure");
+  const auto killed = failures(channels, ping);
+  EXPECT_THAT(killed[0], HasSubstr("killed by the test"));
+  EXPECT_THAT(killed[1], HasSubstr("rank 0 has left"));
+
+  channels = make_thread_channels(2, "world", 0.2);
+  channels[0] = faulty(std::move(channels[0]), {{Fault::Kind::silent, 0, 0}}, 20);
+  std::thread guard([&] { channels[0]->abort("rank 0 is silent"); });
+  const auto silent = failures(channels, ping);
+  guard.join();
+  EXPECT_THAT(silent[0], HasSubstr("rank 0 is silent"));
+  EXPECT_THAT(silent[1], HasSubstr("within 0.2 s"));
+}
+
+TEST(FlightLog, TellsTheLastOperationsAndHowTheyEnded) {
+  const auto log = std::make_shared<FlightLog>(3);
+  auto channels = make_thread_channels(2, "pp0", 0.2);
+  channels[0] = logged(std::move(channels[0]), log);
+  EXPECT_EQ(log->report(0), "last operations of rank 0: none");
+  for (int i = 0; i < 3; ++i) run_ranks(channels, ping);
+  const at::Tensor tensor = bytes(2048), other = bytes(1);
+  EXPECT_NE(failure_of([&] {
+              const Transfer unwaited = channels[0]->recv(other, 1, 0x42);
+              channels[0]->recv(tensor, 1, 0x41).wait();
+            }),
+            "no failure");
+  EXPECT_THAT(log->report(0), MatchesRegex("last operations of rank 0:\n"
+                                           "  #2 .* ago  pp0 send to 1 tag 0x1 8 B: done after .*\n"
+                                           "  #3 .* ago  pp0 recv from 1 tag 0x42 1 B: not done\n"
+                                           "  #4 .* ago  pp0 recv from 1 tag 0x41 2.00 KiB: FAILED after .*"));
+}
+
+rendezvous::Identity identity(int rank, int size, int port) {
+  rendezvous::Identity me;
+  me.world_rank = rank;
+  me.world_size = size;
+  me.store_port = port;
+  return me;
+}
+
+TEST(GlooChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
+  const rendezvous::StoreServer server(0);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([&, rank] {
+      GlooTransport transport(identity(rank, 4, server.port()), {"", 20});
+      EXPECT_EQ(transport.address(), "127.0.0.1");
+      const auto world = transport.group("world", {0, 1, 2, 3});
+      const auto pair =
+          transport.group(rank < 2 ? "dp0" : "dp1", rank < 2 ? std::vector<int>{0, 1} : std::vector<int>{2, 3});
+      const auto again = transport.group("world", {0, 1, 2, 3});
+      EXPECT_EQ(transport.group("self", {rank})->size(), 1);
+      std::vector<std::int64_t> sum = {rank};
+      sum_integers(*pair, sum);
+      EXPECT_EQ(sum[0], rank < 2 ? 1 : 5);
+      sum_integers(*again, sum);
+      EXPECT_EQ(sum[0], 12);
+      barrier(*world);
+      if (rank == 2) pair->abort("enough");
+      const at::Tensor tensor = bytes(4);
+      const std::string text = rank == 2 ? failure_of([&] { pair->recv(tensor, 1, 5).wait(); }) : "";
+      if (rank == 2) {
+        EXPECT_THAT(text, HasSubstr("from rank 3 (tag 0x5) in group 'dp1' failed: enough"));
+      }
+      barrier(*world);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+TEST(GlooChannel, AVerdictEndsTheBuildingOfAGroup) {
+  const rendezvous::StoreServer server(0);
+  rendezvous::StoreClient client("127.0.0.1", server.port(), 5);
+  GlooTransport transport(identity(0, 2, server.port()), {"", 30});
+  rendezvous::give_verdict(client, identity(0, 2, server.port()), {2, "rank 1 failed: no such file"});
+  const double before = monotonic_seconds();
+  EXPECT_THAT(failure_of([&] { transport.group("world", {0, 1}); }), HasSubstr("rank 1 failed: no such file"));
+  EXPECT_LT(monotonic_seconds() - before, 3);
+}
+
+TEST(GlooChannel, AnUnknownInterfaceIsASettingToFix) {
+  const rendezvous::StoreServer server(0);
+  EXPECT_THROW(GlooTransport(identity(0, 2, server.port()), {"nosuchnic0", 5}), base::ConfigError);
+}
+
+}  // namespace
+}  // namespace troika::comm
