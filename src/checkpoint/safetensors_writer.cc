@@ -110,6 +110,7 @@ SafetensorsWriter::~SafetensorsWriter() = default;
 void SafetensorsWriter::write(const void* data, std::int64_t bytes) {
   if (bytes > missing_bytes_)
     throw BugError(fmt::format("'{}' was given {} bytes more than announced", path_, bytes - missing_bytes_));
+  if (bytes == 0) return;
   missing_bytes_ -= bytes;
   output_->append(static_cast<const char*>(data), static_cast<std::size_t>(bytes));
 }
