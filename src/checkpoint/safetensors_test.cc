@@ -8,14 +8,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/safetensors_writer.h"
+#include "checkpoint/temporary_test_support.h"
 
 namespace troika::checkpoint {
 
-static std::string path_of(const std::string& name) {
-  const std::string folder = testing::TempDir() + "troika_safetensors/";
-  base::make_directories(folder);
-  return folder + name;
-}
+static std::string path_of(const std::string& name) { return testing_support::temporary_folder() + "/" + name; }
 
 static std::string file_text(const std::string& header, std::uint64_t stated_length, const std::string& data) {
   std::string text;

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "base/file.h"
+#include "metrics/temporary_test_support.h"
 
 namespace troika::metrics {
 
 // A made-up /proc and /sys/fs/cgroup.
 struct FakeSystem {
-  explicit FakeSystem(const std::string& name) : root(testing::TempDir() + "troika_memory/" + name) {
+  explicit FakeSystem(const std::string& name) : root(temporary_folder() + "/memory/" + name) {
     base::remove_tree(root);
     put("proc/meminfo", "MemTotal:       8000 kB\nMemAvailable:   4000 kB\n");
   }
