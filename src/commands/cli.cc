@@ -25,7 +25,8 @@ int guarded(const std::function<int()>& verb) {
     std::fprintf(stderr, "troika: %s\n", error.what());
     return error.exit_code();
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "troika: out of memory; use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)\n");
+    std::fprintf(
+        stderr, "troika: out of memory; use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)\n");
     return 70;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "troika: a fault of Troika itself: %s\n", error.what());

@@ -56,18 +56,22 @@ int run(int argc, char** argv, char** environment) {
   }
   const std::string verb = arguments.front();
   arguments.erase(arguments.begin());
-  if (verb == "help" && !arguments.empty() && arguments.front() == "train") return print(troika::config::settings_help());
+  if (verb == "help" && !arguments.empty() && arguments.front() == "train")
+    return print(troika::config::settings_help());
   if (verb == "--help" || verb == "-h" || verb == "help") return print(usage);
   if (verb == "--version" || verb == "version") return print("troika 0.1.0\n");
   if (verb == "train" && !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
     return print(troika::config::settings_help());
   }
   if (verb == "train" || verb == "generate") return become_engine(argv);
-  if (verb == "launch") return troika::commands::run_launch(arguments, troika::commands::capture_environment(environment));
+  if (verb == "launch")
+    return troika::commands::run_launch(arguments, troika::commands::capture_environment(environment));
   if (verb == "data") return troika::commands::run_data(arguments, stdout);
   if (verb == "timeline") return print(troika::commands::timeline_report(arguments));
-  const std::string near = troika::base::nearest(verb, {"train", "launch", "generate", "data", "timeline", "help", "version"});
-  throw ConfigError("there is no verb '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") + " See troika --help.");
+  const std::string near =
+      troika::base::nearest(verb, {"train", "launch", "generate", "data", "timeline", "help", "version"});
+  throw ConfigError("there is no verb '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                    " See troika --help.");
 }
 
 }  // namespace

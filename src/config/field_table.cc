@@ -239,6 +239,7 @@ void add_train(Table& t) {
       .words({"auto", "never"})
       .agree(Agreement::word_or_path);
   t.add<s, &M::threads>("train.threads", "Threads per rank; 0: the host's cores divided by the ranks on it.")
+      .variables({"OMP_NUM_THREADS"})
       .range(0, 65536)
       .agree(Agreement::none);
   t.add<s, &M::profile>("train.profile", "Steps recorded in the timeline: all, 3, or 2,5-7.")

@@ -209,9 +209,10 @@ void Executor::finish_sends(const Instruction& waiting) {
 }
 
 void Executor::reduce_gradients(const Instruction& i) {
-  const double begin = base::monotonic_seconds();
-  unit(i.stage).total = unit(i.stage).sum.reduce(channels_.dp);
-  if (program_.dp > 1) observer_.transferred(i, begin, base::monotonic_seconds());
+  unit(i.stage).total = unit(i.stage).sum.reduce(channels_.dp, [&](double begin, double end) {
+    observer_.waited(i, begin, end);
+    observer_.transferred(i, begin, end);
+  });
 }
 
 // Adds the two uses of the tied embedding: the look-up's gradient plus the head's, in that order.
@@ -254,7 +255,8 @@ void Executor::norm(const Instruction& i) {
   facts.set_wish(settings_.wish);
   facts.set_memory(place_.world_rank, ledger_.peak());
   if (place_.dp_rank == 0) {  // the other data-parallel ranks hold the same sums
-    for (const auto& [stage, u] : units_) facts.set_squares(optimizer::squares_by_name(u->stage, u->total));
+    for (const auto& [stage, u] : units_)
+      facts.set_squares(optimizer::squares_by_name(u->optimizer.parameters(), u->total));
   }
   const double begin = base::monotonic_seconds();
   facts.sum_over(channels_.world);
@@ -279,7 +281,7 @@ void Executor::step(const Instruction&) {
                     result_.loss, result_.gradient_norm));
   }
   for (auto& [stage, u] : units_) {
-    u->optimizer.step(u->stage, u->total, settings_.lr, gradient_scale_, settings_.step);
+    u->optimizer.step(u->total, settings_.lr, gradient_scale_, settings_.step);
     u->total.reset();
     u->sum.reset();
   }

@@ -11,6 +11,8 @@
 
 namespace troika::executor {
 
+std::vector<optimizer::Parameter> optimizer_parameters(const model::StageLayout& layout);
+
 struct StageUnit {
   model::Stage stage;
   sharding::CanonicalSum sum;
@@ -21,7 +23,7 @@ struct StageUnit {
             tensor::Ledger& ledger)
       : stage(std::move(s)),
         sum(stage.layout().gradient_elements, microbatches, dp_rank, dp, stage.parameters().device(), ledger),
-        optimizer(stage, settings, ledger) {}
+        optimizer(optimizer_parameters(stage.layout()), stage.parameters(), settings, ledger) {}
 };
 
 }  // namespace troika::executor

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
@@ -117,7 +118,7 @@ std::int64_t CanonicalSum::bytes_sent(std::int64_t elements, std::int64_t leaves
   return 4 * (blocks * (elements - own) + own * (dp - 1));
 }
 
-at::Tensor CanonicalSum::reduce(comm::Channel& dp) {
+at::Tensor CanonicalSum::reduce(comm::Channel& dp, const OnWait& on_wait) {
   if (next_ != share_begin(leaves_, dp_rank_, dp_) + leaves_ / dp_) {
     throw base::BugError(fmt::format("reduce before the last gradient: {} is still due", next_));
   }
@@ -130,19 +131,21 @@ at::Tensor CanonicalSum::reduce(comm::Channel& dp) {
     }
     return add_up(std::move(blocks), std::move(sums));
   }
-  const at::Tensor owned = reduce_owned(dp);
+  const at::Tensor owned = reduce_owned(dp, on_wait);
   const at::Tensor total = partials_.front().sum;
   std::vector<at::Tensor> parts;
   for (int rank = 0; rank < dp_; ++rank) {
     const Range range = owned_range(elements_, rank, dp_);
     parts.push_back(total.narrow(0, range.begin, range.count));
   }
+  const double begin = base::monotonic_seconds();
   comm::all_gather(dp, owned, parts);
+  on_wait(begin, base::monotonic_seconds());
   return total;
 }
 
 // Every rank sends each owner its partial sums of the owner's elements; the owner adds them up along the tree.
-at::Tensor CanonicalSum::reduce_owned(comm::Channel& dp) {
+at::Tensor CanonicalSum::reduce_owned(comm::Channel& dp, const OnWait& on_wait) {
   const std::int64_t share = leaves_ / dp_, mine = owned_range(elements_, dp_rank_, dp_).count;
   std::vector<at::Tensor> to, from, sums;
   std::vector<Block> blocks;
@@ -158,7 +161,9 @@ at::Tensor CanonicalSum::reduce_owned(comm::Channel& dp) {
     for (std::size_t i = 0; i < theirs.size(); ++i) sums.push_back(from.back()[static_cast<std::int64_t>(i)]);
     blocks.insert(blocks.end(), theirs.begin(), theirs.end());
   }
+  const double waiting_since = base::monotonic_seconds();
   comm::all_to_all(dp, to, from);
+  on_wait(waiting_since, base::monotonic_seconds());
   return add_up(std::move(blocks), std::move(sums));
 }
 

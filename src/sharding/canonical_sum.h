@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "comm/channel.h"
@@ -31,7 +32,9 @@ class CanonicalSum {
 
   // After the share's last leaf: exchanges partial sums over `dp` and returns the total of all microbatches (elements
   // fp32), the same bits on every rank. The buffer is this object's until reset().
-  at::Tensor reduce(comm::Channel& dp);
+  // Tells `on_wait` when it stood still for the other ranks (base::monotonic_seconds).
+  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+  at::Tensor reduce(comm::Channel& dp, const OnWait& on_wait);
   // Begins the next step.
   void reset();
 
@@ -46,7 +49,7 @@ class CanonicalSum {
   at::Tensor take();
   void give_back(at::Tensor buffer);
   void merge();
-  at::Tensor reduce_owned(comm::Channel& dp);
+  at::Tensor reduce_owned(comm::Channel& dp, const OnWait& on_wait);
 
   const std::int64_t elements_, leaves_;
   const int dp_rank_, dp_;

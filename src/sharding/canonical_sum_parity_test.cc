@@ -30,7 +30,7 @@ at::Tensor total_of_rank(comm::Channel& dp, std::int64_t leaves, std::int64_t el
       sum.leaf().copy_(leaf_of(m, elements));
       sum.push(m);
     }
-    total = sum.reduce(dp).clone();
+    total = sum.reduce(dp, [](double, double) {}).clone();
     sum.reset();
   }
   const double most = 2 + std::log2(static_cast<double>(leaves));
@@ -70,7 +70,7 @@ TEST(CanonicalSum, ReducingBeforeTheLastLeafIsRefused) {
   tensor::Ledger ledger;
   CanonicalSum sum(10, 4, 0, 1, c10::Device(c10::kCPU), ledger);
   auto self = comm::make_self_channel("dp");
-  EXPECT_THROW(sum.reduce(*self), base::BugError);
+  EXPECT_THROW(sum.reduce(*self, [](double, double) {}), base::BugError);
 }
 
 }  // namespace

@@ -30,7 +30,13 @@ c10::Device pick_device(const std::string& word, int local_rank) {
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank % devices));
 }
 
-void set_threads(int threads) { at::set_num_threads(threads); }
+// OpenBLAS has threads of its own and does not listen to libtorch; absent where libtorch uses another BLAS.
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
+
+void set_threads(int threads) {
+  at::set_num_threads(threads);
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+}
 
 void synchronize(const c10::Device& device) {
   if (device.is_cpu()) return;

@@ -25,6 +25,12 @@ void Recorder::transferred(const Instruction& instruction, double begin, double 
   add(instruction, Event::Activity::transfer, begin, end);
 }
 
+static bool starts_only(schedule::Kind kind) {
+  using schedule::Kind;
+  return kind == Kind::send_act || kind == Kind::recv_act || kind == Kind::send_grad || kind == Kind::recv_grad ||
+         kind == Kind::gather_params;
+}
+
 // What lies between the waits of an instruction is computing; starting a transfer takes no time worth a row.
 void Recorder::ended(const Instruction& instruction, double begin, double end) {
   double computed = end - begin;
@@ -33,7 +39,7 @@ void Recorder::ended(const Instruction& instruction, double begin, double end) {
     computed -= to - from;
     begin = to;
   }
-  const bool starts_transfer = schedule::is_communication(instruction.kind) && waits_.empty();
+  const bool starts_transfer = starts_only(instruction.kind);
   if (!starts_transfer) add(instruction, Event::Activity::compute, begin, end);
   phase_seconds_[schedule::name(instruction.kind)] += computed;
 }
