@@ -29,6 +29,7 @@ struct Guard::Impl {
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
+  bool listen();
   void connect(double seconds);
   void beat();
   void conclude(const std::string& text);
@@ -77,6 +78,17 @@ bool Guard::Impl::tick() {
   }
 }
 
+// After failed(): the verdict may name another rank as the cause, so it is still waited for.
+bool Guard::Impl::listen() {
+  try {
+    Verdict found;
+    if (!read_verdict(*client, identity, &found)) return true;
+    conclude(found.text);
+  } catch (const base::Error&) {  // nobody is left to tell
+  }
+  return false;
+}
+
 void Guard::Impl::last_word(const std::string& name, const std::string& value) {
   ticker->stop();
   try {
@@ -107,7 +119,11 @@ void Guard::at(std::int64_t step, const std::string& instruction) {
 
 void Guard::done() { impl_->last_word("done", "done"); }
 
-void Guard::failed(int exit_code, const std::string& text) { impl_->last_word("failed", to_text({exit_code, text})); }
+void Guard::failed(int exit_code, const std::string& text) {
+  impl_->last_word("failed", to_text({exit_code, text}));
+  if (impl_->client == nullptr || !verdict().empty()) return;
+  impl_->ticker = std::make_unique<Ticker>(0.05, [state = impl_.get()] { return state->listen(); });
+}
 
 std::string Guard::verdict() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);

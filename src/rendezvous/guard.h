@@ -25,7 +25,8 @@ class Guard {
   // Where the rank is; shown when it falls silent. From one thread, cheap (a lock that is free, a copy of the text).
   void at(std::int64_t step, const std::string& instruction);
 
-  // This rank ends well, or failed with this error; beating stops. A store that is gone is no error here.
+  // This rank ends well, or failed with this error; beating stops. After failed() a verdict is still heard of. A store that is
+  // gone is no error here.
   void done();
   void failed(int exit_code, const std::string& text);
 

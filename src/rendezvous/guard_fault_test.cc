@@ -96,6 +96,17 @@ TEST(Guard, TheCauseWinsOverItsConsequences) {
   EXPECT_EQ(verdict.exit_code, 3);
 }
 
+TEST(Guard, ARankThatFailedStillHearsTheVerdict) {
+  const StoreServer server(0);
+  const Watch watch(rank_of(0, 2, server.port()));
+  Guarded zero(rank_of(0, 2, server.port()), 2);
+  Guard one(rank_of(1, 2, server.port()), 2, nullptr);
+  zero.guard->failed(75, "connection closed by peer");
+  one.failed(70, "an index is wrong");
+  EXPECT_EQ(zero.wait_for_verdict(), "rank 1 failed: an index is wrong");
+  EXPECT_EQ(zero.guard->verdict(), "rank 1 failed: an index is wrong");
+}
+
 TEST(Guard, TheFirstVerdictStands) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
