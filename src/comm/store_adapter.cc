@@ -1,5 +1,7 @@
 #include "comm/store_adapter.h"
 
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <utility>

@@ -1,12 +1,17 @@
 // Our store as c10d sees stores. Included by the Gloo channel only.
 #pragma once
 
+#include <c10/util/intrusive_ptr.h>
+
 #include <memory>
 #include <string>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
+
+namespace c10d {
+class Store;
+}
 
 namespace troika::comm {
 

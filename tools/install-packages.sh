@@ -1,0 +1,31 @@
+#!/bin/sh
+# Installs the Debian packages that building, running and testing need; does nothing when all are there.
+#   tools/install-packages.sh [build|test]      test adds what only the tests use
+set -eu
+kind=${1:-build}
+
+packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
+  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libxxhash-dev"
+if [ "$kind" = test ]; then
+  packages="$packages libgtest-dev libgmock-dev iproute2 openmpi-bin procps"
+fi
+
+missing=
+for package in $packages; do
+  case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true) in
+    *"ok installed") ;;
+    *) missing="$missing $package" ;;
+  esac
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || { echo "these Debian packages are missing, and neither root nor sudo is there to install them:$missing" >&2; exit 1; }
+  as_root=sudo
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
