@@ -21,6 +21,10 @@ namespace troika::train {
 Outcome Trainer::run() {
   restore();
   start_loader();
+  if (step_ < plan_.steps) {
+    if (surroundings_.at) surroundings_.at(step_, "measuring the link");
+    for (const std::string& line : advisor_.before_training()) note(line);
+  }
   begin_seconds_ = base::monotonic_seconds();
   if (first_rank() && surroundings_.screen != nullptr) {
     const auto style = metrics::progress_style(settings_.log.progress, surroundings_.screen);
@@ -32,6 +36,7 @@ Outcome Trainer::run() {
   }
   if (saved_step_ != step_) save();
   if (progress_ != nullptr) progress_->finish();
+  for (const std::string& line : advisor_.after_training()) note(line);
   return {stop_ && step_ < plan_.steps ? Ending::interrupted : Ending::finished, summary(), loss_};
 }
 
@@ -54,7 +59,9 @@ void Trainer::train_step() {
   loss_ = result.loss;
   loss_sum_ += result.loss;
   stop_ = result.wishes > 0;
-  report(result, base::monotonic_seconds() - begin);
+  const double seconds = base::monotonic_seconds() - begin;
+  advisor_.step_done(seconds, recorder_.phase_seconds());
+  report(result, seconds);
   if (recorded) record_timeline();
 }
 
@@ -88,6 +95,7 @@ Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChanne
       channels_(channels),
       surroundings_(std::move(surroundings)),
       recorder_(surroundings_.at),
+      advisor_(plan, *channels.world, surroundings_.device),
       metrics_(settings_.train.out + "/metrics.jsonl") {
   const mesh::Coordinate here = mesh::coordinate_of(plan.shape, channels.world->rank());
   place_ = {channels.world->rank(), here.pp, here.dp};

@@ -18,6 +18,7 @@
 #include "metrics/run_log.h"
 #include "metrics/summary.h"
 #include "tensor/ledger.h"
+#include "train/advisor.h"
 #include "train/plan.h"
 #include "train/recorder.h"
 
@@ -84,6 +85,7 @@ class Trainer {
 
   tensor::Ledger ledger_;
   Recorder recorder_;
+  Advisor advisor_;
   std::map<int, std::unique_ptr<executor::StageUnit>> units_;
   std::unique_ptr<executor::Executor> executor_;
   std::unique_ptr<data::Loader> loader_;

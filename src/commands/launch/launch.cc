@@ -118,6 +118,7 @@ void meet(const LaunchOptions& options, const Identity& identity, StoreClient& s
 void part(const LaunchOptions& options, const Identity& identity, StoreClient& store, double patience_seconds) {
   if (options.nnodes == 1) return;
   try {
+    store.set_deadline(patience_seconds / 2);
     store.set(rendezvous::key_of(identity, host_key("host-ended", options.node_rank)), "ended");
     const double until = base::monotonic_seconds() + patience_seconds;
     while (options.node_rank == 0 && base::monotonic_seconds() < until) {
