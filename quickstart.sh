@@ -21,26 +21,26 @@ headers=()
 for folder in /usr/include/c++ /usr/include/linux /usr/include/asm-generic; do
   if [ -d "$folder" ]; then headers+=("$folder"); fi
 done
-[ -f $run/tokenizer/tokenizer.json ] || $troika data tokenizer "${headers[@]}" --vocab 2048 --out $run/tokenizer
+[ -f $run/tokenizer/tokenizer.json ] || $troika data tokenizer "${headers[@]}" --vocab 512 --out $run/tokenizer
 $troika data prepare "${headers[@]}" --tokenizer $run/tokenizer --out $run/tokens
 
 common=(--data.train $run/tokens --data.tokenizer $run/tokenizer --out $run/run --seed 1 --seq-len 128
-  --micro-batch-size 2 --global-batch-size 12 --lr 4e-3 --optimizer.min-lr 4e-4 --warmup-steps 20
-  --model.layers 4 --model.hidden 192 --model.heads 4 --model.kv-heads 2 --model.head-dim 48 --model.ffn 512)
+  --micro-batch-size 1 --global-batch-size 6 --lr 3e-3 --optimizer.min-lr 3e-4 --warmup-steps 20
+  --model.layers 3 --model.hidden 192 --model.init-std 0.06 --model.heads 4 --model.kv-heads 2 --model.head-dim 48 --model.ffn 512)
 
 title "Train: three processes, one pipeline of three stages"
-$troika launch --nproc-per-node 3 -- train --pp 3 --steps 240 --profile 100 "${common[@]}"
+$troika launch --nproc-per-node 3 -- train --pp 3 --steps 700 --profile 100 "${common[@]}"
 
 title "Continue the same checkpoint: two processes, data-parallel"
-$troika launch --nproc-per-node 2 -- train --dp 2 --steps 280 --profile 260 "${common[@]}"
+$troika launch --nproc-per-node 2 -- train --dp 2 --steps 800 --profile 750 "${common[@]}"
 
 title "What every rank did in step 100 (pipeline)"
 $troika timeline $run/run --step 100
-title "What every rank did in step 260 (data-parallel)"
-$troika timeline $run/run --step 260
+title "What every rank did in step 750 (data-parallel)"
+$troika timeline $run/run --step 750
 
 title "A sample"
-$troika generate $run/run --prompt '#ifndef _' --max-new-tokens 160 --temperature 0.7 --seed 3
+$troika generate $run/run --prompt '#ifndef _' --max-new-tokens 400 --temperature 0.7 --seed 3
 
 title "Loss"
 awk -F'"loss": ' '{split($2, v, ","); if (NR == 1) first = v[1]; last = v[1]} END {printf "first step %s, last step %s\n", first, last}' $run/run/metrics.jsonl
