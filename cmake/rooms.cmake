@@ -63,6 +63,11 @@ function(troika_test_program room kind torch support sources)
   set_tests_properties(${program} PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
   if(kind STREQUAL "process")
     set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
+  endif()
+  if(kind STREQUAL "process" OR room MATCHES "commands$")  # these start the programs
     add_dependencies(${program} troika troika-engine)
+  endif()
+  if(room STREQUAL "engine_commands" AND kind STREQUAL "fault")  # with several processes and time limits each
+    set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
   endif()
 endfunction()

@@ -116,6 +116,21 @@ TEST_F(Damage, LeftoversOfADeadSaveAreReplacedAndOtherUnfinishedOnesRemoved) {
   expect_loads(roots_, 3, Cut::columns, 30);
 }
 
+TEST_F(Damage, LaterStepsAreSetAsideSoThatTheStepJustSavedIsTheNewest) {
+  for (int twice = 0; twice < 2; ++twice) {
+    save_all(roots_, 3, 20, Cut::flat, Cut::whole);
+    save_all(roots_, 3, 15, Cut::flat, Cut::flat);
+    for (const std::string& root : roots_)
+      EXPECT_THAT(base::list_directory(root), ElementsAre("step-00000010", "step-00000015", "step-00000020.left"));
+    expect_loads(roots_, 3, Cut::columns, 15);
+    run_ranks(3, [&](comm::Channel& world) {
+      const std::string& root = roots_[static_cast<std::size_t>(world.rank())];
+      EXPECT_EQ(open_at(root + "/step-00000020.left", world).facts.step, 20);
+    });
+    for (const std::string& root : roots_) base::remove_tree(root + "/step-00000015");
+  }
+}
+
 TEST_F(Damage, SavingTheSameStepAgainReplacesIt) {
   save_all(roots_, 2, 20, Cut::columns, Cut::columns);  // host 2 keeps its old part and is not asked
   expect_loads({roots_[0], roots_[1]}, 2, Cut::whole, 20);

@@ -39,6 +39,18 @@ static bool unfinished(const std::string& name) {
          parse_step_folder_name(name.substr(0, name.size() - suffix.size()), &step);
 }
 
+// What is later than the step just saved belongs to a course of training that was left, by a resume from an older
+// checkpoint or a new beginning: it must never be the newest again, but it is not ours to delete.
+static void set_later_aside(const std::string& root, std::int64_t newest_step) {
+  for (const std::string& name : base::list_directory(root)) {
+    std::int64_t step = 0;
+    if (!parse_step_folder_name(name, &step) || step <= newest_step) continue;
+    const std::string aside = root + "/" + name + left_suffix;
+    remove_quietly(aside);
+    base::rename_path(root + "/" + name, aside);
+  }
+}
+
 static void remove_older(const std::string& root, std::int64_t oldest_kept) {
   for (const std::string& name : base::list_directory(root)) {
     std::int64_t step = 0;
@@ -56,8 +68,11 @@ void prune(const std::string& root, std::int64_t newest_step, std::int64_t keep,
     for (const json& step : base::parse_json(text, "the steps of a rank")) complete.insert(step.get<std::int64_t>());
   std::int64_t left = std::max<std::int64_t>(keep, 1), oldest_kept = newest_step;
   for (auto step = complete.rbegin(); step != complete.rend() && left > 0; ++step, --left) oldest_kept = *step;
-  if (disks.leads(world.rank())) remove_older(root, oldest_kept);
-  agree(world, [] {});  // nobody looks at the folder again before the removal is done
+  agree(world, [&] {  // nobody looks at the folder again before this is done
+    if (!disks.leads(world.rank())) return;
+    set_later_aside(root, newest_step);
+    remove_older(root, oldest_kept);
+  });
 }
 
 }  // namespace troika::checkpoint

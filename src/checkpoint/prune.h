@@ -11,8 +11,8 @@ namespace troika::checkpoint {
 
 // Collective, after the manifest of `newest_step` stands. Of the steps up to `newest_step` the `keep` newest with a
 // manifest on any rank stay (`newest_step` always), all older ones go, with or without manifest; so do unfinished
-// folders (step-*.partial) and what a killed detect_disks left. Later steps are left alone. Each disk's leader removes
-// what it sees; what cannot be removed stays.
+// folders (step-*.partial) and what a killed detect_disks left; what cannot be removed stays. Folders of later steps are
+// renamed to step-*.left. Each disk's leader acts for it. DataError on all ranks when a later one cannot be renamed.
 void prune(const std::string& root, std::int64_t newest_step, std::int64_t keep, const Disks& disks,
            comm::Channel& world);
 

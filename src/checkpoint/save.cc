@@ -138,11 +138,13 @@ void save(const SaveRequest& request, comm::Channel& world) {
   });
   const auto parts = gather(world, [&] { return write_own_files(request, layout, partial, world.rank()); });
   agree(world, [&] {
-    if (leads) replace_folder(partial, folder);
+    if (leads && world.rank() != 0) replace_folder(partial, folder);
   });
   agree(world, [&] {
-    if (world.rank() == 0)
-      base::write_file_atomic(folder + "/" + manifest_name, manifest_to_text(make_manifest(request, parts)));
+    if (world.rank() != 0) return;
+    // Before the rename: on rank 0's disk a step's folder always has its list.
+    base::write_file_atomic(partial + "/" + manifest_name, manifest_to_text(make_manifest(request, parts)));
+    replace_folder(partial, folder);
   });
   prune(request.root, request.facts.step, request.keep, disks, world);
 }

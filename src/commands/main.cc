@@ -1,4 +1,5 @@
 // `troika`: the verbs that need no libtorch. The others become (exec) troika-engine, installed beside it.
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,6 +35,16 @@ const char* const usage =
     "`troika VERB --help` explains a verb. Exit codes: 0 done, 2 settings, 3 data, 70 a fault of Troika,\n"
     "75 another rank or the network, 130 interrupted after saving.\n";
 
+// The mask outlives exec. libtorch starts threads while it is loaded, before the engine's main(); one that did not block
+// these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals).
+void block_stop_signals() {
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGINT);
+  ::sigaddset(&stop, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
 int become_engine(char** argv) {
   std::string path(4096, '\0');
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -63,6 +74,7 @@ int run(int argc, char** argv, char** environment) {
   if (verb == "train" && !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
     return print(troika::config::settings_help());
   }
+  if (verb == "train") block_stop_signals();
   if (verb == "train" || verb == "generate") return become_engine(argv);
   if (verb == "launch")
     return troika::commands::run_launch(arguments, troika::commands::capture_environment(environment));

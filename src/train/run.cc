@@ -77,6 +77,7 @@ int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
+  session.join();
   session.at(0, "preparing the data");
   const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
   const auto stream = open_data(request, *tokenizer);
@@ -112,22 +113,39 @@ Outcome run_in(Session& session, const RunRequest& request) {
   return outcome;
 }
 
+// Tells the others, and leaves in this rank's log what is too long for a screen.
+Session::Cause end_badly(Session& session, const RunRequest& request, int exit_code, const std::string& text) {
+  const Session::Cause cause = session.fail(exit_code, text);
+  try {
+    const config::Settings& s = request.resolved.settings;
+    metrics::RunLog log(s.train.out + "/logs", request.identity.world_rank, metrics::log_level(s.log.level));
+    const bool elsewhere = !cause.verdict.empty() && text.find(cause.verdict) == std::string::npos;
+    log.info(fmt::format("failed: {}{}{}\n{}", cause.verdict, elsewhere ? "\n  seen here as: " : "",
+                         elsewhere || cause.verdict.empty() ? text : "", session.last_operations()));
+  } catch (const base::Error&) {  // the cause matters more than a log that cannot be written
+  }
+  return cause;
+}
+
 }  // namespace
 
-Outcome run(const RunRequest& request) {
+RunResult run(const RunRequest& request) {
   for (const std::string& note : request.notes) say(request, "note: " + note);
   for (const std::string& note : request.resolved.notes) say(request, "note: " + note);
   base::make_directories(request.resolved.settings.train.out);
   Session session(request.identity, request.resolved.settings.comm);
   try {
-    return run_in(session, request);
+    const Outcome outcome = run_in(session, request);
+    return {outcome.ending == Ending::interrupted ? base::exit_interrupted : 0, outcome.summary};
   } catch (const base::PeerError& error) {
-    throw base::PeerError(session.fail(error.exit_code(), error.what()) + "\n" + session.last_operations());
+    const Session::Cause cause = end_badly(session, request, error.exit_code(), error.what());
+    if (cause.launcher_tells) return {error.exit_code(), {}};
+    throw base::PeerError(cause.verdict.empty() ? error.what() : cause.verdict);
   } catch (const base::Error& error) {
-    session.fail(error.exit_code(), error.what());
+    if (end_badly(session, request, error.exit_code(), error.what()).launcher_tells) return {error.exit_code(), {}};
     throw;
   } catch (const std::exception& error) {
-    session.fail(base::BugError("").exit_code(), error.what());
+    end_badly(session, request, base::BugError("").exit_code(), error.what());
     throw;
   }
 }

@@ -19,7 +19,14 @@ struct RunRequest {
   std::FILE* screen = nullptr;  // of this process; only rank 0 writes to it
 };
 
-// Errors are the four kinds; the first cause is named when another rank is guilty.
-Outcome run(const RunRequest& request);
+struct RunResult {
+  int exit_code = 0;  // 130: interrupted after saving
+  metrics::RunSummary summary;
+};
+
+// Errors are the four kinds, one sentence each; the first cause is named when another rank is guilty. What else is known
+// (context, the last messages) goes to the rank's log. Under our launcher, which reads errors from the store and shows
+// them once for all ranks, an error that reached it becomes only its exit code.
+RunResult run(const RunRequest& request);
 
 }  // namespace troika::train

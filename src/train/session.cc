@@ -1,18 +1,23 @@
 #include "train/session.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/error.h"
 #include "comm/collectives.h"
 #include "comm/gloo_channel.h"
 #include "comm/self_channel.h"
 #include "rendezvous/join.h"
+#include "rendezvous/verdict.h"
 
 namespace troika::train {
+
+static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
 
 struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
@@ -46,7 +51,9 @@ struct Session::Links {
 };
 
 Session::Session(const rendezvous::Identity& identity, const config::CommSettings& settings)
-    : identity_(identity), settings_(settings), links_(std::make_unique<Links>()) {
+    : identity_(identity), settings_(settings), links_(std::make_unique<Links>()) {}
+
+void Session::join() {
   if (identity_.world_size == 1) return;
   if (identity_.hosts_store) {
     links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port);
@@ -100,18 +107,36 @@ void Session::finish() {
   if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds);
 }
 
-// A broken connection says nothing about who broke it: the verdict does, and it may come a moment later.
-std::string Session::fail(int exit_code, const std::string& text) {
-  if (links_->guard == nullptr) return text;
-  links_->guard->failed(exit_code, text);
-  constexpr int peer_failure = 75;
-  std::string verdict = links_->guard->verdict();
-  for (int i = 0; exit_code == peer_failure && verdict.empty() && i < 30; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    verdict = links_->guard->verdict();
+// Writes what failed where the watch and the launcher read it. False when the store is gone.
+static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int exit_code,
+                 const std::string& text) {
+  try {
+    client.set_deadline(2);
+    client.set(rendezvous::key_of(identity, fmt::format("failed/{:06}", identity.world_rank)),
+               rendezvous::to_text({exit_code, text}));
+    return true;
+  } catch (const base::Error&) {
+    return false;
   }
-  if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds / 2);
-  return verdict.empty() || text.find(verdict) != std::string::npos ? text : verdict + "\n  seen here as: " + text;
+}
+
+// A broken connection says nothing about who broke it: the verdict does, and it may come a moment later.
+Session::Cause Session::fail(int exit_code, const std::string& text) {
+  Cause cause;
+  if (links_->client == nullptr) return cause;
+  const bool told = tell(*links_->client, identity_, exit_code, text);
+  if (links_->guard != nullptr) {
+    links_->guard->failed(exit_code, text);
+    constexpr int peer_failure = 75;
+    cause.verdict = links_->guard->verdict();
+    for (int i = 0; exit_code == peer_failure && cause.verdict.empty() && i < 30; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      cause.verdict = links_->guard->verdict();
+    }
+  }
+  cause.launcher_tells = told && identity_.source == rendezvous::Identity::Source::troika_launch;
+  if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, last_wait_seconds);
+  return cause;
 }
 
 std::string Session::last_operations() const {

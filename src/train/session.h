@@ -18,11 +18,13 @@ namespace troika::train {
 // One per process. Threads: the rank's thread; a verdict ends waits on the channels from the guard's thread.
 class Session {
  public:
-  // Joins: returns when all ranks have come. PeerError names those that did not.
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+  // Collective: returns when all ranks have come. PeerError names those that did not.
+  void join();
 
   // Collective. ConfigError on every rank when a fact differs between ranks.
   void agree(const rendezvous::Facts& facts);
@@ -35,8 +37,12 @@ class Session {
 
   // Ends well: all ranks have come this far before any connection closes.
   void finish();
-  // Ends with an error of this rank; returns what to tell the user: the first cause when another rank is guilty.
-  std::string fail(int exit_code, const std::string& text);
+  // Ends with an error of this rank.
+  struct Cause {
+    std::string verdict;          // the first cause, when another rank is guilty or this one was found so; else empty
+    bool launcher_tells = false;  // our launcher has heard this error, or its cause, and shows it
+  };
+  Cause fail(int exit_code, const std::string& text);
 
   std::string last_operations() const;
 

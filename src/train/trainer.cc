@@ -140,6 +140,11 @@ void Trainer::restore() {
   std::vector<std::string> rejected;
   auto found = resume == "auto" ? checkpoint::find_newest(root, *channels_.world, &rejected)
                                 : std::optional<checkpoint::Found>(checkpoint::open_at(resume, *channels_.world));
+  if (!found && !rejected.empty()) {
+    throw base::DataError(fmt::format("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
+                                      "anew with --resume never (or another --out)\n  {}",
+                                      root, base::join(rejected, "\n  ")));
+  }
   if (found) rejected = found->rejected;
   for (const std::string& reason : rejected) note("passed over " + reason);
   if (first_rank()) metrics_.cut_after(found ? found->facts.step : 0);

@@ -47,6 +47,7 @@ class Attempt {
   void end_the_others();
   void send_all(int signal);
   void kill_all();
+  std::string last_words(const Worker& worker) const;
   std::string log_of_first_failed() const;
 
   const rendezvous::Identity& identity_;
@@ -92,12 +93,12 @@ void Attempt::settle(const Verdict& verdict) {
 void Attempt::judge(const Worker& worker) {
   Verdict mine{worker.signal != 0 ? 75 : worker.exit_code,
                describe_end(worker, host_name(), count_memory_kills() - memory_kills_)};
+  const std::string told = last_words(worker);
+  if (!told.empty()) {
+    mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, host_name(), worker.pid,
+                            rendezvous::parse_verdict(told).text);
+  }
   try {
-    std::string told;
-    if (store_.try_get(rendezvous::key_of(identity_, fmt::format("failed/{:06}", worker.plan.world_rank)), &told)) {
-      mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, host_name(), worker.pid,
-                              rendezvous::parse_verdict(told).text);
-    }
     mine = rendezvous::give_verdict(store_, identity_, mine);
   } catch (const base::Error&) {  // without a store every host judges for itself
   }
@@ -149,9 +150,20 @@ void Attempt::kill_all() {
   }
 }
 
+// What the first failed rank said of itself through the store, or "" when it ended without a word.
+std::string Attempt::last_words(const Worker& worker) const {
+  std::string told;
+  try {
+    store_.try_get(rendezvous::key_of(identity_, fmt::format("failed/{:06}", worker.plan.world_rank)), &told);
+  } catch (const base::Error&) {  // the store is gone
+  }
+  return told;
+}
+
 std::string Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
   const std::string& path = first_failed_->plan.log_path;
+  if (!last_words(*first_failed_).empty()) return fmt::format("\nmore in its log {}", path);
   const std::string lines = last_lines(path, first_failed_->log_start, 20);
   return lines.empty() ? fmt::format("\nits log {} is empty", path)
                        : fmt::format("\nlast lines of {}:\n{}", path, lines);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/resolve.h"
 
 namespace troika::commands {
 using base::ConfigError;
@@ -145,6 +146,7 @@ void read_settings(const Environment& environment, const Texts& texts, LaunchOpt
   std::string out;
   if (options.program.empty() && options.worker.front() == "train") {
     const auto parsed = config::parse_settings({options.worker.begin() + 1, options.worker.end()}, environment);
+    if (!parsed.help) config::resolve(parsed.settings, options.nnodes * options.nproc_per_node);
     out = parsed.settings.train.out;
     options.join_seconds = parsed.settings.comm.join_seconds;
   }

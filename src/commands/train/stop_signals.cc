@@ -3,7 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <ctime>
+#include <cstdio>
+#include <utility>
 
 #include "base/error.h"
 
@@ -17,7 +18,7 @@ static sigset_t stop_set() {
   return set;
 }
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(std::string notice) : notice_(std::move(notice)) {
   const sigset_t set = stop_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   thread_ = std::thread([this] { listen(); });
@@ -25,15 +26,15 @@ StopSignals::StopSignals() {
 
 StopSignals::~StopSignals() {
   end_ = true;
+  pthread_kill(thread_.native_handle(), SIGTERM);  // wakes it
   thread_.join();
 }
 
 void StopSignals::listen() {
   const sigset_t set = stop_set();
-  const timespec poll{0, 100'000'000};
-  while (!end_) {
-    if (sigtimedwait(&set, nullptr, &poll) < 0) continue;
+  for (int signal = 0; sigwait(&set, &signal) == 0 && !end_;) {
     if (wished_.exchange(true)) ::_exit(base::exit_interrupted);
+    std::fputs(notice_.c_str(), stderr);
   }
 }
 

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <thread>
 
 namespace troika::commands {
 
-// Made before any other thread, so that all of them leave the signals to this one.
+// Made before any other thread of ours, so that all of them leave the signals to this one; threads that libraries start
+// while they are loaded got the mask from `troika`, which blocks both signals before it becomes the engine.
 class StopSignals {
  public:
-  StopSignals();
+  // `notice` goes to stderr at the first signal.
+  explicit StopSignals(std::string notice);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -19,6 +22,7 @@ class StopSignals {
  private:
   void listen();
 
+  const std::string notice_;
   std::atomic<bool> wished_{false};
   std::atomic<bool> end_{false};
   std::thread thread_;

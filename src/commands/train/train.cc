@@ -11,15 +11,21 @@
 
 namespace troika::commands {
 
+// Rank 0 does, unless a launcher of ours has told the user already.
+static bool speaks(const rendezvous::Identity& identity) {
+  return identity.world_rank == 0 && identity.source != rendezvous::Identity::Source::troika_launch;
+}
+
 int run_train(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
   if (parsed.help) {
     std::fputs(config::settings_help().c_str(), stdout);
     return 0;
   }
-  const StopSignals signals;
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
+  const StopSignals signals(speaks(request.identity) ? "troika: stopping after this step; once more ends at once\n"
+                                                     : "");
   request.resolved = config::resolve(parsed.settings, request.identity.world_size);
   if (parsed.print_config) {
     std::fputs(config::to_yaml(request.resolved.settings).c_str(), stdout);
@@ -28,11 +34,10 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   request.notes = parsed.notes;
   request.screen = stderr;
   request.stop_wished = [&signals] { return signals.wished(); };
-  const train::Outcome outcome = train::run(request);
-  if (request.identity.world_rank == 0) {
-    std::fputs(metrics::format_summary(outcome.summary).c_str(), stdout);
-  }
-  return outcome.ending == train::Ending::interrupted ? base::exit_interrupted : 0;
+  const train::RunResult result = train::run(request);
+  const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
+  if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary).c_str(), stdout);
+  return result.exit_code;
 }
 
 }  // namespace troika::commands

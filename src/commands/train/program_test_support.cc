@@ -1,0 +1,232 @@
+#include "commands/train/program_test_support.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "metrics/metrics_file.h"
+#include "rendezvous/store.h"
+
+namespace troika::commands {
+using base::monotonic_seconds;
+
+static bool await(double seconds, const std::function<bool()>& ready) {
+  const double until = monotonic_seconds() + seconds;
+  while (!ready()) {
+    if (monotonic_seconds() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+static std::string make_folder() {
+  char name[] = "/tmp/troika-test-XXXXXX";
+  if (::mkdtemp(name) == nullptr) throw base::BugError("cannot make a temporary folder");
+  return name;
+}
+
+Folder::Folder() : path_(make_folder()) {}
+Folder::~Folder() { base::remove_tree(path_); }
+
+static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Program::Program(const Words& words, const Variables& variables) : mark_("TROIKA_TEST_MARK=" + folder_.path()) {
+  Variables environment{{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"GLOG_minloglevel", "2"}};
+  for (const auto& [name, value] : variables) environment[name] = value;
+  std::vector<std::string> arguments = words, entries{mark_};
+  for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  const std::string output = folder_ / "output.txt";
+  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  ::posix_spawn_file_actions_adddup2(&files, 1, 2);
+  const int code = ::posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers_to(arguments).data(),
+                                 pointers_to(entries).data());
+  ::posix_spawn_file_actions_destroy(&files);
+  EXPECT_EQ(code, 0) << "cannot start " << words[0];
+}
+
+Program::~Program() {
+  for (const pid_t process : processes()) ::kill(process, SIGKILL);
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+}
+
+End Program::wait() {
+  int status = 0;
+  const bool ended = await(patience_seconds, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  EXPECT_TRUE(ended) << "it did not end:\n" << output();
+  if (!ended) return {-1, monotonic_seconds(), output()};
+  pid_ = -1;
+  return {WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status), monotonic_seconds(), output()};
+}
+
+void Program::signal(int number) const { ::kill(pid_, number); }
+
+std::string Program::output() const { return base::read_file(folder_ / "output.txt"); }
+
+void Program::await_output(const std::string& text) const {
+  const bool came = await(patience_seconds, [&] { return output().find(text) != std::string::npos; });
+  EXPECT_TRUE(came) << "it never said '" << text << "' but:\n" << output();
+}
+
+// The environment a process was started with; empty when it is gone, or a zombie.
+static std::vector<std::string> environment_of(const std::string& pid) {
+  try {
+    return base::split(base::read_file("/proc/" + pid + "/environ"), '\0');
+  } catch (const base::DataError&) {
+    return {};
+  }
+}
+
+static bool has(const std::vector<std::string>& entries, const std::string& entry) {
+  return std::find(entries.begin(), entries.end(), entry) != entries.end();
+}
+
+static std::vector<pid_t> processes_with(const std::string& first, const std::string& second) {
+  std::vector<pid_t> found;
+  for (const std::string& name : base::list_directory("/proc")) {
+    std::int64_t pid = 0;
+    if (!base::parse_int(name, &pid)) continue;
+    const auto entries = environment_of(name);
+    if (has(entries, first) && has(entries, second)) found.push_back(static_cast<pid_t>(pid));
+  }
+  return found;
+}
+
+std::vector<pid_t> Program::processes() const { return processes_with(mark_, mark_); }
+
+pid_t Program::rank(int world_rank) const {
+  const auto found = processes_with(mark_, fmt::format("RANK={}", world_rank));
+  return found.empty() ? 0 : found.front();
+}
+
+Words troika(const Words& words) { return Words{TROIKA_BINARY_DIR "/troika"} + words; }
+
+Words launch(int ranks, const Words& train) {
+  return troika({"launch", "--nproc-per-node", std::to_string(ranks), "--"}) + train;
+}
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+End run(const Words& words, const Variables& variables) { return Program(words, variables).wait(); }
+
+Variables as_torchrun(int rank, int world_size, int master_port) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(world_size)},
+          {"LOCAL_RANK", std::to_string(rank)},
+          {"LOCAL_WORLD_SIZE", std::to_string(world_size)},
+          {"GROUP_RANK", "0"},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(master_port)}};
+}
+
+int free_port() {
+  for (;;) {
+    const int port = rendezvous::StoreServer(0).port();
+    try {
+      if (port < 65535) return rendezvous::StoreServer(port + 1).port() - 1;
+    } catch (const base::ConfigError&) {  // that one is taken
+    }
+  }
+}
+
+std::string write_corpus(const Folder& folder) {
+  const base::Philox random(3, "corpus");
+  const char* words[] = {"the ", "model ", "learns ", "a ", "layout ", "never ", "changes ", "loss\n"};
+  std::string text;
+  for (std::uint64_t i = 0; i < 6000; ++i) text += words[random.bits(i) % 8];
+  base::write_file_atomic(folder / "corpus.txt", text);
+  return folder / "corpus.txt";
+}
+
+Words pinned_run(const std::string& corpus, const std::string& out) {
+  return {"train", "--data.train",
+          corpus,  "--data.tokenizer",
+          "bytes", "--seq-len",
+          "64",    "--micro-batch-size",
+          "1",     "--global-batch-size",
+          "12",    "--steps",
+          "20",    "--seed",
+          "7",     "--model.layers",
+          "4",     "--model.hidden",
+          "64",    "--model.heads",
+          "4",     "--model.kv-heads",
+          "2",     "--model.head-dim",
+          "16",    "--model.ffn",
+          "192",   "--model.vocab",
+          "259",   "--out",
+          out};
+}
+
+Words small_run(const std::string& corpus, const std::string& out) {
+  return {"train", "--data.train",
+          corpus,  "--data.tokenizer",
+          "bytes", "--seq-len",
+          "16",    "--micro-batch-size",
+          "1",     "--global-batch-size",
+          "12",    "--steps",
+          "20",    "--seed",
+          "7",     "--model.layers",
+          "4",     "--model.hidden",
+          "32",    "--model.heads",
+          "2",     "--model.kv-heads",
+          "1",     "--model.head-dim",
+          "16",    "--model.ffn",
+          "64",    "--model.vocab",
+          "259",   "--out",
+          out};
+}
+
+Rows read_rows(const std::string& out) { return metrics::MetricsFile(out + "/metrics.jsonl").read(); }
+
+void expect_rows(const Rows& rows, const Rows& expected, const std::string& what) {
+  ASSERT_EQ(rows.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].step, static_cast<std::int64_t>(i) + 1) << what;
+    EXPECT_EQ(rows[i].loss_bits, expected[i].loss_bits) << what << ", step " << i + 1;
+    EXPECT_EQ(rows[i].grad_norm, expected[i].grad_norm) << what << ", step " << i + 1;
+  }
+}
+
+void await_step(const std::string& out, std::int64_t step) {
+  const auto lines = [&] {
+    const std::string path = out + "/metrics.jsonl";
+    const std::string text = base::file_exists(path) ? base::read_file(path) : "";
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  ASSERT_TRUE(await(patience_seconds, [&] { return lines() >= step; })) << "step " << step << " did not come";
+}
+
+void expect_ended(const std::vector<pid_t>& processes) {
+  for (const pid_t process : processes) {
+    const std::string path = fmt::format("/proc/{}", process);
+    EXPECT_TRUE(await(2, [&] { return !base::directory_exists(path); })) << "process " << process << " is left";
+  }
+}
+
+std::vector<std::string> checkpoints(const std::string& out) { return base::list_directory(out + "/checkpoints"); }
+
+}  // namespace troika::commands

@@ -1,0 +1,94 @@
+// Starts the real program, as a user would, and watches what it does: output, exit code, time, and what it leaves behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "metrics/step_metrics.h"
+
+namespace troika::commands {
+
+using Words = std::vector<std::string>;
+using Variables = std::map<std::string, std::string>;
+
+// Limits of the tests' own patience, for a machine that is busy; what users are promised is asserted apart.
+inline constexpr double patience_seconds = 120;
+
+// A folder of its own, removed at the end.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct End {
+  int code = -1;       // exit code, 1000 + the signal that killed it, or -1 when it did not end in time
+  double when = 0;     // base::monotonic_seconds()
+  std::string output;  // stdout and stderr together, as on a terminal
+};
+
+// A started program. Its ranks and other children are those processes that carry its mark in their environment.
+class Program {
+ public:
+  // words[0] is a path. The environment is PATH, OMP_NUM_THREADS=1 and `variables`.
+  explicit Program(const Words& words, const Variables& variables = {});
+  ~Program();  // kills what is left
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  End wait();  // a failure of the test when it does not end in time
+  void signal(int number) const;
+  std::string output() const;
+  void await_output(const std::string& text) const;
+
+  pid_t pid() const { return pid_; }
+  std::vector<pid_t> processes() const;  // alive, of this program, the program itself included
+  pid_t rank(int world_rank) const;      // 0: none
+
+ private:
+  const Folder folder_;
+  const std::string mark_;
+  pid_t pid_ = -1;
+};
+
+// The program under test and `words`: "troika" itself, and the ranks of a launched run.
+Words troika(const Words& words);
+Words launch(int ranks, const Words& train);
+Words operator+(Words a, const Words& b);
+
+End run(const Words& words, const Variables& variables = {});
+
+// What torchrun leaves in the environment of a rank.
+Variables as_torchrun(int rank, int world_size, int master_port);
+
+int free_port();  // the one behind it is free, too
+
+// Text of some thousand words, the same always.
+std::string write_corpus(const Folder& folder);
+
+// The model and batch of the layout tests, 20 steps; `out` is the run's folder.
+Words pinned_run(const std::string& corpus, const std::string& out);
+// A smaller model with as many microbatches, for tests of everything but numbers.
+Words small_run(const std::string& corpus, const std::string& out);
+
+using Rows = std::vector<metrics::StepMetrics>;
+Rows read_rows(const std::string& out);
+// Fails when the steps are not 1, 2, ... `last`, each once, or loss bits or gradient norms differ from `expected`.
+void expect_rows(const Rows& rows, const Rows& expected, const std::string& what);
+
+void await_step(const std::string& out, std::int64_t step);  // its row stands in metrics.jsonl
+void expect_ended(const std::vector<pid_t>& processes);      // all, within 2 s, and no zombie is left
+
+std::vector<std::string> checkpoints(const std::string& out);  // names, ascending
+
+}  // namespace troika::commands

@@ -1,0 +1,125 @@
+// Runs that are killed and go on in another layout, with the bits of a run that was left alone.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "commands/train/program_test_support.h"
+
+namespace troika::commands {
+namespace {
+using testing::HasSubstr;
+
+class Resume : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(run(troika(small_run(corpus_, folder_ / "alone") + quiet_)).code, 0);
+    alone_ = read_rows(folder_ / "alone");
+    ASSERT_EQ(alone_.size(), 20u);
+  }
+
+  Words train(const Words& more) const { return small_run(corpus_, out_) + quiet_ + more; }
+
+  const Folder folder_;
+  const std::string corpus_ = write_corpus(folder_);
+  const std::string out_ = folder_ / "killed";
+  const Words quiet_{"--log.progress", "none", "--checkpoint.every", "2"};
+  Rows alone_;
+};
+
+// Kills `victim(program)` behind `step`; every process must be gone soon.
+template <typename Victim>
+End kill_behind(std::int64_t step, const std::string& out, Program& program, const Victim& victim) {
+  await_step(out, step);
+  const auto processes = program.processes();
+  ::kill(victim(program), SIGKILL);
+  const End end = program.wait();
+  expect_ended(processes);
+  return end;
+}
+
+TEST_F(Resume, AfterARankWasKilledAnotherLayoutContinuesWithTheSameBits) {
+  {
+    Program program(launch(3, train({"--pp", "3"})));
+    const End end = kill_behind(10, out_, program, [](const Program& p) { return p.rank(2); });
+    EXPECT_EQ(end.code, 75);
+    EXPECT_THAT(end.output, HasSubstr("was killed by signal 9"));
+  }
+  const std::size_t reached = read_rows(out_).size();
+  EXPECT_GE(reached, 10u);
+  EXPECT_LT(reached, 20u);
+  {
+    Program program(launch(4, train({"--dp", "2", "--pp", "2"})));
+    const End end = kill_behind(15, out_, program, [](const Program& p) { return p.rank(1); });
+    EXPECT_EQ(end.code, 75);
+    EXPECT_THAT(end.output, HasSubstr("resumed from step "));
+  }
+  const End end = run(troika(train({})));
+  EXPECT_EQ(end.code, 0) << end.output;
+  expect_rows(read_rows(out_), alone_, "killed twice");
+}
+
+TEST_F(Resume, AfterTheLauncherWasKilledNothingRunsOnAndAnotherLayoutContinues) {
+  {
+    Program program(launch(2, train({"--dp", "2"})));
+    const End end = kill_behind(10, out_, program, [](const Program& p) { return p.pid(); });
+    EXPECT_EQ(end.code, 1000 + SIGKILL);
+  }
+  const End end = run(launch(3, train({"--pp", "3", "--schedule", "gpipe"})));
+  EXPECT_EQ(end.code, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("resumed from step "));
+  expect_rows(read_rows(out_), alone_, "launcher killed");
+}
+
+TEST_F(Resume, CtrlCSavesAndEndsWith130) {
+  {
+    Program program(launch(3, train({"--pp", "3", "--checkpoint.every", "0"})));
+    await_step(out_, 5);
+    const auto processes = program.processes();
+    program.signal(SIGINT);
+    const End end = program.wait();
+    EXPECT_EQ(end.code, 130) << end.output;
+    EXPECT_THAT(end.output, HasSubstr("stopping after this step; once more ends at once"));
+    expect_ended(processes);
+  }
+  const std::size_t reached = read_rows(out_).size();
+  ASSERT_LT(reached, 20u);
+  ASSERT_EQ(checkpoints(out_).size(), 1u);
+  EXPECT_THAT(checkpoints(out_).front(), HasSubstr(std::to_string(reached)));
+  const End end = run(launch(2, train({"--dp", "2"})));
+  EXPECT_THAT(end.output, HasSubstr("resumed from step " + std::to_string(reached)));
+  expect_rows(read_rows(out_), alone_, "interrupted");
+}
+
+// With steps so long that none would end within the time.
+TEST_F(Resume, ASecondCtrlCEndsAtOnce) {
+  const Words endless = train({"--global-batch-size", "120000"});
+  for (const Words& words : {launch(2, endless + Words{"--dp", "2"}), troika(endless)}) {
+    Program program(words);
+    program.await_output("batch   global 120000");
+    const auto processes = program.processes();
+    program.signal(SIGINT);
+    program.await_output("stopping after this step; once more ends at once");
+    const double second = base::monotonic_seconds();
+    program.signal(SIGINT);
+    const End end = program.wait();
+    EXPECT_EQ(end.code, 130);
+    EXPECT_LT(end.when - second, 2);
+    expect_ended(processes);
+    EXPECT_TRUE(checkpoints(out_).empty());
+  }
+}
+
+TEST_F(Resume, AnOlderCheckpointOrANewBeginningLeavesNoLaterOneToBeTakenForTheNewest) {
+  ASSERT_EQ(run(troika(train({"--checkpoint.keep", "3"}))).code, 0);  // 16, 18, 20
+  const std::string older = out_ + "/checkpoints/step-00000016";
+  ASSERT_EQ(run(troika(train({"--resume", older, "--steps", "18"}))).code, 0);
+  EXPECT_THAT(checkpoints(out_), testing::ElementsAre("step-00000016", "step-00000018", "step-00000020.left"));
+  EXPECT_THAT(run(troika(train({}))).output, HasSubstr("resumed from step 18 "));
+  ASSERT_EQ(run(troika(train({"--resume", "never", "--steps", "4"}))).code, 0);
+  EXPECT_THAT(checkpoints(out_), testing::Contains("step-00000018.left"));
+  EXPECT_THAT(run(troika(train({}))).output, HasSubstr("resumed from step 4 "));
+  expect_rows(read_rows(out_), read_rows(out_), "each step once");
+}
+
+}  // namespace
+}  // namespace troika::commands
