@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "checkpoint/temporary_test_support.h"
+#include "base/temporary_folder_test_support.h"
 #include "comm/threads_channel.h"
 
 namespace troika::checkpoint::testing_support {
@@ -68,7 +68,7 @@ std::vector<std::string> errors_of_ranks(int size, const std::function<void(comm
 
 std::string fresh_folder(const std::string& name) {
   const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-  std::string path = temporary_folder() + "/" + test->test_suite_name() + "." + test->name() + "/" + name;
+  std::string path = base::temporary_folder() + "/" + test->test_suite_name() + "." + test->name() + "/" + name;
   base::remove_tree(path);
   base::make_directories(path);
   return path;

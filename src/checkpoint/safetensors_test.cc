@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/temporary_folder_test_support.h"
 #include "checkpoint/safetensors_writer.h"
-#include "checkpoint/temporary_test_support.h"
 
 namespace troika::checkpoint {
 
-static std::string path_of(const std::string& name) { return testing_support::temporary_folder() + "/" + name; }
+static std::string path_of(const std::string& name) { return base::temporary_folder() + "/" + name; }
 
 static std::string file_text(const std::string& header, std::uint64_t stated_length, const std::string& data) {
   std::string text;

@@ -157,10 +157,6 @@ void settle_run(Settings* settings, Findings* findings) {
   if (!is_device(train.device)) {
     findings->errors.push_back(fmt::format("train.device takes auto, cpu, cuda or cuda:N, not '{}'", train.device));
   }
-  if (train.device == "cpu" && settings->comm.backend == "nccl") {
-    findings->errors.push_back(
-        "comm.backend nccl carries messages between GPUs only, but train.device is cpu: use gloo or auto");
-  }
   if (!is_profile(train.profile)) {
     findings->errors.push_back(fmt::format(
         "train.profile takes all, a step such as 3, or steps and ranges such as 2,5-7, not '{}'", train.profile));

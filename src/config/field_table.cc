@@ -103,7 +103,6 @@ void add_data(Table& t) {
   t.add<s, &M::train>("data.train", "Training data: a text file, a JSONL file, a folder of those, or prepared shards.")
       .unset("none")
       .agree(Agreement::none);
-  t.add<s, &M::valid>("data.valid", "Validation data, of the same kinds.").unset("none").agree(Agreement::none);
   t.add<s, &M::tokenizer>("data.tokenizer", "bytes, a folder that holds tokenizer.json, or such a file.")
       .spelled("byte", "bytes")
       .agree(Agreement::word_or_path);
@@ -260,7 +259,7 @@ void add_comm(Table& t) {
   constexpr auto s = &Settings::comm;
   t.add<s, &M::backend>("comm.backend", "Carrier of messages between ranks.")
       .familiar({"backend"})
-      .words({"auto", "gloo", "nccl"});
+      .words({"auto", "gloo"});
   t.add<s, &M::interface>("comm.interface", "Network interface to use.")
       .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
       .unset("the one that reaches the master")
@@ -281,7 +280,7 @@ void add_comm(Table& t) {
   using L = LogSettings;
   constexpr auto l = &Settings::log;
   t.add<l, &L::level>("log.level", "Least important messages shown.")
-      .words({"trace", "debug", "info", "warn", "error"})
+      .words({"debug", "info", "warn", "error"})
       .spelled("warning", "warn")
       .agree(Agreement::none);
   t.add<l, &L::progress>("log.progress", "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")

@@ -16,8 +16,7 @@
 //
 // Other rules: heads is a multiple of kv_heads; head_dim is even; every stage has at least one transformer layer;
 // stage_layers has pp entries that sum to layers; middle_layers <= layers (and becomes layers); seq_len <=
-// max_positions; warmup_steps <= steps; min_lr <= lr (a default min_lr above lr becomes lr / 10); nccl needs a device
-// other than cpu.
+// max_positions; warmup_steps <= steps; min_lr <= lr (a default min_lr above lr becomes lr / 10).
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,6 @@ struct ModelSettings {
 
 struct DataSettings {
   std::string train;  // a text file, JSONL file, folder or token shard folder
-  std::string valid;
   std::string tokenizer = "bytes";  // bytes, a folder with tokenizer.json, or the file
   std::string cache;                // folder of prepared shards; empty: OUT/data
   std::string text_key = "text";    // of a JSONL object
@@ -91,7 +90,7 @@ struct CheckpointSettings {
 };
 
 struct CommSettings {
-  std::string backend = "auto";   // auto, gloo, nccl
+  std::string backend = "auto";   // auto, gloo
   std::string interface;          // network interface name; empty: the one that reaches the master
   double timeout_seconds = 120;   // a transfer that takes longer is an error
   double join_seconds = 120;      // waiting for all ranks at the start

@@ -40,8 +40,8 @@ TEST(Yaml, ReadsSectionsAndFamiliarKeysAtTopLevel) {
 }
 
 TEST(Yaml, EmptyValuesMeanUnsetWhereThatExists) {
-  const Settings s = from_yaml("data:\n  valid:\nbatch:\n  batch_size: ~\nparallel:\n  stage_layers:\n");
-  EXPECT_EQ(s.data.valid, "");
+  const Settings s = from_yaml("data:\n  cache:\nbatch:\n  batch_size: ~\nparallel:\n  stage_layers:\n");
+  EXPECT_EQ(s.data.cache, "");
   EXPECT_FALSE(s.batch.batch_size.has_value());
   EXPECT_EQ(yaml_error("train:\n  steps:\n"), "F line 2: train.steps takes a whole number, not 'null'");
 }
@@ -98,7 +98,6 @@ TEST(Yaml, WhatIsPrintedReadsBack) {
   s.model.tie_embeddings = false;
   s.model.norm_eps = 0.1 + 0.2;
   s.data.train = "with space: and # \"quotes\" \\ and\ttab\nline";
-  s.data.valid = "off";
   s.data.cache = "1e5";
   s.data.text_key = "größe";
   s.batch.global_batch_size = 12;
@@ -112,7 +111,6 @@ TEST(Yaml, WhatIsPrintedReadsBack) {
   const Settings back = from_yaml(text);
   EXPECT_EQ(to_yaml(back), text);
   EXPECT_EQ(back.data.train, s.data.train);
-  EXPECT_EQ(back.data.valid, "off");
   EXPECT_EQ(back.data.cache, "1e5");
   EXPECT_EQ(back.data.text_key, s.data.text_key);
   EXPECT_EQ(back.optimizer.lr, s.optimizer.lr);

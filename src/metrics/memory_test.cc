@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "base/file.h"
-#include "metrics/temporary_test_support.h"
+#include "base/temporary_folder_test_support.h"
 
 namespace troika::metrics {
 
 // A made-up /proc and /sys/fs/cgroup.
 struct FakeSystem {
-  explicit FakeSystem(const std::string& name) : root(temporary_folder() + "/memory/" + name) {
+  explicit FakeSystem(const std::string& name) : root(base::temporary_folder() + "/memory/" + name) {
     base::remove_tree(root);
     put("proc/meminfo", "MemTotal:       8000 kB\nMemAvailable:   4000 kB\n");
   }

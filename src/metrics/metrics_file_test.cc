@@ -4,12 +4,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "metrics/temporary_test_support.h"
+#include "base/temporary_folder_test_support.h"
 
 namespace troika::metrics {
 
 static std::string fresh_path(const std::string& name) {
-  const std::string folder = temporary_folder() + "/metrics_file/" + name;
+  const std::string folder = base::temporary_folder() + "/metrics_file/" + name;
   base::remove_tree(folder);
   base::make_directories(folder);
   return folder + "/metrics.jsonl";

@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/temporary_folder_test_support.h"
 #include "base/text.h"
-#include "metrics/temporary_test_support.h"
 
 namespace troika::metrics {
 
 static std::string fresh_folder(const std::string& name) {
-  const std::string folder = temporary_folder() + "/run_log/" + name;
+  const std::string folder = base::temporary_folder() + "/run_log/" + name;
   base::remove_tree(folder);
   return folder;
 }

@@ -7,6 +7,7 @@
 #include <torch/csrc/api/include/torch/version.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace troika::tensor {
 
@@ -19,13 +20,17 @@ static int cuda_devices() {
 }
 
 c10::Device pick_device(const std::string& word, int local_rank) {
-  if (word != "auto" && word != "cpu" && word != "cuda") {
-    throw base::ConfigError(fmt::format("train.device is '{}', but it must be auto, cpu or cuda", word));
+  std::int64_t index = -1;  // of cuda:N
+  const bool numbered = word.rfind("cuda:", 0) == 0 && base::parse_int(word.substr(5), &index) && index >= 0;
+  if (word != "auto" && word != "cpu" && word != "cuda" && !numbered) {
+    throw base::ConfigError(fmt::format("train.device is '{}', but it must be auto, cpu, cuda or cuda:N", word));
   }
   const int devices = word == "cpu" ? 0 : cuda_devices();
-  if (word == "cuda" && devices == 0) {
-    throw base::ConfigError("train.device is 'cuda', but this build or machine has no CUDA device; use --device cpu");
+  if ((word == "cuda" || numbered) && devices <= index + (numbered ? 0 : 1)) {
+    throw base::ConfigError(fmt::format(
+        "train.device is '{}', but this build and machine have {} CUDA devices; use --device cpu", word, devices));
   }
+  if (numbered) return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
   if (devices == 0) return c10::Device(c10::kCPU);
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank % devices));
 }

@@ -8,7 +8,7 @@
 
 namespace troika::tensor {
 
-// "auto" (cuda when present, else cpu), "cpu" or "cuda". On CUDA the device index is local_rank modulo the devices
+// "auto" (cuda when present, else cpu), "cpu", "cuda" or "cuda:N". On "cuda" and "auto" the device index is local_rank modulo the devices
 // present. ConfigError for another word, and when cuda is asked for and this libtorch or machine has none.
 c10::Device pick_device(const std::string& word, int local_rank);
 

@@ -202,7 +202,7 @@ std::string describe_layouts(std::vector<Prediction> predictions, const mesh::Sh
   for (const Prediction& p : predictions) {
     const std::string other_batch =
         p.microbatches == mine->microbatches ? "" : fmt::format(" of {} microbatches", p.microbatches);
-    parts.push_back(fmt::format("{} {:.4g} tokens/s ({} a step{}{})", layout_name(p.dp, p.pp), p.tokens_per_second(),
+    parts.push_back(fmt::format("{} {:.0f} tokens/s ({} a step{}{})", layout_name(p.dp, p.pp), p.tokens_per_second(),
                                 base::format_duration(p.step_seconds), other_batch, is_own(p) ? ", this run" : ""));
   }
   std::string text = "layouts " + base::join(parts, ", ");

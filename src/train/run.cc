@@ -15,6 +15,7 @@
 #include "data/tokenizer.h"
 #include "metrics/memory.h"
 #include "tensor/device.h"
+#include "train/processors.h"
 #include "train/session.h"
 
 namespace troika::train {
@@ -74,6 +75,16 @@ int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_host);
 }
 
+// What --reproducible says about processors: `run` remarks on mixed ones, `bits` refuses them, `off` does not look.
+std::string reproducibility_note(const config::Settings& settings, comm::Channel& world) {
+  if (settings.parallel.reproducible == "off") return "";
+  const std::string mixed = mixed_processors(world, processor_name());
+  if (!mixed.empty() && settings.parallel.reproducible == "bits") {
+    throw base::ConfigError(mixed + ": parallel.reproducible is 'bits'; use equal hosts, or 'run'");
+  }
+  return mixed;
+}
+
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
@@ -96,6 +107,8 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.agree(agreement_facts(plan));
   session.at(0, "connecting");
   session.connect(plan.shape);
+  if (const std::string mixed = reproducibility_note(s, *session.channels().world); !mixed.empty())
+    say(request, "note: " + mixed);
   for (const std::string& line : describe(plan)) say(request, line);
   if (me.world_rank == 0) write_settings(plan.resolved.settings);
 

@@ -1,9 +1,6 @@
 #include "train/thread_ranks_test_support.h"
 
-#include <unistd.h>
-
 #include <atomic>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -16,14 +13,6 @@
 #include "tensor/device.h"
 
 namespace troika::train {
-
-TemporaryFolder::TemporaryFolder() {
-  char name[] = "/tmp/troika-test-XXXXXX";
-  if (::mkdtemp(name) == nullptr) throw base::BugError("cannot make a temporary folder");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() { base::remove_tree(path_); }
 
 std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder) {
   const base::Philox random(3, "corpus");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder_test_support.h"
 #include "comm/threads_channel.h"
 #include "data/dataset.h"
 #include "train/plan.h"
@@ -13,16 +14,7 @@
 
 namespace troika::train {
 
-// A folder of its own, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using base::TemporaryFolder;
 
 // A small corpus of generated text, tokenized as bytes.
 std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder);

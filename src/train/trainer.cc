@@ -20,6 +20,7 @@ namespace troika::train {
 
 Outcome Trainer::run() {
   restore();
+  if (step_ >= plan_.steps) note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
   start_loader();
   if (step_ < plan_.steps) {
     if (surroundings_.at) surroundings_.at(step_, "measuring the link");
@@ -141,9 +142,10 @@ void Trainer::restore() {
   auto found = resume == "auto" ? checkpoint::find_newest(root, *channels_.world, &rejected)
                                 : std::optional<checkpoint::Found>(checkpoint::open_at(resume, *channels_.world));
   if (!found && !rejected.empty()) {
-    throw base::DataError(fmt::format("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
-                                      "anew with --resume never (or another --out)\n  {}",
-                                      root, base::join(rejected, "\n  ")));
+    throw base::DataError(
+        fmt::format("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
+                    "anew with --resume never (or another --out)\n  {}",
+                    root, base::join(rejected, "\n  ")));
   }
   if (found) rejected = found->rejected;
   for (const std::string& reason : rejected) note("passed over " + reason);

@@ -18,6 +18,8 @@ namespace {
 constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
 constexpr double terminate_seconds = 3, kill_seconds = 4.5;
 constexpr double store_period_seconds = 0.2;
+constexpr double same_wish_seconds =
+    0.3;  // `timeout` and some terminals send one wish twice, to the process and to its group
 
 std::string host_name() {
   utsname names{};
@@ -62,6 +64,7 @@ class Attempt {
   double ending_since_ = 0;
   double next_look_ = 0;
   int stop_signals_ = 0;
+  double first_stop_ = 0;
   int last_sent_ = 0;
   bool interrupted_ = false;
 };
@@ -73,7 +76,10 @@ void Attempt::send_all(int signal) {
 
 void Attempt::hear(int signal) {
   if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;
+  const double now = monotonic_seconds();
+  if (stop_signals_ > 0 && now - first_stop_ < same_wish_seconds) return;
   if (++stop_signals_ == 1) {
+    first_stop_ = now;
     std::fprintf(stderr, "troika launch: stopping after this step; once more ends at once\n");
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {

@@ -76,10 +76,14 @@ std::unique_ptr<StoreClient> connect(const LaunchOptions& options, const Identit
 }
 
 // get() of a key that another host writes; false when it is late.
-bool hear_from(StoreClient& store, const std::string& key, double until, Signals& signals, std::string* value) {
-  while (!store.get_within(key, std::clamp(until - base::monotonic_seconds(), 0.0, 0.2), value)) {
+bool hear_from(StoreClient& store, const Identity& identity, const std::string& name, double until, Signals& signals,
+               std::string* value) {
+  while (!store.try_get(rendezvous::key_of(identity, name), value)) {
     stop_if_asked(signals);
+    rendezvous::Verdict verdict;
+    if (rendezvous::read_verdict(store, identity, &verdict)) throw base::PeerError(verdict.text);
     if (base::monotonic_seconds() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   return true;
 }
@@ -89,9 +93,8 @@ void meet(const LaunchOptions& options, const Identity& identity, StoreClient& s
   if (options.nnodes == 1) return;
   const std::string idea = fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes,
                                        options.nproc_per_node, options.max_restarts);
-  const auto key = [&](int node) { return rendezvous::key_of(identity, host_key("host", node)); };
   const std::string mine = fmt::format("{}\n{:.6f}", idea, base::wall_seconds());  // the time tells two launchers apart
-  if (store.compare_set(key(options.node_rank), "", mine) != mine) {
+  if (store.compare_set(rendezvous::key_of(identity, host_key("host", options.node_rank)), "", mine) != mine) {
     throw base::ConfigError(
         fmt::format("another launcher has --node-rank {} already: give each host its own", options.node_rank));
   }
@@ -99,7 +102,7 @@ void meet(const LaunchOptions& options, const Identity& identity, StoreClient& s
   std::vector<std::string> missing;
   for (int node = 0; node < options.nnodes; ++node) {
     std::string theirs;
-    if (!hear_from(store, key(node), until, signals, &theirs)) {
+    if (!hear_from(store, identity, host_key("host", node), until, signals, &theirs)) {
       missing.push_back(fmt::format("host {}", node));
     } else if (theirs.substr(0, theirs.find('\n')) != idea) {
       throw base::ConfigError(
@@ -108,10 +111,13 @@ void meet(const LaunchOptions& options, const Identity& identity, StoreClient& s
     }
   }
   if (missing.empty()) return;
-  throw base::PeerError(
-      fmt::format("{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
-                  "--master-addr and --master-port",
-                  base::join(missing, ", "), options.join_seconds));
+  const std::string text = fmt::format(
+      "{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
+      "--master-addr and --master-port",
+      base::join(missing, ", "), options.join_seconds);
+  rendezvous::give_verdict(store, identity, {75, text});
+  if (options.node_rank == 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // the store goes with this host
+  throw base::PeerError(text);
 }
 
 // The store must outlive the ranks of all hosts; a host that is lost is not waited for long.

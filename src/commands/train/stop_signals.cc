@@ -6,9 +6,13 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace troika::commands {
+
+// `timeout` and some terminals send one wish twice, to the process and to its group.
+constexpr double same_wish_seconds = 0.3;
 
 static sigset_t stop_set() {
   sigset_t set;
@@ -32,8 +36,12 @@ StopSignals::~StopSignals() {
 
 void StopSignals::listen() {
   const sigset_t set = stop_set();
+  double first = 0;
   for (int signal = 0; sigwait(&set, &signal) == 0 && !end_;) {
+    const double now = base::monotonic_seconds();
+    if (wished_ && now - first < same_wish_seconds) continue;
     if (wished_.exchange(true)) ::_exit(base::exit_interrupted);
+    first = now;
     std::fputs(notice_.c_str(), stderr);
   }
 }

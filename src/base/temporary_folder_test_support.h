@@ -1,22 +1,22 @@
-// For tests: a folder of this process alone, gone when it ends.
+// For tests: a folder of its own, removed at the end.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include <string>
 
+#include "base/error.h"
 #include "base/file.h"
 
-namespace troika::metrics {
+namespace troika::base {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(testing::TempDir() + "troika_metrics_" + std::to_string(::getpid())) {
-    base::remove_tree(path_);
-    base::make_directories(path_);
+  TemporaryFolder() : path_(testing::TempDir() + "troika-XXXXXX") {
+    if (::mkdtemp(path_.data()) == nullptr) throw BugError("cannot make a temporary folder like '" + path_ + "'");
   }
-  ~TemporaryFolder() { base::remove_tree(path_); }
+  ~TemporaryFolder() { remove_tree(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::string& path() const { return path_; }
@@ -25,9 +25,10 @@ class TemporaryFolder {
   std::string path_;
 };
 
+// One for the whole test program.
 inline const std::string& temporary_folder() {
   static const TemporaryFolder folder;
   return folder.path();
 }
 
-}  // namespace troika::metrics
+}  // namespace troika::base
