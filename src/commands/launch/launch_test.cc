@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/file.h"
 #include "commands/launch/launch_test_support.h"
 #include "rendezvous/store.h"
@@ -69,8 +72,21 @@ TEST(Launch, ASecondInterruptEndsAtOnce) {
   await_file(folder + "/up.0");
   launcher.signal(SIGTERM);
   await_file(folder + "/heard.0");
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // sooner, it would count as the same wish told twice
   launcher.signal(SIGTERM);
   EXPECT_EQ(launcher.wait(), 130);
+  await_end(worker);
+}
+
+TEST(Launch, OneWishToldTwiceIsOneWish) {
+  const std::string folder = fresh_folder("told-twice");
+  Launcher launcher({"--nproc-per-node", "1"},
+                    "trap 'sleep 0.5; exit 130' TERM; echo $$ > up.$RANK; while :; do sleep 0.02; done", folder);
+  const pid_t worker = std::stoi(await_file(folder + "/up.0"));
+  launcher.signal(SIGTERM);
+  launcher.signal(SIGTERM);
+  EXPECT_EQ(launcher.wait(), 130);
+  EXPECT_EQ(launcher.output().find("killed"), std::string::npos) << launcher.output();
   await_end(worker);
 }
 
