@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -32,15 +31,6 @@ static bool await(double seconds, const std::function<bool()>& ready) {
   }
   return true;
 }
-
-static std::string make_folder() {
-  char name[] = "/tmp/troika-test-XXXXXX";
-  if (::mkdtemp(name) == nullptr) throw base::BugError("cannot make a temporary folder");
-  return name;
-}
-
-Folder::Folder() : path_(make_folder()) {}
-Folder::~Folder() { base::remove_tree(path_); }
 
 static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;

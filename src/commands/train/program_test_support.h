@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder_test_support.h"
 #include "metrics/step_metrics.h"
 
 namespace troika::commands {
@@ -20,15 +21,11 @@ inline constexpr double patience_seconds = 120;
 // A folder of its own, removed at the end.
 class Folder {
  public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return folder_.path(); }
+  std::string operator/(const std::string& name) const { return path() + "/" + name; }
 
  private:
-  std::string path_;
+  const base::TemporaryFolder folder_;
 };
 
 struct End {
