@@ -40,7 +40,7 @@ class Guard {
 
 // Writes the verdict when a rank that has beaten once is silent for longer than `heartbeat_seconds`, or has failed. A
 // failure with exit code 75 (a peer or the network) may be the consequence of another, so it waits a second for a
-// better cause.
+// better cause; when a rank has stopped beating meanwhile without a word, that one is named.
 class Watch {
  public:
   // Connects to the store that `identity` names; its world_rank is not used.

@@ -17,6 +17,7 @@ using base::monotonic_seconds;
 
 static constexpr double period_seconds = 0.2;
 static constexpr double consequence_seconds = 1;  // how long a PeerError waits for the failure that caused it
+static constexpr double last_beat_seconds = 2.5;  // by then a rank that lives has beaten again (Guard: every second)
 
 namespace {
 struct Seen {  // the last beat of a rank
@@ -39,6 +40,9 @@ struct Watch::Impl {
   bool tick();
   std::set<std::string> ranks_in(const std::string& folder);
   bool judge_failures();
+  bool judge_consequence(const std::string& digits, const Verdict& failure);
+  std::string first_unheard(double since);
+  void give_failure(const std::string& digits, Verdict failure);
   bool judge_silence();
   void declare_silent(const std::string& digits, const Seen& rank);
 };
@@ -70,11 +74,42 @@ bool Watch::Impl::judge_failures() {
     if (failure.exit_code != 75) break;
   }
   if (guilty.empty()) return false;
-  if (first_consequence == 0) first_consequence = monotonic_seconds();
-  if (cause.exit_code == 75 && monotonic_seconds() - first_consequence < consequence_seconds) return false;
-  cause.text = fmt::format("{} failed: {}", describe_rank(*client, identity, rank_of(guilty)), cause.text);
-  give_verdict(*client, identity, cause);
+  if (cause.exit_code == 75) return judge_consequence(guilty, cause);
+  give_failure(guilty, cause);
   return true;
+}
+
+// The lowest rank that has neither ended nor failed by its own word and has not beaten since; "" when there is none.
+std::string Watch::Impl::first_unheard(double since) {
+  const std::set<std::string> done = ranks_in("done"), failed = ranks_in("failed");
+  for (const auto& [digits, rank] : seen) {
+    if (done.count(digits) == 0 && failed.count(digits) == 0 && rank.since < since) return digits;
+  }
+  return "";
+}
+
+// All failures are broken connections. A rank that says nothing any more is why; else the first that failed is named.
+bool Watch::Impl::judge_consequence(const std::string& digits, const Verdict& failure) {
+  const double now = monotonic_seconds();
+  if (first_consequence == 0) first_consequence = now;
+  if (now - first_consequence < consequence_seconds) return false;
+  const std::string unheard = first_unheard(first_consequence);
+  if (unheard.empty()) {
+    give_failure(digits, failure);
+    return true;
+  }
+  if (now - first_consequence < last_beat_seconds) return false;
+  give_verdict(
+      *client, identity,
+      {75, fmt::format("{} ended without a word or its host is gone: connections to it broke and its heartbeat "
+                       "stopped; see its output",
+                       describe_rank(*client, identity, rank_of(unheard)))});
+  return true;
+}
+
+void Watch::Impl::give_failure(const std::string& digits, Verdict failure) {
+  failure.text = fmt::format("{} failed: {}", describe_rank(*client, identity, rank_of(digits)), failure.text);
+  give_verdict(*client, identity, failure);
 }
 
 static Seen parse_beat(const std::string& beat, double now) {

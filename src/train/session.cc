@@ -125,11 +125,18 @@ Session::Cause Session::fail(int exit_code, const std::string& text) {
   Cause cause;
   if (links_->client == nullptr) return cause;
   const bool told = tell(*links_->client, identity_, exit_code, text);
+  if (!told) {
+    cause.verdict = fmt::format(
+        "{} at {}:{} does not answer any more: its process ended, or its host is gone or off the network",
+        identity_.source == rendezvous::Identity::Source::troika_launch ? "the launcher of host 0" : "rank 0",
+        identity_.master_address, identity_.store_port);
+    return cause;
+  }
   if (links_->guard != nullptr) {
     links_->guard->failed(exit_code, text);
     constexpr int peer_failure = 75;
     cause.verdict = links_->guard->verdict();
-    for (int i = 0; exit_code == peer_failure && cause.verdict.empty() && i < 30; ++i) {
+    for (int i = 0; exit_code == peer_failure && cause.verdict.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       cause.verdict = links_->guard->verdict();
     }

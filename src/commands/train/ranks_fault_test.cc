@@ -79,6 +79,27 @@ TEST_F(Ranks, OneThatIsStoppedIsNamedAfterItsHeartbeatLimit) {
   expect_nothing_lost(7);
 }
 
+// Nobody waits for them as a parent does: rank 0's watch must find out.
+TEST_F(Ranks, StartedByHandNameTheOneThatWasKilled) {
+  for (const std::size_t guilty : {1, 0}) {
+    base::remove_tree(out_);
+    const int port = free_port();
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (const int rank : {0, 1, 2})
+      ranks.push_back(std::make_unique<Program>(troika(train({"--pp", "3"})), as_torchrun(rank, 3, port)));
+    await_step(out_, 5);
+    const double before = base::monotonic_seconds();
+    ranks[guilty]->signal(SIGKILL);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const End end = ranks[rank]->wait();
+      if (rank == guilty) continue;
+      EXPECT_EQ(end.code, 75);
+      EXPECT_LT(end.when - before, 10);
+      expect_one_voice(end, "troika: rank " + std::to_string(guilty) + (guilty == 0 ? " at " : " (host "));
+    }
+  }
+}
+
 TEST_F(Ranks, OneThatNeverComesIsNamedByAllOthers) {
   const int port = free_port();
   const Words words = troika(train({"--pp", "3", "--comm.join-seconds", "3"}));
