@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -17,8 +18,9 @@
 namespace troika::train {
 namespace {
 
-constexpr double forward_seconds = 0.06, backward_seconds = 0.12;
+constexpr double forward_seconds = 0.08, backward_seconds = 0.16;
 constexpr int p = 3, m = 12;
+constexpr int recorded_steps = 3;  // medians over them: a machine shared with others wakes a sleeper late now and then
 
 // Microbatches between forward and backward on one stage.
 struct InFlight {
@@ -94,8 +96,8 @@ class SleepingPipeline : public testing::TestWithParam<const char*> {
     s.parallel.pp = p;
     s.parallel.stage_layers = {1, 1, 1};
     s.parallel.schedule = GetParam();
-    s.train.steps = 2;
-    s.train.profile = "2";
+    s.train.steps = recorded_steps;
+    s.train.profile = "all";
     base::make_directories(s.train.out);
     // One sleeping block per stage; embedding and head cost nothing.
     train_on_threads(s, p, *stream, {}, [&] {
@@ -106,8 +108,10 @@ class SleepingPipeline : public testing::TestWithParam<const char*> {
       }
       return segments;
     });
-    const std::string path = s.train.out + "/timeline/" + schedule::merged_trace_name(2);
-    real_ = schedule::read_chrome(base::read_file(path), path);
+    for (int step = 1; step <= recorded_steps; ++step) {
+      const std::string path = s.train.out + "/timeline/" + schedule::merged_trace_name(step);
+      real_.push_back(schedule::read_chrome(base::read_file(path), path));
+    }
   }
 
   schedule::StepTrace simulated() const {
@@ -121,8 +125,13 @@ class SleepingPipeline : public testing::TestWithParam<const char*> {
 
   TemporaryFolder folder_;
   InFlight in_flight_[p];
-  schedule::StepTrace real_;
+  std::vector<schedule::StepTrace> real_;
 };
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 std::vector<schedule::Event> computations(const schedule::LaneTrace& lane) {
   std::vector<schedule::Event> found;
@@ -140,7 +149,9 @@ std::vector<schedule::Event> computations(const schedule::LaneTrace& lane) {
 
 TEST_P(SleepingPipeline, HasTheBubbleOfTheFormulaInTheTimelinesOwnSummary) {
   const double formula = static_cast<double>(p - 1) / (m + p - 1);
-  EXPECT_NEAR(schedule::summarize(real_).pipeline_bubble_share, formula, 0.03);
+  std::vector<double> shares;
+  for (const auto& step : real_) shares.push_back(schedule::summarize(step).pipeline_bubble_share);
+  EXPECT_NEAR(median(shares), formula, 0.03);
 }
 
 TEST_P(SleepingPipeline, KeepsAsManyMicrobatchesInFlightAsTheSchedulePromises) {
@@ -148,20 +159,37 @@ TEST_P(SleepingPipeline, KeepsAsManyMicrobatchesInFlightAsTheSchedulePromises) {
   for (int stage = 0; stage < p; ++stage) EXPECT_EQ(in_flight_[stage].most, gpipe ? m : p - stage) << "stage " << stage;
 }
 
+// Per computation of a lane in order: seconds it took, and when it ended after the step's first computation began.
+struct Timing {
+  std::string instruction;
+  double seconds = 0, end = 0;
+};
+
+std::vector<Timing> timings(const schedule::StepTrace& trace, std::size_t lane) {
+  const double begin = computations(trace.lanes.at(0)).front().begin_seconds;
+  std::vector<Timing> found;
+  for (const auto& event : computations(trace.lanes.at(lane))) {
+    found.push_back({to_text(event.instruction), event.end_seconds - event.begin_seconds, event.end_seconds - begin});
+  }
+  return found;
+}
+
 TEST_P(SleepingPipeline, AgreesWithTheSimulatorPerInstruction) {
   const schedule::StepTrace expected = simulated();
-  ASSERT_EQ(real_.lanes.size(), expected.lanes.size());
-  const double real_begin = computations(real_.lanes[0]).front().begin_seconds;
-  const double expected_begin = computations(expected.lanes[0]).front().begin_seconds;
   for (std::size_t lane = 0; lane < expected.lanes.size(); ++lane) {
-    const auto a = computations(real_.lanes[lane]), b = computations(expected.lanes[lane]);
-    ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_EQ(to_text(a[i].instruction), to_text(b[i].instruction));
-      const double seconds = b[i].end_seconds - b[i].begin_seconds;
-      EXPECT_NEAR(a[i].end_seconds - a[i].begin_seconds, seconds, 0.15 * seconds) << to_text(b[i].instruction);
-      const double end = b[i].end_seconds - expected_begin;
-      EXPECT_NEAR(a[i].end_seconds - real_begin, end, 0.15 * end) << to_text(b[i].instruction) << " on lane " << lane;
+    const auto wanted = timings(expected, lane);
+    std::vector<std::vector<Timing>> steps;
+    for (const auto& step : real_) steps.push_back(timings(step, lane));
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      std::vector<double> seconds, ends;
+      for (const auto& step : steps) {
+        ASSERT_EQ(step.size(), wanted.size());
+        EXPECT_EQ(step[i].instruction, wanted[i].instruction);
+        seconds.push_back(step[i].seconds);
+        ends.push_back(step[i].end);
+      }
+      EXPECT_NEAR(median(seconds), wanted[i].seconds, 0.15 * wanted[i].seconds) << wanted[i].instruction;
+      EXPECT_NEAR(median(ends), wanted[i].end, 0.15 * wanted[i].end) << wanted[i].instruction << " on lane " << lane;
     }
   }
 }
