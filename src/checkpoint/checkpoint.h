@@ -16,10 +16,13 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/region.h"
+#include "sharding/region.h"
 #include "comm/channel.h"
 
 namespace troika::checkpoint {
+
+using sharding::element_count;
+using sharding::Region;
 
 // `data` is one-dimensional, fp32, contiguous, elements() long, any device; region elements in order.
 struct Slice {

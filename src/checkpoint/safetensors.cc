@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "checkpoint/region.h"
+#include "sharding/region.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -62,7 +62,7 @@ static std::vector<std::int64_t> whole_numbers(const json& array, const std::str
 static std::int64_t checked_count(const std::vector<std::int64_t>& shape, const std::string& origin,
                                   const std::string& tensor) {
   try {
-    return element_count(shape);
+    return sharding::element_count(shape);
   } catch (const DataError& error) {
     refuse(origin, fmt::format("tensor '{}': {}", tensor, error.what()));
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace troika::checkpoint {
+namespace troika::sharding {
 
 // Elements of a tensor that one rank holds, as indices into the flattened whole tensor:
 // for i in [0, count): [offset + i * stride, offset + i * stride + run). A whole tensor is {0, numel, numel, 1}.
@@ -57,4 +57,4 @@ void intersect(const Region& a_region, const Region& b_region, const Piece& piec
 // Elements common to both.
 std::int64_t common_elements(const Region& a, const Region& b);
 
-}  // namespace troika::checkpoint
+}  // namespace troika::sharding

@@ -1,4 +1,4 @@
-#include "checkpoint/region.h"
+#include "sharding/region.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace troika::checkpoint {
+namespace troika::sharding {
 
 static std::vector<std::int64_t> indices(const Region& r) {
   std::vector<std::int64_t> all;
@@ -72,4 +72,4 @@ TEST(Region, ShapesMultiplyWithoutOverflow) {
   EXPECT_THROW(element_count({std::int64_t{1} << 40, std::int64_t{1} << 40}), base::DataError);
 }
 
-}  // namespace troika::checkpoint
+}  // namespace troika::sharding

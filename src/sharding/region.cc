@@ -1,4 +1,4 @@
-#include "checkpoint/region.h"
+#include "sharding/region.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-namespace troika::checkpoint {
+namespace troika::sharding {
 using base::DataError;
 
 static constexpr std::int64_t largest_count = std::int64_t{1} << 62;
@@ -74,4 +74,4 @@ std::int64_t common_elements(const Region& a, const Region& b) {
   return total;
 }
 
-}  // namespace troika::checkpoint
+}  // namespace troika::sharding
