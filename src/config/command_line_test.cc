@@ -148,10 +148,22 @@ TEST(CommandLine, RankFlagsOfOtherLaunchersAreAcceptedWithANote) {
   EXPECT_EQ(result.notes.size(), 3u);
 }
 
-TEST(CommandLine, HalfPrecisionSwitchesSetTheComputeType) {
+TEST(CommandLine, PrecisionSwitchesSetTheComputeType) {
   EXPECT_EQ(parsed({"--bf16"}).precision.compute, "bf16");
   EXPECT_EQ(parsed({"--fp16", "true"}).precision.compute, "fp16");
   EXPECT_EQ(parsed({"--fp16", "false"}).precision.compute, "fp32");
+  EXPECT_EQ(parsed({"--bf16", "--fp32"}).precision.compute, "fp32");
+  EXPECT_EQ(parsed({"--precision.compute", "bfloat16"}).precision.compute, "bf16");
+}
+
+TEST(CommandLine, WordsOfOtherProgramsForMemoryAreUnderstood) {
+  EXPECT_EQ(parsed({"--gradient_checkpointing"}).parallel.recompute, "full");
+  EXPECT_EQ(parsed({"--activation-checkpointing", "true"}).parallel.recompute, "full");
+  EXPECT_EQ(parsed({"--gradient-checkpointing", "false"}).parallel.recompute, "none");
+  EXPECT_EQ(parsed({"--activation_recomputation", "selective"}).parallel.recompute, "selective");
+  EXPECT_EQ(parsed({"--offload_optimizer", "cpu"}).parallel.offload, "host");
+  EXPECT_EQ(parsed({"--offload", "nvme"}).parallel.offload, "file");
+  EXPECT_FALSE(parsed({"--overlap", "off"}).parallel.overlap);
 }
 
 TEST(CommandLine, APythonFileIsRefusedWithThePresets) {

@@ -58,6 +58,7 @@ class Table {
 
 constexpr double million = 1048576;  // bounds that keep products of counts far from overflow
 constexpr double tera = 1099511627776.0;
+constexpr double tiny = std::numeric_limits<double>::min();  // "above 0"
 constexpr double any_seed = 18446744073709551615.0;
 
 void add_model(Table& t) {
@@ -164,28 +165,87 @@ void add_batch(Table& t) {
       .range(1, tera);
 }
 
-void add_parallel(Table& t) {
+void add_axes(Table& t) {
   using M = ParallelSettings;
   constexpr auto s = &Settings::parallel;
   t.add<s, &M::dp>("parallel.dp", "Data-parallel ranks; 0: what remains of the world.").flags({"dp"}).range(0, million);
-  t.add<s, &M::pp>("parallel.pp", "Pipeline stages.")
+  t.add<s, &M::pp>("parallel.pp", "Ranks of a pipeline.")
       .flags({"pp"})
       .familiar({"pp-size"})
       .variables({"PP_SIZE"})
       .range(1, million);
-  t.add<s, &M::tp>("parallel.tp", "Tensor-parallel ranks.")
+  t.add<s, &M::tp>("parallel.tp", "Tensor-parallel ranks: each has a part of every layer's weights.")
       .flags({"tp"})
       .familiar({"tp-size"})
       .variables({"TP_SIZE"})
       .range(1, million);
-  t.add<s, &M::cp>("parallel.cp", "Context-parallel ranks.").flags({"cp"}).range(1, million);
+  t.add<s, &M::cp>("parallel.cp", "Context-parallel ranks: each has a part of every sequence.")
+      .flags({"cp"})
+      .familiar({"cp-size"})
+      .range(1, million);
+  t.add<s, &M::sequence_parallel>(
+      "parallel.sequence_parallel",
+      "With tp above 1: outside the split layers, each tensor-parallel rank keeps a part of the rows.");
+  t.add<s, &M::zero>("parallel.zero",
+                     "Split over dp x cp: 0 nothing, 1 optimizer state, 2 also gradients, 3 also parameters.")
+      .flags({"zero"})
+      .familiar({"zero-stage"})
+      .range(0, 3);
+}
+
+void add_pipeline(Table& t) {
+  using M = ParallelSettings;
+  constexpr auto s = &Settings::parallel;
+  t.add<s, &M::virtual_stages>("parallel.virtual_stages",
+                               "Stages of each pipeline rank; above 1: schedule interleaved.")
+      .flags({"virtual-stages"})
+      .familiar({"virtual-pipeline-size", "num-virtual-stages"})
+      .range(1, 10000);
   t.add<s, &M::schedule>("parallel.schedule", "Order of forward and backward passes in a pipeline.")
       .flags({"schedule"})
       .familiar({"pipeline-schedule"})
-      .words({"gpipe", "1f1b"});
-  t.add<s, &M::stage_layers>("parallel.stage_layers", "Transformer layers of each stage, as 2,1,1.")
+      .words({"gpipe", "1f1b", "interleaved", "zb-h1"});
+  t.add<s, &M::schedule_file>("parallel.schedule_file",
+                              "A file with the step program (docs/formats/program.md), run instead of schedule.")
+      .flags({"schedule-file"})
+      .unset("none; schedule builds it")
+      .agree(Agreement::none);
+  t.add<s, &M::stage_layers>("parallel.stage_layers", "Transformer layers of each stage in pipeline order, as 2,1,1.")
       .unset("split by cost")
       .range(1, 10000);
+  t.add<s, &M::stage_costs>("parallel.stage_costs",
+                            "Relative seconds of embedding, each transformer layer and head; stages are cut by them.")
+      .unset("by stage_balance")
+      .range(0, 1e9);
+  t.add<s, &M::stage_balance>(
+       "parallel.stage_balance",
+       "Stages are cut by; model: multiply-adds of each segment, measured: seconds measured at the start.")
+      .words({"model", "measured"});
+}
+
+void add_memory(Table& t) {
+  using M = ParallelSettings;
+  constexpr auto s = &Settings::parallel;
+  t.add<s, &M::recompute>(
+       "parallel.recompute",
+       "Computed again in backward instead of kept; full: whole layers, selective: what costs little.")
+      .flags({"recompute"})
+      .familiar({"activation-recomputation", "recompute-granularity"})
+      .words({"none", "full", "selective"});
+  t.add<s, &M::offload>(
+       "parallel.offload",
+       "Where optimizer state lies between steps; none: on the device, host: in the host's memory, file: in files.")
+      .flags({"offload"})
+      .familiar({"offload-optimizer"})
+      .words({"none", "host", "file"})
+      .spelled("cpu", "host")
+      .spelled("disk", "file")
+      .spelled("nvme", "file");
+  t.add<s, &M::offload_folder>("parallel.offload_folder", "Folder of the files of offload file.")
+      .unset("offload in the run's folder")
+      .agree(Agreement::none);
+  t.add<s, &M::overlap>("parallel.overlap", "Transfers of parameters and gradients run beside the computation.")
+      .flags({"overlap"});
   t.add<s, &M::reproducible>(
        "parallel.reproducible",
        "run: equal bits in every layout where that can be had; bits: refuse what cannot; off: no care.")
@@ -214,9 +274,28 @@ void add_optimizer(Table& t) {
       .range(0, tera);
 }
 
+void add_precision(Table& t) {
+  using M = PrecisionSettings;
+  constexpr auto s = &Settings::precision;
+  t.add<s, &M::compute>("precision.compute",
+                        "Type of activations and of the weights they meet; the optimizer has fp32.")
+      .words({"fp32", "bf16", "fp16"})
+      .spelled("float32", "fp32")
+      .spelled("bfloat16", "bf16")
+      .spelled("float16", "fp16");
+  t.add<s, &M::loss_scale>("precision.loss_scale", "fp16: loss scale of the first step.").range(tiny, 1e30);
+  t.add<s, &M::loss_scale_window>("precision.loss_scale_window", "fp16: steps without overflow before the scale grows.")
+      .unit("steps")
+      .range(1, tera);
+  t.add<s, &M::loss_scale_growth>("precision.loss_scale_growth", "fp16: factor by which the scale grows.")
+      .range(1, million);
+  t.add<s, &M::loss_scale_backoff>("precision.loss_scale_backoff",
+                                   "fp16: factor of the scale after an overflow; below 1.")
+      .range(tiny, std::nextafter(1.0, 0.0));
+  t.add<s, &M::loss_scale_min>("precision.loss_scale_min", "fp16: the scale never falls below.").range(tiny, 1e30);
+}
+
 void add_train(Table& t) {
-  t.add<&Settings::precision, &PrecisionSettings::compute>("precision.compute", "Type of the arithmetic.")
-      .words({"fp32", "bf16", "fp16"});
   using M = TrainSettings;
   constexpr auto s = &Settings::train;
   t.add<s, &M::steps>("train.steps", "Optimizer steps; 0: epochs decide.")
@@ -227,7 +306,7 @@ void add_train(Table& t) {
   t.add<s, &M::epochs>("train.epochs", "Passes over the data, used when steps is 0; may be a fraction.")
       .flags({"epochs"})
       .familiar({"num-epochs"})
-      .range(std::numeric_limits<double>::min(), 1e9);
+      .range(tiny, 1e9);
   t.add<s, &M::seed>("train.seed", "Seed of weights and data order.").flags({"seed"}).range(0, any_seed);
   t.add<s, &M::device>("train.device", "auto, cpu, cuda, or one device such as cuda:1.")
       .flags({"device"})
@@ -290,12 +369,15 @@ void add_comm(Table& t) {
 
 std::vector<Field> build() {
   Table table;
-  table.reserve(80);
+  table.reserve(96);
   add_model(table);
   add_data(table);
   add_batch(table);
-  add_parallel(table);
+  add_axes(table);
+  add_pipeline(table);
+  add_memory(table);
   add_optimizer(table);
+  add_precision(table);
   add_train(table);
   add_comm(table);
   return table.take();

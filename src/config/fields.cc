@@ -65,7 +65,8 @@ bool read(const Field& field, const std::string& text, std::optional<std::int64_
   return read(field, text, &number) ? (*value = number, true) : false;
 }
 
-bool read(const Field& field, const std::string& text, std::vector<std::int64_t>* value) {
+template <class T>
+bool read(const Field& field, const std::string& text, std::vector<T>* value) {
   value->clear();
   for (const auto& part : base::split(text, ',')) {
     if (!read(field, base::trim(part), &value->emplace_back())) return false;
@@ -77,7 +78,10 @@ bool read(const Field& field, const std::string& text, std::vector<std::int64_t>
 std::string write(bool value) { return value ? "true" : "false"; }
 std::string write(const std::string& value) { return value; }
 std::string write(const std::optional<std::int64_t>& value) { return value ? fmt::to_string(*value) : "null"; }
-std::string write(const std::vector<std::int64_t>& value) { return fmt::format("{}", fmt::join(value, ",")); }
+template <class T>
+std::string write(const std::vector<T>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
+}
 template <class T>
 std::string write(T value) {
   return fmt::format("{}", value);
@@ -108,7 +112,8 @@ std::string check(const Field& field, const std::optional<std::int64_t>& value) 
   return value ? out_of_bounds(field, static_cast<double>(*value), write(value)) : "";
 }
 
-std::string check(const Field& field, const std::vector<std::int64_t>& values) {
+template <class T>
+std::string check(const Field& field, const std::vector<T>& values) {
   for (const auto value : values) {
     const std::string wrong = out_of_bounds(field, static_cast<double>(value), write(value));
     if (!wrong.empty()) return "has an entry that " + wrong;
@@ -133,11 +138,17 @@ std::string_view expected(const Field& field, const std::optional<std::int64_t>*
 std::string_view expected(const Field& field, const std::vector<std::int64_t>*) {
   return "whole numbers such as 2,1,1";
 }
+std::string_view expected(const Field& field, const std::vector<double>*) { return "numbers such as 0.5,1,2"; }
 
 }  // namespace
 
 std::string Field::key() const { return fmt::format("{}.{}", section, name); }
 std::string Field::flag() const { return "--" + normalised(key()); }
+
+bool Field::is_list() const {
+  return std::holds_alternative<Access<std::vector<std::int64_t>>>(access) ||
+         std::holds_alternative<Access<std::vector<double>>>(access);
+}
 
 std::string normalised(std::string_view name) {
   std::string result(name);

@@ -24,7 +24,7 @@ struct Access {
 
 using AnyAccess =
     std::variant<Access<bool>, Access<std::int64_t>, Access<std::uint64_t>, Access<double>, Access<std::string>,
-                 Access<std::optional<std::int64_t>>, Access<std::vector<std::int64_t>>>;
+                 Access<std::optional<std::int64_t>>, Access<std::vector<std::int64_t>>, Access<std::vector<double>>>;
 
 // What ranks compare before they form groups.
 enum class Agreement {
@@ -52,6 +52,7 @@ struct Field {
 
   std::string key() const;   // "batch.micro_batch_size"
   std::string flag() const;  // "--batch.micro-batch-size"
+  bool is_list() const;      // several values, parted by commas
 };
 
 // All rows, section by section in the order of Settings. Built on first use, then constant; threads: safe.

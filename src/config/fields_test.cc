@@ -53,6 +53,8 @@ TEST(Fields, ReadsEveryType) {
   EXPECT_EQ(s.comm.timeout_seconds, 120);
   EXPECT_EQ(set_text(field_of("parallel.stage_layers"), "2, 1,1", &s), "");
   EXPECT_EQ(s.parallel.stage_layers, (std::vector<std::int64_t>{2, 1, 1}));
+  EXPECT_EQ(set_text(field_of("parallel.stage_costs"), "0.5, 1e-3,2", &s), "");
+  EXPECT_EQ(s.parallel.stage_costs, (std::vector<double>{0.5, 1e-3, 2}));
   EXPECT_EQ(set_text(field_of("batch.micro_batch_size"), "3", &s), "");
   EXPECT_EQ(s.batch.micro_batch_size, 3);
   EXPECT_EQ(set_text(field_of("batch.micro_batch_size"), "null", &s), "");
@@ -68,7 +70,7 @@ TEST(Fields, SaysWhatIsWrongAndLeavesTheSettingAlone) {
   EXPECT_EQ(set_text(field_of("model.layers"), "10001", &s), "must be at most 10000, not 10001");
   EXPECT_EQ(s.model.layers, 4);
   EXPECT_EQ(set_text(field_of("parallel.schedule"), "gpip", &s),
-            "takes gpipe or 1f1b, not 'gpip'; did you mean gpipe?");
+            "takes gpipe or 1f1b or interleaved or zb-h1, not 'gpip'; did you mean gpipe?");
   EXPECT_EQ(set_text(field_of("optimizer.lr"), "nan", &s), "takes a number, not 'nan'");
   EXPECT_EQ(set_text(field_of("optimizer.lr"), "-1", &s), "must be at least 0, not -1");
   EXPECT_EQ(set_text(field_of("train.epochs"), "0", &s), "must be above 0, not 0");
@@ -91,6 +93,12 @@ TEST(Fields, UnderstandsTheSpellingsOfOtherPrograms) {
       {"num_microbatches", "batch.num_microbatches"},
       {"microbatch_num", "batch.num_microbatches"},
       {"pipeline_schedule", "parallel.schedule"},
+      {"cp_size", "parallel.cp"},
+      {"zero_stage", "parallel.zero"},
+      {"virtual_pipeline_size", "parallel.virtual_stages"},
+      {"num_virtual_stages", "parallel.virtual_stages"},
+      {"activation_recomputation", "parallel.recompute"},
+      {"offload_optimizer", "parallel.offload"},
       {"batch_size", "batch.batch_size"},
       {"gradient_accumulation_steps", "batch.accumulation"},
       {"max_seq_len", "batch.seq_len"},
@@ -128,6 +136,12 @@ TEST(Fields, UnderstandsTheSpellingsOfOtherPrograms) {
       {"out", "train.out"},
       {"resume", "train.resume"},
       {"schedule", "parallel.schedule"},
+      {"zero", "parallel.zero"},
+      {"virtual-stages", "parallel.virtual_stages"},
+      {"schedule-file", "parallel.schedule_file"},
+      {"recompute", "parallel.recompute"},
+      {"offload", "parallel.offload"},
+      {"overlap", "parallel.overlap"},
       {"epochs", "train.epochs"},
       {"profile", "train.profile"},
   };
@@ -142,7 +156,8 @@ TEST(Fields, AgreementLetsHostsDifferWhereTheyMay) {
   EXPECT_EQ(agreement_text(field_of("train.resume"), s), "a path");
   EXPECT_EQ(agreement_text(field_of("train.resume"), Settings{}), "auto");
   EXPECT_EQ(agreement_text(field_of("data.tokenizer"), Settings{}), "bytes");
-  for (const auto* key : {"train.out", "train.threads", "comm.interface", "data.train", "data.cache", "log.level"}) {
+  for (const auto* key : {"train.out", "train.threads", "comm.interface", "data.train", "data.cache", "log.level",
+                          "parallel.schedule_file", "parallel.offload_folder"}) {
     EXPECT_EQ(field_of(key).agreement, Agreement::none) << key;
   }
 }

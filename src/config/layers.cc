@@ -79,11 +79,40 @@ void make_way_for_batch(const Stated& s, BatchSettings* b) {
   if (micro && !number && now.total && !accumulates && !per_rank_total) b->accumulation = 1;
 }
 
+// One of three says where stages are cut, and two of them count layers.
+void make_way_for_stages(const Stated& s, ParallelSettings* p) {
+  const bool layers = states(s, "model.layers", "model.middle_layers");
+  const bool balance = states(s, "parallel.stage_balance");
+  if (layers || balance || states(s, "parallel.pp", "parallel.virtual_stages", "parallel.stage_costs")) {
+    p->stage_layers.clear();
+  }
+  if (layers || balance || states(s, "parallel.stage_layers")) p->stage_costs.clear();
+  if (states(s, "parallel.stage_layers", "parallel.stage_costs")) p->stage_balance = ParallelSettings{}.stage_balance;
+  if (states(s, "parallel.schedule")) p->schedule_file.clear();
+}
+
 void make_way(const Stated& s, Settings* lower) {
   make_way_for_batch(s, &lower->batch);
+  make_way_for_stages(s, &lower->parallel);
   if (states(s, "parallel.pp", "parallel.tp", "parallel.cp") && !states(s, "parallel.dp")) lower->parallel.dp = 0;
-  if (states(s, "parallel.pp", "model.layers", "model.middle_layers")) lower->parallel.stage_layers.clear();
   if (states(s, "train.epochs") && !states(s, "train.steps")) lower->train.steps = 0;
+}
+
+void set_stages(std::int64_t virtual_stages, const Stated& s, ParallelSettings* p) {
+  if (p->virtual_stages == virtual_stages) return;
+  p->virtual_stages = virtual_stages;
+  if (!states(s, "parallel.stage_layers")) p->stage_layers.clear();
+}
+
+// Schedule and virtual_stages belong together: what a layer says of one replaces what lower ones say of the other.
+void fit_schedule(const Stated& s, ParallelSettings* p) {
+  const bool schedule = states(s, "parallel.schedule");
+  const bool stages = states(s, "parallel.virtual_stages");
+  const bool is_interleaved = p->schedule == "interleaved";
+  const bool leaves_pipeline = states(s, "parallel.pp") && p->pp == 1 && !schedule && !stages;
+  if ((schedule && !stages && !is_interleaved) || leaves_pipeline) set_stages(1, s, p);
+  const bool contradicts = stages && !schedule && is_interleaved == (p->virtual_stages == 1);
+  if (contradicts || (leaves_pipeline && is_interleaved)) p->schedule = ParallelSettings{}.schedule;
 }
 
 void lay(const Layer& layer, Pile* pile) {
@@ -97,6 +126,7 @@ void lay(const Layer& layer, Pile* pile) {
     const bool named = normalised(origin) == field->flag();
     pile->errors.push_back(named ? origin + " " + wrong : fmt::format("{}: {} {}", origin, field->key(), wrong));
   }
+  fit_schedule(stated, &pile->settings.parallel);
 }
 
 // The layer and the assignment of the preset that counts.

@@ -32,13 +32,14 @@ struct Pile {
 // Lowest layer first. The preset of the highest layer that names one goes below all of them. A layer replaces what it
 // contradicts in lower ones, and what it leaves undetermined is derived anew:
 //   - a batch number replaces the lower spelling of the same quantity (sequences per forward, microbatches per rank,
-//   sequences
-//     per step); when all three quantities are then given, a lower number of microbatches gives way first, then a lower
-//     total (batch.h has the three quantities);
+//     sequences per step); when all three quantities are then given, a lower number of microbatches gives way first,
+//     then a lower total (batch.h has the three quantities);
 //   - pp, tp, cp or dp: a lower number of microbatches gives way when the other two quantities are given, so the same
-//   global
-//     batch is cut anew; without dp, a lower dp becomes what remains of the world;
-//   - pp, layers or middle_layers: a lower stage_layers gives way;
+//     global batch is cut anew; without dp, a lower dp becomes what remains of the world;
+//   - pp, virtual_stages, layers or middle_layers: a lower stage_layers gives way, for the last two stage_costs as well;
+//   - stage_layers, stage_costs or stage_balance: the lower ones of the other two;
+//   - schedule: a lower schedule_file, and a lower virtual_stages unless it says interleaved; virtual_stages: a lower
+//     schedule that does not go with it; pp 1: a lower virtual_stages and a lower interleaved;
 //   - epochs without steps: a lower steps gives way.
 Pile pile(const std::vector<Layer>& layers);
 

@@ -79,5 +79,33 @@ TEST(Layers, LayoutAndLengthGiveWay) {
   EXPECT_TRUE(parsed({file, "--model.layers", "8"}).parallel.stage_layers.empty());
 }
 
+TEST(Layers, ScheduleAndStagesPerRankMakeWayForEachOther) {
+  const std::string file = yaml(to_yaml(resolved({"--pp", "2", "--virtual-stages", "2"}, 2).settings));
+  const auto asked = [&](std::vector<std::string> arguments, std::int64_t world) {
+    arguments.insert(arguments.begin(), file);
+    const auto p = resolved(arguments, world).settings.parallel;
+    return p.schedule + " " + std::to_string(p.virtual_stages);
+  };
+  EXPECT_EQ(asked({}, 2), "interleaved 2");
+  EXPECT_EQ(asked({"--schedule", "1f1b"}, 2), "1f1b 1");
+  EXPECT_EQ(asked({"--schedule", "interleaved"}, 2), "interleaved 2");
+  EXPECT_EQ(asked({"--virtual-stages", "1"}, 2), "1f1b 1");
+  EXPECT_EQ(asked({"--pp", "1"}, 2), "1f1b 1");
+  const std::string other = temporary_file("other.yaml", "parallel: {pp: 2, schedule: gpipe, stage_layers: [3, 1]}\n");
+  EXPECT_EQ(parsed({other, "--virtual-stages", "1"}).parallel.schedule, "gpipe");
+  EXPECT_EQ(resolved({other, "--virtual-stages", "2"}, 2).settings.parallel.schedule, "interleaved");
+  EXPECT_EQ(parsed({other, "--schedule", "zb-h1"}).parallel.stage_layers.size(), 2u);
+}
+
+TEST(Layers, TheHighestWordOnTheCutOfStagesCounts) {
+  const std::string file = yaml("parallel: {pp: 2, stage_costs: [1, 1, 2, 1, 1, 3], schedule_file: a.program}\n");
+  EXPECT_EQ(resolved({file}, 2).settings.parallel.stage_costs.size(), 6u);
+  EXPECT_TRUE(resolved({file, "--parallel.stage-layers", "3,1"}, 2).settings.parallel.stage_costs.empty());
+  EXPECT_TRUE(resolved({file, "--parallel.stage-balance", "measured"}, 2).settings.parallel.stage_costs.empty());
+  EXPECT_TRUE(resolved({file, "--model.layers", "6"}, 2).settings.parallel.stage_costs.empty());
+  EXPECT_EQ(resolved({file, "--pp", "4"}, 4).settings.parallel.stage_costs.size(), 6u);
+  EXPECT_EQ(parsed({file, "--schedule", "gpipe"}).parallel.schedule_file, "");
+}
+
 }  // namespace
 }  // namespace troika::config

@@ -58,7 +58,7 @@ std::string quoted(const std::string& text) {
 std::string yaml_value(const Field& field, const Settings& settings) {
   const std::string text = get_text(field, settings);
   if (std::holds_alternative<Access<std::string>>(field.access)) return is_plain(text) ? text : quoted(text);
-  if (!std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access)) return text;
+  if (!field.is_list()) return text;
   return "[" + base::join(base::split(text, ','), ", ") + "]";
 }
 
@@ -83,6 +83,7 @@ std::string type_word(const Field& field) {
                : fmt::format("{}", fmt::join(field.words, "|"));
   }
   if (std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access)) return "N,N,...";
+  if (std::holds_alternative<Access<std::vector<double>>>(field.access)) return "X,X,...";
   return std::holds_alternative<Access<double>>(field.access) ? "X" : "N";
 }
 

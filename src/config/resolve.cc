@@ -7,6 +7,8 @@
 #include "config/batch.h"
 #include "config/checks.h"
 #include "config/fields.h"
+#include "config/layout_checks.h"
+#include "config/pipeline_checks.h"
 
 namespace troika::config {
 namespace {
@@ -44,6 +46,8 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
   Findings findings;
   resolved.layout = solve_layout(settings.parallel, world_size, &findings);
   settle_model(&resolved.settings, &findings);
+  settle_pipeline(&resolved.settings, &findings);
+  check_layout(resolved.settings, resolved.layout, &findings);
   settle_run(&resolved.settings, &findings);
   resolved.batch = solve_batch(settings.batch, resolved.layout.dp, &findings);
   throw_if_any(findings.errors);

@@ -1,7 +1,13 @@
 // From settings to the numbers of one run: the layout and the batch arithmetic, all errors reported together.
 //
-// Layout: dp = world / (pp x tp x cp) when dp is 0; the product of the axes must be the world size. tp and cp must be 1
-// and precision fp32 in this build.
+// Layout: dp = world / (pp x tp x cp) when dp is 0; the product of the axes must be the world size. tp is at most heads,
+// ffn and (where it is known) vocab; with cp above 1, seq_len is at least 2 x cp; reproducible=bits takes neither.
+//
+// Pipeline: pp x virtual_stages stages, each with at least one transformer layer. virtual_stages above 1 means the
+// schedule interleaved and the other way round: the default 1f1b becomes interleaved, and interleaved with one stage
+// per rank gets two; both need pp above 1. A schedule_file replaces the schedule, and these two rules. stage_layers has
+// an entry per stage and sums to layers; stage_costs has layers + 2 entries, not all 0; these two and stage_balance
+// measured exclude each other.
 //
 // Batch: three quantities, global = micro x microbatches per rank x dp. Each has several spellings:
 //   sequences in one forward       micro_batch_size
@@ -14,9 +20,9 @@
 //   batch_size 16 and num_microbatches 4
 // With accumulation above 1 the microbatches per rank must be a multiple of it.
 //
-// Other rules: heads is a multiple of kv_heads; head_dim is even; every stage has at least one transformer layer;
-// stage_layers has pp entries that sum to layers; middle_layers <= layers (and becomes layers); seq_len <=
-// max_positions; warmup_steps <= steps; min_lr <= lr (a default min_lr above lr becomes lr / 10).
+// Other rules: heads is a multiple of kv_heads; head_dim is even; middle_layers <= layers (and becomes layers); seq_len
+// <= max_positions; warmup_steps <= steps; min_lr <= lr (a default min_lr above lr becomes lr / 10); loss_scale >=
+// loss_scale_min.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +37,7 @@ namespace troika::config {
 struct Batch {
   std::int64_t micro = 1;
   std::int64_t microbatches_per_rank = 1;
-  std::int64_t microbatches = 1;  // of all data-parallel ranks: the leaves of the canonical gradient sum
+  std::int64_t microbatches = 1;  // of all data-parallel ranks; times cp: the leaves of the canonical gradient sum
   std::int64_t global = 1;
   std::int64_t seq_len = 1;
 
@@ -44,7 +50,7 @@ struct Layout {
 };
 
 // Settings whose open questions are answered for one world size. `settings` has them written back (dp, batch sizes,
-// layers after middle_layers, microbatches), so that printing it pins the run.
+// layers after middle_layers, microbatches, schedule and virtual_stages), so that printing it pins the run.
 struct Resolved {
   Settings settings;
   Layout layout;

@@ -31,10 +31,60 @@ TEST(Layout, AWorldThatDoesNotFitIsToldWhatDoes) {
             "parallel: dp 2 x pp 3 = 6, but the world has 3 processes: start 6, or set dp to 1");
 }
 
-TEST(Layout, AxesAndPrecisionsOutsideThisBuildAreRefused) {
-  EXPECT_EQ(resolve_error({"--tp", "2"}, 2), "parallel.tp=2: this build trains with tp 1 only; use dp and pp");
-  EXPECT_EQ(resolve_error({"--cp", "2"}, 2), "parallel.cp=2: this build trains with cp 1 only; use dp and pp");
-  EXPECT_EQ(resolve_error({"--bf16"}, 1), "precision.compute=bf16: this build computes in fp32 only; leave it out");
+TEST(Layout, AnAxisThatNeedsMoreProcessesIsToldInOneSentence) {
+  EXPECT_EQ(resolve_error({"--tp", "2"}, 1),
+            "parallel: tp 2 does not divide the world of 1 process: start 2 processes (troika launch --nproc-per-node "
+            "2 -- train ...)");
+  EXPECT_EQ(resolve_error({"--cp", "3"}, 4),
+            "parallel: cp 3 does not divide the world of 4 processes: start 3 or 6 processes");
+  EXPECT_EQ(resolve_error({"--pp", "3", "--tp", "2"}, 4),
+            "parallel: pp 3 x tp 2 does not divide the world of 4 processes: start 6 processes, or set pp to 1 or 2");
+}
+
+TEST(Layout, AllFourAxesMakeTheWorld) {
+  const Resolved run = resolved({"--pp", "2", "--tp_size", "2", "--cp", "2"}, 16);
+  EXPECT_EQ(run.layout.dp, 2);
+  EXPECT_EQ(run.layout.world(), 16);
+  EXPECT_TRUE(run.notes.empty());
+}
+
+TEST(Layout, TensorParallelRanksNeedAPartOfEverySplitDim) {
+  EXPECT_EQ(resolved({"--tp", "3"}, 3).layout.tp, 3) << "uneven parts are parts";
+  EXPECT_EQ(resolve_error({"--tp", "5"}, 5),
+            "parallel.tp 5 is more than model.heads 4: each tensor-parallel rank needs a query head, so tp is at most "
+            "4");
+  EXPECT_THAT(resolve_error({"--tp", "4", "--model.ffn", "3"}, 4), HasSubstr("model.ffn 3: each"));
+  EXPECT_THAT(resolve_error({"--tp", "4", "--model.vocab", "2"}, 4),
+              HasSubstr("needs a row of the vocabulary, so tp is at most 2"));
+}
+
+TEST(Layout, ContextParallelRanksNeedTwoPositionsEach) {
+  EXPECT_EQ(resolved({"--cp", "4", "--seq-len", "9"}, 4).layout.cp, 4);
+  EXPECT_EQ(resolve_error({"--cp", "4", "--seq-len", "7"}, 4),
+            "batch.seq_len 7 is too short for parallel.cp 4: each context-parallel rank takes 2 pieces of a sequence, "
+            "so seq_len is at least 8, or cp at most 3");
+}
+
+TEST(Layout, EqualBitsRefuseWhatSplitsSums) {
+  EXPECT_EQ(resolve_error({"--tp", "2", "--parallel.reproducible", "bits"}, 2),
+            "parallel.reproducible=bits refuses tp 2: sums that are split over these ranks end in other bits; set tp "
+            "and cp to 1, or reproducible to run");
+  EXPECT_THAT(resolve_error({"--tp", "2", "--cp", "2", "--parallel.reproducible", "bits"}, 4),
+              HasSubstr("refuses tp 2 x cp 2: "));
+  EXPECT_EQ(resolved({"--pp", "2", "--zero", "3", "--parallel.reproducible", "bits"}, 4).layout.dp, 2);
+}
+
+TEST(Layout, WhatChangesNothingIsNoted) {
+  EXPECT_THAT(resolved({"--zero_stage", "2"}, 1).notes,
+              testing::ElementsAre("parallel.zero 2 splits nothing, because dp x cp is 1"));
+  EXPECT_TRUE(resolved({"--zero", "2"}, 2).notes.empty());
+  EXPECT_TRUE(resolved({"--zero", "2", "--cp", "2"}, 2).notes.empty());
+  EXPECT_THAT(resolved({"--offload", "host", "--device", "cpu"}, 1).notes,
+              testing::ElementsAre(HasSubstr("offload host changes nothing")));
+  EXPECT_TRUE(resolved({"--offload", "file", "--device", "cpu"}, 1).notes.empty());
+  EXPECT_THAT(resolved({"--parallel.offload-folder", "x"}, 1).notes,
+              testing::ElementsAre("parallel.offload_folder is not used, because offload is none"));
+  EXPECT_THAT(parse_error({"--zero", "4"}), HasSubstr("parallel.zero must be at most 3, not 4"));
 }
 
 TEST(Model, ShapesThatCannotBeAreRefused) {
@@ -58,7 +108,19 @@ TEST(Model, StageLayersMatchTheStages) {
   EXPECT_EQ(resolved({"--pp", "2", "--parallel.stage-layers", "3,1"}, 2).settings.parallel.stage_layers.size(), 2u);
   EXPECT_THAT(resolve_error({"--pp", "2", "--parallel.stage-layers", "3,2"}, 2),
               HasSubstr("sums to 5, but the model has 4"));
-  EXPECT_THAT(resolve_error({"--pp", "2", "--parallel.stage-layers", "4"}, 2), HasSubstr("has 1 entries, but pp is 2"));
+  EXPECT_THAT(resolve_error({"--pp", "2", "--parallel.stage-layers", "4"}, 2),
+              HasSubstr("has 1 entries, but there are 2 stages (pp 2): give one entry per stage"));
+  EXPECT_THAT(resolve_error({"--pp", "2", "--virtual-stages", "2", "--parallel.stage-layers", "2,2"}, 2),
+              HasSubstr("has 2 entries, but there are 4 stages (pp 2 x virtual_stages 2)"));
+}
+
+TEST(Run, TheLossScaleBelongsToFp16) {
+  EXPECT_TRUE(resolved({"--bf16"}, 1).notes.empty());
+  EXPECT_TRUE(resolved({"--fp16", "--precision.loss-scale", "1024"}, 1).notes.empty());
+  EXPECT_THAT(resolved({"--bf16", "--precision.loss-scale", "1024"}, 1).notes,
+              testing::ElementsAre("the loss scale is not used, because precision.compute is bf16"));
+  EXPECT_EQ(resolve_error({"--fp16", "--precision.loss-scale", "2", "--precision.loss-scale-min", "4"}, 1),
+            "precision.loss_scale 2 is below precision.loss_scale_min 4: at least 4");
 }
 
 TEST(Run, NumbersThatContradictAreRefused) {
@@ -82,10 +144,12 @@ TEST(Run, ADefaultMinimumFollowsASmallLearningRate) {
 }
 
 TEST(Resolve, ReportsEverythingTogether) {
-  const std::string text = resolve_error({"--tp", "2", "--bf16", "--model.heads", "5", "--warmup_steps", "9", "--steps",
-                                          "3", "--batch_size", "10", "--num_microbatches", "4", "--profile", "x"},
+  const std::string text = resolve_error({"--tp",       "7",     "--pp",          "5",  "--virtual-stages",   "2",
+                                          "--schedule", "gpipe", "--model.heads", "5",  "--warmup_steps",     "9",
+                                          "--steps",    "3",     "--batch_size",  "10", "--num_microbatches", "4",
+                                          "--profile",  "x"},
                                          2);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6) << text;
 }
 
 TEST(Resolve, ChecksSingleValuesOfSettingsBuiltInCode) {
@@ -93,15 +157,27 @@ TEST(Resolve, ChecksSingleValuesOfSettingsBuiltInCode) {
   s.model.layers = 0;
   s.parallel.schedule = "none";
   EXPECT_EQ(config_error([&] { resolve(s, 1); }),
-            "model.layers must be at least 1, not 0\nparallel.schedule takes gpipe or 1f1b, not 'none'");
+            "model.layers must be at least 1, not 0\nparallel.schedule takes gpipe or 1f1b or interleaved or zb-h1, "
+            "not 'none'");
 }
 
 TEST(Resolve, IsItsOwnFixedPoint) {
-  for (const std::int64_t world : {1, 2, 3, 6}) {
-    const Resolved once = resolved({"--batch_size", "7", "--gradient_accumulation_steps", "2", "--lr", "1e-6"}, world);
-    const Resolved twice = resolve(once.settings, world);
-    EXPECT_EQ(to_yaml(twice.settings), to_yaml(once.settings));
-    EXPECT_EQ(twice.batch.global, once.batch.global);
+  const std::vector<std::vector<std::string>> layouts = {
+      {},
+      {"--zero", "3", "--offload", "host", "--device", "cpu"},
+      {"--pp", "2", "--virtual-stages", "2"},
+      {"--pp", "2", "--schedule", "interleaved"},
+      {"--pp", "2", "--schedule_file", "x", "--virtual-stages", "2"},
+      {"--tp", "2", "--fp16", "--parallel.stage-costs", "1,2,2,2,2,3"}};
+  for (const std::int64_t world : {2, 4, 6}) {
+    for (auto arguments : layouts) {
+      arguments.insert(arguments.end(), {"--batch_size", "7", "--gradient_accumulation_steps", "2", "--lr", "1e-6"});
+      const Resolved once = resolved(arguments, world);
+      const Resolved twice = resolve(once.settings, world);
+      EXPECT_EQ(to_yaml(twice.settings), to_yaml(once.settings));
+      EXPECT_EQ(to_yaml(settings_from_yaml(to_yaml(once.settings), "printed")), to_yaml(once.settings));
+      EXPECT_EQ(twice.batch.global, once.batch.global);
+    }
   }
 }
 
@@ -113,6 +189,8 @@ TEST(Agreement, DiffersOnlyWhereItMatters) {
   other.data.train = "other/path";
   other.comm.interface = "eth7";
   other.log.level = "debug";
+  other.parallel.schedule_file = "elsewhere.program";
+  other.parallel.offload_folder = "fast/disk";
   EXPECT_EQ(agreement_hash(base), agreement_hash(other));
   EXPECT_EQ(first_difference(to_yaml(base), to_yaml(other)), "");
   other.optimizer.weight_decay = 0.2;

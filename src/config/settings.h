@@ -28,7 +28,7 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::string train;  // a text file, JSONL file, folder or token shard folder
+  std::string train;                // a text file, JSONL file, folder or token shard folder
   std::string tokenizer = "bytes";  // bytes, a folder with tokenizer.json, or the file
   std::string cache;                // folder of prepared shards; empty: OUT/data
   std::string text_key = "text";    // of a JSONL object
@@ -52,8 +52,18 @@ struct ParallelSettings {
   std::int64_t pp = 1;
   std::int64_t tp = 1;
   std::int64_t cp = 1;
-  std::string schedule = "1f1b";           // gpipe, 1f1b
-  std::vector<std::int64_t> stage_layers;  // transformer layers per stage; empty: split by cost
+  bool sequence_parallel = true;           // between the split layers of a block each tp rank keeps a part of the rows
+  std::int64_t zero = 0;                   // 1: optimizer state split over dp x cp; 2: gradients too; 3: parameters too
+  std::int64_t virtual_stages = 1;         // stages per pipeline rank
+  std::string schedule = "1f1b";           // gpipe, 1f1b, interleaved, zb-h1
+  std::string schedule_file;               // a step program as text; empty: `schedule` builds it
+  std::vector<std::int64_t> stage_layers;  // transformer layers per stage, pp x virtual_stages; empty: split by cost
+  std::vector<double> stage_costs;         // relative seconds per segment; empty: by stage_balance
+  std::string stage_balance = "model";     // model: cut by multiply-adds; measured: by seconds measured at the start
+  std::string recompute = "none";          // none, full, selective
+  std::string offload = "none";            // none, host, file: where optimizer state lies between steps
+  std::string offload_folder;              // of `file`; empty: OUT/offload
+  bool overlap = true;                     // transfers of parameters and gradients beside computation
   std::string reproducible = "run";        // run, bits, off
 };
 
@@ -70,7 +80,13 @@ struct OptimizerSettings {
 };
 
 struct PrecisionSettings {
-  std::string compute = "fp32";
+  std::string compute = "fp32";  // fp32, bf16, fp16; the optimizer is fp32 in all three
+  // The loss scale of fp16.
+  double loss_scale = 65536;              // at the start
+  std::int64_t loss_scale_window = 2000;  // steps without overflow after which it grows
+  double loss_scale_growth = 2;           // factor of a growth
+  double loss_scale_backoff = 0.5;        // factor after an overflow
+  double loss_scale_min = 1;              // never below
 };
 
 struct TrainSettings {

@@ -26,6 +26,9 @@ const std::vector<Switch>& switches() {
   static const std::vector<Switch> rows = {
       {"fp16", "precision.compute", "fp16"},
       {"bf16", "precision.compute", "bf16"},
+      {"fp32", "precision.compute", "fp32"},
+      {"gradient-checkpointing", "parallel.recompute", "full"},
+      {"activation-checkpointing", "parallel.recompute", "full"},
   };
   return rows;
 }

@@ -98,9 +98,9 @@ class Reader {
     if (!is_new) return fail(key, fmt::format("{} is given twice, first on line {}", field.key(), first->second));
     std::string text;
     if (value.IsNull()) {
-      const bool may_be_empty = std::holds_alternative<Access<std::string>>(field.access) || is_list(field);
+      const bool may_be_empty = std::holds_alternative<Access<std::string>>(field.access) || field.is_list();
       text = may_be_empty ? "" : "null";
-    } else if (value.IsSequence() && is_list(field)) {
+    } else if (value.IsSequence() && field.is_list()) {
       std::vector<std::string> parts;
       for (const auto& part : value) parts.push_back(part.IsScalar() ? part.Scalar() : "a nested value");
       text = base::join(parts, ",");
@@ -110,10 +110,6 @@ class Reader {
       return fail(key, fmt::format("{} takes one value, not a {}", field.key(), value.IsMap() ? "section" : "list"));
     }
     layer_.assignments.push_back({&field, text, at(key.Mark())});
-  }
-
-  static bool is_list(const Field& field) {
-    return std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access);
   }
 
   static bool section_exists(const std::string& name) {
