@@ -7,6 +7,7 @@
 
 namespace troika::executor {
 
+// Between stages, on the pp channel.
 enum class Lane : std::uint32_t { activation = 0, gradient = 1, tied = 2 };
 
 // `stage` is the one that receives. Up to 2^20 microbatches and 512 stages.
@@ -16,6 +17,15 @@ inline std::uint32_t message_tag(Lane lane, int microbatch, int stage) {
   }
   return static_cast<std::uint32_t>(lane) << 29 | static_cast<std::uint32_t>(stage) << 20 |
          static_cast<std::uint32_t>(microbatch);
+}
+
+// Between replicas, on their channel.
+enum class Purpose : std::uint32_t { gradients = 0, totals = 1, parameters = 2, squares = 3 };
+enum class Use : std::uint32_t { first = 0, second = 1 };  // of a tied embedding's table
+
+inline std::uint32_t replica_tag(Purpose purpose, int segment, Use use) {
+  return static_cast<std::uint32_t>(purpose) << 24 | static_cast<std::uint32_t>(segment) << 1 |
+         static_cast<std::uint32_t>(use);
 }
 
 }  // namespace troika::executor

@@ -16,10 +16,21 @@ static std::int64_t bits_of(double value) {
   return bits;
 }
 
-StepFacts::StepFacts(int microbatches, const std::vector<std::string>& parameter_names, int world_size)
-    : microbatches_(static_cast<std::size_t>(microbatches)),
+StepFacts::StepFacts(const FactCounts& counts, const std::vector<std::string>& parameter_names)
+    : counts_(counts),
       names_(parameter_names),
-      values_(2 * microbatches_ + names_.size() + static_cast<std::size_t>(world_size) + 1) {}
+      losses_(static_cast<std::size_t>(counts.microbatches) * static_cast<std::size_t>(counts.cp)),
+      values_(2 * losses_ + names_.size() * static_cast<std::size_t>(counts.tp) +
+              static_cast<std::size_t>(counts.world) + 1) {}
+
+std::size_t StepFacts::loss_at(int microbatch, int cp_rank) const {
+  return static_cast<std::size_t>(microbatch) * static_cast<std::size_t>(counts_.cp) +
+         static_cast<std::size_t>(cp_rank);
+}
+
+std::size_t StepFacts::square_at(std::size_t parameter, int tp_rank) const {
+  return 2 * losses_ + parameter * static_cast<std::size_t>(counts_.tp) + static_cast<std::size_t>(tp_rank);
+}
 
 double StepFacts::number(std::size_t index) const {
   double value = 0;
@@ -27,25 +38,26 @@ double StepFacts::number(std::size_t index) const {
   return value;
 }
 
-void StepFacts::set_loss(int microbatch, const kernels::LossSum& loss) {
-  values_.at(static_cast<std::size_t>(microbatch)) = bits_of(loss.loss);
-  values_.at(microbatches_ + static_cast<std::size_t>(microbatch)) = loss.tokens;
+void StepFacts::set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss) {
+  const std::size_t at = loss_at(microbatch, cp_rank);
+  values_.at(at) = bits_of(loss.loss);
+  values_.at(losses_ + at) = loss.tokens;
 }
 
-void StepFacts::set_squares(const std::map<std::string, double>& squares_by_name) {
+void StepFacts::set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name) {
   for (const auto& [name, squares] : squares_by_name) {
     const auto found = std::lower_bound(names_.begin(), names_.end(), name);
     if (found == names_.end() || *found != name) throw base::BugError("no such parameter: " + name);
-    values_[2 * microbatches_ + static_cast<std::size_t>(found - names_.begin())] = bits_of(squares);
+    values_[square_at(static_cast<std::size_t>(found - names_.begin()), tp_rank)] = bits_of(squares);
   }
 }
 
 void StepFacts::set_memory(int world_rank, std::int64_t bytes) {
-  values_.at(2 * microbatches_ + names_.size() + static_cast<std::size_t>(world_rank)) = bytes;
+  values_.at(square_at(names_.size(), 0) + static_cast<std::size_t>(world_rank)) = bytes;
 }
 
 std::int64_t StepFacts::largest_memory() const {
-  return *std::max_element(values_.begin() + static_cast<std::ptrdiff_t>(2 * microbatches_ + names_.size()),
+  return *std::max_element(values_.begin() + static_cast<std::ptrdiff_t>(square_at(names_.size(), 0)),
                            values_.end() - 1);
 }
 
@@ -55,19 +67,27 @@ void StepFacts::sum_over(comm::Channel& world) {
 
 double StepFacts::loss_sum() const {
   std::vector<double> losses;
-  for (std::size_t m = 0; m < microbatches_; ++m) losses.push_back(number(m));
+  for (int m = 0; m < counts_.microbatches; ++m) {
+    double loss = number(loss_at(m, 0));
+    for (int c = 1; c < counts_.cp; ++c) loss += number(loss_at(m, c));
+    losses.push_back(loss);
+  }
   return sharding::tree_sum(losses);
 }
 
 std::int64_t StepFacts::tokens() const {
   std::int64_t sum = 0;
-  for (std::size_t m = 0; m < microbatches_; ++m) sum += values_[microbatches_ + m];
+  for (std::size_t i = 0; i < losses_; ++i) sum += values_[losses_ + i];
   return sum;
 }
 
 double StepFacts::gradient_norm() const {
   std::vector<double> squares;
-  for (std::size_t p = 0; p < names_.size(); ++p) squares.push_back(number(2 * microbatches_ + p));
+  for (std::size_t p = 0; p < names_.size(); ++p) {
+    double square = number(square_at(p, 0));
+    for (int t = 1; t < counts_.tp; ++t) square += number(square_at(p, t));
+    squares.push_back(square);
+  }
   return optimizer::norm_of(squares);
 }
 

@@ -12,30 +12,37 @@
 
 namespace troika::executor {
 
+struct FactCounts {
+  int microbatches = 1, cp = 1, tp = 1, world = 1;
+};
+
 class StepFacts {
  public:
-  StepFacts(int microbatches, const std::vector<std::string>& parameter_names, int world_size);
+  StepFacts(const FactCounts& counts, const std::vector<std::string>& parameter_names);
 
-  // Each of these by exactly one rank of the world per microbatch or parameter.
-  void set_loss(int microbatch, const kernels::LossSum& loss);
-  void set_squares(const std::map<std::string, double>& squares_by_name);
+  // Each of these by exactly one rank of the world per microbatch and cp rank, or per parameter and tp rank.
+  void set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss);
+  void set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name);
   void set_wish(std::int64_t wish) { values_.back() = wish; }  // by any rank; summed
   void set_memory(int world_rank, std::int64_t bytes);         // by that rank
 
   void sum_over(comm::Channel& world);
 
   // After sum_over, the same on every rank.
-  double loss_sum() const;  // the fixed tree over microbatches
+  double loss_sum() const;  // the fixed tree over microbatches, each the sum over its cp ranks in order
   std::int64_t tokens() const;
-  double gradient_norm() const;  // the fixed tree over parameters in name order, square root
+  double gradient_norm() const;  // the fixed tree over parameters in name order, each the sum over tp ranks; square root
   std::int64_t wishes() const { return values_.back(); }
   std::int64_t largest_memory() const;
 
  private:
+  std::size_t loss_at(int microbatch, int cp_rank) const;
+  std::size_t square_at(std::size_t parameter, int tp_rank) const;
   double number(std::size_t index) const;
 
-  const std::size_t microbatches_;
+  const FactCounts counts_;
   const std::vector<std::string>& names_;
+  const std::size_t losses_;           // how many
   std::vector<std::int64_t> values_;  // losses, token counts, squares (bits of doubles), bytes per rank, wish
 };
 

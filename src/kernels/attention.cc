@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/precision.h"
+
 namespace troika::kernels {
 namespace {
 
@@ -12,9 +14,10 @@ at::Tensor head_index(const AttentionInput& input) {
   return at::tensor(input.kv_of_head, at::TensorOptions().dtype(at::kLong)).to(input.q_BTnH.device());
 }
 
-// [B, T, n, H] -> [B*n, T, H]
+// [B, T, n, H] -> [B*n, T, H] in fp32
 at::Tensor by_head(const at::Tensor& x_BTnH) {
-  return x_BTnH.transpose(1, 2).reshape({x_BTnH.size(0) * x_BTnH.size(2), x_BTnH.size(1), x_BTnH.size(3)});
+  const std::int64_t G = x_BTnH.size(0) * x_BTnH.size(2);
+  return to_float(x_BTnH.transpose(1, 2).reshape({G, x_BTnH.size(1), x_BTnH.size(3)}));
 }
 
 // [B*n, T, H] -> contiguous [B, T, n, H]
@@ -41,10 +44,24 @@ at::Tensor masked_scores(const AttentionInput& input, const at::Tensor& q_GTH, c
   return scores_BnTS.masked_fill_(hidden_mask(input), -std::numeric_limits<float>::infinity());
 }
 
-// exp(score - lse): the attention weights, 0 for a query that sees nothing. In place.
+// To subtract from scores: with 0 for -inf, exp gives 0 for a query that sees nothing.
+at::Tensor finite(const at::Tensor& lse_BnT) {
+  return lse_BnT.masked_fill(lse_BnT == -std::numeric_limits<float>::infinity(), 0.0);
+}
+
+// exp(score - lse): the attention weights. In place.
 at::Tensor weights_from(at::Tensor scores_BnTS, const at::Tensor& lse_BnT) {
-  const at::Tensor finite = lse_BnT.masked_fill(lse_BnT == -std::numeric_limits<float>::infinity(), 0.0);
-  return scores_BnTS.sub_(finite.unsqueeze(3)).exp_();
+  return scores_BnTS.sub_(finite(lse_BnT).unsqueeze(3)).exp_();
+}
+
+// Query heads that share a key/value head add up in head order.
+at::Tensor sum_by_kv_head(const at::Tensor& gradient_GSH, const AttentionInput& input, const at::Tensor& like_BSkH) {
+  const auto n = static_cast<std::int64_t>(input.kv_of_head.size());
+  const at::Tensor gradient_BnSH = gradient_GSH.view({like_BSkH.size(0), n, like_BSkH.size(1), like_BSkH.size(3)});
+  const at::Tensor sum_BSkH = at::zeros(like_BSkH.sizes(), gradient_GSH.options());
+  for (std::int64_t head = 0; head < n; ++head)
+    sum_BSkH.select(2, input.kv_of_head[static_cast<std::size_t>(head)]).add_(gradient_BnSH.select(1, head));
+  return to_dtype_of(like_BSkH, sum_BSkH);
 }
 
 }  // namespace
@@ -55,7 +72,15 @@ AttentionOutput attention_forward(const AttentionInput& input) {
   const at::Tensor lse_BnT = at::logsumexp(scores, {3});
   const at::Tensor weights_GTS = weights_from(scores, lse_BnT).flatten(0, 1);
   const at::Tensor out_GTH = at::bmm(weights_GTS, by_head(input.v_BSkH.index_select(2, heads)));
-  return {by_position(out_GTH, input.q_BTnH.size(0)), lse_BnT};
+  return {by_position(to_dtype_of(input.q_BTnH, out_GTH), input.q_BTnH.size(0)), lse_BnT};
+}
+
+void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
+  const at::Tensor lse_BnT = at::logaddexp(sum.lse_BnT, part.lse_BnT), shift_BnT = finite(lse_BnT);
+  const auto share = [&](const AttentionOutput& of) {
+    return to_float(of.out_BTnH) * (of.lse_BnT - shift_BnT).exp_().transpose(1, 2).unsqueeze(3);
+  };
+  sum = {share(sum).add_(share(part)), lse_BnT};
 }
 
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
@@ -67,17 +92,15 @@ AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const Attenti
   const at::Tensor v_GSH = by_head(input.v_BSkH.index_select(2, heads)), dout_GTH = by_head(dout_BTnH);
   const at::Tensor p_GTS = weights_from(masked_scores(input, q_GTH, k_GSH), output.lse_BnT).flatten(0, 1);
 
-  const at::Tensor dot_GT1 =
-      (dout_BTnH * output.out_BTnH).sum(-1).transpose(1, 2).reshape({q_GTH.size(0), q_GTH.size(1), 1});
+  const at::Tensor dot_GT1 = (to_float(dout_BTnH) * to_float(output.out_BTnH))
+                                 .sum(-1)
+                                 .transpose(1, 2)
+                                 .reshape({q_GTH.size(0), q_GTH.size(1), 1});
   const at::Tensor ds_GTS = at::bmm(dout_GTH, v_GSH.transpose(1, 2)).sub_(dot_GT1).mul_(p_GTS).mul_(scale);
 
-  // Query heads that share a key/value head add up in head order.
-  const auto gather_heads = [&](const at::Tensor& by_query_head_GSH, const at::Tensor& like_BSkH) {
-    at::Tensor sum_BSkH = at::zeros_like(like_BSkH, at::MemoryFormat::Contiguous);
-    return sum_BSkH.index_add_(2, heads, by_position(by_query_head_GSH, B));
-  };
-  return {by_position(at::bmm(ds_GTS, k_GSH), B), gather_heads(at::bmm(ds_GTS.transpose(1, 2), q_GTH), input.k_BSkH),
-          gather_heads(at::bmm(p_GTS.transpose(1, 2), dout_GTH), input.v_BSkH)};
+  return {by_position(to_dtype_of(input.q_BTnH, at::bmm(ds_GTS, k_GSH)), B),
+          sum_by_kv_head(at::bmm(ds_GTS.transpose(1, 2), q_GTH), input, input.k_BSkH),
+          sum_by_kv_head(at::bmm(p_GTS.transpose(1, 2), dout_GTH), input, input.v_BSkH)};
 }
 
 }  // namespace troika::kernels

@@ -1,6 +1,7 @@
 // Causal attention with an explicit key/value head per query head, position offsets and document bounds; returns the
 // log-sum-exp so that pieces of a context can be combined. T. Dao, "FlashAttention-2", 2023, for the backward from lse.
 // Shapes: B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
+// Dtypes as in precision.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +12,7 @@
 namespace troika::kernels {
 
 struct AttentionInput {
-  at::Tensor q_BTnH, k_BSkH, v_BSkH;     // fp32; may be strided views, last dim contiguous
+  at::Tensor q_BTnH, k_BSkH, v_BSkH;     // may be strided views, last dim contiguous
   std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
   std::int64_t q_offset = 0;  // position of q[:, 0] and of k[:, 0]; query t sees keys with position <= its own
   std::int64_t k_offset = 0;
@@ -19,14 +20,20 @@ struct AttentionInput {
 };
 
 struct AttentionOutput {
-  at::Tensor out_BTnH;  // contiguous; a query that sees no key gives 0
-  at::Tensor lse_BnT;   // log of the sum of exp(score); -inf where no key is seen
+  at::Tensor out_BTnH;  // contiguous, in q's dtype; a query that sees no key gives 0
+  at::Tensor lse_BnT;   // fp32: log of the sum of exp(score); -inf where no key is seen
 };
 AttentionOutput attention_forward(const AttentionInput& input);
 
+// The same queries over two disjoint sets of keys: `sum` becomes the attention over both, its out fp32 from then on.
+// Either may have seen nothing.
+void attention_merge(AttentionOutput& sum, const AttentionOutput& part);
+
 struct AttentionGradients {
-  at::Tensor dq_BTnH, dk_BSkH, dv_BSkH;
+  at::Tensor dq_BTnH, dk_BSkH, dv_BSkH;  // contiguous, each in the dtype of its input
 };
+// `output` may be merged, of more keys than `input` holds: then these are the gradients of input's keys and values, and
+// these keys' contribution to dq. dout and out may be fp32 beside halves.
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output);
 

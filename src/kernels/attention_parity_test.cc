@@ -23,12 +23,12 @@ std::int64_t start_of_document(const Case& c, std::int64_t position) {
   return start;
 }
 
-AttentionInput make_input(const Case& c) {
+AttentionInput make_input(const Case& c, at::ScalarType dtype = at::kFloat) {
   const auto n = static_cast<std::int64_t>(c.kv_of_head.size());
   AttentionInput input;
-  input.q_BTnH = random_normal("q", {c.B, c.T, n, c.H});
-  input.k_BSkH = random_normal("k", {c.B, c.S, c.k, c.H});
-  input.v_BSkH = random_normal("v", {c.B, c.S, 2 * c.k, c.H}).narrow(2, c.k, c.k);  // strided, as beside q and k
+  input.q_BTnH = random_normal("q", {c.B, c.T, n, c.H}).to(dtype);
+  input.k_BSkH = random_normal("k", {c.B, c.S, c.k, c.H}).to(dtype);
+  input.v_BSkH = random_normal("v", {c.B, c.S, 2 * c.k, c.H}).to(dtype).narrow(2, c.k, c.k);  // strided, as beside k
   input.kv_of_head = c.kv_of_head;
   input.q_offset = c.q_offset;
   input.k_offset = c.k_offset;
@@ -76,44 +76,54 @@ Reference reference(const Case& c, const AttentionInput& input) {
   return r;
 }
 
-void expect_parity(const Case& c, Parity& parity) {
-  const AttentionInput input = make_input(c);
+// Beside its own rounding a gradient carries that of `out`: two units in the last place.
+constexpr double gradient_units = 2;
+
+void expect_parity(const Case& c, at::ScalarType dtype) {
+  const AttentionInput input = make_input(c, dtype);
   const Reference want = reference(c, input);
-  const at::Tensor dout = random_normal("dout", want.out.sizes());
+  const at::Tensor dout = random_normal("dout", want.out.sizes()).to(dtype);
   differentiate(want.out, dout);
 
+  Parity stored(dtype), exact, gradients(dtype, gradient_units);
   const AttentionOutput output = attention_forward(input);
   EXPECT_TRUE(output.out_BTnH.is_contiguous());
-  parity.compare("out", output.out_BTnH, want.out);
+  EXPECT_EQ(output.out_BTnH.scalar_type(), dtype);
+  stored.compare("out", output.out_BTnH, want.out);
   const at::Tensor blind = at::isinf(want.lse);
   EXPECT_TRUE(at::equal(at::isneginf(output.lse_BnT), blind));
-  parity.compare("lse", output.lse_BnT.masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
+  exact.compare("lse", output.lse_BnT.masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
 
   const AttentionGradients got = attention_backward(dout, input, output);
-  parity.compare("dq", got.dq_BTnH, want.q.grad());
-  parity.compare("dk", got.dk_BSkH, want.k.grad());
-  parity.compare("dv", got.dv_BSkH, want.v.grad());
+  for (const at::Tensor& gradient : {got.dq_BTnH, got.dk_BSkH, got.dv_BSkH}) {
+    EXPECT_EQ(gradient.scalar_type(), dtype);
+    EXPECT_TRUE(gradient.is_contiguous());
+  }
+  gradients.compare("dq", got.dq_BTnH, want.q.grad());
+  gradients.compare("dk", got.dk_BSkH, want.k.grad());
+  stored.compare("dv", got.dv_BSkH, want.v.grad());
+}
+
+void expect_parity(const Case& c) {
+  for (const at::ScalarType dtype : dtypes) expect_parity(c, dtype);
 }
 
 TEST(AttentionParity, CausalWithOneKeyHeadPerQueryHead) {
-  Parity parity;
-  expect_parity({2, 24, 24, 4, 16, {0, 1, 2, 3}}, parity);
-  expect_parity({1, 1, 1, 1, 1, {0}}, parity);
-  expect_parity({3, 7, 7, 2, 5, {0, 1}}, parity);
-  expect_parity({1, 65, 65, 1, 33, {0}}, parity);
+  expect_parity({2, 24, 24, 4, 16, {0, 1, 2, 3}});
+  expect_parity({1, 1, 1, 1, 1, {0}});
+  expect_parity({3, 7, 7, 2, 5, {0, 1}});
+  expect_parity({1, 65, 65, 1, 33, {0}});
 }
 
 TEST(AttentionParity, GroupedHeads) {
-  Parity parity;
-  expect_parity({2, 24, 24, 2, 16, {0, 0, 1, 1}}, parity);
-  expect_parity({2, 9, 9, 1, 8, {0, 0, 0, 0, 0, 0}}, parity);
+  expect_parity({2, 24, 24, 2, 16, {0, 0, 1, 1}});
+  expect_parity({2, 9, 9, 1, 8, {0, 0, 0, 0, 0, 0}});
 }
 
 TEST(AttentionParity, UnevenAndUnorderedMapsOfHeads) {
-  Parity parity;
-  expect_parity({2, 11, 11, 2, 8, {0, 0, 0, 1}}, parity);
-  expect_parity({1, 13, 13, 3, 6, {2, 0, 2, 1, 0}}, parity);
-  expect_parity({2, 5, 5, 4, 4, {1, 3, 1}}, parity);  // heads 0 and 2 are read by nobody
+  expect_parity({2, 11, 11, 2, 8, {0, 0, 0, 1}});
+  expect_parity({1, 13, 13, 3, 6, {2, 0, 2, 1, 0}});
+  expect_parity({2, 5, 5, 4, 4, {1, 3, 1}});  // heads 0 and 2 are read by nobody
 }
 
 TEST(AttentionParity, AKeyHeadThatNobodyReadsHasAZeroGradient) {
@@ -127,17 +137,15 @@ TEST(AttentionParity, AKeyHeadThatNobodyReadsHasAZeroGradient) {
 }
 
 TEST(AttentionParity, OffsetsOfQueriesAndKeys) {
-  Parity parity;
-  expect_parity({2, 1, 9, 2, 16, {0, 0, 1, 1}, 8, 0}, parity);    // one new token against a cache
-  expect_parity({1, 5, 17, 1, 8, {0, 0}, 12, 0}, parity);         // a chunk against a cache
-  expect_parity({2, 8, 8, 2, 8, {0, 1}, 16, 8}, parity);          // an earlier block of keys: all seen
-  expect_parity({1, 6, 10, 1, 8, {0, 0, 0}, 1000, 995}, parity);  // far out
+  expect_parity({2, 1, 9, 2, 16, {0, 0, 1, 1}, 8, 0});    // one new token against a cache
+  expect_parity({1, 5, 17, 1, 8, {0, 0}, 12, 0});         // a chunk against a cache
+  expect_parity({2, 8, 8, 2, 8, {0, 1}, 16, 8});          // an earlier block of keys: all seen
+  expect_parity({1, 6, 10, 1, 8, {0, 0, 0}, 1000, 995});  // far out
 }
 
 TEST(AttentionParity, QueriesThatSeeNothing) {
-  Parity parity;
-  expect_parity({2, 8, 6, 2, 8, {0, 1, 1}, 0, 3}, parity);  // the first three queries stand before all keys
-  expect_parity({1, 4, 4, 1, 8, {0, 0}, 0, 4}, parity);     // nobody sees anything
+  expect_parity({2, 8, 6, 2, 8, {0, 1, 1}, 0, 3});  // the first three queries stand before all keys
+  expect_parity({1, 4, 4, 1, 8, {0, 0}, 0, 4});     // nobody sees anything
 }
 
 TEST(AttentionParity, ABlindQueryGivesZeroOutputAndZeroGradients) {
@@ -151,10 +159,9 @@ TEST(AttentionParity, ABlindQueryGivesZeroOutputAndZeroGradients) {
 }
 
 TEST(AttentionParity, DocumentBounds) {
-  Parity parity;
-  expect_parity({2, 20, 20, 2, 8, {0, 0, 1, 1}, 0, 0, {0, 5, 6, 13}}, parity);
-  expect_parity({1, 7, 15, 1, 6, {0, 0}, 8, 0, {0, 3, 10}}, parity);
-  expect_parity({1, 6, 6, 2, 8, {0, 1}, 10, 2, {0, 4, 12}}, parity);  // later documents see none of these keys
+  expect_parity({2, 20, 20, 2, 8, {0, 0, 1, 1}, 0, 0, {0, 5, 6, 13}});
+  expect_parity({1, 7, 15, 1, 6, {0, 0}, 8, 0, {0, 3, 10}});
+  expect_parity({1, 6, 6, 2, 8, {0, 1}, 10, 2, {0, 4, 12}});  // later documents see none of these keys
 }
 
 TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
@@ -183,34 +190,103 @@ TEST(AttentionParity, ScoresFarApartNeitherOverflowNorVanish) {
   EXPECT_TRUE(at::isfinite(got.dq_BTnH).all().item<bool>());
 }
 
-// The reason for returning lse: pieces of the keys, each against the whole's (out, lse) in backward, add up to the
-// whole.
-TEST(AttentionParity, PiecesOfTheKeysCombineToTheWhole) {
-  const AttentionInput whole = make_input({2, 12, 12, 2, 8, {0, 0, 1}});
-  const AttentionOutput want = attention_forward(whole);
-  const at::Tensor dout = random_normal("dout", want.out_BTnH.sizes());
-  const AttentionGradients want_gradients = attention_backward(dout, whole, want);
+// The reason for returning lse: attention over pieces of the keys merges to the whole, and each piece, against the
+// merged (out, lse) in backward, gives its keys' gradients and its contribution to dq.
+struct Piece {
+  std::int64_t begin, count;  // of the keys
+};
 
-  std::vector<AttentionInput> pieces;
-  for (const auto& [begin, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 5}, {5, 7}}) {
-    AttentionInput piece = whole;
-    piece.k_BSkH = whole.k_BSkH.narrow(1, begin, count);
-    piece.v_BSkH = whole.v_BSkH.narrow(1, begin, count);
-    piece.k_offset = begin;
-    pieces.push_back(piece);
+AttentionInput piece_of(const AttentionInput& whole, const Piece& piece) {
+  AttentionInput part = whole;
+  part.k_BSkH = whole.k_BSkH.narrow(1, piece.begin, piece.count);
+  part.v_BSkH = whole.v_BSkH.narrow(1, piece.begin, piece.count);
+  part.k_offset = whole.k_offset + piece.begin;
+  return part;
+}
+
+AttentionOutput merged(const AttentionInput& whole, const std::vector<Piece>& pieces) {
+  AttentionOutput sum = attention_forward(piece_of(whole, pieces.front()));
+  for (std::size_t i = 1; i < pieces.size(); ++i) attention_merge(sum, attention_forward(piece_of(whole, pieces[i])));
+  return sum;
+}
+
+void expect_pieces_make_the_whole(const Case& c, const std::vector<Piece>& pieces, at::ScalarType dtype) {
+  const AttentionInput whole = make_input(c, dtype);
+  const Reference want = reference(c, whole);
+  const at::Tensor dout = random_normal("dout", want.out.sizes()).to(dtype), blind = at::isinf(want.lse);
+  differentiate(want.out, dout);
+
+  Parity rounded_pieces(dtype, 1), exact, gradients(dtype, gradient_units);
+  const AttentionOutput sum = merged(whole, pieces);
+  EXPECT_EQ(sum.out_BTnH.scalar_type(), at::kFloat);
+  EXPECT_TRUE(sum.out_BTnH.is_contiguous());
+  EXPECT_TRUE(at::equal(at::isneginf(sum.lse_BnT), blind));
+  exact.compare("merged lse", sum.lse_BnT.masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
+  rounded_pieces.compare("merged out", sum.out_BTnH, want.out);
+
+  at::Tensor dq = at::zeros(whole.q_BTnH.sizes());
+  for (const Piece& piece : pieces) {
+    const AttentionGradients got = attention_backward(dout, piece_of(whole, piece), sum);
+    dq.add_(got.dq_BTnH);
+    const auto of_piece = [&](const at::Tensor& all) { return all.grad().narrow(1, piece.begin, piece.count); };
+    gradients.compare("dk of a piece", got.dk_BSkH, of_piece(want.k));
+    gradients.compare("dv of a piece", got.dv_BSkH, of_piece(want.v));
   }
-  const AttentionOutput a = attention_forward(pieces[0]), b = attention_forward(pieces[1]);
-  const at::Tensor lse = at::logaddexp(a.lse_BnT, b.lse_BnT);
-  const auto weight = [&](const at::Tensor& part) { return at::exp(part - lse).transpose(1, 2).unsqueeze(3); };
-  Parity parity;
-  parity.compare("lse", lse, want.lse_BnT);
-  parity.compare("out", a.out_BTnH * weight(a.lse_BnT) + b.out_BTnH * weight(b.lse_BnT), want.out_BTnH);
+  gradients.compare("sum of dq", dq, want.q.grad());
+}
 
-  const AttentionGradients ga = attention_backward(dout, pieces[0], want);
-  const AttentionGradients gb = attention_backward(dout, pieces[1], want);
-  parity.compare("dq", ga.dq_BTnH + gb.dq_BTnH, want_gradients.dq_BTnH);
-  parity.compare("dk", at::cat({ga.dk_BSkH, gb.dk_BSkH}, 1), want_gradients.dk_BSkH);
-  parity.compare("dv", at::cat({ga.dv_BSkH, gb.dv_BSkH}, 1), want_gradients.dv_BSkH);
+TEST(AttentionParity, PiecesOfTheKeysMergeToTheWhole) {
+  for (const at::ScalarType dtype : dtypes) {
+    expect_pieces_make_the_whole({2, 12, 12, 2, 8, {0, 0, 1}}, {{0, 5}, {5, 7}}, dtype);
+    expect_pieces_make_the_whole({2, 12, 12, 2, 8, {0, 0, 1}}, {{5, 7}, {0, 5}}, dtype);  // in another order
+    expect_pieces_make_the_whole({1, 7, 7, 1, 5, {0, 0}}, {{6, 1}, {2, 4}, {1, 1}, {0, 1}}, dtype);
+    expect_pieces_make_the_whole({2, 4, 16, 2, 8, {0, 1}, 4, 0}, {{4, 4}, {0, 4}, {12, 4}, {8, 4}}, dtype);
+    expect_pieces_make_the_whole({1, 8, 8, 1, 8, {0}, 0, 0, {0, 3, 6}}, {{0, 4}, {4, 4}}, dtype);
+    expect_pieces_make_the_whole({1, 6, 6, 1, 8, {0, 0}, 0, 3}, {{0, 3}, {3, 3}}, dtype);  // some see nothing at all
+  }
+}
+
+TEST(AttentionParity, MergingWhatSawNothingChangesNoValue) {
+  const AttentionInput seen = make_input({2, 6, 6, 2, 8, {0, 1}}), unseen = make_input({2, 6, 6, 2, 8, {0, 1}, 0, 6});
+  const AttentionOutput want = attention_forward(seen), nothing = attention_forward(unseen);
+  AttentionOutput first = want, last = nothing, neither = nothing;
+  attention_merge(first, nothing);
+  attention_merge(last, want);
+  attention_merge(neither, nothing);
+  for (const AttentionOutput& sum : {first, last}) {
+    EXPECT_TRUE(at::equal(sum.out_BTnH, want.out_BTnH));
+    EXPECT_TRUE(at::equal(sum.lse_BnT, want.lse_BnT));
+  }
+  EXPECT_TRUE(at::equal(neither.out_BTnH, at::zeros_like(nothing.out_BTnH)));
+  EXPECT_TRUE(at::isneginf(neither.lse_BnT).all().item<bool>());
+}
+
+TEST(AttentionParity, PiecesWithScoresFarApartMergeWithoutOverflow) {
+  AttentionInput whole = make_input({1, 8, 8, 1, 16, {0}});
+  whole.q_BTnH = whole.q_BTnH * 100;
+  whole.k_BSkH = whole.k_BSkH * 100;
+  const AttentionOutput want = attention_forward(whole), sum = merged(whole, {{0, 3}, {3, 5}});
+  Parity parity;
+  parity.compare("out", sum.out_BTnH, want.out_BTnH);
+  parity.compare("lse", sum.lse_BnT, want.lse_BnT);
+}
+
+TEST(AttentionParity, InFp32QueryHeadsOfOneKeyHeadAddUpInHeadOrder) {
+  const AttentionInput shared = make_input({2, 9, 9, 2, 8, {1, 0, 1, 1}});
+  AttentionInput single = shared;  // each query head with a key/value head of its own
+  const at::Tensor heads = at::tensor(shared.kv_of_head, at::kLong);
+  single.k_BSkH = shared.k_BSkH.index_select(2, heads);
+  single.v_BSkH = shared.v_BSkH.index_select(2, heads);
+  single.kv_of_head = {0, 1, 2, 3};
+  const AttentionOutput output = attention_forward(shared);
+  const at::Tensor dout = random_normal("dout", output.out_BTnH.sizes());
+  const AttentionGradients got = attention_backward(dout, shared, output);
+  const AttentionGradients of_heads = attention_backward(dout, single, output);
+  EXPECT_TRUE(at::equal(got.dq_BTnH, of_heads.dq_BTnH));
+  for (const auto& [sum, part] : {std::pair(got.dk_BSkH, of_heads.dk_BSkH), std::pair(got.dv_BSkH, of_heads.dv_BSkH)}) {
+    EXPECT_TRUE(at::equal(sum.select(2, 0), part.select(2, 1)));
+    EXPECT_TRUE(at::equal(sum.select(2, 1), part.select(2, 0) + part.select(2, 2) + part.select(2, 3)));
+  }
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
-// Rows of a table by id. ids_M int64 in [0, V).
+// Rows of a table by id. The table may be a part of the whole vocabulary: it holds the rows [first_row, first_row + v).
+// Shapes: M rows, v >= 1 rows of the table, D width. Dtypes as in precision.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace troika::kernels {
 
-at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_VD);  // x_MD
-void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M,
-                               const at::Tensor& dtable_VD);  // writes dtable
+// ids_M int64, of the whole vocabulary; ids outside this part give zero rows. x_MD is in the table's dtype.
+at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row);
+// Writes dtable_vD, fp32; ids outside this part are ignored. Repeated ids add up in one order, on every device.
+void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                               const at::Tensor& dtable_vD);
 
 }  // namespace troika::kernels

@@ -1,5 +1,8 @@
+// M rows, V vocabulary, D width.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "kernels/embedding.h"
 #include "kernels/parity_test_support.h"
@@ -7,29 +10,73 @@
 namespace troika::kernels {
 namespace {
 
-TEST(EmbeddingParity, ForwardAndGradientAgreeWithAutograd) {
-  Parity parity;
-  struct Case {
-    std::int64_t M, V, D;
-  };
-  for (const Case& c : {Case{1, 1, 1}, Case{48, 259, 64}, Case{200, 3, 17}, Case{5, 1000, 33}}) {  // many or no repeats
-    const at::Tensor ids = random_ids("ids", c.M, c.V), table = random_normal("table", {c.V, c.D});
-    const at::Tensor dx = random_normal("dx", {c.M, c.D}), table_ref = leaf(table);
-    const at::Tensor one_hot = (ids.unsqueeze(1) == at::arange(c.V)).to(at::kDouble);
-    const at::Tensor x_ref = at::matmul(one_hot, table_ref);
-    differentiate(x_ref, dx);
+struct Case {
+  std::int64_t M, V, D;
+};
+const std::vector<Case> cases{{1, 1, 1}, {48, 259, 64}, {200, 3, 17}, {5, 1000, 33}, {0, 7, 3}};  // many or no repeats
 
-    EXPECT_TRUE(at::equal(embedding_forward(ids, table), x_ref.detach().to(at::kFloat)));
-    const at::Tensor dtable = at::full({c.V, c.D}, 42.0f);
-    embedding_backward_weight(dx, ids, dtable);
-    parity.compare("dtable", dtable, table_ref.grad());
+TEST(EmbeddingParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
+  for (const at::ScalarType dtype : dtypes) {
+    Parity exact;
+    for (const Case& c : cases) {
+      const at::Tensor ids = random_ids("ids", c.M, c.V), table = random_normal("table", {c.V, c.D}).to(dtype);
+      const at::Tensor dx = random_normal("dx", {c.M, c.D}).to(dtype), table_ref = leaf(table);
+      const at::Tensor one_hot = (ids.unsqueeze(1) == at::arange(c.V)).to(at::kDouble);
+      const at::Tensor x_ref = at::matmul(one_hot, table_ref);
+      differentiate(x_ref, dx);
+
+      EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_ref.detach().to(dtype)));
+      const at::Tensor dtable = at::full({c.V, c.D}, 42.0f);
+      embedding_backward_weight(dx, ids, 0, dtable);
+      exact.compare("dtable", dtable, table_ref.grad());
+    }
   }
+}
+
+TEST(EmbeddingParity, PartsOfTheTableAddUpToTheWholeWithItsBits) {
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor ids = random_ids("ids", 60, 11), table = random_normal("table", {11, 5}).to(dtype);
+    const at::Tensor dx = random_normal("dx", {60, 5}).to(dtype), whole_dtable = at::empty({11, 5});
+    embedding_backward_weight(dx, ids, 0, whole_dtable);
+    at::Tensor x = at::zeros({60, 5}, dtype);
+    for (const auto& [first, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 4}, {4, 1}, {5, 6}}) {
+      x = x + embedding_forward(ids, table.narrow(0, first, count), first);
+      const at::Tensor dtable = at::full({count, 5}, 42.0f);
+      embedding_backward_weight(dx, ids, first, dtable);
+      EXPECT_TRUE(at::equal(dtable, whole_dtable.narrow(0, first, count))) << first;
+    }
+    EXPECT_TRUE(at::equal(x, embedding_forward(ids, table, 0)));
+  }
+}
+
+TEST(EmbeddingParity, APartThatHoldsNoIdGivesZeros) {
+  const at::Tensor ids = at::tensor({0, 3, 9, 3}, at::kLong), table = random_normal("table", {4, 2});
+  EXPECT_TRUE(at::equal(embedding_forward(ids, table, 4), at::zeros({4, 2})));
+  const at::Tensor dtable = at::full({4, 2}, 42.0f);
+  embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, dtable);
+  EXPECT_TRUE(at::equal(dtable, at::zeros({4, 2})));
+}
+
+TEST(EmbeddingParity, AGradientThatIsNotANumberStaysOutOfPartsThatDoNotHoldItsId) {
+  at::Tensor dx = at::ones({2, 2});
+  dx[1].fill_(std::numeric_limits<float>::infinity());
+  const at::Tensor dtable = at::empty({4, 2});
+  embedding_backward_weight(dx, at::tensor({1, 5}, at::kLong), 0, dtable);
+  EXPECT_TRUE(at::equal(dtable, at::tensor({0.f, 0.f, 1.f, 1.f, 0.f, 0.f, 0.f, 0.f}).view({4, 2})));
 }
 
 TEST(EmbeddingParity, RowsThatNoTokenNamesGetAZeroGradient) {
   const at::Tensor dtable = at::full({4, 2}, 42.0f);
-  embedding_backward_weight(at::ones({3, 2}), at::tensor({2, 2, 0}, at::kLong), dtable);
+  embedding_backward_weight(at::ones({3, 2}), at::tensor({2, 2, 0}, at::kLong), 0, dtable);
   EXPECT_TRUE(at::equal(dtable, at::tensor({1.f, 1.f, 0.f, 0.f, 2.f, 2.f, 0.f, 0.f}).view({4, 2})));
+}
+
+TEST(EmbeddingParity, InFp32AddsTheRowsOfATokenInTheirOrder) {
+  const at::Tensor ids = random_ids("ids", 200, 3), dx = random_normal("dx", {200, 17}), dtable = at::empty({3, 17});
+  embedding_backward_weight(dx, ids, 0, dtable);
+  at::Tensor want = at::zeros({3, 17});
+  for (std::int64_t m = 0; m < 200; ++m) want[ids[m].item<std::int64_t>()].add_(dx[m]);
+  EXPECT_TRUE(at::equal(dtable, want));
 }
 
 }  // namespace

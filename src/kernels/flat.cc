@@ -38,14 +38,17 @@ static void adamw_piece(const AdamW& a, at::Tensor p, const at::Tensor& gradient
 }
 
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v) {
+           const at::Tensor& v, const at::Tensor& rounded) {
   constexpr std::int64_t piece = 1 << 16;  // elements; the temporaries of one piece stay in the second-level cache
   const std::int64_t step = parameter.is_cpu() ? piece : parameter.numel();
   for (std::int64_t begin = 0; begin < parameter.numel(); begin += step) {
     const std::int64_t count = std::min(step, parameter.numel() - begin);
     adamw_piece(settings, parameter.narrow(0, begin, count), gradient.narrow(0, begin, count),
                 m.narrow(0, begin, count), v.narrow(0, begin, count));
+    if (rounded.defined()) round_into(parameter.narrow(0, begin, count), rounded.narrow(0, begin, count));
   }
 }
+
+void round_into(const at::Tensor& master, const at::Tensor& rounded) { rounded.copy_(master); }
 
 }  // namespace troika::kernels

@@ -24,8 +24,11 @@ struct AdamW {
   std::int64_t step = 1;      // counts from 1; for the bias correction
   double gradient_scale = 1;  // the gradient is multiplied by it first (token count, clipping)
 };
-// All four are one-dimensional fp32 of one length; parameter, m and v are updated in place.
+// One-dimensional fp32 tensors of one length; parameter, m and v are updated in place. `rounded`, where it is defined,
+// has that length too and receives the new parameter in its own dtype, the one that forward and backward compute in.
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v);
+           const at::Tensor& v, const at::Tensor& rounded = {});
+// The same rounding without a step: rounded = master in rounded's dtype, to nearest, ties to even.
+void round_into(const at::Tensor& master, const at::Tensor& rounded);
 
 }  // namespace troika::kernels

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "kernels/flat.h"
 #include "kernels/parity_test_support.h"
@@ -115,6 +117,63 @@ TEST(AdamwParity, BitsDoNotDependOnHowTheBufferIsCut) {
     }
     EXPECT_TRUE(same_bits(cut, whole)) << piece;
   }
+}
+
+// Rounds to nearest, ties to even, by the bits of the number.
+at::Tensor bfloat16_by_bits(const at::Tensor& x) {
+  at::Tensor rounded = at::empty({x.numel()}, at::kBFloat16);
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, x.data_ptr<float>() + i, sizeof bits);
+    const auto high = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    std::memcpy(rounded.data_ptr<at::BFloat16>() + i, &high, sizeof high);
+  }
+  return rounded;
+}
+
+TEST(RoundInto, RoundsToNearestAndTiesToEven) {
+  const at::Tensor x = at::cat({random_normal("x", {1001}), at::tensor({1.00390625f, 1.01171875f, -1.00390625f, 0.f})});
+  const at::Tensor rounded = at::empty({1005}, at::kBFloat16), half = at::empty({3}, at::kHalf);
+  round_into(x, rounded);
+  EXPECT_TRUE(at::equal(rounded, bfloat16_by_bits(x)));
+  round_into(at::tensor({1.00048828125f, 1.00146484375f, 1e6f}), half);  // two ties, and too large
+  EXPECT_TRUE(at::equal(half.to(at::kFloat), at::tensor({1.f, 1.001953125f, std::numeric_limits<float>::infinity()})));
+}
+
+TEST(RoundInto, AnElementsBitsDoNotDependOnItsOffset) {
+  constexpr std::int64_t count = 70001;
+  const at::Tensor x = random_normal("x", {count});
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor whole = at::empty({count}, dtype), part = at::empty({count}, dtype);
+    round_into(x, whole);
+    for (const std::int64_t shift : {1, 3, 7, 31, 4097}) {
+      round_into(x.narrow(0, shift, count - shift), part.narrow(0, 0, count - shift));
+      EXPECT_TRUE(at::equal(part.narrow(0, 0, count - shift), whole.narrow(0, shift, count - shift))) << shift;
+    }
+  }
+}
+
+TEST(AdamwParity, TheRoundedCopyIsTheNewParameterAndChangesNothingElse) {
+  for (const std::int64_t count : {1, 1000, 70001}) {
+    for (const at::ScalarType dtype : dtypes) {
+      const Buffers plain = make_buffers(count), copied = plain.clone();
+      const at::Tensor rounded = at::full({count}, 42.0f, dtype);
+      plain.step(usual());
+      adamw(usual(), copied.p, copied.g, copied.m, copied.v, rounded);
+      EXPECT_TRUE(same_bits(copied, plain));
+      EXPECT_TRUE(at::equal(rounded, plain.p.to(dtype)));
+    }
+  }
+}
+
+TEST(AdamwParity, StepsTooSmallForTheRoundedCopyAddUpInTheParameter) {
+  AdamW s = usual();
+  s.weight_decay = 0;
+  const Buffers b{at::ones({3}), at::ones({3}), at::zeros({3}), at::zeros({3})};
+  const at::Tensor rounded = at::ones({3}, at::kBFloat16);
+  for (s.step = 1; s.step <= 20; ++s.step) adamw(s, b.p, b.g, b.m, b.v, rounded);
+  EXPECT_TRUE(at::allclose(b.p, at::full({3}, 1 - 20 * 3e-4), 1e-5, 0));
+  EXPECT_TRUE(at::equal(rounded, at::full({3}, 0.9921875f, at::kBFloat16)));  // 1 - 3e-4 alone rounds to 1
 }
 
 TEST(AddInto, IsTheElementwiseSumWhereverTheElementLies) {

@@ -1,16 +1,31 @@
-// Output projection and cross-entropy in one operation, so that a fast body need not hold all logits.
-// Token loss = log sum_v exp(x . w_v) - x . w_target; rows with target -100 carry no loss.
+// Output projection and cross-entropy in one operation, so that a fast body need not hold all logits. The vocabulary
+// may be split: a part holds the rows [first_row, first_row + v) of the projection, and parts meet by log-sum-exp.
+// Token loss = log sum_V exp(x . w_V) - x . w_target; rows with target -100 carry no loss.
+// Shapes: M rows, D width, V vocabulary, v >= 1 this part's. Dtypes as in precision.h; the loss uses fp32 logits.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace troika::kernels {
 
 struct OutputLossSaved {
-  at::Tensor logits_MV;  // becomes the logits' gradient in backward_input
-  std::int64_t bytes() const { return logits_MV.defined() ? static_cast<std::int64_t>(logits_MV.nbytes()) : 0; }
+  // In x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's part_lse_M: the
+  // likely tokens then lie near 0, where a half is exact enough.
+  at::Tensor logits_Mv;
+  at::Tensor part_lse_M;  // fp32; beside halves only, until backward_input
+  std::int64_t bytes() const {
+    return (logits_Mv.defined() ? static_cast<std::int64_t>(logits_Mv.nbytes()) : 0) +
+           (part_lse_M.defined() ? static_cast<std::int64_t>(part_lse_M.nbytes()) : 0);
+  }
+};
+
+// fp32 both.
+struct OutputLossPart {
+  at::Tensor lse_M;     // log-sum-exp of the logits over this part of the vocabulary
+  at::Tensor target_M;  // the target's logit where the target lies in this part, else 0
 };
 
 struct LossSum {
@@ -18,14 +33,20 @@ struct LossSum {
   std::int64_t tokens = 0;  // how many count
 };
 
-// x_MD, w_VD fp32; targets_M int64. Fills `saved` when it is not null.
-LossSum output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_VD, const at::Tensor& targets_M,
-                            OutputLossSaved* saved);
+// targets_M int64, of the whole vocabulary. Fills `saved` when it is not null.
+OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
+                                   std::int64_t first_row, OutputLossSaved* saved);
 
-// Gradients of scale * sum of token losses. Returns dx_MD; afterwards `saved` serves output_loss_backward_weight only.
-at::Tensor output_loss_backward_input(const at::Tensor& w_VD, const at::Tensor& targets_M, double scale,
-                                      OutputLossSaved& saved);
+// All parts in the order of their rows, at least one; a single part is returned as it is.
+OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);
+
+LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M);
+
+// Gradients of scale * sum of token losses; lse_M is the whole vocabulary's, scale may hold a loss scale. Returns this
+// part's contribution to dx_MD; afterwards `saved` serves output_loss_backward_weight only.
+at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
+                                      const at::Tensor& lse_M, double scale, OutputLossSaved& saved);
 void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved,
-                                 const at::Tensor& dw_VD);  // writes dw
+                                 const at::Tensor& dw_vD);  // writes dw, fp32
 
 }  // namespace troika::kernels

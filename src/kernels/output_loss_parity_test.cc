@@ -12,89 +12,228 @@ namespace {
 
 struct Case {
   std::int64_t M, D, V;
-  std::int64_t every_silent;  // each so-manieth row carries no loss; 0: every row does
-  double size = 1;            // of the activations
+  std::int64_t every_silent;             // each so-manieth row carries no loss; 0: every row does
+  std::vector<std::int64_t> parts = {};  // rows of each part of the vocabulary; empty: one part
+  double size = 1;                       // of the activations
+  std::int64_t targets_below = 0;        // 0: anywhere in the vocabulary
 };
 
 at::Tensor make_targets(const Case& c) {
-  at::Tensor targets = random_ids("targets", c.M, c.V);
+  at::Tensor targets = random_ids("targets", c.M, c.targets_below > 0 ? c.targets_below : c.V);
   if (c.every_silent > 0) {
     for (std::int64_t m = 0; m < c.M; m += c.every_silent) targets[m] = -100;
   }
   return targets;
 }
 
+struct Reference {
+  at::Tensor x, w, logits, loss;  // in double; the first three with a gradient
+  std::int64_t tokens = 0;
+};
+
 // One row at a time: log of the sum of exponentials (shifted by the largest) minus the target's logit.
-at::Tensor reference_loss(const at::Tensor& x, const at::Tensor& w, const at::Tensor& targets, std::int64_t* tokens) {
-  at::Tensor sum = at::zeros({}, at::kDouble);
+Reference reference(const at::Tensor& x, const at::Tensor& w, const at::Tensor& targets, double scale) {
+  Reference r{leaf(x), leaf(w), {}, at::zeros({}, at::kDouble)};
+  r.logits = at::matmul(r.x, r.w.t());
+  r.logits.retain_grad();
   for (std::int64_t m = 0; m < x.size(0); ++m) {
     const auto target = targets[m].item<std::int64_t>();
     if (target == -100) continue;
-    const at::Tensor logits = at::matmul(w, x[m]);
-    const double shift = logits.max().item<double>();
-    sum = sum + at::log(at::exp(logits - shift).sum()) + shift - logits[target];
-    ++*tokens;
+    const double shift = r.logits[m].max().item<double>();
+    r.loss = r.loss + at::log(at::exp(r.logits[m] - shift).sum()) + shift - r.logits[m][target];
+    ++r.tokens;
   }
-  return sum;
+  differentiate(r.loss, at::scalar_tensor(scale, at::kDouble));
+  return r;
 }
 
-TEST(OutputLossParity, LossAndGradientsAgreeWithAutograd) {
-  Parity parity;
-  for (const Case& c : {Case{1, 1, 1, 0}, Case{1, 8, 5, 0}, Case{48, 64, 259, 0}, Case{33, 17, 101, 3},
-                        Case{20, 9, 2, 2}, Case{48, 64, 259, 5, 10.0}}) {
-    const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.size), w = random_normal("w", {c.V, c.D});
-    const at::Tensor targets = make_targets(c), x_ref = leaf(x), w_ref = leaf(w);
-    std::int64_t tokens = 0;
-    const at::Tensor loss_ref = reference_loss(x_ref, w_ref, targets, &tokens);
-    const double scale = 1.0 / static_cast<double>(c.M);
-    differentiate(loss_ref, at::scalar_tensor(scale, at::kDouble));
+struct Split {
+  std::vector<std::int64_t> first, count;
+  std::vector<OutputLossPart> parts;
+  std::vector<OutputLossSaved> saved;
+  OutputLossPart whole;
+};
 
-    OutputLossSaved saved;
-    const LossSum sum = output_loss_forward(x, w, targets, &saved);
-    EXPECT_EQ(sum.tokens, tokens);
-    parity.compare("loss", sum.loss, loss_ref.item<double>());
-    EXPECT_EQ(saved.bytes(), c.M * c.V * 4);
-    parity.compare("dx", output_loss_backward_input(w, targets, scale, saved), x_ref.grad());
-    const at::Tensor dw = at::full({c.V, c.D}, 42.0f);
-    output_loss_backward_weight(x, saved, dw);
-    parity.compare("dw", dw, w_ref.grad());
+at::Tensor rows(const Split& split, std::size_t part, const at::Tensor& w) {
+  return w.narrow(0, split.first[part], split.count[part]);
+}
+
+Split forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& targets, std::vector<std::int64_t> counts) {
+  if (counts.empty()) counts = {w.size(0)};
+  Split split{{}, counts, {}, std::vector<OutputLossSaved>(counts.size()), {}};
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    split.first.push_back(first);
+    split.parts.push_back(output_loss_forward(x, rows(split, i, w), targets, first, &split.saved[i]));
+    first += counts[i];
   }
+  split.whole = output_loss_join(split.parts);
+  return split;
+}
+
+// A gradient of halves rounds once as it is saved, once in the exponent and once as it is written.
+constexpr double gradient_units = 2;
+
+void expect_parity(const Case& c, at::ScalarType dtype) {
+  const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.size).to(dtype);
+  const at::Tensor w = random_normal("w", {c.V, c.D}).to(dtype), targets = make_targets(c);
+  const double scale = 1.0 / static_cast<double>(c.M);
+  const Reference want = reference(x, w, targets, scale);
+
+  Parity exact, stored(dtype, gradient_units);
+  Split got = forward(x, w, targets, c.parts);
+  const LossSum sum = output_loss_sum(got.whole, targets);
+  EXPECT_EQ(sum.tokens, want.tokens);
+  exact.compare("loss", sum.loss, want.loss.item<double>());
+  at::Tensor dx_sum = at::zeros({c.M, c.D});
+  const at::Tensor dw_all = at::full({c.V, c.D}, 42.0f);
+  for (std::size_t i = 0; i < got.parts.size(); ++i) {
+    const std::int64_t v = got.count[i];
+    EXPECT_EQ(got.saved[i].bytes(), dtype == at::kFloat ? c.M * v * 4 : c.M * (v * 2 + 4));
+    const at::Tensor dx =
+        output_loss_backward_input(rows(got, i, w), targets, got.first[i], got.whole.lse_M, scale, got.saved[i]);
+    const at::Tensor d = got.saved[i].logits_Mv;
+    EXPECT_EQ(dx.scalar_type(), dtype);
+    EXPECT_EQ(d.scalar_type(), dtype);
+    EXPECT_EQ(got.saved[i].bytes(), d.nbytes());
+    Parity(dtype).compare("dx of a part", dx, at::matmul(d.to(at::kDouble), rows(got, i, w).to(at::kDouble)));
+    dx_sum.add_(dx);
+    const at::Tensor dw = rows(got, i, dw_all);
+    output_loss_backward_weight(x, got.saved[i], dw);
+    exact.compare("dw from the saved gradient", dw, at::matmul(d.to(at::kDouble).t(), x.to(at::kDouble)));
+  }
+  stored.compare("dx", dx_sum, want.x.grad());
+  stored.compare("dw", dw_all, want.w.grad());
+}
+
+TEST(OutputLossParity, LossAndGradientsAgreeWithAutogradInEveryDtype) {
+  for (const at::ScalarType dtype : dtypes) {
+    expect_parity({1, 1, 1, 0}, dtype);
+    expect_parity({1, 8, 5, 0}, dtype);
+    expect_parity({48, 64, 259, 0}, dtype);
+    expect_parity({33, 17, 101, 3}, dtype);
+    expect_parity({20, 9, 2, 2}, dtype);
+    expect_parity({48, 64, 259, 5, {}, 10.0}, dtype);
+  }
+}
+
+TEST(OutputLossParity, PartsOfTheVocabularyAgreeWithTheWhole) {
+  for (const at::ScalarType dtype : dtypes) {
+    expect_parity({48, 64, 259, 0, {130, 129}}, dtype);
+    expect_parity({33, 17, 101, 3, {1, 60, 1, 39}}, dtype);
+    expect_parity({20, 9, 2, 2, {1, 1}}, dtype);
+    expect_parity({1, 8, 5, 0, {2, 3}}, dtype);
+    expect_parity({48, 64, 259, 5, {200, 59}, 10.0}, dtype);
+    expect_parity({40, 16, 90, 4, {30, 30, 30}, 1.0, 30}, dtype);  // two parts hold no target
+  }
+}
+
+TEST(OutputLossParity, JoiningOnePartGivesItself) {
+  const OutputLossPart part{random_normal("lse", {5}), random_normal("target", {5})};
+  const OutputLossPart joined = output_loss_join({part});
+  EXPECT_TRUE(joined.lse_M.is_same(part.lse_M));
+  EXPECT_TRUE(joined.target_M.is_same(part.target_M));
+}
+
+TEST(OutputLossParity, InFp32GivesTheBitsOfThePlainFormula) {
+  const at::Tensor x = random_normal("x", {33, 16}), w = random_normal("w", {101, 16});
+  at::Tensor targets = random_ids("t", 33, 101);
+  targets[7] = -100;
+  OutputLossSaved saved;
+  const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
+  const at::Tensor logits = at::mm(x, w.t()), lse = at::logsumexp(logits, {1}), counts = targets != -100;
+  const at::Tensor target = logits.gather(1, targets.clamp_min(0).unsqueeze(1)).squeeze(1);
+  EXPECT_TRUE(at::equal(saved.logits_Mv, logits));
+  EXPECT_TRUE(at::equal(part.lse_M, lse));
+  EXPECT_TRUE(at::equal(part.target_M, target * counts));
+  EXPECT_EQ(output_loss_sum(part, targets).loss, ((lse - target) * counts).sum(at::kDouble).item<double>());
+}
+
+TEST(OutputLossParity, ATargetOfAnotherPartGivesNoTargetLogit) {
+  const at::Tensor x = random_normal("x", {4, 8}), w = random_normal("w", {5, 8}), logits = at::mm(x, w.t());
+  const at::Tensor targets = at::tensor({9, 10, 14, 15}, at::kLong);  // this part holds 10 to 14
+  const at::Tensor got = output_loss_forward(x, w, targets, 10, nullptr).target_M;
+  EXPECT_EQ(got[0].item<float>(), 0);
+  EXPECT_EQ(got[1].item<float>(), logits[1][0].item<float>());
+  EXPECT_EQ(got[2].item<float>(), logits[2][4].item<float>());
+  EXPECT_EQ(got[3].item<float>(), 0);
 }
 
 TEST(OutputLossParity, SilentRowsGetNoLossAndNoGradient) {
-  const at::Tensor x = random_normal("x", {6, 8}), w = random_normal("w", {11, 8});
-  const at::Tensor targets = at::full({6}, -100, at::kLong);
-  OutputLossSaved saved;
-  const LossSum sum = output_loss_forward(x, w, targets, &saved);
-  EXPECT_EQ(sum.loss, 0);
-  EXPECT_EQ(sum.tokens, 0);
-  EXPECT_TRUE(at::equal(output_loss_backward_input(w, targets, 1.0, saved), at::zeros({6, 8})));
-  const at::Tensor dw = at::full({11, 8}, 42.0f);
-  output_loss_backward_weight(x, saved, dw);
-  EXPECT_TRUE(at::equal(dw, at::zeros({11, 8})));
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor x = random_normal("x", {6, 8}).to(dtype), w = random_normal("w", {11, 8}).to(dtype);
+    const at::Tensor targets = at::full({6}, -100, at::kLong);
+    OutputLossSaved saved;
+    const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
+    const LossSum sum = output_loss_sum(part, targets);
+    EXPECT_EQ(sum.loss, 0);
+    EXPECT_EQ(sum.tokens, 0);
+    const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
+    EXPECT_TRUE(at::equal(dx, at::zeros({6, 8}, dtype)));
+    const at::Tensor dw = at::full({11, 8}, 42.0f);
+    output_loss_backward_weight(x, saved, dw);
+    EXPECT_TRUE(at::equal(dw, at::zeros({11, 8})));
+  }
 }
 
 TEST(OutputLossParity, AUniformHeadCostsTheLogarithmOfTheVocabulary) {
-  const LossSum sum =
-      output_loss_forward(random_normal("x", {10, 4}), at::zeros({259, 4}), random_ids("t", 10, 259), nullptr);
-  EXPECT_NEAR(sum.loss / 10, std::log(259.0), 1e-6);
+  const at::Tensor targets = random_ids("t", 10, 259);
+  const OutputLossPart part =
+      output_loss_forward(random_normal("x", {10, 4}), at::zeros({259, 4}), targets, 0, nullptr);
+  EXPECT_NEAR(output_loss_sum(part, targets).loss / 10, std::log(259.0), 1e-6);
 }
 
 TEST(OutputLossParity, LogitsInTheThousandsStayFinite) {
-  const at::Tensor x = at::full({2, 1}, 1000.0f), w = at::tensor({5.f, -5.f, 4.f}).view({3, 1});
-  const at::Tensor targets = at::tensor({0, 1}, at::kLong);
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor x = at::full({2, 1}, 1000.0f, dtype), w = at::tensor({5.f, -5.f, 4.f}).view({3, 1}).to(dtype);
+    const at::Tensor targets = at::tensor({0, 1}, at::kLong);
+    OutputLossSaved saved;
+    const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
+    EXPECT_DOUBLE_EQ(output_loss_sum(part, targets).loss, 10000.0);
+    const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
+    EXPECT_FLOAT_EQ(dx[0][0].item<float>(), 0.0f);
+    EXPECT_FLOAT_EQ(dx[1][0].item<float>(), 10.0f);
+  }
+}
+
+// Logits near 60, where neighbouring bf16 numbers are 0.25 apart: kept as such, the gradient would be off by an eighth.
+TEST(OutputLossParity, HalvesKeepTheSmallGradientOfAConfidentToken) {
+  for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
+    const at::Tensor x = at::full({1, 1}, 20.0f, dtype), w = at::tensor({3.f, 2.796875f}).view({2, 1}).to(dtype);
+    const at::Tensor targets = at::tensor({0}, at::kLong);
+    OutputLossSaved saved;
+    const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
+    output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
+    const double unlikely = 1 / (1 + std::exp(20.0 * (3.0 - w[1][0].item<double>())));
+    EXPECT_NEAR(saved.logits_Mv[0][1].item<double>() / unlikely, 1, 0.03);
+    EXPECT_NEAR(saved.logits_Mv[0][0].item<double>() / -unlikely, 1, 0.03);
+  }
+}
+
+TEST(OutputLossParity, ALossScaleLiftsTheGradientsOfFp16AboveTheSmallestNumbers) {
+  const at::Tensor x = random_normal("x", {64, 4}).to(at::kHalf), w = random_normal("w", {500, 4}).to(at::kHalf);
+  const at::Tensor targets = random_ids("t", 64, 500);
+  const double scale = 65536.0 / 64;
+  const Reference want = reference(x, w, targets, scale);
   OutputLossSaved saved;
-  const LossSum sum = output_loss_forward(x, w, targets, &saved);
-  EXPECT_DOUBLE_EQ(sum.loss, 10000.0);
-  const at::Tensor dx = output_loss_backward_input(w, targets, 1.0, saved);
-  EXPECT_FLOAT_EQ(dx[0][0].item<float>(), 0.0f);
-  EXPECT_FLOAT_EQ(dx[1][0].item<float>(), 10.0f);
+  const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
+  const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved);
+  EXPECT_TRUE(at::isfinite(dx).all().item<bool>());
+  // Even the unlikely tokens: off by their logarithm's rounding.
+  EXPECT_TRUE(at::allclose(saved.logits_Mv.to(at::kDouble), want.logits.grad(), 0.02, 1e-7));
+  Parity(at::kHalf, gradient_units).compare("dx", dx, want.x.grad());
 }
 
 TEST(OutputLossParity, GivesTheSameLossWithAndWithoutSaving) {
-  const at::Tensor x = random_normal("x", {33, 16}), w = random_normal("w", {101, 16}), t = random_ids("t", 33, 101);
-  OutputLossSaved saved;
-  EXPECT_EQ(output_loss_forward(x, w, t, &saved).loss, output_loss_forward(x, w, t, nullptr).loss);
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor x = random_normal("x", {33, 16}).to(dtype), w = random_normal("w", {101, 16}).to(dtype);
+    const at::Tensor t = random_ids("t", 33, 101);
+    OutputLossSaved saved;
+    const OutputLossPart with = output_loss_forward(x, w, t, 0, &saved);
+    const OutputLossPart without = output_loss_forward(x, w, t, 0, nullptr);
+    EXPECT_TRUE(at::equal(with.lse_M, without.lse_M));
+    EXPECT_TRUE(at::equal(with.target_M, without.target_M));
+  }
 }
 
 }  // namespace

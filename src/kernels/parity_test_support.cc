@@ -43,6 +43,14 @@ double relative_error(const at::Tensor& a, const at::Tensor& b) {
   return scale < 1e-12 ? error : error / scale;  // below: an exact 0 that double rounded
 }
 
+static double last_place(at::ScalarType dtype) {
+  return dtype == at::kBFloat16 ? std::ldexp(1.0, -7) : dtype == at::kHalf ? std::ldexp(1.0, -10) : 0.0;
+}
+
+Parity::Parity(at::ScalarType dtype, double units)
+    : tolerance_(1e-5 + units * last_place(dtype)),
+      suffix_(dtype == at::kFloat ? "" : fmt::format(" {}", c10::toString(dtype))) {}
+
 Parity::~Parity() {
   for (const auto& [name, error] : largest_) testing::Test::RecordProperty(name, fmt::format("{:.2e}", error));
 }
@@ -52,7 +60,7 @@ void Parity::compare(const std::string& name, const at::Tensor& got, const at::T
   ASSERT_EQ(got.sizes(), want.sizes()) << name;
   const double error = relative_error(got, want);
   EXPECT_LT(error, tolerance_) << name << " " << want.sizes();  // false for a NaN too
-  auto& largest = largest_[name];
+  auto& largest = largest_[name + suffix_];
   largest = std::isnan(error) ? error : std::max(largest, error);
 }
 

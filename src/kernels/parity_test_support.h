@@ -10,6 +10,9 @@
 
 namespace troika::kernels {
 
+// What activations and weights may be stored in.
+inline constexpr at::ScalarType dtypes[] = {at::kFloat, at::kBFloat16, at::kHalf};
+
 // Standard normal fp32 values of their own for every (name, sizes).
 at::Tensor random_normal(const std::string& name, at::IntArrayRef sizes);
 // Integers in [0, below).
@@ -27,6 +30,9 @@ double relative_error(const at::Tensor& a, const at::Tensor& b);
 class Parity {
  public:
   explicit Parity(double tolerance = 1e-5) : tolerance_(tolerance) {}
+  // For results stored in `dtype`: 1e-5, and for halves so many units in the last place of the largest value beside it.
+  // Half a unit is what the one rounding at the end costs.
+  explicit Parity(at::ScalarType dtype, double units = 0.5);
   ~Parity();
   Parity(const Parity&) = delete;
   Parity& operator=(const Parity&) = delete;
@@ -36,6 +42,7 @@ class Parity {
 
  private:
   double tolerance_;
+  std::string suffix_;  // of the recorded names
   std::map<std::string, double> largest_;
 };
 

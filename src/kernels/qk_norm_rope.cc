@@ -2,21 +2,24 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/precision.h"
+
 namespace troika::kernels {
 
-RopeTable make_rope_table(std::int64_t positions, std::int64_t head_dim, double theta, const c10::Device& device) {
+RopeTable make_rope_table(const std::vector<std::int64_t>& positions, std::int64_t head_dim, double theta,
+                          const c10::Device& device) {
   const auto options = at::TensorOptions().dtype(at::kDouble);
   const at::Tensor exponent_I = at::arange(0, head_dim, 2, options).div_(-static_cast<double>(head_dim));
   const at::Tensor frequency_I = at::pow(at::scalar_tensor(theta, options), exponent_I);
-  const at::Tensor angle_TI = at::arange(positions, options).unsqueeze(1) * frequency_I;
+  const at::Tensor angle_TI = at::tensor(positions, at::kLong).to(at::kDouble).unsqueeze(1) * frequency_I;
   return {angle_TI.cos().to(at::kFloat).to(device), angle_TI.sin().to(at::kFloat).to(device)};
 }
 
 // Rotates each pair (i, i + H/2) by +angle or, for the gradient, by -angle.
-static at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, std::int64_t offset, double direction) {
+static at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, double direction) {
   const std::int64_t T = x_BTnH.size(1), half = x_BTnH.size(3) / 2;
-  const at::Tensor cos_TI = rope.cos_TI.narrow(0, offset, T).unsqueeze(1);
-  const at::Tensor sin_TI = rope.sin_TI.narrow(0, offset, T).unsqueeze(1).mul(direction);
+  const at::Tensor cos_TI = rope.cos_TI.narrow(0, 0, T).unsqueeze(1);
+  const at::Tensor sin_TI = rope.sin_TI.narrow(0, 0, T).unsqueeze(1).mul(direction);
   const at::Tensor first = x_BTnH.narrow(3, 0, half), second = x_BTnH.narrow(3, half, half);
   at::Tensor y_BTnH = at::empty_like(x_BTnH, at::MemoryFormat::Contiguous);
   at::Tensor y_first = y_BTnH.narrow(3, 0, half), y_second = y_BTnH.narrow(3, half, half);
@@ -28,23 +31,23 @@ static at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, std::i
 }
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
-                                std::int64_t offset, QkNormRopeSaved* saved) {
-  const at::Tensor rstd_BTn1 = x_BTnH.square().mean(-1, true).add_(eps).rsqrt_();
+                                QkNormRopeSaved* saved) {
+  const at::Tensor xf_BTnH = to_float(x_BTnH);
+  const at::Tensor rstd_BTn1 = xf_BTnH.square().mean(-1, true).add_(eps).rsqrt_();
   if (saved != nullptr) saved->rstd_BTn = rstd_BTn1.squeeze(-1);
-  return rotate((x_BTnH * rstd_BTn1).mul_(w_H), rope, offset, 1.0);
+  return to_dtype_of(x_BTnH, rotate((xf_BTnH * rstd_BTn1).mul_(to_float(w_H)), rope, 1.0));
 }
 
 at::Tensor qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
-                                 const RopeTable& rope, std::int64_t offset, const QkNormRopeSaved& saved,
-                                 const at::Tensor& dw_H) {
-  at::Tensor dn_BTnH = rotate(dy_BTnH, rope, offset, -1.0);
+                                 const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dw_H) {
+  at::Tensor dn_BTnH = rotate(to_float(dy_BTnH), rope, -1.0);
   const at::Tensor rstd_BTn1 = saved.rstd_BTn.unsqueeze(-1);
-  const at::Tensor xhat_BTnH = x_BTnH * rstd_BTn1;
+  const at::Tensor xhat_BTnH = to_float(x_BTnH) * rstd_BTn1;
   at::Tensor dw = dw_H;
   at::sum_out(dw, (dn_BTnH * xhat_BTnH).reshape({-1, x_BTnH.size(3)}), at::IntArrayRef{0}, false);
-  dn_BTnH.mul_(w_H);
+  dn_BTnH.mul_(to_float(w_H));
   const at::Tensor mean_BTn1 = (dn_BTnH * xhat_BTnH).mean(-1, true);
-  return dn_BTnH.sub_(xhat_BTnH * mean_BTn1).mul_(rstd_BTn1);
+  return to_dtype_of(x_BTnH, dn_BTnH.sub_(xhat_BTnH * mean_BTn1).mul_(rstd_BTn1));
 }
 
 }  // namespace troika::kernels

@@ -2,23 +2,26 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/precision.h"
+
 namespace troika::kernels {
 
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved) {
-  const at::Tensor rstd_M1 = x_MD.square().mean(-1, true).add_(eps).rsqrt_();
+  const at::Tensor xf_MD = to_float(x_MD);
+  const at::Tensor rstd_M1 = xf_MD.square().mean(-1, true).add_(eps).rsqrt_();
   if (saved != nullptr) saved->rstd_M = rstd_M1.squeeze(-1);
-  return (x_MD * rstd_M1).mul_(w_D);
+  return to_dtype_of(x_MD, (xf_MD * rstd_M1).mul_(to_float(w_D)));
 }
 
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                              const RmsNormSaved& saved, const at::Tensor& dw_D) {
   const at::Tensor rstd_M1 = saved.rstd_M.unsqueeze(-1);
-  const at::Tensor xhat_MD = x_MD * rstd_M1;
+  const at::Tensor dyf_MD = to_float(dy_MD), xhat_MD = to_float(x_MD) * rstd_M1;
   at::Tensor dw = dw_D;
-  at::sum_out(dw, dy_MD * xhat_MD, at::IntArrayRef{0}, false);
-  at::Tensor dxhat_MD = dy_MD * w_D;
+  at::sum_out(dw, dyf_MD * xhat_MD, at::IntArrayRef{0}, false);
+  at::Tensor dxhat_MD = dyf_MD * to_float(w_D);
   const at::Tensor mean_M1 = (dxhat_MD * xhat_MD).mean(-1, true);
-  return dxhat_MD.sub_(xhat_MD * mean_M1).mul_(rstd_M1);
+  return to_dtype_of(x_MD, dxhat_MD.sub_(xhat_MD * mean_M1).mul_(rstd_M1));
 }
 
 }  // namespace troika::kernels

@@ -9,14 +9,14 @@
 namespace troika::kernels {
 
 struct RmsNormSaved {
-  at::Tensor rstd_M;  // 1 / sqrt(mean(x^2) + eps); x itself is kept by the caller
+  at::Tensor rstd_M;  // fp32, 1 / sqrt(mean(x^2) + eps); x itself is kept by the caller
   std::int64_t bytes() const { return rstd_M.defined() ? static_cast<std::int64_t>(rstd_M.nbytes()) : 0; }
 };
 
-// x_MD fp32, w_D fp32. Returns y_MD; fills `saved` when it is not null.
+// Dtypes as in precision.h. Returns y_MD; fills `saved` when it is not null.
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
 
-// Returns dx_MD and writes dw_D.
+// Returns dx_MD and writes dw_D, fp32.
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                              const RmsNormSaved& saved, const at::Tensor& dw_D);
 

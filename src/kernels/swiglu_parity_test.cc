@@ -7,19 +7,32 @@
 namespace troika::kernels {
 namespace {
 
-TEST(SwigluParity, ForwardAndGradientAgreeWithAutograd) {
-  Parity parity;
-  for (const auto& [M, F] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {3, 5}, {48, 192}, {33, 77}}) {
-    for (const double scale : {1.0, 20.0}) {
-      const at::Tensor gate_up = random_normal("gate_up", {M, 2 * F}).mul_(scale), dh = random_normal("dh", {M, F});
-      const at::Tensor both = leaf(gate_up);
-      const at::Tensor gate = both.narrow(1, 0, F), up = both.narrow(1, F, F);
-      const at::Tensor h_ref = gate / (1.0 + at::exp(-gate)) * up;
-      differentiate(h_ref, dh);
-      parity.compare("h", swiglu_forward(gate_up), h_ref);
-      parity.compare("d(gate_up)", swiglu_backward(dh, gate_up), both.grad());
+TEST(SwigluParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
+  for (const at::ScalarType dtype : dtypes) {
+    Parity stored(dtype);
+    for (const auto& [M, F] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {3, 5}, {48, 192}, {33, 77}}) {
+      for (const double scale : {1.0, 20.0}) {
+        const at::Tensor gate_up = random_normal("gate_up", {M, 2 * F}).mul_(scale).to(dtype);
+        const at::Tensor dh = random_normal("dh", {M, F}).to(dtype), both = leaf(gate_up);
+        const at::Tensor gate = both.narrow(1, 0, F), up = both.narrow(1, F, F);
+        const at::Tensor h_ref = gate / (1.0 + at::exp(-gate)) * up;
+        differentiate(h_ref, dh);
+        const at::Tensor h = swiglu_forward(gate_up), gradient = swiglu_backward(dh, gate_up);
+        EXPECT_EQ(h.scalar_type(), dtype);
+        EXPECT_EQ(gradient.scalar_type(), dtype);
+        stored.compare("h", h, h_ref);
+        stored.compare("d(gate_up)", gradient, both.grad());
+      }
     }
   }
+}
+
+TEST(SwigluParity, InFp32GivesTheBitsOfThePlainFormula) {
+  const at::Tensor gate_up = random_normal("gate_up", {33, 154}), dh = random_normal("dh", {33, 77});
+  const at::Tensor gate = gate_up.narrow(1, 0, 77), up = gate_up.narrow(1, 77, 77), s = gate.sigmoid(), silu = gate * s;
+  EXPECT_TRUE(at::equal(swiglu_forward(gate_up), at::silu(gate) * up));
+  const at::Tensor dgate = ((1.0 - s) * silu + s) * up * dh;
+  EXPECT_TRUE(at::equal(swiglu_backward(dh, gate_up), at::cat({dgate, dh * silu}, 1)));
 }
 
 TEST(SwigluParity, GatesFarFromZeroStayFinite) {

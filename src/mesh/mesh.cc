@@ -60,6 +60,21 @@ std::string group_name(const Shape& shape, Axis axis, int world_rank) {
   return fmt::format("{}.{}", name(axis), group_of(shape, axis, world_rank).front());
 }
 
+std::vector<int> replicas_of(const Shape& shape, int world_rank) {
+  Coordinate c = coordinate_of(shape, world_rank);
+  std::vector<int> ranks;
+  for (c.cp = 0; c.cp < shape.cp; ++c.cp) {
+    for (c.dp = 0; c.dp < shape.dp; ++c.dp) ranks.push_back(world_rank_of(shape, c));
+  }
+  return ranks;
+}
+
+int replica_index(const Shape& shape, const Coordinate& c) { return c.cp * shape.dp + c.dp; }
+
+std::string replicas_name(const Shape& shape, int world_rank) {
+  return fmt::format("replicas.{}", replicas_of(shape, world_rank).front());
+}
+
 int lane_of(const Shape& shape, int world_rank) { return world_rank / (shape.tp * shape.cp); }
 
 }  // namespace troika::mesh

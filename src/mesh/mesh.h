@@ -32,6 +32,11 @@ std::vector<int> group_of(const Shape& shape, Axis axis, int world_rank);
 // A name that all members of the group, and no others, share: "dp.1" is the dp group of the ranks with that index.
 std::string group_name(const Shape& shape, Axis axis, int world_rank);
 
+// The ranks that hold the same parameters: equal pp and tp, any dp and cp. Each at index replica_index.
+std::vector<int> replicas_of(const Shape& shape, int world_rank);
+int replica_index(const Shape& shape, const Coordinate& coordinate);  // cp * extent of dp + dp
+std::string replicas_name(const Shape& shape, int world_rank);
+
 // Index into schedule::Program::lanes.
 int lane_of(const Shape& shape, int world_rank);
 

@@ -51,5 +51,20 @@ TEST(Mesh, LanesFollowThePipelineThenData) {
 
 TEST(Mesh, ARankOutsideTheWorldIsRefused) { EXPECT_THROW(coordinate_of({2, 1, 1, 1}, 2), base::BugError); }
 
+TEST(Mesh, ReplicasAreTheRanksOfEqualStageAndTensorShareByIndex) {
+  const Shape shape{2, 2, 2, 3};
+  for (int rank = 0; rank < shape.world(); ++rank) {
+    const Coordinate here = coordinate_of(shape, rank);
+    const auto replicas = replicas_of(shape, rank);
+    ASSERT_EQ(replicas.size(), 6u);
+    EXPECT_EQ(replicas[static_cast<std::size_t>(replica_index(shape, here))], rank);
+    for (const int other : replicas) {
+      EXPECT_EQ(coordinate_of(shape, other).pp, here.pp);
+      EXPECT_EQ(coordinate_of(shape, other).tp, here.tp);
+      EXPECT_EQ(replicas_name(shape, other), replicas_name(shape, rank));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace troika::mesh

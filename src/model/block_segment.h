@@ -1,4 +1,5 @@
-// One transformer block: x + attention(norm(x)), then x + feed_forward(norm(x)).
+// One transformer block: x + attention(norm(x)), then x + feed_forward(norm(x)). Each tp rank holds some query heads with
+// the key/value heads that they read, and some columns of the feed-forward.
 #pragma once
 
 #include <memory>
@@ -6,9 +7,17 @@
 #include "config/settings.h"
 #include "kernels/qk_norm_rope.h"
 #include "model/segment.h"
+#include "model/segment_tools.h"
 
 namespace troika::model {
 
-std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const kernels::RopeTable& rope);
+// `rope` has a row for every position of this rank, of a sequence of seq_len.
+struct Positions {
+  kernels::RopeTable rope;
+  std::int64_t seq_len = 0;
+};
+
+std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const Positions& positions,
+                                            const Groups& groups);
 
 }  // namespace troika::model

@@ -1,19 +1,123 @@
 #include "model/decoder.h"
 
+#include <ATen/ATen.h>
+
+#include <iterator>
+
+#include "base/error.h"
 #include "model/block_segment.h"
 #include "model/embedding_segment.h"
 #include "model/head_segment.h"
+#include "model/segment_tools.h"
 
 namespace troika::model {
 
-std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t positions,
-                                                    const c10::Device& device) {
-  const kernels::RopeTable rope = kernels::make_rope_table(positions, model.head_dim, model.rope_theta, device);
+TensorShare Parallelism::share() const {
+  return tensor == nullptr ? TensorShare{} : TensorShare{tensor->rank(), tensor->size()};
+}
+
+std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
+                                                    const c10::Device& device, const Parallelism& parallel) {
+  const Groups groups = groups_of(parallel);
+  const Positions positions{
+      kernels::make_rope_table(groups.context->positions(seq_len), model.head_dim, model.rope_theta, device), seq_len};
   std::vector<std::unique_ptr<Segment>> segments;
-  segments.push_back(make_embedding_segment(model));
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) segments.push_back(make_block_segment(model, rope));
-  segments.push_back(make_head_segment(model));
+  segments.push_back(make_embedding_segment(model, groups));
+  for (std::int64_t layer = 0; layer < model.layers; ++layer)
+    segments.push_back(make_block_segment(model, positions, groups));
+  segments.push_back(make_head_segment(model, groups));
   return segments;
+}
+
+std::int64_t DecoderResult::saved_bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& one : saved) sum += one == nullptr ? 0 : one->bytes();
+  return sum;
+}
+
+Decoder::Decoder(const config::ModelSettings& model, int first, int end, const Options& options)
+    : model_(model), options_(options), first_(first) {
+  auto all = make_segments(model, options.seq_len, options.device, options.parallel);
+  segments_.assign(std::make_move_iterator(all.begin() + first), std::make_move_iterator(all.begin() + end));
+  const TensorShare share = options.parallel.share();
+  for (int segment = first; segment < end; ++segment) layouts_.push_back(segment_layout(model, segment, share));
+  if (model.tie_embeddings && end == segment_count(model)) layouts_.push_back(tied_layout(model, share));
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    const bool copy_or_own = i < segments_.size() || has_tied_copy();
+    parameters_.push_back(copy_or_own
+                              ? at::empty({layouts_[i].elements}, at::device(options.device).dtype(options.dtype))
+                              : parameters_.front());
+  }
+}
+
+Decoder::Decoder(const config::ModelSettings& model, const Options& options)
+    : Decoder(model, 0, segment_count(model), options) {}
+
+bool Decoder::has_tied_copy() const { return has_tied_use() && first_ > 0; }
+
+std::vector<at::Tensor> Decoder::new_gradients() const {
+  std::vector<at::Tensor> gradients;
+  for (const SegmentLayout& layout : layouts_)
+    gradients.push_back(at::empty({layout.elements}, at::device(options_.device).dtype(at::kFloat)));
+  return gradients;
+}
+
+at::Tensor Decoder::view(const at::Tensor& flat, const Slot& slot) {
+  return flat.narrow(0, slot.offset, slot.elements()).view(local_shape(slot));
+}
+
+void Decoder::initialise(std::uint64_t seed, double init_std) const {
+  for (std::size_t i = 0; i < layouts_.size(); ++i) {
+    if (i >= segments_.size() && !has_tied_copy()) continue;
+    const at::Tensor host = at::empty({layouts_[i].elements}, at::kFloat);
+    model::initialise(layouts_[i], host, seed, init_std);
+    at::Tensor own = parameters_[i];
+    own.copy_(host);
+  }
+}
+
+SegmentBuffer Decoder::buffer(const std::vector<at::Tensor>& flats, std::size_t index) const {
+  SegmentBuffer buffer{flats[index], {}};
+  if (has_tied_use() && index + 1 == segments_.size()) buffer.tied_VD = view(flats.back(), layouts_.back().slots[0]);
+  return buffer;
+}
+
+DecoderResult Decoder::forward(const at::Tensor& x_mD, const Tokens& tokens, Keep keep) const {
+  DecoderResult result;
+  result.y_mD = x_mD;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    ForwardResult one = segments_[i]->forward(buffer(parameters_, i), result.y_mD, tokens, keep);
+    result.y_mD = std::move(one.y_mD);
+    result.loss.loss += one.loss.loss;
+    result.loss.tokens += one.loss.tokens;
+    result.saved.push_back(std::move(one.saved));
+  }
+  return result;
+}
+
+at::Tensor Decoder::backward_input(const at::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const {
+  at::Tensor d_mD = dy_mD;
+  for (std::size_t i = segments_.size(); i-- > 0;)
+    d_mD = segments_[i]->backward_input(buffer(parameters_, i), d_mD, tokens, *result.saved[i]);
+  return d_mD;
+}
+
+void Decoder::backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens,
+                              DecoderResult& result) const {
+  for (std::size_t i = segments_.size(); i-- > 0;) {
+    segments_[i]->backward_weight(buffer(gradients, i), tokens, *result.saved[i]);
+    result.saved[i].reset();
+  }
+}
+
+at::Tensor Decoder::next_logits(const Tokens& tokens) const {
+  if (static_cast<int>(segments_.size()) != segment_count(model_) || options_.parallel.share().size > 1)
+    throw base::BugError("next_logits needs all segments on one rank");
+  at::Tensor x_MD;
+  for (std::size_t i = 0; i + 1 < segments_.size(); ++i)
+    x_MD = segments_[i]->forward(buffer(parameters_, i), x_MD, tokens, Keep::nothing).y_mD;
+  const at::Tensor last_BD = x_MD.view({tokens.B, tokens.T, model_.hidden}).select(1, tokens.T - 1);
+  return head_logits(model_, buffer(parameters_, segments_.size() - 1), last_BD);
 }
 
 }  // namespace troika::model

@@ -7,15 +7,79 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "model/layout.h"
 #include "model/segment.h"
+#include "sharding/context_group.h"
+#include "sharding/tensor_group.h"
 
 namespace troika::model {
 
-// All segments of the model in order; `positions` bounds T. They hold no parameters.
-std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t positions,
-                                                    const c10::Device& device);
+// The groups inside segments. Null: alone. What they point to must outlive the segments.
+struct Parallelism {
+  const sharding::TensorGroup* tensor = nullptr;
+  const sharding::ContextGroup* context = nullptr;
+  TensorShare share() const;
+};
 
-// The logits of the last position of every sequence, for generation: x_BD -> [B, V]. `parameters` is the head's.
-at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_BD);
+// All segments of the model in order, for sequences of at most seq_len positions, of exactly seq_len under context
+// parallelism. They hold no parameters.
+std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
+                                                    const c10::Device& device, const Parallelism& parallel = {});
+
+// Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout starts
+// from the same bits. Works on as many threads as libtorch may use.
+void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std);
+
+struct DecoderResult {
+  at::Tensor y_mD;        // undefined when the head is in the range
+  kernels::LossSum loss;  // zero when it is not
+  std::vector<std::unique_ptr<Saved>> saved;
+  std::int64_t saved_bytes() const;
+};
+
+// Consecutive segments of one rank with parameter buffers of their own, one flat buffer per segment; for generation,
+// evaluation and tests (training holds its buffers in the executor). Owns the parameters. One rank's thread.
+class Decoder {
+ public:
+  struct Options {
+    std::int64_t seq_len = 0;
+    c10::Device device{c10::kCPU};
+    c10::ScalarType dtype = c10::ScalarType::Float;  // of the parameters and activations
+    Parallelism parallel;
+  };
+  // Segments [first, end). Parameters start uninitialised.
+  Decoder(const config::ModelSettings& model, int first, int end, const Options& options);
+  Decoder(const config::ModelSettings& model, const Options& options);  // all of them
+
+  // One per segment and, when the range holds the head of a tied model, one more for the table's second use.
+  const std::vector<SegmentLayout>& layouts() const { return layouts_; }
+  // One buffer per layout. The last is the embedding's own buffer when the range holds the embedding too, else a copy.
+  const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  bool has_tied_copy() const;  // the last buffer is a copy, to be loaded or initialised like the others
+  // One fp32 gradient buffer per layout, uninitialised.
+  std::vector<at::Tensor> new_gradients() const;
+  // This slot's elements of a flat buffer, in local_shape.
+  static at::Tensor view(const at::Tensor& flat, const Slot& slot);
+
+  void initialise(std::uint64_t seed, double init_std) const;
+
+  DecoderResult forward(const at::Tensor& x_mD, const Tokens& tokens, Keep keep) const;
+  at::Tensor backward_input(const at::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const;
+  void backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens, DecoderResult& result) const;
+
+  // The logits of the last position of every sequence, [B, V]. For a whole decoder without groups.
+  at::Tensor next_logits(const Tokens& tokens) const;
+
+ private:
+  bool has_tied_use() const { return layouts_.size() > segments_.size(); }
+  SegmentBuffer buffer(const std::vector<at::Tensor>& flats, std::size_t index) const;
+
+  config::ModelSettings model_;
+  Options options_;
+  int first_;
+  std::vector<std::unique_ptr<Segment>> segments_;
+  std::vector<SegmentLayout> layouts_;
+  std::vector<at::Tensor> parameters_;
+};
 
 }  // namespace troika::model

@@ -9,8 +9,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/random.h"
-#include "model/decoder.h"
 #include "model/decoder_test_support.h"
 
 namespace troika::model {
@@ -18,26 +16,10 @@ namespace {
 
 using Weights = std::map<std::string, at::Tensor>;
 
-// Norm weights start at exactly 1, where a forgotten factor would not show; this moves every parameter.
-void perturb(std::vector<Stage>& stages) {
-  for (Stage& stage : stages) {
-    for (const Slot& slot : stage.layout().slots) {
-      if (slot.info.init != ParameterInfo::Init::ones) continue;
-      const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
-      base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
-      stage.view(stage.parameters(), slot).add_(noise.mul_(0.2));
-    }
-  }
-}
-
-Weights leaves_of(const std::vector<Stage>& stages) {
+Weights leaves_of(const std::vector<Decoder>& decoders) {
   Weights weights;
-  for (const Stage& stage : stages) {
-    for (const Slot& slot : stage.layout().slots) {
-      at::Tensor value = stage.view(stage.parameters(), slot).to(at::kDouble).clone().set_requires_grad(true);
-      weights.emplace(slot.info.name, value);
-    }
-  }
+  for (const auto& [name, value] : parameters_by_name(decoders))
+    weights.emplace(name, value.to(at::kDouble).clone().set_requires_grad(true));
   return weights;
 }
 
@@ -103,9 +85,9 @@ struct Expected {
   Weights weights;  // with gradients
 };
 
-Expected expected(const config::ModelSettings& model, const std::vector<Stage>& stages, const Tokens& tokens) {
+Expected expected(const config::ModelSettings& model, const std::vector<Decoder>& decoders, const Tokens& tokens) {
   Expected e;
-  e.weights = leaves_of(stages);
+  e.weights = leaves_of(decoders);
   const at::Tensor logits = Reference(model, e.weights).logits(tokens.ids_M.view({tokens.B, tokens.T})).flatten(0, 1);
   const at::Tensor counted = at::nonzero(tokens.targets_M != -100).flatten();
   const at::Tensor chosen = tokens.targets_M.index_select(0, counted).unsqueeze(1);
@@ -115,29 +97,25 @@ Expected expected(const config::ModelSettings& model, const std::vector<Stage>& 
   return e;
 }
 
-double relative_error(const at::Tensor& got, const at::Tensor& want) {
-  const at::Tensor difference = got.to(at::kDouble) - want;
-  return difference.abs().max().item<double>() / want.abs().max().item<double>();
-}
-
 void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
                    const std::vector<std::vector<int>>& all_cuts) {
   double worst = 0, worst_loss = 0;
   std::string worst_name;
   const Tokens tokens = make_tokens(model, B, T, silent, at::kCPU);
   for (const auto& cuts : all_cuts) {
-    std::vector<Stage> stages = make_stages(model, T, cuts, at::kCPU);
-    perturb(stages);
-    const Expected want = expected(model, stages, tokens);
-    const Gradients got = forward_backward(stages, tokens, 42.0);
+    const std::vector<Decoder> decoders = make_decoders(model, cuts, options_for(T));
+    perturb_norms(decoders);
+    const Expected want = expected(model, decoders, tokens);
+    const Gradients got = forward_backward(decoders, tokens, 42.0);
+    const auto gradients = gradients_by_name(decoders, got);
     const double loss_error = std::abs(got.loss.loss - want.loss_sum) / want.loss_sum;
     EXPECT_LT(loss_error, 1e-5);
     EXPECT_EQ(got.loss.tokens, (tokens.targets_M != -100).sum().item<std::int64_t>());
     worst_loss = std::max(worst_loss, loss_error);
     EXPECT_EQ(want.weights.size(), all_parameters(model).size());
     for (const auto& [name, weight] : want.weights) {
-      const double error = relative_error(gradient_of(stages, got, name), weight.grad());
-      EXPECT_LT(error, 1e-5) << name << ", " << cuts.size() - 1 << " stages";
+      const double error = relative_error(gradients.at(name), weight.grad());
+      EXPECT_LT(error, 1e-5) << name << ", " << cuts.size() - 1 << " parts";
       if (error > worst) {
         worst = error;
         worst_name = name;
@@ -148,14 +126,14 @@ void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int6
   testing::Test::RecordProperty("gradients", fmt::format("{:.2e} {}", worst, worst_name));
 }
 
-const std::vector<std::vector<int>> one_two_and_three_stages{{0, 6}, {0, 3, 6}, {0, 2, 4, 6}, {0, 1, 5, 6}};
+const std::vector<std::vector<int>> one_two_and_three_parts{{0, 6}, {0, 3, 6}, {0, 2, 4, 6}, {0, 1, 5, 6}};
 
-TEST(DecoderParity, TiedModelInOneTwoAndThreeStages) {
-  expect_parity(small_model(true), 2, 24, 0, one_two_and_three_stages);
+TEST(DecoderParity, TiedModelInOneTwoAndThreeParts) {
+  expect_parity(small_model(true), 2, 24, 0, one_two_and_three_parts);
 }
 
-TEST(DecoderParity, UntiedModelInOneTwoAndThreeStages) {
-  expect_parity(small_model(false), 2, 24, 0, one_two_and_three_stages);
+TEST(DecoderParity, UntiedModelInOneTwoAndThreeParts) {
+  expect_parity(small_model(false), 2, 24, 0, one_two_and_three_parts);
 }
 
 TEST(DecoderParity, TokensWithoutALoss) {
@@ -189,33 +167,57 @@ TEST(DecoderParity, OneHeadPerKeyHeadAndOneLayer) {
 
 TEST(DecoderParity, OneSequenceOfTwoPositions) { expect_parity(small_model(true), 1, 2, 0, {{0, 6}}); }
 
-TEST(DecoderParity, StagesChangeNoBit) {
+TEST(DecoderParity, CutsChangeNoBit) {
   for (const bool tied : {true, false}) {
     const config::ModelSettings m = small_model(tied);
     const Tokens tokens = make_tokens(m, 2, 24, 0, at::kCPU);
-    const std::vector<Stage> whole = make_stages(m, 24, {0, 6}, at::kCPU);
+    const std::vector<Decoder> whole = make_decoders(m, {0, 6}, options_for(24));
     const Gradients want = forward_backward(whole, tokens, 0.0);
-    for (const auto& cuts : one_two_and_three_stages) {
-      const std::vector<Stage> stages = make_stages(m, 24, cuts, at::kCPU);
-      const Gradients got = forward_backward(stages, tokens, 0.0);
+    const auto expected_gradients = gradients_by_name(whole, want);
+    for (const auto& cuts : one_two_and_three_parts) {
+      const std::vector<Decoder> parts = make_decoders(m, cuts, options_for(24));
+      const Gradients got = forward_backward(parts, tokens, 0.0);
       EXPECT_EQ(got.loss.loss, want.loss.loss);
-      for (const auto& info : all_parameters(m)) {
-        EXPECT_TRUE(at::equal(gradient_of(stages, got, info.name), gradient_of(whole, want, info.name))) << info.name;
-      }
+      for (const auto& [name, gradient] : gradients_by_name(parts, got))
+        EXPECT_TRUE(at::equal(gradient, expected_gradients.at(name))) << name;
     }
   }
 }
 
-TEST(DecoderParity, HeadLogitsAreThoseOfTheReference) {
+TEST(DecoderParity, ComputingAgainWhatIsCheapChangesNoBit) {
+  for (const bool tied : {true, false}) {
+    const config::ModelSettings m = small_model(tied);
+    const Tokens tokens = make_tokens(m, 2, 11, 3, at::kCPU);
+    const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
+    const Gradients all = forward_backward(decoders, tokens, 0.0, Keep::for_backward);
+    const Gradients lean = forward_backward(decoders, tokens, 42.0, Keep::lean);
+    EXPECT_EQ(lean.loss.loss, all.loss.loss);
+    for (std::size_t i = 0; i < all.leaves[0].size(); ++i)
+      EXPECT_TRUE(at::equal(lean.leaves[0][i], all.leaves[0][i])) << i;
+  }
+}
+
+TEST(DecoderParity, GradientsFollowTheLossScale) {
+  const config::ModelSettings m = small_model(true);
+  Tokens tokens = make_tokens(m, 2, 11, 0, at::kCPU);
+  const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
+  const Gradients once = forward_backward(decoders, tokens, 0.0);
+  tokens.loss_scale = 1024;
+  const Gradients scaled = forward_backward(decoders, tokens, 0.0);
+  EXPECT_EQ(scaled.loss.loss, once.loss.loss);
+  for (std::size_t i = 0; i < once.leaves[0].size(); ++i)
+    EXPECT_TRUE(at::equal(scaled.leaves[0][i], once.leaves[0][i] * 1024)) << i;  // a power of two rounds nothing
+}
+
+TEST(DecoderParity, NextLogitsAreThoseOfTheReference) {
   for (const bool tied : {true, false}) {
     const config::ModelSettings m = small_model(tied);
     const Tokens tokens = make_tokens(m, 2, 12, 0, at::kCPU);
-    std::vector<Stage> stages = make_stages(m, 12, {0, 5, 6}, at::kCPU);
-    perturb(stages);
-    const at::Tensor x_MD = stages[0].forward({}, tokens, Keep::nothing).y_MD;
-    const at::Tensor got = head_logits(m, stages[1].segment_parameters(0), x_MD);
-    const Weights weights = leaves_of(stages);
-    const at::Tensor want = Reference(m, weights).logits(tokens.ids_M.view({2, 12})).flatten(0, 1);
+    const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(20));
+    perturb_norms(decoders);
+    const at::Tensor got = decoders[0].next_logits(tokens);
+    const Weights weights = leaves_of(decoders);
+    const at::Tensor want = Reference(m, weights).logits(tokens.ids_M.view({2, 12})).select(1, 11);
     EXPECT_LT(relative_error(got, want), 1e-5);
   }
 }

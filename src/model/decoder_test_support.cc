@@ -1,11 +1,9 @@
 #include "model/decoder_test_support.h"
 
 #include <ATen/ATen.h>
-
-#include <iterator>
+#include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "model/decoder.h"
 
 namespace troika::model {
 
@@ -22,17 +20,34 @@ config::ModelSettings small_model(bool tied) {
   return m;
 }
 
-std::vector<Stage> make_stages(const config::ModelSettings& model, std::int64_t positions, const std::vector<int>& cuts,
-                               const c10::Device& device) {
-  auto segments = make_segments(model, positions, device);
-  std::vector<Stage> stages;
+Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device) {
+  Decoder::Options options;
+  options.seq_len = seq_len;
+  options.device = device;
+  return options;
+}
+
+std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std::vector<int>& cuts,
+                                   const Decoder::Options& options) {
+  std::vector<Decoder> decoders;
   for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-    std::vector<std::unique_ptr<Segment>> own(std::make_move_iterator(segments.begin() + cuts[i]),
-                                              std::make_move_iterator(segments.begin() + cuts[i + 1]));
-    stages.emplace_back(stage_layout(model, cuts[i], cuts[i + 1]), std::move(own), device);
-    initialise(stages.back(), 7, model.init_std);
+    decoders.emplace_back(model, cuts[i], cuts[i + 1], options);
+    decoders.back().initialise(7, model.init_std);
   }
-  return stages;
+  return decoders;
+}
+
+void perturb_norms(const std::vector<Decoder>& decoders) {
+  for (const Decoder& decoder : decoders) {
+    for (std::size_t i = 0; i < decoder.layouts().size(); ++i) {
+      for (const Slot& slot : decoder.layouts()[i].slots) {
+        if (slot.info.init != ParameterInfo::Init::ones) continue;
+        const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
+        base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
+        Decoder::view(decoder.parameters()[i], slot).add_(noise.mul_(0.2).to(decoder.parameters()[i].device()));
+      }
+    }
+  }
 }
 
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
@@ -49,44 +64,88 @@ Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int6
   tokens.ids_M = ids.to(device);
   tokens.targets_M = targets.to(device);
   tokens.B = B;
-  tokens.T = T;
+  tokens.T = tokens.T_whole = T;
   return tokens;
 }
 
-Gradients forward_backward(const std::vector<Stage>& stages, const Tokens& tokens, double filler) {
+Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& tokens, double filler, Keep keep) {
   Gradients gradients;
-  std::vector<StageResult> results;
-  at::Tensor x_MD, d_MD;
-  for (const Stage& stage : stages) {
-    results.push_back(stage.forward(x_MD, tokens, Keep::for_backward));
-    x_MD = results.back().y_MD;
+  std::vector<DecoderResult> results;
+  at::Tensor x_mD, d_mD;
+  for (const Decoder& decoder : decoders) {
+    results.push_back(decoder.forward(x_mD, tokens, keep));
+    x_mD = results.back().y_mD;
     gradients.loss.loss += results.back().loss.loss;
     gradients.loss.tokens += results.back().loss.tokens;
   }
-  gradients.leaves.resize(stages.size());
-  for (std::size_t i = stages.size(); i-- > 0;) {
-    d_MD = stages[i].backward_input(d_MD, tokens, results[i]);
-    gradients.leaves[i] = at::full({stages[i].layout().gradient_elements}, filler, stages[i].parameters().options());
-    stages[i].backward_weight(gradients.leaves[i], tokens, results[i]);
+  gradients.leaves.resize(decoders.size());
+  for (std::size_t i = decoders.size(); i-- > 0;) {
+    d_mD = decoders[i].backward_input(d_mD, tokens, results[i]);
+    gradients.leaves[i] = decoders[i].new_gradients();
+    for (const at::Tensor& leaf : gradients.leaves[i]) leaf.fill_(filler);
+    decoders[i].backward_weight(gradients.leaves[i], tokens, results[i]);
   }
   return gradients;
 }
 
-at::Tensor gradient_of(const std::vector<Stage>& stages, const Gradients& gradients, const std::string& name) {
-  at::Tensor sum;
-  const auto add = [&](const at::Tensor& part) { sum = sum.defined() ? sum + part : part; };
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const StageLayout& layout = stages[i].layout();
-    for (const Slot& slot : layout.slots) {
-      if (slot.info.name == name) add(stages[i].view(gradients.leaves[i], slot));
-    }
-    if (name == embedding_name && layout.tied_use >= 0 && !layout.tied_copy) {  // the second use has no slot here
-      Slot second = layout.slots.front();
-      second.offset = layout.tied_use;
-      add(stages[i].view(gradients.leaves[i], second));
+// The slot's elements within the whole tensor.
+static at::Tensor elements_of(const at::Tensor& whole, const sharding::Region& r) {
+  return whole.view({-1}).as_strided({r.count, r.run}, {r.stride, 1}, r.offset);
+}
+
+void WholeTensors::place(const SegmentLayout& layout, const at::Tensor& flat) {
+  for (const Slot& slot : layout.slots) {
+    const std::string& name = slot.info.name;
+    whole_.emplace(name, at::empty(slot.info.shape, flat.options()));
+    placed_.emplace(name, at::zeros(slot.info.shape, at::kLong));
+    at::Tensor to = elements_of(whole_.at(name), slot.region), times = elements_of(placed_.at(name), slot.region);
+    const at::Tensor own = flat.narrow(0, slot.offset, slot.elements()).view({slot.region.count, slot.region.run});
+    const bool again = (times > 0).all().item<bool>();
+    EXPECT_TRUE(!again || at::equal(to, own)) << name;
+    to.copy_(own);
+    times.add_(1);
+  }
+}
+
+void WholeTensors::expect_complete() const {
+  for (const auto& [name, times] : placed_) EXPECT_TRUE((times > 0).all().item<bool>()) << name;
+}
+
+std::map<std::string, at::Tensor> gradients_by_name(const std::vector<RankGradients>& ranks) {
+  WholeTensors first, second;
+  for (const RankGradients& rank : ranks) {
+    for (std::size_t d = 0; d < rank.decoders->size(); ++d) {
+      const auto& layouts = (*rank.decoders)[d].layouts();
+      bool head = false;
+      for (std::size_t i = 0; i < layouts.size(); ++i) {
+        (head ? second : first).place(layouts[i], rank.gradients->leaves[d][i]);
+        head = layouts[i].slots.front().info.name == "model.norm.weight";
+      }
     }
   }
+  first.expect_complete();
+  std::map<std::string, at::Tensor> sum = first.by_name();
+  for (const auto& [name, gradient] : second.by_name()) sum[name] = sum.at(name) + gradient;
   return sum;
+}
+
+std::map<std::string, at::Tensor> gradients_by_name(const std::vector<Decoder>& decoders, const Gradients& gradients) {
+  return gradients_by_name({{&decoders, &gradients}});
+}
+
+std::map<std::string, at::Tensor> parameters_by_name(const std::vector<Decoder>& decoders) {
+  WholeTensors whole;
+  for (const Decoder& decoder : decoders) {
+    for (std::size_t i = 0; i < decoder.layouts().size(); ++i)
+      whole.place(decoder.layouts()[i], decoder.parameters()[i]);
+  }
+  whole.expect_complete();
+  return whole.by_name();
+}
+
+double relative_error(const at::Tensor& got, const at::Tensor& want) {
+  const at::Tensor exact = want.cpu().to(at::kDouble), difference = got.cpu().to(at::kDouble) - exact;
+  return difference.abs().max().item<double>() / exact.abs().max().item<double>();
 }
 
 }  // namespace troika::model

@@ -1,22 +1,29 @@
-// What the decoder's tests share: a small model cut into stages, tokens, and one forward and backward through them.
+// What the decoder's tests share: a small model cut into ranges of segments, tokens, one forward and backward through
+// them, and whole tensors put together from the slots of one or several ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "config/settings.h"
-#include "model/stage.h"
+#include "model/decoder.h"
 
 namespace troika::model {
 
 // 4 blocks (6 segments), hidden 64, heads 4, kv heads 2, head_dim 16, ffn 192, vocab 259.
 config::ModelSettings small_model(bool tied);
 
-// Initialised stages; `cuts` are the segments where stages begin, and the end: {0, 3, 6}.
-std::vector<Stage> make_stages(const config::ModelSettings& model, std::int64_t positions, const std::vector<int>& cuts,
-                               const c10::Device& device);
+// Initialised decoders; `cuts` are the segments where they begin, and the end: {0, 3, 6}.
+std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std::vector<int>& cuts,
+                                   const Decoder::Options& options);
+Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device = c10::Device(c10::kCPU));
+
+// Norm weights start at exactly 1, where a forgotten factor would not show; this moves them, alike for any cuts and
+// split.
+void perturb_norms(const std::vector<Decoder>& decoders);
 
 // Random ids and targets; every `silent`-th target is -100 (0: none).
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
@@ -24,13 +31,36 @@ Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int6
 
 struct Gradients {
   kernels::LossSum loss;
-  std::vector<at::Tensor> leaves;  // one per stage, flat, gradient_elements
+  std::vector<std::vector<at::Tensor>> leaves;  // by decoder and layout
 };
 
-// Runs all stages forward, then all backward. The leaves hold `filler` before they are written.
-Gradients forward_backward(const std::vector<Stage>& stages, const Tokens& tokens, double filler);
+// Runs all decoders forward, then all backward. The leaves hold `filler` before they are written.
+Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& tokens, double filler,
+                           Keep keep = Keep::for_backward);
 
-// The gradient of one parameter by name, both uses of a tied table added.
-at::Tensor gradient_of(const std::vector<Stage>& stages, const Gradients& gradients, const std::string& name);
+// Whole tensors by name, from slots. What is placed a second time must have the same bits (checked).
+class WholeTensors {
+ public:
+  void place(const SegmentLayout& layout, const at::Tensor& flat);
+  // Every element has been placed (checked).
+  void expect_complete() const;
+  const std::map<std::string, at::Tensor>& by_name() const { return whole_; }
+
+ private:
+  std::map<std::string, at::Tensor> whole_, placed_;
+};
+
+// Gradients by name, both uses of a tied table added; `parts[r]` are the decoders and gradients of tp rank r.
+struct RankGradients {
+  const std::vector<Decoder>* decoders = nullptr;
+  const Gradients* gradients = nullptr;
+};
+std::map<std::string, at::Tensor> gradients_by_name(const std::vector<RankGradients>& ranks);
+// Of one rank that holds everything.
+std::map<std::string, at::Tensor> gradients_by_name(const std::vector<Decoder>& decoders, const Gradients& gradients);
+std::map<std::string, at::Tensor> parameters_by_name(const std::vector<Decoder>& decoders);
+
+// max|a - b| / max|b|, in double.
+double relative_error(const at::Tensor& got, const at::Tensor& want);
 
 }  // namespace troika::model

@@ -1,3 +1,4 @@
+// Shapes: M rows, m those that this rank keeps, v its part of the vocabulary, D width.
 #include "model/embedding_segment.h"
 
 #include "kernels/embedding.h"
@@ -6,40 +7,46 @@ namespace troika::model {
 namespace {
 
 struct EmbeddingSaved final : Saved {
-  at::Tensor dy_MD;
-  std::int64_t bytes() const override { return dy_MD.defined() ? static_cast<std::int64_t>(dy_MD.nbytes()) : 0; }
+  at::Tensor dy_mD;
+  std::int64_t bytes() const override { return bytes_of({&dy_mD}); }
 };
 
 class EmbeddingSegment final : public Segment {
  public:
-  explicit EmbeddingSegment(const config::ModelSettings& model) : V(model.vocab), D(model.hidden) {}
+  EmbeddingSegment(const config::ModelSettings& model, const Groups& groups)
+      : groups_(groups), vocab_(local_widths(model, groups.share()).vocab), D(model.hidden) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor&, const Tokens& tokens,
                         Keep keep) const override {
     ForwardResult result;
-    result.y_MD = kernels::embedding_forward(tokens.ids_M, parameters.flat.view({V, D}));
-    if (keep == Keep::for_backward) result.saved = std::make_unique<EmbeddingSaved>();
+    const at::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
+    result.y_mD = groups_.tensor->collect(own_MD);
+    if (keep != Keep::nothing) result.saved = std::make_unique<EmbeddingSaved>();
     return result;
   }
 
-  at::Tensor backward_input(const SegmentBuffer&, const at::Tensor& dy_MD, const Tokens&, Saved& saved) const override {
-    static_cast<EmbeddingSaved&>(saved).dy_MD = dy_MD;
+  at::Tensor backward_input(const SegmentBuffer&, const at::Tensor& dy_mD, const Tokens&, Saved& saved) const override {
+    static_cast<EmbeddingSaved&>(saved).dy_mD = dy_mD;
     return {};
   }
 
   void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
-    kernels::embedding_backward_weight(static_cast<EmbeddingSaved&>(saved).dy_MD, tokens.ids_M,
-                                       gradients.flat.view({V, D}));
+    const at::Tensor dy_MD = groups_.tensor->spread(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
+    kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, table(gradients));
   }
 
  private:
-  const std::int64_t V, D;
+  at::Tensor table(const SegmentBuffer& buffer) const { return buffer.flat.view({vocab_.count, D}); }
+
+  const Groups groups_;
+  const sharding::Range vocab_;
+  const std::int64_t D;
 };
 
 }  // namespace
 
-std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model) {
-  return std::make_unique<EmbeddingSegment>(model);
+std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Groups& groups) {
+  return std::make_unique<EmbeddingSegment>(model, groups);
 }
 
 }  // namespace troika::model

@@ -1,13 +1,18 @@
-// The last segment: final norm, output projection (the embedding's table when tied), cross-entropy.
+// The last segment: final norm, output projection (the embedding's table when tied), cross-entropy. Each tp rank holds a
+// part of the vocabulary.
 #pragma once
 
 #include <memory>
 
 #include "config/settings.h"
 #include "model/segment.h"
+#include "model/segment_tools.h"
 
 namespace troika::model {
 
-std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model);
+std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, const Groups& groups);
+
+// The logits of rows of the stream, without tensor parallelism: x_MD -> [M, V]. `parameters` is the head's.
+at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD);
 
 }  // namespace troika::model

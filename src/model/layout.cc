@@ -59,56 +59,6 @@ std::int64_t parameter_count(const config::ModelSettings& model) {
   return count;
 }
 
-StageLayout stage_layout(const config::ModelSettings& model, int first_segment, int end_segment) {
-  StageLayout layout;
-  layout.first_segment = first_segment;
-  layout.end_segment = end_segment;
-  std::int64_t offset = 0;
-  for (int segment = first_segment; segment < end_segment; ++segment) {
-    layout.segment_begin.push_back(offset);
-    for (auto& info : segment_parameters(model, segment)) {
-      layout.slots.push_back({std::move(info), offset, segment});
-      offset += layout.slots.back().info.elements();
-    }
-  }
-  layout.segment_begin.push_back(offset);
-  layout.parameter_elements = layout.gradient_elements = offset;
-
-  const int head = segment_count(model) - 1;
-  if (!model.tie_embeddings || end_segment != head + 1) return layout;
-  const ParameterInfo table = segment_parameters(model, 0).front();
-  layout.tied_use = offset;
-  layout.gradient_elements = offset + table.elements();
-  layout.tied_copy = first_segment > 0;
-  layout.tied_parameter = layout.tied_copy ? offset : 0;
-  if (layout.tied_copy) {
-    layout.slots.push_back({table, offset, head});
-    layout.parameter_elements = layout.gradient_elements;
-  }
-  return layout;
-}
-
-std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t seq_len) {
-  const double D = static_cast<double>(m.hidden), NH = static_cast<double>(m.heads * m.head_dim);
-  const double KH = static_cast<double>(m.kv_heads * m.head_dim), F = static_cast<double>(m.ffn);
-  const double block = D * (NH + 2 * KH) + NH * D + 3 * D * F + 2 * NH * static_cast<double>(seq_len);
-  std::vector<double> costs(static_cast<std::size_t>(segment_count(m)), block);
-  costs.front() = D;  // a look-up
-  costs.back() = D * static_cast<double>(m.vocab);
-  return costs;
-}
-
-std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& m, std::int64_t B, std::int64_t T) {
-  const std::int64_t M = B * T, A = m.heads * m.head_dim, C = A + 2 * m.kv_heads * m.head_dim;
-  // x, normed1, mid, normed2; qkv; rotated q and k; attention's out; gate_up and their product; norms' rstd; log-sum-exp.
-  const std::int64_t q_and_k = A + m.kv_heads * m.head_dim;
-  const std::int64_t block = 4 * m.hidden + C + q_and_k + A + 3 * m.ffn + 2 + (m.heads + m.kv_heads) + m.heads;
-  std::vector<std::int64_t> bytes(static_cast<std::size_t>(segment_count(m)), 4 * M * block);
-  bytes.front() = 0;
-  bytes.back() = 4 * M * (2 * m.hidden + 1 + m.vocab);
-  return bytes;
-}
-
 std::string hugging_face_config(const config::ModelSettings& m) {
   nlohmann::ordered_json j;
   j["architectures"] = {"Qwen3ForCausalLM"};

@@ -1,4 +1,5 @@
-// What parameters a decoder has, under their Hugging Face names, and where a stage keeps them in its flat buffers.
+// What parameters a decoder has, under their Hugging Face names, and where a rank keeps its part of them in flat
+// buffers.
 // Segments: 0 = embedding, 1..layers = blocks, layers + 1 = final norm and head.
 #pragma once
 
@@ -7,6 +8,10 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "model/segment.h"
+#include "sharding/range.h"
+#include "sharding/region.h"
+#include "sharding/tensor_group.h"
 
 namespace troika::model {
 
@@ -21,7 +26,7 @@ struct ParameterInfo {
 int segment_count(const config::ModelSettings& model);
 
 // The parameters of one segment in buffer order: rows that one GEMM reads are adjacent (q, k, v; gate, up). The head of
-// a tied model does not list the embedding: see StageLayout::tied_use.
+// a tied model does not list the embedding: see tied_layout.
 std::vector<ParameterInfo> segment_parameters(const config::ModelSettings& model, int segment);
 
 // Every parameter once, sorted by name: the order in which the gradient norm is summed.
@@ -30,35 +35,51 @@ std::int64_t parameter_count(const config::ModelSettings& model);
 
 extern const char* const embedding_name;  // "model.embed_tokens.weight"
 
-struct Slot {
-  ParameterInfo info;
-  std::int64_t offset = 0;  // in the stage's flat buffers, elements
-  int segment = 0;
+// A rank's place in its tensor-parallel group.
+struct TensorShare {
+  int rank = 0, size = 1;
 };
 
-// One stage's flat buffers: parameters (and Adam state) of `parameter_elements`, gradients of `gradient_elements`,
-// equal offsets.
-//
-// A tied embedding has two uses, each with a gradient of its own. On the stage of the head the second use stands at
-// `tied_use`; when that stage does not hold the embedding too, `tied_use` is also a copy of the parameter (slot
-// `tied_copy`).
-struct StageLayout {
-  int first_segment = 0, end_segment = 0;   // [first, end)
-  std::vector<Slot> slots;                  // by offset; a tied copy is the last one
-  std::vector<std::int64_t> segment_begin;  // offset where each segment's parameters start; one more: the end
-  std::int64_t parameter_elements = 0;
-  std::int64_t gradient_elements = 0;
-  std::int64_t tied_use = -1;        // -1: no second use here
-  std::int64_t tied_parameter = -1;  // where the head reads the table: the embedding's slot or the copy
-  bool tied_copy = false;            // the last slot repeats a parameter that another stage owns
+// What a tp rank holds of a block, the head and the embedding: query heads evenly; the key/value heads that those read, so
+// several ranks may hold one; feed-forward and vocabulary evenly.
+struct LocalWidths {
+  sharding::Range heads, kv_heads, ffn, vocab;
 };
-StageLayout stage_layout(const config::ModelSettings& model, int first_segment, int end_segment);
+LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share);
+
+// Elements of one parameter that the same tp ranks hold.
+struct Slot {
+  ParameterInfo info;       // of the whole tensor
+  sharding::Region region;  // what of it stands here: whole rows, or a range of columns (o_proj, down_proj)
+  std::int64_t offset = 0;  // in the segment's flat buffer, elements
+  int first_holder = 0, end_holder = 1;  // the tp ranks that hold exactly these elements: [first, end)
+  std::int64_t elements() const { return region.elements(); }
+};
+// {rows, columns} of a matrix's slot, {elements} of a norm's: the shape of its elements in the flat buffer.
+std::vector<std::int64_t> local_shape(const Slot& slot);
+
+// One segment's flat buffers: parameters, gradients and optimizer state have equal offsets.
+struct SegmentLayout {
+  int segment = 0;
+  std::vector<Slot> slots;  // by offset, without gaps
+  std::int64_t elements = 0;
+};
+// q, k, v rows are adjacent, gate and up too: one GEMM reads them. A parameter may have several slots, ascending in the
+// parameter: key/value heads are cut where their holders change.
+SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});
+
+// The second use of a tied embedding, by the head: a buffer of its own for that use's gradient and, where the rank does
+// not hold the embedding too, for a copy of the parameter. The same slots as those of segment 0.
+SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare& share = {});
 
 // Seconds of one forward in arbitrary units (multiply-adds per token), for splitting the segments into stages by cost.
 std::vector<double> segment_costs(const config::ModelSettings& model, std::int64_t seq_len);
 
-// What each segment's forward keeps for its backward, in bytes, for B sequences of T positions: the sum of the Saved structs.
-std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T);
+// What each segment's forward keeps for its backward, in bytes: the sum of the Saved structs. B sequences of T positions of
+// this rank (under context parallelism its own); bytes_per_element of the compute dtype, 4 or 2.
+std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
+                                              const TensorShare& share, sharding::SequenceParallel split, Keep keep,
+                                              std::int64_t bytes_per_element);
 
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);

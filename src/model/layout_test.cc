@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <set>
+
+#include "base/error.h"
 
 namespace troika::model {
 namespace {
@@ -103,87 +106,138 @@ TEST(Layout, CountsOfThePublishedModelsAreReached) {
   }
 }
 
-TEST(StageLayout, SlotsFollowEachOtherWithoutGaps) {
-  for (const bool tied : {true, false}) {
-    for (int begin = 0; begin < 4; ++begin) {
-      for (int end = begin + 1; end <= 4; ++end) {
-        const StageLayout layout = stage_layout(small(tied), begin, end);
-        std::int64_t offset = 0;
-        for (const Slot& slot : layout.slots) {
-          EXPECT_EQ(slot.offset, offset) << slot.info.name;
-          EXPECT_GE(slot.segment, begin);
-          EXPECT_LT(slot.segment, end);
-          offset += slot.info.elements();
-        }
-        EXPECT_EQ(layout.parameter_elements, offset);
-        EXPECT_EQ(layout.first_segment, begin);
-        EXPECT_EQ(layout.end_segment, end);
-        EXPECT_EQ(layout.segment_begin.size(), static_cast<std::size_t>(end - begin) + 1);
-        EXPECT_EQ(layout.segment_begin.front(), 0);
-      }
-    }
+std::vector<config::ModelSettings> uneven_models() {
+  std::vector<config::ModelSettings> models;
+  for (const auto& [heads, kv_heads] : {std::pair{8, 2}, {8, 1}, {8, 4}, {8, 8}, {6, 3}, {6, 2}, {9, 3}, {12, 3}}) {
+    config::ModelSettings m = small(models.size() % 2 == 0);
+    m.heads = heads;
+    m.kv_heads = kv_heads;
+    m.head_dim = 6;
+    m.ffn = 191;
+    models.push_back(m);
   }
+  return models;
 }
 
-TEST(StageLayout, RowsThatOneProductReadsAreAdjacent) {
-  const StageLayout layout = stage_layout(small(true), 1, 2);
-  std::map<std::string, std::int64_t> offset;
-  for (const Slot& slot : layout.slots)
-    offset[slot.info.name.substr(std::string("model.layers.0.").size())] = slot.offset;
-  EXPECT_EQ(offset["self_attn.k_proj.weight"], offset["self_attn.q_proj.weight"] + 96 * 64);
-  EXPECT_EQ(offset["self_attn.v_proj.weight"], offset["self_attn.k_proj.weight"] + 48 * 64);
-  EXPECT_EQ(offset["mlp.up_proj.weight"], offset["mlp.gate_proj.weight"] + 192 * 64);
-}
-
-TEST(StageLayout, StagesTogetherHoldEveryParameterOnce) {
+TEST(SegmentLayout, OfOneRankHoldsEveryParameterWhole) {
   for (const bool tied : {true, false}) {
     const config::ModelSettings m = small(tied);
-    for (const std::vector<int>& cuts : {std::vector<int>{0, 4}, {0, 1, 4}, {0, 3, 4}, {0, 1, 2, 3, 4}}) {
-      std::map<std::string, int> owners;
-      for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
-        const StageLayout layout = stage_layout(m, cuts[i], cuts[i + 1]);
-        for (std::size_t s = 0; s < layout.slots.size(); ++s) {
-          const bool copy = layout.tied_copy && s + 1 == layout.slots.size();
-          owners[layout.slots[s].info.name] += copy ? 0 : 1;
-        }
+    for (int segment = 0; segment < segment_count(m); ++segment) {
+      const auto infos = segment_parameters(m, segment);
+      const SegmentLayout layout = segment_layout(m, segment);
+      ASSERT_EQ(layout.slots.size(), infos.size());
+      for (std::size_t i = 0; i < infos.size(); ++i) {
+        EXPECT_EQ(layout.slots[i].info.name, infos[i].name);
+        EXPECT_TRUE(sharding::is_whole(layout.slots[i].region, infos[i].elements()));
+        EXPECT_EQ(local_shape(layout.slots[i]), infos[i].shape);
       }
-      EXPECT_EQ(owners.size(), all_parameters(m).size());
-      for (const auto& [name, count] : owners) EXPECT_EQ(count, 1) << name;
     }
   }
 }
 
-TEST(StageLayout, OneStageReadsTheTiedTableWhereItStandsButKeepsASecondGradient) {
-  const config::ModelSettings m = small(true);
-  const StageLayout layout = stage_layout(m, 0, segment_count(m));
-  EXPECT_FALSE(layout.tied_copy);
-  EXPECT_EQ(layout.tied_parameter, 0);
-  EXPECT_EQ(layout.tied_use, layout.parameter_elements);
-  EXPECT_EQ(layout.gradient_elements, layout.parameter_elements + 259 * 64);
-  EXPECT_EQ(layout.parameter_elements, parameter_count(m));
-}
-
-TEST(StageLayout, TheHeadOnAnotherStageHoldsACopyOfTheTiedTable) {
-  const config::ModelSettings m = small(true);
-  const StageLayout layout = stage_layout(m, 2, segment_count(m));
-  EXPECT_TRUE(layout.tied_copy);
-  EXPECT_EQ(layout.slots.back().info.name, embedding_name);
-  EXPECT_EQ(layout.slots.back().segment, segment_count(m) - 1);
-  EXPECT_EQ(layout.slots.back().offset, layout.tied_use);
-  EXPECT_EQ(layout.tied_parameter, layout.tied_use);
-  EXPECT_EQ(layout.segment_begin.back(), layout.tied_use);
-  EXPECT_EQ(layout.gradient_elements, layout.parameter_elements);
-}
-
-TEST(StageLayout, NothingIsTiedWithoutTheHeadOrInAnUntiedModel) {
-  const config::ModelSettings tied = small(true), untied = small(false);
-  for (const StageLayout& layout :
-       {stage_layout(tied, 0, 3), stage_layout(tied, 1, 2), stage_layout(untied, 0, 4), stage_layout(untied, 2, 4)}) {
-    EXPECT_EQ(layout.tied_use, -1);
-    EXPECT_EQ(layout.tied_parameter, -1);
-    EXPECT_FALSE(layout.tied_copy);
-    EXPECT_EQ(layout.gradient_elements, layout.parameter_elements);
+TEST(SegmentLayout, SlotsFollowEachOtherWithoutGaps) {
+  for (const config::ModelSettings& m : uneven_models()) {
+    for (const int size : {1, 2, 3, 4, 5, 6}) {
+      for (int rank = 0; rank < size; ++rank) {
+        for (int segment = 0; segment < segment_count(m); ++segment) {
+          const SegmentLayout layout = segment_layout(m, segment, {rank, size});
+          EXPECT_EQ(layout.segment, segment);
+          std::int64_t offset = 0;
+          for (const Slot& slot : layout.slots) {
+            EXPECT_EQ(slot.offset, offset) << slot.info.name;
+            EXPECT_EQ(sharding::region_problem(slot.region, slot.info.elements()), "") << slot.info.name;
+            EXPECT_EQ(sharding::element_count(local_shape(slot)), slot.elements()) << slot.info.name;
+            EXPECT_LE(slot.first_holder, rank);
+            EXPECT_GT(slot.end_holder, rank);
+            offset += slot.elements();
+          }
+          EXPECT_EQ(layout.elements, offset);
+        }
+      }
+    }
   }
+}
+
+TEST(SegmentLayout, FirstHoldersTogetherHoldEveryElementOnce) {
+  for (const config::ModelSettings& m : uneven_models()) {
+    for (const int size : {1, 2, 3, 4, 5, 6}) {
+      std::map<std::string, std::vector<int>> held;
+      for (const auto& info : all_parameters(m)) held[info.name].assign(static_cast<std::size_t>(info.elements()), 0);
+      for (int rank = 0; rank < size; ++rank) {
+        for (int segment = 0; segment < segment_count(m); ++segment) {
+          for (const Slot& slot : segment_layout(m, segment, {rank, size}).slots) {
+            if (slot.first_holder != rank) continue;
+            for (std::int64_t i = 0; i < slot.region.count; ++i) {
+              for (std::int64_t k = 0; k < slot.region.run; ++k)
+                ++held[slot.info.name][static_cast<std::size_t>(slot.region.offset + i * slot.region.stride + k)];
+            }
+          }
+        }
+      }
+      for (const auto& [name, counts] : held)
+        EXPECT_EQ(std::count(counts.begin(), counts.end(), 1), static_cast<std::ptrdiff_t>(counts.size()))
+            << name << " over " << size;
+    }
+  }
+}
+
+TEST(SegmentLayout, HoldersOfASlotHoldTheSameElements) {
+  for (const config::ModelSettings& m : uneven_models()) {
+    for (const int size : {2, 3, 4, 5, 6}) {
+      std::map<std::string, std::set<int>> holders;  // by name and region
+      std::map<std::string, std::pair<int, int>> told;
+      for (int rank = 0; rank < size; ++rank) {
+        for (const Slot& slot : segment_layout(m, 1, {rank, size}).slots) {
+          const std::string key = slot.info.name + sharding::region_to_text(slot.region, slot.info.shape);
+          holders[key].insert(rank);
+          const std::pair<int, int> range{slot.first_holder, slot.end_holder};
+          EXPECT_EQ(told.emplace(key, range).first->second, range) << key;
+        }
+      }
+      for (const auto& [key, ranks] : holders) {
+        EXPECT_EQ(*ranks.begin(), told.at(key).first) << key;
+        EXPECT_EQ(*ranks.rbegin() + 1, told.at(key).second) << key;
+        EXPECT_EQ(static_cast<int>(ranks.size()), told.at(key).second - told.at(key).first) << key;
+      }
+    }
+  }
+}
+
+TEST(SegmentLayout, KeyHeadsAreCutWhereTheirHoldersChange) {
+  config::ModelSettings m = small(true);
+  m.heads = 9;
+  m.kv_heads = 3;
+  std::vector<std::pair<int, int>>
+      holders;  // rank 1 of 2 has query heads 4 to 8, so key heads 1 (shared) and 2 (its own)
+  for (const Slot& slot : segment_layout(m, 1, {1, 2}).slots) {
+    if (slot.info.name == "model.layers.0.self_attn.k_proj.weight")
+      holders.emplace_back(slot.first_holder, slot.end_holder);
+  }
+  EXPECT_EQ(holders, (std::vector<std::pair<int, int>>{{0, 2}, {1, 2}}));
+}
+
+TEST(SegmentLayout, RowsThatOneProductReadsAreAdjacent) {
+  for (const int size : {1, 2}) {
+    const SegmentLayout layout = segment_layout(small(true), 1, {size - 1, size});
+    std::map<std::string, std::int64_t> offset;
+    for (const Slot& slot : layout.slots)
+      offset[slot.info.name.substr(std::string("model.layers.0.").size())] = slot.offset;
+    EXPECT_EQ(offset["self_attn.k_proj.weight"], offset["self_attn.q_proj.weight"] + 96 / size * 64);
+    EXPECT_EQ(offset["self_attn.v_proj.weight"], offset["self_attn.k_proj.weight"] + 48 / size * 64);
+    EXPECT_EQ(offset["mlp.up_proj.weight"], offset["mlp.gate_proj.weight"] + 192 / size * 64);
+  }
+}
+
+TEST(SegmentLayout, TheTiedUseHasTheSlotsOfTheEmbedding) {
+  const SegmentLayout layout = tied_layout(small(true), {1, 2});
+  ASSERT_EQ(layout.slots.size(), 1U);
+  EXPECT_EQ(layout.slots[0].info.name, embedding_name);
+  EXPECT_EQ(layout.slots[0].region.offset, 129 * 64);
+  EXPECT_EQ(layout.elements, 130 * 64);
+}
+
+TEST(SegmentLayout, MoreRanksThanHeadsAreRefused) {
+  EXPECT_THROW(segment_layout(small(true), 1, {0, 5}), base::ConfigError);
 }
 
 TEST(SegmentCosts, CountTheProductsOfEachSegment) {

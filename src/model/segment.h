@@ -1,5 +1,6 @@
 // A segment is the smallest piece of the model that the step program can name: the embedding, one block, or final norm
-// + head. Forward and backward are written out by hand; nothing here uses autograd.
+// + head. Forward and backward are written out by hand; nothing here uses autograd. Messages of a tensor- or
+// context-parallel group are inside these calls, so all its ranks make them in the same order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,18 +12,21 @@
 
 namespace troika::model {
 
-// One microbatch's tokens on the device. B sequences of T positions, M = B * T.
+// One microbatch's tokens on the device: B sequences, of each T positions of this rank, M = B * T rows. Ranks of one
+// tensor-parallel group are given the same.
 struct Tokens {
   at::Tensor ids_M;      // int64
   at::Tensor targets_M;  // int64; -100: no loss
   std::int64_t B = 0, T = 0;
+  std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
+  double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)
 };
 
-// A segment's share of a stage's flat buffer (parameters or gradients), one-dimensional, and the table of a tied
-// embedding where the segment reads or writes one that lies elsewhere.
+// A segment's flat buffer (parameters in the compute dtype, or gradients in fp32), one-dimensional, laid out as
+// segment_layout says, and this rank's part of a tied embedding's table where the head reads or writes one.
 struct SegmentBuffer {
   at::Tensor flat;
-  at::Tensor tied_VD;
+  at::Tensor tied_VD;  // [v, D]
 };
 
 // What forward leaves for backward. bytes() shrinks as backward_input drops what backward_weight does not need.
@@ -33,28 +37,32 @@ class Saved {
 };
 
 struct ForwardResult {
-  at::Tensor y_MD;        // undefined for the head
-  kernels::LossSum loss;  // of the head; zero elsewhere
+  at::Tensor y_mD;        // undefined for the head
+  kernels::LossSum loss;  // of the head, over the rows of this rank's positions, alike on all tp ranks; zero elsewhere
   std::unique_ptr<Saved> saved;
 };
 
-enum class Keep { nothing, for_backward };
+// lean: what is cheap to compute again (outputs of norms and rotations, SwiGLU's product) is dropped and computed again
+// in backward_input, with the same bits.
+enum class Keep { nothing, for_backward, lean };
 
-// Threads: const, safe; Saved belongs to one microbatch.
+// What crosses a segment's border is x_mD: the rows that the tensor group says this rank keeps (TensorGroup::rows), in
+// the compute dtype. Threads: one rank's thread; Saved belongs to one microbatch.
 class Segment {
  public:
   virtual ~Segment() = default;
 
-  // x_MD: input of the segment (undefined for the embedding). With Keep::nothing `saved` stays null.
-  virtual ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_MD, const Tokens& tokens,
+  // x_mD: input of the segment (undefined for the embedding). With Keep::nothing `saved` stays null.
+  virtual ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
                                 Keep keep) const = 0;
 
-  // dy_MD: gradient of the output (undefined for the head, whose loss is summed over tokens and scaled by
-  // 1 / (B * T)). Returns dx_MD, undefined for the embedding.
-  virtual at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor& dy_MD, const Tokens& tokens,
+  // dy_mD: gradient of the output (undefined for the head, whose loss is summed over tokens and scaled by
+  // loss_scale / (B * T_whole)). Returns dx_mD, undefined for the embedding.
+  virtual at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                     Saved& saved) const = 0;
 
-  // Writes (never adds) this microbatch's gradient of every parameter. After backward_input.
+  // Writes (never adds) this microbatch's gradient of every parameter, fp32. After backward_input. What several tp ranks
+  // hold is their sum, with the same bits on each.
   virtual void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const = 0;
 };
 

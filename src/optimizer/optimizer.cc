@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/flat.h"
@@ -9,44 +10,68 @@
 
 namespace troika::optimizer {
 
-std::map<std::string, double> squares_by_name(const std::vector<Parameter>& parameters, const at::Tensor& gradient) {
-  std::map<std::string, double> squares;
-  for (const Parameter& p : parameters) {
-    if (p.counts)
-      squares[p.name] = sharding::tree_sum(kernels::chunk_squares(gradient.narrow(0, p.offset, p.elements)));
+std::vector<double> squares_of_chunks(const sharding::ShardPlan& plan, std::size_t parts, int replica,
+                                      const at::Tensor& gradient) {
+  const std::int64_t begin = plan.elements_of(replica).begin;
+  std::vector<double> squares;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const sharding::Range mine = plan.elements_of_part(part, replica);
+    if (mine.count == 0) continue;
+    const auto of_part = kernels::chunk_squares(gradient.narrow(0, mine.begin - begin, mine.count));
+    squares.insert(squares.end(), of_part.begin(), of_part.end());
   }
   return squares;
+}
+
+double square_of_part(const sharding::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares) {
+  const sharding::Range chunks = plan.chunks_of_part(part);
+  return sharding::tree_sum({chunk_squares.begin() + chunks.begin, chunk_squares.begin() + chunks.end()});
 }
 
 double norm_of(const std::vector<double>& squares_in_name_order) {
   return std::sqrt(sharding::tree_sum(squares_in_name_order));
 }
 
-AdamW::AdamW(std::vector<Parameter> parameters, at::Tensor values, const config::OptimizerSettings& settings,
-             tensor::Ledger& ledger)
-    : parameters_(std::move(parameters)),
-      values_(std::move(values)),
+AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values,
+             const config::OptimizerSettings& settings, const StatePlace& place, tensor::Ledger& ledger)
+    : values_(values),
       settings_(settings),
-      ledger_(ledger),
-      m_(at::zeros_like(values_)),
-      v_(at::zeros_like(values_)) {
-  ledger_.hold(tensor::Use::state, static_cast<std::int64_t>(m_.nbytes() + v_.nbytes()));
-  for (const Parameter& p : parameters_) {
-    const double decay = p.decays ? settings.weight_decay : 0;
-    if (ranges_.empty() || ranges_.back().weight_decay != decay) ranges_.push_back({p.offset, 0, decay});
-    ranges_.back().count += p.elements;
+      has_master_(values.scalar_type() != at::kFloat),
+      state_(has_master_ ? 3 : 2, values.numel(), place, values.device(), ledger) {
+  std::int64_t begin = 0;
+  for (const Stretch& stretch : stretches) {
+    if (stretch.count == 0) continue;
+    const double decay = stretch.decays ? settings.weight_decay : 0;
+    if (ranges_.empty() || ranges_.back().weight_decay != decay) ranges_.push_back({begin, 0, decay});
+    ranges_.back().count += stretch.count;
+    begin += stretch.count;
   }
 }
 
-AdamW::~AdamW() { ledger_.release(tensor::Use::state, static_cast<std::int64_t>(m_.nbytes() + v_.nbytes())); }
+void AdamW::master_changed() {
+  if (has_master_) kernels::round_into(state_.stored(2).to(values_.device()), values_);
+}
 
-void AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t step) {
+void AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update) {
+  constexpr std::int64_t piece_elements = std::int64_t{1} << 20;
   for (const Range& range : ranges_) {
-    const kernels::AdamW update{lr,   settings_.beta1, settings_.beta2, settings_.eps, range.weight_decay,
-                                step, gradient_scale};
-    const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, range.begin, range.count); };
-    kernels::adamw(update, part(values_), part(gradient), part(m_), part(v_));
+    const std::int64_t piece = state_.by_pieces() ? piece_elements : range.count;
+    for (std::int64_t done = 0; done < range.count; done += piece) {
+      const Range now{range.begin + done, std::min(piece, range.count - done), range.weight_decay};
+      step_piece(now, gradient, lr, gradient_scale, update);
+      state_.done(now.begin, now.count);
+    }
   }
+}
+
+void AdamW::step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
+                       std::int64_t update) {
+  const kernels::AdamW adamw{
+      lr, settings_.beta1, settings_.beta2, settings_.eps, piece.weight_decay, update, gradient_scale};
+  const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
+  const at::Tensor master = has_master_ ? state_.present(2) : values_;
+  kernels::adamw(adamw, part(master), part(gradient), part(state_.present(0)), part(state_.present(1)),
+                 has_master_ ? part(values_) : at::Tensor());
 }
 
 }  // namespace troika::optimizer

@@ -1,60 +1,69 @@
-// AdamW over a stage's flat buffers, and the pieces of the gradient norm.
+// AdamW over one rank's range of a flat buffer, and the pieces of the gradient norm.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "config/settings.h"
+#include "optimizer/optimizer_state.h"
+#include "sharding/shard_plan.h"
 #include "tensor/ledger.h"
 
 namespace troika::optimizer {
 
-// Where a named parameter lies in the flat buffers.
-struct Parameter {
-  std::string name;
-  std::int64_t offset = 0, elements = 0;
-  bool decays = true;  // weight decay applies
-  bool counts = true;  // in the norm; false for a copy that another stage counts
-};
+// Squares of the chunks that `replica` owns, in chunk order. `gradient`: its range of the buffer, fp32.
+std::vector<double> squares_of_chunks(const sharding::ShardPlan& plan, std::size_t parts, int replica,
+                                      const at::Tensor& gradient);
 
-// Sum of squares per parameter that counts: chunks of 4096 elements, then the fixed tree.
-std::map<std::string, double> squares_by_name(const std::vector<Parameter>& parameters, const at::Tensor& gradient);
+// The square of one part from those of all chunks of the buffer, by the fixed tree.
+double square_of_part(const sharding::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares);
 
 // From the squares of every parameter in name order (one tree over them) to the norm.
 double norm_of(const std::vector<double>& squares_in_name_order);
 
-// Owns m and v (fp32, flat, as long as the parameters), zero at first. One rank's thread.
+// Consecutive elements to which weight decay applies, or does not.
+struct Stretch {
+  std::int64_t count = 0;
+  bool decays = true;
+};
+
+// Owns m and v, and the master copy for half precision. One rank's thread.
 class AdamW {
  public:
-  // `parameters` cover `values` (flat fp32) without gaps, by offset. Both must outlive the optimizer.
-  AdamW(std::vector<Parameter> parameters, at::Tensor values, const config::OptimizerSettings& settings,
-        tensor::Ledger& ledger);
-  ~AdamW();
-  AdamW(const AdamW&) = delete;
-  AdamW& operator=(const AdamW&) = delete;
+  // `values`: what forward and backward read, one-dimensional, fp32, bf16 or fp16; fp32 values are their own master copy.
+  // `stretches` cover them in order.
+  AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
+        const StatePlace& place, tensor::Ledger& ledger);
 
-  const std::vector<Parameter>& parameters() const { return parameters_; }
-  const at::Tensor& m() const { return m_; }
-  const at::Tensor& v() const { return v_; }
+  // For checkpoints, fp32, each as long as the values; after writing to master, call master_changed().
+  const at::Tensor& m() const { return state_.stored(0); }
+  const at::Tensor& v() const { return state_.stored(1); }
+  const at::Tensor& master() const { return has_master_ ? state_.stored(2) : values_; }
+  void master_changed();
+  void settle() { state_.offload(); }  // after reading or writing any of the three
 
-  // One update with `gradient` (flat, at least as long) times `gradient_scale`. `step` counts from 1.
-  void step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t step);
+  void fetch() { state_.fetch(); }
+  void offload() { state_.offload(); }
+
+  // One update with `gradient` (fp32, as long as the values) times `gradient_scale`; the values follow the master copy.
+  // `update` counts the updates from 1.
+  void step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update);
 
  private:
   struct Range {
     std::int64_t begin = 0, count = 0;
     double weight_decay = 0;
   };
-  const std::vector<Parameter> parameters_;
+  void step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
+                  std::int64_t update);
+
   const at::Tensor values_;
   const config::OptimizerSettings settings_;
-  tensor::Ledger& ledger_;
+  const bool has_master_;
   std::vector<Range> ranges_;  // neighbours with equal decay are one
-  at::Tensor m_, v_;
+  OptimizerState state_;
 };
 
 }  // namespace troika::optimizer

@@ -1,4 +1,4 @@
-// Small facts about where the stages of a program meet.
+// Small facts about stages, segments and lanes of a program.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,30 @@
 
 namespace troika::schedule {
 
-inline int first_microbatch_of(const Program& program, int dp_rank) {
-  return dp_rank * (program.microbatches / program.dp);
+struct SegmentRange {
+  int begin = 0, end = 0;
+};
+
+// The segments an instruction is about: its own, or all of its stage.
+inline SegmentRange segments_of(const Program& program, const Instruction& i) {
+  if (i.segment >= 0) return {i.segment, i.segment + 1};
+  return {program.first_segment(i.stage), program.end_segment(i.stage)};
 }
+
+inline std::vector<int> stages_of_lane(const Program& program, int lane) {
+  std::vector<int> stages;
+  for (int s = 0; s < program.stages(); ++s) {
+    if (program.pp_rank_of_stage[static_cast<std::size_t>(s)] == lane / program.dp) stages.push_back(s);
+  }
+  return stages;
+}
+
+inline bool is_input_backward(Kind kind) { return kind == Kind::bwd || kind == Kind::bwd_input; }
+inline bool is_weight_backward(Kind kind) { return kind == Kind::bwd || kind == Kind::bwd_weight; }
+inline bool uses_parameters(Kind kind) { return is_computation(kind) && kind != Kind::bwd_weight; }
+
+// The first and the last stage read tokens: ids and targets.
+inline bool reads_tokens(const Program& program, int stage) { return stage == 0 || stage + 1 == program.stages(); }
 
 // True when stage `left` and stage left+1 exist and sit on different pp ranks, so that a message crosses.
 inline bool crosses_lanes(const Program& program, int left) {
@@ -20,6 +41,11 @@ inline bool crosses_lanes(const Program& program, int left) {
 
 inline bool tied_on_one_lane(const Program& program) {
   return program.pp_rank_of_stage.front() == program.pp_rank_of_stage.back();
+}
+
+// The embedding and the head, when they share the table.
+inline bool is_tied_segment(const Program& program, int segment) {
+  return program.tied && (segment == 0 || segment + 1 == program.segments());
 }
 
 // The stages for which the lane must have reduce_tied: the first, the last, once when one lane holds both.

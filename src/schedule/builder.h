@@ -1,21 +1,33 @@
-// Builders: from the shape of a pipeline to the program of one step. One file per schedule; what they share is in emit.h.
+// Builders: from the shape of a step to its program. One file per schedule gives the order of computations (orders.h);
+// what follows from that order is common (passes.h, sharding.h, emit.h, tail.h).
 //
 // What every built program promises to whoever runs it:
-// - Shares are contiguous: dp rank d owns the microbatches [d*m/dp, (d+1)*m/dp).
+// - Stage s sits on pp rank s % pp. Shares are contiguous in ZeRO 0, 1 and round-robin in ZeRO 2, 3 (instruction.h).
 // - `load m` stands once per lane that holds the first or the last stage, before the first use of the microbatch.
-// - recv_act m.s and recv_grad m.s post a receive. The receive for a computation stands before the previous computation
-//   of the same direction on that lane (the first one before the computation that precedes its use), so a transfer
-//   overlaps computing, and at most two receives per direction are held.
-// - fwd m.s waits for recv_act m.s; bwd m.s waits for recv_grad m.s. The send follows its computation and only starts
-//   the transfer. The first stage sends no gradient, the last receives none.
-// - send_act m.s meets recv_act m.(s+1), send_grad m.s meets recv_grad m.(s-1), on the lanes of one dp rank. Messages
-//   between two lanes carry distinct tags, so only posting matters, not order.
-// - The backwards of a stage ascend in microbatch order.
-// - Behind the last backward: `reduce_grads *.s` always (with dp 1 it finishes the lane's own canonical sum); with tied
-//   embeddings `reduce_tied *.s` on the lanes of the first and the last stage (one lane holding both: `reduce_tied *.0`
-//   once); then `norm`, then `step`.
-// - bytes: sends and receives carry boundary_bytes; reduce_grads the stage's gradient_bytes and reduce_tied tied_bytes
-//   when another lane takes part, else 0 (what crosses the wire follows from the algorithm that sums).
+// - recv_act m.s and recv_grad m.s post a receive. It stands before the previous computation of a stage that received
+//   in that direction on that lane (the first one before the computation that precedes its use), so a transfer overlaps
+//   computing, and at most two receives per direction are held.
+// - send_act m.s meets recv_act m.(s+1), send_grad m.s meets recv_grad m.(s-1), on the lanes of one dp rank; sends
+//   follow their computation. Messages between two lanes carry distinct tags, so only posting matters, not order.
+// - The weight backwards of a stage ascend in microbatch order.
+// - By segment, descending: backward with Recompute::full, with ZeRO 2 or 3, and with Overlap::on of the share's last
+//   microbatch. By segment, ascending: forward with Recompute::full or ZeRO 3. Otherwise whole stages. Split backwards:
+//   bwd_input by segment with Recompute::full or ZeRO 3, bwd_weight with ZeRO 2, 3 or Overlap::on as above. "ZeRO n"
+//   and overlap count only with several replicas.
+// - Recompute::full: before the backward of segment g stands refwd m.s.g, but not for the last segment of a stage whose
+//   backward follows its forward directly on the lane: that forward keeps everything.
+// - ZeRO 3: gather_params *.s.g one segment ahead of its use (Overlap::off: directly before), free_params behind the
+//   last use. Consecutive uses share a gather, and so does a use after which the same segment would be gathered again
+//   at once.
+// - reduce_grads: `m.s.g` behind each weight backward in ZeRO 2, 3 (for any overlap); with Overlap::on `*.s.g` behind
+//   the weight backward of the share's last microbatch; with Overlap::off or one replica `*.s` at the end.
+// - gather_grads: ZeRO 0 with several replicas, Overlap::on `*.s.g` behind the computation that follows the reduction,
+//   those of the tied embedding behind reduce_tied, the rest at the end; Overlap::off `*.s` at the end.
+// - The end: reductions, reduce_tied (one lane with both uses: `reduce_tied *.0` once), gather_grads, norm, then
+//   `step *.s`; by segment with Offload::state (`fetch a | fetch b | step a | offload a | fetch c | step b ...`) and in
+//   ZeRO 1, 2 (`step a | gather_params a | step b ...`).
+// - bytes: sends and receives boundary_bytes; reduce_tied tied_bytes when another lane takes part; exchanges of
+//   replicas those of SegmentBytes (0 with one replica).
 #pragma once
 
 #include <cstdint>
@@ -27,30 +39,38 @@
 
 namespace troika::schedule {
 
-struct PipelineShape {
-  int pp = 1;
-  int dp = 1;
-  int microbatches = 1;  // of the whole step; a multiple of dp
-  bool tied = false;
-  std::int64_t boundary_bytes = 0;           // one microbatch's activation at a stage border
-  std::vector<std::int64_t> gradient_bytes;  // per stage; empty: unknown, counted as 0
-  std::int64_t tied_bytes = 0;               // gradient of the tied embedding
+struct SegmentBytes {                // sent by one rank, per instruction
+  std::int64_t gradients_sent = 0;   // reduce_grads
+  std::int64_t totals_sent = 0;      // gather_grads
+  std::int64_t parameters_sent = 0;  // gather_params
 };
 
-// All forwards, then all backwards. Every microbatch of the share is in flight at once.
-// Y. Huang et al., "GPipe: efficient training of giant neural networks using pipeline parallelism", NeurIPS 2019; the
-// backwards ascend here (as in the gradient sum), which costs no time.
-Program build_gpipe(const PipelineShape& shape);
+enum class Recompute { none, full };
+enum class Overlap { on, off };
+enum class Offload { none, state };
 
-// pp-1-s forwards first, then one forward and one backward in turn: at most pp-s microbatches in flight on stage s.
-// D. Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021 (PipeDream-Flush).
-Program build_1f1b(const PipelineShape& shape);
+struct StepShape {
+  int pp = 1;
+  int dp = 1;
+  int virtual_stages = 1;  // stages per pp rank
+  int replicas = 1;        // ranks with the same parameters, dp x cp: a multiple of dp
+  int microbatches = 1;    // of the whole step; a multiple of dp
+  int zero = 0;
+  bool tied = false;
+  Recompute recompute = Recompute::none;
+  Overlap overlap = Overlap::on;
+  Offload offload = Offload::none;
+  std::vector<int> segment_begin;      // size pp * virtual_stages + 1: first segment of each stage, then the end
+  std::int64_t boundary_bytes = 0;     // one microbatch's activation at a stage border
+  std::vector<SegmentBytes> segments;  // by segment; empty: 0
+  std::int64_t tied_bytes = 0;         // gradient of the tied embedding
+};
 
-// By name: gpipe, 1f1b. ConfigError names the nearest schedule, and what is wrong with the shape.
-Program build(const std::string& schedule, const PipelineShape& shape);
+// By name: 1f1b, gpipe, interleaved, zb-h1. ConfigError names the nearest schedule, and what is wrong with the shape.
+Program build(const std::string& schedule, const StepShape& shape);
 std::vector<std::string> schedule_names();
 
-// What the schedule promises about microbatches in flight, per lane, for check(). saved_bytes is left empty.
-Bounds bounds(const std::string& schedule, const PipelineShape& shape);
+// What the schedule promises about microbatches in flight, per lane, for check(). The bytes are left empty.
+Bounds bounds(const std::string& schedule, const StepShape& shape);
 
 }  // namespace troika::schedule

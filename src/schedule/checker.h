@@ -1,11 +1,19 @@
 // The proof that the lanes' programs fit together, done before anything runs.
 //
 // Rules about waiting, for check(), simulate() and the executor alike:
-// - Sends and receives only start a transfer; it completes once both ends have started it (a rendezvous).
-// - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; all computations for the gathers of their stage
-//   that were not freed since; backwards for the fetch of their microbatch, fetch for its offload.
-// - reduce_grads waits for the dp lanes of the stage, reduce_tied for the lanes of the first and the last stage of one
-//   dp rank, norm for all lanes and for all sends of its own lane.
+// - Sends and receives only start a transfer; it completes once both ends have started it (a rendezvous). Exchanges
+//   (gather_params, reduce_grads, gather_grads, reduce_tied, norm) begin once all their lanes have come.
+// - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; fwd, refwd, bwd and bwd_input for the
+//   gather_params of their segments.
+// - reduce_grads, gather_params, fetch and offload wait for nothing and only start; gather_grads waits for the
+//   reduce_grads of its segments, then starts.
+// - reduce_tied waits for the reduce_grads of the tied segments on its lane (the embedding's, the head's), norm for all
+//   sends and all reduce_grads of its lane; both block until their exchange is complete. They meet the lanes of the
+//   first and the last stage of one dp rank, or all lanes.
+// - step waits for gather_grads and fetch of its segments.
+// - The end of a lane waits for everything it started.
+// - reduce_grads, gather_grads and gather_params meet the dp lanes of their stage, in ZeRO 2, 3 the reduce_grads of one
+//   round (m / dp). The n-th of a name on one lane meets the n-th on the others.
 // - Neighbouring stages on one lane hand over without messages.
 #pragma once
 
@@ -17,23 +25,37 @@
 namespace troika::schedule {
 
 struct Bounds {
-  std::vector<int> max_in_flight;         // per lane; empty: no bound
-  std::vector<std::int64_t> saved_bytes;  // per stage: what one forward keeps for its backward; empty: 0
-  std::vector<std::int64_t> kept_bytes;   // per stage: what a forward keeps when a refwd will follow; empty: 0
+  std::vector<int> max_in_flight;             // per lane; empty: no bound
+  std::vector<std::int64_t> saved_bytes;      // per segment: what one forward keeps for its backward; empty: 0
+  std::vector<std::int64_t> kept_bytes;       // per segment: its input, kept when a refwd will follow; empty: 0
+  std::vector<std::int64_t> parameter_bytes;  // per segment, gathered; empty: 0
 };
 
-struct Report {
-  // Microbatches (of each stage on the lane) between forward and the end of backward.
-  std::vector<int> max_in_flight;  // per lane
-  // Their saved bytes without what is offloaded, plus received buffers from posting to use. Send buffers are not
-  // counted: how long they live depends on time.
-  std::vector<std::int64_t> peak_in_flight_bytes;  // per lane
+struct Report {  // all per lane
+  // Microbatches (of each stage on the lane) between their first forward and the end of their last weight backward.
+  std::vector<int> max_in_flight;
+  // Their saved or kept bytes, plus received buffers from posting to use. Send buffers are not counted: how long they
+  // live depends on time.
+  std::vector<std::int64_t> peak_activation_bytes;
+  std::vector<std::int64_t> peak_gathered_bytes;  // ZeRO 3: parameters between gather_params and free_params
 };
 
-// Throws BugError naming lane and instruction when: a lane is deadlocked; a send or receive has no partner; a field is
-// missing or an instruction sits on the wrong lane; something stands twice, too early, or not at all (load, receive,
-// forward, backward halves, gather, free, offload, fetch, reductions, norm, step); the weight backwards of a stage do
-// not ascend; more microbatches are in flight than the bound.
+// Any program, also one read from a file: never crashes or hangs. Throws BugError naming lane, index and instruction
+// when:
+// - sizes of the program do not fit together or exceed the limits of instruction.h; a field is missing, out of range or
+//   too many; an instruction sits on the wrong lane or its microbatch in another share;
+// - a send, receive or exchange has no partner, exchanges of the dp lanes come in another order, or lanes deadlock;
+// - a load, receive, forward, refwd, backward half, send, reduction, norm or step stands twice, too early or not at
+//   all; segments of a stage are out of order; weight backwards or reductions of a segment do not ascend in microbatch
+//   order;
+// - ZeRO 3: a use has no gathered parameters, a gather is doubled, unused or not freed before norm;
+// - reduce_grads comes before the weight backwards it sums, or in the form of another ZeRO stage; ZeRO 2, 3: a
+//   segment's next weight backward comes before the reduction of its last; gather_grads exist anywhere but in ZeRO 0
+//   with several replicas, gather_params after step anywhere but in ZeRO 1, 2 with several replicas, or are not
+//   complete there; gather_grads or norm come before reduce_tied;
+// - anything but fetch, step, offload and gather_params follows norm; a segment is fetched and not offloaded again, or
+//   the reverse;
+// - more microbatches are in flight than the bound.
 Report check(const Program& program, const Bounds& bounds);
 
 }  // namespace troika::schedule

@@ -11,7 +11,18 @@ namespace {
 
 using Key = std::tuple<Kind, int, int, int>;
 
-bool is_joint(Kind kind) { return kind == Kind::reduce_grads || kind == Kind::reduce_tied || kind == Kind::norm; }
+bool is_joint(Kind kind) {
+  return kind == Kind::gather_params || kind == Kind::reduce_grads || kind == Kind::gather_grads ||
+         kind == Kind::reduce_tied || kind == Kind::norm;
+}
+
+bool blocks_lane(Kind kind) { return kind == Kind::reduce_tied || kind == Kind::norm; }
+
+// What several lanes do together and an instruction waits for; its own kind when it is that itself.
+Kind awaited(Kind waiting) {
+  if (waiting == Kind::gather_grads) return Kind::reduce_grads;
+  return waiting == Kind::step ? Kind::gather_grads : waiting;
+}
 
 // When the data of a wait had been produced.
 class Producers {
@@ -24,14 +35,16 @@ class Producers {
     const int m = waiting.microbatch, s = waiting.stage;
     if (waiting.kind == Kind::fwd || waiting.kind == Kind::recv_act)
       return find(ended_, {Kind::fwd, m, s - 1, -1}, otherwise);
-    if (waiting.kind == Kind::bwd || waiting.kind == Kind::bwd_input || waiting.kind == Kind::recv_grad) {
+    if (is_backward(waiting.kind) || waiting.kind == Kind::recv_grad)
       return find(ended_, {Kind::bwd, m, s + 1, -1}, otherwise);
-    }
-    if (is_joint(waiting.kind)) return find(all_arrived_, joint_key(waiting), otherwise);
-    return otherwise;
+    Instruction meeting = waiting;
+    meeting.kind = awaited(waiting.kind);
+    return is_joint(meeting.kind) ? last_arrival(meeting, otherwise) : otherwise;
   }
 
  private:
+  static bool is_backward(Kind kind) { return kind == Kind::bwd || kind == Kind::bwd_input; }
+
   // The lanes of reduce_tied name different stages; all of them count as one meeting.
   static Key joint_key(const Instruction& i) {
     return {i.kind, -1, i.kind == Kind::reduce_tied ? -1 : i.stage, i.segment};
@@ -47,13 +60,28 @@ class Producers {
     if (!first) at->second = std::max(at->second, time);
   }
 
+  // A whole stage meets its segments, too.
+  double last_arrival(const Instruction& i, double otherwise) const {
+    const auto [kind, none, stage, segment] = joint_key(i);
+    bool any = false;
+    double last = 0;
+    for (auto at = all_arrived_.lower_bound({kind, none, stage, -1}); at != all_arrived_.end(); ++at) {
+      const auto [other_kind, other_none, other_stage, other_segment] = at->first;
+      if (other_kind != kind || other_stage != stage) break;
+      if (segment >= 0 && other_segment >= 0 && other_segment != segment) continue;
+      last = any ? std::max(last, at->second) : at->second;
+      any = true;
+    }
+    return any ? last : otherwise;
+  }
+
   void note_lane(const LaneTrace& lane) {
     std::map<Key, double> arrived;
     for (const Event& event : lane.events) {
       const Instruction& i = event.instruction;
-      const bool backward = i.kind == Kind::bwd || i.kind == Kind::bwd_input;
-      if (event.activity == Event::Activity::compute && (backward || i.kind == Kind::fwd)) {
-        raise(&ended_, {backward ? Kind::bwd : Kind::fwd, i.microbatch, i.stage, -1}, event.end_seconds);
+      if (event.activity == Event::Activity::compute && (is_backward(i.kind) || i.kind == Kind::fwd)) {
+        const Kind kind = is_backward(i.kind) ? Kind::bwd : Kind::fwd;
+        raise(&ended_, {kind, i.microbatch, i.stage, -1}, event.end_seconds);
       }
       if (is_joint(i.kind)) {
         const auto [at, first] = arrived.emplace(joint_key(i), event.begin_seconds);
@@ -85,7 +113,7 @@ std::vector<Interval> gaps(const Interval& whole, std::vector<Interval> covered)
   return result;
 }
 
-// The waits of a lane, and what the transfers of its joint instructions leave uncovered.
+// The waits of a lane, and what the transfers of its blocking instructions leave uncovered.
 std::vector<Standstill> standstills(const LaneTrace& lane) {
   std::vector<Standstill> result;
   std::vector<Interval> covered;
@@ -95,7 +123,7 @@ std::vector<Standstill> standstills(const LaneTrace& lane) {
     if (event.activity == Event::Activity::wait) result.push_back({event.instruction, covered.back()});
   }
   for (const Event& event : lane.events) {
-    if (event.activity != Event::Activity::transfer || !is_joint(event.instruction.kind)) continue;
+    if (event.activity != Event::Activity::transfer || !blocks_lane(event.instruction.kind)) continue;
     for (const Interval& gap : gaps({event.begin_seconds, event.end_seconds}, covered)) {
       covered.push_back(gap);
       result.push_back({event.instruction, gap});

@@ -1,4 +1,5 @@
-// Who waits for what (rules in checker.h): the transfers and exchanges of a program and, per instruction, those it needs.
+// Who waits for what (rules in checker.h): what a program's lanes do together and, per instruction, which of it must be
+// complete before the instruction.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +14,26 @@ struct Place {  // an instruction of a program
   std::size_t index = 0;
 };
 
-struct Transfer {  // one message
-  Place send, receive;
-};
-
-// What several lanes do together, and (one party) a copy to or from host memory.
-struct Exchange {
-  std::vector<Place> parties;  // by lane
-};
-
-struct Waits {  // indices into Flow::transfers and Flow::exchanges
-  std::vector<std::size_t> transfers;
-  std::vector<std::size_t> exchanges;
+// One message (parties: its send, its receive), an exchange of several lanes (by lane), or one lane's copy.
+struct Meeting {
+  std::vector<Place> parties;
 };
 
 inline constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 struct Flow {
-  std::vector<Transfer> transfers;
-  std::vector<Exchange> exchanges;
-  // [lane][index]: what the instruction starts (or `none`), and what must be complete before it runs.
-  std::vector<std::vector<std::size_t>> transfer_of, exchange_of;
-  std::vector<std::vector<Waits>> waits;
+  std::vector<Meeting> meetings;
+  // [lane][index]: the meeting the instruction takes part in (or `none`), and those that must be complete before it.
+  // What an earlier instruction of the lane waited for is not named again.
+  std::vector<std::vector<std::size_t>> meeting_of;
+  std::vector<std::vector<std::vector<std::size_t>>> waits;
 };
 
-// BugError naming lane and instruction when a send, receive or exchange has no partner.
+// True for norm and reduce_tied, which last until their own meeting is complete; the others only start theirs.
+bool blocks(Kind kind);
+
+// BugError naming lane and instruction when check_fields refuses the program, or a send, receive or exchange has no
+// partner.
 Flow derive_flow(const Program& program);
 
 }  // namespace troika::schedule

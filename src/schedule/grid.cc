@@ -17,36 +17,67 @@ namespace troika::schedule {
 
 namespace {
 
-std::string label(const Instruction& i) {
-  switch (i.kind) {
+enum class Stage { hidden, shown };
+
+char letter(Kind kind) {
+  switch (kind) {
     case Kind::fwd:
-      return "F" + std::to_string(i.microbatch);
+      return 'F';
     case Kind::refwd:
-      return "R" + std::to_string(i.microbatch);
+      return 'R';
     case Kind::bwd:
-      return "B" + std::to_string(i.microbatch);
+      return 'B';
     case Kind::bwd_input:
-      return "I" + std::to_string(i.microbatch);
+      return 'I';
     case Kind::bwd_weight:
-      return "W" + std::to_string(i.microbatch);
+      return 'W';
     case Kind::load:
-      return "L";
+      return 'L';
+    case Kind::gather_params:
+    case Kind::free_params:
+      return 'P';
     case Kind::reduce_grads:
-      return "G";
+      return 'G';
+    case Kind::gather_grads:
+      return 'A';
     case Kind::reduce_tied:
-      return "T";
+      return 'T';
     case Kind::norm:
-      return "N";
+      return 'N';
+    case Kind::fetch:
+    case Kind::offload:
+      return 'O';
     case Kind::step:
-      return "S";
+      return 'S';
     default:
-      return "~";
+      return '~';
   }
+}
+
+std::string label(const Instruction& i, Stage stage) {
+  const std::string text(1, letter(i.kind));
+  if (!is_computation(i.kind)) return text;
+  return stage == Stage::shown ? fmt::format("{}{}.{}", text, i.microbatch, i.stage)
+                               : text + std::to_string(i.microbatch);
+}
+
+// Stages are told apart where a lane has several.
+Stage stages_in(const StepTrace& trace) {
+  for (const auto& lane : trace.lanes) {
+    int stage = -1;
+    for (const auto& event : lane.events) {
+      if (!is_computation(event.instruction.kind)) continue;
+      if (stage >= 0 && event.instruction.stage != stage) return Stage::shown;
+      stage = event.instruction.stage;
+    }
+  }
+  return Stage::hidden;
 }
 
 struct Scale {
   double begin = 0, column_seconds = 1;
   std::size_t columns = 0, cell_width = 3;
+  Stage stage = Stage::hidden;
 };
 
 double median_forward(const StepTrace& trace) {
@@ -66,6 +97,7 @@ std::string row_name(const LaneTrace& lane) { return fmt::format("rank {} | ", l
 
 Scale choose_scale(const StepTrace& trace, int max_width) {
   Scale scale;
+  scale.stage = stages_in(trace);
   double begin = 0, end = 0;
   bool first = true;
   std::size_t name_width = 0;
@@ -76,7 +108,7 @@ Scale choose_scale(const StepTrace& trace, int max_width) {
       end = first ? event.end_seconds : std::max(end, event.end_seconds);
       first = false;
       if (event.activity == Event::Activity::compute)
-        scale.cell_width = std::max(scale.cell_width, label(event.instruction).size() + 1);
+        scale.cell_width = std::max(scale.cell_width, label(event.instruction, scale.stage).size() + 1);
     }
   }
   const std::size_t room =
@@ -137,7 +169,7 @@ std::string row(const LaneTrace& lane, const std::vector<Interval>& communicatio
   Cells cells(scale.columns);
   for (const auto& event : lane.events) {
     if (event.activity == Event::Activity::compute)
-      fill(scale, label(event.instruction), event.begin_seconds, event.end_seconds, &cells);
+      fill(scale, label(event.instruction, scale.stage), event.begin_seconds, event.end_seconds, &cells);
   }
   for (const auto& interval : communication) fill(scale, under_way, interval.begin, interval.end, &cells);
   std::string text;

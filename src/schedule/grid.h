@@ -3,9 +3,10 @@
 //   one column = 1 s
 //   rank 0 | F0 F1 F2 .  .  B0 ...
 //
-// F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch), L load, G reduce_grads, T reduce_tied,
-// N norm, S step, ~ the lane stood still while its data was under way, . idle. A cell shows the first computation that
-// fills a fifth of it and stands in no earlier cell of the row, else what fills most of it.
+// F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch, and its stage where a lane has several),
+// L load, P gather_params and free_params, G reduce_grads, A gather_grads, T reduce_tied, N norm, O fetch and offload,
+// S step, ~ the lane stood still while its data was under way, . idle. A cell shows the first computation that fills a
+// fifth of it and stands in no earlier cell of the row, else what fills most of it.
 #pragma once
 
 #include <string>

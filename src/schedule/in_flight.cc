@@ -4,14 +4,16 @@
 
 namespace troika::schedule {
 
-static std::int64_t of_stage(const std::vector<std::int64_t>& bytes, int stage) {
-  return bytes.empty() ? 0 : bytes[static_cast<std::size_t>(stage)];
+static std::int64_t of_segment(const std::vector<std::int64_t>& bytes, int segment) {
+  return bytes.empty() ? 0 : bytes[static_cast<std::size_t>(segment)];
 }
 
-InFlight::InFlight(const Program& program, const Bounds& bounds, int lane) : bounds_(bounds) {
+InFlight::InFlight(const Program& program, const Bounds& bounds, int lane)
+    : program_(program), bounds_(bounds), table_(program, lane) {
   for (const auto& i : program.lanes[static_cast<std::size_t>(lane)]) {
-    if (i.kind == Kind::refwd) recomputed_.insert({i.microbatch, i.stage});
-    if (i.kind == Kind::fwd) ++segments_left_[{i.microbatch, i.stage}];
+    if (i.kind != Kind::refwd) continue;
+    const auto [first, last] = segments_of(program, i);
+    for (int g = first; g < last; ++g) table_.set(PassTable::again, i.microbatch, i.stage, g);
   }
 }
 
@@ -21,37 +23,53 @@ void InFlight::hold(const Pair& pair, std::int64_t bytes) {
   held = bytes;
 }
 
-void InFlight::release_buffer(Kind kind, const Pair& pair) {
-  const auto found = buffers_.find({kind, pair});
+void InFlight::release_buffer(Kind kind, const Instruction& i) {
+  const auto found = buffers_.find({kind, {i.microbatch, i.stage}});
   if (found == buffers_.end()) return;
   bytes_ -= found->second;
   buffers_.erase(found);
 }
 
-void InFlight::end_weight(const Pair& pair) {
-  if (--segments_left_[pair] > 0) return;
-  hold(pair, 0);
-  held_.erase(pair);
+void InFlight::end_weight(const Instruction& i, int segment) {
+  hold({i.microbatch, segment}, 0);
+  held_.erase({i.microbatch, segment});
+  const auto left = segments_left_.find({i.microbatch, i.stage});
+  if (--left->second == 0) segments_left_.erase(left);
 }
 
-// Peaks are taken with an instruction's result already held and its input not yet released.
+void InFlight::begin(const Instruction& i) {
+  if (i.kind == Kind::recv_act || i.kind == Kind::recv_grad)
+    bytes_ += buffers_[{i.kind, {i.microbatch, i.stage}}] = i.bytes;
+  if (i.kind != Kind::fwd && i.kind != Kind::refwd) return;
+  segments_left_.emplace(Pair{i.microbatch, i.stage}, program_.end_segment(i.stage) - program_.first_segment(i.stage));
+  const auto [first, last] = segments_of(program_, i);
+  for (int g = first; g < last; ++g) {
+    const bool kept = i.kind == Kind::fwd && table_.has(PassTable::again, i.microbatch, i.stage, g);
+    hold({i.microbatch, g}, of_segment(kept ? bounds_.kept_bytes : bounds_.saved_bytes, g));
+  }
+}
+
+void InFlight::end(const Instruction& i) {
+  if (!is_computation(i.kind)) return;
+  const auto [first, last] = segments_of(program_, i);
+  if (i.kind == Kind::fwd && first == program_.first_segment(i.stage)) release_buffer(Kind::recv_act, i);
+  if (is_input_backward(i.kind) && last == program_.end_segment(i.stage)) release_buffer(Kind::recv_grad, i);
+  for (int g = first; g < last && is_weight_backward(i.kind); ++g) end_weight(i, g);
+}
+
+void InFlight::count_gathered(const Instruction& i) {
+  if (!program_.shards(3)) return;
+  if (i.kind == Kind::gather_params) gathered_bytes_ += of_segment(bounds_.parameter_bytes, i.segment);
+  if (i.kind == Kind::free_params) gathered_bytes_ -= of_segment(bounds_.parameter_bytes, i.segment);
+  peak_gathered_bytes_ = std::max(peak_gathered_bytes_, gathered_bytes_);
+}
+
 void InFlight::visit(const Instruction& i) {
-  const Pair pair{i.microbatch, i.stage};
-  const bool receives = i.kind == Kind::recv_act || i.kind == Kind::recv_grad;
-  if (receives) bytes_ += buffers_[{i.kind, pair}] = i.bytes;
-  if (i.kind == Kind::fwd)
-    hold(pair, of_stage(recomputed_.count(pair) ? bounds_.kept_bytes : bounds_.saved_bytes, i.stage));
-  if (i.kind == Kind::refwd) hold(pair, of_stage(bounds_.saved_bytes, i.stage));
-  if (i.kind == Kind::fetch) hold(pair, offloaded_[pair]);
+  begin(i);
   peak_bytes_ = std::max(peak_bytes_, bytes_);
   peak_count_ = std::max(peak_count_, count());
-  if (i.kind == Kind::offload) {
-    offloaded_[pair] = held_[pair];
-    hold(pair, 0);
-  }
-  if (i.kind == Kind::fwd) release_buffer(Kind::recv_act, pair);
-  if (i.kind == Kind::bwd || i.kind == Kind::bwd_input) release_buffer(Kind::recv_grad, pair);
-  if (i.kind == Kind::bwd || i.kind == Kind::bwd_weight) end_weight(pair);
+  end(i);
+  count_gathered(i);
 }
 
 }  // namespace troika::schedule

@@ -11,9 +11,9 @@
 namespace troika::schedule {
 
 static constexpr std::array<const char*, kind_count> names = {
-    "load",         "fwd",         "refwd",     "bwd",       "bwd_input",     "bwd_weight",
-    "send_act",     "recv_act",    "send_grad", "recv_grad", "gather_params", "free_params",
-    "reduce_grads", "reduce_tied", "offload",   "fetch",     "norm",          "step"};
+    "load",        "fwd",       "refwd",     "bwd",           "bwd_input",   "bwd_weight",   "send_act",
+    "recv_act",    "send_grad", "recv_grad", "gather_params", "free_params", "reduce_grads", "gather_grads",
+    "reduce_tied", "norm",      "fetch",     "offload",       "step"};
 
 const char* name(Kind kind) { return names[static_cast<std::size_t>(kind)]; }
 
@@ -34,8 +34,22 @@ bool is_communication(Kind kind) {
     case Kind::recv_grad:
     case Kind::gather_params:
     case Kind::reduce_grads:
+    case Kind::gather_grads:
     case Kind::reduce_tied:
     case Kind::norm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_computation(Kind kind) {
+  switch (kind) {
+    case Kind::fwd:
+    case Kind::refwd:
+    case Kind::bwd:
+    case Kind::bwd_input:
+    case Kind::bwd_weight:
       return true;
     default:
       return false;
@@ -68,7 +82,7 @@ static int parse_index(std::string_view part, std::string_view whole, std::size_
 }
 
 static Kind parse_kind_or_refuse(std::string_view word, std::string_view whole) {
-  Kind kind = Kind::step;
+  Kind kind = Kind::norm;
   if (parse_kind(word, &kind)) return kind;
   const std::string near = base::nearest(word, {names.begin(), names.end()});
   refuse(whole, 0,
@@ -76,6 +90,8 @@ static Kind parse_kind_or_refuse(std::string_view word, std::string_view whole) 
 }
 
 Instruction parse_instruction(std::string_view text) {
+  constexpr std::size_t longest = 60;  // a kind and three numbers are shorter
+  if (text.size() > longest) refuse(text.substr(0, longest), longest, "an instruction is never that long");
   const std::size_t space = text.find(' ');
   Instruction instruction;
   instruction.kind = parse_kind_or_refuse(text.substr(0, space), text);

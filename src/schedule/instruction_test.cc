@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "schedule/builder.h"
+#include "schedule/shape_test_support.h"
 
 namespace troika::schedule {
 namespace {
@@ -70,36 +71,77 @@ TEST(Instruction, ParseErrorsQuoteTextAndPosition) {
   EXPECT_THAT(refusal(""), HasSubstr("character 1"));
 }
 
-TEST(Program, TextRoundTripsForBothSchedules) {
+TEST(Program, TextRoundTripsForEverySchedule) {
   for (const auto& schedule : schedule_names()) {
-    for (const bool tied : {false, true}) {
-      PipelineShape shape;
-      shape.pp = 3;
-      shape.dp = 2;
-      shape.microbatches = 8;
-      shape.tied = tied;
+    for (int zero = 0; zero <= 3; ++zero) {
+      StepShape shape = shape_of(3, 2, 8, 2, stages_per_rank(schedule));
+      shape.tied = zero % 2 == 0;
+      shape.replicas = 4;
+      shape.zero = zero;
       const Program program = build(schedule, shape);
       const Program parsed = parse_program(to_text(program));
       EXPECT_EQ(to_text(parsed), to_text(program));
       EXPECT_EQ(parsed.lanes, program.lanes);
       EXPECT_EQ(parsed.pp_rank_of_stage, program.pp_rank_of_stage);
-      EXPECT_EQ(parsed.tied, tied);
+      EXPECT_EQ(parsed.segment_begin, program.segment_begin);
+      EXPECT_EQ(parsed.tied, shape.tied);
       EXPECT_EQ(parsed.dp, 2);
+      EXPECT_EQ(parsed.replicas, 4);
+      EXPECT_EQ(parsed.zero, zero);
     }
   }
 }
 
+TEST(Program, EveryMicrobatchBelongsToOneShareInWhichItHasItsPlace) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    StepShape shape = shape_of(1, 3, 12);
+    shape.zero = zero;
+    const Program program = build("1f1b", shape);
+    int count = 0;
+    for (int d = 0; d < 3; ++d) {
+      int place = 0;
+      for (const int m : program.microbatches_of(d)) {
+        EXPECT_EQ(program.dp_rank_of(m), d);
+        EXPECT_EQ(program.index_in_share(m), place++);
+        ++count;
+      }
+    }
+    EXPECT_EQ(count, 12);
+  }
+}
+
 TEST(Program, ParseErrorsNameLineAndColumn) {
-  EXPECT_THAT(program_refusal("pp 1 dp 1 microbatches 1 stages 0\nload 0 | fwd 0.0 | fwt 0.0\n"),
+  const std::string header = "pp 1 dp 1 replicas 1 zero 0 microbatches 1 stages 0 segments 0,1";
+  EXPECT_THAT(program_refusal(header + "\nload 0 | fwd 0.0 | fwt 0.0\n"),
               HasSubstr("in line 2 of the program text, column 20, instruction 2 of lane 0"));
-  EXPECT_THAT(program_refusal(""), HasSubstr("line 1"));
-  EXPECT_THAT(program_refusal("pp 2 dp 1 microbatches 1 stages 0,2\n"), HasSubstr("pp rank '2', which is not in 0..1"));
-  EXPECT_THAT(program_refusal("pp 1 dp 2 microbatches 3 stages 0\n"),
+  EXPECT_THAT(program_refusal(""), HasSubstr("line 1 '': word 1 must be 'pp'"));
+  EXPECT_THAT(program_refusal("pp 2 dp 1 replicas 1 zero 0 microbatches 1 stages 0,2 segments 0,1,2\n"),
+              HasSubstr("stage 1 sits on pp rank 2, which is not in 0..1"));
+  EXPECT_THAT(program_refusal("pp 1 dp 2 replicas 2 zero 0 microbatches 3 stages 0 segments 0,1\n"),
               HasSubstr("3 microbatches do not divide over dp 2"));
-  EXPECT_THAT(program_refusal("pp 2 dp 1 microbatches 1 stages 0,1\nnorm\n"),
+  EXPECT_THAT(program_refusal("pp 2 dp 1 replicas 1 zero 0 microbatches 1 stages 0,1 segments 0,1,2\nnorm\n"),
               HasSubstr("has 1 lane lines, but pp 2 x dp 1 needs 2"));
-  EXPECT_THAT(program_refusal("pp 1 dp 1 microbatches 1 stages 0 untied\nnorm\n"), HasSubstr("only 'tied'"));
-  EXPECT_THAT(program_refusal("pp x dp 1 microbatches 1 stages 0\n"), HasSubstr("'pp' must be a whole number"));
+  EXPECT_THAT(program_refusal(header + " untied\nnorm\n"), HasSubstr("word 15: only 'tied'"));
+  EXPECT_THAT(program_refusal(header + " tied tied\nnorm\n"), HasSubstr("word 16: only 'tied'"));
+  EXPECT_THAT(program_refusal("pp x dp 1\n"), HasSubstr("word 2 ('pp') must hold whole numbers"));
+  EXPECT_THAT(program_refusal("pp 1 dp 1 microbatches 1\n"), HasSubstr("word 5 must be 'replicas'"));
+  EXPECT_THAT(program_refusal("pp 1 dp 1 replicas 1 zero 0 microbatches 1 stages 0 segments 0,x\n"),
+              HasSubstr("word 14 ('segments') must hold whole numbers from 0 to 1000000, not 'x'"));
+  EXPECT_THAT(program_refusal("pp 1 dp 1 replicas 1 zero 4 microbatches 1 stages 0 segments 0,1\n"),
+              HasSubstr("zero must be from 0 to 3"));
+}
+
+TEST(Program, SizesWithoutMeasureAreRefused) {
+  EXPECT_THAT(program_refusal("pp 99999 dp 99999 replicas 1 zero 0 microbatches 1 stages 0 segments 0,1\n"),
+              HasSubstr("pp must be from 1 to 16384"));
+  EXPECT_THAT(program_refusal("pp 1000 dp 1000 replicas 1 zero 0 microbatches 1000 stages 0 segments 0,1\n"),
+              HasSubstr("lanes are more than 16384"));
+  EXPECT_THAT(program_refusal("pp 1 dp 1 replicas 1 zero 0 microbatches 1000000 stages 0 segments 0,60000\n"),
+              HasSubstr("1000000 microbatches x 60000 segments are more than"));
+  EXPECT_THAT(program_refusal("pp 99999999999999999999 dp 1\n"), HasSubstr("word 2 ('pp')"));
+  EXPECT_THAT(
+      program_refusal("pp 1 dp 1 replicas 1 zero 0 microbatches 1 stages 0 segments 0,1\n" + std::string(100000, 'x')),
+      HasSubstr("an instruction is never that long"));
 }
 
 }  // namespace

@@ -1,19 +1,34 @@
-// The text form of whole programs.
+// Shares of a program, and the text form of whole programs.
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "schedule/instruction.h"
+#include "schedule/sizes.h"
 
 namespace troika::schedule {
 
+std::vector<int> Program::microbatches_of(int dp_rank) const {
+  std::vector<int> share(static_cast<std::size_t>(share_size()));
+  for (int k = 0; k < share_size(); ++k)
+    share[static_cast<std::size_t>(k)] = zero >= 2 ? k * dp + dp_rank : dp_rank * share_size() + k;
+  return share;
+}
+
 static constexpr std::string_view separator = " | ";
 
+static std::string list_text(const std::vector<int>& numbers) {
+  std::vector<std::string> words;
+  words.reserve(numbers.size());
+  for (const int number : numbers) words.push_back(std::to_string(number));
+  return base::join(words, ",");
+}
+
 std::string to_text(const Program& program) {
-  std::vector<std::string> stages;
-  for (const int rank : program.pp_rank_of_stage) stages.push_back(std::to_string(rank));
-  std::string text = fmt::format("pp {} dp {} microbatches {} stages {}{}\n", program.pp, program.dp,
-                                 program.microbatches, base::join(stages, ","), program.tied ? " tied" : "");
+  std::string text =
+      fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}\n", program.pp, program.dp,
+                  program.replicas, program.zero, program.microbatches, list_text(program.pp_rank_of_stage),
+                  list_text(program.segment_begin), program.tied ? " tied" : "");
   for (const auto& lane : program.lanes) {
     std::vector<std::string> words;
     words.reserve(lane.size());
@@ -23,51 +38,71 @@ std::string to_text(const Program& program) {
   return text;
 }
 
-[[noreturn]] static void refuse_header(std::string_view line, const std::string& reason) {
-  throw base::ConfigError(fmt::format(
-      "program text, line 1 '{}': {}; it reads like 'pp 3 dp 1 microbatches 12 stages 0,1,2 tied'", line, reason));
-}
+namespace {
 
-static int header_number(std::string_view line, const std::vector<std::string>& words, std::size_t at,
-                         const char* key) {
-  if (words.size() <= at + 1 || words[at] != key)
-    refuse_header(line, fmt::format("'{}' and a number are missing", key));
-  std::int64_t value = 0;
-  if (!base::parse_int(words[at + 1], &value) || value < 1 || value > 1000000) {
-    refuse_header(line, fmt::format("'{}' must be a whole number from 1 to 1000000, not '{}'", key, words[at + 1]));
+// Reads the words of the first line one after the other.
+class Header {
+ public:
+  explicit Header(std::string_view line) : line_(line), words_(base::split(line, ' ')) {}
+
+  Program read() {
+    Program program;
+    program.pp = number("pp");
+    program.dp = number("dp");
+    program.replicas = number("replicas");
+    program.zero = number("zero");
+    program.microbatches = number("microbatches");
+    program.pp_rank_of_stage = list("stages", max_stages);
+    program.segment_begin = list("segments", max_stages + 1);
+    program.tied = next_ < words_.size() && words_[next_] == "tied";
+    if (words_.size() > next_ + (program.tied ? 1 : 0))
+      refuse(fmt::format("word {}: only 'tied' may follow the segments", words_.size()));
+    const std::string wrong = wrong_sizes(program);
+    if (!wrong.empty()) refuse(wrong);
+    return program;
   }
-  return static_cast<int>(value);
-}
 
-static std::vector<int> header_stages(std::string_view line, const std::string& list, int pp) {
-  std::vector<int> ranks;
-  for (const auto& word : base::split(list, ',')) {
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw base::ConfigError(
+        fmt::format("program text, line 1 '{}': {}; it reads like 'pp 2 dp 1 replicas 1 zero 0 microbatches 4 stages "
+                    "0,1 segments 0,3,6 tied'",
+                    line_.substr(0, 200), reason));
+  }
+
+  const std::string& value_of(const char* key) {
+    if (next_ + 1 >= words_.size() || words_[next_] != key)
+      refuse(fmt::format("word {} must be '{}', and a value must follow", next_ + 1, key));
+    next_ += 2;
+    return words_[next_ - 1];
+  }
+
+  int parse(const char* key, const std::string& word) const {
     std::int64_t value = 0;
-    if (!base::parse_int(word, &value) || value < 0 || value >= pp) {
-      refuse_header(line,
-                    fmt::format("stage {} sits on pp rank '{}', which is not in 0..{}", ranks.size(), word, pp - 1));
+    if (!base::parse_int(word, &value) || value < 0 || value > max_microbatches) {
+      refuse(fmt::format("word {} ('{}') must hold whole numbers from 0 to {}, not '{}'", next_, key, max_microbatches,
+                         word));
     }
-    ranks.push_back(static_cast<int>(value));
+    return static_cast<int>(value);
   }
-  return ranks;
-}
 
-static Program parse_header(std::string_view line) {
-  const auto words = base::split(line, ' ');
-  Program program;
-  program.pp = header_number(line, words, 0, "pp");
-  program.dp = header_number(line, words, 2, "dp");
-  program.microbatches = header_number(line, words, 4, "microbatches");
-  if (program.microbatches % program.dp != 0) {
-    refuse_header(line, fmt::format("{} microbatches do not divide over dp {}", program.microbatches, program.dp));
+  int number(const char* key) { return parse(key, value_of(key)); }
+
+  std::vector<int> list(const char* key, int most) {
+    const auto words = base::split(value_of(key), ',');
+    if (words.size() > static_cast<std::size_t>(most))
+      refuse(fmt::format("word {} ('{}') has more than {} numbers", next_, key, most));
+    std::vector<int> numbers;
+    for (const auto& word : words) numbers.push_back(parse(key, word));
+    return numbers;
   }
-  if (words.size() < 8 || words[6] != "stages") refuse_header(line, "'stages' and a list are missing");
-  program.pp_rank_of_stage = header_stages(line, words[7], program.pp);
-  if (words.size() > 9 || (words.size() == 9 && words[8] != "tied"))
-    refuse_header(line, "only 'tied' may follow the stages");
-  program.tied = words.size() == 9;
-  return program;
-}
+
+  std::string_view line_;
+  std::vector<std::string> words_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
 
 static std::vector<Instruction> parse_lane(const std::string& line, std::size_t line_number) {
   std::vector<Instruction> lane;
@@ -90,7 +125,7 @@ static std::vector<Instruction> parse_lane(const std::string& line, std::size_t 
 Program parse_program(std::string_view text) {
   if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   const auto lines = base::split(text, '\n');
-  Program program = parse_header(lines.empty() ? "" : lines[0]);
+  Program program = Header(lines.empty() ? std::string_view() : std::string_view(lines[0])).read();
   const auto wanted = static_cast<std::size_t>(program.pp) * static_cast<std::size_t>(program.dp);
   if (lines.size() - 1 != wanted) {
     throw base::ConfigError(fmt::format("program text has {} lane lines, but pp {} x dp {} needs {}", lines.size() - 1,

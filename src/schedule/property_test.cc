@@ -5,34 +5,37 @@
 
 #include "base/random.h"
 #include "schedule/schedule.h"
+#include "schedule/shape_test_support.h"
 
 namespace troika::schedule {
 namespace {
 
 struct Case {
   std::string schedule;
-  PipelineShape shape;
+  StepShape shape;
 
   std::string text() const {
-    return schedule + " pp " + std::to_string(shape.pp) + " dp " + std::to_string(shape.dp) + " m " +
-           std::to_string(shape.microbatches);
+    const auto& s = shape;
+    return schedule + " pp " + std::to_string(s.pp) + " v " + std::to_string(s.virtual_stages) + " dp " +
+           std::to_string(s.dp) + " replicas " + std::to_string(s.replicas) + " zero " + std::to_string(s.zero) +
+           " m " + std::to_string(s.microbatches) + " segments " + std::to_string(s.segment_begin.back()) +
+           (s.tied ? " tied" : "") + (s.recompute == Recompute::full ? " recompute" : "") +
+           (s.overlap == Overlap::on ? " overlap" : "") + (s.offload == Offload::state ? " offload" : "");
   }
   int share() const { return shape.microbatches / shape.dp; }
 };
 
-std::vector<Case> cases() {
+std::vector<Case> equal_stages() {
   std::vector<Case> all;
-  for (const auto& schedule : schedule_names()) {
+  for (const std::string schedule : {"1f1b", "gpipe"}) {
     for (int pp = 1; pp <= 6; ++pp) {
       for (int dp = 1; dp <= 3; ++dp) {
         for (const int share : {1, 2, 3, 4, 5, 8, 13}) {
-          PipelineShape shape;
-          shape.pp = pp;
-          shape.dp = dp;
-          shape.microbatches = share * dp;
-          shape.tied = (pp + dp + share) % 2 == 0;
-          shape.boundary_bytes = 100;
-          all.push_back({schedule, shape});
+          Case c{schedule, shape_of(pp, dp, share * dp)};
+          c.shape.overlap = Overlap::off;
+          c.shape.tied = (pp + dp + share) % 2 == 0;
+          c.shape.boundary_bytes = 100;
+          all.push_back(c);
         }
       }
     }
@@ -40,30 +43,176 @@ std::vector<Case> cases() {
   return all;
 }
 
-TEST(EveryLayout, PassesTheCheckerWithinTheBoundOfItsSchedule) {
-  for (const Case& c : cases()) {
+// Draws whole numbers.
+class Draw {
+ public:
+  explicit Draw(const char* name) : random_(7, name) {}
+  int from(int low, int high) {
+    return low + std::min(high - low, static_cast<int>(random_.uniform(at_++) * (high - low + 1)));
+  }
+  double seconds() { return random_.uniform(at_++); }
+
+ private:
+  base::Philox random_;
+  std::uint64_t at_ = 0;
+};
+
+Case draw_case(Draw* draw) {
+  Case c;
+  c.schedule = schedule_names()[static_cast<std::size_t>(draw->from(0, 3))];
+  StepShape& s = c.shape;
+  const bool interleaved = c.schedule == "interleaved";
+  s.pp = draw->from(interleaved ? 2 : 1, 5);
+  s.virtual_stages = interleaved ? draw->from(2, 3) : 1;
+  s.dp = draw->from(1, 3);
+  s.replicas = s.dp * draw->from(1, 2);
+  s.microbatches = s.dp * draw->from(1, 9);
+  s.zero = draw->from(0, 3);
+  s.tied = draw->from(0, 1) == 1;
+  s.recompute = draw->from(0, 1) == 1 ? Recompute::full : Recompute::none;
+  s.overlap = draw->from(0, 2) > 0 ? Overlap::on : Overlap::off;
+  s.offload = draw->from(0, 2) == 0 ? Offload::state : Offload::none;
+  s.segment_begin = {0};
+  for (int stage = 0; stage < s.pp * s.virtual_stages; ++stage)
+    s.segment_begin.push_back(s.segment_begin.back() + draw->from(1, 5));
+  s.boundary_bytes = draw->from(0, 100);
+  s.tied_bytes = draw->from(0, 100);
+  for (int g = 0; g < s.segment_begin.back(); ++g)
+    s.segments.push_back({draw->from(0, 300), draw->from(0, 300), draw->from(0, 300)});
+  return c;
+}
+
+std::vector<Case> random_cases() {
+  Draw draw("cases");
+  std::vector<Case> all;
+  for (int i = 0; i < 300; ++i) all.push_back(draw_case(&draw));
+  return all;
+}
+
+CostModel random_costs(const Case& c, Draw* draw) {
+  CostTable table;
+  for (int s = 0; s < c.shape.pp * c.shape.virtual_stages; ++s) {
+    for (const Kind kind : {Kind::fwd, Kind::refwd, Kind::bwd_input, Kind::bwd_weight, Kind::fetch, Kind::offload})
+      table[{kind, s}] = draw->seconds();
+    table[{Kind::bwd, s}] = 2 * draw->seconds();
+  }
+  return table_costs(table, {0.3 * draw->seconds(), 100 / (0.01 + draw->seconds())});
+}
+
+TEST(RandomLayout, PassesTheCheckerWithinTheBoundOfItsSchedule) {
+  for (const Case& c : random_cases()) {
     SCOPED_TRACE(c.text());
     const Bounds promised = bounds(c.schedule, c.shape);
     const Report report = check(build(c.schedule, c.shape), promised);
-    EXPECT_EQ(report.max_in_flight, promised.max_in_flight);
+    for (std::size_t lane = 0; lane < report.max_in_flight.size(); ++lane)
+      EXPECT_LE(report.max_in_flight[lane], promised.max_in_flight[lane]);
   }
 }
 
-TEST(EveryLayout, OneFOneBKeepsAtMostPMinusSInFlight) {
-  for (const Case& c : cases()) {
-    if (c.schedule != "1f1b") continue;
+TEST(RandomLayout, PrintsAndParsesBackToASoundProgram) {
+  for (const Case& c : random_cases()) {
     SCOPED_TRACE(c.text());
-    const Report report = check(build_1f1b(c.shape), {});
-    for (std::size_t lane = 0; lane < report.max_in_flight.size(); ++lane) {
-      const int stage = static_cast<int>(lane) / c.shape.dp;
-      EXPECT_LE(report.max_in_flight[lane], c.shape.pp - stage);
+    const Program program = build(c.schedule, c.shape);
+    const Program parsed = parse_program(to_text(program));
+    EXPECT_EQ(parsed.lanes, program.lanes);
+    EXPECT_EQ(to_text(parsed), to_text(program));
+    EXPECT_NO_THROW(check(parsed, {}));
+  }
+}
+
+// Any costs and links: simulation ends, nothing overlaps on a lane, shares add up, nothing ends behind the lane, and
+// running it again gives the same trace.
+TEST(RandomLayout, SimulatesSoundly) {
+  Draw draw("costs");
+  for (const Case& c : random_cases()) {
+    SCOPED_TRACE(c.text());
+    const CostModel costs = random_costs(c, &draw);
+    const Program program = build(c.schedule, c.shape);
+    const StepTrace trace = simulate(program, costs);
+    EXPECT_EQ(write_chrome(trace), write_chrome(simulate(program, costs)));
+    for (const auto& lane : trace.lanes) {
+      double busy_until = 0, last = 0;
+      for (const auto& event : lane.events) {
+        last = std::max(last, event.end_seconds);
+        if (event.activity == Event::Activity::transfer) continue;
+        EXPECT_GE(event.begin_seconds, busy_until);
+        busy_until = event.end_seconds;
+      }
+      EXPECT_EQ(last, busy_until);
     }
+    for (const auto& lane : summarize(trace).lanes) {
+      const auto& t = lane.time;
+      EXPECT_NEAR(t.compute_seconds + t.communication_seconds + t.bubble_seconds, t.span_seconds, 1e-9);
+    }
+  }
+}
+
+TEST(RandomLayout, OverlapNeverSendsOtherBytes) {
+  for (Case c : random_cases()) {
+    if (c.shape.zero == 3) continue;  // gathers that stay under way differ
+    SCOPED_TRACE(c.text());
+    const auto sent = [&](Overlap overlap) {
+      c.shape.overlap = overlap;
+      std::vector<std::int64_t> bytes;
+      for (const auto& lane : build(c.schedule, c.shape).lanes) {
+        bytes.push_back(0);
+        for (const auto& i : lane) bytes.back() += i.bytes;
+      }
+      return bytes;
+    };
+    EXPECT_EQ(sent(Overlap::on), sent(Overlap::off));
+  }
+}
+
+// Any number of microbatches works, also when the last group of an interleaved schedule is short.
+TEST(EveryLayout, InterleavedHasNoDeadlockForAnyNumberOfMicrobatches) {
+  for (int pp = 2; pp <= 6; ++pp) {
+    for (int stages = 2; stages <= 4; ++stages) {
+      for (int share = 1; share <= 20; ++share) {
+        for (int dp = 1; dp <= 2; ++dp) {
+          const Case c{"interleaved", shape_of(pp, dp, share * dp, 1, stages)};
+          SCOPED_TRACE(c.text());
+          const Bounds promised = bounds(c.schedule, c.shape);
+          const Report report = check(build(c.schedule, c.shape), promised);
+          if (share % pp == 0) {
+            EXPECT_EQ(report.max_in_flight, promised.max_in_flight);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(EveryLayout, ZeroBubbleHoldsNoMoreThan1F1BOnItsFirstRankAndIdlesLess) {
+  const CostModel costs = table_costs(
+      {{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 2.0}, {{Kind::bwd_input, -1}, 1.0}, {{Kind::bwd_weight, -1}, 1.0}},
+      {});
+  for (int pp = 2; pp <= 8; ++pp) {
+    for (int share = 1; share <= 20; ++share) {
+      const Case c{"zb-h1", shape_of(pp, 1, share)};
+      SCOPED_TRACE(c.text());
+      const Bounds promised = bounds("zb-h1", c.shape);
+      EXPECT_EQ(check(build("zb-h1", c.shape), promised).max_in_flight, promised.max_in_flight);
+      const double split = summarize(simulate(build("zb-h1", c.shape), costs)).window_seconds;
+      EXPECT_LT(split, summarize(simulate(build("1f1b", c.shape), costs)).window_seconds);
+      if (share >= pp) {
+        EXPECT_NEAR(split, 3.0 * share + pp - 1, 1e-9);  // idle: (pp-1) (F + B - W)
+      }
+    }
+  }
+}
+
+TEST(EveryLayout, BoundsOf1F1BAndGpipeAreReached) {
+  for (const Case& c : equal_stages()) {
+    SCOPED_TRACE(c.text());
+    const Bounds promised = bounds(c.schedule, c.shape);
+    EXPECT_EQ(check(build(c.schedule, c.shape), promised).max_in_flight, promised.max_in_flight);
   }
 }
 
 TEST(EveryLayout, BubbleOfEqualStagesOnAFreeLinkIsTheFormula) {
   const CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 2.0}, {{Kind::step, -1}, 0.5}}, {});
-  for (const Case& c : cases()) {
+  for (const Case& c : equal_stages()) {
     SCOPED_TRACE(c.text());
     const StepSummary summary = summarize(simulate(build(c.schedule, c.shape), costs));
     const double formula = static_cast<double>(c.shape.pp - 1) / (c.share() + c.shape.pp - 1);
@@ -75,7 +224,7 @@ TEST(EveryLayout, BubbleOfEqualStagesOnAFreeLinkIsTheFormula) {
 
 TEST(EveryLayout, FastLinkStaysWithinThreePointsOfTheFormula) {
   const CostModel costs = table_costs({{{Kind::fwd, -1}, 0.010}, {{Kind::bwd, -1}, 0.020}}, {50e-6, 1e9});
-  for (Case c : cases()) {
+  for (Case c : equal_stages()) {
     SCOPED_TRACE(c.text());
     c.shape.boundary_bytes = 100000;
     const StepSummary summary = summarize(simulate(build(c.schedule, c.shape), costs));
@@ -84,55 +233,78 @@ TEST(EveryLayout, FastLinkStaysWithinThreePointsOfTheFormula) {
   }
 }
 
-// Any costs and links, drawn at random: simulation ends, nothing overlaps on a lane, shares add up, and running it
-// again gives the same trace.
-TEST(EveryLayout, SimulatesSoundlyWithRandomCosts) {
-  std::uint64_t draw = 0;
-  const base::Philox random(7, "random costs");
-  for (const Case& c : cases()) {
-    SCOPED_TRACE(c.text());
-    CostTable table;
-    for (int s = 0; s < c.shape.pp; ++s) {
-      table[{Kind::fwd, s}] = random.uniform(draw++);
-      table[{Kind::bwd, s}] = 2 * random.uniform(draw++);
-    }
-    const CostModel costs = table_costs(table, {0.3 * random.uniform(draw++), 100 / (0.01 + random.uniform(draw++))});
-    const Program program = build(c.schedule, c.shape);
-    const StepTrace trace = simulate(program, costs);
-    EXPECT_EQ(write_chrome(trace), write_chrome(simulate(program, costs)));
-    for (const auto& lane : trace.lanes) {
-      double busy_until = 0;
-      for (const auto& event : lane.events) {
-        if (event.activity == Event::Activity::transfer) continue;
-        EXPECT_GE(event.begin_seconds, busy_until);
-        busy_until = event.end_seconds;
+// Removing any single instruction from a sound program makes it unsound; only recomputation may be left out.
+TEST(EveryLayout, NoInstructionIsDispensable) {
+  for (const auto& schedule : schedule_names()) {
+    for (int zero = 0; zero <= 3; ++zero) {
+      StepShape shape = shape_of(3, 2, 4, 2, stages_per_rank(schedule));
+      shape.tied = true;
+      shape.zero = zero;
+      shape.offload = Offload::state;
+      const Program sound = build(schedule, shape);
+      for (std::size_t lane = 0; lane < sound.lanes.size(); ++lane) {
+        for (std::size_t i = 0; i < sound.lanes[lane].size(); ++i) {
+          Program broken = sound;
+          broken.lanes[lane].erase(broken.lanes[lane].begin() + static_cast<std::ptrdiff_t>(i));
+          EXPECT_THROW(check(broken, {}), base::BugError)
+              << schedule << " zero " << zero << " without " << to_text(sound.lanes[lane][i]) << " on lane " << lane;
+        }
       }
-    }
-    for (const auto& lane : summarize(trace).lanes) {
-      const auto& t = lane.time;
-      EXPECT_NEAR(t.compute_seconds + t.communication_seconds + t.bubble_seconds, t.span_seconds, 1e-9);
     }
   }
 }
 
-// Removing any single instruction from a sound program makes it unsound.
-TEST(EveryLayout, NoInstructionIsDispensable) {
-  PipelineShape shape;
-  shape.pp = 3;
-  shape.dp = 2;
-  shape.microbatches = 6;
-  shape.tied = true;
-  for (const auto& schedule : schedule_names()) {
-    const Program sound = build(schedule, shape);
-    for (std::size_t lane = 0; lane < sound.lanes.size(); ++lane) {
-      for (std::size_t i = 0; i < sound.lanes[lane].size(); ++i) {
-        Program broken = sound;
-        broken.lanes[lane].erase(broken.lanes[lane].begin() + static_cast<std::ptrdiff_t>(i));
-        EXPECT_ANY_THROW(check(broken, {}))
-            << schedule << " without " << to_text(sound.lanes[lane][i]) << " on lane " << lane;
+// Swapped, doubled, changed and moved instructions: an error or a sound program, but never anything else.
+TEST(EveryLayout, DamagedProgramsGiveErrorsAndNothingElse) {
+  Draw draw("damage");
+  int refused = 0;
+  for (const Case& c : random_cases()) {
+    Program program = build(c.schedule, c.shape);
+    auto& lane = program.lanes[static_cast<std::size_t>(draw.from(0, static_cast<int>(program.lanes.size()) - 1))];
+    const auto any = [&] { return static_cast<std::size_t>(draw.from(0, static_cast<int>(lane.size()) - 1)); };
+    for (int k = draw.from(1, 3); k > 0; --k) {
+      Instruction& i = lane[any()];
+      const int what = draw.from(0, 5);
+      if (what == 0) i.kind = static_cast<Kind>(draw.from(0, kind_count - 1));
+      if (what == 1) i.microbatch = draw.from(-1, 40);
+      if (what == 2) i.stage = draw.from(-1, 12);
+      if (what == 3) i.segment = draw.from(-1, 40);
+      if (what == 4) std::swap(i, lane[any()]);
+      if (what == 5) lane.insert(lane.begin() + static_cast<std::ptrdiff_t>(any()), lane[any()]);
+    }
+    const Program parsed = parse_program(to_text(program));
+    try {
+      check(parsed, {});
+    } catch (const base::BugError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 150);
+}
+
+// Any bytes in place of others, headers too.
+TEST(EveryLayout, DamagedTextsGiveErrorsAndNothingElse) {
+  Draw draw("bytes");
+  const std::string bytes = "0123456789.,*| \n-_abcdefgprstw\r\xff";
+  int refused = 0, done = 0;
+  for (const Case& c : random_cases()) {
+    const std::string sound = to_text(build(c.schedule, c.shape));
+    for (int attempt = 0; attempt < 4; ++attempt, ++done) {
+      std::string text = sound;
+      const int reach = attempt % 2 == 0 ? 80 : static_cast<int>(text.size());  // the header, or anywhere
+      for (int k = draw.from(1, 3); k > 0; --k) {
+        const auto at = static_cast<std::size_t>(draw.from(0, std::min(reach, static_cast<int>(text.size())) - 1));
+        text[at] = bytes[static_cast<std::size_t>(draw.from(0, static_cast<int>(bytes.size()) - 1))];
+      }
+      if (draw.from(0, 9) == 0) text.resize(text.size() / 2);
+      try {
+        check(parse_program(text), {});
+      } catch (const base::Error&) {
+        ++refused;
       }
     }
   }
+  EXPECT_GT(refused, done * 3 / 4);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "base/error.h"
-#include "schedule/builder.h"
+#include "schedule/shape_test_support.h"
+#include "schedule/summary.h"
 
 namespace troika::schedule {
 namespace {
@@ -21,46 +21,44 @@ constexpr auto compute = Event::Activity::compute;
 constexpr auto wait = Event::Activity::wait;
 constexpr auto transfer = Event::Activity::transfer;
 
+void expect_span(const Event& event, double begin, double end) {
+  EXPECT_THAT(event.begin_seconds, DoubleNear(begin, 1e-12)) << to_text(event.instruction);
+  EXPECT_THAT(event.end_seconds, DoubleNear(end, 1e-12)) << to_text(event.instruction);
+}
+
 Program two_stages(std::int64_t boundary_bytes, int microbatches = 2) {
-  PipelineShape shape;
-  shape.pp = 2;
-  shape.microbatches = microbatches;
+  StepShape shape = shape_of(2, 1, microbatches);
   shape.boundary_bytes = boundary_bytes;
   return build("gpipe", shape);
 }
 
 TEST(Simulator, MessageTakesBandwidthAndLatency) {
-  const auto costs = table_costs({{{Kind::fwd, -1}, 1.0}}, {0.25, 100});
-  const StepTrace trace = simulate(two_stages(50), costs);
+  const StepTrace trace = simulate(two_stages(50), table_costs({{{Kind::fwd, -1}, 1.0}}, {0.25, 100}));
   // fwd 0.0 ends at 1; 50 bytes at 100 B/s and 0.25 s of latency.
-  EXPECT_THAT(event_of(trace, 0, "send_act 0.0", transfer).begin_seconds, DoubleNear(1.0, 1e-12));
-  EXPECT_THAT(event_of(trace, 0, "send_act 0.0", transfer).end_seconds, DoubleNear(1.75, 1e-12));
-  EXPECT_THAT(event_of(trace, 1, "recv_act 0.1", transfer).begin_seconds, DoubleNear(0, 1e-12));
-  EXPECT_THAT(event_of(trace, 1, "fwd 0.1", wait).end_seconds, DoubleNear(1.75, 1e-12));
-  EXPECT_THAT(event_of(trace, 1, "fwd 0.1", compute).begin_seconds, DoubleNear(1.75, 1e-12));
+  expect_span(event_of(trace, 0, "send_act 0.0", transfer), 1.0, 1.75);
+  expect_span(event_of(trace, 1, "recv_act 0.1", transfer), 0, 1.75);
+  expect_span(event_of(trace, 1, "fwd 0.1", wait), 0, 1.75);
+  expect_span(event_of(trace, 1, "fwd 0.1", compute), 1.75, 2.75);
 }
 
 TEST(Simulator, OutgoingMessagesOfALaneSerialise) {
   const auto costs = table_costs({{{Kind::fwd, 0}, 1.0}}, {0, 10});  // a message occupies the link for 5 s
   const StepTrace trace = simulate(two_stages(50), costs);
-  EXPECT_THAT(event_of(trace, 0, "send_act 0.0", transfer).end_seconds, DoubleNear(6, 1e-12));
-  EXPECT_THAT(event_of(trace, 0, "send_act 1.0", transfer).end_seconds, DoubleNear(11, 1e-12));
+  expect_span(event_of(trace, 0, "send_act 0.0", transfer), 1, 6);
+  expect_span(event_of(trace, 0, "send_act 1.0", transfer), 2, 11);
 }
 
 TEST(Simulator, LinksAreFullDuplex) {
-  const Program program = parse_program(
-      "pp 2 dp 1 microbatches 2 stages 0,1\n"
+  Program program = parse_program(
+      "pp 2 dp 1 replicas 1 zero 0 microbatches 2 stages 0,1 segments 0,1,2\n"
       "load 0 | fwd 0.0 | send_act 0.0 | recv_grad 0.0 | load 1 | fwd 1.0 | send_act 1.0 | recv_grad 1.0 | bwd 0.0 | "
-      "bwd 1.0 | "
-      "reduce_grads *.0 | norm | step\n"
+      "bwd 1.0 | reduce_grads *.0 | norm | step *.0\n"
       "recv_act 0.1 | recv_act 1.1 | load 0 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | load 1 | fwd 1.1 | bwd 1.1 | "
-      "send_grad 1.1 | "
-      "reduce_grads *.1 | norm | step\n");
-  Program sized = program;
-  for (auto& lane : sized.lanes) {
+      "send_grad 1.1 | reduce_grads *.1 | norm | step *.1\n");
+  for (auto& lane : program.lanes) {
     for (auto& i : lane) i.bytes = is_communication(i.kind) && i.microbatch >= 0 ? 50 : 0;
   }
-  const StepTrace trace = simulate(sized, table_costs({}, {0, 10}));
+  const StepTrace trace = simulate(program, table_costs({}, {0, 10}));
   // send_act 1.0 and send_grad 0.1 both run from 5 to 10.
   EXPECT_THAT(event_of(trace, 0, "send_act 1.0", transfer).end_seconds, DoubleNear(10, 1e-12));
   EXPECT_THAT(event_of(trace, 1, "send_grad 0.1", transfer).end_seconds, DoubleNear(10, 1e-12));
@@ -68,67 +66,115 @@ TEST(Simulator, LinksAreFullDuplex) {
 
 TEST(Simulator, SendCompletesOnlyWhenThePeerHasPosted) {
   const Program program = parse_program(
-      "pp 2 dp 1 microbatches 1 stages 0,1\n"
-      "load 0 | fwd 0.0 | send_act 0.0 | recv_grad 0.0 | bwd 0.0 | reduce_grads *.0 | norm | step\n"
-      "load 0 | recv_act 0.1 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | norm | step\n");
+      "pp 2 dp 1 replicas 1 zero 0 microbatches 1 stages 0,1 segments 0,1,2\n"
+      "load 0 | fwd 0.0 | send_act 0.0 | recv_grad 0.0 | bwd 0.0 | reduce_grads *.0 | norm | step *.0\n"
+      "load 0 | recv_act 0.1 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | norm | step *.1\n");
   const StepTrace trace = simulate(program, table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::load, -1}, 3.0}}, {}));
   EXPECT_THAT(event_of(trace, 0, "send_act 0.0", transfer).end_seconds, DoubleNear(4, 1e-12));
-  Program late = program;
-  late.lanes[1].insert(late.lanes[1].begin(),
-                       {Kind::load, 0, -1, -1, 0});  // the simulator itself asks only who waits for whom
-  EXPECT_THAT(
-      event_of(simulate(late, table_costs({{{Kind::load, -1}, 3.0}}, {})), 0, "send_act 0.0", transfer).end_seconds,
-      DoubleNear(6, 1e-12));
+  Program late = program;  // the simulator itself asks only who waits for whom
+  late.lanes[1].insert(late.lanes[1].begin(), {Kind::load, 0, -1, -1, 0});
+  const StepTrace later = simulate(late, table_costs({{{Kind::load, -1}, 3.0}}, {}));
+  EXPECT_THAT(event_of(later, 0, "send_act 0.0", transfer).end_seconds, DoubleNear(6, 1e-12));
 }
 
-TEST(Simulator, ReductionWaitsForItsSlowestLaneAndThenForTheRing) {
-  PipelineShape shape;
-  shape.dp = 2;
-  shape.microbatches = 2;
-  shape.gradient_bytes = {100};
-  CostModel costs = table_costs({{{Kind::reduce_grads, -1}, 0.5}}, {0.1, 100});
-  costs.seconds = [](const Instruction& i) {
-    return i.kind == Kind::bwd ? 1.0 + i.microbatch : i.kind == Kind::reduce_grads ? 0.5 : 0;
-  };
+// Two replicas, backwards of 1 s and 2 s per segment, 100 bytes in every exchange of a segment.
+StepShape replicas(int zero) {
+  StepShape shape = shape_of(1, 2, 2, 2);
+  shape.zero = zero;
+  shape.segments = {{100, 100, 100}, {100, 100, 100}};
+  return shape;
+}
+
+CostModel replica_costs(double bytes_per_second) {
+  CostModel costs = table_costs({}, {0.1, bytes_per_second});
+  costs.seconds = [](const Instruction& i) { return i.kind == Kind::bwd ? 1.0 + i.microbatch : 0; };
+  return costs;
+}
+
+TEST(Simulator, ReductionsRunBesideTheBackwardsThatFollow) {
+  const StepTrace trace = simulate(build("1f1b", replicas(1)), replica_costs(100));
+  // Lane 1 comes to its first reduction at 2, to its second at 4; latency 0.1 and 1 s for the bytes.
+  expect_span(event_of(trace, 0, "reduce_grads *.0.1", transfer), 1, 3.1);
+  expect_span(event_of(trace, 1, "reduce_grads *.0.1", transfer), 2, 3.1);
+  expect_span(event_of(trace, 1, "bwd 1.0.0", compute), 2, 4);
+  expect_span(event_of(trace, 1, "reduce_grads *.0.0", transfer), 4, 5.1);
+  // norm waits for the reduction, then for two rounds of latency with lane 0.
+  expect_span(event_of(trace, 1, "norm", wait), 4, 5.3);
+}
+
+TEST(Simulator, ExchangesOfALaneShareItsLinkOneAfterTheOther) {
+  const StepTrace trace = simulate(build("1f1b", replicas(0)), replica_costs(10));  // 10.1 s each
+  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.1", transfer).end_seconds, DoubleNear(12.1, 1e-9));
+  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.0", transfer).end_seconds, DoubleNear(22.2, 1e-9));
+  expect_span(event_of(trace, 0, "gather_grads *.0.1", wait), 2, 12.1);
+  EXPECT_THAT(event_of(trace, 0, "gather_grads *.0.1", transfer).end_seconds, DoubleNear(32.3, 1e-9));
+  EXPECT_THAT(event_of(trace, 0, "gather_grads *.0.0", transfer).end_seconds, DoubleNear(42.4, 1e-9));
+}
+
+TEST(Simulator, MessagesAndExchangesOfALaneShareItsLink) {
+  StepShape shape = shape_of(2, 2, 2);
+  shape.boundary_bytes = 50;
+  shape.segments = {{70, 0, 0}, {70, 0, 0}};
+  shape.zero = 1;
+  const StepTrace trace = simulate(build("1f1b", shape), table_costs({}, {0, 10}));
+  // Lane 2 receives at 5, sends its gradient until 10, then reduces until 17.
+  EXPECT_THAT(event_of(trace, 2, "send_grad 0.1", transfer).end_seconds, DoubleNear(10, 1e-12));
+  EXPECT_THAT(event_of(trace, 2, "reduce_grads *.1.1", transfer).end_seconds, DoubleNear(17, 1e-12));
+}
+
+TEST(Simulator, TheEndOfALaneWaitsForWhatItStarted) {
+  const StepTrace trace = simulate(build("1f1b", replicas(1)), replica_costs(100));
+  expect_span(event_of(trace, 0, "gather_params *.0.1", wait), 5.3, 5.3 + 2 * 1.1);
+  EXPECT_EQ(trace.lanes[0].events.back().activity, wait);
+}
+
+TEST(Simulator, ReplicasOfOneLaneExchangeOverItsOwnLink) {
+  StepShape shape = shape_of(1, 1, 1);
+  shape.replicas = 3;
+  shape.zero = 1;
+  shape.segments = {{40, 0, 60}};
+  CostModel costs;
+  costs.link = [](int from, int to) { return Link{from == 0 && to == 0 ? 0.5 : 100, 20}; };
   const StepTrace trace = simulate(build("1f1b", shape), costs);
-  const auto& waited = event_of(trace, 0, "reduce_grads *.0", wait);
-  EXPECT_THAT(waited.begin_seconds, DoubleNear(1, 1e-12));
-  EXPECT_THAT(waited.end_seconds, DoubleNear(2 + 2 * (0.1 + 0.5), 1e-12));
-  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0", compute).end_seconds, DoubleNear(3.7, 1e-12));
+  expect_span(event_of(trace, 0, "reduce_grads *.0.0", transfer), 0, 2 * 0.5 + 2);
+  expect_span(event_of(trace, 0, "gather_params *.0.0", transfer), 3, 3 + 2 * 0.5 + 3);
 }
 
 TEST(Simulator, ExchangeTimesCanBeGiven) {
-  PipelineShape shape;
-  shape.dp = 3;
-  shape.microbatches = 3;
   CostModel costs;
   costs.exchange_seconds = [](const Instruction& i, const std::vector<int>& lanes) {
     return i.kind == Kind::norm ? 10.0 * static_cast<double>(lanes.size()) : 0;
   };
-  EXPECT_THAT(event_of(simulate(build("1f1b", shape), costs), 2, "norm", compute).end_seconds, DoubleNear(30, 1e-12));
+  const StepTrace trace = simulate(build("1f1b", shape_of(1, 3, 3)), costs);
+  EXPECT_THAT(event_of(trace, 2, "norm", compute).end_seconds, DoubleNear(30, 1e-12));
 }
 
-TEST(Simulator, GathersAndCopiesRunBesideComputing) {
-  const std::string lane =
-      "gather_params *.0.1 | load {m} | gather_params *.0.2 | fwd {m}.0.1 | fwd {m}.0.2 | offload {m}.0 | fetch {m}.0 "
-      "| bwd {m}.0.2 | "
-      "bwd {m}.0.1 | free_params *.0.1 | free_params *.0.2 | reduce_grads *.0 | norm | step\n";
-  std::string text = "pp 1 dp 2 microbatches 2 stages 0\n";
-  for (const std::string m : {"0", "1"}) {
-    std::string line = lane;
-    for (std::size_t at; (at = line.find("{m}")) != std::string::npos;) line.replace(at, 3, m);
-    text += line;
-  }
-  CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::offload, -1}, 2.0}, {{Kind::fetch, -1}, 3.0}}, {});
+TEST(Simulator, GathersRunBesideComputing) {
+  StepShape shape = shape_of(1, 2, 2, 3);
+  shape.zero = 3;
+  CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}}, {});
   costs.exchange_seconds = [](const Instruction& i, const std::vector<int>&) {
     return i.kind == Kind::gather_params ? 1.5 : 0;
   };
-  const StepTrace trace = simulate(parse_program(text), costs);
-  EXPECT_THAT(event_of(trace, 0, "fwd 0.0.1", compute).begin_seconds, DoubleNear(1.5, 1e-12));
-  EXPECT_THAT(event_of(trace, 0, "fwd 0.0.2", compute).begin_seconds,
-              DoubleNear(2.5, 1e-12));  // its gather ran meanwhile
-  EXPECT_THAT(event_of(trace, 0, "offload 0.0", transfer).end_seconds, DoubleNear(5.5, 1e-12));
-  EXPECT_THAT(event_of(trace, 0, "bwd 0.0.2", compute).begin_seconds, DoubleNear(8.5, 1e-12));  // 2 s out, 3 s back
+  const StepTrace trace = simulate(build("1f1b", shape), costs);
+  expect_span(event_of(trace, 0, "fwd 0.0.0", compute), 1.5, 2.5);
+  expect_span(event_of(trace, 0, "fwd 0.0.1", compute), 3, 4);  // its gather from 1.5 to 3, half of it meanwhile
+  expect_span(event_of(trace, 0, "fwd 0.0.2", compute), 4.5, 5.5);
+}
+
+TEST(Simulator, StateIsFetchedWhileAnotherSegmentSteps) {
+  StepShape shape = shape_of(1, 1, 1, 3);
+  shape.offload = Offload::state;
+  const StepTrace trace =
+      simulate(build("1f1b", shape),
+               table_costs({{{Kind::step, -1}, 1.0}, {{Kind::fetch, -1}, 1.0}, {{Kind::offload, -1}, 0.5}}, {}));
+  expect_span(event_of(trace, 0, "fetch *.0.0", transfer), 0, 1);
+  expect_span(event_of(trace, 0, "step *.0.0", compute), 1, 2);
+  expect_span(event_of(trace, 0, "fetch *.0.1", transfer), 0, 2);
+  expect_span(event_of(trace, 0, "step *.0.1", compute), 2, 3);
+  expect_span(event_of(trace, 0, "offload *.0.0", transfer), 2, 2.5);  // one copy after another
+  expect_span(event_of(trace, 0, "step *.0.2", compute), 3.5, 4.5);
+  EXPECT_THAT(trace.lanes[0].events.back().end_seconds, DoubleNear(5, 1e-12));
 }
 
 TEST(Simulator, EventsOfALaneAreInOrderOfTime) {
@@ -142,10 +188,29 @@ TEST(Simulator, EventsOfALaneAreInOrderOfTime) {
 
 TEST(Simulator, RefusesADeadlock) {
   const Program program = parse_program(
-      "pp 2 dp 1 microbatches 1 stages 0,1\n"
-      "load 0 | recv_grad 0.0 | fwd 0.0 | bwd 0.0 | send_act 0.0 | reduce_grads *.0 | norm | step\n"
-      "recv_act 0.1 | load 0 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | norm | step\n");
+      "pp 2 dp 1 replicas 1 zero 0 microbatches 1 stages 0,1 segments 0,1,2\n"
+      "load 0 | recv_grad 0.0 | fwd 0.0 | bwd 0.0 | send_act 0.0 | reduce_grads *.0 | norm | step *.0\n"
+      "recv_act 0.1 | load 0 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | norm | step *.1\n");
   EXPECT_THROW(simulate(program, CostModel{}), base::BugError);
+}
+
+// Equal stages, forward, input half and weight half 1 s each, four ranks, eight microbatches: 24 s of work per rank. An
+// interleaved rank has twice the stages, of half the time.
+TEST(Simulator, InterleavedAndZeroBubbleIdleLessThan1F1B) {
+  const auto bubble = [](const std::string& schedule) {
+    const int stages = stages_per_rank(schedule);
+    const double unit = 1.0 / stages;
+    const CostModel costs = table_costs({{{Kind::fwd, -1}, unit},
+                                         {{Kind::bwd, -1}, 2 * unit},
+                                         {{Kind::bwd_input, -1}, unit},
+                                         {{Kind::bwd_weight, -1}, unit}},
+                                        {});
+    return summarize(simulate(build(schedule, shape_of(4, 1, 8, 1, stages)), costs)).pipeline_bubble_share;
+  };
+  EXPECT_NEAR(bubble("gpipe"), 9.0 / 33, 1e-9);
+  EXPECT_NEAR(bubble("1f1b"), 9.0 / 33, 1e-9);
+  EXPECT_NEAR(bubble("interleaved"), 4.5 / 28.5, 1e-9);
+  EXPECT_NEAR(bubble("zb-h1"), 3.0 / 27, 1e-9);
 }
 
 }  // namespace

@@ -12,12 +12,18 @@ namespace troika::schedule {
 namespace {
 
 bool in_pipeline(Kind kind) {
-  return kind != Kind::reduce_grads && kind != Kind::reduce_tied && kind != Kind::norm && kind != Kind::step;
-}
-
-bool is_pass(Kind kind) {
-  return kind == Kind::fwd || kind == Kind::refwd || kind == Kind::bwd || kind == Kind::bwd_input ||
-         kind == Kind::bwd_weight;
+  switch (kind) {
+    case Kind::reduce_grads:
+    case Kind::gather_grads:
+    case Kind::reduce_tied:
+    case Kind::norm:
+    case Kind::fetch:
+    case Kind::offload:
+    case Kind::step:
+      return false;
+    default:
+      return true;
+  }
 }
 
 struct Extent {
@@ -36,7 +42,7 @@ void extents(const StepTrace& trace, Extent* step, Extent* window) {
   for (const LaneTrace& lane : trace.lanes) {
     for (const Event& event : lane.events) {
       step->include(event);
-      if (event.activity == Event::Activity::compute && is_pass(event.instruction.kind)) window->include(event);
+      if (event.activity == Event::Activity::compute && is_computation(event.instruction.kind)) window->include(event);
     }
   }
 }

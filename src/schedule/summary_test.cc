@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "schedule/builder.h"
 #include "schedule/grid.h"
+#include "schedule/shape_test_support.h"
 #include "schedule/simulator.h"
 
 namespace troika::schedule {
@@ -61,25 +61,51 @@ TEST(Summary, PipelineBubbleLeavesReductionNormAndStepOut) {
   EXPECT_DOUBLE_EQ(summary.pipeline_bubble_share, 0.5);
 }
 
-TEST(Summary, TransferOfABlockingReductionCountsAsAWait) {
+TEST(Summary, TransferOfABlockingExchangeCountsAsAWait) {
   StepTrace trace;
   trace.lanes.push_back(
       {0,
        0,
        "a",
-       {event("bwd 0.0", compute, 0, 1), event("reduce_grads *.0", transfer, 1, 5),
-        event("reduce_grads *.0", compute, 2.5, 3), event("norm", wait, 5, 6), event("norm", transfer, 5, 6)}});
-  trace.lanes.push_back({1, 1, "b", {event("bwd 1.0", compute, 0, 2), event("reduce_grads *.0", transfer, 2, 5)}});
+       {event("bwd 0.0", compute, 0, 1), event("reduce_tied *.0", transfer, 1, 5),
+        event("reduce_tied *.0", compute, 2.5, 3), event("norm", wait, 5, 6), event("norm", transfer, 5, 6)}});
+  trace.lanes.push_back({1, 1, "b", {event("bwd 1.0", compute, 0, 2), event("reduce_tied *.1", transfer, 2, 5)}});
   const StepSummary summary = summarize(trace);
   EXPECT_DOUBLE_EQ(summary.lanes[0].time.communication_seconds, 0.5 + 2 + 1);  // from 2, when lane 1 came
   EXPECT_DOUBLE_EQ(summary.lanes[1].time.communication_seconds, 3);
   EXPECT_DOUBLE_EQ(summary.lanes[0].time.compute_seconds, 1.5);
 }
 
+TEST(Summary, WaitsForReductionsTotalsAndParametersAreCommunicationOnceAllLanesHaveCome) {
+  StepTrace trace;
+  trace.lanes.push_back({0,
+                         0,
+                         "a",
+                         {event("reduce_grads *.0.3", transfer, 0, 6), event("gather_grads *.0.3", wait, 1, 6),
+                          event("gather_grads *.0.3", transfer, 6, 9), event("step *.0", wait, 7, 9),
+                          event("gather_params *.0.3", transfer, 9, 14), event("gather_params *.0.3", wait, 10, 14)}});
+  trace.lanes.push_back({1,
+                         1,
+                         "b",
+                         {event("reduce_grads *.0.3", transfer, 4, 6), event("gather_grads *.0.3", transfer, 8, 9),
+                          event("gather_params *.0.3", transfer, 12, 14)}});
+  // 6 - 4 for the reduction, 9 - 8 for the totals, 14 - 12 for the parameters; the overlapped transfers count nothing.
+  const auto intervals = communication_intervals(trace);
+  ASSERT_EQ(intervals[0].size(), 3U);
+  EXPECT_DOUBLE_EQ(intervals[0][0].begin, 4);
+  EXPECT_DOUBLE_EQ(intervals[0][1].begin, 8);
+  EXPECT_DOUBLE_EQ(intervals[0][2].begin, 12);
+  EXPECT_TRUE(intervals[1].empty());
+}
+
+TEST(Summary, WaitForParametersBeforeAUseIsCommunication) {
+  StepTrace trace;
+  trace.lanes.push_back({0, 0, "a", {event("fwd 0.0.1", wait, 1, 3), event("fwd 0.0.1", compute, 3, 4)}});
+  EXPECT_DOUBLE_EQ(summarize(trace).lanes[0].time.communication_seconds, 2);
+}
+
 TEST(Summary, SlowLinkMovesTimeFromBubbleToCommunication) {
-  PipelineShape shape;
-  shape.pp = 3;
-  shape.microbatches = 12;
+  StepShape shape = shape_of(3, 1, 12);
   shape.boundary_bytes = 1000;
   const Program program = build("1f1b", shape);
   const CostTable table = {{{Kind::fwd, -1}, 0.1}, {{Kind::bwd, -1}, 0.2}};
@@ -112,9 +138,7 @@ TEST(Grid, ShowsCommunicationAndIdleOfATrace) {
 }
 
 TEST(Grid, FitsLongStepsIntoTheWidth) {
-  PipelineShape shape;
-  shape.pp = 3;
-  shape.microbatches = 120;
+  const StepShape shape = shape_of(3, 1, 120);
   const std::string text = grid(simulate(build("1f1b", shape), unit_costs()), 100);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
@@ -124,9 +148,7 @@ TEST(Grid, FitsLongStepsIntoTheWidth) {
 }
 
 TEST(Grid, ColumnsLongerThanAForwardHideNoComputation) {
-  PipelineShape shape;
-  shape.pp = 3;
-  shape.microbatches = 12;
+  const StepShape shape = shape_of(3, 1, 12);
   const CostModel costs = table_costs({{{Kind::fwd, -1}, 0.05}, {{Kind::bwd, -1}, 0.1}}, {});
   const std::string text = grid(simulate(build("1f1b", shape), costs), 160);
   for (const char* what : {"F", "B"}) {
@@ -137,6 +159,13 @@ TEST(Grid, ColumnsLongerThanAForwardHideNoComputation) {
       }
     }
   }
+}
+
+TEST(Grid, NamesTheStageWhereALaneHasSeveral) {
+  const std::string text = grid(build("interleaved", shape_of(2, 1, 2, 1, 2)));
+  EXPECT_EQ(text,
+            "rank 0 | F0.0 F1.0 F0.2 F1.2 .    B0.2 .    B1.2 B0.0 B1.0 S    S\n"
+            "rank 1 | .    F0.1 F1.1 F0.3 B0.3 F1.3 B1.3 B0.1 B1.1 .    S    S\n");
 }
 
 TEST(Grid, OfAnEmptyTraceHasNoColumns) {

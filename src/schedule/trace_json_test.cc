@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "schedule/builder.h"
+#include "schedule/shape_test_support.h"
 #include "schedule/simulator.h"
 
 namespace troika::schedule {
@@ -15,9 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 StepTrace simulated() {
-  PipelineShape shape;
-  shape.pp = 3;
-  shape.microbatches = 6;
+  StepShape shape = shape_of(3, 1, 6);
   shape.boundary_bytes = 77;
   StepTrace trace =
       simulate(build("1f1b", shape), table_costs({{{Kind::fwd, -1}, 0.01}, {{Kind::bwd, -1}, 0.02}}, {1e-3, 1e5}));

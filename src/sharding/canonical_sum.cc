@@ -3,28 +3,19 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/error.h"
-#include "comm/collectives.h"
 #include "kernels/flat.h"
-#include "tensor/device.h"
+#include "tensor/booked.h"
 
 namespace troika::sharding {
 namespace {
 
-std::int64_t share_begin(std::int64_t leaves, int rank, int dp) { return leaves / dp * rank; }
+constexpr std::int64_t element_bytes = 4;
 
-// The elements that dp rank `rank` adds up: contiguous, borders on whole chunks of the norm.
-struct Range {
-  std::int64_t begin, count;
-};
-Range owned_range(std::int64_t elements, int rank, int dp) {
-  const std::int64_t chunks = (elements + kernels::norm_chunk - 1) / kernels::norm_chunk;
-  const auto border = [&](int r) { return std::min(elements, chunks * r / dp * kernels::norm_chunk); };
-  return {border(rank), border(rank + 1) - border(rank)};
-}
-
-// Adds blocks along the tree until one is left. `sums` ascend; buffers are consumed.
+// Adds blocks along the tree until one is left. Blocks ascend; the sums are consumed.
 at::Tensor add_up(std::vector<Block> blocks, std::vector<at::Tensor> sums) {
   while (blocks.size() > 1) {
     int lowest = blocks.front().level;
@@ -32,19 +23,17 @@ at::Tensor add_up(std::vector<Block> blocks, std::vector<at::Tensor> sums) {
     std::vector<Block> parents;
     std::vector<at::Tensor> added;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
+      added.push_back(sums[i]);
       if (blocks[i].level > lowest) {
         parents.push_back(blocks[i]);
-        added.push_back(sums[i]);
         continue;
       }
       const Block parent = blocks[i].parent();
-      if (i + 1 < blocks.size() && blocks[i + 1].level == lowest && blocks[i + 1].parent() == parent) {
+      parents.push_back(parent);
+      const bool pair = i + 1 < blocks.size() && blocks[i + 1].level == lowest && blocks[i + 1].parent() == parent;
+      if (pair) {  // otherwise the other child is absent: beyond the last leaf
         kernels::add_into(sums[i], sums[i + 1]);
-        parents.push_back(parent);
-        added.push_back(sums[i++]);
-      } else {  // the other child is absent: beyond the last leaf
-        parents.push_back(parent);
-        added.push_back(sums[i]);
+        ++i;
       }
     }
     blocks = std::move(parents);
@@ -55,122 +44,216 @@ at::Tensor add_up(std::vector<Block> blocks, std::vector<at::Tensor> sums) {
 
 }  // namespace
 
-CanonicalSum::CanonicalSum(std::int64_t elements, std::int64_t leaves, int dp_rank, int dp, const c10::Device& device,
-                           tensor::Ledger& ledger)
-    : elements_(elements),
-      leaves_(leaves),
-      dp_rank_(dp_rank),
-      dp_(dp),
-      device_(device),
-      ledger_(ledger),
-      next_(share_begin(leaves, dp_rank, dp)) {
-  if (leaves % dp != 0) throw base::BugError(fmt::format("{} microbatches do not divide by dp {}", leaves, dp));
+CanonicalSum::CanonicalSum(ShardPlan plan, const SumShape& shape, const c10::Device& device, tensor::Ledger& ledger)
+    : plan_(std::move(plan)), shape_(shape), device_(device), ledger_(ledger) {
+  const ReplicaPlace& place = shape.place;
+  if (shape.microbatches % place.dp != 0 || plan_.replicas() != place.count()) {
+    throw base::BugError(fmt::format("{} microbatches over dp {} with shards for {} replicas", shape.microbatches,
+                                     place.dp, plan_.replicas()));
+  }
+  reset();
 }
 
-CanonicalSum::~CanonicalSum() { ledger_.release(tensor::Use::gradients, allocated_ * elements_ * 4); }
+CanonicalSum::~CanonicalSum() = default;
 
-at::Tensor CanonicalSum::take() {
-  if (free_.empty()) {
-    ++allocated_;
-    ledger_.hold(tensor::Use::gradients, elements_ * 4);
-    return tensor::empty_float({elements_}, device_);
-  }
+std::int64_t CanonicalSum::partial_elements() const {
+  return shape_.sharing == Sharing::every_round ? mine().count : plan_.elements();
+}
+
+at::Tensor CanonicalSum::allocate(std::int64_t elements) {
+  return tensor::booked_empty(elements, at::kFloat, device_, ledger_, tensor::Use::gradients);
+}
+
+at::Tensor CanonicalSum::take_partial() {
+  if (free_.empty()) return allocate(partial_elements());
   at::Tensor buffer = free_.back();
   free_.pop_back();
   return buffer;
 }
 
-void CanonicalSum::give_back(at::Tensor buffer) { free_.push_back(std::move(buffer)); }
-
 at::Tensor CanonicalSum::leaf() {
-  if (!leaf_.defined()) leaf_ = take();
+  if (leaf_written_) throw base::BugError("a gradient is written before the last one was shared out");
+  if (!leaf_.defined())
+    leaf_ = shape_.sharing == Sharing::at_end ? take_partial() : allocate(plan_.elements());
   return leaf_;
 }
 
 void CanonicalSum::push(std::int64_t microbatch) {
-  if (microbatch != next_ || !leaf_.defined()) {
+  if (microbatch != next_ || !leaf_.defined() || leaf_written_) {
     throw base::BugError(fmt::format("gradient of microbatch {} came where {} was due", microbatch, next_));
   }
-  ++next_;
-  partials_.push_back({{0, microbatch}, leaf_});
-  leaf_.reset();
-  merge();
+  const bool round_robin = shape_.sharing == Sharing::every_round;
+  next_ += round_robin ? shape_.place.dp : 1;
+  ++pushed_;
+  if (round_robin) {
+    leaf_written_ = true;
+  } else {
+    enter({0, shape_.place.cp_rank * shape_.microbatches + microbatch}, leaf_);
+    leaf_.reset();
+  }
 }
 
-// Adds siblings while the two newest partial sums are siblings.
-void CanonicalSum::merge() {
+// The newest block; siblings among the newest are added.
+void CanonicalSum::enter(Block block, at::Tensor sum) {
+  partials_.push_back({block, std::move(sum)});
   while (partials_.size() > 1) {
     Partial& left = partials_[partials_.size() - 2];
-    Partial& right = partials_.back();
+    const Partial right = partials_.back();
     if (left.block.level != right.block.level || !(left.block.parent() == right.block.parent())) return;
     kernels::add_into(left.sum, right.sum);
     left.block = left.block.parent();
-    give_back(right.sum);
+    free_.push_back(right.sum);
     partials_.pop_back();
   }
 }
 
-std::int64_t CanonicalSum::bytes_sent(std::int64_t elements, std::int64_t leaves, int dp_rank, int dp) {
-  if (dp == 1) return 0;
-  const std::int64_t share = leaves / dp, begin = share_begin(leaves, dp_rank, dp);
-  const auto blocks = static_cast<std::int64_t>(blocks_of_share(begin, begin + share).size());
-  const std::int64_t own = owned_range(elements, dp_rank, dp).count;
-  return 4 * (blocks * (elements - own) + own * (dp - 1));
+void CanonicalSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
+  const bool every_round = shape_.sharing == Sharing::every_round;
+  if (reducing_ || (every_round ? !leaf_written_ : pushed_ != shape_.share())) {
+    throw base::BugError(fmt::format("gradients are shared out after {} of {} microbatches", pushed_, shape_.share()));
+  }
+  reducing_ = true;
+  if (every_round) {
+    start_round(replicas, tag);
+  } else if (shape_.place.count() > 1) {
+    start_sharing(replicas, tag);
+  }
 }
 
-at::Tensor CanonicalSum::reduce(comm::Channel& dp, const OnWait& on_wait) {
-  if (next_ != share_begin(leaves_, dp_rank_, dp_) + leaves_ / dp_) {
-    throw base::BugError(fmt::format("reduce before the last gradient: {} is still due", next_));
+// Every replica's leaf of this round, by ascending leaf.
+void CanonicalSum::start_round(comm::Channel& replicas, std::uint32_t tag) {
+  const ReplicaPlace& place = shape_.place;
+  sending_ = std::move(leaf_);
+  leaf_.reset();
+  leaf_written_ = false;
+  for (int d = 0; d < place.dp; ++d) {
+    for (int c = 0; c < place.cp; ++c)
+      receive(replicas, c * place.dp + d, {0, shape_.leaf_of_round(pushed_ - 1, d, c)}, sending_, tag);
   }
-  if (dp_ == 1) {
-    std::vector<Block> blocks;
-    std::vector<at::Tensor> sums;
-    for (const Partial& partial : partials_) {
-      blocks.push_back(partial.block);
-      sums.push_back(partial.sum);
+  send_ranges(replicas, sending_, tag);
+}
+
+// Every replica's partial sums, by ascending block.
+void CanonicalSum::start_sharing(comm::Channel& replicas, std::uint32_t tag) {
+  for (int r = 0; r < shape_.place.count(); ++r) {
+    const auto blocks = shape_.blocks_of(r);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      receive(replicas, r, blocks[i], i < partials_.size() ? partials_[i].sum : at::Tensor(), tag);
     }
-    return add_up(std::move(blocks), std::move(sums));
   }
-  const at::Tensor owned = reduce_owned(dp, on_wait);
-  const at::Tensor total = partials_.front().sum;
-  std::vector<at::Tensor> parts;
-  for (int rank = 0; rank < dp_; ++rank) {
-    const Range range = owned_range(elements_, rank, dp_);
-    parts.push_back(total.narrow(0, range.begin, range.count));
-  }
-  const double begin = base::monotonic_seconds();
-  comm::all_gather(dp, owned, parts);
-  on_wait(begin, base::monotonic_seconds());
-  return total;
+  for (const Partial& partial : partials_) send_ranges(replicas, partial.sum, tag);
 }
 
-// Every rank sends each owner its partial sums of the owner's elements; the owner adds them up along the tree.
-at::Tensor CanonicalSum::reduce_owned(comm::Channel& dp, const OnWait& on_wait) {
-  const std::int64_t share = leaves_ / dp_, mine = owned_range(elements_, dp_rank_, dp_).count;
-  std::vector<at::Tensor> to, from, sums;
-  std::vector<Block> blocks;
-  for (int rank = 0; rank < dp_; ++rank) {
-    const Range range = owned_range(elements_, rank, dp_);
-    std::vector<at::Tensor> pieces;
-    for (const Partial& partial : partials_) pieces.push_back(partial.sum.narrow(0, range.begin, range.count));
-    to.push_back(at::stack(pieces));
-
-    const std::int64_t begin = share_begin(leaves_, rank, dp_);
-    const auto theirs = blocks_of_share(begin, begin + share);
-    from.push_back(tensor::empty_float({static_cast<std::int64_t>(theirs.size()), mine}, device_));
-    for (std::size_t i = 0; i < theirs.size(); ++i) sums.push_back(from.back()[static_cast<std::int64_t>(i)]);
-    blocks.insert(blocks.end(), theirs.begin(), theirs.end());
+void CanonicalSum::receive(comm::Channel& replicas, int from, Block block, const at::Tensor& own, std::uint32_t tag) {
+  const Range range = mine();
+  if (from == shape_.place.index()) {
+    incoming_.push_back({block, own.narrow(0, range.begin, range.count), {}});
+    return;
   }
-  const double waiting_since = base::monotonic_seconds();
-  comm::all_to_all(dp, to, from);
-  on_wait(waiting_since, base::monotonic_seconds());
-  return add_up(std::move(blocks), std::move(sums));
+  const at::Tensor buffer = shape_.sharing == Sharing::every_round ? take_partial() : allocate(range.count);
+  incoming_.push_back({block, buffer, range.count > 0 ? replicas.recv(buffer, from, tag) : comm::Transfer()});
+}
+
+void CanonicalSum::send_ranges(comm::Channel& replicas, const at::Tensor& whole, std::uint32_t tag) {
+  const int count = shape_.place.count();
+  for (int i = 1; i < count; ++i) {  // beginning with the right-hand neighbour, so that not all send to one rank at once
+    const int to = (shape_.place.index() + i) % count;
+    const Range range = plan_.elements_of(to);
+    if (range.count > 0) sends_.push_back(replicas.send(whole.narrow(0, range.begin, range.count), to, tag));
+  }
+}
+
+void CanonicalSum::finish_reduce(const OnWait& on_wait) {
+  if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
+  const double begin = base::monotonic_seconds();
+  for (Incoming& incoming : incoming_) incoming.transfer.wait();
+  for (comm::Transfer& send : sends_) send.wait();
+  if (!incoming_.empty()) on_wait(begin, base::monotonic_seconds());
+  sends_.clear();
+  reducing_ = false;
+  if (shape_.sharing == Sharing::every_round) return finish_round();
+  std::vector<Block> blocks;
+  std::vector<at::Tensor> sums;
+  for (const Partial& partial : partials_) {
+    if (!incoming_.empty()) break;
+    blocks.push_back(partial.block);
+    sums.push_back(partial.sum);
+  }
+  for (const Incoming& incoming : incoming_) {
+    blocks.push_back(incoming.block);
+    sums.push_back(incoming.sum);
+  }
+  total_ = add_up(std::move(blocks), std::move(sums));
+  incoming_.clear();
+}
+
+void CanonicalSum::finish_round() {
+  for (Incoming& incoming : incoming_) {
+    const bool own = incoming.sum.is_alias_of(sending_);  // its buffer goes with the leaf
+    at::Tensor sum = own ? take_partial().copy_(incoming.sum) : incoming.sum;
+    enter(incoming.block, std::move(sum));
+  }
+  incoming_.clear();
+  sending_.reset();
+  if (++rounds_ < shape_.share()) return;
+  std::vector<Block> blocks;
+  std::vector<at::Tensor> sums;
+  for (const Partial& partial : partials_) {
+    blocks.push_back(partial.block);
+    sums.push_back(partial.sum);
+  }
+  total_ = add_up(std::move(blocks), std::move(sums));
+}
+
+at::Tensor CanonicalSum::total() const {
+  if (!total_.defined()) throw base::BugError("a gradient's total is read before its sum is complete");
+  return total_;
+}
+
+void CanonicalSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
+  if (shape_.sharing != Sharing::at_end) throw base::BugError("the whole sum is not kept in this layout");
+  const Range range = mine();
+  whole_ = partials_.front().sum;
+  const at::Tensor own = whole_.narrow(0, range.begin, range.count);
+  if (own.data_ptr() != total().data_ptr()) own.copy_(total());
+  const int count = shape_.place.count();
+  for (int i = 1; i < count; ++i) {
+    const int from = (shape_.place.index() + count - i) % count;
+    const Range theirs = plan_.elements_of(from);
+    if (theirs.count > 0) gathers_.push_back(replicas.recv(whole_.narrow(0, theirs.begin, theirs.count), from, tag));
+  }
+  for (int i = 1; i < count && range.count > 0; ++i)
+    gathers_.push_back(replicas.send(own, (shape_.place.index() + i) % count, tag));
+}
+
+at::Tensor CanonicalSum::finish_gather(const OnWait& on_wait) {
+  if (!whole_.defined()) throw base::BugError("a whole gradient is awaited that was not asked for");
+  const double begin = base::monotonic_seconds();
+  for (comm::Transfer& transfer : gathers_) transfer.wait();
+  if (!gathers_.empty()) on_wait(begin, base::monotonic_seconds());
+  gathers_.clear();
+  return whole_;
 }
 
 void CanonicalSum::reset() {
-  for (Partial& partial : partials_) give_back(partial.sum);
+  total_.reset();
+  whole_.reset();
+  for (const Partial& partial : partials_) free_.push_back(partial.sum);
   partials_.clear();
-  next_ = share_begin(leaves_, dp_rank_, dp_);
+  pushed_ = rounds_ = 0;
+  next_ = shape_.sharing == Sharing::every_round ? shape_.place.dp_rank : shape_.share() * shape_.place.dp_rank;
+}
+
+std::int64_t CanonicalSum::reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
+  if (shape.place.count() == 1) return 0;
+  const std::int64_t others = plan.elements() - plan.elements_of(shape.place.index()).count;
+  const bool every_round = shape.sharing == Sharing::every_round;
+  const auto blocks = static_cast<std::int64_t>(shape.blocks_of(shape.place.index()).size());
+  return element_bytes * others * (every_round ? 1 : blocks);
+}
+
+std::int64_t CanonicalSum::gather_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
+  return element_bytes * plan.elements_of(shape.place.index()).count * (shape.place.count() - 1);
 }
 
 }  // namespace troika::sharding

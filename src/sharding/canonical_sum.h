@@ -1,6 +1,6 @@
-// The canonical gradient sum of one stage: leaves (one microbatch's gradient each) enter in ascending order and are
-// added along the fixed tree of tree.h, first within this rank's share, then over the dp group, so the total has the
-// same bits for any number of data-parallel ranks.
+// The canonical gradient sum of one flat buffer: leaves (one microbatch's gradient each) are added along the fixed tree
+// of tree.h, whoever computed them, so the total has the same bits for any number of data-parallel ranks and any ZeRO
+// stage.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,56 +10,82 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "sharding/tree.h"
+#include "sharding/shard_plan.h"
+#include "sharding/sum_shape.h"
 #include "tensor/ledger.h"
 
 namespace troika::sharding {
 
-// Owns its buffers: at most 1 + log2(share) partial sums and one leaf, reused from step to step. One rank's thread.
+// Order of calls in a step: leaf, push for each microbatch of the share; start_reduce once (at_end) or after every push
+// (every_round); finish_reduce; then total() is this rank's range of the sum over all leaves. For the whole sum on every
+// rank: start_gather, finish_gather. reset begins the next step. All replicas make the same calls on every buffer in the
+// same order. Owns its buffers; one rank's thread. BugError when calls or microbatches come out of order.
 class CanonicalSum {
  public:
-  // `leaves` microbatches over `dp` ranks in contiguous shares; this rank's is number `dp_rank`.
-  CanonicalSum(std::int64_t elements, std::int64_t leaves, int dp_rank, int dp, const c10::Device& device,
-               tensor::Ledger& ledger);
+  // Told when the rank stood still for the others, in base::monotonic_seconds.
+  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+
+  CanonicalSum(ShardPlan plan, const SumShape& shape, const c10::Device& device, tensor::Ledger& ledger);
   ~CanonicalSum();
   CanonicalSum(const CanonicalSum&) = delete;
   CanonicalSum& operator=(const CanonicalSum&) = delete;
 
-  // A buffer of `elements` fp32 to write the next leaf into. Uninitialised.
+  // A buffer of all elements, fp32, to write the next leaf into, also while the last one is on its way. Uninitialised.
   at::Tensor leaf();
-  // The leaf is written: it enters the tree. BugError unless microbatches of the share come in ascending order.
-  void push(std::int64_t microbatch);
+  void push(std::int64_t microbatch);  // the leaf is written
 
-  // After the share's last leaf: exchanges partial sums over `dp` and returns the total of all microbatches (elements
-  // fp32), the same bits on every rank. The buffer is this object's until reset().
-  // Tells `on_wait` when it stood still for the other ranks (base::monotonic_seconds).
-  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
-  at::Tensor reduce(comm::Channel& dp, const OnWait& on_wait);
-  // Begins the next step.
+  // `tag` distinguishes this buffer's sums from all other messages of the channel. One replica: no messages.
+  void start_reduce(comm::Channel& replicas, std::uint32_t tag);
+  bool reducing() const { return reducing_; }  // started, not finished
+  void finish_reduce(const OnWait& on_wait);
+  at::Tensor total() const;  // of this rank's range; may be written to; the buffer is this object's until reset()
+
+  void start_gather(comm::Channel& replicas, std::uint32_t tag);
+  at::Tensor finish_gather(const OnWait& on_wait);  // all elements, valid until reset()
+
   void reset();
 
-  // What this rank sends in reduce(), for the program and the planner.
-  static std::int64_t bytes_sent(std::int64_t elements, std::int64_t leaves, int dp_rank, int dp);
+  const ShardPlan& plan() const { return plan_; }
+  const c10::Device& device() const { return device_; }
+  Range mine() const { return plan_.elements_of(shape_.place.index()); }
+
+  // For the program and the planner, of the rank at shape.place.
+  static std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape);  // by one reduce
+  static std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape);
 
  private:
   struct Partial {
     Block block;
     at::Tensor sum;
   };
-  at::Tensor take();
-  void give_back(at::Tensor buffer);
-  void merge();
-  at::Tensor reduce_owned(comm::Channel& dp, const OnWait& on_wait);
+  struct Incoming {  // a leaf or partial sum of this rank's range, from another replica or (no transfer) this one
+    Block block;
+    at::Tensor sum;
+    comm::Transfer transfer;
+  };
+  std::int64_t partial_elements() const;
+  at::Tensor allocate(std::int64_t elements);
+  at::Tensor take_partial();
+  void enter(Block block, at::Tensor sum);
+  void start_round(comm::Channel& replicas, std::uint32_t tag);
+  void start_sharing(comm::Channel& replicas, std::uint32_t tag);
+  void receive(comm::Channel& replicas, int from, Block block, const at::Tensor& own, std::uint32_t tag);
+  void send_ranges(comm::Channel& replicas, const at::Tensor& whole, std::uint32_t tag);
+  void finish_round();
 
-  const std::int64_t elements_, leaves_;
-  const int dp_rank_, dp_;
+  const ShardPlan plan_;
+  const SumShape shape_;
   const c10::Device device_;
   tensor::Ledger& ledger_;
-  std::int64_t allocated_ = 0;  // buffers
-  std::int64_t next_;           // microbatch expected by push
-  at::Tensor leaf_;
+  std::int64_t next_ = 0;    // microbatch expected by push
+  std::int64_t pushed_ = 0;  // of this step
+  std::int64_t rounds_ = 0;  // finished
+  at::Tensor leaf_, sending_, total_, whole_;  // sending: the leaf of the round under way
+  bool leaf_written_ = false, reducing_ = false;
   std::vector<Partial> partials_;
-  std::vector<at::Tensor> free_;
+  std::vector<Incoming> incoming_;
+  std::vector<comm::Transfer> sends_, gathers_;
+  std::vector<at::Tensor> free_;  // kept for the next leaf
 };
 
 }  // namespace troika::sharding

@@ -68,6 +68,21 @@ void region_from_text(const std::string& text, const std::string& origin, Region
   *shape = dims;
 }
 
+std::vector<Region> part_of_region(const Region& region, std::int64_t begin, std::int64_t count) {
+  const Region whole = joined(region);
+  std::vector<Region> parts;
+  while (count > 0) {
+    const std::int64_t row = begin / whole.run, within = begin % whole.run;
+    const std::int64_t offset = whole.offset + row * whole.stride + within;
+    const std::int64_t rows = within == 0 ? count / whole.run : 0;  // whole runs from here
+    const std::int64_t run = rows > 0 ? whole.run : std::min(count, whole.run - within);
+    parts.push_back(rows > 0 ? Region{offset, run, whole.stride, rows} : Region{offset, run, run, 1});
+    begin += parts.back().elements();
+    count -= parts.back().elements();
+  }
+  return parts;
+}
+
 std::int64_t common_elements(const Region& a, const Region& b) {
   std::int64_t total = 0;
   intersect(a, b, [&](std::int64_t, std::int64_t, std::int64_t elements) { total += elements; });

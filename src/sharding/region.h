@@ -31,6 +31,10 @@ std::string region_to_text(const Region& region, const std::vector<std::int64_t>
 void region_from_text(const std::string& text, const std::string& origin, Region* region,
                       std::vector<std::int64_t>* shape);
 
+// Elements [begin, begin + count) of a region, counted in its order, as regions of the same tensor in that order: at most
+// three. Needs a region without problem.
+std::vector<Region> part_of_region(const Region& region, std::int64_t begin, std::int64_t count);
+
 // What is common to regions `a` and `b` of one tensor, in ascending order of global index: calls piece(position in a,
 // position in b, elements), positions counting the elements of the region in order. Needs regions without problem.
 template <class Piece>

@@ -72,4 +72,28 @@ TEST(Region, ShapesMultiplyWithoutOverflow) {
   EXPECT_THROW(element_count({std::int64_t{1} << 40, std::int64_t{1} << 40}), base::DataError);
 }
 
+TEST(Region, APartOfARegionIsItsElementsInOrder) {
+  const Region columns{3, 4, 10, 5};
+  const auto elements = [](const Region& r) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < r.count; ++i) {
+      for (std::int64_t k = 0; k < r.run; ++k) all.push_back(r.offset + i * r.stride + k);
+    }
+    return all;
+  };
+  const auto whole = elements(columns);
+  for (std::int64_t begin = 0; begin <= 20; ++begin) {
+    for (std::int64_t count = 0; begin + count <= 20; ++count) {
+      std::vector<std::int64_t> got;
+      const auto parts = part_of_region(columns, begin, count);
+      EXPECT_LE(parts.size(), 3u);
+      for (const Region& part : parts) {
+        EXPECT_EQ(region_problem(part, 60), "");
+        for (const std::int64_t element : elements(part)) got.push_back(element);
+      }
+      EXPECT_EQ(got, std::vector<std::int64_t>(whole.begin() + begin, whole.begin() + begin + count));
+    }
+  }
+}
+
 }  // namespace troika::sharding

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/layout.h"
+#include "train/step_shape.h"
 
 namespace troika::train {
 namespace {
@@ -16,21 +17,17 @@ namespace {
 using schedule::Instruction;
 using schedule::Kind;
 
-double cost_of_stage(const Plan& plan, int stage) {
-  const auto costs = model::segment_costs(plan.model(), plan.resolved.batch.seq_len);
-  const auto [first, end] = plan.stages[static_cast<std::size_t>(stage)];
+// What a rank computes of one microbatch in a forward or backward, in units of model::segment_costs.
+double cost_of(const Plan& plan, const std::vector<double>& costs, const Instruction& i) {
   double sum = 0;
-  for (int segment = first; segment < end; ++segment) sum += costs[static_cast<std::size_t>(segment)];
-  return sum;
+  for (int g = plan.program.first_segment(i.stage); g < plan.program.end_segment(i.stage); ++g)
+    if (i.segment < 0 || g == i.segment) sum += costs[static_cast<std::size_t>(g)];
+  const double tokens = static_cast<double>(plan.resolved.batch.micro * plan.resolved.batch.seq_len);
+  return sum * tokens / static_cast<double>(plan.shape.tp * plan.shape.cp);
 }
 
-double elements_of_stage(const Plan& plan, int stage) {
-  const auto [first, end] = plan.stages[static_cast<std::size_t>(stage)];
-  return static_cast<double>(model::stage_layout(plan.model(), first, end).gradient_elements);
-}
-
-double microbatch_tokens(const Plan& plan) {
-  return static_cast<double>(plan.resolved.batch.micro * plan.resolved.batch.seq_len);
+std::vector<double> segment_costs(const Plan& plan) {
+  return model::segment_costs(plan.model(), plan.resolved.batch.seq_len);
 }
 
 double seconds_of(const std::map<std::string, double>& phases, std::initializer_list<Kind> kinds) {
@@ -48,6 +45,9 @@ config::Settings settings_of(const Plan& plan, std::int64_t dp, std::int64_t pp)
   settings.parallel.dp = dp;
   settings.parallel.pp = pp;
   settings.parallel.stage_layers.clear();
+  settings.parallel.schedule_file.clear();
+  settings.parallel.virtual_stages = 1;
+  if (settings.parallel.schedule == "interleaved") settings.parallel.schedule = config::ParallelSettings{}.schedule;
   settings.train.steps = plan.steps;
   const auto& batch = plan.resolved.batch;
   const double per_rank = static_cast<double>(batch.microbatches) / static_cast<double>(dp);
@@ -61,20 +61,30 @@ config::Settings settings_of(const Plan& plan, std::int64_t dp, std::int64_t pp)
 
 // Seconds of what all lanes of an instruction do together, once they have come. `bytes` is what one lane sends.
 double exchange_seconds(const Instruction& i, std::size_t lanes, double norm_bytes, const schedule::Link& link) {
-  if (lanes < 2) return 0;
-  const double rounds = i.kind == Kind::reduce_grads ? 2 : 1;
   const double bytes = i.kind == Kind::norm ? norm_bytes : static_cast<double>(i.bytes);
-  return rounds * link.latency_seconds + bytes / link.bytes_per_second;
+  if (bytes == 0 || (lanes < 2 && i.kind == Kind::norm)) return 0;
+  return link.latency_seconds + bytes / link.bytes_per_second;
 }
 
 // Losses, counts and squared norms of a step, to every other rank, 8 bytes each.
 double norm_bytes(const Plan& plan) {
-  const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches) + plan.parameter_names().size();
+  const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches * plan.shape.cp) +
+                     plan.parameter_names().size() * static_cast<std::size_t>(plan.shape.tp);
   return static_cast<double>(8 * facts * static_cast<std::size_t>(plan.shape.world() - 1));
 }
 
 bool sends(Kind kind) {
-  return kind == Kind::send_act || kind == Kind::send_grad || kind == Kind::reduce_grads || kind == Kind::reduce_tied;
+  switch (kind) {
+    case Kind::send_act:
+    case Kind::send_grad:
+    case Kind::reduce_grads:
+    case Kind::gather_grads:
+    case Kind::gather_params:
+    case Kind::reduce_tied:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void count_sending(const Plan& plan, const schedule::Link& link, Prediction* prediction) {
@@ -92,22 +102,29 @@ void count_sending(const Plan& plan, const schedule::Link& link, Prediction* pre
   }
 }
 
-schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const std::vector<RankSpeed>& speeds) {
-  std::vector<double> costs;
-  double most_elements = 0, tail_seconds = 0;
-  for (int stage = 0; stage < plan.program.stages(); ++stage) {
-    costs.push_back(cost_of_stage(plan, stage) * microbatch_tokens(plan));
-    most_elements = std::max(most_elements, elements_of_stage(plan, stage));
+double elements_of_segments(const Plan& plan, const Instruction& i) {
+  double sum = 0;
+  for (int g = plan.program.first_segment(i.stage); g < plan.program.end_segment(i.stage); ++g) {
+    if (i.segment >= 0 && g != i.segment) continue;
+    for (const BucketShape& bucket : buckets_of(plan, g, {0, plan.shape.tp}))
+      sum += static_cast<double>(bucket.layout.elements);
   }
+  return sum;
+}
+
+schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const std::vector<RankSpeed>& speeds) {
+  double tail_seconds = 0;
   for (const RankSpeed& speed : speeds) tail_seconds = std::max(tail_seconds, speed.tail_seconds);
   schedule::CostModel model;
-  model.seconds = [&plan, speeds, costs, step = tail_seconds * most_elements](const Instruction& i) {
-    if (i.kind == Kind::step) return step;
-    if (i.kind != Kind::fwd && i.kind != Kind::bwd) return 0.0;
+  model.seconds = [&plan, speeds, tail_seconds, costs = segment_costs(plan)](const Instruction& i) {
+    if (i.kind == Kind::step) return tail_seconds * elements_of_segments(plan, i);
+    if (!schedule::is_computation(i.kind)) return 0.0;
     const int lane = plan.program.lane_of_stage(i.stage, plan.program.dp_rank_of(i.microbatch));
-    const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(static_cast<std::size_t>(lane));
-    return (i.kind == Kind::fwd ? speed.forward_seconds : speed.backward_seconds) *
-           costs[static_cast<std::size_t>(i.stage)];
+    const auto first_rank = static_cast<std::size_t>(lane * plan.shape.tp * plan.shape.cp);
+    const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(first_rank);
+    const bool forward = i.kind == Kind::fwd || i.kind == Kind::refwd;
+    const double half = i.kind == Kind::bwd_input || i.kind == Kind::bwd_weight ? 0.5 : 1;
+    return (forward ? speed.forward_seconds : half * speed.backward_seconds) * cost_of(plan, costs, i);
   };
   model.link = [link](int, int) { return link; };
   model.exchange_seconds = [link, facts = norm_bytes(plan)](const Instruction& i, const std::vector<int>& lanes) {
@@ -133,31 +150,33 @@ double span_of(const schedule::StepTrace& trace) {
 
 RankSpeed speed_of(const Plan& plan, int lane, const std::map<std::string, double>& phase_seconds, std::int64_t steps) {
   double units = 0, elements = 0;  // of one step
+  const auto costs = segment_costs(plan);
   for (const Instruction& i : plan.program.lanes.at(static_cast<std::size_t>(lane))) {
-    if (i.kind == Kind::fwd) units += cost_of_stage(plan, i.stage) * microbatch_tokens(plan);
-    if (i.kind == Kind::reduce_grads) elements += elements_of_stage(plan, i.stage);
+    if (i.kind == Kind::fwd) units += cost_of(plan, costs, i);
+    if (i.kind == Kind::step) elements += elements_of_segments(plan, i);
   }
   const double count = static_cast<double>(steps);
   RankSpeed speed;
   speed.forward_seconds = seconds_of(phase_seconds, {Kind::fwd}) / (units * count);
   speed.backward_seconds =
-      seconds_of(phase_seconds, {Kind::bwd, Kind::bwd_input, Kind::bwd_weight, Kind::refwd}) / (units * count);
+      seconds_of(phase_seconds, {Kind::bwd, Kind::bwd_input, Kind::bwd_weight}) / (units * count);
   speed.tail_seconds =
-      seconds_of(phase_seconds, {Kind::reduce_grads, Kind::reduce_tied, Kind::norm, Kind::step}) / (elements * count);
+      seconds_of(phase_seconds, {Kind::reduce_grads, Kind::gather_grads, Kind::reduce_tied, Kind::norm, Kind::step}) /
+      (elements * count);
   return speed;
 }
 
 std::vector<Plan> layouts_of(const Plan& plan) {
   std::vector<Plan> plans;
-  const std::int64_t world = plan.shape.world();
-  for (std::int64_t pp = world; pp >= 1; --pp) {
-    if (world % pp != 0) continue;
+  const std::int64_t world = plan.shape.world(), split = plan.shape.dp * plan.shape.pp;
+  for (std::int64_t pp = split; pp >= 1; --pp) {
+    if (split % pp != 0) continue;
     if (pp == plan.shape.pp) {
       plans.push_back(plan);
       continue;
     }
     try {
-      plans.push_back(make_plan(config::resolve(settings_of(plan, world / pp, pp), world), plan.data));
+      plans.push_back(make_plan(config::resolve(settings_of(plan, split / pp, pp), world), plan.data));
     } catch (const base::ConfigError&) {  // resolve() is the judge of what is legal
     }
   }

@@ -12,7 +12,6 @@
 #include "comm/self_channel.h"
 #include "config/config.h"
 #include "model/decoder.h"
-#include "model/stage.h"
 
 namespace troika::train {
 namespace {
@@ -21,19 +20,17 @@ config::Settings settings_of(const checkpoint::Found& found) {
   return config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json");
 }
 
-// The whole model without its loss: embedding and blocks as one stage, the head apart.
 class TextModel {
  public:
   TextModel(const config::Settings& settings, const checkpoint::Found& found)
-      : model_(settings.model),
-        body_(stage(settings, 0, model::segment_count(model_) - 1)),
-        head_(stage(settings, model::segment_count(model_) - 1, model::segment_count(model_))) {
+      : decoder_(settings.model, options(settings)) {
     auto self = comm::make_self_channel("generate");
     std::vector<checkpoint::Slice> wanted;
-    for (const model::Stage* part : {&body_, &head_}) {
-      for (const model::Slot& slot : part->layout().slots) {
-        const std::int64_t n = slot.info.elements();
-        wanted.push_back({slot.info.name, slot.info.shape, {0, n, n, 1}, part->parameters().narrow(0, slot.offset, n)});
+    for (int i = 0; i < model::segment_count(settings.model); ++i) {
+      const auto segment = static_cast<std::size_t>(i);
+      for (const model::Slot& slot : decoder_.layouts()[segment].slots) {
+        wanted.push_back({slot.info.name, slot.info.shape, slot.region,
+                          decoder_.parameters()[segment].narrow(0, slot.offset, slot.elements())});
       }
     }
     checkpoint::load(found, wanted, *self);
@@ -42,25 +39,20 @@ class TextModel {
   std::vector<float> next_logits(const std::vector<std::int32_t>& context) const {
     model::Tokens tokens;
     tokens.B = 1;
-    tokens.T = static_cast<std::int64_t>(context.size());
+    tokens.T = tokens.T_whole = static_cast<std::int64_t>(context.size());
     tokens.ids_M = at::tensor(std::vector<std::int64_t>(context.begin(), context.end()), at::kLong);
-    const at::Tensor x_MD = body_.forward({}, tokens, model::Keep::nothing).y_MD;
-    const at::Tensor logits =
-        model::head_logits(model_, head_.segment_parameters(0), x_MD.narrow(0, tokens.T - 1, 1)).contiguous();
-    return {logits.data_ptr<float>(), logits.data_ptr<float>() + logits.numel()};
+    const at::Tensor logits_BV = decoder_.next_logits(tokens).contiguous();
+    return {logits_BV.data_ptr<float>(), logits_BV.data_ptr<float>() + logits_BV.numel()};
   }
 
  private:
-  model::Stage stage(const config::Settings& settings, int first, int end) const {
-    const c10::Device cpu(c10::kCPU);
-    auto all = model::make_segments(model_, settings.batch.seq_len, cpu);
-    std::vector<std::unique_ptr<model::Segment>> mine;
-    for (int i = first; i < end; ++i) mine.push_back(std::move(all[static_cast<std::size_t>(i)]));
-    return model::Stage(model::stage_layout(model_, first, end), std::move(mine), cpu);
+  static model::Decoder::Options options(const config::Settings& settings) {
+    model::Decoder::Options options;
+    options.seq_len = settings.batch.seq_len;
+    return options;
   }
 
-  const config::ModelSettings model_;
-  const model::Stage body_, head_;
+  const model::Decoder decoder_;
 };
 
 }  // namespace

@@ -6,21 +6,24 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "schedule/builder.h"
-#include "schedule/checker.h"
-#include "schedule/partition.h"
-#include "sharding/canonical_sum.h"
+#include "sharding/range.h"
+#include "train/lane_memory.h"
+#include "train/step_shape.h"
 
 namespace troika::train {
 namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-void settle_vocabulary(config::ModelSettings& model, std::int64_t tokenizer_vocab) {
+void settle_vocabulary(config::ModelSettings& model, std::int64_t tokenizer_vocab, std::int64_t tp) {
   if (model.vocab == 0) model.vocab = round_up(tokenizer_vocab, 64);
   if (model.vocab < tokenizer_vocab) {
     throw base::ConfigError(fmt::format("model.vocab is {}, but the tokenizer has {} ids; use --model.vocab {} or more",
                                         model.vocab, tokenizer_vocab, tokenizer_vocab));
+  }
+  if (model.vocab < tp) {
+    throw base::ConfigError(fmt::format("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it",
+                                        tp, model.vocab));
   }
 }
 
@@ -33,58 +36,41 @@ std::int64_t settle_steps(config::TrainSettings& train, const DataFacts& data, s
   return train.steps;
 }
 
-std::vector<std::pair<int, int>> cut_stages(const config::Resolved& resolved) {
-  const auto& s = resolved.settings;
-  const int pp = static_cast<int>(resolved.layout.pp);
-  if (s.parallel.stage_layers.empty()) {
-    return schedule::partition_by_cost(model::segment_costs(s.model, s.batch.seq_len), pp);
-  }
-  return schedule::partition_by_layers(s.parallel.stage_layers, s.model.layers);
-}
-
-// The most bytes any dp rank of the stage sends while summing gradients.
-std::int64_t sum_bytes(std::int64_t elements, const config::Batch& batch, int dp) {
-  std::int64_t most = 0;
-  for (int rank = 0; rank < dp; ++rank)
-    most = std::max(most, sharding::CanonicalSum::bytes_sent(elements, batch.microbatches, rank, dp));
-  return most;
-}
-
-schedule::PipelineShape pipeline_shape(const Plan& plan) {
-  const config::Batch& batch = plan.resolved.batch;
-  schedule::PipelineShape shape;
-  shape.pp = plan.shape.pp;
-  shape.dp = plan.shape.dp;
-  shape.microbatches = static_cast<int>(batch.microbatches);
-  shape.tied = plan.model().tie_embeddings;
-  shape.boundary_bytes = 4 * batch.micro * batch.seq_len * plan.model().hidden;
-  shape.tied_bytes = 4 * plan.model().vocab * plan.model().hidden;
-  for (const auto& [first, end] : plan.stages) {
-    shape.gradient_bytes.push_back(
-        sum_bytes(model::stage_layout(plan.model(), first, end).gradient_elements, batch, plan.shape.dp));
-  }
-  return shape;
-}
-
-std::vector<cost::Memory> memory_of_lanes(const Plan& plan, const schedule::Report& report, std::int64_t border_bytes) {
-  const config::Batch& batch = plan.resolved.batch;
-  const auto saved = model::segment_saved_bytes(plan.model(), batch.micro, batch.seq_len);
-  std::vector<cost::Memory> memory;
-  for (int pp_rank = 0; pp_rank < plan.shape.pp; ++pp_rank) {
-    const auto [first, end] = plan.stages[static_cast<std::size_t>(pp_rank)];
-    const model::StageLayout layout = model::stage_layout(plan.model(), first, end);
-    cost::StageNumbers numbers;
-    numbers.parameter_elements = layout.parameter_elements;
-    numbers.gradient_elements = layout.gradient_elements;
-    for (int segment = first; segment < end; ++segment) numbers.saved_bytes += saved[static_cast<std::size_t>(segment)];
-    numbers.border_bytes = plan.shape.pp > 1 ? border_bytes : 0;
-    numbers.microbatches = batch.microbatches_per_rank;
-    for (int dp_rank = 0; dp_rank < plan.shape.dp; ++dp_rank) {
-      numbers.in_flight = report.max_in_flight[static_cast<std::size_t>(plan.program.lane(pp_rank, dp_rank))];
-      memory.push_back(cost::memory_of(numbers));
-    }
+std::vector<cost::Memory> memory_of_lanes(const Plan& plan, const schedule::Report& report) {
+  std::vector<cost::Memory> memory(plan.program.lanes.size());
+  for (int rank = 0; rank < plan.shape.world(); ++rank) {
+    const cost::Memory of_rank = memory_of_rank(plan, report, mesh::coordinate_of(plan.shape, rank));
+    cost::Memory& most = memory[static_cast<std::size_t>(mesh::lane_of(plan.shape, rank))];
+    if (of_rank.total() > most.total()) most = of_rank;
   }
   return memory;
+}
+
+// "dp 2 x pp 3", axes of 1 left out unless all are.
+std::string axes(const mesh::Shape& shape) {
+  std::string text;
+  for (const mesh::Axis axis : {mesh::Axis::dp, mesh::Axis::pp, mesh::Axis::tp, mesh::Axis::cp}) {
+    if (shape.extent(axis) > 1)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " x ", mesh::name(axis), shape.extent(axis));
+  }
+  return text.empty() ? "one rank" : text;
+}
+
+std::string describe_layout(const Plan& plan) {
+  const auto& p = plan.settings().parallel;
+  std::string cuts;
+  for (int stage = 0; stage < plan.program.stages(); ++stage) {
+    cuts += fmt::format("{}{}-{}", cuts.empty() ? "" : ", ", plan.program.first_segment(stage),
+                        plan.program.end_segment(stage) - 1);
+  }
+  const std::string order = p.schedule_file.empty() ? p.schedule : p.schedule_file;
+  std::string text = fmt::format("layout  {}, schedule {}, segments per stage: {}", axes(plan.shape), order, cuts);
+  if (plan.program.shards(1)) text += fmt::format(", ZeRO {}", p.zero);
+  if (plan.shape.tp > 1 && p.sequence_parallel) text += ", sequence parallel";
+  if (p.recompute != "none") text += ", recompute " + p.recompute;
+  if (p.offload != "none") text += ", optimizer state in " + p.offload;
+  if (plan.settings().precision.compute != "fp32") text += ", " + plan.settings().precision.compute;
+  return text;
 }
 
 }  // namespace
@@ -95,12 +81,55 @@ std::vector<std::string> Plan::parameter_names() const {
   return names;
 }
 
+sharding::SumShape Plan::sum_shape(const mesh::Coordinate& at) const {
+  const sharding::ReplicaPlace place{shape.dp, shape.cp, at.dp, at.cp};
+  const bool every_round = settings().parallel.zero >= 2 && place.count() > 1;
+  return {resolved.batch.microbatches, place, every_round ? sharding::Sharing::every_round : sharding::Sharing::at_end};
+}
+
+sharding::SequenceParallel Plan::sequence_parallel() const {
+  const bool on = settings().parallel.sequence_parallel && shape.tp > 1;
+  return on ? sharding::SequenceParallel::on : sharding::SequenceParallel::off;
+}
+
+std::int64_t Plan::positions(const mesh::Coordinate& at) const {
+  const int chunks = 2 * shape.cp;  // sharding/context_group.h says which two are whose
+  const std::int64_t T = resolved.batch.seq_len;
+  return sharding::part_of(T, at.cp, chunks).count + sharding::part_of(T, chunks - 1 - at.cp, chunks).count;
+}
+
+std::int64_t Plan::rows(const mesh::Coordinate& at) const {
+  const std::int64_t all = resolved.batch.micro * positions(at);
+  return sequence_parallel() == sharding::SequenceParallel::on ? sharding::part_of(all, at.tp, shape.tp).count : all;
+}
+
+c10::ScalarType Plan::dtype() const {
+  const std::string& word = settings().precision.compute;
+  return word == "bf16" ? at::kBFloat16 : word == "fp16" ? at::kHalf : at::kFloat;
+}
+
+model::Keep Plan::keep() const {
+  return settings().parallel.recompute == "selective" ? model::Keep::lean : model::Keep::for_backward;
+}
+
+optimizer::StatePlace Plan::state_place() const {
+  using Kind = optimizer::StatePlace::Kind;
+  const auto& p = settings().parallel;
+  const std::string folder = p.offload_folder.empty() ? settings().train.out + "/offload" : p.offload_folder;
+  return {p.offload == "file" ? Kind::file : p.offload == "host" ? Kind::host : Kind::device, folder};
+}
+
+bool Plan::embedding_and_head_together() const {
+  return program.pp_rank_of_stage.empty() ? shape.pp == 1
+                                          : program.pp_rank_of_stage.front() == program.pp_rank_of_stage.back();
+}
+
 Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
   Plan plan;
   plan.resolved = resolved;
   plan.data = data;
   auto& settings = plan.resolved.settings;
-  settle_vocabulary(settings.model, data.vocab);
+  settle_vocabulary(settings.model, data.vocab, resolved.layout.tp);
   plan.steps = settle_steps(settings.train, data, resolved.batch.global);
   if (settings.optimizer.warmup_steps > plan.steps) {
     throw base::ConfigError(fmt::format("optimizer.warmup_steps is {}, more than the {} steps of this run",
@@ -109,12 +138,8 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
   const auto& layout = resolved.layout;
   plan.shape = {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
                 static_cast<int>(layout.cp)};
-  plan.stages = cut_stages(plan.resolved);
-
-  const schedule::PipelineShape shape = pipeline_shape(plan);
-  plan.program = schedule::build(settings.parallel.schedule, shape);
-  const schedule::Report report = schedule::check(plan.program, schedule::bounds(settings.parallel.schedule, shape));
-  plan.memory = memory_of_lanes(plan, report, shape.boundary_bytes);
+  plan.program = step_program(plan);
+  plan.memory = memory_of_lanes(plan, prove(plan, plan.program));
   return plan;
 }
 
@@ -125,9 +150,13 @@ void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int 
   const std::int64_t fixed = need.total() - need.activations;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
+  const bool state_fits_a_file = need.total() - need.state <= share && plan.settings().parallel.offload != "file";
   const std::string remedy =
       fitting >= 1 ? fmt::format("--micro-batch-size {} would fit", fitting)
-                   : std::string("use fewer layers (--middle-layers), a smaller --model.hidden, or more stages (--pp)");
+      : state_fits_a_file
+          ? std::string("--offload file would fit, and be slower")
+          : std::string("use --zero 3 over more ranks, --recompute full, --offload file, fewer layers "
+                        "(--middle-layers), a smaller --model.hidden, or more stages (--pp)");
   throw base::ConfigError(
       fmt::format("this rank needs {}, but its share of this host's free memory is {} ({} ranks here); {}",
                   cost::describe(need), base::format_bytes(share), ranks_on_host, remedy));
@@ -135,8 +164,6 @@ void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int 
 
 std::vector<std::string> describe(const Plan& plan) {
   const auto& s = plan.resolved.settings;
-  std::string cuts;
-  for (const auto& [first, end] : plan.stages) cuts += fmt::format("{}{}-{}", cuts.empty() ? "" : ", ", first, end - 1);
   const auto largest = std::max_element(plan.memory.begin(), plan.memory.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
   return {
@@ -146,8 +173,7 @@ std::vector<std::string> describe(const Plan& plan) {
           "data    {} tokens, {} samples of {}; {} steps are {:.2f} epochs", base::format_count(plan.data.tokens),
           plan.data.samples, s.batch.seq_len, plan.steps,
           static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples)),
-      fmt::format("layout  dp {} x pp {}, schedule {}, segments per stage: {}", plan.shape.dp, plan.shape.pp,
-                  s.parallel.schedule, cuts),
+      describe_layout(plan),
       "batch   " + config::describe_batch(plan.resolved),
       "memory  largest rank " + cost::describe(*largest),
   };

@@ -1,16 +1,20 @@
 // Everything about a run that follows from settings, world size and data, computed alike on every rank before any message.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/resolve.h"
 #include "cost/memory.h"
 #include "mesh/mesh.h"
 #include "model/layout.h"
+#include "model/segment.h"
+#include "optimizer/optimizer_state.h"
 #include "schedule/instruction.h"
+#include "sharding/sum_shape.h"
 
 namespace troika::train {
 
@@ -27,15 +31,28 @@ struct Plan {
   DataFacts data;
   mesh::Shape shape;
   std::int64_t steps = 0;
-  std::vector<std::pair<int, int>> stages;  // segments [first, end) of each stage
-  schedule::Program program;                // checked
-  std::vector<cost::Memory> memory;         // per lane
+  schedule::Program program;         // checked
+  std::vector<cost::Memory> memory;  // per lane: of its rank that needs most
 
+  const config::Settings& settings() const { return resolved.settings; }
   const config::ModelSettings& model() const { return resolved.settings.model; }
   std::vector<std::string> parameter_names() const;  // sorted
+
+  // What a rank at a coordinate is, for the rooms below.
+  model::TensorShare tensor_share(const mesh::Coordinate& at) const { return {at.tp, shape.tp}; }
+  sharding::SumShape sum_shape(const mesh::Coordinate& at) const;
+  sharding::SequenceParallel sequence_parallel() const;
+  std::int64_t positions(const mesh::Coordinate& at) const;  // of each sequence that the rank computes
+  std::int64_t rows(const mesh::Coordinate& at) const;       // of a microbatch that cross a stage border there
+
+  c10::ScalarType dtype() const;  // of parameters and activations
+  model::Keep keep() const;       // what a forward without a refwd keeps
+  optimizer::StatePlace state_place() const;
+  bool embedding_and_head_together() const;  // on one pp rank
 };
 
-// ConfigError for what does not fit together (vocabulary smaller than the tokenizer's, too little data).
+// ConfigError for what does not fit together (vocabulary smaller than the tokenizer's, too little data, too many ranks);
+// DataError for a schedule file that is wrong.
 Plan make_plan(const config::Resolved& resolved, const DataFacts& data);
 
 // ConfigError when a rank of this host needs more than its share of `available_bytes`, with what would fit.

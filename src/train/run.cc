@@ -1,6 +1,7 @@
 #include "train/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <thread>
@@ -16,6 +17,7 @@
 #include "metrics/memory.h"
 #include "tensor/device.h"
 #include "train/processors.h"
+#include "train/segment_times.h"
 #include "train/session.h"
 
 namespace troika::train {
@@ -85,6 +87,24 @@ std::string reproducibility_note(const config::Settings& settings, comm::Channel
   return mixed;
 }
 
+// parallel.stage_balance measured: rank 0 measures, and all cut the stages alike.
+config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const DataFacts& facts,
+                                     const c10::Device& device) {
+  auto& parallel = resolved.settings.parallel;
+  if (parallel.stage_balance != "measured" || resolved.layout.pp == 1) return resolved;
+  session.at(0, "measuring the segments");
+  const std::string costs = session.told_by_first_rank("segment costs", [&] {
+    return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));
+  });
+  for (const std::string& word : base::split(costs, ' ')) {
+    double seconds = 0;
+    if (!base::parse_double(word, &seconds)) throw base::BugError("measured costs '" + costs + "' are no numbers");
+    parallel.stage_costs.push_back(seconds);
+  }
+  parallel.stage_balance = config::ParallelSettings{}.stage_balance;
+  return resolved;
+}
+
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
@@ -93,12 +113,13 @@ Outcome run_in(Session& session, const RunRequest& request) {
   const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
   const auto stream = open_data(request, *tokenizer);
   const data::TokenDataset dataset(stream, request.resolved.batch.seq_len);
-  const Plan plan = make_plan(request.resolved,
-                              {tokenizer->vocab_size(), dataset.samples(), stream->tokens(), dataset.fingerprint()});
-
   tensor::set_threads(threads_for(s.train, me.local_size));
   Surroundings surroundings;
   surroundings.device = tensor::pick_device(s.train.device, me.local_rank);
+  if (s.parallel.offload == "host" && surroundings.device.is_cpu() && s.train.device == "auto")
+    say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
+  const DataFacts facts{tokenizer->vocab_size(), dataset.samples(), stream->tokens(), dataset.fingerprint()};
+  const Plan plan = make_plan(with_measured_costs(session, request.resolved, facts, surroundings.device), facts);
   const std::int64_t available = metrics::available_bytes();
   if (surroundings.device.is_cpu() && available >= 0)
     check_memory(plan, mesh::lane_of(plan.shape, me.world_rank), available, me.local_size);

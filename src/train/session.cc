@@ -92,8 +92,20 @@ void Session::connect(const mesh::Shape& shape) {
   for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
   const int me = identity_.world_rank;
   channels_.world = group("world", everyone);
-  channels_.pp = group(mesh::group_name(shape, mesh::Axis::pp, me), mesh::group_of(shape, mesh::Axis::pp, me));
-  channels_.dp = group(mesh::group_name(shape, mesh::Axis::dp, me), mesh::group_of(shape, mesh::Axis::dp, me));
+  const auto along = [&](mesh::Axis axis) {
+    return group(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me));
+  };
+  channels_.pp = along(mesh::Axis::pp);
+  channels_.tp = along(mesh::Axis::tp);
+  channels_.cp = along(mesh::Axis::cp);
+  channels_.replicas = group(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me));
+}
+
+std::string Session::told_by_first_rank(const std::string& what, const std::function<std::string()>& text) {
+  if (identity_.world_size == 1) return text();
+  const std::string key = rendezvous::key_of(identity_, "told/" + what);
+  if (identity_.world_rank == 0) links_->client->set(key, text());
+  return links_->client->get(key, settings_.timeout_seconds);
 }
 
 void Session::at(std::int64_t step, const std::string& what) {

@@ -1,6 +1,7 @@
 // A rank's meeting with the others: store, join, heartbeats, agreement, groups. Alone it is all empty.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,9 @@ class Session {
 
   // Collective. ConfigError on every rank when a fact differs between ranks.
   void agree(const rendezvous::Facts& facts);
+
+  // Collective, before there are groups: rank 0 makes the text, all return it. `what` names it once per run.
+  std::string told_by_first_rank(const std::string& what, const std::function<std::string()>& text);
 
   // Collective: builds the groups of this rank.
   void connect(const mesh::Shape& shape);

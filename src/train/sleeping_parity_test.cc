@@ -54,7 +54,7 @@ class SleepingSegment final : public model::Segment {
     if (is_last_) {
       result.loss = {1.0, tokens.B * tokens.T};
     } else {
-      result.y_MD = tensor::zeros_float({tokens.B * tokens.T, D}, c10::Device(c10::kCPU));
+      result.y_mD = tensor::zeros_float({tokens.B * tokens.T, D}, c10::Device(c10::kCPU));
     }
     result.saved = std::make_unique<NothingSaved>();
     return result;
@@ -100,7 +100,7 @@ class SleepingPipeline : public testing::TestWithParam<const char*> {
     s.train.profile = "all";
     base::make_directories(s.train.out);
     // One sleeping block per stage; embedding and head cost nothing.
-    train_on_threads(s, p, *stream, {}, [&] {
+    train_on_threads(s, p, *stream, {}, [&](const model::Parallelism&) {
       std::vector<std::unique_ptr<model::Segment>> segments;
       for (int i = 0; i < p + 2; ++i) {
         const bool block = i > 0 && i <= p;
@@ -115,9 +115,10 @@ class SleepingPipeline : public testing::TestWithParam<const char*> {
   }
 
   schedule::StepTrace simulated() const {
-    schedule::PipelineShape shape;
+    schedule::StepShape shape;
     shape.pp = p;
     shape.microbatches = m;
+    shape.segment_begin = {0, 2, 3, 5};
     const schedule::CostTable costs{{{schedule::Kind::fwd, -1}, forward_seconds},
                                     {{schedule::Kind::bwd, -1}, backward_seconds}};
     return schedule::simulate(schedule::build(GetParam(), shape), schedule::table_costs(costs, {}));

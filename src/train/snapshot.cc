@@ -3,21 +3,41 @@
 #include <ATen/ATen.h>
 
 namespace troika::train {
+namespace {
 
-static checkpoint::Slice slice(const std::string& prefix, const model::Slot& slot, const at::Tensor& flat) {
-  const std::int64_t elements = slot.info.elements();
-  return {prefix + slot.info.name, slot.info.shape, {0, elements, elements, 1}, flat.narrow(0, slot.offset, elements)};
+using executor::Bucket;
+
+// The elements of `slot` that the bucket's optimizer holds, as slices of its three tensors.
+void add_slot(Bucket& bucket, const model::Slot& slot, Slices* slices) {
+  const std::int64_t begin = std::max(slot.offset, bucket.held().begin);
+  const std::int64_t end = std::min(slot.offset + slot.elements(), bucket.held().end());
+  if (begin >= end) return;
+  std::int64_t position = begin - bucket.held().begin;
+  for (const sharding::Region& region : sharding::part_of_region(slot.region, begin - slot.offset, end - begin)) {
+    const auto slice = [&](const std::string& prefix, const at::Tensor& flat) {
+      return checkpoint::Slice{prefix + slot.info.name, slot.info.shape, region,
+                               flat.narrow(0, position, region.elements())};
+    };
+    slices->weights.push_back(slice("", bucket.optimizer().master()));
+    slices->state.push_back(slice("adam_m.", bucket.optimizer().m()));
+    slices->state.push_back(slice("adam_v.", bucket.optimizer().v()));
+    position += region.elements();
+  }
 }
 
-Slices slices_of(const std::map<int, std::unique_ptr<executor::StageUnit>>& units, Copies copies) {
+}  // namespace
+
+Slices slices_of(const executor::Units& units, Wanted wanted, const executor::Place& place) {
   Slices slices;
-  for (const auto& [stage, unit] : units) {
-    const auto& layout = unit->stage.layout();
-    for (std::size_t i = 0; i < layout.slots.size(); ++i) {
-      if (copies == Copies::owned && layout.tied_copy && i + 1 == layout.slots.size()) continue;
-      slices.weights.push_back(slice("", layout.slots[i], unit->stage.parameters()));
-      slices.state.push_back(slice("adam_m.", layout.slots[i], unit->optimizer.m()));
-      slices.state.push_back(slice("adam_v.", layout.slots[i], unit->optimizer.v()));
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (!bucket->has_parameters()) continue;
+      const bool copy = bucket == unit->second_use.get();
+      const bool replica_0_too = !bucket->shared_out() && mesh::replica_index(place.shape, place.at) > 0;
+      if (wanted == Wanted::owned && (copy || replica_0_too)) continue;
+      for (const model::Slot& slot : bucket->layout().slots) {
+        if (wanted == Wanted::all || slot.first_holder == place.at.tp) add_slot(*bucket, slot, &slices);
+      }
     }
   }
   return slices;

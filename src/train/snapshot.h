@@ -1,12 +1,10 @@
-// Between a rank's buffers and checkpoints.
+// Between a rank's buffers and checkpoints. Weights are the fp32 master copies, whatever is computed with.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "executor/stage_unit.h"
+#include "executor/executor.h"
 
 namespace troika::train {
 
@@ -14,8 +12,11 @@ struct Slices {
   std::vector<checkpoint::Slice> weights, state;
 };
 
-enum class Copies { owned, all };  // owned: without the tied copy, which another stage writes
+// all: what this rank's optimizers hold. owned: of that what this rank writes, so that all ranks together write every
+// element once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well.
+enum class Wanted { owned, all };
 
-Slices slices_of(const std::map<int, std::unique_ptr<executor::StageUnit>>& units, Copies copies);
+// `settle_units` (units.h) when done with the slices' data.
+Slices slices_of(const executor::Units& units, Wanted wanted, const executor::Place& place);
 
 }  // namespace troika::train

@@ -48,16 +48,21 @@ std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRa
   std::vector<RankChannels> ranks(static_cast<std::size_t>(shape.world()));
   auto world = comm::make_thread_channels(shape.world(), "world", deadline_seconds, rate);
   for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].world = std::move(world[r]);
-  for (const auto& [axis, member] :
-       {std::pair{mesh::Axis::pp, &RankChannels::pp}, {mesh::Axis::dp, &RankChannels::dp}}) {
-    for (int rank = 0; rank < shape.world(); ++rank) {
+  const auto connect = [&](std::unique_ptr<comm::Channel> RankChannels::*member, const std::vector<int>& group,
+                           const std::string& name) {
+    auto channels = comm::make_thread_channels(static_cast<int>(group.size()), name, deadline_seconds, rate);
+    for (std::size_t i = 0; i < group.size(); ++i)
+      ranks[static_cast<std::size_t>(group[i])].*member = std::move(channels[i]);
+  };
+  for (int rank = 0; rank < shape.world(); ++rank) {
+    for (const auto& [axis, member] : {std::pair{mesh::Axis::pp, &RankChannels::pp},
+                                       {mesh::Axis::tp, &RankChannels::tp},
+                                       {mesh::Axis::cp, &RankChannels::cp}}) {
       const auto group = mesh::group_of(shape, axis, rank);
-      if (group.front() != rank) continue;
-      auto channels = comm::make_thread_channels(static_cast<int>(group.size()), mesh::group_name(shape, axis, rank),
-                                                 deadline_seconds, rate);
-      for (std::size_t i = 0; i < group.size(); ++i)
-        ranks[static_cast<std::size_t>(group[i])].*member = std::move(channels[i]);
+      if (group.front() == rank) connect(member, group, mesh::group_name(shape, axis, rank));
     }
+    const auto replicas = mesh::replicas_of(shape, rank);
+    if (replicas.front() == rank) connect(&RankChannels::replicas, replicas, mesh::replicas_name(shape, rank));
   }
   return ranks;
 }
@@ -83,7 +88,8 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
       outcomes[rank] = trainer.run();
     } catch (...) {
       errors[rank] = std::current_exception();
-      for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].dp}) channel->reset();
+      for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].tp, &channels[rank].cp, &channels[rank].replicas})
+        channel->reset();
     }
   };
   std::vector<std::thread> threads;

@@ -15,11 +15,14 @@
 #include "schedule/summary.h"
 #include "train/snapshot.h"
 #include "train/timeline.h"
+#include "train/units.h"
 
 namespace troika::train {
 
 Outcome Trainer::run() {
+  initialise_units(units_, settings_.train.seed, plan_.model().init_std);
   restore();
+  executor_->publish_parameters();
   if (step_ >= plan_.steps) note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
   start_loader();
   if (step_ < plan_.steps) {
@@ -45,6 +48,8 @@ void Trainer::train_step() {
   const double begin = base::monotonic_seconds();
   executor::StepSettings step;
   step.step = step_ + 1;
+  step.update = step.step - skipped_;
+  step.loss_scale = loss_scale_.scale();
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, plan_.steps);
   step.clip_norm = settings_.optimizer.clip_norm;
   step.wish = surroundings_.stop_wished && surroundings_.stop_wished() ? 1 : 0;
@@ -53,6 +58,7 @@ void Trainer::train_step() {
 
   const executor::StepResult result = executor_->run(step);
 
+  settle_scale(result);
   ++step_;
   samples_seen_ += plan_.resolved.batch.global;
   tokens_seen_ += result.tokens;
@@ -62,11 +68,24 @@ void Trainer::train_step() {
   stop_ = result.wishes > 0;
   const double seconds = base::monotonic_seconds() - begin;
   advisor_.step_done(seconds, recorder_.phase_seconds());
-  report(result, seconds);
+  report(result, step.loss_scale, seconds);
   if (recorded) record_timeline();
 }
 
-void Trainer::report(const executor::StepResult& result, double seconds) {
+// An overflow skips the step; without fp16 there is no scale to blame.
+void Trainer::settle_scale(const executor::StepResult& result) {
+  if (!result.finite && !loss_scale_.dynamic()) {
+    throw base::ConfigError(
+        fmt::format("after step {} the loss ({}) or the gradient norm ({}) is not a finite number; lower --lr, lengthen "
+                    "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step",
+                    step_ + 1, result.loss, result.gradient_norm));
+  }
+  if (!result.finite) ++skipped_;
+  using Step = optimizer::LossScale::Step;
+  loss_scale_.update(result.finite ? Step::good : Step::overflowed);
+}
+
+void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
   if (!first_rank()) return;
   metrics::StepMetrics m;
   m.step = step_;
@@ -79,14 +98,19 @@ void Trainer::report(const executor::StepResult& result, double seconds) {
   m.step_seconds = seconds;
   m.tokens_per_second = static_cast<double>(result.tokens) / seconds;
   m.memory_bytes = result.memory_bytes;
+  if (loss_scale_.dynamic()) {
+    m.extra["loss_scale"] = loss_scale;
+    m.extra["skipped_steps"] = static_cast<double>(skipped_);
+  }
   metrics_.append(m);
   if (progress_ != nullptr) progress_->step_done(step_, m.loss, m.tokens_per_second, base::monotonic_seconds());
 }
 
 Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings)
-    : Trainer(plan, dataset, channels, surroundings, [&plan, device = surroundings.device] {
-        return model::make_segments(plan.model(), plan.resolved.batch.seq_len, device);
-      }) {}
+    : Trainer(plan, dataset, channels, surroundings,
+              [&plan, device = surroundings.device](const model::Parallelism& parallel) {
+                return model::make_segments(plan.model(), plan.resolved.batch.seq_len, device, parallel);
+              }) {}
 
 Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings,
                  const SegmentMaker& make_segments)
@@ -95,40 +119,38 @@ Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChanne
       dataset_(dataset),
       channels_(channels),
       surroundings_(std::move(surroundings)),
+      place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
       recorder_(surroundings_.at),
       advisor_(plan, *channels.world, surroundings_.device),
-      metrics_(settings_.train.out + "/metrics.jsonl") {
-  const mesh::Coordinate here = mesh::coordinate_of(plan.shape, channels.world->rank());
-  place_ = {channels.world->rank(), here.pp, here.dp};
-  build_units(make_segments);
-  const config::Batch& batch = plan.resolved.batch;
+      metrics_(settings_.train.out + "/metrics.jsonl"),
+      loss_scale_(settings_.precision) {
+  if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
+  if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
+  const auto waited = [this](double begin, double end) { executor_->waited_inside(begin, end); };
+  tensor_group_.set_on_wait(waited);
+  context_group_.set_on_wait(waited);
+  units_ = make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}), surroundings_.device, ledger_);
   executor_ = std::make_unique<executor::Executor>(
-      plan.program, place_, executor::Channels{*channels.world, *channels.pp, *channels.dp}, units_,
-      executor::Border{batch.micro, batch.seq_len, plan.model().hidden},
-      [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); }, plan.parameter_names(),
-      ledger_, recorder_);
+      plan.program, setup(), executor::Channels{*channels.world, *channels.pp, *channels.replicas}, units_, ledger_,
+      recorder_);
 }
 
-Trainer::~Trainer() {
-  for (const auto& [stage, unit] : units_) {
-    ledger_.release(tensor::Use::parameters, static_cast<std::int64_t>(unit->stage.parameters().nbytes()));
-  }
-}
+Trainer::~Trainer() = default;
 
-void Trainer::build_units(const SegmentMaker& make_segments) {
-  auto segments = make_segments();
-  for (int stage = 0; stage < plan_.program.stages(); ++stage) {
-    if (plan_.program.pp_rank_of_stage[static_cast<std::size_t>(stage)] != place_.pp_rank) continue;
-    const auto [first, end] = plan_.stages[static_cast<std::size_t>(stage)];
-    std::vector<std::unique_ptr<model::Segment>> mine;
-    for (int s = first; s < end; ++s) mine.push_back(std::move(segments[static_cast<std::size_t>(s)]));
-    model::Stage built(model::stage_layout(plan_.model(), first, end), std::move(mine), surroundings_.device);
-    model::initialise(built, settings_.train.seed, plan_.model().init_std);
-    ledger_.hold(tensor::Use::parameters, static_cast<std::int64_t>(built.parameters().nbytes()));
-    units_[stage] =
-        std::make_unique<executor::StageUnit>(std::move(built), settings_.optimizer, plan_.resolved.batch.microbatches,
-                                              place_.dp_rank, plan_.shape.dp, ledger_);
-  }
+executor::Setup Trainer::setup() {
+  const config::Batch& batch = plan_.resolved.batch;
+  executor::Setup setup;
+  setup.place = place_;
+  setup.border.B = batch.micro;
+  setup.border.T = plan_.positions(place_.at);
+  setup.border.T_whole = batch.seq_len;
+  setup.border.rows = plan_.rows(place_.at);
+  setup.border.D = plan_.model().hidden;
+  setup.border.dtype = plan_.dtype();
+  setup.keep = plan_.keep();
+  setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
+  setup.parameter_names = plan_.parameter_names();
+  return setup;
 }
 
 void Trainer::restore() {
@@ -150,27 +172,33 @@ void Trainer::restore() {
   if (found) rejected = found->rejected;
   for (const std::string& reason : rejected) note("passed over " + reason);
   if (first_rank()) metrics_.cut_after(found ? found->facts.step : 0);
-  if (!found) return;
+  if (found) take_over(*found);
+}
 
-  const Slices slices = slices_of(units_, Copies::all);
+void Trainer::take_over(const checkpoint::Found& found) {
+  const Slices slices = slices_of(units_, Wanted::all, place_);
   std::vector<checkpoint::Slice> wanted = slices.weights;
   wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
-  checkpoint::load(*found, wanted, *channels_.world);
-  step_ = saved_step_ = first_step_ = found->facts.step;
+  checkpoint::load(found, wanted, *channels_.world);
+  settle_units(units_, Access::written);
+  step_ = saved_step_ = first_step_ = found.facts.step;
+  const auto& extra = found.facts.extra;
   const auto number = [&](const char* name) {
-    std::int64_t value = 0;
-    const auto text = found->facts.extra.find(name);
-    if (text == found->facts.extra.end() || !base::parse_int(text->second, &value)) {
-      throw base::DataError(fmt::format("the checkpoint '{}' does not say its {}", found->path, name));
+    double value = 0;
+    const auto text = extra.find(name);
+    if (text == extra.end() || !base::parse_double(text->second, &value)) {
+      throw base::DataError(fmt::format("the checkpoint '{}' does not say its {}", found.path, name));
     }
     return value;
   };
-  samples_seen_ = number("samples_seen");
-  tokens_seen_ = number("tokens_seen");
-  const std::string& data = found->facts.extra["data_fingerprint"];
-  if (data != plan_.data.fingerprint)
+  const auto integer = [&](const char* name) { return static_cast<std::int64_t>(number(name)); };
+  samples_seen_ = integer("samples_seen");
+  tokens_seen_ = integer("tokens_seen");
+  skipped_ = integer("skipped_steps");
+  if (number("loss_scale") > 1) loss_scale_.restore(number("loss_scale"), integer("good_steps"));
+  if (extra.at("data_fingerprint") != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; going on at the same position");
-  note(fmt::format("resumed from step {} ({})", step_, found->path));
+  note(fmt::format("resumed from step {} ({})", step_, found.path));
 }
 
 void Trainer::start_loader() {
@@ -178,7 +206,7 @@ void Trainer::start_loader() {
   data::LoaderPlan plan;
   plan.global_batch = batch.global;
   plan.micro = batch.micro;
-  const int lane = plan_.program.lane(place_.pp_rank, place_.dp_rank);
+  const int lane = plan_.program.lane(place_.at.pp, place_.at.dp);
   for (const auto& i : plan_.program.lanes[static_cast<std::size_t>(lane)]) {
     if (i.kind == schedule::Kind::load) plan.microbatches.push_back(i.microbatch);
   }
@@ -189,20 +217,22 @@ void Trainer::start_loader() {
   loader_ = std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings_.train.seed), plan);
 }
 
-// The loader counts steps from 0, the executor from 1.
+// The loader counts steps from 0, the executor from 1. With context parallelism this rank's positions only.
 model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
   const data::TokenBatch batch = loader_->next(step - 1, microbatch);
+  const std::vector<std::int64_t> positions = context_group_.positions(batch.length);
   const auto to_device = [&](const std::vector<std::int32_t>& ids) {
-    const at::Tensor host =
-        at::from_blob(const_cast<std::int32_t*>(ids.data()), {static_cast<std::int64_t>(ids.size())}, at::kInt);
-    return host.to(at::kLong).to(surroundings_.device);
+    at::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, at::kInt);
+    if (context_group_.size() > 1) all = all.index_select(1, at::tensor(positions, at::kLong));
+    return all.to(at::kLong).flatten().to(surroundings_.device);
   };
   model::Tokens tokens;
   tokens.ids_M = to_device(batch.inputs);
   tokens.targets_M = to_device(batch.targets);
   tokens.targets_M.masked_fill_(tokens.targets_M == data::no_target, -100);
   tokens.B = batch.rows;
-  tokens.T = batch.length;
+  tokens.T = static_cast<std::int64_t>(positions.size());
+  tokens.T_whole = batch.length;
   return tokens;
 }
 
@@ -226,15 +256,17 @@ void Trainer::save() {
   request.facts.model_config_json = model::hugging_face_config(plan_.model());
   request.facts.extra = {{"samples_seen", std::to_string(samples_seen_)},
                          {"tokens_seen", std::to_string(tokens_seen_)},
+                         {"skipped_steps", std::to_string(skipped_)},
+                         {"loss_scale", fmt::format("{:.17g}", loss_scale_.scale())},
+                         {"good_steps", std::to_string(loss_scale_.good_steps())},
                          {"data_fingerprint", plan_.data.fingerprint},
                          {"tokenizer", settings_.data.tokenizer}};
   request.keep = settings_.checkpoint.keep;
-  if (place_.dp_rank == 0) {  // the other data-parallel ranks hold the same values
-    Slices slices = slices_of(units_, Copies::owned);
-    request.weights = std::move(slices.weights);
-    request.state = std::move(slices.state);
-  }
+  Slices slices = slices_of(units_, Wanted::owned, place_);
+  request.weights = std::move(slices.weights);
+  request.state = std::move(slices.state);
   checkpoint::save(request, *channels_.world);
+  settle_units(units_, Access::read);
   saved_step_ = step_;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -17,6 +18,10 @@
 #include "metrics/progress.h"
 #include "metrics/run_log.h"
 #include "metrics/summary.h"
+#include "model/decoder.h"
+#include "optimizer/loss_scale.h"
+#include "sharding/context_group.h"
+#include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
 #include "train/advisor.h"
 #include "train/plan.h"
@@ -24,9 +29,9 @@
 
 namespace troika::train {
 
-// One rank's groups; each channel for this rank's thread.
+// One rank's groups; each channel for this rank's thread. replicas: the ranks with the same parameters (mesh.h).
 struct RankChannels {
-  std::unique_ptr<comm::Channel> world, pp, dp;
+  std::unique_ptr<comm::Channel> world, pp, tp, cp, replicas;
 };
 
 // What the surroundings give and want.
@@ -47,12 +52,12 @@ struct Outcome {
   double final_loss = 0;
 };
 
-// Builds parameters, optimizer and program runner from the plan. References must outlive the trainer.
+// Builds parameters, optimizer and program runner from the plan. References must outlive the trainer. Not movable.
 class Trainer {
  public:
   Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings);
   // For tests that replace the computing: `make_segments` gives the segments of the whole model in order.
-  using SegmentMaker = std::function<std::vector<std::unique_ptr<model::Segment>>()>;
+  using SegmentMaker = std::function<std::vector<std::unique_ptr<model::Segment>>(const model::Parallelism&)>;
   Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings,
           const SegmentMaker& make_segments);
   ~Trainer();
@@ -63,17 +68,19 @@ class Trainer {
   const tensor::Ledger& ledger() const { return ledger_; }
 
  private:
-  void build_units(const SegmentMaker& make_segments);
   void restore();
+  void take_over(const checkpoint::Found& found);
   void start_loader();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
-  void report(const executor::StepResult& result, double seconds);
+  void settle_scale(const executor::StepResult& result);
+  void report(const executor::StepResult& result, double loss_scale, double seconds);
   void record_timeline();
   void save();
   bool save_due() const;
   void note(const std::string& text);
   metrics::RunSummary summary() const;
+  executor::Setup setup();
   bool first_rank() const { return place_.world_rank == 0; }
 
   const Plan& plan_;
@@ -86,13 +93,17 @@ class Trainer {
   tensor::Ledger ledger_;
   Recorder recorder_;
   Advisor advisor_;
-  std::map<int, std::unique_ptr<executor::StageUnit>> units_;
+  sharding::TensorGroup tensor_group_;
+  sharding::ContextGroup context_group_;
+  executor::Units units_;
   std::unique_ptr<executor::Executor> executor_;
   std::unique_ptr<data::Loader> loader_;
   std::unique_ptr<metrics::Progress> progress_;
   metrics::MetricsFile metrics_;
 
+  optimizer::LossScale loss_scale_;
   std::int64_t step_ = 0;          // done
+  std::int64_t skipped_ = 0;       // of them without an update, for an overflow
   std::int64_t saved_step_ = -1;   // of the newest checkpoint
   std::int64_t samples_seen_ = 0;  // position in the data
   std::int64_t tokens_seen_ = 0;

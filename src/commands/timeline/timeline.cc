@@ -23,9 +23,10 @@ std::string timeline_help() {
          "  --summary   only the table: seconds and shares of compute, communication and bubble\n"
          "  --merge     merge the ranks' files again, although the merged file exists\n"
          "\n"
-         "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch; L "
-         "load,\n"
-         "G gradient sum, T tied embedding, N norm, S optimizer step, ~ waiting for data under way, . idle.\n"
+         "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and "
+         "the\n"
+         "stage where a rank has several); L load, P parameters gathered, G gradient sum, A its totals to all ranks,\n"
+         "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
          "In the table: communication is waiting for data that had been produced, bubble is all other standing "
          "still.\n";
 }

@@ -26,9 +26,10 @@ class Timeline : public ::testing::Test {
   ~Timeline() override { base::remove_tree(run_dir_); }
 
   static schedule::StepTrace trace() {
-    schedule::PipelineShape shape;
+    schedule::StepShape shape;
     shape.pp = 3;
     shape.microbatches = 4;
+    shape.segment_begin = {0, 1, 2, 3};
     return schedule::simulate(schedule::build("1f1b", shape), schedule::unit_costs());
   }
 

@@ -1,0 +1,116 @@
+#include "executor/bucket.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "tensor/booked.h"
+
+namespace troika::executor {
+namespace {
+
+sharding::ShardPlan shard_plan(const model::SegmentLayout& layout, int replicas) {
+  std::vector<std::int64_t> parts;
+  for (const model::Slot& slot : layout.slots) parts.push_back(slot.elements());
+  return {parts, replicas};
+}
+
+std::vector<optimizer::Stretch> stretches(const model::SegmentLayout& layout, const sharding::Range& held) {
+  std::vector<optimizer::Stretch> result;
+  for (const model::Slot& slot : layout.slots) {
+    const std::int64_t begin = std::max(slot.offset, held.begin);
+    const std::int64_t end = std::min(slot.offset + slot.elements(), held.end());
+    if (begin < end) result.push_back({end - begin, slot.info.decays});
+  }
+  return result;
+}
+
+}  // namespace
+
+Bucket::Bucket(model::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger)
+    : layout_(std::move(layout)),
+      zero_(settings.zero),
+      replicas_(settings.sum.place.count()),
+      settings_(settings),
+      ledger_(ledger),
+      sum_(shard_plan(layout_, replicas_), settings.sum, settings.device, ledger) {
+  held_ = shared_out() ? sum_.mine() : sharding::Range{0, layout_.elements};
+  if (content == Content::gradients) return;
+  at::Tensor& whole_or_shard = sharded() ? shard_ : values_;
+  whole_or_shard = tensor::booked_empty(sharded() ? held_.count : layout_.elements, settings.dtype, settings.device,
+                                        ledger, tensor::Use::parameters);
+  const at::Tensor mine = sharded() ? shard_ : values_.narrow(0, held_.begin, held_.count);
+  optimizer_ = std::make_unique<optimizer::AdamW>(stretches(layout_, held_), mine, settings.optimizer, settings.state,
+                                                  ledger);
+}
+
+at::Tensor Bucket::gradient(const OnWait& on_wait) {
+  return zero_ == 0 && replicas_ > 1 ? sum_.finish_gather(on_wait) : sum_.total();
+}
+
+const at::Tensor& Bucket::values() const {
+  if (!values_.defined() || !gathers_.empty()) {
+    throw base::BugError(fmt::format("parameters of segment {} are read while they are not here", layout_.segment));
+  }
+  return values_;
+}
+
+void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag) {
+  if (replicas_ == 1 || (sharded() && users_++ > 0)) return;
+  const sharding::Range mine = sum_.mine();
+  if (sharded()) {
+    values_ = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_,
+                                   tensor::Use::parameters);
+    values_.narrow(0, mine.begin, mine.count).copy_(shard_);
+  }
+  for (int i = 1; i < replicas_; ++i) {
+    const int from = (replicas.rank() + replicas_ - i) % replicas_;
+    const sharding::Range theirs = sum_.plan().elements_of(from);
+    if (theirs.count > 0) gathers_.push_back(replicas.recv(values_.narrow(0, theirs.begin, theirs.count), from, tag));
+  }
+  const at::Tensor own = values_.narrow(0, mine.begin, mine.count);
+  for (int i = 1; i < replicas_ && mine.count > 0; ++i)
+    gathers_.push_back(replicas.send(own, (replicas.rank() + i) % replicas_, tag));
+}
+
+void Bucket::finish_gather(const OnWait& on_wait) {
+  if (gathers_.empty()) return;
+  const double begin = base::monotonic_seconds();
+  for (comm::Transfer& transfer : gathers_) transfer.wait();
+  gathers_.clear();
+  on_wait(begin, base::monotonic_seconds());
+}
+
+void Bucket::free() {
+  if (!sharded() || --users_ > 0) return;
+  values_.reset();
+}
+
+std::vector<Bucket*> SegmentUnit::buckets() const {
+  std::vector<Bucket*> all{bucket.get()};
+  if (second_use != nullptr) all.push_back(second_use.get());
+  return all;
+}
+
+std::vector<Bucket*> SegmentUnit::read() const {
+  std::vector<Bucket*> all{bucket.get()};
+  if (table != nullptr) all.push_back(table);
+  return all;
+}
+
+at::Tensor table_view(const model::SegmentLayout& layout, const at::Tensor& flat) {
+  const model::Slot& slot = layout.slots.front();
+  return flat.narrow(0, slot.offset, slot.elements()).view(model::local_shape(slot));
+}
+
+model::SegmentBuffer SegmentUnit::parameters() const {
+  return {bucket->values(), table == nullptr ? at::Tensor() : table_view(table->layout(), table->values())};
+}
+
+model::SegmentBuffer SegmentUnit::leaves() const {
+  return {bucket->sum().leaf(),
+          second_use == nullptr ? at::Tensor() : table_view(second_use->layout(), second_use->sum().leaf())};
+}
+
+}  // namespace troika::executor

@@ -1,0 +1,94 @@
+// One flat buffer of parameters as a rank keeps it: values, sum of gradients and optimizer, each whole or this rank's range
+// of it, as the ZeRO stage says (S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+// Models", SC 2020).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "comm/channel.h"
+#include "config/settings.h"
+#include "model/layout.h"
+#include "optimizer/optimizer.h"
+#include "sharding/canonical_sum.h"
+#include "tensor/ledger.h"
+
+namespace troika::executor {
+
+struct BucketSettings {
+  int zero = 0;
+  sharding::SumShape sum;
+  c10::ScalarType dtype = c10::ScalarType::Float;  // of the parameters as forward and backward read them
+  c10::Device device{c10::kCPU};
+  config::OptimizerSettings optimizer;
+  optimizer::StatePlace state;
+};
+
+// With one replica every ZeRO stage is the same: all of it is here. One rank's thread.
+class Bucket {
+ public:
+  using OnWait = sharding::CanonicalSum::OnWait;
+  // gradients: the second use of a tied embedding whose parameters are in another bucket of this rank.
+  enum class Content { parameters, gradients };
+
+  Bucket(model::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger);
+
+  const model::SegmentLayout& layout() const { return layout_; }
+  sharding::CanonicalSum& sum() { return sum_; }
+  const sharding::CanonicalSum& sum() const { return sum_; }
+  bool has_parameters() const { return optimizer_ != nullptr; }
+  optimizer::AdamW& optimizer() { return *optimizer_; }
+
+  // Every replica holds a range of its own, not all of it.
+  bool shared_out() const { return zero_ > 0 && replicas_ > 1; }
+  // The range whose optimizer state is here: all of it in ZeRO 0, this rank's range otherwise.
+  sharding::Range held() const { return held_; }
+  // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
+  at::Tensor gradient(const OnWait& on_wait);
+
+  // All parameters in the compute dtype. BugError while they are not gathered.
+  const at::Tensor& values() const;
+  // Brings every replica's range to all. Nested: as many frees as gathers; only the first moves anything.
+  void start_gather(comm::Channel& replicas, std::uint32_t tag);
+  bool gathering() const { return !gathers_.empty(); }
+  void finish_gather(const OnWait& on_wait);
+  void free();  // ZeRO 3: back to the shard
+  // After the optimizer's values changed (first values, a checkpoint, a step): collective where ranges are shared out.
+  bool must_publish() const { return shared_out() && !sharded(); }
+
+ private:
+  bool sharded() const { return zero_ == 3 && replicas_ > 1; }
+
+  const model::SegmentLayout layout_;
+  const int zero_, replicas_;
+  const BucketSettings settings_;
+  tensor::Ledger& ledger_;
+  sharding::CanonicalSum sum_;
+  sharding::Range held_;
+  at::Tensor values_, shard_;
+  std::unique_ptr<optimizer::AdamW> optimizer_;
+  std::vector<comm::Transfer> gathers_;
+  int users_ = 0;
+};
+
+// A segment of the model with its parameters.
+struct SegmentUnit {
+  std::unique_ptr<model::Segment> body;
+  std::unique_ptr<Bucket> bucket;
+  std::unique_ptr<Bucket> second_use;  // the head of a tied model: gradient of the table by the head
+  Bucket* table = nullptr;             // and where the head reads the table: second_use, or the embedding's bucket
+
+  std::vector<Bucket*> buckets() const;  // that this segment's backward writes
+  std::vector<Bucket*> read() const;     // that its forward and backward read
+  model::SegmentBuffer parameters() const;
+  model::SegmentBuffer leaves() const;  // of the microbatch to be written next
+};
+
+// The embedding's table among the slots of `layout`, as [v, D].
+at::Tensor table_view(const model::SegmentLayout& layout, const at::Tensor& flat);
+
+}  // namespace troika::executor

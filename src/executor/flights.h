@@ -1,0 +1,86 @@
+// Microbatches between their forward and the end of their backward: what each segment keeps, and what stands at the
+// borders of the stage.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "executor/replica_traffic.h"
+#include "kernels/output_loss.h"
+#include "model/segment.h"
+#include "tensor/ledger.h"
+
+namespace troika::executor {
+
+// The shape of one microbatch on this rank: B sequences of T positions (of T_whole with context parallelism), and what
+// passes between stages, `rows` of width D in the compute dtype.
+struct Border {
+  std::int64_t B = 1, T = 1, T_whole = 1;
+  std::int64_t rows = 1, D = 1;
+  c10::ScalarType dtype = c10::ScalarType::Float;
+  std::int64_t bytes() const;
+};
+
+// One rank's thread. Instructions without a segment run all segments of their stage.
+class Flights {
+ public:
+  using Instruction = schedule::Instruction;
+  Flights(const schedule::Program& program, const std::vector<Instruction>& lane, const Units& units,
+          ReplicaTraffic& replicas, const Border& border, model::Keep keep, tensor::Ledger& ledger);
+
+  void begin_step(double loss_scale) { loss_scale_ = loss_scale; }
+  void load(int microbatch, model::Tokens tokens);
+
+  // The first segment of a stage takes over the stage's input, the last leaves its output. `border_MD` of forward: the
+  // received input, of backward the received gradient; called only for the segment at that border.
+  using BorderSource = std::function<at::Tensor()>;
+  void forward(const Instruction& i, const BorderSource& border_mD);
+  void forward_again(const Instruction& i);
+  void backward(const Instruction& i, const BorderSource& border_mD);
+  void backward_input(const Instruction& i, const BorderSource& border_mD);
+  void backward_weight(const Instruction& i);
+
+  at::Tensor take_output(const Instruction& i);          // of the stage, to be sent or handed on
+  at::Tensor take_input_gradient(const Instruction& i);  // of the stage
+  const std::map<int, kernels::LossSum>& losses() const { return losses_; }  // by microbatch, on the last stage
+
+  void clear();
+
+ private:
+  struct SegmentFlight {
+    at::Tensor input_mD;  // where it is recomputed
+    std::unique_ptr<model::Saved> saved;
+  };
+  struct Flight {  // one microbatch on one stage
+    at::Tensor x_mD, dy_mD;  // what the next segment of the forward, of the backward reads
+    std::map<int, SegmentFlight> segments;
+    std::int64_t booked_bytes = 0;
+  };
+  using Key = std::pair<int, int>;  // microbatch, stage or segment
+
+  void forward_segment(const Instruction& i, int segment, Flight& flight);
+  void input_segment(const Instruction& i, int segment, Flight& flight, const BorderSource& border_mD);
+  void weight_segment(const Instruction& i, int segment, Flight& flight);
+  const model::Tokens& tokens(int microbatch);
+  void book(Flight& flight);
+  SegmentUnit& ready(int segment, const Instruction& i);
+
+  const schedule::Program& program_;
+  const Units& units_;
+  ReplicaTraffic& replicas_;
+  const Border border_;
+  const model::Keep keep_;
+  tensor::Ledger& ledger_;
+  std::set<Key> recomputed_;  // (microbatch, segment): forward keeps only the input
+  double loss_scale_ = 1;
+  std::map<int, model::Tokens> tokens_;
+  std::map<Key, Flight> flights_;
+  std::map<int, kernels::LossSum> losses_;
+};
+
+}  // namespace troika::executor

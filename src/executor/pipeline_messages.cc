@@ -1,0 +1,69 @@
+#include "executor/pipeline_messages.h"
+
+#include <ATen/ATen.h>
+
+#include "base/clock.h"
+#include "executor/message_tag.h"
+
+namespace troika::executor {
+using schedule::Instruction;
+using schedule::Kind;
+
+void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
+  const bool forward = i.kind == Kind::send_act;
+  const int to_stage = forward ? i.stage + 1 : i.stage - 1;
+  Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
+  message.transfer = pp_.send(message.tensor, rank_of(to_stage),
+                              message_tag(forward ? Lane::activation : Lane::gradient, i.microbatch, to_stage));
+  ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
+  sends_.push_back(std::move(message));
+}
+
+void PipelineMessages::receive(const Instruction& i, const at::Tensor& buffer) {
+  const bool forward = i.kind == Kind::recv_act;
+  Message message{i, buffer, {}, base::monotonic_seconds()};
+  message.transfer = pp_.recv(message.tensor, rank_of(forward ? i.stage - 1 : i.stage + 1),
+                              message_tag(forward ? Lane::activation : Lane::gradient, i.microbatch, i.stage));
+  ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(buffer.nbytes()));
+  receives_[to_text(i)] = std::move(message);
+}
+
+at::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
+  const auto found = receives_.find(to_text(Instruction{kind, waiting.microbatch, waiting.stage}));
+  Message message = std::move(found->second);
+  receives_.erase(found);
+  finish(message, waiting);
+  return message.tensor;
+}
+
+void PipelineMessages::finish(Message& message, const Instruction& waiting) {
+  const double begin = base::monotonic_seconds();
+  message.transfer.wait();
+  const double end = base::monotonic_seconds();
+  ledger_.release(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
+  observer_.waited(waiting, begin, end);
+  observer_.transferred(message.instruction, message.begin_seconds, end);
+}
+
+void PipelineMessages::finish_sends(const Instruction& waiting) {
+  for (Message& message : sends_) finish(message, waiting);
+  sends_.clear();
+}
+
+at::Tensor PipelineMessages::exchange_tied(const Instruction& i, const at::Tensor& mine, int peer_stage) {
+  const double begin = base::monotonic_seconds();
+  const at::Tensor theirs = at::empty_like(mine), sent = mine.clone();
+  comm::Transfer receiving, sending;
+  if (mine.numel() > 0) {
+    receiving = pp_.recv(theirs, rank_of(peer_stage), message_tag(Lane::tied, 0, i.stage));
+    sending = pp_.send(sent, rank_of(peer_stage), message_tag(Lane::tied, 0, peer_stage));
+  }
+  receiving.wait();
+  sending.wait();
+  const double end = base::monotonic_seconds();
+  observer_.waited(i, begin, end);
+  observer_.transferred(i, begin, end);
+  return theirs;
+}
+
+}  // namespace troika::executor

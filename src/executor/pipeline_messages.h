@@ -1,0 +1,50 @@
+// Activations and gradients on their way between the stages of a pipeline.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+#include "executor/observer.h"
+#include "schedule/instruction.h"
+#include "tensor/ledger.h"
+
+namespace troika::executor {
+
+// One rank's thread. Errors of the channel pass through.
+class PipelineMessages {
+ public:
+  // `ledger` counts what is on its way.
+  PipelineMessages(const schedule::Program& program, comm::Channel& pp, tensor::Ledger& ledger, Observer& observer)
+      : program_(program), pp_(pp), ledger_(ledger), observer_(observer) {}
+
+  void send(const schedule::Instruction& i, const at::Tensor& tensor);    // send_act, send_grad
+  void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
+  // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it.
+  at::Tensor take(schedule::Kind kind, const schedule::Instruction& waiting);
+  void finish_sends(const schedule::Instruction& waiting);
+  // Both ends of the tied embedding give `mine` and get the other's.
+  at::Tensor exchange_tied(const schedule::Instruction& i, const at::Tensor& mine, int peer_stage);
+
+ private:
+  struct Message {
+    schedule::Instruction instruction;
+    at::Tensor tensor;
+    comm::Transfer transfer;
+    double begin_seconds = 0;
+  };
+  int rank_of(int stage) const { return program_.pp_rank_of_stage.at(static_cast<std::size_t>(stage)); }
+  void finish(Message& message, const schedule::Instruction& waiting);
+
+  const schedule::Program& program_;
+  comm::Channel& pp_;
+  tensor::Ledger& ledger_;
+  Observer& observer_;
+  std::vector<Message> sends_;
+  std::map<std::string, Message> receives_;  // by instruction text
+};
+
+}  // namespace troika::executor

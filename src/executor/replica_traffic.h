@@ -1,0 +1,63 @@
+// What a rank exchanges with the other holders of its parameters: gradients, their totals, parameters, squares.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+#include "executor/bucket.h"
+#include "executor/message_tag.h"
+#include "executor/observer.h"
+#include "schedule/instruction.h"
+
+namespace troika::executor {
+
+using Units = std::map<int, std::unique_ptr<SegmentUnit>>;  // by segment, those this rank holds
+
+// One rank's thread. Instructions without a segment mean all segments of their stage. Errors of the channel pass through.
+class ReplicaTraffic {
+ public:
+  ReplicaTraffic(const schedule::Program& program, comm::Channel& replicas, const Units& units, Observer& observer)
+      : program_(program), replicas_(replicas), units_(units), observer_(observer) {}
+
+  // At most one microbatch's gradients are on their way at a time: a later one waits for those before it.
+  void reduce_gradients(const schedule::Instruction& i);
+  void finish_reductions(const schedule::Instruction& waiting);
+  void gather_gradients(const schedule::Instruction& i);
+
+  void gather_parameters(const schedule::Instruction& i);
+  void free_parameters(const schedule::Instruction& i);
+  void await_parameters(const SegmentUnit& unit, const schedule::Instruction& waiting);
+  void await_all_parameters(const schedule::Instruction& waiting);
+  // The step's gradient of what the bucket's optimizer holds.
+  at::Tensor gradient(Bucket& bucket, const schedule::Instruction& waiting);
+
+  // Sums of squares of the parameters that count and whose first holder is `tp_rank`, by name: on replica 0 of all
+  // elements this tp rank holds, on the others empty. After the reductions.
+  std::map<std::string, double> squares(int tp_rank, const schedule::Instruction& waiting);
+
+  // The instructions' segments on this rank, ascending.
+  std::vector<int> segments(const schedule::Instruction& i) const;
+  Bucket::OnWait on_wait(const schedule::Instruction& waiting) const;
+
+ private:
+  struct UnderWay {
+    Bucket* bucket;
+    schedule::Instruction instruction;
+    double begin_seconds;
+  };
+  void await_gather(const UnderWay& gather, const schedule::Instruction& waiting);
+  std::uint32_t tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) const;
+  std::vector<const Bucket*> counted() const;
+  std::vector<std::vector<double>> squares_of_replicas(const schedule::Instruction& waiting) const;
+
+  const schedule::Program& program_;
+  comm::Channel& replicas_;
+  const Units& units_;
+  Observer& observer_;
+  std::vector<UnderWay> reductions_, totals_, gathers_;
+};
+
+}  // namespace troika::executor

@@ -1,0 +1,169 @@
+#include "model/decoder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "model/decoder_test_support.h"
+
+namespace troika::model {
+namespace {
+
+TEST(Initialise, GivesEveryParameterTheSameBitsForAnyCuts) {
+  for (const bool tied : {true, false}) {
+    const config::ModelSettings m = small_model(tied);
+    const auto whole = parameters_by_name(make_decoders(m, {0, 6}, options_for(24)));
+    EXPECT_EQ(whole.size(), all_parameters(m).size());
+    for (const std::vector<int>& cuts : {std::vector<int>{0, 3, 6}, {0, 1, 5, 6}, {0, 1, 2, 3, 4, 5, 6}}) {
+      const auto cut = parameters_by_name(make_decoders(m, cuts, options_for(24)));
+      ASSERT_EQ(cut.size(), whole.size());
+      for (const auto& [name, value] : whole) EXPECT_TRUE(at::equal(cut.at(name), value)) << name;
+    }
+  }
+}
+
+TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
+  config::ModelSettings m = small_model(false);
+  m.heads = 6;
+  m.kv_heads = 3;
+  m.ffn = 191;
+  const auto whole = parameters_by_name(make_decoders(m, {0, 6}, options_for(24)));
+  for (const int size : {2, 3, 4, 5, 6}) {
+    WholeTensors together;
+    for (int rank = 0; rank < size; ++rank) {
+      for (int segment = 0; segment < segment_count(m); ++segment) {
+        const SegmentLayout layout = segment_layout(m, segment, {rank, size});
+        const at::Tensor flat = at::empty({layout.elements}, at::kFloat);
+        initialise(layout, flat, 7, m.init_std);
+        together.place(layout, flat);
+      }
+    }
+    together.expect_complete();
+    for (const auto& [name, value] : whole) EXPECT_TRUE(at::equal(together.by_name().at(name), value)) << name;
+  }
+}
+
+TEST(Initialise, GivesTheSameBitsOnAnyNumberOfThreads) {
+  config::ModelSettings m = small_model(true);
+  m.vocab = 3001;  // several pieces
+  const SegmentLayout layout = segment_layout(m, 0);
+  const at::Tensor one = at::empty({layout.elements}, at::kFloat), three = at::empty_like(one);
+  const int before = at::get_num_threads();
+  at::set_num_threads(1);
+  initialise(layout, one, 7, 0.02);
+  at::set_num_threads(3);
+  initialise(layout, three, 7, 0.02);
+  at::set_num_threads(before);
+  EXPECT_TRUE(at::equal(one, three));
+}
+
+TEST(Initialise, DrawsMatricesFromANormalAndSetsNormsToOne) {
+  const auto all = parameters_by_name(make_decoders(small_model(false), {0, 6}, options_for(24)));
+  for (const auto& [name, value] : all) {
+    if (value.dim() == 1) {
+      EXPECT_TRUE(at::equal(value, at::ones_like(value))) << name;
+      continue;
+    }
+    const double five_sigma = 5 / std::sqrt(static_cast<double>(value.numel()));
+    EXPECT_NEAR(value.mean().item<double>(), 0, 0.02 * five_sigma) << name;
+    EXPECT_NEAR(value.std().item<double>(), 0.02, 0.02 * five_sigma) << name;
+  }
+  EXPECT_FALSE(at::equal(all.at("model.layers.0.mlp.up_proj.weight"), all.at("model.layers.1.mlp.up_proj.weight")));
+}
+
+TEST(Initialise, DependsOnTheSeed) {
+  const SegmentLayout layout = segment_layout(small_model(true), 1);
+  const at::Tensor a = at::empty({layout.elements}, at::kFloat), b = at::empty_like(a);
+  initialise(layout, a, 7, 0.02);
+  initialise(layout, b, 8, 0.02);
+  EXPECT_FALSE(at::equal(a, b));
+}
+
+TEST(Decoder, TheHeadReadsATiedTableWhereItStandsAndACopyElsewhere) {
+  const config::ModelSettings m = small_model(true);
+  const Decoder whole(m, options_for(5)), head(m, 5, 6, options_for(5)), middle(m, 1, 5, options_for(5));
+  EXPECT_FALSE(whole.has_tied_copy());
+  EXPECT_EQ(whole.layouts().size(), 7U);
+  EXPECT_TRUE(whole.parameters().back().is_same(whole.parameters().front()));
+  EXPECT_FALSE(whole.new_gradients().back().is_same(whole.new_gradients().front()));
+  EXPECT_TRUE(head.has_tied_copy());
+  EXPECT_EQ(head.layouts().size(), 2U);
+  EXPECT_EQ(middle.layouts().size(), 4U);
+  EXPECT_EQ(Decoder(small_model(false), options_for(5)).layouts().size(), 6U);
+}
+
+TEST(Decoder, SavesNothingWhenNothingIsToBeKept) {
+  const config::ModelSettings m = small_model(true);
+  const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+  const auto decoders = make_decoders(m, {0, 6}, options_for(5));
+  const DecoderResult kept = decoders[0].forward({}, tokens, Keep::for_backward);
+  const DecoderResult dropped = decoders[0].forward({}, tokens, Keep::nothing);
+  EXPECT_EQ(dropped.saved_bytes(), 0);
+  EXPECT_GT(kept.saved_bytes(), 0);
+  EXPECT_EQ(kept.loss.loss, dropped.loss.loss);
+  EXPECT_EQ(kept.loss.tokens, 10);
+}
+
+TEST(Decoder, BackwardWritesEveryGradientAndAddsToNone) {
+  for (const bool tied : {true, false}) {
+    const config::ModelSettings m = small_model(tied);
+    const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+    const auto decoders = make_decoders(m, {0, 2, 6}, options_for(5));
+    const Gradients once = forward_backward(decoders, tokens, 0.0), again = forward_backward(decoders, tokens, 42.0);
+    for (std::size_t d = 0; d < decoders.size(); ++d) {
+      for (std::size_t i = 0; i < once.leaves[d].size(); ++i)
+        EXPECT_TRUE(at::equal(once.leaves[d][i], again.leaves[d][i])) << d << " " << i;
+    }
+  }
+}
+
+TEST(Decoder, HoldsNoActivationsAfterBackward) {
+  const config::ModelSettings m = small_model(true);
+  const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+  const Decoder decoder = std::move(make_decoders(m, {0, 6}, options_for(5)).front());
+  DecoderResult result = decoder.forward({}, tokens, Keep::for_backward);
+  const std::int64_t before = result.saved_bytes();
+  decoder.backward_input({}, tokens, result);
+  EXPECT_LE(result.saved_bytes(), 2 * before);
+  decoder.backward_weight(decoder.new_gradients(), tokens, result);
+  EXPECT_EQ(result.saved_bytes(), 0);
+}
+
+TEST(Decoder, SavesTheBytesThatWereForetold) {
+  for (const Keep keep : {Keep::for_backward, Keep::lean, Keep::nothing}) {
+    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+      const config::ModelSettings m = small_model(true);
+      const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+      Decoder::Options options = options_for(5);
+      options.dtype = dtype;
+      const DecoderResult result = make_decoders(m, {0, 6}, options)[0].forward({}, tokens, keep);
+      const auto foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
+                                                static_cast<std::int64_t>(at::elementSize(dtype)));
+      for (std::size_t i = 0; i < foretold.size(); ++i)
+        EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold[i]) << i;
+    }
+  }
+}
+
+TEST(Decoder, ForetoldBytesOfABlockAreTheArithmetic) {
+  const std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;
+  const auto bytes = [](Keep keep) {
+    return segment_saved_bytes(small_model(true), 2, 5, {}, sharding::SequenceParallel::off, keep, 4)[1];
+  };
+  // Four of width D, q k v before and q k after rotation, the output of attention, its lse, gate and up, their product,
+  // and the inverse roots of two norms and of the heads.
+  EXPECT_EQ(bytes(Keep::for_backward), 4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2 + (N + 2)));
+  EXPECT_EQ(bytes(Keep::lean), 4 * M * (2 * D + (A + 2 * K) + A + N + 2 * F + 2 + (N + 2)));
+}
+
+TEST(Decoder, LongerSequencesThanItWasMadeForAreRefused) {
+  const config::ModelSettings m = small_model(true);
+  const auto decoders = make_decoders(m, {0, 6}, options_for(5));
+  EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), Keep::nothing), base::BugError);
+}
+
+}  // namespace
+}  // namespace troika::model

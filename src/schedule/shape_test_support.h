@@ -1,0 +1,36 @@
+// Shapes for tests: equal stages, all segments alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "schedule/builder.h"
+
+namespace troika::schedule {
+
+inline StepShape shape_of(int pp, int dp, int microbatches, int segments_per_stage = 1, int virtual_stages = 1) {
+  StepShape shape;
+  shape.pp = pp;
+  shape.dp = dp;
+  shape.replicas = dp;
+  shape.microbatches = microbatches;
+  shape.virtual_stages = virtual_stages;
+  for (int s = 0; s <= pp * virtual_stages; ++s) shape.segment_begin.push_back(s * segments_per_stage);
+  return shape;
+}
+
+inline int stages_per_rank(const std::string& schedule) { return schedule == "interleaved" ? 2 : 1; }
+
+// The text of the error, or "accepted".
+template <class Error, class Do>
+std::string refusal_of(Do action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace troika::schedule

@@ -1,0 +1,83 @@
+// The end of a lane: what is left of reductions, the tied embedding, totals, norm and step.
+#include <set>
+
+#include "schedule/border.h"
+#include "schedule/emit.h"
+
+namespace troika::schedule {
+
+namespace {
+
+class Tail {
+ public:
+  Tail(const Lane& lane, std::vector<Instruction>* out)
+      : lane_(lane), stages_(stages_of_lane(lane.program, lane.index)), out_(out) {}
+
+  void append() {
+    if (!lane_.reduces_early()) {
+      for (const int stage : stages_) add(Kind::reduce_grads, stage, -1);
+    }
+    for (const int stage : tied_stages_of(lane_.program, lane_.index)) {
+      const std::int64_t bytes = tied_on_one_lane(lane_.program) ? 0 : lane_.shape.tied_bytes;
+      out_->push_back({Kind::reduce_tied, -1, stage, -1, bytes});
+    }
+    if (lane_.program.zero == 0 && lane_.several_replicas()) append_totals();
+    out_->push_back({Kind::norm, -1, -1, -1, 0});
+    append_steps();
+  }
+
+ private:
+  void add(Kind kind, int stage, int segment) {
+    Instruction i{kind, -1, stage, segment, 0};
+    i.bytes = lane_.bytes_sent(i);
+    out_->push_back(i);
+  }
+
+  // Those that are not under way yet, in the order of their reductions.
+  void append_totals() {
+    if (!lane_.reduces_early()) {
+      for (const int stage : stages_) add(Kind::gather_grads, stage, -1);
+      return;
+    }
+    std::set<int> under_way;
+    std::vector<Instruction> reduced;
+    for (const Instruction& i : *out_) {
+      if (i.kind == Kind::gather_grads) under_way.insert(i.segment);
+      if (i.kind == Kind::reduce_grads) reduced.push_back(i);
+    }
+    for (const Instruction& i : reduced) {
+      if (under_way.count(i.segment) == 0) add(Kind::gather_grads, i.stage, i.segment);
+    }
+  }
+
+  void append_steps() {
+    const bool gathers = lane_.program.shards(1) && !lane_.program.shards(3);
+    const bool offloads = lane_.shape.offload == Offload::state;
+    if (!gathers && !offloads) {
+      for (const int stage : stages_) add(Kind::step, stage, -1);
+      return;
+    }
+    std::vector<Instruction> segments;
+    for (const int stage : stages_) {
+      for (int g = lane_.program.first_segment(stage); g < lane_.program.end_segment(stage); ++g)
+        segments.push_back({Kind::fetch, -1, stage, g, 0});
+    }
+    if (offloads) out_->push_back(segments.front());
+    for (std::size_t k = 0; k < segments.size(); ++k) {
+      if (offloads && k + 1 < segments.size()) out_->push_back(segments[k + 1]);  // copied while this one steps
+      add(Kind::step, segments[k].stage, segments[k].segment);
+      if (gathers) add(Kind::gather_params, segments[k].stage, segments[k].segment);
+      if (offloads) add(Kind::offload, segments[k].stage, segments[k].segment);
+    }
+  }
+
+  const Lane& lane_;
+  const std::vector<int> stages_;
+  std::vector<Instruction>* out_;
+};
+
+}  // namespace
+
+void append_tail(const Lane& lane, std::vector<Instruction>* out) { Tail(lane, out).append(); }
+
+}  // namespace troika::schedule

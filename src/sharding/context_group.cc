@@ -1,0 +1,117 @@
+// Shapes: B sequences, t positions of this rank, n query heads, k key/value heads, H head width.
+#include "sharding/context_group.h"
+
+#include <ATen/ATen.h>
+
+#include "sharding/ring.h"
+
+namespace troika::sharding {
+namespace {
+
+kernels::AttentionInput input_of(const Piece& piece, const at::Tensor& q_BtnH, const at::Tensor& kv_2BtkH,
+                                 const std::vector<std::int64_t>& kv_of_head) {
+  kernels::AttentionInput input;
+  input.q_BTnH = q_BtnH.narrow(1, piece.q.begin, piece.q.count);
+  input.k_BSkH = kv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count);
+  input.v_BSkH = kv_2BtkH.select(0, 1).narrow(1, piece.k.begin, piece.k.count);
+  input.kv_of_head = kv_of_head;
+  input.q_offset = piece.q_position;
+  return input;
+}
+
+kernels::AttentionOutput narrow(const kernels::AttentionOutput& output, std::int64_t begin, std::int64_t count) {
+  return {output.out_BTnH.narrow(1, begin, count), output.lse_BnT.narrow(2, begin, count)};
+}
+
+bool contains(const Range& outer, const Range& inner) {
+  return inner.count > 0 && outer.begin <= inner.begin && inner.end() <= outer.end();
+}
+
+}  // namespace
+
+ContextGroup::ContextGroup(comm::Channel& channel) : channel_(channel.size() == 1 ? nullptr : &channel) {}
+
+std::vector<std::int64_t> ContextGroup::positions(std::int64_t T) const {
+  const Chunks chunks = chunks_of(T, rank(), size());
+  std::vector<std::int64_t> mine;
+  for (const Range& range : {chunks.low, chunks.high}) {
+    for (std::int64_t p = range.begin; p < range.end(); ++p) mine.push_back(p);
+  }
+  return mine;
+}
+
+std::int64_t ContextGroup::position_count(std::int64_t T) const { return chunks_of(T, rank(), size()).count(); }
+
+static kernels::AttentionInput whole_input(const LocalAttention& local) {
+  kernels::AttentionInput input;
+  input.q_BTnH = local.q_BtnH;
+  input.k_BSkH = local.k_BtkH;
+  input.v_BSkH = local.v_BtkH;
+  input.kv_of_head = local.kv_of_head;
+  return input;
+}
+
+kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, std::int64_t T) const {
+  if (channel_ == nullptr) return kernels::attention_forward(whole_input(local));
+  const Ring ring(*channel_, T, on_wait_);
+  const std::vector<Range> chunks{ring.low(rank()), ring.high(rank())};
+  std::vector<kernels::AttentionOutput> sums(2);
+  ring.travel(at::stack({local.k_BtkH, local.v_BtkH}), [&](int step, const at::Tensor& kv_2BtkH) {
+    for (const Piece& piece : ring.pieces(ring.visitor(step))) {
+      const auto part = kernels::attention_forward(input_of(piece, local.q_BtnH, kv_2BtkH, local.kv_of_head));
+      for (std::size_t c = 0; c < 2; ++c) {
+        if (!contains(piece.q, chunks[c])) continue;
+        const auto of_chunk = narrow(part, chunks[c].begin - piece.q.begin, chunks[c].count);
+        if (step == 0) sums[c] = of_chunk;
+        if (step > 0) kernels::attention_merge(sums[c], of_chunk);
+      }
+    }
+  });
+  const at::Tensor& q = local.q_BtnH;
+  const kernels::AttentionOutput output{at::empty(q.sizes(), q.options()),
+                                        at::empty({q.size(0), q.size(2), q.size(1)}, q.options().dtype(at::kFloat))};
+  for (std::size_t c = 0; c < 2; ++c) {
+    if (chunks[c].count == 0) continue;
+    const auto place = narrow(output, chunks[c].begin, chunks[c].count);
+    place.out_BTnH.copy_(sums[c].out_BTnH);
+    place.lse_BnT.copy_(sums[c].lse_BnT);
+  }
+  return output;
+}
+
+kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout_BtnH, const LocalAttention& local,
+                                                          const kernels::AttentionOutput& output,
+                                                          std::int64_t T) const {
+  if (channel_ == nullptr) return kernels::attention_backward(dout_BtnH, whole_input(local), output);
+  const Ring ring(*channel_, T, on_wait_);
+  const at::Tensor own_2BtkH = at::stack({local.k_BtkH, local.v_BtkH});
+  at::Tensor dq_BtnH = at::zeros(local.q_BtnH.sizes(), local.q_BtnH.options().dtype(at::kFloat));
+  comm::Transfer leaving;
+  ring.travel(own_2BtkH, [&](int step, const at::Tensor& kv_2BtkH) {
+    const int visitor = ring.visitor(step);
+    at::Tensor dkv_2BtkH = ring.room(visitor, own_2BtkH, at::kFloat);
+    comm::Transfer arriving;
+    if (step > 0) arriving = ring.receive_gradients(dkv_2BtkH);
+    std::vector<std::pair<Piece, kernels::AttentionGradients>> parts;
+    for (const Piece& piece : ring.pieces(visitor)) {
+      const auto input = input_of(piece, local.q_BtnH, kv_2BtkH, local.kv_of_head);
+      parts.emplace_back(piece, kernels::attention_backward(dout_BtnH.narrow(1, piece.q.begin, piece.q.count), input,
+                                                            narrow(output, piece.q.begin, piece.q.count)));
+    }
+    ring.wait({&arriving, &leaving});
+    if (step == 0) dkv_2BtkH.zero_();
+    for (const auto& [piece, d] : parts) {
+      dq_BtnH.narrow(1, piece.q.begin, piece.q.count).add_(d.dq_BTnH);
+      dkv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count).add_(d.dk_BSkH);
+      dkv_2BtkH.select(0, 1).narrow(1, piece.k.begin, piece.k.count).add_(d.dv_BSkH);
+    }
+    leaving = ring.send_gradients(dkv_2BtkH);
+  });
+  const at::Tensor home_2BtkH = ring.room(rank(), own_2BtkH, at::kFloat);
+  comm::Transfer arriving = ring.receive_gradients(home_2BtkH);
+  ring.wait({&arriving, &leaving});
+  return {dq_BtnH.to(local.q_BtnH.scalar_type()), home_2BtkH.select(0, 0).to(local.k_BtkH.scalar_type()),
+          home_2BtkH.select(0, 1).to(local.v_BtkH.scalar_type())};
+}
+
+}  // namespace troika::sharding

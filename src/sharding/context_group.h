@@ -1,0 +1,56 @@
+// Attention over a sequence whose positions are dealt out to the ranks of a context-parallel group: keys and values travel
+// round the ring while each rank's queries stay. H. Liu et al., "Ring Attention with Blockwise Transformers", 2023; the
+// sequence is cut into 2 cp chunks [T i / (2 cp), T (i + 1) / (2 cp)) and rank r holds chunks r and 2 cp - 1 - r, in
+// this order, which gives every rank the same share of a causal mask. Any T works; chunks may be empty.
+//
+// All ranks of the group make the same calls in the same order with the same B, T and widths; calls block until the
+// messages are in. Additions have a fixed order.
+// Shapes: B sequences, T positions of the whole sequence, t of this rank, n query heads, k key/value heads, H head width.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "comm/channel.h"
+#include "kernels/attention.h"
+
+namespace troika::sharding {
+
+// This rank's queries, keys and values; may be strided views, last dim contiguous. fp32, bf16 or fp16.
+struct LocalAttention {
+  at::Tensor q_BtnH, k_BtkH, v_BtkH;
+  std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
+};
+
+// Threads: one rank's thread.
+class ContextGroup {
+ public:
+  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+
+  ContextGroup() = default;                       // alone
+  explicit ContextGroup(comm::Channel& channel);  // `channel` must outlive it
+
+  int rank() const { return channel_ == nullptr ? 0 : channel_->rank(); }
+  int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
+  void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
+
+  // This rank's positions of a sequence of T, ascending; t of them.
+  std::vector<std::int64_t> positions(std::int64_t T) const;
+  std::int64_t position_count(std::int64_t T) const;
+
+  // Causal attention over the whole sequence. Alone: one attention_forward. Only pairs of chunks that see each other are
+  // computed; parts are merged by their log-sum-exp in fp32 and the result has q's dtype, lse fp32.
+  kernels::AttentionOutput attend(const LocalAttention& local, std::int64_t T) const;
+  // Gradients of this rank's q, k, v, each in its dtype; dk and dv travel with their keys and return home, summed in fp32.
+  kernels::AttentionGradients attend_backward(const at::Tensor& dout_BtnH, const LocalAttention& local,
+                                              const kernels::AttentionOutput& output, std::int64_t T) const;
+
+ private:
+  comm::Channel* channel_ = nullptr;
+  OnWait on_wait_;
+};
+
+}  // namespace troika::sharding

@@ -1,0 +1,149 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sharding/context_group.h"
+#include "sharding/group_test_support.h"
+
+namespace troika::sharding {
+namespace {
+
+struct Shape {
+  std::int64_t B = 2, T = 8, n = 4, k = 2, H = 6;
+};
+
+LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
+  LocalAttention input;
+  input.q_BtnH = random_normal("q", 0, {s.B, s.T, s.n, s.H}, dtype);
+  input.k_BtkH = random_normal("k", 0, {s.B, s.T, s.k, s.H}, dtype);
+  // A strided view, as the values of a block are.
+  input.v_BtkH = random_normal("v", 0, {s.B, s.T, s.k + 3, s.H}, dtype).narrow(2, 2, s.k);
+  for (std::int64_t head = 0; head < s.n; ++head) input.kv_of_head.push_back(head * s.k / s.n);
+  return input;
+}
+
+at::Tensor cut(const at::Tensor& x_BTnH, const at::Tensor& positions) { return x_BTnH.index_select(1, positions); }
+
+LocalAttention cut(const LocalAttention& whole, const at::Tensor& positions) {
+  return {cut(whole.q_BtnH, positions), cut(whole.k_BtkH, positions), cut(whole.v_BtkH, positions), whole.kv_of_head};
+}
+
+void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound) {
+  SCOPED_TRACE(fmt::format("T {} over {} ranks", s.T, size));
+  const ContextGroup alone;
+  const LocalAttention whole = whole_input(s, dtype);
+  const at::Tensor dout = random_normal("dout", 0, whole.q_BtnH.sizes(), dtype);
+  const auto want = alone.attend(whole, s.T);
+  const auto want_gradients = alone.attend_backward(dout, whole, want, s.T);
+  on_ranks(size, [&](comm::Channel& channel) {
+    const ContextGroup group(channel);
+    const at::Tensor positions = at::tensor(group.positions(s.T), at::kLong);
+    EXPECT_EQ(group.position_count(s.T), positions.numel());
+    const LocalAttention local = cut(whole, positions);
+    const auto got = group.attend(local, s.T);
+    EXPECT_LE(relative_error(got.out_BTnH, cut(want.out_BTnH, positions)), bound);
+    EXPECT_LE(relative_error(got.lse_BnT, want.lse_BnT.index_select(2, positions)), bound);
+    EXPECT_EQ(got.out_BTnH.scalar_type(), dtype);
+    const auto gradients = group.attend_backward(cut(dout, positions), local, got, s.T);
+    // Relative to the largest of the whole sequence: a rank's own may be all but zero.
+    const auto near = [&](const at::Tensor& mine, const at::Tensor& all) {
+      EXPECT_EQ(mine.scalar_type(), dtype);
+      const at::Tensor difference = mine.to(at::kDouble) - cut(all, positions).to(at::kDouble);
+      const double largest = std::max(all.abs().max().item().toDouble(), 1e-3);
+      EXPECT_TRUE((difference.abs() <= bound * largest).all().item<bool>());
+    };
+    near(gradients.dq_BTnH, want_gradients.dq_BTnH);
+    near(gradients.dk_BSkH, want_gradients.dk_BSkH);
+    near(gradients.dv_BSkH, want_gradients.dv_BSkH);
+  });
+}
+
+TEST(ContextGroup, PositionsOfAllRanksAreEveryPositionOnceAndAscend) {
+  for (const int size : {1, 2, 3, 4, 5}) {
+    for (std::int64_t T = 0; T < 40; ++T) {
+      std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(size));
+      on_ranks(size, [&](comm::Channel& channel) {
+        all[static_cast<std::size_t>(channel.rank())] = ContextGroup(channel).positions(T);
+      });
+      std::vector<std::int64_t> together;
+      for (const auto& positions : all) {
+        EXPECT_TRUE(std::is_sorted(positions.begin(), positions.end()));
+        together.insert(together.end(), positions.begin(), positions.end());
+      }
+      std::sort(together.begin(), together.end());
+      ASSERT_EQ(together.size(), static_cast<std::size_t>(T));
+      for (std::int64_t p = 0; p < T; ++p) EXPECT_EQ(together[static_cast<std::size_t>(p)], p);
+    }
+  }
+}
+
+TEST(ContextGroup, AloneIsPlainAttention) {
+  const Shape s;
+  const LocalAttention whole = whole_input(s, at::kFloat);
+  kernels::AttentionInput input;
+  input.q_BTnH = whole.q_BtnH;
+  input.k_BSkH = whole.k_BtkH;
+  input.v_BSkH = whole.v_BtkH;
+  input.kv_of_head = whole.kv_of_head;
+  const auto want = kernels::attention_forward(input);
+  const auto got = ContextGroup().attend(whole, s.T);
+  EXPECT_TRUE(at::equal(got.out_BTnH, want.out_BTnH));
+  EXPECT_TRUE(at::equal(got.lse_BnT, want.lse_BnT));
+}
+
+TEST(ContextGroup, SplitEqualsWholeForEvenAndOddLengths) {
+  for (const int size : {2, 3, 4, 5}) {
+    for (const std::int64_t T : {8, 16, 24, 13, 17, 40}) expect_parity({2, T, 4, 2, 6}, size, at::kFloat, 1e-5);
+  }
+}
+
+TEST(ContextGroup, SplitEqualsWholeWithFewerPositionsThanChunks) {
+  for (const int size : {2, 3, 4}) {
+    for (const std::int64_t T : {1, 2, 3, 5, 7}) expect_parity({1, T, 3, 1, 5}, size, at::kFloat, 1e-5);
+  }
+}
+
+TEST(ContextGroup, SplitEqualsWholeInHalfPrecision) {
+  // Each part of the ring is rounded once, so a few units of the last place of the largest value.
+  for (const int size : {2, 3}) {
+    expect_parity({2, 13, 4, 2, 6}, size, at::kBFloat16, 4 * 0x1p-8);
+    expect_parity({2, 13, 4, 2, 6}, size, at::kHalf, 4 * 0x1p-11);
+  }
+}
+
+TEST(ContextGroup, EveryRunHasTheSameBits) {
+  const LocalAttention whole = whole_input({2, 17, 4, 2, 6}, at::kFloat);
+  std::vector<std::vector<at::Tensor>> runs(2);
+  for (auto& outs : runs) {
+    outs.resize(4);
+    on_ranks(4, [&](comm::Channel& channel) {
+      const ContextGroup group(channel);
+      const LocalAttention local = cut(whole, at::tensor(group.positions(17), at::kLong));
+      const auto output = group.attend(local, 17);
+      const auto gradients = group.attend_backward(at::ones_like(output.out_BTnH), local, output, 17);
+      outs[static_cast<std::size_t>(channel.rank())] =
+          at::cat({output.out_BTnH.flatten(), gradients.dq_BTnH.flatten(), gradients.dk_BSkH.flatten(),
+                   gradients.dv_BSkH.flatten()});
+    });
+  }
+  for (std::size_t r = 0; r < 4; ++r) EXPECT_TRUE(at::equal(runs[0][r], runs[1][r])) << r;
+}
+
+TEST(ContextGroup, TellsWhenItWaited) {
+  const LocalAttention whole = whole_input({1, 8, 2, 1, 4}, at::kFloat);
+  on_ranks(2, [&](comm::Channel& channel) {
+    int waits = 0;
+    ContextGroup group(channel);
+    group.set_on_wait([&](double begin_seconds, double end_seconds) {
+      EXPECT_LE(begin_seconds, end_seconds);
+      ++waits;
+    });
+    group.attend(cut(whole, at::tensor(group.positions(8), at::kLong)), 8);
+    EXPECT_GT(waits, 0);
+  });
+}
+
+}  // namespace
+}  // namespace troika::sharding

@@ -1,0 +1,71 @@
+#include "sharding/ring.h"
+
+#include <ATen/ATen.h>
+
+#include "base/clock.h"
+
+namespace troika::sharding {
+
+Chunks chunks_of(std::int64_t T, int rank, int size) {
+  return {part_of(T, rank, 2 * size), part_of(T, 2 * size - 1 - rank, 2 * size)};
+}
+
+Range Ring::low(int rank) const { return {0, chunks_of(T_, rank, size_).low.count}; }
+
+Range Ring::high(int rank) const {
+  const Chunks chunks = chunks_of(T_, rank, size_);
+  return {chunks.low.count, chunks.high.count};
+}
+
+std::vector<Piece> Ring::pieces(int visitor) const {
+  std::vector<Piece> found;
+  const auto add = [&](const Range& q, const Range& k, std::int64_t q_position) {
+    if (q.count > 0 && k.count > 0) found.push_back({q, k, q_position});
+  };
+  if (visitor == rank_) {
+    add(low(rank_), low(rank_), 0);
+    add(high(rank_), all(rank_), low(rank_).count);
+  } else if (visitor < rank_) {
+    add(all(rank_), low(visitor), T_);
+  } else {
+    add(high(rank_), all(visitor), T_);
+  }
+  return found;
+}
+
+comm::Transfer Ring::send(const at::Tensor& tensor, std::uint32_t tag) const {
+  return tensor.numel() == 0 ? comm::Transfer() : channel_.send(tensor, (rank_ + 1) % size_, tag);
+}
+
+comm::Transfer Ring::receive(const at::Tensor& tensor, std::uint32_t tag) const {
+  return tensor.numel() == 0 ? comm::Transfer() : channel_.recv(tensor, (rank_ + size_ - 1) % size_, tag);
+}
+
+void Ring::wait(std::initializer_list<comm::Transfer*> transfers) const {
+  const double begin = base::monotonic_seconds();
+  for (comm::Transfer* transfer : transfers) transfer->wait();
+  if (on_wait_) on_wait_(begin, base::monotonic_seconds());
+}
+
+at::Tensor Ring::room(int rank, const at::Tensor& like, at::ScalarType dtype) const {
+  std::vector<std::int64_t> sizes = like.sizes().vec();
+  sizes[2] = all(rank).count;
+  return at::empty(sizes, like.options().dtype(dtype));
+}
+
+void Ring::travel(at::Tensor kv_2BtkH, const Visit& visit) const {
+  for (int step = 0; step < size_; ++step) {
+    at::Tensor next;
+    comm::Transfer coming, going;
+    if (step + 1 < size_) {
+      next = room(visitor(step + 1), kv_2BtkH, kv_2BtkH.scalar_type());
+      coming = receive(next, keys_tag);
+      going = send(kv_2BtkH, keys_tag);
+    }
+    visit(step, kv_2BtkH);
+    wait({&coming, &going});
+    kv_2BtkH = next;
+  }
+}
+
+}  // namespace troika::sharding

@@ -1,0 +1,69 @@
+// One call's way round the ring of a context-parallel group (context_group.h): who holds which positions, which keys visit
+// in which step, and the messages between the steps.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <vector>
+
+#include "comm/channel.h"
+#include "sharding/range.h"
+
+namespace troika::sharding {
+
+// The positions of rank `rank` of `size`: two chunks of a sequence of T.
+struct Chunks {
+  Range low, high;
+  std::int64_t count() const { return low.count + high.count; }
+};
+Chunks chunks_of(std::int64_t T, int rank, int size);
+
+// Some of this rank's queries and some of a visiting rank's keys, by local position, that see each other: all of them, or
+// causally as if query i of them stood at position q_position + i and key i at i.
+struct Piece {
+  Range q, k;
+  std::int64_t q_position = 0;
+};
+
+class Ring {
+ public:
+  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+  Ring(comm::Channel& channel, std::int64_t T, const OnWait& on_wait)
+      : channel_(channel), T_(T), rank_(channel.rank()), size_(channel.size()), on_wait_(on_wait) {}
+
+  // The two chunks of a rank as local positions, and both.
+  Range low(int rank) const;
+  Range high(int rank) const;
+  Range all(int rank) const { return {0, high(rank).end()}; }
+
+  // Whose keys are here in a step, and the pairs of chunks that see each other: this rank's queries, `visitor`'s keys.
+  int visitor(int step) const { return (rank_ - step + size_) % size_; }
+  std::vector<Piece> pieces(int visitor) const;
+
+  // To and from the neighbours. Empty tensors do not travel: both sides know.
+  comm::Transfer send_gradients(const at::Tensor& tensor) const { return send(tensor, gradients_tag); }
+  comm::Transfer receive_gradients(const at::Tensor& tensor) const { return receive(tensor, gradients_tag); }
+  void wait(std::initializer_list<comm::Transfer*> transfers) const;
+
+  // Room for what belongs to `rank`, shaped like this rank's [2, B, t, k, H]. Uninitialised.
+  at::Tensor room(int rank, const at::Tensor& like, at::ScalarType dtype) const;
+
+  // Calls visit(step, keys and values) as they come by, the next ones on their way meanwhile.
+  using Visit = std::function<void(int step, const at::Tensor& kv_2BtkH)>;
+  void travel(at::Tensor kv_2BtkH, const Visit& visit) const;
+
+ private:
+  static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2;
+  comm::Transfer send(const at::Tensor& tensor, std::uint32_t tag) const;
+  comm::Transfer receive(const at::Tensor& tensor, std::uint32_t tag) const;
+
+  comm::Channel& channel_;
+  const std::int64_t T_;
+  const int rank_, size_;
+  const OnWait& on_wait_;
+};
+
+}  // namespace troika::sharding

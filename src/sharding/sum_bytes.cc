@@ -1,0 +1,72 @@
+#include "sharding/sum_bytes.h"
+
+#include <algorithm>
+
+namespace troika::sharding {
+
+SumBytes::SumBytes(const ShardPlan& plan, const SumShape& shape)
+    : shape_(shape), elements_(plan.elements()), own_(plan.elements_of(shape.place.index()).count) {}
+
+void SumBytes::push() {
+  if (shape_.sharing == Sharing::every_round) {
+    ++leaves_;
+  } else {
+    const std::int64_t begin = shape_.share() * shape_.place.index();
+    const auto partials = static_cast<std::int64_t>(blocks_of_share(begin, begin + pushed_).size());
+    leaves_ = std::max(leaves_, partials + 1);
+  }
+  ++pushed_;
+}
+
+void SumBytes::start_reduce() {
+  reducing_ = true;
+  if (shape_.sharing == Sharing::every_round) {
+    const std::int64_t wanted = shape_.place.count() - 1, reused = std::min(wanted, free_ranges_);
+    free_ranges_ -= reused;
+    ranges_ += wanted - reused;
+    return;
+  }
+  for (int r = 0; r < shape_.place.count(); ++r) {
+    if (r != shape_.place.index()) ranges_ += static_cast<std::int64_t>(shape_.blocks_of(r).size());
+  }
+}
+
+void SumBytes::finish_reduce() {
+  reducing_ = false;
+  if (shape_.sharing == Sharing::every_round) return finish_round();
+  // The total lies in the first block's buffer, which came from another replica or is part of this one's.
+  ranges_ = shape_.place.index() == 0 ? 0 : 1;
+}
+
+void SumBytes::finish_round() {
+  for (int d = 0; d < shape_.place.dp; ++d) {
+    for (int c = 0; c < shape_.place.cp; ++c) {
+      if (d == shape_.place.dp_rank && c == shape_.place.cp_rank) {
+        const std::int64_t reused = std::min<std::int64_t>(1, free_ranges_);
+        free_ranges_ -= reused;
+        ranges_ += 1 - reused;
+      }
+      partials_.push_back({0, shape_.leaf_of_round(rounds_, d, c)});
+      while (partials_.size() > 1 && partials_[partials_.size() - 2].level == partials_.back().level &&
+             partials_[partials_.size() - 2].parent() == partials_.back().parent()) {
+        partials_.pop_back();
+        partials_.back() = partials_.back().parent();
+        ++free_ranges_;
+      }
+    }
+  }
+  --leaves_;
+  ++rounds_;
+}
+
+void SumBytes::reset() {
+  pushed_ = rounds_ = 0;
+  if (shape_.sharing == Sharing::every_round) {
+    free_ranges_ = ranges_;
+    partials_.clear();
+  } else {
+    ranges_ = 0;
+  }
+}
+
+}  // namespace troika::sharding

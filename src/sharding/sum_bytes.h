@@ -1,0 +1,37 @@
+// The bytes that a CanonicalSum holds, from numbers alone: the same calls in the same order give what its ledger counts.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sharding/shard_plan.h"
+#include "sharding/sum_shape.h"
+
+namespace troika::sharding {
+
+// For one step from a fresh object; buffers that a CanonicalSum keeps for the next step stay counted.
+class SumBytes {
+ public:
+  SumBytes(const ShardPlan& plan, const SumShape& shape);
+
+  std::int64_t held() const { return 4 * (leaves_ * elements_ + ranges_ * own_); }
+
+  void push();  // with the leaf that is pushed
+  void start_reduce();
+  bool reducing() const { return reducing_; }
+  void finish_reduce();
+  void reset();
+
+ private:
+  void finish_round();
+
+  const SumShape shape_;
+  const std::int64_t elements_, own_;
+  std::int64_t leaves_ = 0, ranges_ = 0;  // buffers allocated: of all elements, of this rank's range
+  std::int64_t free_ranges_ = 0;
+  std::int64_t pushed_ = 0, rounds_ = 0;
+  std::vector<Block> partials_;  // every_round
+  bool reducing_ = false;
+};
+
+}  // namespace troika::sharding

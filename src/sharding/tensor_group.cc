@@ -1,0 +1,125 @@
+// Shapes: M rows, m this rank's, D width.
+#include "sharding/tensor_group.h"
+
+#include <ATen/ATen.h>
+
+#include "base/clock.h"
+#include "comm/collectives.h"
+
+namespace troika::sharding {
+
+TensorGroup::TensorGroup(comm::Channel& channel, SequenceParallel split)
+    : channel_(channel.size() == 1 ? nullptr : &channel), split_(channel.size() == 1 ? SequenceParallel::off : split) {}
+
+Range TensorGroup::rows(std::int64_t M) const {
+  return split_ == SequenceParallel::on ? part_of(M, rank(), size()) : Range{0, M};
+}
+
+void TensorGroup::exchange(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) const {
+  const double begin = base::monotonic_seconds();
+  comm::all_to_all(*channel_, to, from);
+  if (on_wait_) on_wait_(begin, base::monotonic_seconds());
+}
+
+void TensorGroup::gather_into(const at::Tensor& mine, const std::vector<at::Tensor>& outs) const {
+  const double begin = base::monotonic_seconds();
+  comm::all_gather(*channel_, mine, outs);
+  if (on_wait_) on_wait_(begin, base::monotonic_seconds());
+}
+
+static std::vector<Range> even_parts(std::int64_t total, int size) {
+  std::vector<Range> parts;
+  for (int rank = 0; rank < size; ++rank) parts.push_back(part_of(total, rank, size));
+  return parts;
+}
+
+at::Tensor TensorGroup::spread(const at::Tensor& x_mD, std::int64_t M) const {
+  return split_ == SequenceParallel::on ? join(x_mD, even_parts(M, size())) : x_mD;
+}
+
+at::Tensor TensorGroup::collect(const at::Tensor& partial_MD) const {
+  if (channel_ == nullptr) return partial_MD;
+  if (split_ == SequenceParallel::on) return sum_of_part(partial_MD, even_parts(partial_MD.size(0), size()));
+  const at::Tensor flat = partial_MD.contiguous().view({partial_MD.numel()});
+  const std::vector<Range> parts = even_parts(flat.numel(), size());
+  return join(sum_of_part(flat, parts), parts).view(partial_MD.sizes());
+}
+
+std::vector<at::Tensor> TensorGroup::gather(const at::Tensor& mine) const {
+  if (channel_ == nullptr) return {mine};
+  std::vector<at::Tensor> all;
+  for (int r = 0; r < size(); ++r) all.push_back(at::empty_like(mine, at::MemoryFormat::Contiguous));
+  gather_into(mine.contiguous(), all);
+  return all;
+}
+
+// This rank's range of dim 0 of the sum of all ranks' `partial`, added in rank order in fp32.
+at::Tensor TensorGroup::sum_of_part(const at::Tensor& partial, const std::vector<Range>& ranges) const {
+  const at::Tensor whole = partial.contiguous();
+  std::vector<at::Tensor> to, from;
+  for (const Range& range : ranges) to.push_back(whole.narrow(0, range.begin, range.count));
+  const auto me = static_cast<std::size_t>(rank());
+  for (std::size_t r = 0; r < ranges.size(); ++r) from.push_back(r == me ? to[me] : at::empty_like(to[me]));
+  exchange(to, from);
+  at::Tensor sum = at::add(from[0].to(at::kFloat), from[1].to(at::kFloat));
+  for (std::size_t r = 2; r < from.size(); ++r) sum.add_(from[r]);
+  return sum.to(partial.scalar_type());
+}
+
+// All ranks' ranges of dim 0, one after the other.
+at::Tensor TensorGroup::join(const at::Tensor& mine, const std::vector<Range>& ranges) const {
+  std::vector<std::int64_t> sizes = mine.sizes().vec();
+  sizes[0] = ranges.back().end();
+  const at::Tensor whole = at::empty(sizes, mine.options());
+  std::vector<at::Tensor> outs;
+  for (const Range& range : ranges) outs.push_back(whole.narrow(0, range.begin, range.count));
+  gather_into(mine.contiguous(), outs);
+  return whole;
+}
+
+void TensorGroup::sum(const std::vector<at::Tensor>& views) const {
+  std::vector<SharedSlice> slices;
+  for (const at::Tensor& view : views) slices.push_back({view, 0, size()});
+  sum_shared(slices);
+}
+
+static bool is_held_by(const SharedSlice& slice, std::size_t rank) {
+  return static_cast<std::size_t>(slice.first_holder) <= rank && rank < static_cast<std::size_t>(slice.end_holder);
+}
+
+// `from[r]` holds rank r's slices one after the other, but for `me`, whose slices are the views themselves.
+static void add_in_rank_order(const std::vector<SharedSlice>& slices, const std::vector<at::Tensor>& from,
+                              std::size_t me) {
+  std::vector<std::int64_t> read(from.size(), 0);
+  for (const SharedSlice& slice : slices) {
+    at::Tensor sum;
+    for (std::size_t r = 0; r < from.size(); ++r) {
+      if (!is_held_by(slice, r)) continue;
+      at::Tensor part = slice.view;
+      if (r != me) part = from[r].narrow(0, read[r], slice.view.numel()).view(slice.view.sizes());
+      read[r] += slice.view.numel();
+      sum = sum.defined() ? sum.add_(part) : part.clone();
+    }
+    slice.view.copy_(sum);
+  }
+}
+
+void TensorGroup::sum_shared(const std::vector<SharedSlice>& slices) const {
+  if (channel_ == nullptr || slices.empty()) return;
+  const auto ranks = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
+  const at::Tensor nothing = at::empty({0}, slices.front().view.options());
+  std::vector<at::Tensor> to(ranks, nothing), from(ranks, nothing);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    std::vector<at::Tensor> shared;
+    for (const SharedSlice& s : slices) {
+      if (r != me && is_held_by(s, r)) shared.push_back(s.view.view({s.view.numel()}));
+    }
+    if (shared.empty()) continue;
+    to[r] = at::cat(shared);
+    from[r] = at::empty_like(to[r]);
+  }
+  exchange(to, from);
+  add_in_rank_order(slices, from, me);
+}
+
+}  // namespace troika::sharding

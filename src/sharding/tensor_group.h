@@ -1,0 +1,70 @@
+// A rank's tensor-parallel group and the two ways in which activations cross it. Between the split operations each rank
+// keeps all rows, or, with sequence parallelism, its part of them. M. Shoeybi et al., "Megatron-LM", 2019; V. Korthikanti
+// et al., "Reducing Activation Recomputation in Large Transformer Models", 2022.
+//
+// All ranks of the group make the same calls in the same order with the same M; calls block until the messages are in.
+// Sums run in rank order in fp32 and are rounded once, so every rank that holds a sum holds the same bits.
+// Shapes: M rows of a microbatch, m those that this rank keeps, D width; contiguous, any one dtype.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "comm/channel.h"
+#include "sharding/range.h"
+
+namespace troika::sharding {
+
+enum class SequenceParallel { off, on };
+
+// A gradient that the ranks [first_holder, end_holder) all hold: fp32, contiguous, of one size on all of them.
+struct SharedSlice {
+  at::Tensor view;
+  int first_holder = 0, end_holder = 1;
+};
+
+// Threads: one rank's thread.
+class TensorGroup {
+ public:
+  // When this rank stood still for the others (base::monotonic_seconds).
+  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+
+  TensorGroup() = default;  // alone: everything below is the identity, without copies
+  TensorGroup(comm::Channel& channel, SequenceParallel split);  // `channel` must outlive it
+
+  int rank() const { return channel_ == nullptr ? 0 : channel_->rank(); }
+  int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
+  SequenceParallel sequence_parallel() const { return split_; }  // off when alone
+  void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
+
+  // The rows this rank keeps between the split operations: its part with sequence parallelism, else all.
+  Range rows(std::int64_t M) const;
+  // Own rows to all rows: an all-gather with sequence parallelism, else x itself.
+  at::Tensor spread(const at::Tensor& x_mD, std::int64_t M) const;
+  // The sum of all ranks' partial_MD in its dtype: own rows with sequence parallelism (reduce-scatter), else all rows.
+  // The gradient of spread is collect and the gradient of collect is spread.
+  at::Tensor collect(const at::Tensor& partial_MD) const;
+
+  // Every rank's `mine`, equal in shape, in rank order.
+  std::vector<at::Tensor> gather(const at::Tensor& mine) const;
+
+  // Adds, in place, the slices of all ranks: fp32, contiguous; one message to each rank for all of them.
+  void sum(const std::vector<at::Tensor>& views) const;
+  // The same for slices that only some ranks hold, this rank among them. Any two ranks list what they share in one order.
+  void sum_shared(const std::vector<SharedSlice>& slices) const;
+
+ private:
+  void exchange(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) const;
+  void gather_into(const at::Tensor& mine, const std::vector<at::Tensor>& outs) const;
+  at::Tensor sum_of_part(const at::Tensor& partial, const std::vector<Range>& ranges) const;
+  at::Tensor join(const at::Tensor& mine, const std::vector<Range>& ranges) const;
+
+  comm::Channel* channel_ = nullptr;
+  SequenceParallel split_ = SequenceParallel::off;
+  OnWait on_wait_;
+};
+
+}  // namespace troika::sharding

@@ -1,0 +1,60 @@
+#include "train/layout_runs_test_support.h"
+
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace troika::train {
+
+int apply_layout(const std::string& words, config::Settings* s) {
+  auto& p = s->parallel;
+  p.dp = 1;
+  std::istringstream in(words);
+  for (std::string word; in >> word;) {
+    std::string value;
+    const auto number = [&] {
+      in >> value;
+      return std::stoll(value);
+    };
+    if (word == "dp") p.dp = number();
+    else if (word == "pp") p.pp = number();
+    else if (word == "tp") p.tp = number();
+    else if (word == "cp") p.cp = number();
+    else if (word == "zero") p.zero = number();
+    else if (word == "plain") p.sequence_parallel = false;
+    else if (word == "gpipe" || word == "zb-h1") p.schedule = word;
+    else if (word == "interleaved") p.schedule = word, p.virtual_stages = number();
+    else if (word == "recompute") in >> p.recompute;
+    else if (word == "offload") in >> p.offload;
+    else if (word == "overlap") in >> value, p.overlap = value != "off";
+    else if (word == "bf16" || word == "fp16") s->precision.compute = word;
+    else if (word == "accumulation") s->batch.accumulation = number();
+    else if (word == "stages") {
+      in >> value;
+      for (const std::string& layers : base::split(value, ',')) p.stage_layers.push_back(std::stoll(layers));
+      p.pp = static_cast<std::int64_t>(p.stage_layers.size());
+    } else throw base::BugError("a test names the layout word '" + word + "'");
+  }
+  return static_cast<int>(p.dp * p.pp * p.tp * p.cp);
+}
+
+LayoutRuns::LayoutRuns() : settings(small_settings("")), stream_(small_corpus(folder_.path())) {
+  settings.model.layers = 8;
+  settings.model.hidden = 32;
+  settings.model.head_dim = 8;
+  settings.model.ffn = 80;
+}
+
+std::vector<metrics::StepMetrics> LayoutRuns::train(const std::string& name, const std::string& layout,
+                                                    const Customise& customise) {
+  config::Settings s = settings;
+  s.train.out = folder(name);
+  const int world = apply_layout(layout, &s);
+  base::make_directories(s.train.out);
+  train_on_threads(s, world, *stream_, customise);
+  return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
+}
+
+}  // namespace troika::train

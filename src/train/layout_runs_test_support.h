@@ -1,0 +1,35 @@
+// Small training runs in a layout given in words, with ranks as threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "metrics/metrics_file.h"
+#include "train/thread_ranks_test_support.h"
+
+namespace troika::train {
+
+// Writes a layout such as "dp 2 pp 2 zero 3 zb-h1" into settings. Words: dp, pp, tp, cp, zero with a number; a schedule, with
+// interleaved the virtual stages; `recompute`, `offload` and a way; `overlap off`; `plain` (no sequence parallel);
+// `accumulation` and rounds; `stages` and layers per stage; `bf16`, `fp16`. Returns the world size.
+int apply_layout(const std::string& words, config::Settings* settings);
+
+// Runs in folders of their own, by name; 12 microbatches of one sequence, a model of 8 layers.
+class LayoutRuns {
+ public:
+  LayoutRuns();
+  // The run's rows, of earlier runs of this name too.
+  std::vector<metrics::StepMetrics> train(const std::string& name, const std::string& layout,
+                                          const Customise& customise = {});
+  std::string folder(const std::string& name) const { return folder_.path() + "/" + name; }
+  const data::TokenStream& stream() const { return *stream_; }
+
+  config::Settings settings;  // of the next run, but for layout and folder
+
+ private:
+  TemporaryFolder folder_;
+  std::shared_ptr<const data::TokenStream> stream_;
+};
+
+}  // namespace troika::train

@@ -1,0 +1,33 @@
+// From a plan's settings to the shape of its step program.
+#pragma once
+
+#include <vector>
+
+#include "model/layout.h"
+#include "schedule/builder.h"
+#include "sharding/shard_plan.h"
+#include "train/plan.h"
+
+namespace troika::train {
+
+// Where the stages begin, and the end: by the given layers, the given or measured costs, or the model's multiply-adds.
+std::vector<int> cut_stages(const config::Resolved& resolved);
+
+// The buffers in which a rank keeps one segment: its own and, for the head of a tied model, the table's second use.
+struct BucketShape {
+  model::SegmentLayout layout;
+  bool has_parameters = true;  // false: the rank's embedding has them
+};
+std::vector<BucketShape> buckets_of(const Plan& plan, int segment, const model::TensorShare& share);
+sharding::ShardPlan shard_plan(const Plan& plan, const BucketShape& bucket);
+
+// Needs resolved and shape of the plan. Bytes are those of the rank that sends most.
+schedule::StepShape step_shape(const Plan& plan, const std::vector<int>& segment_begin);
+
+// Builds the program, or reads the one in parallel.schedule_file. DataError naming the file when it does not fit.
+schedule::Program step_program(const Plan& plan);
+
+// Checks a program: BugError for a built one, DataError naming the file for one that was read.
+schedule::Report prove(const Plan& plan, const schedule::Program& program);
+
+}  // namespace troika::train
