@@ -1,5 +1,5 @@
 // Builders: from the shape of a step to its program. One file per schedule gives the order of computations (orders.h);
-// what follows from that order is common (passes.h, sharding.h, emit.h, tail.h).
+// what follows from that order is common (emit.h).
 //
 // What every built program promises to whoever runs it:
 // - Stage s sits on pp rank s % pp. Shares are contiguous in ZeRO 0, 1 and round-robin in ZeRO 2, 3 (instruction.h).

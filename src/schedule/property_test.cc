@@ -233,6 +233,14 @@ TEST(EveryLayout, FastLinkStaysWithinThreePointsOfTheFormula) {
   }
 }
 
+TEST(EveryLayout, ALargeOneIsCheckedToo) {
+  StepShape shape = shape_of(8, 32, 32 * 32, 5, 2);
+  shape.zero = 3;
+  shape.recompute = Recompute::full;
+  const Bounds promised = bounds("interleaved", shape);
+  EXPECT_EQ(check(build("interleaved", shape), promised).max_in_flight, promised.max_in_flight);
+}
+
 // Removing any single instruction from a sound program makes it unsound; only recomputation may be left out.
 TEST(EveryLayout, NoInstructionIsDispensable) {
   for (const auto& schedule : schedule_names()) {
