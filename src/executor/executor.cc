@@ -90,8 +90,8 @@ void Executor::execute(const Instruction& instruction) {
   observer_.ended(instruction, begin, base::monotonic_seconds());
 }
 
-void Executor::waited_inside(double begin_seconds, double end_seconds) {
-  if (current_ != nullptr) observer_.waited(*current_, begin_seconds, end_seconds);
+void Executor::exchanged_inside(double begin_seconds, double end_seconds) {
+  if (current_ != nullptr) observer_.exchanged_inside(*current_, begin_seconds, end_seconds);
 }
 
 void Executor::load(const Instruction& i) { flights_.load(i.microbatch, setup_.source(settings_.step, i.microbatch)); }

@@ -77,8 +77,8 @@ class Executor {
   // Collective over the replicas: after the optimizers' values were set from outside, everybody has all of them.
   void publish_parameters();
 
-  // For the groups inside segments: the rank stood still in [begin, end].
-  void waited_inside(double begin_seconds, double end_seconds);
+  // For the groups inside segments, whose exchanges took [begin, end].
+  void exchanged_inside(double begin_seconds, double end_seconds);
 
  private:
   using Instruction = schedule::Instruction;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/units.h"
 
 namespace troika::metrics {
@@ -15,6 +16,15 @@ static std::string row(const std::string& name, const std::string& value, std::s
 static std::string phase_row(const std::string& name, double seconds, double total_seconds, std::size_t width) {
   const double share = total_seconds > 0 ? 100 * seconds / total_seconds : 0;
   return fmt::format("  {:<{}}  {:>12}  {:5.1f} %\n", name, width, base::format_duration(seconds), share);
+}
+
+static std::string memory_row(const RunSummary& s, std::size_t width) {
+  std::vector<std::string> uses;
+  for (const auto& [name, bytes] : s.peak_bytes_by_use) uses.push_back(name + " " + base::format_bytes(bytes));
+  std::string text = base::format_bytes(s.peak_memory_bytes);
+  if (!uses.empty()) text += " (" + base::join(uses, ", ") + ")";
+  if (s.peak_resident_bytes > 0) text += ", resident " + base::format_bytes(s.peak_resident_bytes);
+  return row("peak memory", text, width);
 }
 
 std::string format_summary(const RunSummary& s) {
@@ -31,7 +41,7 @@ std::string format_summary(const RunSummary& s) {
   text += row("tokens seen", fmt::format("{} ({:.1f} per second)", s.tokens_seen, rate), width);
   text += row("average loss",
               s.steps > 0 ? fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps)) : "no steps", width);
-  text += row("peak memory", base::format_bytes(s.peak_memory_bytes), width);
+  text += memory_row(s, width);
   text += row("time", base::format_duration(s.total_seconds), width);
   for (const auto& [name, seconds] : phases) text += phase_row(name, seconds, s.total_seconds, width);
   return text;

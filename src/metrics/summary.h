@@ -15,7 +15,9 @@ struct RunSummary {
   std::int64_t tokens_seen = 0;  // loss tokens of this attempt, all ranks
   double loss_sum = 0;           // of the steps' losses
   double total_seconds = 0;
-  std::int64_t peak_memory_bytes = 0;
+  std::int64_t peak_memory_bytes = 0;  // the most that the rank held at once by its own count
+  std::vector<std::pair<std::string, std::int64_t>> peak_bytes_by_use;  // the most of each, not all at one time
+  std::int64_t peak_resident_bytes = 0;  // of the process, libtorch and all; 0: the system does not tell
   std::vector<std::pair<std::string, double>> phase_seconds;  // in the order to print, such as {"forward", 12.3}
 };
 

@@ -33,8 +33,10 @@ std::vector<double> segment_costs(const Plan& plan) {
 double seconds_of(const std::map<std::string, double>& phases, std::initializer_list<Kind> kinds) {
   double sum = 0;
   for (const Kind kind : kinds) {
-    const auto found = phases.find(schedule::name(kind));
-    if (found != phases.end()) sum += found->second;
+    for (const char* part : {"", " exchange"}) {
+      const auto found = phases.find(std::string(schedule::name(kind)) + part);
+      if (found != phases.end()) sum += found->second;
+    }
   }
   return sum;
 }

@@ -21,6 +21,12 @@ void Recorder::waited(const Instruction& instruction, double begin, double end) 
   add(instruction, Event::Activity::wait, begin, end);
 }
 
+void Recorder::exchanged_inside(const Instruction& instruction, double begin, double end) {
+  waits_.emplace_back(begin, end);
+  phase_seconds_[std::string(schedule::name(instruction.kind)) + " exchange"] += end - begin;
+  add(instruction, Event::Activity::wait, begin, end);
+}
+
 void Recorder::transferred(const Instruction& instruction, double begin, double end) {
   add(instruction, Event::Activity::transfer, begin, end);
 }
@@ -28,7 +34,7 @@ void Recorder::transferred(const Instruction& instruction, double begin, double 
 static bool starts_only(schedule::Kind kind) {
   using schedule::Kind;
   return kind == Kind::send_act || kind == Kind::recv_act || kind == Kind::send_grad || kind == Kind::recv_grad ||
-         kind == Kind::gather_params;
+         kind == Kind::gather_params || kind == Kind::reduce_grads || kind == Kind::fetch;
 }
 
 // What lies between the waits of an instruction is computing; starting a transfer takes no time worth a row.

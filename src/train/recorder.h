@@ -20,11 +20,13 @@ class Recorder final : public executor::Observer {
   void keep_events() { keeping_ = true; }      // of the next step
   std::vector<schedule::Event> take_events();  // and stop keeping
 
-  // Seconds since the start, by phase: compute kinds by name, "wait" for all standing still.
+  // Seconds since the start, by phase: compute kinds by name, "fwd exchange" and the like for what tensor- and
+  // context-parallel peers exchange inside them, "wait" for all other standing still.
   const std::map<std::string, double>& phase_seconds() const { return phase_seconds_; }
 
   void begins(std::int64_t step, const schedule::Instruction& instruction) override;
   void waited(const schedule::Instruction& instruction, double begin, double end) override;
+  void exchanged_inside(const schedule::Instruction& instruction, double begin, double end) override;
   void transferred(const schedule::Instruction& instruction, double begin, double end) override;
   void ended(const schedule::Instruction& instruction, double begin, double end) override;
 

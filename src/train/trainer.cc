@@ -10,6 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
 #include "config/profile.h"
+#include "metrics/memory.h"
 #include "model/decoder.h"
 #include "optimizer/learning_rate.h"
 #include "schedule/summary.h"
@@ -126,9 +127,9 @@ Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChanne
       loss_scale_(settings_.precision) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
-  const auto waited = [this](double begin, double end) { executor_->waited_inside(begin, end); };
-  tensor_group_.set_on_wait(waited);
-  context_group_.set_on_wait(waited);
+  const auto exchanged = [this](double begin, double end) { executor_->exchanged_inside(begin, end); };
+  tensor_group_.set_on_wait(exchanged);
+  context_group_.set_on_wait(exchanged);
   units_ = make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}), surroundings_.device, ledger_);
   executor_ = std::make_unique<executor::Executor>(
       plan.program, setup(), executor::Channels{*channels.world, *channels.pp, *channels.replicas}, units_, ledger_,
@@ -289,6 +290,12 @@ metrics::RunSummary Trainer::summary() const {
   s.loss_sum = loss_sum_;
   s.total_seconds = base::monotonic_seconds() - begin_seconds_;
   s.peak_memory_bytes = ledger_.peak();
+  using tensor::Use;
+  for (const auto& [name, use] : {std::pair{"parameters", Use::parameters}, {"gradients", Use::gradients},
+                                  {"state", Use::state}, {"activations", Use::activations}}) {
+    s.peak_bytes_by_use.emplace_back(name, ledger_.peak(use));
+  }
+  s.peak_resident_bytes = metrics::process_memory().peak_resident_bytes;
   for (const auto& [phase, seconds] : recorder_.phase_seconds()) s.phase_seconds.emplace_back(phase, seconds);
   return s;
 }
