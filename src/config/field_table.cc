@@ -185,7 +185,8 @@ void add_axes(Table& t) {
       .range(1, million);
   t.add<s, &M::sequence_parallel>(
       "parallel.sequence_parallel",
-      "With tp above 1: outside the split layers, each tensor-parallel rank keeps a part of the rows.");
+      "With tp above 1: outside the split layers, each tensor-parallel rank keeps a part of the rows.")
+      .flags({"sequence-parallel"});
   t.add<s, &M::zero>("parallel.zero",
                      "Split over dp x cp: 0 nothing, 1 optimizer state, 2 also gradients, 3 also parameters.")
       .flags({"zero"})
@@ -211,15 +212,18 @@ void add_pipeline(Table& t) {
       .unset("none; schedule builds it")
       .agree(Agreement::none);
   t.add<s, &M::stage_layers>("parallel.stage_layers", "Transformer layers of each stage in pipeline order, as 2,1,1.")
+      .flags({"stage-layers"})
       .unset("split by cost")
       .range(1, 10000);
   t.add<s, &M::stage_costs>("parallel.stage_costs",
                             "Relative seconds of embedding, each transformer layer and head; stages are cut by them.")
+      .flags({"stage-costs"})
       .unset("by stage_balance")
       .range(0, 1e9);
   t.add<s, &M::stage_balance>(
        "parallel.stage_balance",
        "Stages are cut by; model: multiply-adds of each segment, measured: seconds measured at the start.")
+      .flags({"stage-balance"})
       .words({"model", "measured"});
 }
 
@@ -249,6 +253,7 @@ void add_memory(Table& t) {
   t.add<s, &M::reproducible>(
        "parallel.reproducible",
        "run: equal bits in every layout where that can be had; bits: refuse what cannot; off: no care.")
+      .flags({"reproducible"})
       .words({"run", "bits", "off"});
 }
 
@@ -279,6 +284,7 @@ void add_precision(Table& t) {
   constexpr auto s = &Settings::precision;
   t.add<s, &M::compute>("precision.compute",
                         "Type of activations and of the weights they meet; the optimizer has fp32.")
+      .flags({"precision"})
       .words({"fp32", "bf16", "fp16"})
       .spelled("float32", "fp32")
       .spelled("bfloat16", "bf16")

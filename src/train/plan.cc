@@ -103,10 +103,11 @@ std::int64_t Plan::rows(const mesh::Coordinate& at) const {
   return sequence_parallel() == sharding::SequenceParallel::on ? sharding::part_of(all, at.tp, shape.tp).count : all;
 }
 
-c10::ScalarType Plan::dtype() const {
-  const std::string& word = settings().precision.compute;
-  return word == "bf16" ? at::kBFloat16 : word == "fp16" ? at::kHalf : at::kFloat;
+c10::ScalarType dtype_of(const config::PrecisionSettings& precision) {
+  return precision.compute == "bf16" ? at::kBFloat16 : precision.compute == "fp16" ? at::kHalf : at::kFloat;
 }
+
+c10::ScalarType Plan::dtype() const { return dtype_of(settings().precision); }
 
 model::Keep Plan::keep() const {
   return settings().parallel.recompute == "selective" ? model::Keep::lean : model::Keep::for_backward;

@@ -26,6 +26,8 @@ struct DataFacts {
   std::string fingerprint;  // equal on hosts that hold equal data
 };
 
+c10::ScalarType dtype_of(const config::PrecisionSettings& precision);
+
 struct Plan {
   config::Resolved resolved;  // vocab and steps written in
   DataFacts data;

@@ -36,8 +36,6 @@ std::vector<double> measure_segments(const config::Resolved& resolved, const Dat
                                      const c10::Device& device) {
   config::ModelSettings model = resolved.settings.model;
   if (model.vocab == 0) model.vocab = data.vocab;
-  Plan types;
-  types.resolved = resolved;
   const config::Batch& batch = resolved.batch;
   model::Tokens tokens;
   tokens.B = batch.micro;
@@ -47,7 +45,7 @@ std::vector<double> measure_segments(const config::Resolved& resolved, const Dat
   model::Decoder::Options options;
   options.seq_len = batch.seq_len;
   options.device = device;
-  options.dtype = types.dtype();
+  options.dtype = dtype_of(resolved.settings.precision);
   const at::Tensor x_MD = at::ones({batch.micro * batch.seq_len, model.hidden},
                                    at::TensorOptions().dtype(options.dtype).device(device));
   const auto seconds_of = [&](int segment) {
