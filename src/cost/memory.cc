@@ -2,9 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/units.h"
 
 namespace troika::cost {
+
+void Memory::note(const Memory& now) {
+  parameters = std::max(parameters, now.parameters);
+  gradients = std::max(gradients, now.gradients);
+  state = std::max(state, now.state);
+  activations = std::max(activations, now.activations);
+  at_once = std::max(at_once, now.parameters + now.gradients + now.state + now.activations);
+}
 
 std::string describe(const Memory& m) {
   return fmt::format("{} (parameters {}, gradients {}, optimizer {}, activations {}, program {})",

@@ -10,12 +10,14 @@ namespace troika::cost {
 inline constexpr std::int64_t program_bytes = std::int64_t{240} << 20;
 
 struct Memory {
-  std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;
+  std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
+  std::int64_t at_once = 0;  // the most of these four together; less than their sum where not all peak at one time
   std::int64_t program = 0;  // the process itself: libtorch, threads, buffers of the operations
-  std::int64_t total() const { return parameters + gradients + state + activations + program; }
+  std::int64_t total() const { return at_once + program; }
+  void note(const Memory& now);  // raises what `now` has more of
 };
 
-// "1.2 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
+// "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
 std::string describe(const Memory& memory);
 
 }  // namespace troika::cost

@@ -47,7 +47,7 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
       units_(units),
       ledger_(ledger),
       observer_(observer),
-      messages_(program, channels.pp, ledger, observer),
+      messages_(program, program.lane(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer),
       replicas_(program, channels.replicas, units, observer),
       flights_(program, instructions_, units, replicas_, setup_.border, setup_.keep, ledger) {
   for (const Instruction& i : instructions_) {

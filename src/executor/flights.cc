@@ -79,21 +79,18 @@ void Flights::backward(const Instruction& i, const BorderSource& border_mD) {
     input_segment(i, *g, flight, border_mD);
     weight_segment(i, *g, flight);
   }
-  book(flight);
 }
 
 void Flights::backward_input(const Instruction& i, const BorderSource& border_mD) {
   Flight& flight = flights_.at({i.microbatch, i.stage});
   const auto segments = replicas_.segments(i);
   for (auto g = segments.rbegin(); g != segments.rend(); ++g) input_segment(i, *g, flight, border_mD);
-  book(flight);
 }
 
 void Flights::backward_weight(const Instruction& i) {
   Flight& flight = flights_.at({i.microbatch, i.stage});
   const auto segments = replicas_.segments(i);
   for (auto g = segments.rbegin(); g != segments.rend(); ++g) weight_segment(i, *g, flight);
-  book(flight);
 }
 
 void Flights::input_segment(const Instruction& i, int segment, Flight& flight, const BorderSource& border_mD) {
@@ -102,6 +99,7 @@ void Flights::input_segment(const Instruction& i, int segment, Flight& flight, c
   SegmentFlight& of_segment = flight.segments.at(segment);
   flight.dy_mD =
       unit.body->backward_input(unit.parameters(), flight.dy_mD, tokens(i.microbatch), *of_segment.saved);
+  book(flight);
 }
 
 void Flights::weight_segment(const Instruction& i, int segment, Flight& flight) {
@@ -109,6 +107,7 @@ void Flights::weight_segment(const Instruction& i, int segment, Flight& flight) 
   unit.body->backward_weight(unit.leaves(), tokens(i.microbatch), *flight.segments.at(segment).saved);
   flight.segments.at(segment).saved.reset();
   for (Bucket* bucket : unit.buckets()) bucket->sum().push(i.microbatch);
+  book(flight);
 }
 
 at::Tensor Flights::take_output(const Instruction& i) {
@@ -137,8 +136,8 @@ void Flights::book(Flight& flight) {
     add(kept.input_mD);
     bytes += kept.saved == nullptr ? 0 : kept.saved->bytes();
   }
-  ledger_.hold(tensor::Use::activations, bytes);
   ledger_.release(tensor::Use::activations, flight.booked_bytes);
+  ledger_.hold(tensor::Use::activations, bytes);
   flight.booked_bytes = bytes;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "executor/message_tag.h"
+#include "tensor/booked.h"
 
 namespace troika::executor {
 using schedule::Instruction;
@@ -16,7 +17,7 @@ void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
   message.transfer = pp_.send(message.tensor, rank_of(to_stage),
                               message_tag(forward ? Lane::activation : Lane::gradient, i.microbatch, to_stage));
   ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
-  sends_.push_back(std::move(message));
+  sends_[to_text(i)] = std::move(message);
 }
 
 void PipelineMessages::receive(const Instruction& i, const at::Tensor& buffer) {
@@ -29,10 +30,10 @@ void PipelineMessages::receive(const Instruction& i, const at::Tensor& buffer) {
 }
 
 at::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
-  const auto found = receives_.find(to_text(Instruction{kind, waiting.microbatch, waiting.stage}));
-  Message message = std::move(found->second);
-  receives_.erase(found);
+  const Instruction receive{kind, waiting.microbatch, waiting.stage};
+  Message message = std::move(receives_.extract(to_text(receive)).mapped());
   finish(message, waiting);
+  for (const Instruction& sent : arrivals_.proven_by(receive)) finish(sends_.extract(to_text(sent)).mapped(), waiting);
   return message.tensor;
 }
 
@@ -46,17 +47,18 @@ void PipelineMessages::finish(Message& message, const Instruction& waiting) {
 }
 
 void PipelineMessages::finish_sends(const Instruction& waiting) {
-  for (Message& message : sends_) finish(message, waiting);
+  for (auto& [text, message] : sends_) finish(message, waiting);
   sends_.clear();
 }
 
 at::Tensor PipelineMessages::exchange_tied(const Instruction& i, const at::Tensor& mine, int peer_stage) {
   const double begin = base::monotonic_seconds();
-  const at::Tensor theirs = at::empty_like(mine), sent = mine.clone();
+  const at::Tensor theirs =
+      tensor::booked_empty(mine.numel(), mine.scalar_type(), mine.device(), ledger_, tensor::Use::gradients);
   comm::Transfer receiving, sending;
   if (mine.numel() > 0) {
     receiving = pp_.recv(theirs, rank_of(peer_stage), message_tag(Lane::tied, 0, i.stage));
-    sending = pp_.send(sent, rank_of(peer_stage), message_tag(Lane::tied, 0, peer_stage));
+    sending = pp_.send(mine, rank_of(peer_stage), message_tag(Lane::tied, 0, peer_stage));
   }
   receiving.wait();
   sending.wait();

@@ -9,6 +9,7 @@
 
 #include "comm/channel.h"
 #include "executor/observer.h"
+#include "schedule/arrivals.h"
 #include "schedule/instruction.h"
 #include "tensor/ledger.h"
 
@@ -17,16 +18,18 @@ namespace troika::executor {
 // One rank's thread. Errors of the channel pass through.
 class PipelineMessages {
  public:
-  // `ledger` counts what is on its way.
-  PipelineMessages(const schedule::Program& program, comm::Channel& pp, tensor::Ledger& ledger, Observer& observer)
-      : program_(program), pp_(pp), ledger_(ledger), observer_(observer) {}
+  // Of one lane of the program. `ledger` counts what is on its way.
+  PipelineMessages(const schedule::Program& program, int lane, comm::Channel& pp, tensor::Ledger& ledger,
+                   Observer& observer)
+      : program_(program), arrivals_(program, lane), pp_(pp), ledger_(ledger), observer_(observer) {}
 
   void send(const schedule::Instruction& i, const at::Tensor& tensor);    // send_act, send_grad
   void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
-  // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it.
+  // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it. Lets go of
+  // the sends that this message proves to have arrived.
   at::Tensor take(schedule::Kind kind, const schedule::Instruction& waiting);
-  void finish_sends(const schedule::Instruction& waiting);
-  // Both ends of the tied embedding give `mine` and get the other's.
+  void finish_sends(const schedule::Instruction& waiting);  // all that are left
+  // Both ends of the tied embedding give `mine` and get the other's, which the ledger counts as gradients.
   at::Tensor exchange_tied(const schedule::Instruction& i, const at::Tensor& mine, int peer_stage);
 
  private:
@@ -40,11 +43,11 @@ class PipelineMessages {
   void finish(Message& message, const schedule::Instruction& waiting);
 
   const schedule::Program& program_;
+  const schedule::Arrivals arrivals_;
   comm::Channel& pp_;
   tensor::Ledger& ledger_;
   Observer& observer_;
-  std::vector<Message> sends_;
-  std::map<std::string, Message> receives_;  // by instruction text
+  std::map<std::string, Message> sends_, receives_;  // by instruction text
 };
 
 }  // namespace troika::executor

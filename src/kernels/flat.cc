@@ -11,9 +11,13 @@ void add_into(const at::Tensor& sum, const at::Tensor& other) { sum.add_(other);
 
 std::vector<double> chunk_squares(const at::Tensor& x) {
   const std::int64_t whole = x.numel() / norm_chunk;
+  const std::int64_t piece = x.is_cpu() ? 16 : 1024;  // chunks; what is doubled at a time stays small
   std::vector<at::Tensor> sums;
-  if (whole > 0)
-    sums.push_back(x.narrow(0, 0, whole * norm_chunk).view({whole, norm_chunk}).to(at::kDouble).square_().sum(1));
+  for (std::int64_t first = 0; first < whole; first += piece) {
+    const std::int64_t count = std::min(piece, whole - first);
+    const at::Tensor chunks = x.narrow(0, first * norm_chunk, count * norm_chunk).view({count, norm_chunk});
+    sums.push_back(chunks.to(at::kDouble).square_().sum(1));
+  }
   if (whole * norm_chunk < x.numel()) {
     sums.push_back(
         x.narrow(0, whole * norm_chunk, x.numel() - whole * norm_chunk).to(at::kDouble).square_().sum(0, true));

@@ -24,13 +24,16 @@ std::uint32_t bits_of(float value) {
 
 static std::string digits(double value) { return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null"; }
 
+// As many digits as give the same double back: a loss scale is a power of two.
+static std::string all_digits(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
 std::string to_json(const StepMetrics& m) {
   std::string text = fmt::format(
       R"({{"step": {}, "loss": {}, "loss_bits": "{:08x}", "grad_norm": {}, "lr": {}, "tokens": {}, "tokens_total": {}, )"
       R"("step_seconds": {}, "tokens_per_second": {}, "memory_bytes": {})",
       m.step, digits(m.loss), m.loss_bits, digits(m.grad_norm), digits(m.lr), m.tokens, m.tokens_total,
       digits(m.step_seconds), digits(m.tokens_per_second), m.memory_bytes);
-  for (const auto& [name, value] : m.extra) text += fmt::format(", {}: {}", json(name).dump(), digits(value));
+  for (const auto& [name, value] : m.extra) text += fmt::format(", {}: {}", json(name).dump(), all_digits(value));
   return text + "}";
 }
 

@@ -19,7 +19,7 @@ struct StepMetrics {
   double tokens_per_second = 0;
   std::int64_t memory_bytes = 0;  // peak resident (or device) memory of the rank that needs most
   std::map<std::string, double>
-      extra;  // further numbers, such as "bubble"; written behind the fixed keys, in name order
+      extra;  // further numbers, such as "loss_scale"; written behind the fixed keys, in name order, with all digits
 };
 
 std::uint32_t bits_of(float value);

@@ -45,9 +45,10 @@ TEST(StepMetrics, NineDigitsGiveTheSameFloatBack) {
 
 TEST(StepMetrics, ExtraNumbersFollowInNameOrderAndReadBack) {
   StepMetrics m = example();
-  m.extra = {{"z", 2}, {"bubble", 0.125}};
+  m.extra = {{"z", 2}, {"bubble", 0.125}, {"loss_scale", 1099511627776.0}, {"third", 1.0 / 3}};
   const std::string line = to_json(m);
-  EXPECT_THAT(line, testing::EndsWith(R"("memory_bytes": 123456789, "bubble": 0.125, "z": 2})"));
+  EXPECT_THAT(
+      line, testing::EndsWith(R"("bubble": 0.125, "loss_scale": 1099511627776, "third": 0.3333333333333333, "z": 2})"));
   EXPECT_EQ(parse_step_metrics(line, "line").extra, m.extra);
 }
 

@@ -29,6 +29,9 @@ std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings&
 // Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout starts
 // from the same bits. Works on as many threads as libtorch may use.
 void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std);
+// The same for elements `range` of the buffer, of which `flat` holds no others.
+void initialise(const SegmentLayout& layout, const sharding::Range& range, const at::Tensor& flat, std::uint64_t seed,
+                double init_std);
 
 struct DecoderResult {
   at::Tensor y_mD;        // undefined when the head is in the range

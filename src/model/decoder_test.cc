@@ -95,6 +95,17 @@ TEST(Decoder, TheHeadReadsATiedTableWhereItStandsAndACopyElsewhere) {
   EXPECT_EQ(Decoder(small_model(false), options_for(5)).layouts().size(), 6U);
 }
 
+TEST(Decoder, InitialisesAnyRangeOfABufferAlike) {
+  const SegmentLayout layout = segment_layout(small_model(true), 1);
+  const at::Tensor whole = at::empty({layout.elements});
+  initialise(layout, whole, 7, 0.02);
+  for (const sharding::Range range : {sharding::Range{0, 1}, {5, 4096}, {63, 40000}, {layout.elements - 3, 3}, {9, 0}}) {
+    const at::Tensor part = at::empty({range.count});
+    initialise(layout, range, part, 7, 0.02);
+    EXPECT_TRUE(at::equal(part, whole.narrow(0, range.begin, range.count))) << range.begin;
+  }
+}
+
 TEST(Decoder, SavesNothingWhenNothingIsToBeKept) {
   const config::ModelSettings m = small_model(true);
   const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
@@ -139,11 +150,16 @@ TEST(Decoder, SavesTheBytesThatWereForetold) {
       const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
       Decoder::Options options = options_for(5);
       options.dtype = dtype;
-      const DecoderResult result = make_decoders(m, {0, 6}, options)[0].forward({}, tokens, keep);
-      const auto foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
-                                                static_cast<std::int64_t>(at::elementSize(dtype)));
-      for (std::size_t i = 0; i < foretold.size(); ++i)
-        EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold[i]) << i;
+      const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
+      DecoderResult result = decoder.forward({}, tokens, keep);
+      const SavedBytes foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
+                                                  static_cast<std::int64_t>(at::elementSize(dtype)));
+      for (std::size_t i = 0; i < foretold.whole.size(); ++i)
+        EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold.whole[i]) << i;
+      if (keep == Keep::nothing) continue;
+      decoder.backward_input({}, tokens, result);
+      for (std::size_t i = 0; i < foretold.half.size(); ++i)
+        EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i << " between the halves of backward";
     }
   }
 }
@@ -151,7 +167,7 @@ TEST(Decoder, SavesTheBytesThatWereForetold) {
 TEST(Decoder, ForetoldBytesOfABlockAreTheArithmetic) {
   const std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;
   const auto bytes = [](Keep keep) {
-    return segment_saved_bytes(small_model(true), 2, 5, {}, sharding::SequenceParallel::off, keep, 4)[1];
+    return segment_saved_bytes(small_model(true), 2, 5, {}, sharding::SequenceParallel::off, keep, 4).whole[1];
   };
   // Four of width D, q k v before and q k after rotation, the output of attention, its lse, gate and up, their product,
   // and the inverse roots of two norms and of the heads.

@@ -26,32 +26,46 @@ void fill(const Slot& slot, const base::Philox& random, float scale, std::int64_
   }
 }
 
-// Every threads-th piece of the slot, beginning with piece `first`.
-void fill_pieces(const Slot& slot, const base::Philox& random, float scale, std::int64_t first, std::int64_t threads,
-                 float* slot_begin) {
-  for (std::int64_t begin = first * piece_elements; begin < slot.elements(); begin += threads * piece_elements)
-    fill(slot, random, scale, begin, std::min(begin + piece_elements, slot.elements()), slot_begin);
+// Every threads-th piece of the slot's `range`, beginning with piece `first`.
+void fill_pieces(const Slot& slot, const base::Philox& random, float scale, const sharding::Range& range,
+                 std::int64_t first, std::int64_t threads, float* slot_begin) {
+  for (std::int64_t at = range.begin + first * piece_elements; at < range.end(); at += threads * piece_elements)
+    fill(slot, random, scale, at, std::min(at + piece_elements, range.end()), slot_begin);
+}
+
+// `range` of the slot, whose first element would stand at slot_begin.
+void initialise_slot(const Slot& slot, const sharding::Range& range, float* slot_begin, std::uint64_t seed,
+                     double init_std) {
+  if (slot.info.init == ParameterInfo::Init::ones) {
+    std::fill(slot_begin + range.begin, slot_begin + range.end(), 1.0f);
+    return;
+  }
+  const base::Philox random(seed, slot.info.name);
+  const float scale = static_cast<float>(init_std);
+  const std::int64_t pieces = (range.count + piece_elements - 1) / piece_elements;
+  const std::int64_t threads = std::min<std::int64_t>(at::get_num_threads(), pieces);
+  std::vector<std::thread> others;
+  for (std::int64_t t = 1; t < threads; ++t)
+    others.emplace_back([&, t] { fill_pieces(slot, random, scale, range, t, threads, slot_begin); });
+  fill_pieces(slot, random, scale, range, 0, threads, slot_begin);
+  for (std::thread& other : others) other.join();
 }
 
 }  // namespace
 
-void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std) {
+void initialise(const SegmentLayout& layout, const sharding::Range& range, const at::Tensor& flat, std::uint64_t seed,
+                double init_std) {
   for (const Slot& slot : layout.slots) {
-    float* slot_begin = flat.data_ptr<float>() + slot.offset;
-    if (slot.info.init == ParameterInfo::Init::ones) {
-      std::fill(slot_begin, slot_begin + slot.elements(), 1.0f);
-      continue;
-    }
-    const base::Philox random(seed, slot.info.name);
-    const float scale = static_cast<float>(init_std);
-    const std::int64_t pieces = (slot.elements() + piece_elements - 1) / piece_elements;
-    const std::int64_t threads = std::min<std::int64_t>(at::get_num_threads(), std::max<std::int64_t>(pieces, 1));
-    std::vector<std::thread> others;
-    for (std::int64_t t = 1; t < threads; ++t)
-      others.emplace_back([&, t] { fill_pieces(slot, random, scale, t, threads, slot_begin); });
-    fill_pieces(slot, random, scale, 0, threads, slot_begin);
-    for (std::thread& other : others) other.join();
+    const std::int64_t begin = std::max(slot.offset, range.begin);
+    const std::int64_t end = std::min(slot.offset + slot.elements(), range.end());
+    if (begin >= end) continue;
+    float* slot_begin = flat.data_ptr<float>() + (slot.offset - range.begin);
+    initialise_slot(slot, {begin - slot.offset, end - begin}, slot_begin, seed, init_std);
   }
+}
+
+void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std) {
+  initialise(layout, {0, layout.elements}, flat, seed, init_std);
 }
 
 }  // namespace troika::model

@@ -75,11 +75,16 @@ SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare&
 // Seconds of one forward in arbitrary units (multiply-adds per token), for splitting the segments into stages by cost.
 std::vector<double> segment_costs(const config::ModelSettings& model, std::int64_t seq_len);
 
-// What each segment's forward keeps for its backward, in bytes: the sum of the Saved structs. B sequences of T positions of
-// this rank (under context parallelism its own); bytes_per_element of the compute dtype, 4 or 2.
-std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
-                                              const TensorShare& share, sharding::SequenceParallel split, Keep keep,
-                                              std::int64_t bytes_per_element);
+// What each segment holds of one microbatch, in bytes: the sum of the Saved structs.
+struct SavedBytes {
+  std::vector<std::int64_t> whole;  // after forward, for both halves of backward
+  std::vector<std::int64_t> half;   // after backward_input, for backward_weight
+};
+
+// B sequences of T positions of this rank (under context parallelism its own); bytes_per_element of the compute dtype, 4 or
+// 2. What backward_weight needs is the same for every Keep.
+SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T, const TensorShare& share,
+                           sharding::SequenceParallel split, Keep keep, std::int64_t bytes_per_element);
 
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);

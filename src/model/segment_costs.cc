@@ -25,20 +25,32 @@ static std::int64_t block_saved_bytes(const config::ModelSettings& model, std::i
   return bytes_per_element * (m * stream + M * products + again) + statistics;
 }
 
-std::vector<std::int64_t> segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
-                                              const TensorShare& share, sharding::SequenceParallel split, Keep keep,
-                                              std::int64_t bytes_per_element) {
-  std::vector<std::int64_t> bytes(static_cast<std::size_t>(segment_count(model)), 0);
-  if (keep == Keep::nothing) return bytes;
+// The gradients of the two sums and of q k v, gate and up; what weights were multiplied with; the norms' gradients.
+static std::int64_t block_half_bytes(const config::ModelSettings& model, std::int64_t M, std::int64_t m,
+                                     const LocalWidths& widths, std::int64_t bytes_per_element) {
+  const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim, f = widths.ffn.count;
+  const std::int64_t gradients = 2 * model.hidden + (n + 2 * k) * H + 2 * f, inputs = n * H + f;
+  return bytes_per_element * (M * (gradients + inputs) + m * 2 * model.hidden) + 4 * (2 * model.hidden + 2 * H);
+}
+
+SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T, const TensorShare& share,
+                           sharding::SequenceParallel split, Keep keep, std::int64_t bytes_per_element) {
+  const auto segments = static_cast<std::size_t>(segment_count(model));
   const LocalWidths widths = local_widths(model, share);
-  const std::int64_t M = B * T;
+  const std::int64_t M = B * T, D = model.hidden, v = widths.vocab.count;
   const std::int64_t m =
       split == sharding::SequenceParallel::on ? sharding::part_of(M, share.rank, share.size).count : M;
-  for (std::size_t i = 1; i + 1 < bytes.size(); ++i)
-    bytes[i] = block_saved_bytes(model, M, m, widths, keep, bytes_per_element);
-  const std::int64_t normed = keep == Keep::lean ? 0 : m * model.hidden;
+  SavedBytes bytes;
+  bytes.half.assign(segments, block_half_bytes(model, M, m, widths, bytes_per_element));
+  bytes.half.front() = bytes_per_element * m * D;
+  bytes.half.back() = bytes_per_element * (m * D + M * v) + 4 * (m + D);
+  bytes.whole.assign(segments, 0);
+  if (keep == Keep::nothing) return bytes;
+  for (std::size_t i = 1; i + 1 < segments; ++i)
+    bytes.whole[i] = block_saved_bytes(model, M, m, widths, keep, bytes_per_element);
+  const std::int64_t normed = keep == Keep::lean ? 0 : m * D;
   const std::int64_t half_lse = bytes_per_element == 4 ? 0 : 4 * M;  // kernels::OutputLossSaved::part_lse_M
-  bytes.back() = bytes_per_element * (m * model.hidden + normed + M * widths.vocab.count) + 4 * (m + M) + half_lse;
+  bytes.whole.back() = bytes_per_element * (m * D + normed + M * v) + 4 * (m + M) + half_lse;
   return bytes;
 }
 

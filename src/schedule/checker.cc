@@ -15,13 +15,14 @@ void check_bounds(const Program& program, const Bounds& bounds) {
   const auto fits = [](std::size_t size, std::size_t wanted) { return size == 0 || size == wanted; };
   const auto segments = static_cast<std::size_t>(program.segments());
   if (fits(bounds.max_in_flight.size(), program.lanes.size()) && fits(bounds.saved_bytes.size(), segments) &&
-      fits(bounds.kept_bytes.size(), segments) && fits(bounds.parameter_bytes.size(), segments)) {
+      fits(bounds.half_bytes.size(), segments) && fits(bounds.kept_bytes.size(), segments) &&
+      fits(bounds.parameter_bytes.size(), segments)) {
     return;
   }
   throw base::BugError(
-      fmt::format("step program: bounds are for {} lanes and {}, {} and {} segments, but the program has {} and {}",
-                  bounds.max_in_flight.size(), bounds.saved_bytes.size(), bounds.kept_bytes.size(),
-                  bounds.parameter_bytes.size(), program.lanes.size(), segments));
+      fmt::format("step program: bounds are for {} lanes and {}, {}, {} and {} segments, but the program has {} and {}",
+                  bounds.max_in_flight.size(), bounds.saved_bytes.size(), bounds.half_bytes.size(),
+                  bounds.kept_bytes.size(), bounds.parameter_bytes.size(), program.lanes.size(), segments));
 }
 
 void measure(const Program& program, const Bounds& bounds, std::size_t lane, Report* report) {

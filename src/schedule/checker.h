@@ -27,6 +27,7 @@ namespace troika::schedule {
 struct Bounds {
   std::vector<int> max_in_flight;             // per lane; empty: no bound
   std::vector<std::int64_t> saved_bytes;      // per segment: what one forward keeps for its backward; empty: 0
+  std::vector<std::int64_t> half_bytes;       // per segment: what is left of it after bwd_input; empty: all
   std::vector<std::int64_t> kept_bytes;       // per segment: its input, kept when a refwd will follow; empty: 0
   std::vector<std::int64_t> parameter_bytes;  // per segment, gathered; empty: 0
 };
@@ -34,8 +35,7 @@ struct Bounds {
 struct Report {  // all per lane
   // Microbatches (of each stage on the lane) between their first forward and the end of their last weight backward.
   std::vector<int> max_in_flight;
-  // Their saved or kept bytes, plus received buffers from posting to use. Send buffers are not counted: how long they
-  // live depends on time.
+  // As in_flight.h counts them: what segments keep, what stands between segments and stages, and messages.
   std::vector<std::int64_t> peak_activation_bytes;
   std::vector<std::int64_t> peak_gathered_bytes;  // ZeRO 3: parameters between gather_params and free_params
 };

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 
+#include "schedule/border.h"
+
 namespace troika::schedule {
 
 static std::int64_t of_segment(const std::vector<std::int64_t>& bytes, int segment) {
-  return bytes.empty() ? 0 : bytes[static_cast<std::size_t>(segment)];
+  const auto index = static_cast<std::size_t>(segment);
+  return index < bytes.size() ? bytes[index] : 0;
 }
 
 InFlight::InFlight(const Program& program, const Bounds& bounds, int lane)
-    : program_(program), bounds_(bounds), table_(program, lane) {
+    : program_(program), bounds_(bounds), arrivals_(program, lane), table_(program, lane) {
   for (const auto& i : program.lanes[static_cast<std::size_t>(lane)]) {
     if (i.kind != Kind::refwd) continue;
     const auto [first, last] = segments_of(program, i);
@@ -17,44 +20,70 @@ InFlight::InFlight(const Program& program, const Bounds& bounds, int lane)
   }
 }
 
-void InFlight::hold(const Pair& pair, std::int64_t bytes) {
-  std::int64_t& held = held_[pair];
+std::vector<Instruction> InFlight::parts_of(const Program& program, const Instruction& i) {
+  if (!is_computation(i.kind)) return {i};
+  std::vector<Instruction> parts;
+  const auto [first, last] = segments_of(program, i);
+  const bool ascends = i.kind == Kind::fwd || i.kind == Kind::refwd;
+  for (int n = 0; n < last - first; ++n) {
+    const int segment = ascends ? first + n : last - 1 - n;
+    if (i.kind != Kind::bwd) {
+      parts.push_back({i.kind, i.microbatch, i.stage, segment});
+      continue;
+    }
+    parts.push_back({Kind::bwd_input, i.microbatch, i.stage, segment});
+    parts.push_back({Kind::bwd_weight, i.microbatch, i.stage, segment});
+  }
+  return parts;
+}
+
+void InFlight::hold(const Key& key, std::int64_t bytes) {
+  std::int64_t& held = held_[key];
   bytes_ += bytes - held;
   held = bytes;
+  if (bytes == 0) held_.erase(key);
 }
 
-void InFlight::release_buffer(Kind kind, const Instruction& i) {
-  const auto found = buffers_.find({kind, {i.microbatch, i.stage}});
-  if (found == buffers_.end()) return;
-  bytes_ -= found->second;
-  buffers_.erase(found);
+void InFlight::take(const Instruction& receive) {
+  const bool forward = receive.kind == Kind::recv_act;
+  hold({forward ? What::received_act : What::received_grad, receive.microbatch, receive.stage}, 0);
+  for (const Instruction& sent : arrivals_.proven_by(receive))
+    hold({sent.kind == Kind::send_act ? What::sent_act : What::sent_grad, sent.microbatch, sent.stage}, 0);
 }
 
-void InFlight::end_weight(const Instruction& i, int segment) {
-  hold({i.microbatch, segment}, 0);
-  held_.erase({i.microbatch, segment});
+// The input becomes part of what is saved, the output that of the next segment, whose input has bounds_.kept_bytes.
+void InFlight::forward(const Instruction& i) {
+  const int m = i.microbatch, s = i.stage;
+  segments_left_.emplace(std::pair{m, s}, program_.end_segment(s) - program_.first_segment(s));
+  if (i.segment == program_.first_segment(s)) {
+    take({Kind::recv_act, m, s});
+    hold({What::output, m, s - 1}, 0);
+  }
+  hold({What::saved, m, i.segment}, of_segment(recomputed(i) ? bounds_.kept_bytes : bounds_.saved_bytes, i.segment));
+  hold({What::output, m, s}, of_segment(bounds_.kept_bytes, i.segment + 1));
+}
+
+void InFlight::backward_input(const Instruction& i) {
+  const int m = i.microbatch, s = i.stage;
+  if (i.segment + 1 == program_.end_segment(s)) {
+    take({Kind::recv_grad, m, s});
+    hold({What::gradient, m, s + 1}, 0);
+  }
+  const auto& left = bounds_.half_bytes.empty() ? bounds_.saved_bytes : bounds_.half_bytes;
+  hold({What::saved, m, i.segment}, of_segment(left, i.segment));
+  hold({What::gradient, m, s}, of_segment(bounds_.kept_bytes, i.segment));
+}
+
+void InFlight::backward_weight(const Instruction& i) {
+  hold({What::saved, i.microbatch, i.segment}, 0);
   const auto left = segments_left_.find({i.microbatch, i.stage});
   if (--left->second == 0) segments_left_.erase(left);
 }
 
-void InFlight::begin(const Instruction& i) {
-  if (i.kind == Kind::recv_act || i.kind == Kind::recv_grad)
-    bytes_ += buffers_[{i.kind, {i.microbatch, i.stage}}] = i.bytes;
-  if (i.kind != Kind::fwd && i.kind != Kind::refwd) return;
-  segments_left_.emplace(Pair{i.microbatch, i.stage}, program_.end_segment(i.stage) - program_.first_segment(i.stage));
-  const auto [first, last] = segments_of(program_, i);
-  for (int g = first; g < last; ++g) {
-    const bool kept = i.kind == Kind::fwd && table_.has(PassTable::again, i.microbatch, i.stage, g);
-    hold({i.microbatch, g}, of_segment(kept ? bounds_.kept_bytes : bounds_.saved_bytes, g));
-  }
-}
-
-void InFlight::end(const Instruction& i) {
-  if (!is_computation(i.kind)) return;
-  const auto [first, last] = segments_of(program_, i);
-  if (i.kind == Kind::fwd && first == program_.first_segment(i.stage)) release_buffer(Kind::recv_act, i);
-  if (is_input_backward(i.kind) && last == program_.end_segment(i.stage)) release_buffer(Kind::recv_grad, i);
-  for (int g = first; g < last && is_weight_backward(i.kind); ++g) end_weight(i, g);
+void InFlight::send(const Instruction& i) {
+  const bool forward = i.kind == Kind::send_act;
+  hold({forward ? What::output : What::gradient, i.microbatch, i.stage}, 0);
+  hold({forward ? What::sent_act : What::sent_grad, i.microbatch, i.stage}, i.bytes);
 }
 
 void InFlight::count_gathered(const Instruction& i) {
@@ -64,12 +93,26 @@ void InFlight::count_gathered(const Instruction& i) {
   peak_gathered_bytes_ = std::max(peak_gathered_bytes_, gathered_bytes_);
 }
 
-void InFlight::visit(const Instruction& i) {
-  begin(i);
+void InFlight::visit_part(const Instruction& part) {
+  const int m = part.microbatch, s = part.stage;
+  if (part.kind == Kind::recv_act) hold({What::received_act, m, s}, part.bytes);
+  if (part.kind == Kind::recv_grad) hold({What::received_grad, m, s}, part.bytes);
+  if (part.kind == Kind::fwd) forward(part);
+  if (part.kind == Kind::refwd) hold({What::saved, m, part.segment}, of_segment(bounds_.saved_bytes, part.segment));
+  if (part.kind == Kind::bwd_input) backward_input(part);
+  if (part.kind == Kind::bwd_weight) backward_weight(part);
+  if (part.kind == Kind::send_act || part.kind == Kind::send_grad) send(part);
+  if (part.kind == Kind::norm) {
+    held_.clear();
+    bytes_ = 0;
+  }
+  count_gathered(part);
   peak_bytes_ = std::max(peak_bytes_, bytes_);
   peak_count_ = std::max(peak_count_, count());
-  end(i);
-  count_gathered(i);
+}
+
+void InFlight::visit(const Instruction& i) {
+  for (const Instruction& part : parts_of(program_, i)) visit_part(part);
 }
 
 }  // namespace troika::schedule

@@ -2,42 +2,55 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 #include <utility>
 
+#include "schedule/arrivals.h"
 #include "schedule/checker.h"
 #include "schedule/instruction.h"
 #include "schedule/pass_table.h"
 
 namespace troika::schedule {
 
-// Follows one lane of a sound program. A microbatch counts from its first forward on a stage to the end of its last
-// weight backward there; a segment's bytes live from its forward to its weight backward.
+// Follows one lane of a sound program as an executor runs it. A microbatch counts from its first forward on a stage to the
+// end of its last weight backward there. Bytes: what segments keep between their passes, what stands between two
+// segments or stages, received messages from posting to use, sent ones until they surely arrived (arrivals.h) or norm.
 class InFlight {
  public:
   InFlight(const Program& program, const Bounds& bounds, int lane);
 
+  // An instruction as the single passes of single segments that it consists of, in order; others as they are.
+  static std::vector<Instruction> parts_of(const Program& program, const Instruction& i);
+  void visit_part(const Instruction& part);
   void visit(const Instruction& i);
+
   int count() const { return static_cast<int>(segments_left_.size()); }
   int peak_count() const { return peak_count_; }
+  std::int64_t bytes() const { return bytes_; }
   std::int64_t peak_bytes() const { return peak_bytes_; }
   std::int64_t peak_gathered_bytes() const { return peak_gathered_bytes_; }
 
  private:
-  using Pair = std::pair<int, int>;  // (microbatch, stage) or (microbatch, segment)
+  enum class What { saved, output, gradient, received_act, received_grad, sent_act, sent_grad };
+  using Key = std::tuple<What, int, int>;  // microbatch, segment of `saved`, stage of the others
 
-  void begin(const Instruction& i);  // its result is there, its input still too
-  void end(const Instruction& i);
-  void hold(const Pair& pair, std::int64_t bytes);
+  void hold(const Key& key, std::int64_t bytes);
+  void forward(const Instruction& i);
+  void backward_input(const Instruction& i);
+  void backward_weight(const Instruction& i);
+  void send(const Instruction& i);
+  void take(const Instruction& receive);
   void count_gathered(const Instruction& i);
-  void release_buffer(Kind kind, const Instruction& i);
-  void end_weight(const Instruction& i, int segment);
+  bool recomputed(const Instruction& i) const {
+    return table_.has(PassTable::again, i.microbatch, i.stage, i.segment);
+  }
 
   const Program& program_;
   const Bounds& bounds_;
-  PassTable table_;                    // marks what will be recomputed
-  std::map<Pair, int> segments_left_;  // by (microbatch, stage): segments whose weight backward has not come
-  std::map<Pair, std::int64_t> held_;  // by (microbatch, segment)
-  std::map<std::pair<Kind, Pair>, std::int64_t> buffers_;
+  const Arrivals arrivals_;
+  PassTable table_;                                      // marks what will be recomputed
+  std::map<std::pair<int, int>, int> segments_left_;     // by (microbatch, stage): those without weight backward
+  std::map<Key, std::int64_t> held_;
   std::int64_t bytes_ = 0, peak_bytes_ = 0, gathered_bytes_ = 0, peak_gathered_bytes_ = 0;
   int peak_count_ = 0;
 };

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
-#include "base/random.h"
+#include "base/draw_test_support.h"
 #include "schedule/schedule.h"
 #include "schedule/shape_test_support.h"
 
 namespace troika::schedule {
 namespace {
+using base::Draw;
 
 struct Case {
   std::string schedule;
@@ -42,20 +43,6 @@ std::vector<Case> equal_stages() {
   }
   return all;
 }
-
-// Draws whole numbers.
-class Draw {
- public:
-  explicit Draw(const char* name) : random_(7, name) {}
-  int from(int low, int high) {
-    return low + std::min(high - low, static_cast<int>(random_.uniform(at_++) * (high - low + 1)));
-  }
-  double seconds() { return random_.uniform(at_++); }
-
- private:
-  base::Philox random_;
-  std::uint64_t at_ = 0;
-};
 
 Case draw_case(Draw* draw) {
   Case c;
@@ -93,10 +80,10 @@ CostModel random_costs(const Case& c, Draw* draw) {
   CostTable table;
   for (int s = 0; s < c.shape.pp * c.shape.virtual_stages; ++s) {
     for (const Kind kind : {Kind::fwd, Kind::refwd, Kind::bwd_input, Kind::bwd_weight, Kind::fetch, Kind::offload})
-      table[{kind, s}] = draw->seconds();
-    table[{Kind::bwd, s}] = 2 * draw->seconds();
+      table[{kind, s}] = draw->share();
+    table[{Kind::bwd, s}] = 2 * draw->share();
   }
-  return table_costs(table, {0.3 * draw->seconds(), 100 / (0.01 + draw->seconds())});
+  return table_costs(table, {0.3 * draw->share(), 100 / (0.01 + draw->share())});
 }
 
 TEST(RandomLayout, PassesTheCheckerWithinTheBoundOfItsSchedule) {

@@ -56,16 +56,12 @@ CanonicalSum::CanonicalSum(ShardPlan plan, const SumShape& shape, const c10::Dev
 
 CanonicalSum::~CanonicalSum() = default;
 
-std::int64_t CanonicalSum::partial_elements() const {
-  return shape_.sharing == Sharing::every_round ? mine().count : plan_.elements();
-}
-
 at::Tensor CanonicalSum::allocate(std::int64_t elements) {
   return tensor::booked_empty(elements, at::kFloat, device_, ledger_, tensor::Use::gradients);
 }
 
-at::Tensor CanonicalSum::take_partial() {
-  if (free_.empty()) return allocate(partial_elements());
+at::Tensor CanonicalSum::take_whole() {
+  if (free_.empty()) return allocate(plan_.elements());
   at::Tensor buffer = free_.back();
   free_.pop_back();
   return buffer;
@@ -73,8 +69,7 @@ at::Tensor CanonicalSum::take_partial() {
 
 at::Tensor CanonicalSum::leaf() {
   if (leaf_written_) throw base::BugError("a gradient is written before the last one was shared out");
-  if (!leaf_.defined())
-    leaf_ = shape_.sharing == Sharing::at_end ? take_partial() : allocate(plan_.elements());
+  if (!leaf_.defined()) leaf_ = take_whole();
   return leaf_;
 }
 
@@ -146,11 +141,13 @@ void CanonicalSum::start_sharing(comm::Channel& replicas, std::uint32_t tag) {
 
 void CanonicalSum::receive(comm::Channel& replicas, int from, Block block, const at::Tensor& own, std::uint32_t tag) {
   const Range range = mine();
+  const bool every_round = shape_.sharing == Sharing::every_round;
   if (from == shape_.place.index()) {
-    incoming_.push_back({block, own.narrow(0, range.begin, range.count), {}});
+    const at::Tensor part = own.narrow(0, range.begin, range.count);
+    incoming_.push_back({block, every_round ? allocate(range.count).copy_(part) : part, {}});  // the leaf will go
     return;
   }
-  const at::Tensor buffer = shape_.sharing == Sharing::every_round ? take_partial() : allocate(range.count);
+  const at::Tensor buffer = allocate(range.count);
   incoming_.push_back({block, buffer, range.count > 0 ? replicas.recv(buffer, from, tag) : comm::Transfer()});
 }
 
@@ -188,13 +185,10 @@ void CanonicalSum::finish_reduce(const OnWait& on_wait) {
 }
 
 void CanonicalSum::finish_round() {
-  for (Incoming& incoming : incoming_) {
-    const bool own = incoming.sum.is_alias_of(sending_);  // its buffer goes with the leaf
-    at::Tensor sum = own ? take_partial().copy_(incoming.sum) : incoming.sum;
-    enter(incoming.block, std::move(sum));
-  }
+  for (Incoming& incoming : incoming_) enter(incoming.block, std::move(incoming.sum));
   incoming_.clear();
   sending_.reset();
+  free_.clear();  // ranges; room for those of all replicas is needed for one buffer at a time
   if (++rounds_ < shape_.share()) return;
   std::vector<Block> blocks;
   std::vector<at::Tensor> sums;
@@ -203,6 +197,7 @@ void CanonicalSum::finish_round() {
     sums.push_back(partial.sum);
   }
   total_ = add_up(std::move(blocks), std::move(sums));
+  partials_.clear();
 }
 
 at::Tensor CanonicalSum::total() const {
@@ -238,7 +233,9 @@ at::Tensor CanonicalSum::finish_gather(const OnWait& on_wait) {
 void CanonicalSum::reset() {
   total_.reset();
   whole_.reset();
-  for (const Partial& partial : partials_) free_.push_back(partial.sum);
+  if (shape_.sharing == Sharing::at_end) {
+    for (const Partial& partial : partials_) free_.push_back(partial.sum);
+  }
   partials_.clear();
   pushed_ = rounds_ = 0;
   next_ = shape_.sharing == Sharing::every_round ? shape_.place.dp_rank : shape_.share() * shape_.place.dp_rank;

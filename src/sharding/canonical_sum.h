@@ -63,9 +63,8 @@ class CanonicalSum {
     at::Tensor sum;
     comm::Transfer transfer;
   };
-  std::int64_t partial_elements() const;
   at::Tensor allocate(std::int64_t elements);
-  at::Tensor take_partial();
+  at::Tensor take_whole();
   void enter(Block block, at::Tensor sum);
   void start_round(comm::Channel& replicas, std::uint32_t tag);
   void start_sharing(comm::Channel& replicas, std::uint32_t tag);
@@ -85,7 +84,7 @@ class CanonicalSum {
   std::vector<Partial> partials_;
   std::vector<Incoming> incoming_;
   std::vector<comm::Transfer> sends_, gathers_;
-  std::vector<at::Tensor> free_;  // kept for the next leaf
+  std::vector<at::Tensor> free_;  // at_end: kept for the next leaf
 };
 
 }  // namespace troika::sharding

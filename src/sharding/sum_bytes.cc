@@ -21,9 +21,7 @@ void SumBytes::push() {
 void SumBytes::start_reduce() {
   reducing_ = true;
   if (shape_.sharing == Sharing::every_round) {
-    const std::int64_t wanted = shape_.place.count() - 1, reused = std::min(wanted, free_ranges_);
-    free_ranges_ -= reused;
-    ranges_ += wanted - reused;
+    ranges_ += shape_.place.count();
     return;
   }
   for (int r = 0; r < shape_.place.count(); ++r) {
@@ -41,32 +39,23 @@ void SumBytes::finish_reduce() {
 void SumBytes::finish_round() {
   for (int d = 0; d < shape_.place.dp; ++d) {
     for (int c = 0; c < shape_.place.cp; ++c) {
-      if (d == shape_.place.dp_rank && c == shape_.place.cp_rank) {
-        const std::int64_t reused = std::min<std::int64_t>(1, free_ranges_);
-        free_ranges_ -= reused;
-        ranges_ += 1 - reused;
-      }
       partials_.push_back({0, shape_.leaf_of_round(rounds_, d, c)});
       while (partials_.size() > 1 && partials_[partials_.size() - 2].level == partials_.back().level &&
              partials_[partials_.size() - 2].parent() == partials_.back().parent()) {
         partials_.pop_back();
         partials_.back() = partials_.back().parent();
-        ++free_ranges_;
       }
     }
   }
   --leaves_;
-  ++rounds_;
+  const bool complete = ++rounds_ == shape_.share();
+  ranges_ = complete ? 1 : static_cast<std::int64_t>(partials_.size());
 }
 
 void SumBytes::reset() {
   pushed_ = rounds_ = 0;
-  if (shape_.sharing == Sharing::every_round) {
-    free_ranges_ = ranges_;
-    partials_.clear();
-  } else {
-    ranges_ = 0;
-  }
+  ranges_ = 0;
+  partials_.clear();
 }
 
 }  // namespace troika::sharding

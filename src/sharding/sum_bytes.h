@@ -28,7 +28,6 @@ class SumBytes {
   const SumShape shape_;
   const std::int64_t elements_, own_;
   std::int64_t leaves_ = 0, ranges_ = 0;  // buffers allocated: of all elements, of this rank's range
-  std::int64_t free_ranges_ = 0;
   std::int64_t pushed_ = 0, rounds_ = 0;
   std::vector<Block> partials_;  // every_round
   bool reducing_ = false;

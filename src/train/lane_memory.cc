@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "schedule/in_flight.h"
 #include "sharding/sum_bytes.h"
 #include "train/step_shape.h"
 
@@ -13,132 +14,158 @@ using schedule::Instruction;
 using schedule::Kind;
 
 struct BucketNumbers {
-  std::int64_t elements = 0, held = 0;  // held: by the optimizer
+  std::int64_t elements = 0, own = 0;  // own: of this rank's range
   bool has_parameters = true;
   sharding::SumBytes sum;
 };
 
+std::int64_t element_bytes(const Plan& plan) { return static_cast<std::int64_t>(c10::elementSize(plan.dtype())); }
+
+// What the passes of one segment hold on the rank at `at`.
+schedule::Bounds bytes_of_segments(const Plan& plan, const mesh::Coordinate& at) {
+  auto saved = model::segment_saved_bytes(plan.model(), plan.resolved.batch.micro, plan.positions(at),
+                                          plan.tensor_share(at), plan.sequence_parallel(), plan.keep(),
+                                          element_bytes(plan));
+  schedule::Bounds bounds;
+  bounds.saved_bytes = std::move(saved.whole);
+  bounds.half_bytes = std::move(saved.half);
+  bounds.kept_bytes.assign(bounds.saved_bytes.size(), plan.rows(at) * plan.model().hidden * element_bytes(plan));
+  bounds.kept_bytes.front() = 0;
+  return bounds;
+}
+
 // Follows one lane's instructions as the executor runs them.
 class Walk {
  public:
-  Walk(const Plan& plan, const mesh::Coordinate& at) : plan_(plan), program_(plan.program) {
+  Walk(const Plan& plan, const mesh::Coordinate& at)
+      : plan_(plan),
+        program_(plan.program),
+        bounds_(bytes_of_segments(plan, at)),
+        in_flight_(program_, bounds_, program_.lane(at.pp, at.dp)) {
     const sharding::SumShape sum = plan.sum_shape(at);
     for (int stage = 0; stage < program_.stages(); ++stage) {
       if (program_.pp_rank_of_stage[static_cast<std::size_t>(stage)] != at.pp) continue;
       for (int g = program_.first_segment(stage); g < program_.end_segment(stage); ++g) {
         for (const BucketShape& bucket : buckets_of(plan, g, plan.tensor_share(at))) {
           const sharding::ShardPlan shards = shard_plan(plan, bucket);
-          const bool shared = program_.shards(1);
-          const std::int64_t held = shared ? shards.elements_of(sum.place.index()).count : shards.elements();
-          segments_[g].push_back({shards.elements(), held, bucket.has_parameters, sharding::SumBytes(shards, sum)});
+          segments_[g].push_back({shards.elements(), shards.elements_of(sum.place.index()).count,
+                                  bucket.has_parameters, sharding::SumBytes(shards, sum)});
         }
       }
     }
     embedding_elements_ = plan.model().tie_embeddings && plan.embedding_and_head_together() && segments_.count(0) > 0
                               ? segments_.at(0).front().elements
                               : 0;
+    hold_parameters_and_state();
   }
 
-  void follow(const std::vector<Instruction>& lane) {
+  cost::Memory follow(const std::vector<Instruction>& lane) {
     for (int step = 0; step < 2; ++step) {  // the second begins with what the first keeps
-      for (const Instruction& i : lane) visit(i);
+      for (const Instruction& i : lane) {
+        for (const Instruction& part : schedule::InFlight::parts_of(program_, i)) visit(part);
+      }
     }
-  }
-
-  std::int64_t peak_gradients() const { return peak_gradients_; }
-  std::int64_t peak_gathered_elements() const { return peak_gathered_; }
-  std::int64_t sent_bytes() const { return sent_bytes_ / 2; }  // of activations, held to the end of one step
-
-  template <class Visit>
-  void each(Visit visit_bucket) const {
-    for (const auto& [segment, buckets] : segments_) {
-      for (const BucketNumbers& bucket : buckets) visit_bucket(bucket);
-    }
+    return most_;
   }
 
  private:
-  void visit(const Instruction& i) {
-    if (i.kind == Kind::bwd || i.kind == Kind::bwd_weight) visit_buckets(i, true, [](auto& b) { b.sum.push(); });
-    if (i.kind == Kind::reduce_grads) {
-      if (program_.reduces_each_microbatch()) finish_all();
-      visit_buckets(i, true, [](auto& b) { b.sum.start_reduce(); });
+  void hold_parameters_and_state() {
+    const std::int64_t bytes = element_bytes(plan_);
+    const std::int64_t state_bytes = bytes == 4 ? 8 : 12;  // m, v, and the master copy of half precision
+    const bool in_memory = plan_.state_place().kind != optimizer::StatePlace::Kind::file;
+    for (const auto& [segment, buckets] : segments_) {
+      for (const BucketNumbers& bucket : buckets) {
+        if (!bucket.has_parameters) continue;
+        now_.parameters += bytes * (program_.shards(3) ? bucket.own : bucket.elements);
+        if (in_memory) now_.state += state_bytes * (program_.shards(1) ? bucket.own : bucket.elements);
+      }
     }
-    if (i.kind == Kind::gather_grads) visit_buckets(i, false, finish);
-    if (i.kind == Kind::reduce_tied || i.kind == Kind::norm) finish_all();
-    if (i.kind == Kind::step) visit_buckets(i, false, [](auto& b) { b.sum.reset(); });
-    if (i.kind == Kind::gather_params && program_.shards(3)) gather(i.segment, 1);
-    if (i.kind == Kind::free_params) gather(i.segment, -1);
-    if (i.kind == Kind::send_act || i.kind == Kind::send_grad) sent_bytes_ += i.bytes;
+    note();
   }
 
-  static void finish(BucketNumbers& bucket) {
-    if (bucket.sum.reducing()) bucket.sum.finish_reduce();
+  void visit(const Instruction& i) {
+    if (i.kind == Kind::bwd_weight) change_sums(i, [](auto& sum) { sum.push(); });  // while its input is still there
+    in_flight_.visit_part(i);
+    if (i.kind == Kind::reduce_grads) {
+      if (program_.reduces_each_microbatch()) finish_all();
+      change_sums(i, [](auto& sum) { sum.start_reduce(); });
+    }
+    if (i.kind == Kind::gather_grads) change_sums(i, finish);
+    if (i.kind == Kind::reduce_tied || i.kind == Kind::norm) finish_all();
+    if (i.kind == Kind::reduce_tied && !plan_.embedding_and_head_together()) note_exchange_of_table(i.stage);
+    if (i.kind == Kind::step) change_sums(i, [](auto& sum) { sum.reset(); });
+    if (i.kind == Kind::gather_params && program_.shards(3)) gather(i.segment, 1);
+    if (i.kind == Kind::free_params) gather(i.segment, -1);
+    note();
+  }
+
+  static void finish(sharding::SumBytes& sum) {
+    if (sum.reducing()) sum.finish_reduce();
+  }
+
+  template <class Change>
+  void change_sum(BucketNumbers& bucket, Change change) {
+    now_.gradients -= bucket.sum.held();
+    change(bucket.sum);
+    now_.gradients += bucket.sum.held();
   }
 
   void finish_all() {
     for (auto& [segment, buckets] : segments_) {
-      for (BucketNumbers& bucket : buckets) finish(bucket);
+      for (BucketNumbers& bucket : buckets) change_sum(bucket, finish);
     }
   }
 
-  template <class Visit>
-  void visit_buckets(const Instruction& i, bool descending, Visit visit_bucket) {
+  template <class Change>
+  void change_sums(const Instruction& i, Change change) {
     const int first = i.segment >= 0 ? i.segment : program_.first_segment(i.stage);
     const int end = i.segment >= 0 ? i.segment + 1 : program_.end_segment(i.stage);
-    for (int n = 0; n < end - first; ++n) {
-      for (BucketNumbers& bucket : segments_.at(descending ? end - 1 - n : first + n)) {
-        visit_bucket(bucket);
-        note_gradients();
-      }
+    for (int g = first; g < end; ++g) {
+      for (BucketNumbers& bucket : segments_.at(g)) change_sum(bucket, change);
+      note();
     }
   }
 
-  void note_gradients() {
-    std::int64_t bytes = 0;
-    each([&](const BucketNumbers& bucket) { bytes += bucket.sum.held(); });
-    peak_gradients_ = std::max(peak_gradients_, bytes);
+  // Room for the other stage's gradient of the table, which stands last on the head's stage.
+  void note_exchange_of_table(int stage) {
+    const std::int64_t bytes = 4 * segments_.at(stage == 0 ? 0 : program_.segments() - 1).back().own;
+    now_.gradients += bytes;
+    note();
+    now_.gradients -= bytes;
   }
 
   void gather(int segment, int change) {
+    const std::int64_t bytes = element_bytes(plan_);
     for (const BucketNumbers& bucket : segments_.at(segment))
-      if (bucket.has_parameters) gathered_ += change * bucket.elements;
+      if (bucket.has_parameters) now_.parameters += change * bytes * bucket.elements;
     const bool reads_embedding = segment + 1 == program_.segments() && embedding_elements_ > 0;
-    if (segment == 0 || reads_embedding) {  // one copy serves both
-      const int users = embedding_users_ + change;
-      if (segment != 0) gathered_ += change * embedding_elements_;
-      if (std::min(users, embedding_users_) > 0 && embedding_elements_ > 0) gathered_ -= change * embedding_elements_;
-      embedding_users_ = users;
-    }
-    peak_gathered_ = std::max(peak_gathered_, gathered_);
+    if (segment != 0 && !reads_embedding) return;
+    const int users = embedding_users_ + change;
+    const bool another_user = std::min(users, embedding_users_) > 0;  // one copy serves both
+    if (segment != 0) now_.parameters += change * bytes * embedding_elements_;
+    if (another_user) now_.parameters -= change * bytes * embedding_elements_;
+    embedding_users_ = users;
+  }
+
+  void note() {
+    now_.activations = in_flight_.bytes();
+    most_.note(now_);
   }
 
   const Plan& plan_;
   const schedule::Program& program_;
+  const schedule::Bounds bounds_;
+  schedule::InFlight in_flight_;
   std::map<int, std::vector<BucketNumbers>> segments_;
   std::int64_t embedding_elements_ = 0;
   int embedding_users_ = 0;
-  std::int64_t gathered_ = 0, peak_gathered_ = 0, peak_gradients_ = 0, sent_bytes_ = 0;
+  cost::Memory now_, most_;
 };
 
 }  // namespace
 
-cost::Memory memory_of_rank(const Plan& plan, const schedule::Report& report, const mesh::Coordinate& at) {
-  const auto lane = static_cast<std::size_t>(plan.program.lane(at.pp, at.dp));
-  Walk walk(plan, at);
-  walk.follow(plan.program.lanes[lane]);
-
-  cost::Memory memory;
-  const auto element_bytes = static_cast<std::int64_t>(c10::elementSize(plan.dtype()));
-  const std::int64_t state_bytes = element_bytes == 4 ? 8 : 12;  // m, v, and the master copy of half precision
-  const bool in_memory = plan.state_place().kind != optimizer::StatePlace::Kind::file;
-  walk.each([&](const BucketNumbers& bucket) {
-    if (!bucket.has_parameters) return;
-    memory.parameters += element_bytes * (plan.program.shards(3) ? bucket.held : bucket.elements);
-    if (in_memory) memory.state += state_bytes * bucket.held;
-  });
-  memory.parameters += element_bytes * walk.peak_gathered_elements();
-  memory.gradients = walk.peak_gradients();
-  memory.activations = report.peak_activation_bytes[lane] + walk.sent_bytes();
+cost::Memory memory_of_rank(const Plan& plan, const mesh::Coordinate& at) {
+  cost::Memory memory = Walk(plan, at).follow(plan.program.lanes[static_cast<std::size_t>(plan.program.lane(at.pp, at.dp))]);
   memory.program = cost::program_bytes;
   return memory;
 }

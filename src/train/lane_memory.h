@@ -2,12 +2,11 @@
 #pragma once
 
 #include "cost/memory.h"
-#include "schedule/checker.h"
 #include "train/plan.h"
 
 namespace troika::train {
 
-// Of the rank at `at`; `report` is that of the plan's checked program.
-cost::Memory memory_of_rank(const Plan& plan, const schedule::Report& report, const mesh::Coordinate& at);
+// Of the rank at `at`; the plan's program has been checked. What the ranks' ledgers will count, to the byte.
+cost::Memory memory_of_rank(const Plan& plan, const mesh::Coordinate& at);
 
 }  // namespace troika::train

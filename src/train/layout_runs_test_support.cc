@@ -1,5 +1,7 @@
 #include "train/layout_runs_test_support.h"
 
+#include <gtest/gtest.h>
+
 #include <sstream>
 
 #include "base/error.h"
@@ -40,6 +42,18 @@ int apply_layout(const std::string& words, config::Settings* s) {
   return static_cast<int>(p.dp * p.pp * p.tp * p.cp);
 }
 
+// Weights follow from losses and norms, so their last ones speak for all before.
+static void expect_alike(const std::vector<Outcome>& ranks, const std::string& layout) {
+  for (const Outcome& rank : ranks) {
+    EXPECT_EQ(rank.summary.loss_sum, ranks[0].summary.loss_sum) << layout << ", rank " << rank.summary.rank;
+    EXPECT_EQ(rank.last_step.loss, ranks[0].last_step.loss) << layout << ", rank " << rank.summary.rank;
+    EXPECT_EQ(rank.last_step.tokens, ranks[0].last_step.tokens) << layout << ", rank " << rank.summary.rank;
+    if (!rank.last_step.finite && !ranks[0].last_step.finite) continue;
+    EXPECT_EQ(rank.last_step.gradient_norm, ranks[0].last_step.gradient_norm)
+        << layout << ", rank " << rank.summary.rank;
+  }
+}
+
 LayoutRuns::LayoutRuns() : settings(small_settings("")), stream_(small_corpus(folder_.path())) {
   settings.model.layers = 8;
   settings.model.hidden = 32;
@@ -53,7 +67,7 @@ std::vector<metrics::StepMetrics> LayoutRuns::train(const std::string& name, con
   s.train.out = folder(name);
   const int world = apply_layout(layout, &s);
   base::make_directories(s.train.out);
-  train_on_threads(s, world, *stream_, customise);
+  expect_alike(train_on_threads(s, world, *stream_, customise), layout);
   return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
 }
 

@@ -19,7 +19,7 @@ int apply_layout(const std::string& words, config::Settings* settings);
 class LayoutRuns {
  public:
   LayoutRuns();
-  // The run's rows, of earlier runs of this name too.
+  // The run's rows, of earlier runs of this name too. Losses and gradient norms must be the same on all ranks (checked).
   std::vector<metrics::StepMetrics> train(const std::string& name, const std::string& layout,
                                           const Customise& customise = {});
   std::string folder(const std::string& name) const { return folder_.path() + "/" + name; }

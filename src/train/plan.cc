@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "sharding/range.h"
+#include "sharding/ring.h"
 #include "train/lane_memory.h"
 #include "train/step_shape.h"
 
@@ -36,10 +37,10 @@ std::int64_t settle_steps(config::TrainSettings& train, const DataFacts& data, s
   return train.steps;
 }
 
-std::vector<cost::Memory> memory_of_lanes(const Plan& plan, const schedule::Report& report) {
+std::vector<cost::Memory> memory_of_lanes(const Plan& plan) {
   std::vector<cost::Memory> memory(plan.program.lanes.size());
   for (int rank = 0; rank < plan.shape.world(); ++rank) {
-    const cost::Memory of_rank = memory_of_rank(plan, report, mesh::coordinate_of(plan.shape, rank));
+    const cost::Memory of_rank = memory_of_rank(plan, mesh::coordinate_of(plan.shape, rank));
     cost::Memory& most = memory[static_cast<std::size_t>(mesh::lane_of(plan.shape, rank))];
     if (of_rank.total() > most.total()) most = of_rank;
   }
@@ -93,9 +94,7 @@ sharding::SequenceParallel Plan::sequence_parallel() const {
 }
 
 std::int64_t Plan::positions(const mesh::Coordinate& at) const {
-  const int chunks = 2 * shape.cp;  // sharding/context_group.h says which two are whose
-  const std::int64_t T = resolved.batch.seq_len;
-  return sharding::part_of(T, at.cp, chunks).count + sharding::part_of(T, chunks - 1 - at.cp, chunks).count;
+  return sharding::chunks_of(resolved.batch.seq_len, at.cp, shape.cp).count();
 }
 
 std::int64_t Plan::rows(const mesh::Coordinate& at) const {
@@ -140,7 +139,8 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
   plan.shape = {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
                 static_cast<int>(layout.cp)};
   plan.program = step_program(plan);
-  plan.memory = memory_of_lanes(plan, prove(plan, plan.program));
+  prove(plan, plan.program);
+  plan.memory = memory_of_lanes(plan);
   return plan;
 }
 

@@ -51,15 +51,21 @@ std::shared_ptr<const data::TokenStream> open_data(const RunRequest& request, co
   return data::open_or_prepare(s.data, s.data.train, cache, tokenizer, tokenizing_progress(request));
 }
 
-// config.yaml for the first attempt, config-2.yaml for the second that differs, and so on.
-void write_settings(const config::Settings& settings) {
-  const std::string yaml = config::to_yaml(settings);
-  std::string path = settings.train.out + "/config.yaml";
+// NAME.yaml for the first attempt, NAME-2.yaml for the second that differs, and so on.
+void write_of_attempt(const std::string& folder, const std::string& name, const std::string& ending,
+                      const std::string& text) {
+  std::string path = fmt::format("{}/{}{}", folder, name, ending);
   for (int attempt = 2; base::file_exists(path); ++attempt) {
-    if (base::read_file(path) == yaml) return;
-    path = fmt::format("{}/config-{}.yaml", settings.train.out, attempt);
+    if (base::read_file(path) == text) return;
+    path = fmt::format("{}/{}-{}{}", folder, name, attempt, ending);
   }
-  base::write_file_atomic(path, yaml);
+  base::write_file_atomic(path, text);
+}
+
+void write_plan(const Plan& plan) {
+  const config::Settings& s = plan.resolved.settings;
+  write_of_attempt(s.train.out, "config", ".yaml", config::to_yaml(s));
+  write_of_attempt(s.train.out, "program", ".txt", schedule::to_text(plan.program));
 }
 
 rendezvous::Facts agreement_facts(const Plan& plan) {
@@ -131,7 +137,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   if (const std::string mixed = reproducibility_note(s, *session.channels().world); !mixed.empty())
     say(request, "note: " + mixed);
   for (const std::string& line : describe(plan)) say(request, line);
-  if (me.world_rank == 0) write_settings(plan.resolved.settings);
+  if (me.world_rank == 0) write_plan(plan);
 
   metrics::RunLog log(s.train.out + "/logs", me.world_rank, metrics::log_level(s.log.level));
   log.info(fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, host_name(), ::getpid()));

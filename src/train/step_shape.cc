@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "schedule/checker.h"
 #include "schedule/partition.h"
+#include "schedule/sizes.h"
 #include "sharding/canonical_sum.h"
 
 namespace troika::train {
@@ -58,12 +59,26 @@ void refuse_unlike(const std::string& path, const std::string& what, std::int64_
   throw base::DataError(fmt::format("the schedule file '{}' is for {} {}, but this run has {}", path, what, theirs, ours));
 }
 
+void refuse_unfetched(const std::string& path, const schedule::Program& program) {
+  for (const auto& lane : program.lanes) {
+    const auto fetches = [](const schedule::Instruction& i) { return i.kind == schedule::Kind::fetch; };
+    if (std::any_of(lane.begin(), lane.end(), fetches)) continue;
+    throw base::DataError(
+        fmt::format("the schedule file '{}' has a lane that fetches no optimizer state, but this run offloads it; put "
+                    "fetch and offload around every step of a segment, or leave --offload out",
+                    path));
+  }
+}
+
 // A file gives order and stages; what its instructions move follows from the run.
 schedule::Program read_program(const Plan& plan, const std::string& path) {
   schedule::Program program;
   try {
     program = schedule::parse_program(base::read_file(path));
+    schedule::check_fields(program);
   } catch (const base::ConfigError& error) {
+    throw base::DataError(fmt::format("the schedule file '{}': {}", path, error.what()));
+  } catch (const base::BugError& error) {
     throw base::DataError(fmt::format("the schedule file '{}': {}", path, error.what()));
   }
   const int segments = model::segment_count(plan.model());
@@ -74,6 +89,7 @@ schedule::Program read_program(const Plan& plan, const std::string& path) {
   refuse_unlike(path, "microbatches", program.microbatches, plan.resolved.batch.microbatches);
   refuse_unlike(path, "segments", program.segments(), segments);
   refuse_unlike(path, "tied embeddings", program.tied ? 1 : 0, plan.model().tie_embeddings ? 1 : 0);
+  if (plan.settings().parallel.offload != "none") refuse_unfetched(path, program);
   return program;
 }
 
@@ -101,25 +117,9 @@ void set_bytes(const schedule::StepShape& shape, schedule::Program* program) {
 }
 
 schedule::Bounds bounds_of(const Plan& plan, const schedule::Program& program) {
-  schedule::Bounds bounds;
-  const auto& s = plan.settings();
-  if (s.parallel.schedule_file.empty()) bounds = schedule::bounds(s.parallel.schedule, step_shape(plan, program.segment_begin));
-  const int segments = model::segment_count(plan.model());
-  bounds.saved_bytes.assign(static_cast<std::size_t>(segments), 0);
-  bounds.kept_bytes = bounds.parameter_bytes = bounds.saved_bytes;
-  for (int rank = 0; rank < plan.shape.tp * plan.shape.cp; ++rank) {
-    const mesh::Coordinate at = mesh::coordinate_of(plan.shape, rank);
-    const auto saved = model::segment_saved_bytes(plan.model(), plan.resolved.batch.micro, plan.positions(at),
-                                                  plan.tensor_share(at), plan.sequence_parallel(), plan.keep(),
-                                                  element_bytes(plan));
-    for (int g = 0; g < segments; ++g) {
-      const auto i = static_cast<std::size_t>(g);
-      bounds.saved_bytes[i] = std::max(bounds.saved_bytes[i], saved[i]);
-      const std::int64_t input = plan.rows(at) * plan.model().hidden * element_bytes(plan);
-      if (g > 0) bounds.kept_bytes[i] = std::max(bounds.kept_bytes[i], input);
-    }
-  }
-  return bounds;
+  const auto& p = plan.settings().parallel;
+  if (!p.schedule_file.empty()) return {};
+  return schedule::bounds(p.schedule, step_shape(plan, program.segment_begin));
 }
 
 }  // namespace
@@ -188,12 +188,12 @@ schedule::Program step_program(const Plan& plan) {
   return program;
 }
 
-schedule::Report prove(const Plan& plan, const schedule::Program& program) {
+void prove(const Plan& plan, const schedule::Program& program) {
   const std::string& file = plan.settings().parallel.schedule_file;
-  if (file.empty()) return schedule::check(program, bounds_of(plan, program));
   try {
-    return schedule::check(program, bounds_of(plan, program));
+    schedule::check(program, bounds_of(plan, program));
   } catch (const base::BugError& error) {
+    if (file.empty()) throw;
     throw base::DataError(fmt::format("the schedule file '{}': {}", file, error.what()));
   }
 }

@@ -28,6 +28,6 @@ schedule::StepShape step_shape(const Plan& plan, const std::vector<int>& segment
 schedule::Program step_program(const Plan& plan);
 
 // Checks a program: BugError for a built one, DataError naming the file for one that was read.
-schedule::Report prove(const Plan& plan, const schedule::Program& program);
+void prove(const Plan& plan, const schedule::Program& program);
 
 }  // namespace troika::train

@@ -67,14 +67,23 @@ std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRa
   return ranks;
 }
 
-std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
-                                      const Customise& customise, const Trainer::SegmentMaker& segments) {
+// `stream` must outlive it.
+static data::TokenDataset dataset_of(const data::TokenStream& stream, std::int64_t seq_len) {
+  return {std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream), seq_len};
+}
+
+Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream) {
   const config::Resolved resolved = config::resolve(settings, world);
-  const data::TokenDataset dataset(std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream),
-                                   resolved.batch.seq_len);
-  const Plan plan =
-      make_plan(resolved, {stream.vocab_size(), dataset.samples(), stream.tokens(), dataset.fingerprint()});
-  auto channels = thread_channels(plan.shape);
+  const data::TokenDataset dataset = dataset_of(stream, resolved.batch.seq_len);
+  return make_plan(resolved, {stream.vocab_size(), dataset.samples(), stream.tokens(), dataset.fingerprint()});
+}
+
+std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
+                                      const Customise& customise, const Trainer::SegmentMaker& segments,
+                                      comm::LinkRate rate) {
+  const Plan plan = plan_for(settings, world, stream);
+  const data::TokenDataset dataset = dataset_of(stream, plan.resolved.batch.seq_len);
+  auto channels = thread_channels(plan.shape, rate);
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(world));
   const auto run_rank = [&](std::size_t rank) {

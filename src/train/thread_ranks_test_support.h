@@ -25,10 +25,14 @@ config::Settings small_settings(const std::string& out);
 // Channels of every rank of a shape, as threads.
 std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {});
 
+// What a run on these data does.
+Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream);
+
 // Resolves, plans and trains on `world` threads; returns each rank's outcome. A rank's exception aborts the others and is
 // rethrown (the lowest rank's).
 using Customise = std::function<void(Surroundings&, int world_rank)>;
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
-                                      const Customise& customise = {}, const Trainer::SegmentMaker& segments = {});
+                                      const Customise& customise = {}, const Trainer::SegmentMaker& segments = {},
+                                      comm::LinkRate rate = {});
 
 }  // namespace troika::train

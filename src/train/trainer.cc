@@ -42,7 +42,7 @@ Outcome Trainer::run() {
   if (saved_step_ != step_) save();
   if (progress_ != nullptr) progress_->finish();
   for (const std::string& line : advisor_.after_training()) note(line);
-  return {stop_ && step_ < plan_.steps ? Ending::interrupted : Ending::finished, summary(), loss_};
+  return {stop_ && step_ < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
 }
 
 void Trainer::train_step() {
@@ -64,7 +64,7 @@ void Trainer::train_step() {
   samples_seen_ += plan_.resolved.batch.global;
   tokens_seen_ += result.tokens;
   attempt_tokens_ += result.tokens;
-  loss_ = result.loss;
+  last_result_ = result;
   loss_sum_ += result.loss;
   stop_ = result.wishes > 0;
   const double seconds = base::monotonic_seconds() - begin;
@@ -81,9 +81,11 @@ void Trainer::settle_scale(const executor::StepResult& result) {
                     "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step",
                     step_ + 1, result.loss, result.gradient_norm));
   }
-  if (!result.finite) ++skipped_;
   using Step = optimizer::LossScale::Step;
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
+  if (result.finite) return;
+  ++skipped_;
+  note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", step_ + 1, loss_scale_.scale()));
 }
 
 void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
@@ -182,7 +184,8 @@ void Trainer::take_over(const checkpoint::Found& found) {
   wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
   checkpoint::load(found, wanted, *channels_.world);
   settle_units(units_, Access::written);
-  step_ = saved_step_ = first_step_ = found.facts.step;
+  step_ = first_step_ = found.facts.step;
+  if (settings_.train.resume == "auto") saved_step_ = step_;  // else it may be another run's
   const auto& extra = found.facts.extra;
   const auto number = [&](const char* name) {
     double value = 0;
@@ -196,7 +199,7 @@ void Trainer::take_over(const checkpoint::Found& found) {
   samples_seen_ = integer("samples_seen");
   tokens_seen_ = integer("tokens_seen");
   skipped_ = integer("skipped_steps");
-  if (number("loss_scale") > 1) loss_scale_.restore(number("loss_scale"), integer("good_steps"));
+  if (extra.count("loss_scale") > 0) loss_scale_.restore(number("loss_scale"), integer("good_steps"));
   if (extra.at("data_fingerprint") != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; going on at the same position");
   note(fmt::format("resumed from step {} ({})", step_, found.path));
@@ -258,10 +261,12 @@ void Trainer::save() {
   request.facts.extra = {{"samples_seen", std::to_string(samples_seen_)},
                          {"tokens_seen", std::to_string(tokens_seen_)},
                          {"skipped_steps", std::to_string(skipped_)},
-                         {"loss_scale", fmt::format("{:.17g}", loss_scale_.scale())},
-                         {"good_steps", std::to_string(loss_scale_.good_steps())},
                          {"data_fingerprint", plan_.data.fingerprint},
                          {"tokenizer", settings_.data.tokenizer}};
+  if (loss_scale_.dynamic()) {
+    request.facts.extra["loss_scale"] = fmt::format("{:.17g}", loss_scale_.scale());
+    request.facts.extra["good_steps"] = std::to_string(loss_scale_.good_steps());
+  }
   request.keep = settings_.checkpoint.keep;
   Slices slices = slices_of(units_, Wanted::owned, place_);
   request.weights = std::move(slices.weights);

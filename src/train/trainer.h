@@ -49,7 +49,7 @@ enum class Ending { finished, interrupted };
 struct Outcome {
   Ending ending = Ending::finished;
   metrics::RunSummary summary;
-  double final_loss = 0;
+  executor::StepResult last_step;  // alike on all ranks
 };
 
 // Builds parameters, optimizer and program runner from the plan. References must outlive the trainer. Not movable.
@@ -109,7 +109,8 @@ class Trainer {
   std::int64_t tokens_seen_ = 0;
   std::int64_t first_step_ = 0;  // of this attempt
   std::int64_t attempt_tokens_ = 0;
-  double loss_ = 0, loss_sum_ = 0, begin_seconds_ = 0;
+  executor::StepResult last_result_;
+  double loss_sum_ = 0, begin_seconds_ = 0;
   bool stop_ = false;
 };
 

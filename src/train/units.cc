@@ -53,9 +53,10 @@ void initialise_units(const executor::Units& units, std::uint64_t seed, double i
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
       if (!bucket->has_parameters()) continue;
-      const at::Tensor whole = at::empty({bucket->layout().elements}, at::kFloat);
-      model::initialise(bucket->layout(), whole, seed, init_std);
-      bucket->optimizer().master().copy_(whole.narrow(0, bucket->held().begin, bucket->held().count));
+      const at::Tensor& master = bucket->optimizer().master();
+      const at::Tensor on_host = master.is_cpu() ? master : at::empty_like(master, at::TensorOptions().device(at::kCPU));
+      model::initialise(bucket->layout(), bucket->held(), on_host, seed, init_std);
+      if (!master.is_cpu()) master.copy_(on_host);
     }
   }
   settle_units(units, Access::written);

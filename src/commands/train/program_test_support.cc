@@ -152,25 +152,6 @@ std::string write_corpus(const Folder& folder) {
   return folder / "corpus.txt";
 }
 
-Words pinned_run(const std::string& corpus, const std::string& out) {
-  return {"train", "--data.train",
-          corpus,  "--data.tokenizer",
-          "bytes", "--seq-len",
-          "64",    "--micro-batch-size",
-          "1",     "--global-batch-size",
-          "12",    "--steps",
-          "20",    "--seed",
-          "7",     "--model.layers",
-          "4",     "--model.hidden",
-          "64",    "--model.heads",
-          "4",     "--model.kv-heads",
-          "2",     "--model.head-dim",
-          "16",    "--model.ffn",
-          "192",   "--model.vocab",
-          "259",   "--out",
-          out};
-}
-
 Words small_run(const std::string& corpus, const std::string& out) {
   return {"train", "--data.train",
           corpus,  "--data.tokenizer",

@@ -73,9 +73,7 @@ int free_port();  // the one behind it is free, too
 // Text of some thousand words, the same always.
 std::string write_corpus(const Folder& folder);
 
-// The model and batch of the layout tests, 20 steps; `out` is the run's folder.
-Words pinned_run(const std::string& corpus, const std::string& out);
-// A smaller model with as many microbatches, for tests of everything but numbers.
+// A small model, 12 microbatches, 20 steps; `out` is the run's folder.
 Words small_run(const std::string& corpus, const std::string& out);
 
 using Rows = std::vector<metrics::StepMetrics>;

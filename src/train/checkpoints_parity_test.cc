@@ -1,0 +1,127 @@
+// What one layout and precision saves, every other loads and saves again with the same bits: weights and optimizer state.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
+#include "comm/self_channel.h"
+#include "model/layout.h"
+#include "train/generate.h"
+#include "train/layout_runs_test_support.h"
+
+namespace troika::train {
+namespace {
+using Tensors = std::map<std::string, at::Tensor>;
+
+// Every hop loads what the one before saved, takes no step, and saves.
+const std::vector<std::string>& ring() {
+  static const std::vector<std::string> hops{"dp 2 pp 2 zero 3",
+                                             "tp 2 pp 3",
+                                             "",
+                                             "tp 3 dp 2 zero 1 offload file",
+                                             "cp 2 dp 2 zero 2 tp 2",
+                                             "dp 2 pp 2 zero 3",
+                                             "pp 2 interleaved 2 dp 3 zero 3 recompute full",
+                                             "bf16 dp 2 pp 2 zero 3 zb-h1",
+                                             "tp 4 pp 2 interleaved 2 plain",
+                                             "fp16 tp 3 cp 2 zero 2 offload file",
+                                             "fp16 dp 4 zero 1",
+                                             "bf16 tp 2 pp 2 zero 3 cp 2",
+                                             "tp 2 pp 3",
+                                             ""};
+  return hops;
+}
+
+class Ring : public testing::TestWithParam<std::tuple<bool, std::string>> {
+ protected:
+  Ring() {
+    runs_.settings.model.layers = 4;
+    runs_.settings.model.tie_embeddings = std::get<0>(GetParam());
+    runs_.settings.batch.seq_len = 16;
+    runs_.settings.train.steps = 3;
+  }
+  // Three steps in one precision; further runs are in fp32 where they do not say otherwise.
+  void train_first(const std::string& layout) {
+    runs_.settings.precision.compute = std::get<1>(GetParam());
+    runs_.train("first", layout);
+    runs_.settings.precision.compute = "fp32";
+  }
+
+  Tensors tensors_of(const std::string& run) const {
+    std::vector<checkpoint::Slice> wanted;
+    for (const auto& info : model::all_parameters(runs_.settings.model)) {
+      for (const char* prefix : {"", "adam_m.", "adam_v."}) {
+        const std::int64_t elements = info.elements();
+        wanted.push_back(
+            {prefix + info.name, info.shape, {0, elements, elements, 1}, at::empty({elements}, at::kFloat)});
+      }
+    }
+    const auto self = comm::make_self_channel("test");
+    checkpoint::load(checkpoint::open_local(runs_.folder(run)), wanted, *self);
+    Tensors tensors;
+    for (const auto& slice : wanted) tensors[slice.name] = slice.data;
+    return tensors;
+  }
+
+  std::vector<std::int32_t> text_of(const std::string& run) const {
+    GenerateRequest request;
+    request.found = checkpoint::open_local(runs_.folder(run));
+    request.prompt = {116, 104, 101};
+    request.new_tokens = 8;
+    request.vocab = 259;
+    std::vector<std::int32_t> ids;
+    generate(request, [&](std::int32_t id) { ids.push_back(id); });
+    return ids;
+  }
+
+  LayoutRuns runs_;
+};
+
+bool equal_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() == b.numel() &&
+         std::memcmp(a.data_ptr<float>(), b.data_ptr<float>(), static_cast<std::size_t>(a.numel()) * 4) == 0;
+}
+
+TEST_P(Ring, EveryHopKeepsAllBitsOfWeightsAndOptimizerState) {
+  train_first("dp 3 zero 2");
+  const Tensors first = tensors_of("first");
+  for (const auto& [name, tensor] : first) {
+    EXPECT_GT(tensor.count_nonzero().item<std::int64_t>(), 0) << name;
+  }
+  const auto text = text_of("first");
+  const auto facts = checkpoint::open_local(runs_.folder("first")).facts;
+  std::string from = "first";
+  int hop = 0;
+  for (const std::string& layout : ring()) {
+    const std::string to = std::to_string(++hop) + " " + layout;
+    runs_.settings.train.resume = runs_.folder(from) + "/checkpoints/step-00000003";
+    runs_.train(to, layout);
+    const Tensors now = tensors_of(to);
+    for (const auto& [name, tensor] : first) EXPECT_TRUE(equal_bits(now.at(name), tensor)) << name << " after " << to;
+    EXPECT_EQ(text_of(to), text) << to;
+    for (const char* fact : {"samples_seen", "tokens_seen", "skipped_steps", "data_fingerprint"})
+      EXPECT_EQ(checkpoint::open_local(runs_.folder(to)).facts.extra.at(fact), facts.extra.at(fact)) << fact;
+    from = to;
+  }
+}
+
+// Or a conversion between precisions would lose nothing, and the ring would prove nothing.
+TEST_P(Ring, WeightsInACheckpointAreFinerThanHalfPrecision) {
+  train_first("dp 2");
+  const at::Tensor weights = tensors_of("first").at("model.layers.0.mlp.down_proj.weight");
+  for (const auto dtype : {at::kBFloat16, at::kHalf}) {
+    const std::int64_t changed = weights.ne(weights.to(dtype).to(at::kFloat)).sum().item<std::int64_t>();
+    EXPECT_GT(changed, weights.numel() / 2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Ring, testing::Combine(testing::Bool(), testing::Values("fp32", "bf16", "fp16")),
+                         [](const auto& which) {
+                           return std::string(std::get<0>(which.param) ? "Tied" : "Untied") + "_" +
+                                  std::get<1>(which.param);
+                         });
+
+}  // namespace
+}  // namespace troika::train

@@ -1,0 +1,111 @@
+// Programs nobody thought of: random layouts are proved, run, and give the bits of one process.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/draw_test_support.h"
+#include "train/layout_runs_test_support.h"
+
+namespace troika::train {
+namespace {
+using base::Draw;
+
+constexpr int programs = 200, most_layers = 8, most_ranks = 8;
+
+// Each stage one layer, the rest dealt out.
+std::string stage_layers(int stages, int layers, Draw* draw) {
+  std::vector<int> counts(static_cast<std::size_t>(stages), 1);
+  for (int left = layers - stages; left > 0; --left) ++counts[static_cast<std::size_t>(draw->from(0, stages - 1))];
+  return fmt::format("{}", fmt::join(counts, ","));
+}
+
+struct Case {
+  std::string layout;  // in the words of apply_layout
+  int layers = 1, microbatches = 1;
+  bool tied = false, split = false;  // split: tensors or positions are, and sums of parts round otherwise
+};
+
+Case draw_case(Draw* draw) {
+  const int pp = draw->from(1, 4), dp = draw->from(1, most_ranks / pp), left = most_ranks / pp / dp;
+  const int tp = draw->one_in(4) ? std::min(draw->from(2, 3), left) : 1;
+  const int cp = draw->one_in(8) ? std::min(2, left / tp) : 1;
+  const std::string schedule = draw->any<std::string>({"1f1b", "gpipe", "zb-h1", pp > 1 ? "interleaved" : "1f1b"});
+  const int virtual_stages = schedule == "interleaved" ? draw->from(2, most_layers / pp) : 1;
+  const int stages = pp * virtual_stages;
+  Case c;
+  c.layers = stages > most_layers / 2 || draw->one_in(3) ? most_layers : most_layers / 2;
+  const std::string cuts = stage_layers(stages, c.layers, draw);
+  c.layout = fmt::format("stages {} pp {} dp {} tp {} cp {} zero {}", cuts, pp, dp, tp, cp, draw->from(0, 3));
+  if (schedule != "1f1b") c.layout += " " + schedule;
+  if (virtual_stages > 1) c.layout += fmt::format(" {}", virtual_stages);
+  c.layout += " recompute " + draw->any<std::string>({"none", "full", "selective"});
+  if (draw->one_in(3)) c.layout += " overlap off";
+  if (draw->one_in(10)) c.layout += " offload file";
+  c.microbatches = dp * draw->from(1, 4);
+  c.tied = draw->one_in(2);
+  c.split = tp * cp > 1;
+  return c;
+}
+
+class RandomProgram : public testing::Test {
+ protected:
+  using Rows = std::vector<metrics::StepMetrics>;
+
+  RandomProgram() {
+    runs_.settings.model.hidden = 16;
+    runs_.settings.model.head_dim = 4;
+    runs_.settings.model.ffn = 24;
+    runs_.settings.batch.seq_len = 8;
+    runs_.settings.train.steps = 2;
+  }
+
+  Rows run(const std::string& name, const Case& c) {
+    runs_.settings.model.layers = c.layers;
+    runs_.settings.model.tie_embeddings = c.tied;
+    runs_.settings.batch.global_batch_size = c.microbatches;
+    return runs_.train(name, c.layout);
+  }
+
+  const Rows& alone(Case c) {
+    const std::string name = fmt::format("alone {} {} {}", c.layers, c.microbatches, c.tied);
+    c.layout = "";
+    const auto found = alone_.find(name);
+    return found != alone_.end() ? found->second : alone_[name] = run(name, c);
+  }
+
+  static void expect_same(const Rows& rows, const Rows& alone, const Case& c) {
+    ASSERT_EQ(rows.size(), alone.size());
+    if (c.split) {
+      EXPECT_NEAR(rows[0].loss, alone[0].loss, 1e-6 * alone[0].loss);
+      return;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].loss_bits, alone[i].loss_bits) << "step " << rows[i].step;
+      EXPECT_EQ(rows[i].grad_norm, alone[i].grad_norm) << "step " << rows[i].step;
+    }
+  }
+
+ private:
+  LayoutRuns runs_;
+  std::map<std::string, Rows> alone_;
+};
+
+TEST_F(RandomProgram, IsProvedAndRunAndGivesTheLossBitsOfOneProcess) {
+  Draw draw("layouts");
+  int split = 0;
+  for (int number = 0; number < programs; ++number) {
+    const Case c = draw_case(&draw);
+    SCOPED_TRACE(fmt::format("program {}: {} microbatches, {}, {}", number, c.microbatches, c.tied ? "tied" : "untied",
+                             c.layout));
+    split += c.split ? 1 : 0;
+    expect_same(run(fmt::format("{}", number), c), alone(c), c);
+  }
+  EXPECT_GT(split, 10);
+  EXPECT_LT(split, 100);
+}
+
+}  // namespace
+}  // namespace troika::train

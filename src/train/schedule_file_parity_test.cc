@@ -1,0 +1,175 @@
+// Step programs from files: printed ones, others of any order, and broken ones.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "train/chance_program_test_support.h"
+#include "train/layout_runs_test_support.h"
+
+namespace troika::train {
+namespace {
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int layers = 4, microbatches = 6;
+
+class ScheduleFile : public testing::Test {
+ protected:
+  using Rows = std::vector<metrics::StepMetrics>;
+
+  ScheduleFile() {
+    auto& s = runs_.settings;
+    s.model.layers = layers;
+    s.model.hidden = 16;
+    s.model.head_dim = 4;
+    s.model.ffn = 24;
+    s.batch.seq_len = 8;
+    s.batch.global_batch_size = microbatches;
+    s.train.steps = 2;
+  }
+
+  Plan plan_of(const std::string& layout) const {
+    config::Settings s = runs_.settings;
+    s.train.out = runs_.folder("plans");
+    const int world = apply_layout(layout, &s);
+    return plan_for(s, world, runs_.stream());
+  }
+
+  std::string write(const std::string& text) const {
+    const std::string path = runs_.folder("program.txt");
+    base::write_file_atomic(path, text);
+    return path;
+  }
+
+  // Run with the program of a file.
+  Rows run_file(const std::string& name, const std::string& layout, const std::string& text) {
+    runs_.settings.parallel.schedule_file = write(text);
+    const Rows rows = runs_.train(name, layout);
+    runs_.settings.parallel.schedule_file.clear();
+    return rows;
+  }
+
+  static void expect_equal(const Rows& rows, const Rows& expected) {
+    ASSERT_EQ(rows.size(), expected.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].loss_bits, expected[i].loss_bits) << "step " << rows[i].step;
+      EXPECT_EQ(rows[i].grad_norm, expected[i].grad_norm) << "step " << rows[i].step;
+    }
+  }
+
+  std::string refusal_of(const std::string& layout, const std::string& text) {
+    runs_.settings.parallel.schedule_file = write(text);
+    try {
+      plan_of(layout);
+    } catch (const base::DataError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  LayoutRuns runs_;
+};
+
+TEST_F(ScheduleFile, APrintedProgramReadBackTrainsWithTheSameBits) {
+  struct Case {
+    std::string layout, read_as;  // read_as: without what the program decides
+  };
+  const std::vector<Case> cases{
+      {"", ""},
+      {"pp 2 zb-h1", "pp 2"},
+      {"pp 2 interleaved 2", "pp 2"},
+      {"stages 2,1,1 gpipe recompute full", "pp 3"},
+      {"dp 2 pp 2 zero 3 zb-h1", "dp 2 pp 2 zero 3"},
+      {"dp 3 zero 2 recompute full overlap off", "dp 3 zero 2"},
+      {"dp 2 zero 1 offload file", "dp 2 zero 1 offload file"},
+      {"dp 2 pp 2 overlap off", "dp 2 pp 2"},
+  };
+  const Rows alone = runs_.train("alone", "");
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.layout);
+    const std::string text = to_text(plan_of(c.layout).program);
+    expect_equal(run_file("file " + c.layout, c.read_as, text), alone);
+    runs_.settings.parallel.schedule_file = runs_.folder("program.txt");
+    const Plan read = plan_of(c.read_as);
+    runs_.settings.parallel.schedule_file.clear();
+    EXPECT_EQ(to_text(read.program), text);
+    for (std::size_t lane = 0; lane < read.program.lanes.size(); ++lane) {
+      const auto built = plan_of(c.layout).program.lanes[lane];
+      for (std::size_t i = 0; i < built.size(); ++i)
+        EXPECT_EQ(read.program.lanes[lane][i].bytes, built[i].bytes) << to_text(built[i]);
+    }
+  }
+}
+
+TEST_F(ScheduleFile, AnyOrderOfPassesAndAnyPlaceOfStagesGivesTheBitsOfOneProcess) {
+  base::Draw draw("programs of chance");
+  int together = 0;  // embedding and head on one rank of a pipeline
+  for (const bool tied : {true, false}) {
+    runs_.settings.model.tie_embeddings = tied;
+    const Rows alone = runs_.train(fmt::format("alone {}", tied), "");
+    for (int number = 0; number < 16; ++number) {
+      const int dp = draw.from(1, 2), pp = draw.from(1, 4);
+      const auto program = program_of_chance({pp, dp, layers + 2, microbatches, tied}, &draw);
+      SCOPED_TRACE(to_text(program));
+      const auto& ranks = program.pp_rank_of_stage;
+      together += pp > 1 && ranks.front() == ranks.back() ? 1 : 0;
+      expect_equal(
+          run_file(fmt::format("chance {} {}", tied, number), fmt::format("dp {} pp {}", dp, pp), to_text(program)),
+          alone);
+    }
+  }
+  EXPECT_GT(together, 2);
+}
+
+// `from` occurs in it; the first time is changed.
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  if (at == std::string::npos) throw base::BugError("'" + from + "' is not in the program");
+  return text.replace(at, from.size(), to);
+}
+
+TEST_F(ScheduleFile, ABrokenOneIsRefusedWithItsPlaceNamed) {
+  struct Case {
+    std::string from, to, told;
+  };
+  const std::vector<Case> cases{
+      {"pp 2", "pq 2", "word 1 must be 'pp'"},
+      {"microbatches 2", "microbatches two", "word 10 ('microbatches') must hold whole numbers"},
+      {"stages 0,1", "stages 0,7", "stage 1 sits on pp rank 7"},
+      {"stages 0,1", "stages 0,0", "pp rank 1 has no stage"},
+      {"segments 0,4,6", "segments 0,4,4", "stage 1 has no segment"},
+      {"segments 0,4,6", "segments 0,4,9", "for segments 9, but this run has 6"},
+      {" tied", "", "tied"},
+      {"dp 1 replicas 1", "dp 1 replicas 2", "dp x cp 2, but this run has 1"},
+      {"zero 0", "zero 2", "ZeRO stage 2, but this run has 0"},
+      {"fwd 1.0", "fwdd 1.0", "instruction 'fwdd 1.0'"},
+      {"fwd 1.0", "fwd 1.7", "'fwd 1.7'"},
+      {"fwd 1.0", "fwd 9.0", "'fwd 9.0'"},
+      {"fwd 1.0 |", "fwd 1.0|", "'fwd 1.0|"},
+      {"reduce_grads *.0", "reduce_grads *.0.9", "'reduce_grads *.0.9'"},
+      {"step *.0", "step *", "'step"},
+      {" | bwd 1.0", "", "'bwd 1.0"},
+      {"bwd 0.0 | bwd 1.0", "bwd 1.0 | bwd 0.0", "'bwd 0.0': weight backwards of a stage must ascend"},
+      {" | send_act 1.0", "", "'recv_act 1.1'"},
+      {" | recv_grad 0.0", "", "'bwd 0.0': no recv_grad"},
+      {"norm | step *.0", "step *.0 | norm", "'step *.0': comes before norm"},
+      {"reduce_grads *.0 | reduce_tied *.0", "reduce_tied *.0 | reduce_grads *.0", "'reduce_tied *.0'"},
+      {"load 0 | fwd 0.0", "fwd 0.0", "'fwd 0.0': no load"},
+      {" | norm", "", "norm"},
+      {"fwd 0.0", "fwd 0.0 | fwd 0.0", "'fwd 0.0': stands twice"},
+      {"step *.0", "step *.0 | offload *.0.1", "'offload *.0.1': no fetch"},
+      {"| norm", "| gather_params *.0.1 | norm", "'gather_params *.0.1'"},
+      {"| reduce_tied *.1", "", "reduce_tied"},
+  };
+  runs_.settings.batch.global_batch_size = 2;
+  const std::string sound = to_text(plan_of("pp 2").program);
+  ASSERT_EQ(refusal_of("pp 2", sound), "accepted");
+  for (const Case& c : cases) {
+    EXPECT_THAT(refusal_of("pp 2", changed(sound, c.from, c.to)), AllOf(HasSubstr("program.txt'"), HasSubstr(c.told)))
+        << "'" << c.from << "' became '" << c.to << "'";
+  }
+}
+
+}  // namespace
+}  // namespace troika::train
