@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ struct Slice {
   std::vector<std::int64_t> shape;  // of the whole tensor
   Region region;
   at::Tensor data;
+  std::function<void()> written = {};  // called by save() whenever another MiB of `data` is in the file; may be empty
 };
 
 // What is saved besides tensors. All ranks pass equal values.

@@ -12,7 +12,7 @@ namespace troika::checkpoint {
 using base::BugError;
 using base::DataError;
 
-static constexpr std::int64_t host_buffer_elements = 1 << 20;
+static constexpr std::int64_t host_buffer_elements = 1 << 18;
 static const char region_key[] = "region.";
 
 void check_slice(const Slice& slice) {
@@ -28,11 +28,12 @@ void check_slice(const Slice& slice) {
                                slice.region.elements()));
 }
 
-static void write_data(SafetensorsWriter& writer, const at::Tensor& data) {
-  if (data.device().is_cpu()) return writer.write(data.data_ptr(), data.numel() * 4);
+static void write_data(SafetensorsWriter& writer, const Slice& slice) {
+  const at::Tensor& data = slice.data;
   for (std::int64_t at = 0; at < data.numel(); at += host_buffer_elements) {
     const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.numel() - at)).to(at::kCPU);
     writer.write(piece.data_ptr(), piece.numel() * 4);
+    if (slice.written) slice.written();
   }
 }
 
@@ -49,7 +50,7 @@ WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices
     if (!whole) metadata[region_key + name] = region_to_text(slice.region, slice.shape);
   }
   SafetensorsWriter writer(path, entries, metadata);
-  for (const Slice& slice : slices) write_data(writer, slice.data);
+  for (const Slice& slice : slices) write_data(writer, slice);
   return writer.finish();
 }
 

@@ -133,10 +133,11 @@ void Executor::receive(const Instruction& i) {
 
 // Adds the two uses of the tied embedding: the look-up's gradient plus the head's, in that order.
 void Executor::reduce_tied(const Instruction& i) {
-  replicas_.finish_reductions(i);
   const int last = program_.stages() - 1;
   const int head_segment = program_.segments() - 1;
   const bool embedding_here = units_.count(0) > 0, head_here = units_.count(head_segment) > 0;
+  if (embedding_here) replicas_.finish_reductions(*units_.at(0), i);
+  if (head_here) replicas_.finish_reductions(*units_.at(head_segment), i);
   if (embedding_here && head_here) {
     units_.at(0)->bucket->sum().total().add_(units_.at(head_segment)->second_use->sum().total());
   } else if (head_here) {

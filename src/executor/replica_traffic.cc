@@ -38,21 +38,30 @@ void ReplicaTraffic::reduce_gradients(const Instruction& i) {
   }
 }
 
+void ReplicaTraffic::finish_reduction(const UnderWay& reduction, const Instruction& waiting) {
+  if (!reduction.bucket->sum().reducing()) return;
+  reduction.bucket->sum().finish_reduce(on_wait(waiting));
+  if (replicas_.size() > 1)
+    observer_.transferred(reduction.instruction, reduction.begin_seconds, base::monotonic_seconds());
+}
+
 void ReplicaTraffic::finish_reductions(const Instruction& waiting) {
-  for (const UnderWay& reduction : reductions_) {
-    if (!reduction.bucket->sum().reducing()) continue;
-    reduction.bucket->sum().finish_reduce(on_wait(waiting));
-    if (replicas_.size() > 1)
-      observer_.transferred(reduction.instruction, reduction.begin_seconds, base::monotonic_seconds());
-  }
+  for (const UnderWay& reduction : reductions_) finish_reduction(reduction, waiting);
   reductions_.clear();
+}
+
+void ReplicaTraffic::finish_reductions(const SegmentUnit& unit, const Instruction& waiting) {
+  for (const UnderWay& reduction : reductions_) {
+    if (reduction.bucket == unit.bucket.get() || reduction.bucket == unit.second_use.get())
+      finish_reduction(reduction, waiting);
+  }
 }
 
 void ReplicaTraffic::gather_gradients(const Instruction& i) {
   for (const int g : segments(i)) {
     const SegmentUnit& unit = *units_.at(g);
+    finish_reductions(unit, i);
     for (Bucket* bucket : unit.buckets()) {
-      if (bucket->sum().reducing()) bucket->sum().finish_reduce(on_wait(i));
       if (!bucket->has_parameters()) continue;
       bucket->sum().start_gather(replicas_, tag(Purpose::totals, unit, bucket));
       totals_.push_back({bucket, i, base::monotonic_seconds()});

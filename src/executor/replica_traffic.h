@@ -24,7 +24,8 @@ class ReplicaTraffic {
 
   // At most one microbatch's gradients are on their way at a time: a later one waits for those before it.
   void reduce_gradients(const schedule::Instruction& i);
-  void finish_reductions(const schedule::Instruction& waiting);
+  void finish_reductions(const schedule::Instruction& waiting);  // all of them
+  void finish_reductions(const SegmentUnit& unit, const schedule::Instruction& waiting);
   void gather_gradients(const schedule::Instruction& i);
 
   void gather_parameters(const schedule::Instruction& i);
@@ -48,6 +49,7 @@ class ReplicaTraffic {
     schedule::Instruction instruction;
     double begin_seconds;
   };
+  void finish_reduction(const UnderWay& reduction, const schedule::Instruction& waiting);
   void await_gather(const UnderWay& gather, const schedule::Instruction& waiting);
   std::uint32_t tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) const;
   std::vector<const Bucket*> counted() const;

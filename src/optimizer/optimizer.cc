@@ -53,7 +53,7 @@ void AdamW::master_changed() {
 }
 
 void AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update) {
-  constexpr std::int64_t piece_elements = std::int64_t{1} << 20;
+  constexpr std::int64_t piece_elements = std::int64_t{1} << 18;
   for (const Range& range : ranges_) {
     const std::int64_t piece = state_.by_pieces() ? piece_elements : range.count;
     for (std::int64_t done = 0; done < range.count; done += piece) {

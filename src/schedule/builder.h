@@ -20,7 +20,8 @@
 //   last use. Consecutive uses share a gather, and so does a use after which the same segment would be gathered again
 //   at once.
 // - reduce_grads: `m.s.g` behind each weight backward in ZeRO 2, 3 (for any overlap); with Overlap::on `*.s.g` behind
-//   the weight backward of the share's last microbatch; with Overlap::off or one replica `*.s` at the end.
+//   the weight backward of the share's last microbatch, but not before the send_grad of that pass, which the stage before
+//   waits for; with Overlap::off or one replica `*.s` at the end.
 // - gather_grads: ZeRO 0 with several replicas, Overlap::on `*.s.g` behind the computation that follows the reduction,
 //   those of the tied embedding behind reduce_tied, the rest at the end; Overlap::off `*.s` at the end.
 // - The end: reductions, reduce_tied (one lane with both uses: `reduce_tied *.0` once), gather_grads, norm, then

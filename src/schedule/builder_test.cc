@@ -170,6 +170,22 @@ TEST(Builder, OnlyTheLastMicrobatchOfAShareGoesBySegmentForOverlap) {
   EXPECT_EQ(count_of(build("1f1b", two).lanes[0], Kind::fwd), 3);
 }
 
+TEST(Builder, ReductionsLetTheGradientForTheStageBeforeGoFirst) {
+  StepShape shape = shape_of(2, 2, 4, 2);
+  EXPECT_EQ(tail_from(build("1f1b", shape), 2, "bwd 1.1.3"),
+            "bwd 1.1.3 | bwd 1.1.2 | send_grad 1.1 | reduce_grads *.1.3 | reduce_grads *.1.2 | gather_grads *.1.3 | "
+            "gather_grads *.1.2 | norm | step *.1");
+  EXPECT_EQ(
+      tail_from(build("1f1b", shape), 0, "bwd 1.0.1"),
+      "bwd 1.0.1 | reduce_grads *.0.1 | bwd 1.0.0 | reduce_grads *.0.0 | gather_grads *.0.1 | gather_grads *.0.0 | "
+      "norm | step *.0");
+  shape.recompute = Recompute::full;
+  EXPECT_EQ(
+      tail_from(build("gpipe", shape), 2, "refwd 1.1.3"),
+      "refwd 1.1.3 | bwd 1.1.3 | refwd 1.1.2 | bwd 1.1.2 | send_grad 1.1 | reduce_grads *.1.3 | reduce_grads *.1.2 | "
+      "gather_grads *.1.3 | gather_grads *.1.2 | norm | step *.1");
+}
+
 TEST(Builder, SplitBackwardReducesBehindItsWeightHalf) {
   StepShape shape = shape_of(2, 2, 4, 2);
   shape.zero = 2;

@@ -5,8 +5,9 @@
 //   (gather_params, reduce_grads, gather_grads, reduce_tied, norm) begin once all their lanes have come.
 // - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; fwd, refwd, bwd and bwd_input for the
 //   gather_params of their segments.
-// - reduce_grads, gather_params, fetch and offload wait for nothing and only start; gather_grads waits for the
-//   reduce_grads of its segments, then starts.
+// - gather_params, fetch and offload wait for nothing and only start; so does reduce_grads, but in ZeRO 2, 3 with several
+//   replicas it waits for all those before it on its lane: one microbatch's gradients are under way at a time. gather_grads
+//   waits for the reduce_grads of its segments, then starts.
 // - reduce_tied waits for the reduce_grads of the tied segments on its lane (the embedding's, the head's), norm for all
 //   sends and all reduce_grads of its lane; both block until their exchange is complete. They meet the lanes of the
 //   first and the last stage of one dp rank, or all lanes.

@@ -359,22 +359,34 @@ TEST(Checker, RefusesSizesThatDoNotFitTogether) {
   EXPECT_THAT(with([](Program* p) { p->lanes[1].clear(); }), HasSubstr("lane 1: 'fwd 0.1.1' is missing"));
 }
 
-TEST(Checker, ReportsPeakBytesWithReceivesAndRecomputation) {
+TEST(Checker, ReportsPeakBytesWithMessagesAndRecomputation) {
   StepShape shape = shape_of(2, 1, 4, 2);
   shape.boundary_bytes = 10;
   Bounds limits;
   limits.saved_bytes = {400, 600, 500, 1500};
-  limits.kept_bytes = {1, 2, 3, 4};
+  limits.kept_bytes = {0, 2, 3, 4};
   limits.parameter_bytes = {7, 7, 7, 7};
   const Report report = check(build("1f1b", shape), limits);
   EXPECT_THAT(report.max_in_flight, ElementsAre(2, 1));
-  // Lane 0: two saved microbatches and up to two posted gradients; lane 1: one saved, two posted activations.
-  EXPECT_THAT(report.peak_activation_bytes, ElementsAre(2 * 1000 + 2 * 10, 2000 + 2 * 10));
+  // Lane 0: two saved microbatches, their activations not known to have arrived, their gradients posted. Lane 1: one
+  // saved, the gradient of its last segment's input, an activation posted, the last gradient not known to have arrived.
+  EXPECT_THAT(report.peak_activation_bytes, ElementsAre(2 * 1000 + 2 * 10 + 2 * 10, 2000 + 4 + 10 + 10));
   EXPECT_THAT(report.peak_gathered_bytes, ElementsAre(0, 0));
   shape.recompute = Recompute::full;
-  // Lane 0: one microbatch kept (3), of another segment 0 kept and 1 saved (601), or 0 saved after 1 has gone; two
-  // gradients posted. Lane 1: segment 2 kept (3) and 3 saved, the next activation posted.
-  EXPECT_THAT(check(build("1f1b", shape), limits).peak_activation_bytes, ElementsAre(3 + 601 + 20, 3 + 1500 + 10));
+  // Lane 0: one microbatch kept (2), of another segment 1 saved (600), and the same messages. Lane 1: segment 2 kept (3)
+  // and 3 saved, and the same.
+  EXPECT_THAT(check(build("1f1b", shape), limits).peak_activation_bytes,
+              ElementsAre(2 + 600 + 40, 3 + 1500 + 4 + 10 + 10));
+}
+
+TEST(Checker, WhatIsLeftBetweenTheHalvesOfBackwardCountsApart) {
+  Bounds limits;
+  limits.saved_bytes = {100, 100, 100};
+  limits.half_bytes = {30, 40, 50};
+  const std::string text = one +
+                           "load 0 | load 1 | fwd 0.0 | bwd_input 0.0 | fwd 1.0 | bwd_weight 0.0 | bwd 1.0 | "
+                           "reduce_grads *.0 | norm | step *.0\n";
+  EXPECT_THAT(check(parse_program(text), limits).peak_activation_bytes, ElementsAre(120 + 300));
 }
 
 TEST(Checker, SavedBytesLiveUntilTheWeightBackward) {

@@ -37,6 +37,7 @@ class Producers {
       return find(ended_, {Kind::fwd, m, s - 1, -1}, otherwise);
     if (is_backward(waiting.kind) || waiting.kind == Kind::recv_grad)
       return find(ended_, {Kind::bwd, m, s + 1, -1}, otherwise);
+    if (waiting.kind == Kind::reduce_grads && m >= 0) return otherwise;  // it waits for another one
     Instruction meeting = waiting;
     meeting.kind = awaited(waiting.kind);
     return is_joint(meeting.kind) ? last_arrival(meeting, otherwise) : otherwise;

@@ -151,6 +151,32 @@ TEST(RandomLayout, OverlapNeverSendsOtherBytes) {
   }
 }
 
+// A fast link, one on which a segment's gradients travel as long as its backward lasts, and a slow one.
+TEST(EveryLayout, OverlapIsNeverSlowerOfEqualStages) {
+  CostModel costs = table_costs({}, {});
+  costs.seconds = [](const Instruction& i) {
+    const double segments = i.segment >= 0 ? 1 : 2;
+    return is_computation(i.kind) ? segments * (i.kind == Kind::bwd ? 2 : 1) : 0.0;
+  };
+  for (const std::string schedule : {"1f1b", "gpipe", "zb-h1"}) {
+    for (int layout = 0; layout < 5 * 4 * 4; ++layout) {
+      Case c{schedule, shape_of(layout % 5 + 1, 2, 2 * (layout / 5 % 4 + 1), 2)};
+      c.shape.zero = layout / 20;
+      c.shape.boundary_bytes = 100;
+      c.shape.segments.assign(static_cast<std::size_t>(c.shape.segment_begin.back()), {1000, 1000, 1000});
+      for (const double bytes_per_second : {4000.0, 500.0, 100.0}) {
+        SCOPED_TRACE(c.text());
+        costs.link = [&](int, int) { return Link{1e-3, bytes_per_second}; };
+        const auto seconds = [&](Overlap overlap) {
+          c.shape.overlap = overlap;
+          return summarize(simulate(build(c.schedule, c.shape), costs)).step_seconds;
+        };
+        EXPECT_LE(seconds(Overlap::on), seconds(Overlap::off) + 1e-9);
+      }
+    }
+  }
+}
+
 // Any number of microbatches works, also when the last group of an interleaved schedule is short.
 TEST(EveryLayout, InterleavedHasNoDeadlockForAnyNumberOfMicrobatches) {
   for (int pp = 2; pp <= 6; ++pp) {

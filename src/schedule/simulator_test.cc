@@ -102,6 +102,17 @@ TEST(Simulator, ReductionsRunBesideTheBackwardsThatFollow) {
   expect_span(event_of(trace, 1, "norm", wait), 4, 5.3);
 }
 
+TEST(Simulator, AReductionOfOneMicrobatchWaitsForThoseBeforeIt) {
+  const StepTrace trace = simulate(build("1f1b", replicas(2)), replica_costs(100));
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.1", transfer), 1, 3.1);
+  // Lane 0 comes to its second reduction at 2, lane 1 at 4, when the first is over.
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", wait), 2, 3.1);
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", transfer), 3.1, 5.1);
+  EXPECT_EQ(communication_intervals(trace)[0].front().begin, 2);
+  EXPECT_EQ(communication_intervals(trace)[0].front().end, 3.1);
+  for (const Event& event : trace.lanes[1].events) EXPECT_FALSE(event.activity == wait && event.end_seconds < 4);
+}
+
 TEST(Simulator, ExchangesOfALaneShareItsLinkOneAfterTheOther) {
   const StepTrace trace = simulate(build("1f1b", replicas(0)), replica_costs(10));  // 10.1 s each
   EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.1", transfer).end_seconds, DoubleNear(12.1, 1e-9));

@@ -10,7 +10,8 @@
 //     gather_grads                        the last lane has begun reduce_grads of the segment
 //     step                                the last lane has begun gather_grads of the segment
 //     reduce_grads, gather_params (at the end of a lane), reduce_tied, norm   the last lane has begun the instruction
-//     anything else (gathers before a use, sends, copies, no producer in the trace)   from the begin of the wait
+//     anything else (gathers before a use, reduce_grads m.s.g, which waits for the one before it, sends, copies, no
+//     producer in the trace)              from the begin of the wait
 //   reduce_tied and norm block their lane: where the trace has only their `transfer`, what compute and wait leave of it
 //   counts as a wait. Other transfers are not counted.
 // - bubble: the rest of the span: idle, or waiting for a peer that had not finished its own work.

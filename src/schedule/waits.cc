@@ -19,6 +19,8 @@ class Pending {
     if (i.kind == Kind::fwd) take_message(&acts_, i, &waits);
     if (is_input_backward(i.kind)) take_message(&grads_, i, &waits);
     if (uses_parameters(i.kind)) take(&gathers_, i.stage, i.segment, &waits);
+    if (i.kind == Kind::reduce_grads && program_.reduces_each_microbatch())
+      take_all(&reduces_, reduces_.begin(), reduces_.end(), &waits);
     if (i.kind == Kind::gather_grads) take(&reduces_, i.stage, i.segment, &waits);
     if (i.kind == Kind::reduce_tied) take_tied(i, &waits);
     if (i.kind == Kind::norm) take_for_norm(&waits);

@@ -128,8 +128,9 @@ void CanonicalSum::start_round(comm::Channel& replicas, std::uint32_t tag) {
   send_ranges(replicas, sending_, tag);
 }
 
-// Every replica's partial sums, by ascending block.
+// Every replica's partial sums, by ascending block. They take the room of the leaves that are no longer needed.
 void CanonicalSum::start_sharing(comm::Channel& replicas, std::uint32_t tag) {
+  free_.clear();
   for (int r = 0; r < shape_.place.count(); ++r) {
     const auto blocks = shape_.blocks_of(r);
     for (std::size_t i = 0; i < blocks.size(); ++i) {

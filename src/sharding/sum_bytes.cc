@@ -24,6 +24,7 @@ void SumBytes::start_reduce() {
     ranges_ += shape_.place.count();
     return;
   }
+  if (shape_.place.count() > 1) leaves_ = static_cast<std::int64_t>(shape_.blocks_of(shape_.place.index()).size());
   for (int r = 0; r < shape_.place.count(); ++r) {
     if (r != shape_.place.index()) ranges_ += static_cast<std::int64_t>(shape_.blocks_of(r).size());
   }

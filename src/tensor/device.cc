@@ -4,10 +4,12 @@
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <torch/csrc/api/include/torch/version.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace troika::tensor {
 
@@ -41,6 +43,22 @@ extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 void set_threads(int threads) {
   at::set_num_threads(threads);
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+}
+
+// OpenBLAS asks for 128 MiB of address space per thread, of which little becomes resident.
+void reserve_workspace() {
+  if (openblas_set_num_threads == nullptr) return;
+  const std::size_t bytes = (std::size_t{136} << 20) * static_cast<std::size_t>(at::get_num_threads());
+  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) {
+    throw base::ConfigError(fmt::format(
+        "out of memory: the BLAS library needs {} of address space for its {} threads, and this process may not have as "
+        "much; raise the limit (ulimit -d, ulimit -v) or use fewer --train.threads",
+        base::format_bytes(static_cast<std::int64_t>(bytes)), at::get_num_threads()));
+  }
+  munmap(room, bytes);
+  const at::Tensor a = at::ones({256, 256});
+  at::mm(a, a);
 }
 
 void synchronize(const c10::Device& device) {

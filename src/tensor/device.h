@@ -15,6 +15,10 @@ c10::Device pick_device(const std::string& word, int local_rank);
 // Threads that operations of this rank may use. Also sets the oneDNN/OpenMP count of the calling thread.
 void set_threads(int threads);
 
+// Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle
+// of a step. ConfigError when there is none. Call after set_threads.
+void reserve_workspace();
+
 // Waits for everything queued on the device; nothing on CPU.
 void synchronize(const c10::Device& device);
 

@@ -132,7 +132,7 @@ schedule::Program program_of_chance(const ChanceShape& shape, base::Draw* draw) 
   program.dp = program.replicas = shape.dp;
   program.microbatches = shape.microbatches;
   program.tied = shape.tied;
-  const int stages = draw->from(shape.pp, std::min(shape.segments, 2 * shape.pp));
+  const int stages = draw->from(shape.pp, std::min(shape.segments, 3 * shape.pp));
   program.segment_begin = cut(shape.segments, stages, draw);
   program.pp_rank_of_stage = place(stages, shape.pp, draw);
   program.lanes.resize(static_cast<std::size_t>(shape.pp * shape.dp));

@@ -91,7 +91,8 @@ class Walk {
       change_sums(i, [](auto& sum) { sum.start_reduce(); });
     }
     if (i.kind == Kind::gather_grads) change_sums(i, finish);
-    if (i.kind == Kind::reduce_tied || i.kind == Kind::norm) finish_all();
+    if (i.kind == Kind::reduce_tied) finish_tied();
+    if (i.kind == Kind::norm) finish_all();
     if (i.kind == Kind::reduce_tied && !plan_.embedding_and_head_together()) note_exchange_of_table(i.stage);
     if (i.kind == Kind::step) change_sums(i, [](auto& sum) { sum.reset(); });
     if (i.kind == Kind::gather_params && program_.shards(3)) gather(i.segment, 1);
@@ -113,6 +114,13 @@ class Walk {
   void finish_all() {
     for (auto& [segment, buckets] : segments_) {
       for (BucketNumbers& bucket : buckets) change_sum(bucket, finish);
+    }
+  }
+
+  void finish_tied() {
+    for (const int segment : {0, program_.segments() - 1}) {
+      if (segments_.count(segment) == 0) continue;
+      for (BucketNumbers& bucket : segments_.at(segment)) change_sum(bucket, finish);
     }
   }
 

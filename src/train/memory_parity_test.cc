@@ -1,9 +1,7 @@
-// What every rank holds, by its own count, beside what the plan says it will.
+// What every rank holds, by its own count, beside what the plan says it will: to the byte.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "train/layout_runs_test_support.h"
@@ -11,60 +9,121 @@
 namespace troika::train {
 namespace {
 
-struct Both {
-  std::map<std::string, std::int64_t> measured, planned;
+using Bytes = std::map<std::string, std::int64_t>;
+
+struct Lane {
+  Bytes measured, planned;  // by use, and "total": the most that was there at once
 };
 
-class Memory : public LayoutRuns, public testing::Test {
+class Memory : public testing::TestWithParam<bool> {
  protected:
-  // Of every lane, from the rank that holds most.
-  std::vector<Both> run(const std::string& layout) {
-    config::Settings s = settings;
-    s.train.out = folder(layout + (s.model.tie_embeddings ? " tied" : ""));
+  void SetUp() override {
+    runs_.settings.model.tie_embeddings = GetParam();
+    runs_.settings.model.layers = 6;
+    runs_.settings.train.steps = 2;
+  }
+
+  // Of every lane, the rank that holds most.
+  std::vector<Lane> run(const std::string& layout) {
+    config::Settings s = runs_.settings;
+    s.train.out = runs_.folder(layout);
     const int world = apply_layout(layout, &s);
     base::make_directories(s.train.out);
-    const auto outcomes = train_on_threads(s, world, stream());
-    const config::Resolved resolved = config::resolve(s, world);
-    const Plan plan = make_plan(resolved, {stream().vocab_size(), 1000, 0, ""});
-    std::vector<Both> lanes(plan.memory.size());
+    const auto outcomes = train_on_threads(s, world, runs_.stream());
+    const Plan plan = make_plan(config::resolve(s, world), {runs_.stream().vocab_size(), 1000, 0, ""});
+    std::vector<Lane> lanes(plan.memory.size());
     for (int rank = 0; rank < world; ++rank) {
-      Both& lane = lanes[static_cast<std::size_t>(mesh::lane_of(plan.shape, rank))];
       const metrics::RunSummary& summary = outcomes[static_cast<std::size_t>(rank)].summary;
-      if (summary.peak_memory_bytes <= lane.measured["total"]) continue;
-      for (const auto& [use, bytes] : summary.peak_bytes_by_use) lane.measured[use] = bytes;
-      lane.measured["total"] = summary.peak_memory_bytes;
+      Bytes& measured = lanes[static_cast<std::size_t>(mesh::lane_of(plan.shape, rank))].measured;
+      if (summary.peak_memory_bytes <= measured["total"]) continue;
+      measured = {summary.peak_bytes_by_use.begin(), summary.peak_bytes_by_use.end()};
+      measured["total"] = summary.peak_memory_bytes;
     }
     for (std::size_t l = 0; l < lanes.size(); ++l) {
       const cost::Memory& m = plan.memory[l];
-      lanes[l].planned = {{"parameters", m.parameters}, {"gradients", m.gradients}, {"state", m.state},
-                          {"activations", m.activations}, {"total", m.at_once}};
+      lanes[l].planned = {{"parameters", m.parameters},
+                          {"gradients", m.gradients},
+                          {"state", m.state},
+                          {"activations", m.activations},
+                          {"total", m.at_once}};
     }
     return lanes;
   }
 
-  void expect_agreement(const std::string& layout) {
-    const auto lanes = run(layout);
-    for (const auto& [use, planned] : lanes[0].planned) fmt::print("{} {} {}; ", use, lanes[0].measured.at(use), planned);
-    fmt::print(" {}\n", layout);
-    for (std::size_t l = 0; l < lanes.size(); ++l) {
-      for (const auto& [use, planned] : lanes[l].planned)
-        EXPECT_EQ(lanes[l].measured.at(use), planned) << layout << ", lane " << l << ", " << use;
+  void expect_as_planned(const std::vector<std::string>& layouts) {
+    for (const std::string& layout : layouts) {
+      const std::vector<Lane> lanes = run(layout);
+      for (std::size_t l = 0; l < lanes.size(); ++l)
+        EXPECT_EQ(lanes[l].measured, lanes[l].planned) << layout << ", lane " << l;
     }
   }
+
+  std::vector<metrics::StepMetrics> rows(const std::string& layout) const {
+    return metrics::MetricsFile(runs_.folder(layout) + "/metrics.jsonl").read();
+  }
+
+  LayoutRuns runs_;
 };
 
-TEST_F(Memory, x) {
-  settings.train.steps = 3;
-  for (const bool tied : {true, false}) {
-    settings.model.tie_embeddings = tied;
-  for (const std::string layout :
-       {"", "dp 2", "dp 2 zero 1", "dp 2 zero 2", "dp 2 zero 3", "dp 3", "dp 3 zero 1", "dp 3 zero 2", "dp 3 zero 3", "dp 4", "dp 4 zero 1", "dp 4 zero 2", "dp 4 zero 3",
-        "pp 2", "pp 2 gpipe", "pp 3 zb-h1", "pp 4 zb-h1 recompute selective", "pp 2 interleaved 2", "pp 3 interleaved 2", "pp 3 zb-h1 recompute full", "recompute full", "recompute selective", "pp 4 recompute full",
-        "tp 2", "tp 2 plain", "cp 2", "cp 2 zero 3", "tp 2 pp 2 dp 2 zero 2", "dp 2 overlap off", "dp 2 zero 3 overlap off", "dp 2 zero 3 recompute full", "dp 2 pp 2 zero 3 recompute full",
-        "dp 2 pp 2 zero 2 interleaved 2", "dp 2 pp 2 zero 1 zb-h1", "bf16", "bf16 dp 2 zero 3", "offload file", "dp 2 pp 2 zero 3 offload file", "accumulation 2 dp 2", "stages 5,1,2"})
-    expect_agreement(layout);
+TEST_P(Memory, OfEveryZeroStageIsThePlannedOneForTwoThreeAndFourReplicas) {
+  fmt::print("{:10}", "bytes");
+  for (const char* use : {"parameters", "gradients", "state", "activations", "total"}) fmt::print("{:>24}", use);
+  fmt::print("\n{:10}", "");
+  for (int i = 0; i < 5; ++i) fmt::print("{:>12}{:>12}", "measured", "planned");
+  for (int dp = 2; dp <= 4; ++dp) {
+    for (int zero = 0; zero <= 3; ++zero) {
+      const std::string layout = fmt::format("dp {} zero {}", dp, zero);
+      const std::vector<Lane> lanes = run(layout);
+      fmt::print("\n{}", layout);
+      for (const char* use : {"parameters", "gradients", "state", "activations", "total"}) {
+        const std::int64_t measured = lanes[0].measured.at(use), planned = lanes[0].planned.at(use);
+        fmt::print("{:12}{:12}", measured, planned);
+        RecordProperty(fmt::format("dp{}_zero{}_{}", dp, zero, use), fmt::format("{} {}", measured, planned));
+      }
+      for (std::size_t l = 0; l < lanes.size(); ++l)
+        EXPECT_EQ(lanes[l].measured, lanes[l].planned) << layout << ", lane " << l;
+    }
+  }
+  fmt::print("\n");
+}
+
+TEST_P(Memory, OfEveryScheduleIsThePlannedOne) {
+  expect_as_planned({"", "pp 2", "pp 3 gpipe", "pp 4", "pp 3 zb-h1", "pp 2 interleaved 2", "pp 3 interleaved 2",
+                     "stages 3,1,2", "dp 2 pp 2", "dp 2 pp 2 zero 1 zb-h1", "dp 2 pp 2 zero 2 interleaved 2",
+                     "dp 2 pp 2 zero 3", "dp 2 pp 2 zero 3 gpipe overlap off", "accumulation 3 dp 2"});
+}
+
+TEST_P(Memory, OfEveryWayToSaveItIsThePlannedOne) {
+  expect_as_planned({"recompute full", "recompute selective", "pp 3 zb-h1 recompute full",
+                     "pp 4 zb-h1 recompute selective", "dp 2 zero 3 recompute full", "dp 2 overlap off",
+                     "dp 3 zero 1 overlap off", "dp 2 zero 3 overlap off", "offload file",
+                     "dp 2 pp 2 zero 3 offload file", "bf16", "dp 2 zero 3 bf16 offload file"});
+}
+
+TEST_P(Memory, OfTensorAndContextParallelRanksIsThePlannedOne) {
+  expect_as_planned({"tp 2", "tp 2 plain", "tp 4", "cp 2", "cp 2 zero 3", "tp 2 cp 2 zero 2",
+                     "tp 2 pp 2 dp 2 zero 2", "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});
+}
+
+TEST_P(Memory, OfActivationsIsAtLeastThirtyPercentSmallerWithFullRecomputationAtTheSameLossBits) {
+  runs_.settings.batch.seq_len = 128;
+  const auto plain = run(""), full = run("recompute full"), selective = run("recompute selective");
+  EXPECT_GT(plain[0].measured.at("activations"), plain[0].measured.at("parameters"));
+  EXPECT_LE(full[0].measured.at("activations"), 0.7 * static_cast<double>(plain[0].measured.at("activations")));
+  EXPECT_LE(selective[0].measured.at("activations"), 0.7 * static_cast<double>(plain[0].measured.at("activations")));
+  const auto expected = rows("");
+  for (const std::string layout : {"recompute full", "recompute selective"}) {
+    const auto got = rows(layout);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].loss_bits, expected[i].loss_bits) << layout;
+      EXPECT_EQ(got[i].grad_norm, expected[i].grad_norm) << layout;
+    }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Embeddings, Memory, testing::Bool(),
+                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 
 }  // namespace
 }  // namespace troika::train

@@ -16,7 +16,7 @@
 #include "data/tokenizer.h"
 #include "metrics/memory.h"
 #include "tensor/device.h"
-#include "train/processors.h"
+#include "train/equal_bits.h"
 #include "train/segment_times.h"
 #include "train/session.h"
 
@@ -83,16 +83,6 @@ int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_host);
 }
 
-// What --reproducible says about processors: `run` remarks on mixed ones, `bits` refuses them, `off` does not look.
-std::string reproducibility_note(const config::Settings& settings, comm::Channel& world) {
-  if (settings.parallel.reproducible == "off") return "";
-  const std::string mixed = mixed_processors(world, processor_name());
-  if (!mixed.empty() && settings.parallel.reproducible == "bits") {
-    throw base::ConfigError(mixed + ": parallel.reproducible is 'bits'; use equal hosts, or 'run'");
-  }
-  return mixed;
-}
-
 // parallel.stage_balance measured: rank 0 measures, and all cut the stages alike.
 config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const DataFacts& facts,
                                      const c10::Device& device) {
@@ -119,9 +109,11 @@ Outcome run_in(Session& session, const RunRequest& request) {
   const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
   const auto stream = open_data(request, *tokenizer);
   const data::TokenDataset dataset(stream, request.resolved.batch.seq_len);
-  tensor::set_threads(threads_for(s.train, me.local_size));
+  const int threads = threads_for(s.train, me.local_size);
+  tensor::set_threads(threads);
   Surroundings surroundings;
   surroundings.device = tensor::pick_device(s.train.device, me.local_rank);
+  check_device(s, surroundings.device);
   if (s.parallel.offload == "host" && surroundings.device.is_cpu() && s.train.device == "auto")
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
   const DataFacts facts{tokenizer->vocab_size(), dataset.samples(), stream->tokens(), dataset.fingerprint()};
@@ -134,8 +126,9 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.agree(agreement_facts(plan));
   session.at(0, "connecting");
   session.connect(plan.shape);
-  if (const std::string mixed = reproducibility_note(s, *session.channels().world); !mixed.empty())
-    say(request, "note: " + mixed);
+  const Traits traits = traits_of_this_rank(threads, surroundings.device);
+  if (const std::string unlike = remark(s, unlike_ranks(*session.channels().world, traits)); !unlike.empty())
+    say(request, "note: " + unlike);
   for (const std::string& line : describe(plan)) say(request, line);
   if (me.world_rank == 0) write_plan(plan);
 

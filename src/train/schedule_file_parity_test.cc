@@ -109,7 +109,7 @@ TEST_F(ScheduleFile, AnyOrderOfPassesAndAnyPlaceOfStagesGivesTheBitsOfOneProcess
     runs_.settings.model.tie_embeddings = tied;
     const Rows alone = runs_.train(fmt::format("alone {}", tied), "");
     for (int number = 0; number < 16; ++number) {
-      const int dp = draw.from(1, 2), pp = draw.from(1, 4);
+      const int dp = draw.from(1, 2), pp = draw.from(1, 3);
       const auto program = program_of_chance({pp, dp, layers + 2, microbatches, tied}, &draw);
       SCOPED_TRACE(to_text(program));
       const auto& ranks = program.pp_rank_of_stage;
@@ -149,7 +149,7 @@ TEST_F(ScheduleFile, ABrokenOneIsRefusedWithItsPlaceNamed) {
       {"fwd 1.0 |", "fwd 1.0|", "'fwd 1.0|"},
       {"reduce_grads *.0", "reduce_grads *.0.9", "'reduce_grads *.0.9'"},
       {"step *.0", "step *", "'step"},
-      {" | bwd 1.0", "", "'bwd 1.0"},
+      {" | bwd 1.0", "", "'reduce_grads *.0': not all weight backwards"},
       {"bwd 0.0 | bwd 1.0", "bwd 1.0 | bwd 0.0", "'bwd 0.0': weight backwards of a stage must ascend"},
       {" | send_act 1.0", "", "'recv_act 1.1'"},
       {" | recv_grad 0.0", "", "'bwd 0.0': no recv_grad"},
@@ -160,7 +160,7 @@ TEST_F(ScheduleFile, ABrokenOneIsRefusedWithItsPlaceNamed) {
       {"fwd 0.0", "fwd 0.0 | fwd 0.0", "'fwd 0.0': stands twice"},
       {"step *.0", "step *.0 | offload *.0.1", "'offload *.0.1': no fetch"},
       {"| norm", "| gather_params *.0.1 | norm", "'gather_params *.0.1'"},
-      {"| reduce_tied *.1", "", "reduce_tied"},
+      {" | reduce_tied *.1", "", "reduce_tied"},
   };
   runs_.settings.batch.global_batch_size = 2;
   const std::string sound = to_text(plan_of("pp 2").program);
@@ -169,6 +169,44 @@ TEST_F(ScheduleFile, ABrokenOneIsRefusedWithItsPlaceNamed) {
     EXPECT_THAT(refusal_of("pp 2", changed(sound, c.from, c.to)), AllOf(HasSubstr("program.txt'"), HasSubstr(c.told)))
         << "'" << c.from << "' became '" << c.to << "'";
   }
+}
+
+TEST_F(ScheduleFile, ADeadlockIsRefusedWithTheInstructionsThatWait) {
+  runs_.settings.batch.global_batch_size = 2;
+  const std::string text =
+      "pp 2 dp 1 replicas 1 zero 0 microbatches 2 stages 0,1 segments 0,4,6 tied\n"
+      "load 0 | fwd 0.0 | send_act 0.0 | recv_grad 0.0 | bwd 0.0 | load 1 | fwd 1.0 | send_act 1.0 | recv_grad 1.0 | "
+      "bwd 1.0 | reduce_grads *.0 | reduce_tied *.0 | norm | step *.0\n"
+      "recv_act 0.1 | load 0 | fwd 0.1 | recv_act 1.1 | load 1 | fwd 1.1 | bwd 0.1 | send_grad 0.1 | bwd 1.1 | "
+      "send_grad 1.1 | reduce_grads *.1 | reduce_tied *.1 | norm | step *.1\n";
+  EXPECT_THAT(refusal_of("pp 2", text), AllOf(HasSubstr("deadlocked"), HasSubstr("lane 0 at instruction 4 'bwd 0.0'"),
+                                              HasSubstr("lane 1 at instruction 5 'fwd 1.1'")));
+}
+
+TEST_F(ScheduleFile, ABrokenExchangeOfReplicasIsRefused) {
+  const std::string sound = to_text(plan_of("dp 2 zero 3").program);
+  const auto told = [&](const std::string& from, const std::string& to) {
+    return refusal_of("dp 2 zero 3", changed(sound, from, to));
+  };
+  EXPECT_THAT(told("gather_params *.0.0 | gather_params *.0.1", "gather_params *.0.1 | gather_params *.0.0"),
+              HasSubstr("exchanges must come in one order"));
+  EXPECT_THAT(told(" | free_params *.0.0", ""), HasSubstr("'gather_params *.0.0': stands twice"));
+  EXPECT_THAT(told(" | reduce_grads 0.0.5", ""), HasSubstr("'bwd 2.0.5': comes before reduce_grads"));
+  EXPECT_THAT(told("gather_params *.0.0 | ", ""), HasSubstr("'fwd 0.0.0'"));
+  EXPECT_THAT(told("fwd 0.0.0", "fwd 1.0.0"), HasSubstr("'fwd 1.0.0': the microbatch does not belong"));
+}
+
+TEST_F(ScheduleFile, WhatIsNoProgramIsRefused) {
+  const std::string sound = to_text(plan_of("").program);
+  EXPECT_THAT(refusal_of("", ""), HasSubstr("program text, line 1"));
+  EXPECT_THAT(refusal_of("", sound.substr(0, sound.find('\n'))), HasSubstr("program text has 0 lane lines"));
+  EXPECT_THAT(refusal_of("", sound + sound), HasSubstr("program text has 3 lane lines"));
+  EXPECT_THAT(refusal_of("", sound.substr(0, sound.size() / 2)), HasSubstr("program.txt'"));
+  EXPECT_THAT(refusal_of("", std::string("\0\xff\x7f ELF", 8)), HasSubstr("program text, line 1"));
+  EXPECT_THAT(refusal_of("pp 2", sound), HasSubstr("is for pp 1, but this run has 2"));
+  EXPECT_THAT(refusal_of("offload file", sound), HasSubstr("fetches no optimizer state"));
+  runs_.settings.parallel.schedule_file = runs_.folder("nowhere.txt");
+  EXPECT_THROW(plan_of(""), base::DataError);
 }
 
 }  // namespace

@@ -115,10 +115,7 @@ schedule::CostModel sleeping_costs(const Plan& plan, const BlockSeconds& seconds
   return costs;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
+double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 double span_of(const schedule::StepTrace& trace) {
   double begin = trace.lanes.at(0).events.at(0).begin_seconds, end = begin;

@@ -28,7 +28,8 @@ Trainer::SegmentMaker sleeping_segments(const config::Settings& settings, const 
 // The same for the simulator. An exchange sends to each replica on a link of its own, as thread channels do.
 schedule::CostModel sleeping_costs(const Plan& plan, const BlockSeconds& seconds, const schedule::Link& link);
 
-double median(std::vector<double> values);
+// What of several steps is compared: other work on the machine only adds to it.
+double least(const std::vector<double>& values);
 
 // The step's first begin to its last end.
 double span_of(const schedule::StepTrace& trace);

@@ -7,7 +7,8 @@ namespace {
 
 using executor::Bucket;
 
-// The elements of `slot` that the bucket's optimizer holds, as slices of its three tensors.
+// The elements of `slot` that the bucket's optimizer holds, as slices of its three tensors. State in a file leaves the
+// memory again while it is saved.
 void add_slot(Bucket& bucket, const model::Slot& slot, Slices* slices) {
   const std::int64_t begin = std::max(slot.offset, bucket.held().begin);
   const std::int64_t end = std::min(slot.offset + slot.elements(), bucket.held().end());
@@ -16,7 +17,7 @@ void add_slot(Bucket& bucket, const model::Slot& slot, Slices* slices) {
   for (const sharding::Region& region : sharding::part_of_region(slot.region, begin - slot.offset, end - begin)) {
     const auto slice = [&](const std::string& prefix, const at::Tensor& flat) {
       return checkpoint::Slice{prefix + slot.info.name, slot.info.shape, region,
-                               flat.narrow(0, position, region.elements())};
+                               flat.narrow(0, position, region.elements()), [&bucket] { bucket.optimizer().settle(); }};
     };
     slices->weights.push_back(slice("", bucket.optimizer().master()));
     slices->state.push_back(slice("adam_m.", bucket.optimizer().m()));

@@ -203,7 +203,7 @@ TEST_P(Splits, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAnotherSp
   for (const auto& [last, layout] : {std::pair{3, "tp 2 cp 2 pp 2 zb-h1"}, {6, "tp 2 cp 2 dp 2 zero 1"}})
     train_until(last, "chain", layout);
   expect_equal(runs_.train("chain", "tp 2 cp 2 recompute full"), whole, "chain");
-  for (const auto& [last, layout] : {std::pair{2, "tp 3 dp 2 zero 3"}, {4, "cp 3 plain"}, {6, ""}, {8, "tp 4 cp 2"}})
+  for (const auto& [last, layout] : {std::pair{2, "tp 3 dp 2 zero 3"}, {4, "cp 3"}, {6, ""}, {8, "tp 4 cp 2"}})
     train_until(last, "changes", layout);
   expect_within_rounding(runs_.train("changes", "dp 2 pp 2"), "changes");
 }

@@ -14,6 +14,7 @@
 #include "model/decoder.h"
 #include "optimizer/learning_rate.h"
 #include "schedule/summary.h"
+#include "train/equal_bits.h"
 #include "train/snapshot.h"
 #include "train/timeline.h"
 #include "train/units.h"
@@ -174,8 +175,20 @@ void Trainer::restore() {
   }
   if (found) rejected = found->rejected;
   for (const std::string& reason : rejected) note("passed over " + reason);
+  if (found) remark_on(*found);
   if (first_rank()) metrics_.cut_after(found ? found->facts.step : 0);
   if (found) take_over(*found);
+}
+
+// Before anything is touched: it may refuse.
+void Trainer::remark_on(const checkpoint::Found& found) {
+  std::string unlike;
+  try {
+    unlike = unlike_sums(config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json"), settings_);
+  } catch (const base::ConfigError& error) {  // settings of another version
+    unlike = fmt::format("the checkpoint's settings cannot be compared with this run's ({})", error.what());
+  }
+  if (unlike = remark(settings_, unlike); !unlike.empty()) note(unlike);
 }
 
 void Trainer::take_over(const checkpoint::Found& found) {

@@ -69,6 +69,7 @@ class Trainer {
 
  private:
   void restore();
+  void remark_on(const checkpoint::Found& found);
   void take_over(const checkpoint::Found& found);
   void start_loader();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
