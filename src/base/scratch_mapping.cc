@@ -34,7 +34,8 @@ ScratchMapping::ScratchMapping(const std::string& folder, std::int64_t bytes) : 
   };
   file_ = open_nameless(folder);
   if (file_ < 0) refuse(errno);
-  const int full = posix_fallocate(file_, 0, bytes);  // a full disk is found now, not as a signal in the middle of a step
+  int full = EINTR;  // a full disk is found now, not as a signal in the middle of a step
+  while (full == EINTR) full = posix_fallocate(file_, 0, bytes);
   if (full != 0) refuse(full);
   data_ = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (data_ == MAP_FAILED) refuse(errno);

@@ -13,6 +13,7 @@ void Memory::note(const Memory& now) {
   gradients = std::max(gradients, now.gradients);
   state = std::max(state, now.state);
   activations = std::max(activations, now.activations);
+  lasting = std::max(lasting, now.parameters + now.gradients + now.state);
   at_once = std::max(at_once, now.parameters + now.gradients + now.state + now.activations);
 }
 

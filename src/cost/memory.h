@@ -12,6 +12,7 @@ inline constexpr std::int64_t program_bytes = std::int64_t{240} << 20;
 struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
   std::int64_t at_once = 0;  // the most of these four together; less than their sum where not all peak at one time
+  std::int64_t lasting = 0;  // the most of the first three together
   std::int64_t program = 0;  // the process itself: libtorch, threads, buffers of the operations
   std::int64_t total() const { return at_once + program; }
   void note(const Memory& now);  // raises what `now` has more of

@@ -37,10 +37,14 @@ Bucket::Bucket(model::SegmentLayout layout, Content content, const BucketSetting
       sum_(shard_plan(layout_, replicas_), settings.sum, settings.device, ledger) {
   held_ = shared_out() ? sum_.mine() : sharding::Range{0, layout_.elements};
   if (content == Content::gradients) return;
-  at::Tensor& whole_or_shard = sharded() ? shard_ : values_;
-  whole_or_shard = tensor::booked_empty(sharded() ? held_.count : layout_.elements, settings.dtype, settings.device,
-                                        ledger, tensor::Use::parameters);
-  const at::Tensor mine = sharded() ? shard_ : values_.narrow(0, held_.begin, held_.count);
+  const at::Tensor stored = tensor::booked_empty(sharded() ? held_.count : layout_.elements, settings.dtype,
+                                                 settings.device, ledger, tensor::Use::parameters);
+  if (sharded()) {
+    shard_ = stored;
+  } else {
+    for (Reader& reader : readers_) reader.values = stored;
+  }
+  const at::Tensor mine = sharded() ? shard_ : stored.narrow(0, held_.begin, held_.count);
   optimizer_ = std::make_unique<optimizer::AdamW>(stretches(layout_, held_), mine, settings.optimizer, settings.state,
                                                   ledger);
 }
@@ -49,42 +53,45 @@ at::Tensor Bucket::gradient(const OnWait& on_wait) {
   return zero_ == 0 && replicas_ > 1 ? sum_.finish_gather(on_wait) : sum_.total();
 }
 
-const at::Tensor& Bucket::values() const {
-  if (!values_.defined() || !gathers_.empty()) {
+const at::Tensor& Bucket::values(Use use) const {
+  const Reader& reader = readers_[index(use)];
+  if (!reader.values.defined() || !reader.transfers.empty()) {
     throw base::BugError(fmt::format("parameters of segment {} are read while they are not here", layout_.segment));
   }
-  return values_;
+  return reader.values;
 }
 
-void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag) {
-  if (replicas_ == 1 || (sharded() && users_++ > 0)) return;
+void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, Use use) {
+  if (replicas_ == 1) return;
+  Reader& reader = readers_[index(use)];
   const sharding::Range mine = sum_.mine();
   if (sharded()) {
-    values_ = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_,
-                                   tensor::Use::parameters);
-    values_.narrow(0, mine.begin, mine.count).copy_(shard_);
+    reader.values = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_,
+                                         tensor::Use::parameters);
+    reader.values.narrow(0, mine.begin, mine.count).copy_(shard_);
   }
   for (int i = 1; i < replicas_; ++i) {
     const int from = (replicas.rank() + replicas_ - i) % replicas_;
     const sharding::Range theirs = sum_.plan().elements_of(from);
-    if (theirs.count > 0) gathers_.push_back(replicas.recv(values_.narrow(0, theirs.begin, theirs.count), from, tag));
+    if (theirs.count == 0) continue;
+    reader.transfers.push_back(replicas.recv(reader.values.narrow(0, theirs.begin, theirs.count), from, tag));
   }
-  const at::Tensor own = values_.narrow(0, mine.begin, mine.count);
+  const at::Tensor own = reader.values.narrow(0, mine.begin, mine.count);
   for (int i = 1; i < replicas_ && mine.count > 0; ++i)
-    gathers_.push_back(replicas.send(own, (replicas.rank() + i) % replicas_, tag));
+    reader.transfers.push_back(replicas.send(own, (replicas.rank() + i) % replicas_, tag));
 }
 
-void Bucket::finish_gather(const OnWait& on_wait) {
-  if (gathers_.empty()) return;
+void Bucket::finish_gather(Use use, const OnWait& on_wait) {
+  std::vector<comm::Transfer>& transfers = readers_[index(use)].transfers;
+  if (transfers.empty()) return;
   const double begin = base::monotonic_seconds();
-  for (comm::Transfer& transfer : gathers_) transfer.wait();
-  gathers_.clear();
+  for (comm::Transfer& transfer : transfers) transfer.wait();
+  transfers.clear();
   on_wait(begin, base::monotonic_seconds());
 }
 
-void Bucket::free() {
-  if (!sharded() || --users_ > 0) return;
-  values_.reset();
+void Bucket::free(Use use) {
+  if (sharded()) readers_[index(use)].values.reset();
 }
 
 std::vector<Bucket*> SegmentUnit::buckets() const {
@@ -93,9 +100,9 @@ std::vector<Bucket*> SegmentUnit::buckets() const {
   return all;
 }
 
-std::vector<Bucket*> SegmentUnit::read() const {
-  std::vector<Bucket*> all{bucket.get()};
-  if (table != nullptr) all.push_back(table);
+std::vector<SegmentUnit::Read> SegmentUnit::read() const {
+  std::vector<Read> all{{bucket.get(), Use::first}};
+  if (table != nullptr) all.push_back({table, table_use});
   return all;
 }
 
@@ -105,7 +112,8 @@ at::Tensor table_view(const model::SegmentLayout& layout, const at::Tensor& flat
 }
 
 model::SegmentBuffer SegmentUnit::parameters() const {
-  return {bucket->values(), table == nullptr ? at::Tensor() : table_view(table->layout(), table->values())};
+  return {bucket->values(Use::first),
+          table == nullptr ? at::Tensor() : table_view(table->layout(), table->values(table_use))};
 }
 
 model::SegmentBuffer SegmentUnit::leaves() const {

@@ -5,13 +5,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "comm/channel.h"
 #include "config/settings.h"
+#include "executor/message_tag.h"
 #include "model/layout.h"
 #include "optimizer/optimizer.h"
 #include "sharding/canonical_sum.h"
@@ -50,14 +51,15 @@ class Bucket {
   // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
   at::Tensor gradient(const OnWait& on_wait);
 
-  // All parameters in the compute dtype. BugError while they are not gathered.
-  const at::Tensor& values() const;
-  // Brings every replica's range to all. Nested: as many frees as gathers; only the first moves anything.
-  void start_gather(comm::Channel& replicas, std::uint32_t tag);
-  bool gathering() const { return !gathers_.empty(); }
-  void finish_gather(const OnWait& on_wait);
-  void free();  // ZeRO 3: back to the shard
-  // After the optimizer's values changed (first values, a checkpoint, a step): collective where ranges are shared out.
+  // All parameters in the compute dtype. BugError while they are not gathered. A gathered table has two readers, the
+  // embedding and the head, with room of their own: so what is sent never depends on what the other has just freed.
+  const at::Tensor& values(Use use) const;
+  // Brings every replica's range to all.
+  void start_gather(comm::Channel& replicas, std::uint32_t tag, Use use);
+  bool gathering(Use use) const { return !readers_[index(use)].transfers.empty(); }
+  void finish_gather(Use use, const OnWait& on_wait);
+  void free(Use use);  // ZeRO 3: back to the shard
+  // Whether what the optimizer changed must be gathered for forward and backward to see it (ZeRO 1, 2).
   bool must_publish() const { return shared_out() && !sharded(); }
 
  private:
@@ -69,10 +71,15 @@ class Bucket {
   tensor::Ledger& ledger_;
   sharding::CanonicalSum sum_;
   sharding::Range held_;
-  at::Tensor values_, shard_;
+  struct Reader {
+    at::Tensor values;
+    std::vector<comm::Transfer> transfers;
+  };
+  static std::size_t index(Use use) { return static_cast<std::size_t>(use); }
+
+  std::array<Reader, 2> readers_;  // not sharded: both see one tensor
+  at::Tensor shard_;
   std::unique_ptr<optimizer::AdamW> optimizer_;
-  std::vector<comm::Transfer> gathers_;
-  int users_ = 0;
 };
 
 // A segment of the model with its parameters.
@@ -81,9 +88,14 @@ struct SegmentUnit {
   std::unique_ptr<Bucket> bucket;
   std::unique_ptr<Bucket> second_use;  // the head of a tied model: gradient of the table by the head
   Bucket* table = nullptr;             // and where the head reads the table: second_use, or the embedding's bucket
+  Use table_use = Use::first;          // as which reader of that bucket
 
   std::vector<Bucket*> buckets() const;  // that this segment's backward writes
-  std::vector<Bucket*> read() const;     // that its forward and backward read
+  struct Read {
+    Bucket* bucket;
+    Use use;
+  };
+  std::vector<Read> read() const;  // that its forward and backward read
   model::SegmentBuffer parameters() const;
   model::SegmentBuffer leaves() const;  // of the microbatch to be written next
 };

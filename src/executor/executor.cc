@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "executor/step_facts.h"
+#include "schedule/border.h"
 
 namespace troika::executor {
 using schedule::Kind;
@@ -96,20 +97,15 @@ void Executor::exchanged_inside(double begin_seconds, double end_seconds) {
 
 void Executor::load(const Instruction& i) { flights_.load(i.microbatch, setup_.source(settings_.step, i.microbatch)); }
 
-bool Executor::crosses_lanes(int from_stage) const {
-  const auto& ranks = program_.pp_rank_of_stage;
-  return ranks[static_cast<std::size_t>(from_stage)] != ranks[static_cast<std::size_t>(from_stage) + 1];
-}
-
 at::Tensor Executor::stage_input(const Instruction& i) {
   if (i.stage == 0) return {};
-  if (crosses_lanes(i.stage - 1)) return messages_.take(Kind::recv_act, i);
+  if (schedule::crosses_lanes(program_, i.stage - 1)) return messages_.take(Kind::recv_act, i);
   return flights_.take_output({Kind::send_act, i.microbatch, i.stage - 1});
 }
 
 at::Tensor Executor::output_gradient(const Instruction& i) {
   if (i.stage + 1 == program_.stages()) return {};
-  if (crosses_lanes(i.stage)) return messages_.take(Kind::recv_grad, i);
+  if (schedule::crosses_lanes(program_, i.stage)) return messages_.take(Kind::recv_grad, i);
   return flights_.take_input_gradient({Kind::send_grad, i.microbatch, i.stage + 1});
 }
 
@@ -177,49 +173,40 @@ void Executor::norm(const Instruction& i) {
   gradient_scale_ = clip ? factor * (settings_.clip_norm / result_.gradient_norm) : factor;
 }
 
-void Executor::fetch(const Instruction& i) {
-  for (const int g : replicas_.segments(i)) {
-    for (Bucket* bucket : units_.at(g)->buckets()) {
-      if (bucket->has_parameters()) bucket->optimizer().fetch();
-    }
+template <class Visit>
+void Executor::each_bucket(const Instruction& i, Visit visit) {
+  const schedule::SegmentRange range = schedule::segments_of(program_, i);
+  for (int g = range.begin; g < range.end; ++g) {
+    for (Bucket* bucket : units_.at(g)->buckets()) visit(*bucket);
   }
+}
+
+void Executor::fetch(const Instruction& i) {
+  each_bucket(i, [](Bucket& bucket) {
+    if (bucket.has_parameters()) bucket.optimizer().fetch();
+  });
 }
 
 void Executor::offload(const Instruction& i) {
-  for (const int g : replicas_.segments(i)) {
-    for (Bucket* bucket : units_.at(g)->buckets()) {
-      if (bucket->has_parameters()) bucket->optimizer().offload();
-    }
-  }
+  each_bucket(i, [](Bucket& bucket) {
+    if (bucket.has_parameters()) bucket.optimizer().offload();
+  });
 }
 
 void Executor::step(const Instruction& i) {
-  for (const int g : replicas_.segments(i)) {
-    for (Bucket* bucket : units_.at(g)->buckets()) {
-      if (bucket->has_parameters()) {
-        const at::Tensor gradient = replicas_.gradient(*bucket, i);
-        if (result_.finite) bucket->optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
-      }
-      bucket->sum().reset();
+  each_bucket(i, [&](Bucket& bucket) {
+    if (bucket.has_parameters()) {
+      const at::Tensor gradient = replicas_.gradient(bucket, i);
+      if (result_.finite) bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
     }
-  }
+    bucket.sum().reset();
+  });
 }
 
 // The end of a program waits for everything it started.
 void Executor::finish() {
   replicas_.await_all_parameters(instructions_.back());
   flights_.clear();
-}
-
-void Executor::publish_parameters() {
-  for (const auto& [segment, unit] : units_) {
-    for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->has_parameters() || !bucket->must_publish()) continue;
-      const Use use = bucket == unit->second_use.get() ? Use::second : Use::first;
-      bucket->start_gather(channels_.replicas, replica_tag(Purpose::parameters, segment, use));
-      bucket->finish_gather([](double, double) {});
-    }
-  }
 }
 
 }  // namespace troika::executor

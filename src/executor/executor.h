@@ -52,8 +52,7 @@ struct StepResult {
   double gradient_norm = 0;  // before clipping
   bool finite = true;        // loss and norm are numbers; otherwise nothing was updated. Alike on all ranks.
   std::int64_t wishes = 0;
-  std::int64_t memory_bytes =
-      0;  // the most that any rank held at once so far: parameters, gradients, state, activations
+  std::int64_t memory_bytes = 0;  // the most that any rank held at once so far, of all four uses of the ledger
 };
 
 struct Setup {
@@ -75,7 +74,7 @@ class Executor {
   StepResult run(const StepSettings& settings);
 
   // Collective over the replicas: after the optimizers' values were set from outside, everybody has all of them.
-  void publish_parameters();
+  void publish_parameters() { replicas_.publish(); }
 
   // For the groups inside segments, whose exchanges took [begin, end].
   void exchanged_inside(double begin_seconds, double end_seconds);
@@ -108,7 +107,8 @@ class Executor {
 
   at::Tensor stage_input(const Instruction& i);
   at::Tensor output_gradient(const Instruction& i);
-  bool crosses_lanes(int from_stage) const;  // between from_stage and the next
+  template <class Visit>
+  void each_bucket(const Instruction& i, Visit visit);
 
   const schedule::Program& program_;
   const std::vector<Instruction>& instructions_;

@@ -2,17 +2,18 @@
 
 #include <ATen/ATen.h>
 
+#include "schedule/border.h"
+
 namespace troika::executor {
 using schedule::Kind;
-
-std::int64_t Border::bytes() const { return rows * D * static_cast<std::int64_t>(c10::elementSize(dtype)); }
 
 Flights::Flights(const schedule::Program& program, const std::vector<Instruction>& lane, const Units& units,
                  ReplicaTraffic& replicas, const Border& border, model::Keep keep, tensor::Ledger& ledger)
     : program_(program), units_(units), replicas_(replicas), border_(border), keep_(keep), ledger_(ledger) {
   for (const Instruction& i : lane) {
     if (i.kind != Kind::refwd) continue;
-    for (const int g : replicas.segments(i)) recomputed_.insert({i.microbatch, g});
+    const schedule::SegmentRange range = schedule::segments_of(program, i);
+    for (int g = range.begin; g < range.end; ++g) recomputed_.insert({i.microbatch, g});
   }
 }
 
@@ -41,7 +42,8 @@ SegmentUnit& Flights::ready(int segment, const Instruction& i) {
 
 void Flights::forward(const Instruction& i, const BorderSource& border_mD) {
   Flight& flight = flights_[{i.microbatch, i.stage}];
-  for (const int g : replicas_.segments(i)) {
+  const schedule::SegmentRange range = schedule::segments_of(program_, i);
+  for (int g = range.begin; g < range.end; ++g) {
     if (g == program_.first_segment(i.stage)) flight.x_mD = border_mD();
     forward_segment(i, g, flight);
   }
@@ -62,7 +64,8 @@ void Flights::forward_segment(const Instruction& i, int segment, Flight& flight)
 
 void Flights::forward_again(const Instruction& i) {
   Flight& flight = flights_.at({i.microbatch, i.stage});
-  for (const int g : replicas_.segments(i)) {
+  const schedule::SegmentRange range = schedule::segments_of(program_, i);
+  for (int g = range.begin; g < range.end; ++g) {
     const SegmentUnit& unit = ready(g, i);
     SegmentFlight& of_segment = flight.segments.at(g);
     of_segment.saved =
@@ -72,25 +75,27 @@ void Flights::forward_again(const Instruction& i) {
   book(flight);
 }
 
-void Flights::backward(const Instruction& i, const BorderSource& border_mD) {
+// Backwards run from the last segment to the first.
+template <class Visit>
+void Flights::descend(const Instruction& i, Visit visit) {
   Flight& flight = flights_.at({i.microbatch, i.stage});
-  const auto segments = replicas_.segments(i);
-  for (auto g = segments.rbegin(); g != segments.rend(); ++g) {
-    input_segment(i, *g, flight, border_mD);
-    weight_segment(i, *g, flight);
-  }
+  const schedule::SegmentRange range = schedule::segments_of(program_, i);
+  for (int g = range.end - 1; g >= range.begin; --g) visit(g, flight);
+}
+
+void Flights::backward(const Instruction& i, const BorderSource& border_mD) {
+  descend(i, [&](int g, Flight& flight) {
+    input_segment(i, g, flight, border_mD);
+    weight_segment(i, g, flight);
+  });
 }
 
 void Flights::backward_input(const Instruction& i, const BorderSource& border_mD) {
-  Flight& flight = flights_.at({i.microbatch, i.stage});
-  const auto segments = replicas_.segments(i);
-  for (auto g = segments.rbegin(); g != segments.rend(); ++g) input_segment(i, *g, flight, border_mD);
+  descend(i, [&](int g, Flight& flight) { input_segment(i, g, flight, border_mD); });
 }
 
 void Flights::backward_weight(const Instruction& i) {
-  Flight& flight = flights_.at({i.microbatch, i.stage});
-  const auto segments = replicas_.segments(i);
-  for (auto g = segments.rbegin(); g != segments.rend(); ++g) weight_segment(i, *g, flight);
+  descend(i, [&](int g, Flight& flight) { weight_segment(i, g, flight); });
 }
 
 void Flights::input_segment(const Instruction& i, int segment, Flight& flight, const BorderSource& border_mD) {

@@ -23,7 +23,6 @@ struct Border {
   std::int64_t B = 1, T = 1, T_whole = 1;
   std::int64_t rows = 1, D = 1;
   c10::ScalarType dtype = c10::ScalarType::Float;
-  std::int64_t bytes() const;
 };
 
 // One rank's thread. Instructions without a segment run all segments of their stage.
@@ -36,7 +35,7 @@ class Flights {
   void begin_step(double loss_scale) { loss_scale_ = loss_scale; }
   void load(int microbatch, model::Tokens tokens);
 
-  // The first segment of a stage takes over the stage's input, the last leaves its output. `border_MD` of forward: the
+  // The first segment of a stage takes over the stage's input, the last leaves its output. `border_mD` of forward: the
   // received input, of backward the received gradient; called only for the segment at that border.
   using BorderSource = std::function<at::Tensor()>;
   void forward(const Instruction& i, const BorderSource& border_mD);
@@ -63,6 +62,8 @@ class Flights {
   };
   using Key = std::pair<int, int>;  // microbatch, stage or segment
 
+  template <class Visit>
+  void descend(const Instruction& i, Visit visit);
   void forward_segment(const Instruction& i, int segment, Flight& flight);
   void input_segment(const Instruction& i, int segment, Flight& flight, const BorderSource& border_mD);
   void weight_segment(const Instruction& i, int segment, Flight& flight);

@@ -7,15 +7,15 @@
 
 namespace troika::executor {
 
-// Between stages, on the pp channel.
-enum class Lane : std::uint32_t { activation = 0, gradient = 1, tied = 2 };
+// What travels between stages, on the pp channel.
+enum class Cargo : std::uint32_t { activation = 0, gradient = 1, tied = 2 };
 
-// `stage` is the one that receives. Up to 2^20 microbatches and 512 stages.
-inline std::uint32_t message_tag(Lane lane, int microbatch, int stage) {
-  if (microbatch >= (1 << 20) || stage >= (1 << 9)) {
-    throw base::ConfigError("a step may have at most 1048575 microbatches and a pipeline 511 stages");
-  }
-  return static_cast<std::uint32_t>(lane) << 29 | static_cast<std::uint32_t>(stage) << 20 |
+inline constexpr int most_microbatches = 1 << 20, most_stages = 1 << 9;
+
+// `stage` is the one that receives.
+inline std::uint32_t message_tag(Cargo cargo, int microbatch, int stage) {
+  if (microbatch >= most_microbatches || stage >= most_stages) throw base::BugError("no tag for such a message is left");
+  return static_cast<std::uint32_t>(cargo) << 29 | static_cast<std::uint32_t>(stage) << 20 |
          static_cast<std::uint32_t>(microbatch);
 }
 

@@ -15,7 +15,7 @@ void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
   const int to_stage = forward ? i.stage + 1 : i.stage - 1;
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
   message.transfer = pp_.send(message.tensor, rank_of(to_stage),
-                              message_tag(forward ? Lane::activation : Lane::gradient, i.microbatch, to_stage));
+                              message_tag(forward ? Cargo::activation : Cargo::gradient, i.microbatch, to_stage));
   ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
   sends_[to_text(i)] = std::move(message);
 }
@@ -24,7 +24,7 @@ void PipelineMessages::receive(const Instruction& i, const at::Tensor& buffer) {
   const bool forward = i.kind == Kind::recv_act;
   Message message{i, buffer, {}, base::monotonic_seconds()};
   message.transfer = pp_.recv(message.tensor, rank_of(forward ? i.stage - 1 : i.stage + 1),
-                              message_tag(forward ? Lane::activation : Lane::gradient, i.microbatch, i.stage));
+                              message_tag(forward ? Cargo::activation : Cargo::gradient, i.microbatch, i.stage));
   ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(buffer.nbytes()));
   receives_[to_text(i)] = std::move(message);
 }
@@ -57,8 +57,8 @@ at::Tensor PipelineMessages::exchange_tied(const Instruction& i, const at::Tenso
       tensor::booked_empty(mine.numel(), mine.scalar_type(), mine.device(), ledger_, tensor::Use::gradients);
   comm::Transfer receiving, sending;
   if (mine.numel() > 0) {
-    receiving = pp_.recv(theirs, rank_of(peer_stage), message_tag(Lane::tied, 0, i.stage));
-    sending = pp_.send(mine, rank_of(peer_stage), message_tag(Lane::tied, 0, peer_stage));
+    receiving = pp_.recv(theirs, rank_of(peer_stage), message_tag(Cargo::tied, 0, i.stage));
+    sending = pp_.send(mine, rank_of(peer_stage), message_tag(Cargo::tied, 0, peer_stage));
   }
   receiving.wait();
   sending.wait();

@@ -5,37 +5,40 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "comm/collectives.h"
+#include "schedule/border.h"
 
 namespace troika::executor {
 using schedule::Instruction;
 
-std::vector<int> ReplicaTraffic::segments(const Instruction& i) const {
-  if (i.segment >= 0) return {i.segment};
-  std::vector<int> all;
-  for (int g = program_.first_segment(i.stage); g < program_.end_segment(i.stage); ++g) all.push_back(g);
-  return all;
+template <class Visit>
+void ReplicaTraffic::each_unit(const Instruction& i, Visit visit) const {
+  const schedule::SegmentRange range = schedule::segments_of(program_, i);
+  for (int g = range.begin; g < range.end; ++g) visit(*units_.at(g));
 }
 
 Bucket::OnWait ReplicaTraffic::on_wait(const Instruction& waiting) const {
   return [this, waiting](double begin, double end) { observer_.waited(waiting, begin, end); };
 }
 
-// The head of a tied model on the embedding's rank reads the embedding's own bucket.
-std::uint32_t ReplicaTraffic::tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) const {
-  if (bucket == unit.second_use.get()) return replica_tag(purpose, unit.bucket->layout().segment, Use::second);
-  return replica_tag(purpose, bucket->layout().segment, Use::first);
+std::uint32_t ReplicaTraffic::gradient_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) {
+  return replica_tag(purpose, unit.bucket->layout().segment,
+                     bucket == unit.second_use.get() ? Use::second : Use::first);
+}
+
+// The head of a tied model reads a bucket of its own, or as the second reader the embedding's.
+std::uint32_t ReplicaTraffic::parameter_tag(const SegmentUnit& unit, const Bucket* bucket, Use use) {
+  if (bucket == unit.second_use.get()) return gradient_tag(Purpose::parameters, unit, bucket);
+  return replica_tag(Purpose::parameters, bucket->layout().segment, use);
 }
 
 void ReplicaTraffic::reduce_gradients(const Instruction& i) {
   if (program_.reduces_each_microbatch()) finish_reductions(i);
-  for (const int g : segments(i)) {
-    const SegmentUnit& unit = *units_.at(g);
+  each_unit(i, [&](const SegmentUnit& unit) {
     for (Bucket* bucket : unit.buckets()) {
-      bucket->sum().start_reduce(replicas_, tag(Purpose::gradients, unit, bucket));
+      bucket->sum().start_reduce(replicas_, gradient_tag(Purpose::gradients, unit, bucket));
       reductions_.push_back({bucket, i, base::monotonic_seconds()});
     }
-  }
+  });
 }
 
 void ReplicaTraffic::finish_reduction(const UnderWay& reduction, const Instruction& waiting) {
@@ -58,37 +61,54 @@ void ReplicaTraffic::finish_reductions(const SegmentUnit& unit, const Instructio
 }
 
 void ReplicaTraffic::gather_gradients(const Instruction& i) {
-  for (const int g : segments(i)) {
-    const SegmentUnit& unit = *units_.at(g);
+  each_unit(i, [&](const SegmentUnit& unit) {
     finish_reductions(unit, i);
     for (Bucket* bucket : unit.buckets()) {
       if (!bucket->has_parameters()) continue;
-      bucket->sum().start_gather(replicas_, tag(Purpose::totals, unit, bucket));
+      bucket->sum().start_gather(replicas_, gradient_tag(Purpose::totals, unit, bucket));
       totals_.push_back({bucket, i, base::monotonic_seconds()});
     }
+  });
+}
+
+// ZeRO 3: all that the segment reads. ZeRO 1, 2: what it has updated.
+std::vector<SegmentUnit::Read> ReplicaTraffic::gathered(const SegmentUnit& unit) const {
+  if (program_.shards(3)) return unit.read();
+  std::vector<SegmentUnit::Read> updated;
+  for (Bucket* bucket : unit.buckets()) {
+    if (bucket->has_parameters()) updated.push_back({bucket, Use::first});
   }
+  return updated;
 }
 
 void ReplicaTraffic::gather_parameters(const Instruction& i) {
-  for (const int g : segments(i)) {
-    const SegmentUnit& unit = *units_.at(g);
-    for (Bucket* bucket : program_.shards(3) ? unit.read() : unit.buckets()) {
-      if (!bucket->has_parameters()) continue;
-      bucket->start_gather(replicas_, tag(Purpose::parameters, unit, bucket));
-      gathers_.push_back({bucket, i, base::monotonic_seconds()});
+  each_unit(i, [&](const SegmentUnit& unit) {
+    for (const auto& [bucket, use] : gathered(unit)) {
+      bucket->start_gather(replicas_, parameter_tag(unit, bucket, use), use);
+      gathers_.push_back({bucket, i, base::monotonic_seconds(), use});
     }
-  }
+  });
 }
 
 void ReplicaTraffic::free_parameters(const Instruction& i) {
-  for (const int g : segments(i)) {
-    for (Bucket* bucket : units_.at(g)->read()) bucket->free();
+  each_unit(i, [](const SegmentUnit& unit) {
+    for (const auto& [bucket, use] : unit.read()) bucket->free(use);
+  });
+}
+
+void ReplicaTraffic::publish() {
+  for (const auto& [segment, unit] : units_) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (!bucket->has_parameters() || !bucket->must_publish()) continue;
+      bucket->start_gather(replicas_, parameter_tag(*unit, bucket, Use::first), Use::first);
+      bucket->finish_gather(Use::first, [](double, double) {});
+    }
   }
 }
 
 void ReplicaTraffic::await_gather(const UnderWay& gather, const Instruction& waiting) {
-  if (!gather.bucket->gathering()) return;
-  gather.bucket->finish_gather(on_wait(waiting));
+  if (!gather.bucket->gathering(gather.use)) return;
+  gather.bucket->finish_gather(gather.use, on_wait(waiting));
   observer_.transferred(gather.instruction, gather.begin_seconds, base::monotonic_seconds());
 }
 
@@ -96,7 +116,9 @@ void ReplicaTraffic::await_parameters(const SegmentUnit& unit, const Instruction
   if (gathers_.empty()) return;
   const auto wanted = unit.read();
   const auto is_wanted = [&](const UnderWay& gather) {
-    return std::find(wanted.begin(), wanted.end(), gather.bucket) != wanted.end();
+    return std::any_of(wanted.begin(), wanted.end(), [&](const SegmentUnit::Read& read) {
+      return read.bucket == gather.bucket && read.use == gather.use;
+    });
   };
   for (const UnderWay& gather : gathers_) {
     if (is_wanted(gather)) await_gather(gather, waiting);

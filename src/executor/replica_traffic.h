@@ -22,7 +22,8 @@ class ReplicaTraffic {
   ReplicaTraffic(const schedule::Program& program, comm::Channel& replicas, const Units& units, Observer& observer)
       : program_(program), replicas_(replicas), units_(units), observer_(observer) {}
 
-  // At most one microbatch's gradients are on their way at a time: a later one waits for those before it.
+  // In ZeRO 2, 3 the gradients of one instruction are on their way at a time: the next waits for those before it, which
+  // bounds the leaves that are alive.
   void reduce_gradients(const schedule::Instruction& i);
   void finish_reductions(const schedule::Instruction& waiting);  // all of them
   void finish_reductions(const SegmentUnit& unit, const schedule::Instruction& waiting);
@@ -39,8 +40,9 @@ class ReplicaTraffic {
   // elements this tp rank holds, on the others empty. After the reductions.
   std::map<std::string, double> squares(int tp_rank, const schedule::Instruction& waiting);
 
-  // The instructions' segments on this rank, ascending.
-  std::vector<int> segments(const schedule::Instruction& i) const;
+  // After the optimizers' values were set from outside: every replica gets all of them.
+  void publish();
+
   Bucket::OnWait on_wait(const schedule::Instruction& waiting) const;
 
  private:
@@ -48,10 +50,15 @@ class ReplicaTraffic {
     Bucket* bucket;
     schedule::Instruction instruction;
     double begin_seconds;
+    Use use = Use::first;  // of a gather: for which reader
   };
   void finish_reduction(const UnderWay& reduction, const schedule::Instruction& waiting);
   void await_gather(const UnderWay& gather, const schedule::Instruction& waiting);
-  std::uint32_t tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) const;
+  static std::uint32_t gradient_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket);
+  static std::uint32_t parameter_tag(const SegmentUnit& unit, const Bucket* bucket, Use use);
+  std::vector<SegmentUnit::Read> gathered(const SegmentUnit& unit) const;
+  template <class Visit>
+  void each_unit(const schedule::Instruction& i, Visit visit) const;
   std::vector<const Bucket*> counted() const;
   std::vector<std::vector<double>> squares_of_replicas(const schedule::Instruction& waiting) const;
 

@@ -13,7 +13,8 @@ struct RunSummary {
   int world_size = 1;
   std::int64_t steps = 0;        // done by this attempt
   std::int64_t tokens_seen = 0;  // loss tokens of this attempt, all ranks
-  double loss_sum = 0;           // of the steps' losses
+  double loss_sum = 0;           // of the losses of the steps that were not skipped
+  std::int64_t steps_with_loss = 0;
   double total_seconds = 0;
   std::int64_t peak_memory_bytes = 0;  // the most that the rank held at once by its own count
   std::vector<std::pair<std::string, std::int64_t>> peak_bytes_by_use;  // the most of each, not all at one time

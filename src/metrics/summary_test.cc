@@ -11,6 +11,7 @@ TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
   s.steps = 4;
   s.tokens_seen = 3000;
   s.loss_sum = 10;
+  s.steps_with_loss = s.steps;
   s.total_seconds = 20;
   s.peak_memory_bytes = 3 << 20;
   s.peak_bytes_by_use = {{"parameters", 1 << 20}, {"gradients", 2 << 20}};

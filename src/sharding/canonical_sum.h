@@ -1,6 +1,6 @@
 // The canonical gradient sum of one flat buffer: leaves (one microbatch's gradient each) are added along the fixed tree
-// of tree.h, whoever computed them, so the total has the same bits for any number of data-parallel ranks and any ZeRO
-// stage.
+// of tree.h, whoever computed them, so the total has the same bits for any number of data-parallel ranks and, without
+// context parallelism, for both ways of sharing.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -46,9 +46,11 @@ const char* name(Use use) {
 
 at::Tensor booked_empty(std::int64_t elements, at::ScalarType dtype, const c10::Device& device, Ledger& ledger,
                         Use use) {
+  const auto options = at::TensorOptions().dtype(dtype).device(device);
+  if (elements == 0) return at::empty({0}, options);
   const auto bytes = elements * static_cast<std::int64_t>(c10::elementSize(dtype));
   Block block = allocate(bytes, device);
-  if (block.data == nullptr && bytes > 0) {
+  if (block.data == nullptr) {
     throw base::ConfigError(fmt::format(
         "out of memory: there is no room for {} of {} beside the {} that this rank already holds; use --zero 3 over more "
         "ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages (--pp)",
@@ -59,7 +61,7 @@ at::Tensor booked_empty(std::int64_t elements, at::ScalarType dtype, const c10::
     give_back();
     ledger.release(use, bytes);
   };
-  return at::from_blob(block.data, {elements}, release, at::TensorOptions().dtype(dtype).device(device));
+  return at::from_blob(block.data, {elements}, release, options);
 }
 
 }  // namespace troika::tensor

@@ -70,7 +70,7 @@ double exchange_seconds(const Instruction& i, std::size_t lanes, double norm_byt
 
 // Losses, counts and squared norms of a step, to every other rank, 8 bytes each.
 double norm_bytes(const Plan& plan) {
-  const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches * plan.shape.cp) +
+  const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches) * static_cast<std::size_t>(plan.shape.cp) +
                      plan.parameter_names().size() * static_cast<std::size_t>(plan.shape.tp);
   return static_cast<double>(8 * facts * static_cast<std::size_t>(plan.shape.world() - 1));
 }

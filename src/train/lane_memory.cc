@@ -19,17 +19,15 @@ struct BucketNumbers {
   sharding::SumBytes sum;
 };
 
-std::int64_t element_bytes(const Plan& plan) { return static_cast<std::int64_t>(c10::elementSize(plan.dtype())); }
-
 // What the passes of one segment hold on the rank at `at`.
 schedule::Bounds bytes_of_segments(const Plan& plan, const mesh::Coordinate& at) {
   auto saved = model::segment_saved_bytes(plan.model(), plan.resolved.batch.micro, plan.positions(at),
                                           plan.tensor_share(at), plan.sequence_parallel(), plan.keep(),
-                                          element_bytes(plan));
+                                          plan.element_bytes());
   schedule::Bounds bounds;
   bounds.saved_bytes = std::move(saved.whole);
   bounds.half_bytes = std::move(saved.half);
-  bounds.kept_bytes.assign(bounds.saved_bytes.size(), plan.rows(at) * plan.model().hidden * element_bytes(plan));
+  bounds.kept_bytes.assign(bounds.saved_bytes.size(), plan.rows(at) * plan.model().hidden * plan.element_bytes());
   bounds.kept_bytes.front() = 0;
   return bounds;
 }
@@ -53,9 +51,6 @@ class Walk {
         }
       }
     }
-    embedding_elements_ = plan.model().tie_embeddings && plan.embedding_and_head_together() && segments_.count(0) > 0
-                              ? segments_.at(0).front().elements
-                              : 0;
     hold_parameters_and_state();
   }
 
@@ -70,7 +65,7 @@ class Walk {
 
  private:
   void hold_parameters_and_state() {
-    const std::int64_t bytes = element_bytes(plan_);
+    const std::int64_t bytes = plan_.element_bytes();
     const std::int64_t state_bytes = bytes == 4 ? 8 : 12;  // m, v, and the master copy of half precision
     const bool in_memory = plan_.state_place().kind != optimizer::StatePlace::Kind::file;
     for (const auto& [segment, buckets] : segments_) {
@@ -142,17 +137,10 @@ class Walk {
     now_.gradients -= bytes;
   }
 
+  // The head of a tied model gathers the table too, for itself.
   void gather(int segment, int change) {
-    const std::int64_t bytes = element_bytes(plan_);
     for (const BucketNumbers& bucket : segments_.at(segment))
-      if (bucket.has_parameters) now_.parameters += change * bytes * bucket.elements;
-    const bool reads_embedding = segment + 1 == program_.segments() && embedding_elements_ > 0;
-    if (segment != 0 && !reads_embedding) return;
-    const int users = embedding_users_ + change;
-    const bool another_user = std::min(users, embedding_users_) > 0;  // one copy serves both
-    if (segment != 0) now_.parameters += change * bytes * embedding_elements_;
-    if (another_user) now_.parameters -= change * bytes * embedding_elements_;
-    embedding_users_ = users;
+      now_.parameters += change * plan_.element_bytes() * bucket.elements;
   }
 
   void note() {
@@ -165,8 +153,6 @@ class Walk {
   const schedule::Bounds bounds_;
   schedule::InFlight in_flight_;
   std::map<int, std::vector<BucketNumbers>> segments_;
-  std::int64_t embedding_elements_ = 0;
-  int embedding_users_ = 0;
   cost::Memory now_, most_;
 };
 

@@ -8,7 +8,10 @@
 #include "base/units.h"
 #include "sharding/range.h"
 #include "sharding/ring.h"
+#include "executor/message_tag.h"
+#include "schedule/builder.h"
 #include "train/lane_memory.h"
+#include "train/schedule_file.h"
 #include "train/step_shape.h"
 
 namespace troika::train {
@@ -47,6 +50,15 @@ std::vector<cost::Memory> memory_of_lanes(const Plan& plan) {
   return memory;
 }
 
+// What the executor has numbers for.
+void refuse_unnumbered(const schedule::Program& program) {
+  if (program.microbatches <= executor::most_microbatches && program.stages() <= executor::most_stages) return;
+  throw base::ConfigError(
+      fmt::format("a step of {} microbatches in {} stages is too large: at most {} microbatches (a larger "
+                  "--micro-batch-size makes fewer) and {} stages (a smaller --pp or --virtual-stages)",
+                  program.microbatches, program.stages(), executor::most_microbatches, executor::most_stages));
+}
+
 // "dp 2 x pp 3", axes of 1 left out unless all are.
 std::string axes(const mesh::Shape& shape) {
   std::string text;
@@ -68,7 +80,8 @@ std::string describe_layout(const Plan& plan) {
   std::string text = fmt::format("layout  {}, schedule {}, segments per stage: {}", axes(plan.shape), order, cuts);
   if (plan.program.shards(1)) text += fmt::format(", ZeRO {}", p.zero);
   if (plan.shape.tp > 1 && p.sequence_parallel) text += ", sequence parallel";
-  if (p.recompute != "none") text += ", recompute " + p.recompute;
+  const bool by_file = !p.schedule_file.empty();  // then the file says what is recomputed in full
+  if (p.recompute != "none" && !(by_file && p.recompute == "full")) text += ", recompute " + p.recompute;
   if (p.offload != "none") text += ", optimizer state in " + p.offload;
   if (plan.settings().precision.compute != "fp32") text += ", " + plan.settings().precision.compute;
   return text;
@@ -106,6 +119,8 @@ c10::ScalarType dtype_of(const config::PrecisionSettings& precision) {
   return precision.compute == "bf16" ? at::kBFloat16 : precision.compute == "fp16" ? at::kHalf : at::kFloat;
 }
 
+std::int64_t Plan::element_bytes() const { return static_cast<std::int64_t>(c10::elementSize(dtype())); }
+
 c10::ScalarType Plan::dtype() const { return dtype_of(settings().precision); }
 
 model::Keep Plan::keep() const {
@@ -138,7 +153,14 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
   const auto& layout = resolved.layout;
   plan.shape = {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
                 static_cast<int>(layout.cp)};
-  plan.program = step_program(plan);
+  const auto& parallel = settings.parallel;
+  if (parallel.schedule_file.empty()) {
+    plan.program = schedule::build(parallel.schedule, step_shape(plan, cut_stages(plan.resolved)));
+  } else {
+    plan.program = read_program(plan, parallel.schedule_file);
+    set_bytes(step_shape(plan, plan.program.segment_begin), &plan.program);
+  }
+  refuse_unnumbered(plan.program);
   prove(plan, plan.program);
   plan.memory = memory_of_lanes(plan);
   return plan;
@@ -148,7 +170,7 @@ void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int 
   const cost::Memory& need = plan.memory[static_cast<std::size_t>(lane)];
   const std::int64_t share = available_bytes / ranks_on_host;
   if (need.total() <= share) return;
-  const std::int64_t fixed = need.total() - need.activations;
+  const std::int64_t fixed = need.lasting + need.program;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
   const bool state_fits_a_file = need.total() - need.state <= share && plan.settings().parallel.offload != "file";

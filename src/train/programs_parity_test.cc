@@ -44,7 +44,7 @@ Case draw_case(Draw* draw) {
   c.layout += " recompute " + draw->any<std::string>({"none", "full", "selective"});
   if (draw->one_in(3)) c.layout += " overlap off";
   if (draw->one_in(10)) c.layout += " offload file";
-  c.microbatches = dp * draw->from(1, 4);
+  c.microbatches = dp * draw->from(1, 3);
   c.tied = draw->one_in(2);
   c.split = tp * cp > 1;
   return c;

@@ -68,13 +68,18 @@ void write_plan(const Plan& plan) {
   write_of_attempt(s.train.out, "program", ".txt", schedule::to_text(plan.program));
 }
 
-rendezvous::Facts agreement_facts(const Plan& plan) {
+rendezvous::Facts agreement_facts(const config::Settings& settings, const DataFacts& data) {
   rendezvous::Facts facts;
   facts.values = {{"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
-                  {"settings hash", config::agreement_hash(plan.resolved.settings)},
-                  {"settings", config::to_yaml(plan.resolved.settings)},
-                  {"data", plan.data.fingerprint},
-                  {"step program", base::hash_bytes(schedule::to_text(plan.program))}};
+                  {"settings hash", config::agreement_hash(settings)},
+                  {"settings", config::to_yaml(settings)},
+                  {"data", data.fingerprint}};
+  return facts;
+}
+
+rendezvous::Facts program_facts(const Plan& plan) {
+  rendezvous::Facts facts;
+  facts.values = {{"step program", base::hash_bytes(schedule::to_text(plan.program))}};
   return facts;
 }
 
@@ -111,19 +116,21 @@ Outcome run_in(Session& session, const RunRequest& request) {
   const data::TokenDataset dataset(stream, request.resolved.batch.seq_len);
   const int threads = threads_for(s.train, me.local_size);
   tensor::set_threads(threads);
+  tensor::reserve_workspace();
   Surroundings surroundings;
   surroundings.device = tensor::pick_device(s.train.device, me.local_rank);
   check_device(s, surroundings.device);
   if (s.parallel.offload == "host" && surroundings.device.is_cpu() && s.train.device == "auto")
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
   const DataFacts facts{tokenizer->vocab_size(), dataset.samples(), stream->tokens(), dataset.fingerprint()};
+  session.at(0, "agreeing on settings");
+  session.agree("settings", agreement_facts(s, facts));
   const Plan plan = make_plan(with_measured_costs(session, request.resolved, facts, surroundings.device), facts);
   const std::int64_t available = metrics::available_bytes();
   if (surroundings.device.is_cpu() && available >= 0)
     check_memory(plan, mesh::lane_of(plan.shape, me.world_rank), available, me.local_size);
 
-  session.at(0, "agreeing on settings");
-  session.agree(agreement_facts(plan));
+  session.agree("program", program_facts(plan));
   session.at(0, "connecting");
   session.connect(plan.shape);
   const Traits traits = traits_of_this_rank(threads, surroundings.device);

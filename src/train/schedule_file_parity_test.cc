@@ -204,7 +204,7 @@ TEST_F(ScheduleFile, WhatIsNoProgramIsRefused) {
   EXPECT_THAT(refusal_of("", sound.substr(0, sound.size() / 2)), HasSubstr("program.txt'"));
   EXPECT_THAT(refusal_of("", std::string("\0\xff\x7f ELF", 8)), HasSubstr("program text, line 1"));
   EXPECT_THAT(refusal_of("pp 2", sound), HasSubstr("is for pp 1, but this run has 2"));
-  EXPECT_THAT(refusal_of("offload file", sound), HasSubstr("fetches no optimizer state"));
+  EXPECT_THAT(refusal_of("offload file", sound), HasSubstr("lane 0 does not fetch the optimizer state of segment 0"));
   runs_.settings.parallel.schedule_file = runs_.folder("nowhere.txt");
   EXPECT_THROW(plan_of(""), base::DataError);
 }

@@ -38,15 +38,15 @@ std::vector<double> measure_segments(const config::Resolved& resolved, const Dat
   if (model.vocab == 0) model.vocab = data.vocab;
   const config::Batch& batch = resolved.batch;
   model::Tokens tokens;
-  tokens.B = batch.micro;
+  tokens.B = 1;  // every sequence of a microbatch costs the same
   tokens.T = tokens.T_whole = batch.seq_len;
-  tokens.ids_M = at::zeros({batch.micro * batch.seq_len}, at::TensorOptions().dtype(at::kLong).device(device));
+  tokens.ids_M = at::zeros({batch.seq_len}, at::TensorOptions().dtype(at::kLong).device(device));
   tokens.targets_M = tokens.ids_M;
   model::Decoder::Options options;
   options.seq_len = batch.seq_len;
   options.device = device;
   options.dtype = dtype_of(resolved.settings.precision);
-  const at::Tensor x_MD = at::ones({batch.micro * batch.seq_len, model.hidden},
+  const at::Tensor x_MD = at::ones({batch.seq_len, model.hidden},
                                    at::TensorOptions().dtype(options.dtype).device(device));
   const auto seconds_of = [&](int segment) {
     const model::Decoder one(model, segment, segment + 1, options);

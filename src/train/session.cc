@@ -72,9 +72,9 @@ Session::~Session() {
   channels_ = {};
 }
 
-void Session::agree(const rendezvous::Facts& facts) {
+void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
   if (identity_.world_size > 1)
-    rendezvous::agree(*links_->client, identity_, "start", facts, settings_.timeout_seconds);
+    rendezvous::agree(*links_->client, identity_, what, facts, settings_.timeout_seconds);
 }
 
 void Session::connect(const mesh::Shape& shape) {
@@ -105,7 +105,8 @@ std::string Session::told_by_first_rank(const std::string& what, const std::func
   if (identity_.world_size == 1) return text();
   const std::string key = rendezvous::key_of(identity_, "told/" + what);
   if (identity_.world_rank == 0) links_->client->set(key, text());
-  return links_->client->get(key, settings_.timeout_seconds);
+  constexpr double patience_seconds = 3600;  // a verdict ends the wait when rank 0 fails
+  return links_->client->get(key, patience_seconds);
 }
 
 void Session::at(std::int64_t step, const std::string& what) {

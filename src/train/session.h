@@ -27,8 +27,8 @@ class Session {
   // Collective: returns when all ranks have come. PeerError names those that did not.
   void join();
 
-  // Collective. ConfigError on every rank when a fact differs between ranks.
-  void agree(const rendezvous::Facts& facts);
+  // Collective. ConfigError on every rank when a fact differs between ranks. `what` names the facts, once per run.
+  void agree(const std::string& what, const rendezvous::Facts& facts);
 
   // Collective, before there are groups: rank 0 makes the text, all return it. `what` names it once per run.
   std::string told_by_first_rank(const std::string& what, const std::function<std::string()>& text);

@@ -24,9 +24,6 @@ sharding::ShardPlan shard_plan(const Plan& plan, const BucketShape& bucket);
 // Needs resolved and shape of the plan. Bytes are those of the rank that sends most.
 schedule::StepShape step_shape(const Plan& plan, const std::vector<int>& segment_begin);
 
-// Builds the program, or reads the one in parallel.schedule_file. DataError naming the file when it does not fit.
-schedule::Program step_program(const Plan& plan);
-
 // Checks a program: BugError for a built one, DataError naming the file for one that was read.
 void prove(const Plan& plan, const schedule::Program& program);
 

@@ -25,32 +25,32 @@ Outcome Trainer::run() {
   initialise_units(units_, settings_.train.seed, plan_.model().init_std);
   restore();
   executor_->publish_parameters();
-  if (step_ >= plan_.steps) note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
+  if (at_.step >= plan_.steps) note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
   start_loader();
-  if (step_ < plan_.steps) {
-    if (surroundings_.at) surroundings_.at(step_, "measuring the link");
+  if (at_.step < plan_.steps) {
+    if (surroundings_.at) surroundings_.at(at_.step, "measuring the link");
     for (const std::string& line : advisor_.before_training()) note(line);
   }
   begin_seconds_ = base::monotonic_seconds();
   if (first_rank() && surroundings_.screen != nullptr) {
     const auto style = metrics::progress_style(settings_.log.progress, surroundings_.screen);
-    progress_ = std::make_unique<metrics::Progress>(surroundings_.screen, style, step_, plan_.steps, begin_seconds_);
+    progress_ = std::make_unique<metrics::Progress>(surroundings_.screen, style, at_.step, plan_.steps, begin_seconds_);
   }
-  while (step_ < plan_.steps && !stop_) {
+  while (at_.step < plan_.steps && !stop_) {
     train_step();
     if (save_due()) save();
   }
-  if (saved_step_ != step_) save();
+  if (saved_step_ != at_.step) save();
   if (progress_ != nullptr) progress_->finish();
   for (const std::string& line : advisor_.after_training()) note(line);
-  return {stop_ && step_ < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
+  return {stop_ && at_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
 }
 
 void Trainer::train_step() {
   const double begin = base::monotonic_seconds();
   executor::StepSettings step;
-  step.step = step_ + 1;
-  step.update = step.step - skipped_;
+  step.step = at_.step + 1;
+  step.update = step.step - at_.skipped;
   step.loss_scale = loss_scale_.scale();
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, plan_.steps);
   step.clip_norm = settings_.optimizer.clip_norm;
@@ -61,12 +61,13 @@ void Trainer::train_step() {
   const executor::StepResult result = executor_->run(step);
 
   settle_scale(result);
-  ++step_;
-  samples_seen_ += plan_.resolved.batch.global;
-  tokens_seen_ += result.tokens;
+  ++at_.step;
+  at_.samples += plan_.resolved.batch.global;
+  at_.tokens += result.tokens;
   attempt_tokens_ += result.tokens;
   last_result_ = result;
-  loss_sum_ += result.loss;
+  if (result.finite) loss_sum_ += result.loss;
+  if (!result.finite) ++overflowed_;
   stop_ = result.wishes > 0;
   const double seconds = base::monotonic_seconds() - begin;
   advisor_.step_done(seconds, recorder_.phase_seconds());
@@ -80,34 +81,34 @@ void Trainer::settle_scale(const executor::StepResult& result) {
     throw base::ConfigError(
         fmt::format("after step {} the loss ({}) or the gradient norm ({}) is not a finite number; lower --lr, lengthen "
                     "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step",
-                    step_ + 1, result.loss, result.gradient_norm));
+                    at_.step + 1, result.loss, result.gradient_norm));
   }
   using Step = optimizer::LossScale::Step;
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
   if (result.finite) return;
-  ++skipped_;
-  note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", step_ + 1, loss_scale_.scale()));
+  ++at_.skipped;
+  note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", at_.step + 1, loss_scale_.scale()));
 }
 
 void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
   if (!first_rank()) return;
   metrics::StepMetrics m;
-  m.step = step_;
+  m.step = at_.step;
   m.loss = result.loss;
   m.loss_bits = metrics::bits_of(static_cast<float>(result.loss));
   m.grad_norm = result.gradient_norm;
-  m.lr = optimizer::learning_rate(settings_.optimizer, step_, plan_.steps);
+  m.lr = optimizer::learning_rate(settings_.optimizer, at_.step, plan_.steps);
   m.tokens = result.tokens;
-  m.tokens_total = tokens_seen_;
+  m.tokens_total = at_.tokens;
   m.step_seconds = seconds;
   m.tokens_per_second = static_cast<double>(result.tokens) / seconds;
   m.memory_bytes = result.memory_bytes;
   if (loss_scale_.dynamic()) {
     m.extra["loss_scale"] = loss_scale;
-    m.extra["skipped_steps"] = static_cast<double>(skipped_);
+    m.extra["skipped_steps"] = static_cast<double>(at_.skipped);
   }
   metrics_.append(m);
-  if (progress_ != nullptr) progress_->step_done(step_, m.loss, m.tokens_per_second, base::monotonic_seconds());
+  if (progress_ != nullptr) progress_->step_done(at_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
 }
 
 Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings)
@@ -175,12 +176,13 @@ void Trainer::restore() {
   }
   if (found) rejected = found->rejected;
   for (const std::string& reason : rejected) note("passed over " + reason);
+  Position position;
+  if (found) position = position_of(*found);  // these two may refuse, so before anything is touched
   if (found) remark_on(*found);
-  if (first_rank()) metrics_.cut_after(found ? found->facts.step : 0);
-  if (found) take_over(*found);
+  if (first_rank()) metrics_.cut_after(position.step);
+  if (found) take_over(*found, position);
 }
 
-// Before anything is touched: it may refuse.
 void Trainer::remark_on(const checkpoint::Found& found) {
   std::string unlike;
   try {
@@ -191,31 +193,20 @@ void Trainer::remark_on(const checkpoint::Found& found) {
   if (unlike = remark(settings_, unlike); !unlike.empty()) note(unlike);
 }
 
-void Trainer::take_over(const checkpoint::Found& found) {
+void Trainer::take_over(const checkpoint::Found& found, const Position& position) {
   const Slices slices = slices_of(units_, Wanted::all, place_);
   std::vector<checkpoint::Slice> wanted = slices.weights;
   wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
   checkpoint::load(found, wanted, *channels_.world);
   settle_units(units_, Access::written);
-  step_ = first_step_ = found.facts.step;
-  if (settings_.train.resume == "auto") saved_step_ = step_;  // else it may be another run's
-  const auto& extra = found.facts.extra;
-  const auto number = [&](const char* name) {
-    double value = 0;
-    const auto text = extra.find(name);
-    if (text == extra.end() || !base::parse_double(text->second, &value)) {
-      throw base::DataError(fmt::format("the checkpoint '{}' does not say its {}", found.path, name));
-    }
-    return value;
-  };
-  const auto integer = [&](const char* name) { return static_cast<std::int64_t>(number(name)); };
-  samples_seen_ = integer("samples_seen");
-  tokens_seen_ = integer("tokens_seen");
-  skipped_ = integer("skipped_steps");
-  if (extra.count("loss_scale") > 0) loss_scale_.restore(number("loss_scale"), integer("good_steps"));
-  if (extra.at("data_fingerprint") != plan_.data.fingerprint)
+  at_ = position;
+  first_step_ = at_.step;
+  if (settings_.train.resume == "auto") saved_step_ = at_.step;  // else it may be another run's
+  restore_scale(found, &loss_scale_);
+  const auto data = found.facts.extra.find("data_fingerprint");
+  if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; going on at the same position");
-  note(fmt::format("resumed from step {} ({})", step_, found.path));
+  note(fmt::format("resumed from step {} ({})", at_.step, found.path));
 }
 
 void Trainer::start_loader() {
@@ -228,8 +219,8 @@ void Trainer::start_loader() {
     if (i.kind == schedule::Kind::load) plan.microbatches.push_back(i.microbatch);
   }
   if (plan.microbatches.empty()) return;  // a stage in the middle reads no tokens
-  plan.start_step = step_;
-  plan.start_sample = static_cast<std::uint64_t>(samples_seen_);
+  plan.start_step = at_.step;
+  plan.start_sample = static_cast<std::uint64_t>(at_.samples);
   plan.prefetch = settings_.data.prefetch;
   loader_ = std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings_.train.seed), plan);
 }
@@ -256,37 +247,31 @@ model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
 void Trainer::record_timeline() {
   const TimelinePlace place{settings_.train.out + "/timeline", surroundings_.host, place_.world_rank,
                             mesh::lane_of(plan_.shape, place_.world_rank)};
-  write_timeline(place, step_, recorder_.take_events(), *channels_.world);
+  write_timeline(place, at_.step, recorder_.take_events(), *channels_.world);
 }
 
 bool Trainer::save_due() const {
   const std::int64_t every = settings_.checkpoint.every;
-  return stop_ || (every > 0 && step_ % every == 0);
+  return stop_ || (every > 0 && at_.step % every == 0);
 }
 
 void Trainer::save() {
-  if (surroundings_.at) surroundings_.at(step_, "saving a checkpoint");
+  if (surroundings_.at) surroundings_.at(at_.step, "saving a checkpoint");
   checkpoint::SaveRequest request;
   request.root = settings_.train.out + "/checkpoints";
-  request.facts.step = step_;
+  request.facts.step = at_.step;
   request.facts.settings_yaml = config::to_yaml(settings_);
   request.facts.model_config_json = model::hugging_face_config(plan_.model());
-  request.facts.extra = {{"samples_seen", std::to_string(samples_seen_)},
-                         {"tokens_seen", std::to_string(tokens_seen_)},
-                         {"skipped_steps", std::to_string(skipped_)},
-                         {"data_fingerprint", plan_.data.fingerprint},
-                         {"tokenizer", settings_.data.tokenizer}};
-  if (loss_scale_.dynamic()) {
-    request.facts.extra["loss_scale"] = fmt::format("{:.17g}", loss_scale_.scale());
-    request.facts.extra["good_steps"] = std::to_string(loss_scale_.good_steps());
-  }
+  request.facts.extra = facts_of(at_, loss_scale_);
+  request.facts.extra["data_fingerprint"] = plan_.data.fingerprint;
+  request.facts.extra["tokenizer"] = settings_.data.tokenizer;
   request.keep = settings_.checkpoint.keep;
   Slices slices = slices_of(units_, Wanted::owned, place_);
   request.weights = std::move(slices.weights);
   request.state = std::move(slices.state);
   checkpoint::save(request, *channels_.world);
   settle_units(units_, Access::read);
-  saved_step_ = step_;
+  saved_step_ = at_.step;
 }
 
 void Trainer::note(const std::string& text) {
@@ -303,9 +288,10 @@ metrics::RunSummary Trainer::summary() const {
   metrics::RunSummary s;
   s.rank = place_.world_rank;
   s.world_size = plan_.shape.world();
-  s.steps = step_ - first_step_;
+  s.steps = at_.step - first_step_;
   s.tokens_seen = attempt_tokens_;
   s.loss_sum = loss_sum_;
+  s.steps_with_loss = at_.step - first_step_ - overflowed_;
   s.total_seconds = base::monotonic_seconds() - begin_seconds_;
   s.peak_memory_bytes = ledger_.peak();
   using tensor::Use;

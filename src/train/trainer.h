@@ -25,6 +25,7 @@
 #include "tensor/ledger.h"
 #include "train/advisor.h"
 #include "train/plan.h"
+#include "train/position.h"
 #include "train/recorder.h"
 
 namespace troika::train {
@@ -70,7 +71,7 @@ class Trainer {
  private:
   void restore();
   void remark_on(const checkpoint::Found& found);
-  void take_over(const checkpoint::Found& found);
+  void take_over(const checkpoint::Found& found, const Position& position);
   void start_loader();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
@@ -103,14 +104,12 @@ class Trainer {
   metrics::MetricsFile metrics_;
 
   optimizer::LossScale loss_scale_;
-  std::int64_t step_ = 0;          // done
-  std::int64_t skipped_ = 0;       // of them without an update, for an overflow
-  std::int64_t saved_step_ = -1;   // of the newest checkpoint
-  std::int64_t samples_seen_ = 0;  // position in the data
-  std::int64_t tokens_seen_ = 0;
+  Position at_;
+  std::int64_t saved_step_ = -1;  // of the newest checkpoint
   std::int64_t first_step_ = 0;  // of this attempt
   std::int64_t attempt_tokens_ = 0;
   executor::StepResult last_result_;
+  std::int64_t overflowed_ = 0;  // steps of this attempt
   double loss_sum_ = 0, begin_seconds_ = 0;
   bool stop_ = false;
 };

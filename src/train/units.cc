@@ -45,7 +45,10 @@ executor::Units make_units(const Plan& plan, const mesh::Coordinate& at,
       units[g] = make_unit(plan, at, g, std::move(segments[static_cast<std::size_t>(g)]), settings, ledger);
   }
   SegmentUnit* last = units.empty() ? nullptr : units.rbegin()->second.get();
-  if (last != nullptr && last->second_use != nullptr && last->table == nullptr) last->table = units.at(0)->bucket.get();
+  if (last != nullptr && last->second_use != nullptr && last->table == nullptr) {
+    last->table = units.at(0)->bucket.get();
+    last->table_use = executor::Use::second;
+  }
   return units;
 }
 

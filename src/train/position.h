@@ -1,0 +1,28 @@
+// Where a run stands, as its checkpoints tell it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "optimizer/loss_scale.h"
+
+namespace troika::train {
+
+struct Position {
+  std::int64_t step = 0;     // done
+  std::int64_t samples = 0;  // of the data, seen
+  std::int64_t tokens = 0;   // with a loss, seen
+  std::int64_t skipped = 0;  // steps without an update, for an overflow
+};
+
+// What a checkpoint says besides tensors and settings (docs/formats/checkpoint.md).
+std::map<std::string, std::string> facts_of(const Position& position, const optimizer::LossScale& scale);
+
+// DataError naming the checkpoint and what it does not say.
+Position position_of(const checkpoint::Found& found);
+void restore_scale(const checkpoint::Found& found, optimizer::LossScale* scale);  // unless it was saved without one
+
+}  // namespace troika::train
