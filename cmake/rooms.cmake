@@ -4,8 +4,10 @@
 #
 # Every *.cc in the folder (and below) that is not a test belongs to the library. Tests stand beside the code and the file
 # name tells the kind: x_test.cc (unit), x_contract_test.cc, x_parity_test.cc, x_golden_test.cc, x_fault_test.cc,
-# x_process_test.cc, x_gpu_test.cc. All files of one kind in one room make one program <room>_<kind>_test with that CTest label.
-set(TROIKA_TEST_KINDS contract parity golden fault process gpu)
+# x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself), x_gpu_test.cc. All files of one kind in one
+# room make one program <room>_<kind>_test with that CTest label. TROIKA_SHARDS_<program>, set before the room, cuts it into
+# that many CTest entries.
+set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
 
 add_library(troika_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
 target_link_libraries(troika_pch PUBLIC troika_torch fmt::fmt)
@@ -59,9 +61,19 @@ function(troika_test_program room kind torch support sources)
     target_precompile_headers(${program} REUSE_FROM troika_pch)
     target_compile_options(${program} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
   endif()
-  add_test(NAME ${program} COMMAND ${program} --gtest_brief=1)
-  set_tests_properties(${program} PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
-  if(kind STREQUAL "process")
+  set(environment "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
+  if(TROIKA_SHARDS_${program})
+    math(EXPR last "${TROIKA_SHARDS_${program}} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${program}_${shard} COMMAND ${program} --gtest_brief=1)
+      set_tests_properties(${program}_${shard} PROPERTIES LABELS ${kind} TIMEOUT 600
+        ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${TROIKA_SHARDS_${program}};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+  else()
+    add_test(NAME ${program} COMMAND ${program} --gtest_brief=1)
+    set_tests_properties(${program} PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT "${environment}")
+  endif()
+  if(kind STREQUAL "process" OR kind STREQUAL "timed")
     set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
   endif()
   if(kind STREQUAL "process" OR room MATCHES "commands$")  # these start the programs

@@ -53,11 +53,13 @@ void expect_equal(const std::vector<metrics::StepMetrics>& a, const std::vector<
   }
 }
 
+// An untied model differs at the two ends only: every fourth layout.
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormAtEveryStep) {
   const auto alone = runs_.train("alone", "");
   ASSERT_EQ(alone.size(), 10u);
   EXPECT_LT(alone.back().loss, alone.front().loss);
-  for (const std::string& layout : layouts()) expect_equal(runs_.train(layout, layout), alone, layout);
+  for (std::size_t i = 0; i < layouts().size(); i += GetParam() ? 1 : 4)
+    expect_equal(runs_.train(layouts()[i], layouts()[i]), alone, layouts()[i]);
 }
 
 TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun) {
