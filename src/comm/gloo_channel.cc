@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -197,7 +198,26 @@ struct GlooTransport::Impl {
   c10::intrusive_ptr<Gloo> connect(const std::string& name, int rank, int size);
 };
 
+// While it stands, threads started by this one are scheduled in batches. Gloo's own thread spins on a lock that the rank's
+// thread may hold while it waits for a core; with more ranks than cores it must not be preferred to the holder.
+class BatchScheduling {
+ public:
+  BatchScheduling() : before_(sched_getscheduler(0)) {
+    sched_getparam(0, &parameters_);
+    const sched_param none{};
+    sched_setscheduler(0, SCHED_BATCH, &none);
+  }
+  ~BatchScheduling() { sched_setscheduler(0, before_, &parameters_); }
+  BatchScheduling(const BatchScheduling&) = delete;
+  BatchScheduling& operator=(const BatchScheduling&) = delete;
+
+ private:
+  const int before_;
+  sched_param parameters_{};
+};
+
 static Device make_device(const std::string& interface, const std::string& address) {
+  const BatchScheduling for_its_thread;
   try {
     return interface.empty() ? Gloo::createDeviceForHostname(address) : Gloo::createDeviceForInterface(interface);
   } catch (const std::exception& error) {
