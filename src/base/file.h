@@ -19,10 +19,10 @@ void write_file_atomic(const std::string& path, std::string_view content);
 void append_file(const std::string& path, std::string_view content);
 
 void make_directories(const std::string& path);
-bool file_exists(const std::string& path);       // a regular file
+bool file_exists(const std::string& path);  // a regular file
 bool directory_exists(const std::string& path);
 std::int64_t file_size(const std::string& path);
-void remove_tree(const std::string& path);       // no error when absent
+void remove_tree(const std::string& path);                         // no error when absent
 void rename_path(const std::string& from, const std::string& to);  // atomic on one file system
 
 // Names (not paths) inside a directory, sorted by byte value; empty when the directory is absent.

@@ -28,9 +28,10 @@ ScratchMapping::ScratchMapping(const std::string& folder, std::int64_t bytes) : 
   make_directories(folder);
   const auto refuse = [&](int error) {
     if (file_ >= 0) close(file_);
-    throw DataError(fmt::format("'{}' cannot hold a file of {} for optimizer state: {}; name another folder "
-                                "(parallel.offload_folder) or make room",
-                                folder, format_bytes(bytes), std::strerror(error)));
+    throw DataError(
+        fmt::format("'{}' cannot hold a file of {} for optimizer state: {}; name another folder "
+                    "(parallel.offload_folder) or make room",
+                    folder, format_bytes(bytes), std::strerror(error)));
   };
   file_ = open_nameless(folder);
   if (file_ < 0) refuse(errno);

@@ -21,9 +21,9 @@ class ScratchMapping {
   std::int64_t bytes() const { return bytes_; }
 
   // Hints; the content never changes. Offsets in bytes, any alignment.
-  void will_need(std::int64_t offset, std::int64_t bytes) const;  // begins to read it from the disk
-  void drop(std::int64_t offset, std::int64_t bytes) const;       // its whole pages leave the process's memory
-  void write_back(std::int64_t offset, std::int64_t bytes) const; // begins to write it to the disk
+  void will_need(std::int64_t offset, std::int64_t bytes) const;   // begins to read it from the disk
+  void drop(std::int64_t offset, std::int64_t bytes) const;        // its whole pages leave the process's memory
+  void write_back(std::int64_t offset, std::int64_t bytes) const;  // begins to write it to the disk
 
  private:
   int file_ = -1;

@@ -7,9 +7,9 @@
 
 namespace troika::base {
 
-std::string format_bytes(std::int64_t bytes);      // binary units: "512 B", "1.50 MiB", "32.1 GiB"
-std::string format_count(std::int64_t count);      // "9500", "12.0 K", "4.2 M", "1.30 B"
-std::string format_duration(double seconds);       // "0.8 ms", "2.5 s", "3 min 20 s", "1 h 05 min"
+std::string format_bytes(std::int64_t bytes);  // binary units: "512 B", "1.50 MiB", "32.1 GiB"
+std::string format_count(std::int64_t count);  // "9500", "12.0 K", "4.2 M", "1.30 B"
+std::string format_duration(double seconds);   // "0.8 ms", "2.5 s", "3 min 20 s", "1 h 05 min"
 
 // "64", "64K", "1.5MiB", "2GB": K/M/G/T with or without B (powers of 1000) or iB (powers of 1024). False when malformed.
 bool parse_bytes(std::string_view text, std::int64_t* bytes);

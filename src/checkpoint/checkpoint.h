@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "sharding/region.h"
 #include "comm/channel.h"
+#include "sharding/region.h"
 
 namespace troika::checkpoint {
 

@@ -184,8 +184,8 @@ void add_axes(Table& t) {
       .familiar({"cp-size"})
       .range(1, million);
   t.add<s, &M::sequence_parallel>(
-      "parallel.sequence_parallel",
-      "With tp above 1: outside the split layers, each tensor-parallel rank keeps a part of the rows.")
+       "parallel.sequence_parallel",
+       "With tp above 1: outside the split layers, each tensor-parallel rank keeps a part of the rows.")
       .flags({"sequence-parallel"});
   t.add<s, &M::zero>("parallel.zero",
                      "Split over dp x cp: 0 nothing, 1 optimizer state, 2 also gradients, 3 also parameters.")

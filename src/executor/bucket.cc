@@ -45,8 +45,8 @@ Bucket::Bucket(model::SegmentLayout layout, Content content, const BucketSetting
     for (Reader& reader : readers_) reader.values = stored;
   }
   const at::Tensor mine = sharded() ? shard_ : stored.narrow(0, held_.begin, held_.count);
-  optimizer_ = std::make_unique<optimizer::AdamW>(stretches(layout_, held_), mine, settings.optimizer, settings.state,
-                                                  ledger);
+  optimizer_ =
+      std::make_unique<optimizer::AdamW>(stretches(layout_, held_), mine, settings.optimizer, settings.state, ledger);
 }
 
 at::Tensor Bucket::gradient(const OnWait& on_wait) {
@@ -66,8 +66,8 @@ void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, Use use) {
   Reader& reader = readers_[index(use)];
   const sharding::Range mine = sum_.mine();
   if (sharded()) {
-    reader.values = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_,
-                                         tensor::Use::parameters);
+    reader.values =
+        tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_, tensor::Use::parameters);
     reader.values.narrow(0, mine.begin, mine.count).copy_(shard_);
   }
   for (int i = 1; i < replicas_; ++i) {

@@ -67,8 +67,8 @@ class Executor {
  public:
   // `units` of the program's segments on this rank. References must outlive the executor. BugError when the program has
   // an instruction that nobody here can run.
-  Executor(const schedule::Program& program, Setup setup, Channels channels, const Units& units,
-           tensor::Ledger& ledger, Observer& observer);
+  Executor(const schedule::Program& program, Setup setup, Channels channels, const Units& units, tensor::Ledger& ledger,
+           Observer& observer);
 
   // One optimizer step. Errors carry the instruction, the step and the rank.
   StepResult run(const StepSettings& settings);

@@ -55,8 +55,8 @@ void Flights::forward_segment(const Instruction& i, int segment, Flight& flight)
   SegmentFlight& of_segment = flight.segments[segment];
   const bool again = recomputed_.count({i.microbatch, segment}) > 0;
   if (again) of_segment.input_mD = flight.x_mD;
-  model::ForwardResult result = unit.body->forward(unit.parameters(), flight.x_mD, tokens(i.microbatch),
-                                                   again ? model::Keep::nothing : keep_);
+  model::ForwardResult result =
+      unit.body->forward(unit.parameters(), flight.x_mD, tokens(i.microbatch), again ? model::Keep::nothing : keep_);
   flight.x_mD = std::move(result.y_mD);
   of_segment.saved = std::move(result.saved);
   if (segment + 1 == program_.segments()) losses_[i.microbatch] = result.loss;
@@ -68,8 +68,7 @@ void Flights::forward_again(const Instruction& i) {
   for (int g = range.begin; g < range.end; ++g) {
     const SegmentUnit& unit = ready(g, i);
     SegmentFlight& of_segment = flight.segments.at(g);
-    of_segment.saved =
-        unit.body->forward(unit.parameters(), of_segment.input_mD, tokens(i.microbatch), keep_).saved;
+    of_segment.saved = unit.body->forward(unit.parameters(), of_segment.input_mD, tokens(i.microbatch), keep_).saved;
     of_segment.input_mD.reset();
   }
   book(flight);
@@ -102,8 +101,7 @@ void Flights::input_segment(const Instruction& i, int segment, Flight& flight, c
   const SegmentUnit& unit = ready(segment, i);
   if (segment + 1 == program_.end_segment(i.stage)) flight.dy_mD = border_mD();
   SegmentFlight& of_segment = flight.segments.at(segment);
-  flight.dy_mD =
-      unit.body->backward_input(unit.parameters(), flight.dy_mD, tokens(i.microbatch), *of_segment.saved);
+  flight.dy_mD = unit.body->backward_input(unit.parameters(), flight.dy_mD, tokens(i.microbatch), *of_segment.saved);
   book(flight);
 }
 

@@ -44,8 +44,8 @@ class Flights {
   void backward_input(const Instruction& i, const BorderSource& border_mD);
   void backward_weight(const Instruction& i);
 
-  at::Tensor take_output(const Instruction& i);          // of the stage, to be sent or handed on
-  at::Tensor take_input_gradient(const Instruction& i);  // of the stage
+  at::Tensor take_output(const Instruction& i);                              // of the stage, to be sent or handed on
+  at::Tensor take_input_gradient(const Instruction& i);                      // of the stage
   const std::map<int, kernels::LossSum>& losses() const { return losses_; }  // by microbatch, on the last stage
 
   void clear();
@@ -55,7 +55,7 @@ class Flights {
     at::Tensor input_mD;  // where it is recomputed
     std::unique_ptr<model::Saved> saved;
   };
-  struct Flight {  // one microbatch on one stage
+  struct Flight {            // one microbatch on one stage
     at::Tensor x_mD, dy_mD;  // what the next segment of the forward, of the backward reads
     std::map<int, SegmentFlight> segments;
     std::int64_t booked_bytes = 0;

@@ -14,7 +14,8 @@ inline constexpr int most_microbatches = 1 << 20, most_stages = 1 << 9;
 
 // `stage` is the one that receives.
 inline std::uint32_t message_tag(Cargo cargo, int microbatch, int stage) {
-  if (microbatch >= most_microbatches || stage >= most_stages) throw base::BugError("no tag for such a message is left");
+  if (microbatch >= most_microbatches || stage >= most_stages)
+    throw base::BugError("no tag for such a message is left");
   return static_cast<std::uint32_t>(cargo) << 29 | static_cast<std::uint32_t>(stage) << 20 |
          static_cast<std::uint32_t>(microbatch);
 }

@@ -23,7 +23,7 @@ class PipelineMessages {
                    Observer& observer)
       : program_(program), arrivals_(program, lane), pp_(pp), ledger_(ledger), observer_(observer) {}
 
-  void send(const schedule::Instruction& i, const at::Tensor& tensor);    // send_act, send_grad
+  void send(const schedule::Instruction& i, const at::Tensor& tensor);     // send_act, send_grad
   void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
   // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it. Lets go of
   // the sends that this message proves to have arrived.

@@ -31,7 +31,8 @@ class StepFacts {
   // After sum_over, the same on every rank.
   double loss_sum() const;  // the fixed tree over microbatches, each the sum over its cp ranks in order
   std::int64_t tokens() const;
-  double gradient_norm() const;  // the fixed tree over parameters in name order, each the sum over tp ranks; square root
+  double gradient_norm()
+      const;  // the fixed tree over parameters in name order, each the sum over tp ranks; square root
   std::int64_t wishes() const { return values_.back(); }
   std::int64_t largest_memory() const;
 
@@ -42,7 +43,7 @@ class StepFacts {
 
   const FactCounts counts_;
   const std::vector<std::string>& names_;
-  const std::size_t losses_;           // how many
+  const std::size_t losses_;          // how many
   std::vector<std::int64_t> values_;  // losses, token counts, squares (bits of doubles), bytes per rank, wish
 };
 

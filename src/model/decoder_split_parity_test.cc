@@ -70,9 +70,8 @@ void check_saved_bytes(const Case& c, const Split& split, const Decoder& decoder
                        const TensorShare& share) {
   DecoderResult result = decoder.forward({}, tokens, split.keep);
   const SavedBytes foretold = segment_saved_bytes(c.model, tokens.B, tokens.T, share, split.sequence, split.keep,
-                                              static_cast<std::int64_t>(at::elementSize(split.dtype)));
-  for (std::size_t i = 0; i < foretold.whole.size(); ++i)
-    EXPECT_EQ(result.saved[i]->bytes(), foretold.whole[i]) << i;
+                                                  static_cast<std::int64_t>(at::elementSize(split.dtype)));
+  for (std::size_t i = 0; i < foretold.whole.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.whole[i]) << i;
   decoder.backward_input({}, tokens, result);
   for (std::size_t i = 0; i < foretold.half.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i;
 }

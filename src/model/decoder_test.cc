@@ -99,7 +99,8 @@ TEST(Decoder, InitialisesAnyRangeOfABufferAlike) {
   const SegmentLayout layout = segment_layout(small_model(true), 1);
   const at::Tensor whole = at::empty({layout.elements});
   initialise(layout, whole, 7, 0.02);
-  for (const sharding::Range range : {sharding::Range{0, 1}, {5, 4096}, {63, 40000}, {layout.elements - 3, 3}, {9, 0}}) {
+  for (const sharding::Range range :
+       {sharding::Range{0, 1}, {5, 4096}, {63, 40000}, {layout.elements - 3, 3}, {9, 0}}) {
     const at::Tensor part = at::empty({range.count});
     initialise(layout, range, part, 7, 0.02);
     EXPECT_TRUE(at::equal(part, whole.narrow(0, range.begin, range.count))) << range.begin;
@@ -153,7 +154,7 @@ TEST(Decoder, SavesTheBytesThatWereForetold) {
       const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
       DecoderResult result = decoder.forward({}, tokens, keep);
       const SavedBytes foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
-                                                  static_cast<std::int64_t>(at::elementSize(dtype)));
+                                                      static_cast<std::int64_t>(at::elementSize(dtype)));
       for (std::size_t i = 0; i < foretold.whole.size(); ++i)
         EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold.whole[i]) << i;
       if (keep == Keep::nothing) continue;

@@ -83,8 +83,9 @@ struct SavedBytes {
 
 // B sequences of T positions of this rank (under context parallelism its own); bytes_per_element of the compute dtype, 4 or
 // 2. What backward_weight needs is the same for every Keep.
-SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T, const TensorShare& share,
-                           sharding::SequenceParallel split, Keep keep, std::int64_t bytes_per_element);
+SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
+                               const TensorShare& share, sharding::SequenceParallel split, Keep keep,
+                               std::int64_t bytes_per_element);
 
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);

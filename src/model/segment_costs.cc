@@ -33,8 +33,9 @@ static std::int64_t block_half_bytes(const config::ModelSettings& model, std::in
   return bytes_per_element * (M * (gradients + inputs) + m * 2 * model.hidden) + 4 * (2 * model.hidden + 2 * H);
 }
 
-SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T, const TensorShare& share,
-                           sharding::SequenceParallel split, Keep keep, std::int64_t bytes_per_element) {
+SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
+                               const TensorShare& share, sharding::SequenceParallel split, Keep keep,
+                               std::int64_t bytes_per_element) {
   const auto segments = static_cast<std::size_t>(segment_count(model));
   const LocalWidths widths = local_widths(model, share);
   const std::int64_t M = B * T, D = model.hidden, v = widths.vocab.count;

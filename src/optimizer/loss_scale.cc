@@ -18,10 +18,10 @@ void LossScale::update(Step step) {
     scale_ *= settings_.loss_scale_growth;
   } else {
     if (scale_ <= settings_.loss_scale_min) {
-      throw base::ConfigError(
-          fmt::format("fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's numbers "
-                      "do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
-                      scale_));
+      throw base::ConfigError(fmt::format(
+          "fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's numbers "
+          "do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
+          scale_));
     }
     scale_ = std::max(settings_.loss_scale_min, scale_ * settings_.loss_scale_backoff);
   }

@@ -32,8 +32,8 @@ double norm_of(const std::vector<double>& squares_in_name_order) {
   return std::sqrt(sharding::tree_sum(squares_in_name_order));
 }
 
-AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values,
-             const config::OptimizerSettings& settings, const StatePlace& place, tensor::Ledger& ledger)
+AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
+             const StatePlace& place, tensor::Ledger& ledger)
     : values_(values),
       settings_(settings),
       has_master_(values.scalar_type() != at::kFloat),
@@ -66,8 +66,8 @@ void AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale, s
 
 void AdamW::step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
                        std::int64_t update) {
-  const kernels::AdamW adamw{
-      lr, settings_.beta1, settings_.beta2, settings_.eps, piece.weight_decay, update, gradient_scale};
+  const kernels::AdamW adamw{lr,     settings_.beta1, settings_.beta2, settings_.eps, piece.weight_decay,
+                             update, gradient_scale};
   const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
   const at::Tensor master = has_master_ ? state_.present(2) : values_;
   kernels::adamw(adamw, part(master), part(gradient), part(state_.present(0)), part(state_.present(1)),

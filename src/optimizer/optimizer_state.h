@@ -34,7 +34,7 @@ class OptimizerState {
   const at::Tensor& present(int index) const;  // on the device
   // Elements [begin, begin + count) of all tensors are done with for this step: a file's pages leave the memory.
   void done(std::int64_t begin, std::int64_t count) const;
-  void offload();  // back to where it is stored
+  void offload();                                         // back to where it is stored
   bool by_pieces() const { return mapping_ != nullptr; }  // worth being stepped through piece by piece
 
  private:

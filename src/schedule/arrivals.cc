@@ -24,7 +24,8 @@ void Arrivals::follow(const Program& program, int lane, int peer) {
   std::vector<Instruction> taken;
   for (const Instruction& i : program.lanes[static_cast<std::size_t>(peer)]) {
     const int m = i.microbatch, s = i.stage;
-    const bool sends_act = i.kind == Kind::send_act && here(s + 1), sends_grad = i.kind == Kind::send_grad && here(s - 1);
+    const bool sends_act = i.kind == Kind::send_act && here(s + 1),
+               sends_grad = i.kind == Kind::send_grad && here(s - 1);
     if (sends_act) std::swap(proven_[{Kind::recv_act, m, s + 1}], taken);
     if (sends_grad) std::swap(proven_[{Kind::recv_grad, m, s - 1}], taken);
     if (!is_computation(i.kind)) continue;

@@ -41,15 +41,13 @@ class InFlight {
   void send(const Instruction& i);
   void take(const Instruction& receive);
   void count_gathered(const Instruction& i);
-  bool recomputed(const Instruction& i) const {
-    return table_.has(PassTable::again, i.microbatch, i.stage, i.segment);
-  }
+  bool recomputed(const Instruction& i) const { return table_.has(PassTable::again, i.microbatch, i.stage, i.segment); }
 
   const Program& program_;
   const Bounds& bounds_;
   const Arrivals arrivals_;
-  PassTable table_;                                      // marks what will be recomputed
-  std::map<std::pair<int, int>, int> segments_left_;     // by (microbatch, stage): those without weight backward
+  PassTable table_;                                   // marks what will be recomputed
+  std::map<std::pair<int, int>, int> segments_left_;  // by (microbatch, stage): those without weight backward
   std::map<Key, std::int64_t> held_;
   std::int64_t bytes_ = 0, peak_bytes_ = 0, gathered_bytes_ = 0, peak_gathered_bytes_ = 0;
   int peak_count_ = 0;

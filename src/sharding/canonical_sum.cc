@@ -154,7 +154,8 @@ void CanonicalSum::receive(comm::Channel& replicas, int from, Block block, const
 
 void CanonicalSum::send_ranges(comm::Channel& replicas, const at::Tensor& whole, std::uint32_t tag) {
   const int count = shape_.place.count();
-  for (int i = 1; i < count; ++i) {  // beginning with the right-hand neighbour, so that not all send to one rank at once
+  // Beginning with the right-hand neighbour, so that not all send to one rank at once.
+  for (int i = 1; i < count; ++i) {
     const int to = (shape_.place.index() + i) % count;
     const Range range = plan_.elements_of(to);
     if (range.count > 0) sends_.push_back(replicas.send(whole.narrow(0, range.begin, range.count), to, tag));

@@ -76,9 +76,9 @@ class CanonicalSum {
   const SumShape shape_;
   const c10::Device device_;
   tensor::Ledger& ledger_;
-  std::int64_t next_ = 0;    // microbatch expected by push
-  std::int64_t pushed_ = 0;  // of this step
-  std::int64_t rounds_ = 0;  // finished
+  std::int64_t next_ = 0;                      // microbatch expected by push
+  std::int64_t pushed_ = 0;                    // of this step
+  std::int64_t rounds_ = 0;                    // finished
   at::Tensor leaf_, sending_, total_, whole_;  // sending: the leaf of the round under way
   bool leaf_written_ = false, reducing_ = false;
   std::vector<Partial> partials_;

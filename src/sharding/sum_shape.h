@@ -30,7 +30,9 @@ struct SumShape {
 
   std::int64_t share() const { return microbatches / place.dp; }  // microbatches of one rank
   // at_end: the blocks of the tree that a replica's leaves make up.
-  std::vector<Block> blocks_of(int replica) const { return blocks_of_share(share() * replica, share() * (replica + 1)); }
+  std::vector<Block> blocks_of(int replica) const {
+    return blocks_of_share(share() * replica, share() * (replica + 1));
+  }
   // every_round: the leaf that a replica brings to a round; by ascending dp rank, then cp rank, the leaves ascend.
   std::int64_t leaf_of_round(std::int64_t round, int dp_rank, int cp_rank) const {
     return round * place.count() + static_cast<std::int64_t>(dp_rank) * place.cp + cp_rank;

@@ -54,10 +54,11 @@ at::Tensor booked_empty(std::int64_t elements, at::ScalarType dtype, const c10::
   const auto bytes = elements * static_cast<std::int64_t>(c10::elementSize(dtype));
   Block block = allocate(bytes, device);
   if (block.data == nullptr) {
-    throw base::ConfigError(fmt::format(
-        "out of memory: there is no room for {} of {} beside the {} that this rank already holds; use --zero 3 over more "
-        "ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages (--pp)",
-        base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())));
+    throw base::ConfigError(
+        fmt::format("out of memory: there is no room for {} of {} beside the {} that this rank already holds; use "
+                    "--zero 3 over more ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages "
+                    "(--pp)",
+                    base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())));
   }
   ledger.hold(use, bytes);
   const auto release = [give_back = std::move(block.give_back), &ledger, use, bytes](void*) {

@@ -51,10 +51,10 @@ void reserve_workspace() {
   const std::size_t bytes = (std::size_t{136} << 20) * static_cast<std::size_t>(at::get_num_threads());
   void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) {
-    throw base::ConfigError(fmt::format(
-        "out of memory: the BLAS library needs {} of address space for its {} threads, and this process may not have as "
-        "much; raise the limit (ulimit -d, ulimit -v) or use fewer --train.threads",
-        base::format_bytes(static_cast<std::int64_t>(bytes)), at::get_num_threads()));
+    throw base::ConfigError(
+        fmt::format("out of memory: the BLAS library needs {} of address space for its {} threads, and this process "
+                    "may not have as much; raise the limit (ulimit -d, ulimit -v) or use fewer --train.threads",
+                    base::format_bytes(static_cast<std::int64_t>(bytes)), at::get_num_threads()));
   }
   munmap(room, bytes);
   const at::Tensor a = at::ones({256, 256});

@@ -160,8 +160,7 @@ RankSpeed speed_of(const Plan& plan, int lane, const std::map<std::string, doubl
   const double count = static_cast<double>(steps);
   RankSpeed speed;
   speed.forward_seconds = seconds_of(phase_seconds, {Kind::fwd}) / (units * count);
-  speed.backward_seconds =
-      seconds_of(phase_seconds, {Kind::bwd, Kind::bwd_input, Kind::bwd_weight}) / (units * count);
+  speed.backward_seconds = seconds_of(phase_seconds, {Kind::bwd, Kind::bwd_input, Kind::bwd_weight}) / (units * count);
   speed.tail_seconds =
       seconds_of(phase_seconds, {Kind::reduce_grads, Kind::gather_grads, Kind::reduce_tied, Kind::norm, Kind::step}) /
       (elements * count);

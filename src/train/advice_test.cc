@@ -92,7 +92,8 @@ TEST(Advice, ReadsTheSpeedOfARankFromTheSecondsOfItsSteps) {
   for (int lane = 0; lane < 3; ++lane) {
     double units = 0;
     const auto costs = model::segment_costs(plan.model(), 32);
-    for (int s = plan.program.first_segment(lane); s < plan.program.end_segment(lane); ++s) units += costs[static_cast<std::size_t>(s)];
+    for (int s = plan.program.first_segment(lane); s < plan.program.end_segment(lane); ++s)
+      units += costs[static_cast<std::size_t>(s)];
     const double forward = 5 * 12 * 32 * units * 3e-9;  // 5 steps of 12 microbatches
     const RankSpeed read = speed_of(plan, lane, {{"fwd", forward}, {"bwd", 2 * forward}, {"wait", 9}}, 5);
     EXPECT_NEAR(read.forward_seconds, 3e-9, 1e-15);

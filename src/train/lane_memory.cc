@@ -21,9 +21,9 @@ struct BucketNumbers {
 
 // What the passes of one segment hold on the rank at `at`.
 schedule::Bounds bytes_of_segments(const Plan& plan, const mesh::Coordinate& at) {
-  auto saved = model::segment_saved_bytes(plan.model(), plan.resolved.batch.micro, plan.positions(at),
-                                          plan.tensor_share(at), plan.sequence_parallel(), plan.keep(),
-                                          plan.element_bytes());
+  auto saved =
+      model::segment_saved_bytes(plan.model(), plan.resolved.batch.micro, plan.positions(at), plan.tensor_share(at),
+                                 plan.sequence_parallel(), plan.keep(), plan.element_bytes());
   schedule::Bounds bounds;
   bounds.saved_bytes = std::move(saved.whole);
   bounds.half_bytes = std::move(saved.half);
@@ -46,8 +46,8 @@ class Walk {
       for (int g = program_.first_segment(stage); g < program_.end_segment(stage); ++g) {
         for (const BucketShape& bucket : buckets_of(plan, g, plan.tensor_share(at))) {
           const sharding::ShardPlan shards = shard_plan(plan, bucket);
-          segments_[g].push_back({shards.elements(), shards.elements_of(sum.place.index()).count,
-                                  bucket.has_parameters, sharding::SumBytes(shards, sum)});
+          segments_[g].push_back({shards.elements(), shards.elements_of(sum.place.index()).count, bucket.has_parameters,
+                                  sharding::SumBytes(shards, sum)});
         }
       }
     }
@@ -159,7 +159,8 @@ class Walk {
 }  // namespace
 
 cost::Memory memory_of_rank(const Plan& plan, const mesh::Coordinate& at) {
-  cost::Memory memory = Walk(plan, at).follow(plan.program.lanes[static_cast<std::size_t>(plan.program.lane(at.pp, at.dp))]);
+  cost::Memory memory =
+      Walk(plan, at).follow(plan.program.lanes[static_cast<std::size_t>(plan.program.lane(at.pp, at.dp))]);
   memory.program = cost::program_bytes;
   return memory;
 }

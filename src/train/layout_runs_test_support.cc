@@ -20,24 +20,38 @@ int apply_layout(const std::string& words, config::Settings* s) {
       in >> value;
       return std::stoll(value);
     };
-    if (word == "dp") p.dp = number();
-    else if (word == "pp") p.pp = number();
-    else if (word == "tp") p.tp = number();
-    else if (word == "cp") p.cp = number();
-    else if (word == "zero") p.zero = number();
-    else if (word == "plain") p.sequence_parallel = false;
-    else if (word == "gpipe" || word == "zb-h1") p.schedule = word;
-    else if (word == "interleaved") p.schedule = word, p.virtual_stages = number();
-    else if (word == "recompute") in >> p.recompute;
-    else if (word == "offload") in >> p.offload;
-    else if (word == "overlap") in >> value, p.overlap = value != "off";
-    else if (word == "bf16" || word == "fp16") s->precision.compute = word;
-    else if (word == "accumulation") s->batch.accumulation = number();
+    if (word == "dp")
+      p.dp = number();
+    else if (word == "pp")
+      p.pp = number();
+    else if (word == "tp")
+      p.tp = number();
+    else if (word == "cp")
+      p.cp = number();
+    else if (word == "zero")
+      p.zero = number();
+    else if (word == "plain")
+      p.sequence_parallel = false;
+    else if (word == "gpipe" || word == "zb-h1")
+      p.schedule = word;
+    else if (word == "interleaved")
+      p.schedule = word, p.virtual_stages = number();
+    else if (word == "recompute")
+      in >> p.recompute;
+    else if (word == "offload")
+      in >> p.offload;
+    else if (word == "overlap")
+      in >> value, p.overlap = value != "off";
+    else if (word == "bf16" || word == "fp16")
+      s->precision.compute = word;
+    else if (word == "accumulation")
+      s->batch.accumulation = number();
     else if (word == "stages") {
       in >> value;
       for (const std::string& layers : base::split(value, ',')) p.stage_layers.push_back(std::stoll(layers));
       p.pp = static_cast<std::int64_t>(p.stage_layers.size());
-    } else throw base::BugError("a test names the layout word '" + word + "'");
+    } else
+      throw base::BugError("a test names the layout word '" + word + "'");
   }
   return static_cast<int>(p.dp * p.pp * p.tp * p.cp);
 }

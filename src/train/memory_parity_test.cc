@@ -101,8 +101,8 @@ TEST_P(Memory, OfEveryWayToSaveItIsThePlannedOne) {
 }
 
 TEST_P(Memory, OfTensorAndContextParallelRanksIsThePlannedOne) {
-  expect_as_planned({"tp 2", "tp 2 plain", "tp 4", "cp 2", "cp 2 zero 3", "tp 2 cp 2 zero 2",
-                     "tp 2 pp 2 dp 2 zero 2", "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});
+  expect_as_planned({"tp 2", "tp 2 plain", "tp 4", "cp 2", "cp 2 zero 3", "tp 2 cp 2 zero 2", "tp 2 pp 2 dp 2 zero 2",
+                     "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});
 }
 
 TEST_P(Memory, OfActivationsIsAtLeastThirtyPercentSmallerWithFullRecomputationAtTheSameLossBits) {

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "sharding/range.h"
-#include "sharding/ring.h"
 #include "executor/message_tag.h"
 #include "schedule/builder.h"
+#include "sharding/range.h"
+#include "sharding/ring.h"
 #include "train/lane_memory.h"
 #include "train/schedule_file.h"
 #include "train/step_shape.h"
@@ -26,8 +26,8 @@ void settle_vocabulary(config::ModelSettings& model, std::int64_t tokenizer_voca
                                         model.vocab, tokenizer_vocab, tokenizer_vocab));
   }
   if (model.vocab < tp) {
-    throw base::ConfigError(fmt::format("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it",
-                                        tp, model.vocab));
+    throw base::ConfigError(
+        fmt::format("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it", tp, model.vocab));
   }
 }
 
@@ -174,12 +174,12 @@ void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int 
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
   const bool state_fits_a_file = need.total() - need.state <= share && plan.settings().parallel.offload != "file";
-  const std::string remedy =
-      fitting >= 1 ? fmt::format("--micro-batch-size {} would fit", fitting)
-      : state_fits_a_file
-          ? std::string("--offload file would fit, and be slower")
-          : std::string("use --zero 3 over more ranks, --recompute full, --offload file, fewer layers "
-                        "(--middle-layers), a smaller --model.hidden, or more stages (--pp)");
+  const std::string remedy = fitting >= 1 ? fmt::format("--micro-batch-size {} would fit", fitting)
+                             : state_fits_a_file
+                                 ? std::string("--offload file would fit, and be slower")
+                                 : std::string(
+                                       "use --zero 3 over more ranks, --recompute full, --offload file, fewer layers "
+                                       "(--middle-layers), a smaller --model.hidden, or more stages (--pp)");
   throw base::ConfigError(
       fmt::format("this rank needs {}, but its share of this host's free memory is {} ({} ranks here); {}",
                   cost::describe(need), base::format_bytes(share), ranks_on_host, remedy));

@@ -47,9 +47,9 @@ struct Plan {
   std::int64_t positions(const mesh::Coordinate& at) const;  // of each sequence that the rank computes
   std::int64_t rows(const mesh::Coordinate& at) const;       // of a microbatch that cross a stage border there
 
-  c10::ScalarType dtype() const;         // of parameters and activations
-  std::int64_t element_bytes() const;    // of that type
-  model::Keep keep() const;       // what a forward without a refwd keeps
+  c10::ScalarType dtype() const;       // of parameters and activations
+  std::int64_t element_bytes() const;  // of that type
+  model::Keep keep() const;            // what a forward without a refwd keeps
   optimizer::StatePlace state_place() const;
   bool embedding_and_head_together() const;  // on one pp rank
 };

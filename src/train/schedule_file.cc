@@ -15,7 +15,8 @@ namespace {
 
 void refuse_unlike(const std::string& path, const std::string& what, std::int64_t theirs, std::int64_t ours) {
   if (theirs == ours) return;
-  throw base::DataError(fmt::format("the schedule file '{}' is for {} {}, but this run has {}", path, what, theirs, ours));
+  throw base::DataError(
+      fmt::format("the schedule file '{}' is for {} {}, but this run has {}", path, what, theirs, ours));
 }
 
 void refuse_unfetched(const std::string& path, const schedule::Program& program) {
@@ -27,10 +28,10 @@ void refuse_unfetched(const std::string& path, const schedule::Program& program)
     for (const int stage : schedule::stages_of_lane(program, static_cast<int>(lane))) {
       for (int g = program.first_segment(stage); g < program.end_segment(stage); ++g) {
         if (fetched.count(g) > 0) continue;
-        throw base::DataError(
-            fmt::format("the schedule file '{}': lane {} does not fetch the optimizer state of segment {}, but this run "
-                        "offloads it; put fetch and offload around every step of a segment, or leave --offload out",
-                        path, lane, g));
+        throw base::DataError(fmt::format(
+            "the schedule file '{}': lane {} does not fetch the optimizer state of segment {}, but this run "
+            "offloads it; put fetch and offload around every step of a segment, or leave --offload out",
+            path, lane, g));
       }
     }
   }

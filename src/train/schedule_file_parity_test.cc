@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "train/chance_program_test_support.h"
@@ -120,6 +122,19 @@ TEST_F(ScheduleFile, AnyOrderOfPassesAndAnyPlaceOfStagesGivesTheBitsOfOneProcess
     }
   }
   EXPECT_GT(together, 2);
+}
+
+// What a rank has freed is its own affair: the head's gather of the table must not depend on the embedding's.
+TEST_F(ScheduleFile, OneRankMayFreeTheEmbeddingLaterThanItsReplica) {
+  schedule::Program program = plan_of("dp 2 zero 3").program;
+  auto& lane = program.lanes[0];
+  const auto at = [&](schedule::Kind kind, int segment) {
+    return std::find(lane.begin(), lane.end(), schedule::Instruction{kind, -1, 0, segment, 0});
+  };
+  const auto freed = at(schedule::Kind::free_params, 0), head = at(schedule::Kind::gather_params, layers + 1);
+  ASSERT_LT(freed, head);
+  std::rotate(freed, freed + 1, head + 1);
+  expect_equal(run_file("late", "dp 2 zero 3", to_text(program)), runs_.train("alone", ""));
 }
 
 // `from` occurs in it; the first time is changed.

@@ -46,8 +46,8 @@ std::vector<double> measure_segments(const config::Resolved& resolved, const Dat
   options.seq_len = batch.seq_len;
   options.device = device;
   options.dtype = dtype_of(resolved.settings.precision);
-  const at::Tensor x_MD = at::ones({batch.seq_len, model.hidden},
-                                   at::TensorOptions().dtype(options.dtype).device(device));
+  const at::Tensor x_MD =
+      at::ones({batch.seq_len, model.hidden}, at::TensorOptions().dtype(options.dtype).device(device));
   const auto seconds_of = [&](int segment) {
     const model::Decoder one(model, segment, segment + 1, options);
     one.initialise(1, model.init_std);

@@ -11,6 +11,7 @@ namespace troika::train {
 
 // Seconds of forward and backward of one sequence, by segment: the median of three of the embedding, one block and the
 // head; all blocks are alike. Without the groups inside segments. A second or so for small models.
-std::vector<double> measure_segments(const config::Resolved& resolved, const DataFacts& data, const c10::Device& device);
+std::vector<double> measure_segments(const config::Resolved& resolved, const DataFacts& data,
+                                     const c10::Device& device);
 
 }  // namespace troika::train

@@ -73,8 +73,7 @@ Session::~Session() {
 }
 
 void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
-  if (identity_.world_size > 1)
-    rendezvous::agree(*links_->client, identity_, what, facts, settings_.timeout_seconds);
+  if (identity_.world_size > 1) rendezvous::agree(*links_->client, identity_, what, facts, settings_.timeout_seconds);
 }
 
 void Session::connect(const mesh::Shape& shape) {

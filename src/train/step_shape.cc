@@ -66,7 +66,8 @@ std::vector<int> cut_stages(const config::Resolved& resolved) {
     ranges = schedule::partition_by_layers(s.parallel.stage_layers, s.model.layers);
   } else {
     const auto& given = s.parallel.stage_costs;
-    ranges = schedule::partition_by_cost(given.empty() ? model::segment_costs(s.model, s.batch.seq_len) : given, stages);
+    ranges =
+        schedule::partition_by_cost(given.empty() ? model::segment_costs(s.model, s.batch.seq_len) : given, stages);
   }
   std::vector<int> begin;
   for (const auto& [first, end] : ranges) begin.push_back(first);
@@ -104,8 +105,7 @@ schedule::StepShape step_shape(const Plan& plan, const std::vector<int>& segment
   shape.segments.resize(static_cast<std::size_t>(model::segment_count(plan.model())));
   for (int rank = 0; rank < plan.shape.world(); ++rank) {
     const mesh::Coordinate at = mesh::coordinate_of(plan.shape, rank);
-    shape.boundary_bytes =
-        std::max(shape.boundary_bytes, plan.rows(at) * plan.model().hidden * plan.element_bytes());
+    shape.boundary_bytes = std::max(shape.boundary_bytes, plan.rows(at) * plan.model().hidden * plan.element_bytes());
     if (at.pp > 0) continue;  // the same on every stage
     for (std::size_t g = 0; g < shape.segments.size(); ++g)
       shape.segments[g] = most(shape.segments[g], segment_bytes(plan, static_cast<int>(g), at));

@@ -97,7 +97,8 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
       outcomes[rank] = trainer.run();
     } catch (...) {
       errors[rank] = std::current_exception();
-      for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].tp, &channels[rank].cp, &channels[rank].replicas})
+      for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].tp, &channels[rank].cp,
+                            &channels[rank].replicas})
         channel->reset();
     }
   };

@@ -25,7 +25,8 @@ Outcome Trainer::run() {
   initialise_units(units_, settings_.train.seed, plan_.model().init_std);
   restore();
   executor_->publish_parameters();
-  if (at_.step >= plan_.steps) note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
+  if (at_.step >= plan_.steps)
+    note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
   start_loader();
   if (at_.step < plan_.steps) {
     if (surroundings_.at) surroundings_.at(at_.step, "measuring the link");
@@ -78,16 +79,17 @@ void Trainer::train_step() {
 // An overflow skips the step; without fp16 there is no scale to blame.
 void Trainer::settle_scale(const executor::StepResult& result) {
   if (!result.finite && !loss_scale_.dynamic()) {
-    throw base::ConfigError(
-        fmt::format("after step {} the loss ({}) or the gradient norm ({}) is not a finite number; lower --lr, lengthen "
-                    "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step",
-                    at_.step + 1, result.loss, result.gradient_norm));
+    throw base::ConfigError(fmt::format(
+        "after step {} the loss ({}) or the gradient norm ({}) is not a finite number; lower --lr, lengthen "
+        "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step",
+        at_.step + 1, result.loss, result.gradient_norm));
   }
   using Step = optimizer::LossScale::Step;
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
   if (result.finite) return;
   ++at_.skipped;
-  note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", at_.step + 1, loss_scale_.scale()));
+  note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", at_.step + 1,
+                   loss_scale_.scale()));
 }
 
 void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
@@ -186,7 +188,8 @@ void Trainer::restore() {
 void Trainer::remark_on(const checkpoint::Found& found) {
   std::string unlike;
   try {
-    unlike = unlike_sums(config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json"), settings_);
+    unlike =
+        unlike_sums(config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json"), settings_);
   } catch (const base::ConfigError& error) {  // settings of another version
     unlike = fmt::format("the checkpoint's settings cannot be compared with this run's ({})", error.what());
   }
@@ -295,8 +298,10 @@ metrics::RunSummary Trainer::summary() const {
   s.total_seconds = base::monotonic_seconds() - begin_seconds_;
   s.peak_memory_bytes = ledger_.peak();
   using tensor::Use;
-  for (const auto& [name, use] : {std::pair{"parameters", Use::parameters}, {"gradients", Use::gradients},
-                                  {"state", Use::state}, {"activations", Use::activations}}) {
+  for (const auto& [name, use] : {std::pair{"parameters", Use::parameters},
+                                  {"gradients", Use::gradients},
+                                  {"state", Use::state},
+                                  {"activations", Use::activations}}) {
     s.peak_bytes_by_use.emplace_back(name, ledger_.peak(use));
   }
   s.peak_resident_bytes = metrics::process_memory().peak_resident_bytes;

@@ -106,7 +106,7 @@ class Trainer {
   optimizer::LossScale loss_scale_;
   Position at_;
   std::int64_t saved_step_ = -1;  // of the newest checkpoint
-  std::int64_t first_step_ = 0;  // of this attempt
+  std::int64_t first_step_ = 0;   // of this attempt
   std::int64_t attempt_tokens_ = 0;
   executor::StepResult last_result_;
   std::int64_t overflowed_ = 0;  // steps of this attempt

@@ -57,7 +57,8 @@ void initialise_units(const executor::Units& units, std::uint64_t seed, double i
     for (Bucket* bucket : unit->buckets()) {
       if (!bucket->has_parameters()) continue;
       const at::Tensor& master = bucket->optimizer().master();
-      const at::Tensor on_host = master.is_cpu() ? master : at::empty_like(master, at::TensorOptions().device(at::kCPU));
+      const at::Tensor on_host =
+          master.is_cpu() ? master : at::empty_like(master, at::TensorOptions().device(at::kCPU));
       model::initialise(bucket->layout(), bucket->held(), on_host, seed, init_std);
       if (!master.is_cpu()) master.copy_(on_host);
     }
