@@ -5,16 +5,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "sharding/range_exchange.h"
 #include "tensor/booked.h"
 
 namespace troika::executor {
 namespace {
-
-sharding::ShardPlan shard_plan(const model::SegmentLayout& layout, int replicas) {
-  std::vector<std::int64_t> parts;
-  for (const model::Slot& slot : layout.slots) parts.push_back(slot.elements());
-  return {parts, replicas};
-}
 
 std::vector<optimizer::Stretch> stretches(const model::SegmentLayout& layout, const sharding::Range& held) {
   std::vector<optimizer::Stretch> result;
@@ -27,6 +22,12 @@ std::vector<optimizer::Stretch> stretches(const model::SegmentLayout& layout, co
 }
 
 }  // namespace
+
+sharding::ShardPlan shard_plan(const model::SegmentLayout& layout, int replicas) {
+  std::vector<std::int64_t> parts;
+  for (const model::Slot& slot : layout.slots) parts.push_back(slot.elements());
+  return {parts, replicas};
+}
 
 Bucket::Bucket(model::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger)
     : layout_(std::move(layout)),
@@ -70,15 +71,7 @@ void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, Use use) {
         tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_, tensor::Use::parameters);
     reader.values.narrow(0, mine.begin, mine.count).copy_(shard_);
   }
-  for (int i = 1; i < replicas_; ++i) {
-    const int from = (replicas.rank() + replicas_ - i) % replicas_;
-    const sharding::Range theirs = sum_.plan().elements_of(from);
-    if (theirs.count == 0) continue;
-    reader.transfers.push_back(replicas.recv(reader.values.narrow(0, theirs.begin, theirs.count), from, tag));
-  }
-  const at::Tensor own = reader.values.narrow(0, mine.begin, mine.count);
-  for (int i = 1; i < replicas_ && mine.count > 0; ++i)
-    reader.transfers.push_back(replicas.send(own, (replicas.rank() + i) % replicas_, tag));
+  reader.transfers = sharding::exchange_ranges(replicas, sum_.plan(), reader.values, tag);
 }
 
 void Bucket::finish_gather(Use use, const OnWait& on_wait) {

@@ -20,6 +20,9 @@
 
 namespace troika::executor {
 
+// How the buffer of a layout is shared out over its replicas.
+sharding::ShardPlan shard_plan(const model::SegmentLayout& layout, int replicas);
+
 struct BucketSettings {
   int zero = 0;
   sharding::SumShape sum;

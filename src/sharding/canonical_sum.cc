@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernels/flat.h"
+#include "sharding/range_exchange.h"
 #include "tensor/booked.h"
 
 namespace troika::sharding {
@@ -15,8 +16,15 @@ namespace {
 
 constexpr std::int64_t element_bytes = 4;
 
-// Adds blocks along the tree until one is left. Blocks ascend; the sums are consumed.
-at::Tensor add_up(std::vector<Block> blocks, std::vector<at::Tensor> sums) {
+// Adds blocks along the tree until one is left. They ascend; the sums are consumed.
+template <class Summand>
+at::Tensor add_up(const std::vector<Summand>& summands) {
+  std::vector<Block> blocks;
+  std::vector<at::Tensor> sums;
+  for (const Summand& summand : summands) {
+    blocks.push_back(summand.block);
+    sums.push_back(summand.sum);
+  }
   while (blocks.size() > 1) {
     int lowest = blocks.front().level;
     for (const Block& block : blocks) lowest = std::min(lowest, block.level);
@@ -171,18 +179,7 @@ void CanonicalSum::finish_reduce(const OnWait& on_wait) {
   sends_.clear();
   reducing_ = false;
   if (shape_.sharing == Sharing::every_round) return finish_round();
-  std::vector<Block> blocks;
-  std::vector<at::Tensor> sums;
-  for (const Partial& partial : partials_) {
-    if (!incoming_.empty()) break;
-    blocks.push_back(partial.block);
-    sums.push_back(partial.sum);
-  }
-  for (const Incoming& incoming : incoming_) {
-    blocks.push_back(incoming.block);
-    sums.push_back(incoming.sum);
-  }
-  total_ = add_up(std::move(blocks), std::move(sums));
+  total_ = incoming_.empty() ? add_up(partials_) : add_up(incoming_);
   incoming_.clear();
 }
 
@@ -192,13 +189,7 @@ void CanonicalSum::finish_round() {
   sending_.reset();
   free_.clear();  // ranges; room for those of all replicas is needed for one buffer at a time
   if (++rounds_ < shape_.share()) return;
-  std::vector<Block> blocks;
-  std::vector<at::Tensor> sums;
-  for (const Partial& partial : partials_) {
-    blocks.push_back(partial.block);
-    sums.push_back(partial.sum);
-  }
-  total_ = add_up(std::move(blocks), std::move(sums));
+  total_ = add_up(partials_);
   partials_.clear();
 }
 
@@ -213,14 +204,7 @@ void CanonicalSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
   whole_ = partials_.front().sum;
   const at::Tensor own = whole_.narrow(0, range.begin, range.count);
   if (own.data_ptr() != total().data_ptr()) own.copy_(total());
-  const int count = shape_.place.count();
-  for (int i = 1; i < count; ++i) {
-    const int from = (shape_.place.index() + count - i) % count;
-    const Range theirs = plan_.elements_of(from);
-    if (theirs.count > 0) gathers_.push_back(replicas.recv(whole_.narrow(0, theirs.begin, theirs.count), from, tag));
-  }
-  for (int i = 1; i < count && range.count > 0; ++i)
-    gathers_.push_back(replicas.send(own, (shape_.place.index() + i) % count, tag));
+  gathers_ = exchange_ranges(replicas, plan_, whole_, tag);
 }
 
 at::Tensor CanonicalSum::finish_gather(const OnWait& on_wait) {

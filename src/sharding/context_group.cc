@@ -40,8 +40,6 @@ std::vector<std::int64_t> ContextGroup::positions(std::int64_t T) const {
   return mine;
 }
 
-std::int64_t ContextGroup::position_count(std::int64_t T) const { return chunks_of(T, rank(), size()).count(); }
-
 static kernels::AttentionInput whole_input(const LocalAttention& local) {
   kernels::AttentionInput input;
   input.q_BTnH = local.q_BtnH;

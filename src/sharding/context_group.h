@@ -39,7 +39,6 @@ class ContextGroup {
 
   // This rank's positions of a sequence of T, ascending; t of them.
   std::vector<std::int64_t> positions(std::int64_t T) const;
-  std::int64_t position_count(std::int64_t T) const;
 
   // Causal attention over the whole sequence. Alone: one attention_forward. Only pairs of chunks that see each other are
   // computed; parts are merged by their log-sum-exp in fp32 and the result has q's dtype, lse fp32.

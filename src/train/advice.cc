@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/layout.h"
+#include "schedule/border.h"
 #include "train/step_shape.h"
 
 namespace troika::train {
@@ -20,8 +21,8 @@ using schedule::Kind;
 // What a rank computes of one microbatch in a forward or backward, in units of model::segment_costs.
 double cost_of(const Plan& plan, const std::vector<double>& costs, const Instruction& i) {
   double sum = 0;
-  for (int g = plan.program.first_segment(i.stage); g < plan.program.end_segment(i.stage); ++g)
-    if (i.segment < 0 || g == i.segment) sum += costs[static_cast<std::size_t>(g)];
+  const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
+  for (int g = range.begin; g < range.end; ++g) sum += costs[static_cast<std::size_t>(g)];
   const double tokens = static_cast<double>(plan.resolved.batch.micro * plan.resolved.batch.seq_len);
   return sum * tokens / static_cast<double>(plan.shape.tp * plan.shape.cp);
 }
@@ -106,8 +107,8 @@ void count_sending(const Plan& plan, const schedule::Link& link, Prediction* pre
 
 double elements_of_segments(const Plan& plan, const Instruction& i) {
   double sum = 0;
-  for (int g = plan.program.first_segment(i.stage); g < plan.program.end_segment(i.stage); ++g) {
-    if (i.segment >= 0 && g != i.segment) continue;
+  const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
+  for (int g = range.begin; g < range.end; ++g) {
     for (const BucketShape& bucket : buckets_of(plan, g, {0, plan.shape.tp}))
       sum += static_cast<double>(bucket.layout.elements);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "schedule/border.h"
 #include "schedule/in_flight.h"
 #include "sharding/sum_bytes.h"
 #include "train/step_shape.h"
@@ -121,9 +122,8 @@ class Walk {
 
   template <class Change>
   void change_sums(const Instruction& i, Change change) {
-    const int first = i.segment >= 0 ? i.segment : program_.first_segment(i.stage);
-    const int end = i.segment >= 0 ? i.segment + 1 : program_.end_segment(i.stage);
-    for (int g = first; g < end; ++g) {
+    const schedule::SegmentRange range = schedule::segments_of(program_, i);
+    for (int g = range.begin; g < range.end; ++g) {
       for (BucketNumbers& bucket : segments_.at(g)) change_sum(bucket, change);
       note();
     }

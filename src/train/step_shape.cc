@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "executor/bucket.h"
 #include "schedule/checker.h"
 #include "schedule/partition.h"
 #include "sharding/canonical_sum.h"
@@ -83,9 +84,7 @@ std::vector<BucketShape> buckets_of(const Plan& plan, int segment, const model::
 }
 
 sharding::ShardPlan shard_plan(const Plan& plan, const BucketShape& bucket) {
-  std::vector<std::int64_t> parts;
-  for (const model::Slot& slot : bucket.layout.slots) parts.push_back(slot.elements());
-  return {parts, plan.shape.dp * plan.shape.cp};
+  return executor::shard_plan(bucket.layout, plan.shape.dp * plan.shape.cp);
 }
 
 schedule::StepShape step_shape(const Plan& plan, const std::vector<int>& segment_begin) {

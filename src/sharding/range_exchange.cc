@@ -1,0 +1,24 @@
+#include "sharding/range_exchange.h"
+
+#include <ATen/ATen.h>
+
+namespace troika::sharding {
+
+std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const ShardPlan& plan, const at::Tensor& whole,
+                                            std::uint32_t tag) {
+  const int count = replicas.size(), rank = replicas.rank();
+  const auto range = [&](int replica) {
+    const Range elements = plan.elements_of(replica);
+    return whole.narrow(0, elements.begin, elements.count);
+  };
+  std::vector<comm::Transfer> transfers;
+  for (int i = 1; i < count; ++i) {
+    const int from = (rank + count - i) % count;
+    if (plan.elements_of(from).count > 0) transfers.push_back(replicas.recv(range(from), from, tag));
+  }
+  for (int i = 1; i < count && plan.elements_of(rank).count > 0; ++i)
+    transfers.push_back(replicas.send(range(rank), (rank + i) % count, tag));
+  return transfers;
+}
+
+}  // namespace troika::sharding
