@@ -11,3 +11,19 @@ if(TROIKA_TESTS)
   find_package(GTest REQUIRED)
 endif()
 include(cmake/torch.cmake)
+
+# The fast CPU bodies (room cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. A build
+# against a pip torch runs the at:: bodies.
+if(TROIKA_TORCH_DIR)
+  set(TROIKA_CPU_BODIES OFF)
+else()
+  set(TROIKA_CPU_BODIES ON)
+  find_package(OpenMP REQUIRED)
+  find_package(hwy REQUIRED)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    find_library(TROIKA_DNNL dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
+    set(TROIKA_GEMM ${TROIKA_DNNL})
+  else()
+    set(TROIKA_GEMM openblas)
+  endif()
+endif()

@@ -5,7 +5,7 @@ set -eu
 kind=${1:-build}
 
 packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
-  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libxxhash-dev"
+  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libxxhash-dev libdnnl-dev libhwy-dev"
 if [ "$kind" = test ]; then
   packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps"
 fi

@@ -1,46 +1,27 @@
 #include "kernels/linear.h"
 
-#include <ATen/ATen.h>
-#include <torch/version.h>
-
-#include "kernels/precision.h"
+#include "kernels/reference/reference.h"
 
 namespace troika::kernels {
-namespace {
 
-bool multiplies_halves(const at::Tensor& x) { return !x.is_cpu() && x.scalar_type() != at::kFloat; }
-
-// out = a b, out in fp32 whatever a and b are.
-void multiply_into_float(at::Tensor out, const at::Tensor& a, const at::Tensor& b) {
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 8)
-  if (a.is_cuda() && multiplies_halves(a)) {
-    at::mm_out(out, a, b, at::kFloat);
-    return;
-  }
-#endif
-  at::mm_out(out, to_float(a), to_float(b));
-}
-
-}  // namespace
-
-at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI) {
-  if (multiplies_halves(x_MI)) return at::mm(x_MI, w_OI.t());
-  return to_dtype_of(x_MI, at::mm(to_float(x_MI), to_float(w_OI).t()));
+at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
+  return reference::linear_forward(x_MI, w_OI, bias_O);
 }
 
 at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI) {
-  const at::Tensor y_MO = at::empty({x_MI.size(0), w_OI.size(0)}, x_MI.options().dtype(at::kFloat));
-  multiply_into_float(y_MO, x_MI, w_OI.t());
-  return y_MO;
+  return reference::linear_forward_float(x_MI, w_OI);
 }
 
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
-  if (multiplies_halves(dy_MO)) return at::mm(dy_MO, w_OI);
-  return to_dtype_of(dy_MO, at::mm(to_float(dy_MO), to_float(w_OI)));
+  return reference::linear_backward_input(dy_MO, w_OI);
 }
 
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-  multiply_into_float(dw_OI, dy_MO.t(), x_MI);
+  return reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
+}
+
+void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
+  return reference::linear_backward_bias(dy_MO, dbias_O);
 }
 
 }  // namespace troika::kernels

@@ -1,15 +1,18 @@
-// y = x w^T. Shapes: M rows, I inputs, O outputs; contiguous rows. Any device; dtypes as in precision.h. On devices
-// other than the CPU, halves are multiplied as they are with sums in fp32.
+// y = x w^T + bias. Shapes: M rows, I inputs, O outputs; rows are contiguous, except that w and dw may be transposed views of
+// an [I, O] tensor (GPT-2 stores weights so). Any device; dtypes as in precision.h. On devices other than the CPU, halves
+// are multiplied as they are with sums in fp32.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace troika::kernels {
 
-at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI);          // y_MO
+at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O = {});  // y_MO
 at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI);    // y_MO in fp32, not rounded to half
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI);  // dx_MI
 // Writes dw, fp32.
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
+// Writes dbias, fp32: the sum over rows.
+void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
 
 }  // namespace troika::kernels

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "kernels/precision.h"
+#include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 
@@ -15,39 +15,15 @@ RopeTable make_rope_table(const std::vector<std::int64_t>& positions, std::int64
   return {angle_TI.cos().to(at::kFloat).to(device), angle_TI.sin().to(at::kFloat).to(device)};
 }
 
-// Rotates each pair (i, i + H/2) by +angle or, for the gradient, by -angle.
-static at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, double direction) {
-  const std::int64_t T = x_BTnH.size(1), half = x_BTnH.size(3) / 2;
-  const at::Tensor cos_TI = rope.cos_TI.narrow(0, 0, T).unsqueeze(1);
-  const at::Tensor sin_TI = rope.sin_TI.narrow(0, 0, T).unsqueeze(1).mul(direction);
-  const at::Tensor first = x_BTnH.narrow(3, 0, half), second = x_BTnH.narrow(3, half, half);
-  at::Tensor y_BTnH = at::empty_like(x_BTnH, at::MemoryFormat::Contiguous);
-  at::Tensor y_first = y_BTnH.narrow(3, 0, half), y_second = y_BTnH.narrow(3, half, half);
-  at::mul_out(y_first, first, cos_TI);
-  y_first.sub_(second * sin_TI);
-  at::mul_out(y_second, second, cos_TI);
-  y_second.add_(first * sin_TI);
-  return y_BTnH;
-}
-
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved) {
-  const at::Tensor xf_BTnH = to_float(x_BTnH);
-  const at::Tensor rstd_BTn1 = xf_BTnH.square().mean(-1, true).add_(eps).rsqrt_();
-  if (saved != nullptr) saved->rstd_BTn = rstd_BTn1.squeeze(-1);
-  return to_dtype_of(x_BTnH, rotate((xf_BTnH * rstd_BTn1).mul_(to_float(w_H)), rope, 1.0));
+  return reference::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
 }
 
-at::Tensor qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
-                                 const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dw_H) {
-  at::Tensor dn_BTnH = rotate(to_float(dy_BTnH), rope, -1.0);
-  const at::Tensor rstd_BTn1 = saved.rstd_BTn.unsqueeze(-1);
-  const at::Tensor xhat_BTnH = to_float(x_BTnH) * rstd_BTn1;
-  at::Tensor dw = dw_H;
-  at::sum_out(dw, (dn_BTnH * xhat_BTnH).reshape({-1, x_BTnH.size(3)}), at::IntArrayRef{0}, false);
-  dn_BTnH.mul_(to_float(w_H));
-  const at::Tensor mean_BTn1 = (dn_BTnH * xhat_BTnH).mean(-1, true);
-  return to_dtype_of(x_BTnH, dn_BTnH.sub_(xhat_BTnH * mean_BTn1).mul_(rstd_BTn1));
+void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
+                           const at::Tensor& dw_H) {
+  return reference::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
 }
 
 }  // namespace troika::kernels

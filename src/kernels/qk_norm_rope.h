@@ -27,8 +27,9 @@ struct QkNormRopeSaved {
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved);
 
-// Returns dx_BTnH, writes dw_H, fp32.
-at::Tensor qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
-                                 const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dw_H);
+// Writes dx_BTnH, which may be a strided view (last dim contiguous) in x's dtype, and dw_H, fp32.
+void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
+                           const at::Tensor& dw_H);
 
 }  // namespace troika::kernels

@@ -16,8 +16,9 @@ struct RmsNormSaved {
 // Dtypes as in precision.h. Returns y_MD; fills `saved` when it is not null.
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
 
-// Returns dx_MD and writes dw_D, fp32.
+// Returns dx_MD = gradient + plus_MD (in dy's dtype, may be undefined: the gradient that goes round the norm) and writes
+// dw_D, fp32.
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                             const RmsNormSaved& saved, const at::Tensor& dw_D);
+                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD = {});
 
 }  // namespace troika::kernels

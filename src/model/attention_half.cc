@@ -78,7 +78,7 @@ at::Tensor AttentionHalf::backward_input(const at::Tensor& parameters, const at:
   attend_backward(w, kernels::linear_backward_input(s.dy_MD, w.o_DA), tokens, s);
   const at::Tensor dnormed_mD = groups_.tensor->collect(kernels::linear_backward_input(s.dqkv_MC, w.qkv_CD));
   s.dnorm_D = gradient_like(w.norm_D);
-  at::Tensor dx_mD = kernels::rms_norm_backward(dnormed_mD, s.x_mD, w.norm_D, s.norm, s.dnorm_D).add_(dy_mD);
+  at::Tensor dx_mD = kernels::rms_norm_backward(dnormed_mD, s.x_mD, w.norm_D, s.norm, s.dnorm_D, dy_mD);
   drop(s.x_mD, s.norm.rstd_M);
   return dx_mD;
 }
@@ -94,9 +94,8 @@ void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA,
   const auto rotate_back = [&](const at::Tensor& dy_BTnH, std::int64_t first, std::int64_t count,
                                const at::Tensor& norm_H, const kernels::QkNormRopeSaved& saved,
                                const at::Tensor& dw_H) {
-    heads(s.dqkv_MC, tokens, first, count)
-        .copy_(kernels::qk_norm_rope_backward(dy_BTnH, heads(s.qkv_MC, tokens, first, count), norm_H, positions_.rope,
-                                              saved, dw_H));
+    kernels::qk_norm_rope_backward(dy_BTnH, heads(s.qkv_MC, tokens, first, count), norm_H, positions_.rope, saved,
+                                   heads(s.dqkv_MC, tokens, first, count), dw_H);
   };
   rotate_back(d.dq_BTnH, 0, n, w.q_norm_H, s.q_norm, s.dq_norm_H);
   rotate_back(d.dk_BSkH, n, k, w.k_norm_H, s.k_norm, s.dk_norm_H);

@@ -46,7 +46,7 @@ at::Tensor FeedForwardHalf::backward_input(const at::Tensor& parameters, const a
   drop(s.gate_up_M2F);
   const at::Tensor dnormed_mD = groups_.tensor->collect(kernels::linear_backward_input(s.dgate_up_M2F, w.gate_up_2FD));
   s.dnorm_D = gradient_like(w.norm_D);
-  at::Tensor dx_mD = kernels::rms_norm_backward(dnormed_mD, s.x_mD, w.norm_D, s.norm, s.dnorm_D).add_(dy_mD);
+  at::Tensor dx_mD = kernels::rms_norm_backward(dnormed_mD, s.x_mD, w.norm_D, s.norm, s.dnorm_D, dy_mD);
   drop(s.x_mD, s.norm.rstd_M);
   return dx_mD;
 }

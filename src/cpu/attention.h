@@ -1,0 +1,32 @@
+// Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. fp32. Meaning of the
+// numbers: kernels/attention.h.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/heads.h"
+
+namespace troika::cpu {
+
+struct Attention {
+  std::int64_t B = 0, T = 0, S = 0, n = 0, k = 0, H = 0;
+  const std::int64_t* kv_of_head = nullptr;  // n
+  std::int64_t q_offset = 0, k_offset = 0;
+  const std::int64_t* first_key = nullptr;  // B x T, may be null
+  double scale = 1;                         // of the scores
+};
+
+// lse: B x n x T.
+void attention_forward(const Attention& op, const Heads& q, const Heads& k, const Heads& v, const MutableHeads& out,
+                       float* lse);
+
+struct AttentionResult {
+  Heads out, dout;
+  const float* lse = nullptr;
+};
+// Writes all of dq, dk, dv.
+void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
+                        const AttentionResult& result, const MutableHeads& dq, const MutableHeads& dk,
+                        const MutableHeads& dv);
+
+}  // namespace troika::cpu

@@ -1,0 +1,22 @@
+// Operations over flat fp32 arrays; contracts in kernels/flat.h: an element's result depends on its own inputs alone, with one
+// rounding per arithmetic operation.
+#pragma once
+
+#include <cstdint>
+
+namespace troika::cpu {
+
+void add_into(std::int64_t count, float* sum, const float* other);
+
+// Squares of consecutive chunks of `chunk` elements (the last may be shorter) into squares[], each summed in double.
+void chunk_squares(std::int64_t count, const float* x, std::int64_t chunk, double* squares);
+
+struct AdamWNumbers {
+  float lr = 0, beta1 = 0, beta2 = 0, one_minus_beta1 = 0, one_minus_beta2 = 0, eps = 0;
+  float decay = 1;                           // the parameter is multiplied by it
+  float m_correction = 1, v_correction = 1;  // 1 / (1 - beta^step)
+  float gradient_scale = 1;
+};
+void adamw(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m, float* v);
+
+}  // namespace troika::cpu

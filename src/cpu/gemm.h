@@ -1,0 +1,25 @@
+// Matrix products in fp32. Shapes: C is M x N, row-major; A is M x K, B is K x N. Each thread multiplies whole tiles of C
+// whose size depends on the shape alone, so bits do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+namespace troika::cpu {
+
+// Element (i, j) stands at data[i * row_stride + j * column_stride]; one of the two strides is 1.
+struct Matrix {
+  const float* data = nullptr;
+  std::int64_t row_stride = 0, column_stride = 1;
+};
+
+// What a product is added to.
+struct Addend {
+  enum class Kind { zero, row, output } kind = Kind::zero;
+  const float* row = nullptr;  // of `row`: N values, added to every row of C; `output`: C itself
+};
+
+// C = addend + A B. Row i of C begins at c + i * c_stride. C must not overlap A or B.
+void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
+          std::int64_t c_stride, const Addend& addend = {});
+
+}  // namespace troika::cpu

@@ -1,0 +1,19 @@
+#include "cpu/parallel.h"
+
+#include <algorithm>
+
+namespace troika::cpu {
+
+void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+  if (count == 1) return body(0);
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+void parallel_pieces(std::int64_t total, std::int64_t piece,
+                     const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
+  parallel_for((total + piece - 1) / piece,
+               [&](std::int64_t i) { body(i * piece, std::min(i * piece + piece, total)); });
+}
+
+}  // namespace troika::cpu

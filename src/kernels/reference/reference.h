@@ -1,0 +1,69 @@
+// Every operation from at:: operations alone, for any device: the oracle of the fast bodies and what runs where there is
+// none. Contracts are those of the functions of the same names in kernels.
+#pragma once
+
+#include "kernels/attention.h"
+#include "kernels/embedding.h"
+#include "kernels/flat.h"
+#include "kernels/gelu.h"
+#include "kernels/layer_norm.h"
+#include "kernels/linear.h"
+#include "kernels/output_loss.h"
+#include "kernels/qk_norm_rope.h"
+#include "kernels/rms_norm.h"
+#include "kernels/swiglu.h"
+
+namespace troika::kernels::reference {
+
+AttentionOutput attention_forward(const AttentionInput& input);
+void attention_merge(AttentionOutput& sum, const AttentionOutput& part);
+AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+                                      const AttentionOutput& output);
+
+at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row);
+void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                               const at::Tensor& dtable_vD);
+
+void add_into(const at::Tensor& sum, const at::Tensor& other);
+std::vector<double> chunk_squares(const at::Tensor& x);
+void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
+           const at::Tensor& v, const at::Tensor& rounded);
+void round_into(const at::Tensor& master, const at::Tensor& rounded);
+
+at::Tensor gelu_forward(const at::Tensor& x);
+at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x);
+
+at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
+                              LayerNormSaved* saved);
+at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
+                               const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
+                               const at::Tensor& plus_MD);
+
+at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O);
+at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI);
+at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI);
+void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
+void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
+
+OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
+                                   std::int64_t first_row, OutputLossSaved* saved);
+OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);
+LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M);
+at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
+                                      const at::Tensor& lse_M, double scale, OutputLossSaved& saved);
+void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, const at::Tensor& dw_vD);
+
+at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
+                                QkNormRopeSaved* saved);
+void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
+                           const at::Tensor& dw_H);
+
+at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
+at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
+                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD);
+
+at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F);
+at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2F);
+
+}  // namespace troika::kernels::reference
