@@ -21,9 +21,9 @@ else()
   find_package(OpenMP REQUIRED)
   find_package(hwy REQUIRED)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    find_library(TROIKA_DNNL dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
-    set(TROIKA_GEMM ${TROIKA_DNNL})
+    find_library(TROIKA_GEMM dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
+    set(TROIKA_GEMM_DEFINITIONS TROIKA_WITH_DNNL)
   else()
-    set(TROIKA_GEMM openblas)
+    find_library(TROIKA_GEMM openblas REQUIRED)
   endif()
 endif()

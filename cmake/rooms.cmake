@@ -62,6 +62,9 @@ function(troika_test_program room kind torch support sources)
     target_compile_options(${program} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
   endif()
   set(environment "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
+  if(TROIKA_SANITIZE)  # a refused allocation is a null pointer, as without a sanitizer
+    list(APPEND environment "ASAN_OPTIONS=allocator_may_return_null=1" "TSAN_OPTIONS=allocator_may_return_null=1")
+  endif()
   if(TROIKA_SHARDS_${program})
     math(EXPR last "${TROIKA_SHARDS_${program}} - 1")
     foreach(shard RANGE ${last})

@@ -5,7 +5,11 @@ set -eu
 kind=${1:-build}
 
 packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
-  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libxxhash-dev libdnnl-dev libhwy-dev"
+  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libxxhash-dev libhwy-dev"
+case $(uname -m) in
+  x86_64) packages="$packages libdnnl-dev" ;;
+  *) packages="$packages libopenblas-pthread-dev" ;;
+esac
 if [ "$kind" = test ]; then
   packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps"
 fi

@@ -2,9 +2,7 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-#include <cmath>
-
+#include "base/box_muller.h"
 #include "base/error.h"
 
 namespace troika::base {
@@ -42,16 +40,13 @@ std::uint64_t Philox::bits(std::uint64_t index) const {
 double Philox::uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1p-53; }
 
 void Philox::fill_normal(std::uint64_t first, std::int64_t count, float* out) const {
-  constexpr double tau = 6.283185307179586476925286766559;
-  for (std::uint64_t i = first; i < first + static_cast<std::uint64_t>(count);) {
-    const auto words = block(i / 2);  // one block gives the pair (2k, 2k + 1)
-    const double u = (static_cast<double>((std::uint64_t{words[1]} << 32 | words[0]) >> 11) + 1.0) * 0x1p-53;
-    const double v = static_cast<double>((std::uint64_t{words[3]} << 32 | words[2]) >> 11) * 0x1p-53;
-    const double radius = std::sqrt(-2.0 * std::log(u));
-    const std::uint64_t last = std::min(first + static_cast<std::uint64_t>(count), i / 2 * 2 + 2);
-    for (; i < last; ++i) {
-      out[i - first] = static_cast<float>(radius * (i % 2 == 0 ? std::cos(tau * v) : std::sin(tau * v)));
-    }
+  const std::uint64_t end = first + static_cast<std::uint64_t>(count);
+  for (std::uint64_t i = first; i < end;) {
+    const auto words = block(i / 2);
+    const NormalPair pair =
+        box_muller(std::uint64_t{words[1]} << 32 | words[0], std::uint64_t{words[3]} << 32 | words[2]);
+    if (i % 2 == 0) out[i++ - first] = pair.cosine;
+    if (i < end) out[i++ - first] = pair.sine;
   }
 }
 

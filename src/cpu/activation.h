@@ -12,7 +12,4 @@ void swiglu_backward(std::int64_t M, std::int64_t F, const float* dh, const floa
 void gelu_forward(std::int64_t count, const float* x, float* y);
 void gelu_backward(std::int64_t count, const float* dy, const float* x, float* dx);
 
-// sum[j] = sum over i of x[i * D + j], in one order for every number of threads.
-void column_sums(std::int64_t M, std::int64_t D, const float* x, float* sum);
-
 }  // namespace troika::cpu

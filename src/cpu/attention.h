@@ -1,5 +1,8 @@
 // Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. fp32. Meaning of the
-// numbers: kernels/attention.h.
+// numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch.
+//
+// Memory beyond the results, H and the blocks rounded up to whole vectors: forward at most 64 (10 H + 64) floats per thread;
+// backward 64 (21 H + 128) floats per thread, and B n T floats.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +27,7 @@ struct AttentionResult {
   Heads out, dout;
   const float* lse = nullptr;
 };
-// Writes all of dq, dk, dv.
+// Writes all of dq, dk, dv. They must not overlap the inputs.
 void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
                         const AttentionResult& result, const MutableHeads& dq, const MutableHeads& dk,
                         const MutableHeads& dv);

@@ -1,11 +1,31 @@
 #include "cpu/parallel.h"
 
+#include <omp.h>
+
 #include <algorithm>
 
 namespace troika::cpu {
+namespace {
+
+// A parallel region of one thread does not count as one for the libraries, so they are told.
+class Alone {
+ public:
+  Alone() : threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~Alone() { omp_set_num_threads(threads_); }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  const int threads_;
+};
+
+}  // namespace
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
-  if (count == 1) return body(0);
+  if (count == 1) {
+    const Alone alone;
+    return body(0);
+  }
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t i = 0; i < count; ++i) body(i);
 }

@@ -49,11 +49,12 @@ Reference reference(const Case& c, const AttentionInput& input) {
   r.q = leaf(input.q_BTnH);
   r.k = leaf(input.k_BSkH);
   r.v = leaf(input.v_BSkH);
-  at::Tensor seen_TS = at::zeros({c.T, c.S}, at::kDouble);
+  const at::Tensor seen_TS = at::zeros({c.T, c.S}, at::kDouble);
+  auto seen = seen_TS.accessor<double, 2>();
   for (std::int64_t t = 0; t < c.T; ++t) {
     for (std::int64_t s = 0; s < c.S; ++s) {
       const std::int64_t query = c.q_offset + t, key = c.k_offset + s;
-      if (key <= query && key >= start_of_document(c, query)) seen_TS[t][s] = 1.0;
+      if (key <= query && key >= start_of_document(c, query)) seen[t][s] = 1.0;
     }
   }
   const at::Tensor blind_T = (seen_TS.sum(1) == 0).to(at::kDouble);
@@ -164,6 +165,13 @@ TEST(AttentionParity, DocumentBounds) {
   expect_parity({1, 6, 6, 2, 8, {0, 1}, 10, 2, {0, 4, 12}});  // later documents see none of these keys
 }
 
+TEST(AttentionParity, SequencesLongerThanABlock) {
+  expect_parity({1, 130, 130, 2, 64, {0, 0, 1, 1}});
+  expect_parity({2, 300, 300, 1, 24, {0, 0}, 0, 0, {0, 5, 140, 263}});
+  expect_parity({1, 70, 390, 1, 48, {0, 0}, 320, 0});
+  expect_parity({1, 300, 70, 1, 20, {0}, 0, 150});  // the first 150 see nothing
+}
+
 TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
   AttentionInput input = make_input({2, 6, 6, 1, 8, {0, 0}});
   input.first_key_BT = at::zeros({2, 6}, at::kLong);
@@ -242,6 +250,7 @@ TEST(AttentionParity, PiecesOfTheKeysMergeToTheWhole) {
     expect_pieces_make_the_whole({1, 7, 7, 1, 5, {0, 0}}, {{6, 1}, {2, 4}, {1, 1}, {0, 1}}, dtype);
     expect_pieces_make_the_whole({2, 4, 16, 2, 8, {0, 1}, 4, 0}, {{4, 4}, {0, 4}, {12, 4}, {8, 4}}, dtype);
     expect_pieces_make_the_whole({1, 8, 8, 1, 8, {0}, 0, 0, {0, 3, 6}}, {{0, 4}, {4, 4}}, dtype);
+    expect_pieces_make_the_whole({1, 150, 150, 1, 8, {0, 0}}, {{0, 70}, {70, 80}}, dtype);
     expect_pieces_make_the_whole({1, 6, 6, 1, 8, {0, 0}, 0, 3}, {{0, 3}, {3, 3}}, dtype);  // some see nothing at all
   }
 }

@@ -1,11 +1,13 @@
 // M rows, V vocabulary, D width.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "kernels/embedding.h"
 #include "kernels/parity_test_support.h"
+#include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 namespace {
@@ -77,6 +79,36 @@ TEST(EmbeddingParity, InFp32AddsTheRowsOfATokenInTheirOrder) {
   at::Tensor want = at::zeros({3, 17});
   for (std::int64_t m = 0; m < 200; ++m) want[ids[m].item<std::int64_t>()].add_(dx[m]);
   EXPECT_TRUE(at::equal(dtable, want));
+}
+
+// A table that goes past the caches, and rows that do not begin at a cache line.
+TEST(EmbeddingParity, ALargeTableGetsTheGradientOfTheReference) {
+  constexpr std::int64_t M = 3000, v = 20011, D = 67, first_row = 500;
+  const at::Tensor ids = random_ids("ids", M, 30000), dx = random_normal("dx", {M, D});
+  const at::Tensor got = at::full({v + 1, D}, 42.0f), want = at::empty({v, D});
+  embedding_backward_weight(dx, ids, first_row, got.narrow(0, 0, v));
+  reference::embedding_backward_weight(dx, ids, first_row, want);
+  EXPECT_TRUE(at::equal(got.narrow(0, 0, v), want));
+  EXPECT_TRUE(at::equal(got[v], at::full({D}, 42.0f)));
+  const at::Tensor table = random_normal("table", {v, D});
+  EXPECT_TRUE(at::equal(embedding_forward(ids, table, first_row), reference::embedding_forward(ids, table, first_row)));
+}
+
+TEST(EmbeddingParity, HasTheSameBitsOnOneTwoAndThreeThreads) {
+  const int before = at::get_num_threads();
+  const at::Tensor ids = random_ids("ids", 5000, 1009), dx = random_normal("dx", {5000, 130});
+  const at::Tensor table = random_normal("table", {1009, 130}), alone = at::empty({1009, 130});
+  at::set_num_threads(1);
+  embedding_backward_weight(dx, ids, 0, alone);
+  const at::Tensor x_alone = embedding_forward(ids, table, 0);
+  for (const int threads : {2, 3}) {
+    at::set_num_threads(threads);
+    const at::Tensor several = at::empty({1009, 130});
+    embedding_backward_weight(dx, ids, 0, several);
+    EXPECT_TRUE(at::equal(several, alone)) << threads;
+    EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_alone)) << threads;
+  }
+  at::set_num_threads(before);
 }
 
 }  // namespace

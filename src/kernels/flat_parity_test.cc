@@ -8,6 +8,7 @@
 
 #include "kernels/flat.h"
 #include "kernels/parity_test_support.h"
+#include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 namespace {
@@ -82,6 +83,18 @@ TEST(AdamwParity, EightStepsAgreeWithAScalarLoopInDouble) {
     other.gradient_scale = 1;
     other.lr = 0.01;
     expect_steps_agree(other, count, at::zeros({count}), parity);
+  }
+}
+
+TEST(AdamwParity, HasTheBitsOfTheReference) {
+  AdamW without_decay = usual();
+  without_decay.weight_decay = 0;
+  without_decay.step = 1000;
+  for (const AdamW& settings : {usual(), without_decay}) {
+    const Buffers got = make_buffers(200003), want = got.clone();
+    got.step(settings);
+    reference::adamw(settings, want.p, want.g, want.m, want.v, {});
+    EXPECT_TRUE(same_bits(got, want));
   }
 }
 
@@ -249,6 +262,10 @@ TEST_F(Threads, DoNotChangeTheBitsOfFlatOperations) {
     const at::Tensor sum = start.p.clone();
     add_into(sum, start.g);
     EXPECT_TRUE(at::equal(sum, start.p + start.g));
+    const Buffers copied = start.clone();
+    const at::Tensor rounded = at::empty({count}, at::kBFloat16);
+    adamw(usual(), copied.p, copied.g, copied.m, copied.v, rounded);
+    EXPECT_TRUE(same_bits(copied, one) && at::equal(rounded, one.p.to(at::kBFloat16))) << threads;
   }
 }
 

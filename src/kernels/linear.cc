@@ -1,27 +1,98 @@
 #include "kernels/linear.h"
 
+#include <ATen/ATen.h>
+
+#include "cpu/gemm.h"
+#include "cpu/row_sums.h"
+#include "kernels/cpu_bodies.h"
+#include "kernels/precision.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
+namespace {
+
+// fp32, contiguous or a transposed view of a contiguous tensor.
+at::Tensor operand(const at::Tensor& x) {
+  const at::Tensor xf = to_float(x);
+  return xf.stride(0) == 1 || xf.stride(1) == 1 ? xf : xf.contiguous();
+}
+
+cpu::Matrix matrix(const at::Tensor& x) { return {x.data_ptr<float>(), x.stride(0), x.stride(1)}; }
+
+// out = addend + a b. Where out's columns are contiguous, its transpose is computed.
+void multiply(const at::Tensor& a_in, const at::Tensor& b_in, const at::Tensor& out, const cpu::Addend& addend = {}) {
+  const at::Tensor a = operand(a_in), b = operand(b_in);
+  const std::int64_t M = a.size(0), N = b.size(1), K = a.size(1);
+  if (out.stride(1) == 1) {
+    cpu::gemm(M, N, K, matrix(a), matrix(b), out.data_ptr<float>(), out.stride(0), addend);
+  } else {
+    cpu::gemm(N, M, K, matrix(b.t()), matrix(a.t()), out.data_ptr<float>(), out.stride(1), addend);
+  }
+}
+
+at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t columns) {
+  return at::empty({rows, columns}, like.options().dtype(at::kFloat));
+}
+
+}  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
+  if constexpr (has_cpu_bodies) {
+    if (x_MI.is_cpu()) {
+      const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
+      cpu::Addend addend;
+      at::Tensor bias_float_O;
+      if (bias_O.defined()) {
+        bias_float_O = to_float(bias_O);
+        addend = {cpu::Addend::Kind::row, bias_float_O.data_ptr<float>()};
+      }
+      multiply(x_MI, w_OI.t(), y_MO, addend);
+      return to_dtype_of(x_MI, y_MO);
+    }
+  }
   return reference::linear_forward(x_MI, w_OI, bias_O);
 }
 
-at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI) {
-  return reference::linear_forward_float(x_MI, w_OI);
+void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
+  if constexpr (has_cpu_bodies) {
+    if (x_MI.is_cpu()) return multiply(x_MI, w_OI.t(), y_MO);
+  }
+  reference::linear_forward_float(x_MI, w_OI, y_MO);
 }
 
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
+  if constexpr (has_cpu_bodies) {
+    if (dy_MO.is_cpu()) {
+      const at::Tensor dx_MI = empty_float(dy_MO, dy_MO.size(0), w_OI.size(1));
+      multiply(dy_MO, w_OI, dx_MI);
+      return to_dtype_of(dy_MO, dx_MI);
+    }
+  }
   return reference::linear_backward_input(dy_MO, w_OI);
 }
 
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-  return reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
+  if constexpr (has_cpu_bodies) {
+    if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
+  }
+  reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
+}
+
+void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
+  if constexpr (has_cpu_bodies) {
+    if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
+  }
+  reference::linear_backward_weight_add(dy_MO, x_MI, dw_OI);
 }
 
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
-  return reference::linear_backward_bias(dy_MO, dbias_O);
+  if constexpr (has_cpu_bodies) {
+    if (dy_MO.is_cpu()) {
+      const at::Tensor dy = to_float(dy_MO).contiguous();
+      return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dbias_O.data_ptr<float>());
+    }
+  }
+  reference::linear_backward_bias(dy_MO, dbias_O);
 }
 
 }  // namespace troika::kernels

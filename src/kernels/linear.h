@@ -8,10 +8,13 @@
 namespace troika::kernels {
 
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O = {});  // y_MO
-at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI);    // y_MO in fp32, not rounded to half
+// Writes y in fp32, not rounded to half; rows of y may stand apart.
+void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO);
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI);  // dx_MI
 // Writes dw, fp32.
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
+// Adds to dw.
+void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
 // Writes dbias, fp32: the sum over rows.
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
 

@@ -1,5 +1,6 @@
 // M rows, I inputs, O outputs.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "kernels/linear.h"
@@ -26,24 +27,73 @@ TEST(LinearParity, ForwardAndBothGradientsAgreeWithAutogradInEveryDtype) {
       EXPECT_EQ(y.scalar_type(), dtype);
       EXPECT_EQ(dx.scalar_type(), dtype);
       stored.compare("y", y, y_ref);
-      exact.compare("y in fp32", linear_forward_float(x, w), y_ref);
+      const at::Tensor y_float = at::full({M, O + 3}, 42.0f).narrow(1, 2, O);
+      linear_forward_float(x, w, y_float);
+      exact.compare("y in fp32", y_float, y_ref);
       stored.compare("dx", dx, x_ref.grad());
       const at::Tensor dw = at::full({O, I}, 42.0f);
       linear_backward_weight(dy, x, dw);
       exact.compare("dw", dw, w_ref.grad());
+      linear_backward_weight_add(dy, x, dw);
+      exact.compare("dw twice", dw, w_ref.grad() * 2);
     }
   }
 }
 
-TEST(LinearParity, InFp32GivesTheBitsOfThePlainProduct) {
-  for (const auto& s : shapes) {
+// y, dx, dw, dbias one after the other.
+std::vector<at::Tensor> all_of(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, const at::Tensor& dy) {
+  const at::Tensor dw = at::empty_like(w), dbias = at::empty_like(bias);
+  linear_backward_weight(dy, x, dw);
+  linear_backward_bias(dy, dbias);
+  return {linear_forward(x, w, bias), linear_backward_input(dy, w), dw, dbias};
+}
+
+TEST(LinearParity, BitsDoNotDependOnTheNumberOfThreads) {
+  for (const auto& s : std::vector<std::vector<std::int64_t>>{
+           {64, 48, 40}, {130, 700, 257}, {700, 64, 1100}, {1100, 2050, 33}, {3, 5000, 70}, {2050, 31, 129}}) {
     const at::Tensor x = random_normal("x", {s[0], s[1]}), w = random_normal("w", {s[2], s[1]});
-    const at::Tensor dy = random_normal("dy", {s[0], s[2]}), dw = at::empty({s[2], s[1]});
-    EXPECT_TRUE(at::equal(linear_forward(x, w), at::mm(x, w.t())));
-    EXPECT_TRUE(at::equal(linear_forward_float(x, w), at::mm(x, w.t())));
-    EXPECT_TRUE(at::equal(linear_backward_input(dy, w), at::mm(dy, w)));
+    const at::Tensor bias = random_normal("bias", {s[2]}), dy = random_normal("dy", {s[0], s[2]});
+    std::vector<std::vector<at::Tensor>> results;
+    for (const int threads : {1, 2, 3, 7}) {
+      at::set_num_threads(threads);
+      results.push_back(all_of(x, w, bias, dy));
+      for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_TRUE(at::equal(results[0][i], results.back()[i]));
+    }
+    at::set_num_threads(1);
+  }
+}
+
+TEST(LinearParity, AWeightStoredByInputsAndABiasAgreeWithAutograd) {
+  for (const at::ScalarType dtype : dtypes) {
+    Parity stored(dtype), exact;
+    for (const auto& s : shapes) {
+      const std::int64_t M = s[0], I = s[1], O = s[2];
+      const at::Tensor x = random_normal("x", {M, I}).to(dtype), w_IO = random_normal("w", {I, O}).to(dtype);
+      const at::Tensor bias = random_normal("bias", {O}).to(dtype), dy = random_normal("dy", {M, O}).to(dtype);
+      const at::Tensor x_ref = leaf(x), w_ref = leaf(w_IO), bias_ref = leaf(bias);
+      const at::Tensor y_ref = at::mm(x_ref, w_ref) + bias_ref;
+      differentiate(y_ref, dy);
+      stored.compare("y", linear_forward(x, w_IO.t(), bias), y_ref);
+      stored.compare("dx", linear_backward_input(dy, w_IO.t()), x_ref.grad());
+      const at::Tensor dw_IO = at::full({I, O}, 42.0f), dbias = at::full({O}, 42.0f);
+      linear_backward_weight(dy, x, dw_IO.t());
+      linear_backward_bias(dy, dbias);
+      exact.compare("dw", dw_IO, w_ref.grad());
+      exact.compare("dbias", dbias, bias_ref.grad());
+    }
+  }
+}
+
+TEST(LinearParity, ProductsOfSeveralTilesAgreeWithDouble) {
+  Parity parity;
+  for (const auto& s : std::vector<std::vector<std::int64_t>>{{520, 1030, 513}, {1100, 33, 1500}, {257, 4100, 300}}) {
+    const at::Tensor x = random_normal("x", {s[0], s[1]}), w = random_normal("w", {s[2], s[1]});
+    const at::Tensor dy = random_normal("dy", {s[0], s[2]}), dw = at::empty_like(w);
     linear_backward_weight(dy, x, dw);
-    EXPECT_TRUE(at::equal(dw, at::mm(dy.t(), x)));
+    const auto exact = [](const at::Tensor& t) { return t.to(at::kDouble); };
+    parity.compare("y", linear_forward(x, w), at::mm(exact(x), exact(w).t()));
+    parity.compare("dx", linear_backward_input(dy, w), at::mm(exact(dy), exact(w)));
+    parity.compare("dw", dw, at::mm(exact(dy).t(), exact(x)));
   }
 }
 

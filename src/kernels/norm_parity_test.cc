@@ -8,6 +8,7 @@
 
 #include "kernels/parity_test_support.h"
 #include "kernels/qk_norm_rope.h"
+#include "kernels/reference/reference.h"
 #include "kernels/rms_norm.h"
 
 namespace troika::kernels {
@@ -38,20 +39,61 @@ void expect_norm_parity(at::ScalarType dtype, std::int64_t M, std::int64_t D, do
 
 TEST(RmsNormParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
-    for (const auto& [M, D] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-             {1, 1}, {1, 64}, {5, 3}, {48, 64}, {33, 257}, {300, 17}, {2, 1024}}) {
+    for (const auto& [M, D] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1},
+                                                                                 {1, 64},
+                                                                                 {5, 3},
+                                                                                 {48, 64},
+                                                                                 {33, 257},
+                                                                                 {300, 17},
+                                                                                 {2, 1024},
+                                                                                 {1, 15},
+                                                                                 {700, 31},
+                                                                                 {1030, 16},
+                                                                                 {3, 33}}) {
       for (const double scale : {1.0, 1e-3, 100.0}) expect_norm_parity(dtype, M, D, scale);
     }
   }
 }
 
-TEST(RmsNormParity, InFp32GivesTheBitsOfThePlainFormula) {
+TEST(RmsNormParity, WhatGoesRoundTheNormIsAddedToTheGradient) {
+  for (const at::ScalarType dtype : dtypes) {
+    for (const std::int64_t D : {1, 16, 45, 256}) {
+      const at::Tensor x = random_normal("x", {9, D}).to(dtype), w = random_normal("w", {D}).to(dtype);
+      const at::Tensor dy = random_normal("dy", {9, D}).to(dtype), plus = random_normal("plus", {9, D}).to(dtype);
+      const at::Tensor x_ref = leaf(x);
+      differentiate(norm_reference(x_ref, leaf(w), 1e-6), dy);
+      RmsNormSaved saved;
+      rms_norm_forward(x, w, 1e-6, &saved);
+      const at::Tensor dw = at::empty({D}), dw_alone = at::empty({D});
+      const at::Tensor dx = rms_norm_backward(dy, x, w, saved, dw, plus);
+      EXPECT_EQ(dx.scalar_type(), dtype);
+      Parity(dtype).compare("dx", dx, x_ref.grad() + plus);
+      rms_norm_backward(dy, x, w, saved, dw_alone);
+      EXPECT_TRUE(at::equal(dw, dw_alone));
+    }
+  }
+}
+
+TEST(RmsNormParity, TheWeightGradientOf65536RowsStaysAccurate) {
+  for (const double mean : {0.0, 1.0}) {
+    const at::Tensor x = random_normal("x", {65536, 3}), w = random_normal("w", {3}), dy = x * 0.5 + mean;
+    const at::Tensor w_ref = leaf(w);
+    differentiate(norm_reference(leaf(x), w_ref, 1e-6), dy);
+    RmsNormSaved saved;
+    rms_norm_forward(x, w, 1e-6, &saved);
+    const at::Tensor dw = at::empty({3});
+    rms_norm_backward(dy, x, w, saved, dw);
+    Parity().compare("dw", dw, w_ref.grad());
+  }
+}
+
+TEST(RmsNormParity, TheReferenceGivesTheBitsOfThePlainFormula) {
   const at::Tensor x = random_normal("x", {33, 257}), w = random_normal("w", {257}),
                    dy = random_normal("dy", {33, 257});
   const at::Tensor rstd = at::rsqrt(x.square().mean(-1, true) + 1e-6), xhat = x * rstd, dxhat = dy * w;
   RmsNormSaved saved;
-  EXPECT_TRUE(at::equal(rms_norm_forward(x, w, 1e-6, &saved), xhat * w));
-  const at::Tensor dw = at::empty({257}), dx = rms_norm_backward(dy, x, w, saved, dw);
+  EXPECT_TRUE(at::equal(reference::rms_norm_forward(x, w, 1e-6, &saved), xhat * w));
+  const at::Tensor dw = at::empty({257}), dx = reference::rms_norm_backward(dy, x, w, saved, dw, {});
   EXPECT_TRUE(at::equal(dx, (dxhat - xhat * (dxhat * xhat).mean(-1, true)) * rstd));
   EXPECT_TRUE(at::equal(dw, (dy * xhat).sum(0)));
 }
@@ -126,6 +168,8 @@ TEST(QkNormRopeParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
     expect_rope_parity(dtype, {3, 7, 5, 6, 1e6, positions_from(11, 7)});
     expect_rope_parity(dtype, {1, 33, 3, 10, 1e4, positions_from(1000, 40)});  // more positions than x has
     expect_rope_parity(dtype, {2, 1, 2, 128, 1e6, {4095}});
+    expect_rope_parity(dtype, {2, 9, 3, 80, 1e6, positions_from(0, 9)});
+    expect_rope_parity(dtype, {1, 600, 7, 32, 1e6, positions_from(0, 600)});
     expect_rope_parity(dtype, {1, 5, 1, 64, 1e6, positions_from(40000, 5)});
     expect_rope_parity(dtype, {2, 6, 2, 8, 1e4, {0, 1, 2, 21, 22, 23}});  // two pieces of a split context
   }
@@ -139,14 +183,30 @@ TEST(QkNormRopeParity, ARowOfTheTableDependsOnItsPositionAlone) {
   EXPECT_TRUE(at::equal(some.sin_TI, all.sin_TI.index_select(0, rows)));
 }
 
-TEST(QkNormRopeParity, InFp32GivesTheBitsOfThePlainFormula) {
+TEST(QkNormRopeParity, TheReferenceGivesTheBitsOfThePlainFormula) {
   const RopeTable rope = make_rope_table(positions_from(3, 9), 8, 1e4, at::kCPU);
   const at::Tensor x = random_normal("x", {2, 9, 3, 8}), w = random_normal("w", {8});
   const at::Tensor n = x * at::rsqrt(x.square().mean(-1, true) + 1e-6) * w;
   const at::Tensor cos = rope.cos_TI.unsqueeze(1), sin = rope.sin_TI.unsqueeze(1);
   const at::Tensor first = n.narrow(3, 0, 4), second = n.narrow(3, 4, 4);
-  EXPECT_TRUE(at::equal(qk_norm_rope_forward(x, w, 1e-6, rope, nullptr),
+  EXPECT_TRUE(at::equal(reference::qk_norm_rope_forward(x, w, 1e-6, rope, nullptr),
                         at::cat({first * cos - second * sin, second * cos + first * sin}, 3)));
+}
+
+TEST(QkNormRopeParity, WritesOnlyItsOwnHeadsOfAWiderGradient) {
+  const RopeTable rope = make_rope_table(positions_from(0, 5), 20, 1e4, at::kCPU);
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor x = random_normal("x", {2, 5, 3, 20}).to(dtype), w = random_normal("w", {20}).to(dtype);
+    const at::Tensor dy = random_normal("dy", {2, 5, 3, 20}).to(dtype), dw = at::empty({20});
+    const at::Tensor wide = at::full({2, 5, 7, 20}, 42.0f, dtype), alone = at::empty_like(x);
+    QkNormRopeSaved saved;
+    qk_norm_rope_forward(x, w, 1e-6, rope, &saved);
+    qk_norm_rope_backward(dy, x, w, rope, saved, wide.narrow(2, 2, 3), dw);
+    qk_norm_rope_backward(dy, x, w, rope, saved, alone, dw);
+    EXPECT_TRUE(at::equal(wide.narrow(2, 2, 3), alone));
+    EXPECT_TRUE(at::equal(wide.narrow(2, 0, 2), at::full({2, 5, 2, 20}, 42.0f, dtype)));
+    EXPECT_TRUE(at::equal(wide.narrow(2, 5, 2), at::full({2, 5, 2, 20}, 42.0f, dtype)));
+  }
 }
 
 TEST(QkNormRopeParity, AcceptsAStridedGradient) {

@@ -1,27 +1,152 @@
 #include "kernels/output_loss.h"
 
-#include "kernels/reference/reference.h"
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "kernels/cross_entropy.h"
+#include "kernels/linear.h"
+#include "kernels/precision.h"
 
 namespace troika::kernels {
+namespace {
+
+constexpr std::int64_t no_loss = -100;
+
+// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the products, no more logits than dw has elements.
+std::int64_t chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(D, 128, 512); }
+
+template <class Visit>
+void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
+  const std::int64_t rows = chunk_rows(D);
+  for (std::int64_t begin = 0; begin < M; begin += rows) visit(begin, std::min(rows, M - begin));
+}
+
+// Room for the logits of a chunk. Rows a power of two apart would share few sets of the caches.
+at::Tensor chunk_room(const at::Tensor& x_MD, std::int64_t v) {
+  constexpr std::int64_t line = 16;  // floats
+  const std::int64_t rows = std::min(x_MD.size(0), chunk_rows(x_MD.size(1))),
+                     apart = (v + line - 1) / line * line + line;
+  return at::empty({rows, apart}, x_MD.options().dtype(at::kFloat)).narrow(1, 0, v);
+}
+
+// Halves on a CPU would be converted for every chunk.
+at::Tensor multiplied(const at::Tensor& w_vD) { return w_vD.is_cpu() ? to_float(w_vD) : w_vD; }
+
+// The target's logit where it lies in these columns, else 0.
+at::Tensor target_logits(const at::Tensor& logits_Mv, const at::Tensor& column_M) {
+  const std::int64_t v = logits_Mv.size(1);
+  const at::Tensor elsewhere_M = (column_M < 0).logical_or_(column_M >= v);
+  return logits_Mv.gather(1, column_M.clamp(0, v - 1).unsqueeze(1)).squeeze(1).masked_fill_(elsewhere_M, 0.0);
+}
+
+OutputLossPart empty_part(const at::Tensor& x_MD) {
+  const auto options = x_MD.options().dtype(at::kFloat);
+  return {at::empty({x_MD.size(0)}, options), at::empty({x_MD.size(0)}, options)};
+}
+
+at::Tensor weights_of(const at::Tensor& targets_M, double scale) {
+  return (targets_M != no_loss).to(at::kFloat).mul_(scale);
+}
+
+}  // namespace
+
+LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element) {
+  const std::int64_t logits_bytes = M * v * bytes_per_element;
+  const std::int64_t gradients_bytes = M * D * bytes_per_element + v * D * static_cast<std::int64_t>(sizeof(float));
+  return parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
+}
+
+std::int64_t OutputLossSaved::bytes() const {
+  std::int64_t sum = 0;
+  for (const at::Tensor* tensor : {&logits_Mv, &part_lse_M, &dx_MD, &dw_vD})
+    sum += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
+  return sum;
+}
 
 OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
                                    std::int64_t first_row, OutputLossSaved* saved) {
-  return reference::output_loss_forward(x_MD, w_vD, targets_M, first_row, saved);
+  const std::int64_t v = w_vD.size(0);
+  const bool halves = x_MD.scalar_type() != at::kFloat;
+  const at::Tensor w = multiplied(w_vD);
+  OutputLossPart part = empty_part(x_MD);
+  if (saved != nullptr)
+    *saved = {at::empty({x_MD.size(0), v}, x_MD.options()), halves ? part.lse_M : at::Tensor(), {}, {}};
+  const at::Tensor room = saved == nullptr || halves ? chunk_room(x_MD, v) : at::Tensor();
+  each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
+    at::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
+    linear_forward_float(x_MD.narrow(0, begin, rows), w, logits_mv);
+    at::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
+    lse_m.copy_(log_sum_exp(logits_mv));
+    part.target_M.narrow(0, begin, rows).copy_(target_logits(logits_mv, targets_M.narrow(0, begin, rows) - first_row));
+    if (saved != nullptr && halves) saved->logits_Mv.narrow(0, begin, rows).copy_(logits_mv.sub_(lse_m.unsqueeze(1)));
+  });
+  return part;
 }
 
-OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) { return reference::output_loss_join(parts); }
+OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const at::Tensor& w_vD,
+                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved) {
+  const at::Tensor w = multiplied(w_vD), room = chunk_room(x_MD, w_vD.size(0)), weight_M = weights_of(targets_M, scale);
+  OutputLossPart part = empty_part(x_MD);
+  saved = {{}, {}, at::empty_like(x_MD), at::empty(w_vD.sizes(), x_MD.options().dtype(at::kFloat))};
+  if (x_MD.size(0) == 0) saved.dw_vD.zero_();
+  each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
+    const at::Tensor x_mD = x_MD.narrow(0, begin, rows), targets_m = targets_M.narrow(0, begin, rows);
+    const at::Tensor logits_mv = room.narrow(0, 0, rows);
+    linear_forward_float(x_mD, w, logits_mv);
+    const at::Tensor lse_m = log_sum_exp(logits_mv);
+    part.lse_M.narrow(0, begin, rows).copy_(lse_m);
+    part.target_M.narrow(0, begin, rows).copy_(target_logits(logits_mv, targets_m));
+    cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows));
+    const at::Tensor d_mv = x_MD.is_cpu() ? logits_mv : to_dtype_of(x_MD, logits_mv);
+    saved.dx_MD.narrow(0, begin, rows).copy_(linear_backward_input(d_mv, w));
+    (begin == 0 ? linear_backward_weight : linear_backward_weight_add)(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD);
+  });
+  return part;
+}
 
+OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
+  if (parts.size() == 1) return parts.front();
+  std::vector<at::Tensor> lses;
+  at::Tensor target_M = at::zeros_like(parts.front().target_M);
+  for (const OutputLossPart& part : parts) {
+    lses.push_back(part.lse_M);
+    target_M.add_(part.target_M);
+  }
+  return {at::logsumexp(at::stack(lses), {0}), target_M};
+}
+
+// In row order, for libtorch's sums depend on the number of threads.
 LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M) {
-  return reference::output_loss_sum(whole, targets_M);
+  const at::Tensor losses_M = (whole.lse_M - whole.target_M).cpu(), targets = targets_M.cpu();
+  const float* losses = losses_M.data_ptr<float>();
+  const auto* target = targets.data_ptr<std::int64_t>();
+  LossSum sum;
+  for (std::int64_t i = 0; i < losses_M.numel(); ++i) {
+    if (target[i] == no_loss) continue;
+    sum.loss += static_cast<double>(losses[i]);
+    ++sum.tokens;
+  }
+  return sum;
 }
 
 at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
                                       const at::Tensor& lse_M, double scale, OutputLossSaved& saved) {
-  return reference::output_loss_backward_input(w_vD, targets_M, first_row, lse_M, scale, saved);
+  if (saved.dx_MD.defined()) return std::move(saved.dx_MD);
+  const at::Tensor kept_lse_M = saved.part_lse_M.defined() ? lse_M - saved.part_lse_M : lse_M;
+  const at::Tensor d_Mv = to_float(saved.logits_Mv);
+  cross_entropy_gradient(d_Mv, kept_lse_M, targets_M - first_row, weights_of(targets_M, scale));
+  saved = {to_dtype_of(saved.logits_Mv, d_Mv), {}, {}, {}};
+  return linear_backward_input(saved.logits_Mv, w_vD);
 }
 
 void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, const at::Tensor& dw_vD) {
-  return reference::output_loss_backward_weight(x_MD, saved, dw_vD);
+  if (saved.dw_vD.defined()) {
+    at::Tensor dw = dw_vD;
+    dw.copy_(saved.dw_vD);
+  } else {
+    linear_backward_weight(saved.logits_Mv, x_MD, dw_vD);
+  }
 }
 
 }  // namespace troika::kernels

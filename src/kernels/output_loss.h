@@ -1,5 +1,6 @@
-// Output projection and cross-entropy in one operation, so that a fast body need not hold all logits. The vocabulary
-// may be split: a part holds the rows [first_row, first_row + v) of the projection, and parts meet by log-sum-exp.
+// Output projection and cross-entropy in one operation. It goes through the rows in chunks, so that logits of all rows exist
+// at once only where forward keeps them for backward. The vocabulary may be split: a part holds the rows
+// [first_row, first_row + v) of the projection, and parts meet by log-sum-exp.
 // Token loss = log sum_V exp(x . w_V) - x . w_target; rows with target -100 carry no loss.
 // Shapes: M rows, D width, V vocabulary, v >= 1 this part's. Dtypes as in precision.h; the loss uses fp32 logits.
 #pragma once
@@ -11,15 +12,21 @@
 
 namespace troika::kernels {
 
+// What forward leaves for backward: the logits, or the gradients themselves. Gradients need the whole vocabulary on this
+// rank.
+enum class LossKeep { logits, gradients };
+// Gradients where they take less than half of the bytes. parts: in how many the vocabulary is split.
+LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element);
+
 struct OutputLossSaved {
-  // In x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's part_lse_M: the
-  // likely tokens then lie near 0, where a half is exact enough.
+  // LossKeep::logits, in x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's
+  // part_lse_M: the likely tokens then lie near 0, where a half is exact enough.
   at::Tensor logits_Mv;
   at::Tensor part_lse_M;  // fp32; beside halves only, until backward_input
-  std::int64_t bytes() const {
-    return (logits_Mv.defined() ? static_cast<std::int64_t>(logits_Mv.nbytes()) : 0) +
-           (part_lse_M.defined() ? static_cast<std::int64_t>(part_lse_M.nbytes()) : 0);
-  }
+  // LossKeep::gradients.
+  at::Tensor dx_MD;  // in x's dtype, until backward_input
+  at::Tensor dw_vD;  // fp32
+  std::int64_t bytes() const;
 };
 
 // fp32 both.
@@ -33,19 +40,25 @@ struct LossSum {
   std::int64_t tokens = 0;  // how many count
 };
 
-// targets_M int64, of the whole vocabulary. Fills `saved` when it is not null.
+// targets_M int64, of the whole vocabulary. Keeps the logits in `saved` when it is not null.
 OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
                                    std::int64_t first_row, OutputLossSaved* saved);
+
+// Forward of the whole vocabulary that keeps the gradients of scale * sum of token losses.
+OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const at::Tensor& w_vD,
+                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved);
 
 // All parts in the order of their rows, at least one; a single part is returned as it is.
 OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);
 
 LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M);
 
-// Gradients of scale * sum of token losses; lse_M is the whole vocabulary's, scale may hold a loss scale. Returns this
-// part's contribution to dx_MD; afterwards `saved` serves output_loss_backward_weight only.
+// Gradients of scale * sum of token losses; lse_M is the whole vocabulary's, scale may hold a loss scale (kept gradients
+// have theirs already). Returns this part's contribution to dx_MD; afterwards `saved` serves output_loss_backward_weight
+// only.
 at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
                                       const at::Tensor& lse_M, double scale, OutputLossSaved& saved);
+// x_MD is read where the logits were kept.
 void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved,
                                  const at::Tensor& dw_vD);  // writes dw, fp32
 

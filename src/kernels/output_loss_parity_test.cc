@@ -1,5 +1,6 @@
 // M rows, D width, V vocabulary.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -135,18 +136,59 @@ TEST(OutputLossParity, JoiningOnePartGivesItself) {
   EXPECT_TRUE(joined.target_M.is_same(part.target_M));
 }
 
-TEST(OutputLossParity, InFp32GivesTheBitsOfThePlainFormula) {
-  const at::Tensor x = random_normal("x", {33, 16}), w = random_normal("w", {101, 16});
-  at::Tensor targets = random_ids("t", 33, 101);
-  targets[7] = -100;
+// Forward that keeps gradients, against autograd and against forward that keeps logits.
+void expect_gradients_parity(const Case& c, at::ScalarType dtype) {
+  const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.size).to(dtype);
+  const at::Tensor w = random_normal("w", {c.V, c.D}).to(dtype), targets = make_targets(c);
+  const double scale = 1.0 / static_cast<double>(c.M);
+  const Reference want = reference(x, w, targets, scale);
   OutputLossSaved saved;
-  const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-  const at::Tensor logits = at::mm(x, w.t()), lse = at::logsumexp(logits, {1}), counts = targets != -100;
-  const at::Tensor target = logits.gather(1, targets.clamp_min(0).unsqueeze(1)).squeeze(1);
-  EXPECT_TRUE(at::equal(saved.logits_Mv, logits));
-  EXPECT_TRUE(at::equal(part.lse_M, lse));
-  EXPECT_TRUE(at::equal(part.target_M, target * counts));
-  EXPECT_EQ(output_loss_sum(part, targets).loss, ((lse - target) * counts).sum(at::kDouble).item<double>());
+  const OutputLossPart part = output_loss_forward_with_gradients(x, w, targets, scale, saved);
+  const OutputLossPart plain = output_loss_forward(x, w, targets, 0, nullptr);
+  EXPECT_TRUE(at::equal(part.lse_M, plain.lse_M));
+  EXPECT_TRUE(at::equal(part.target_M, plain.target_M));
+  const std::int64_t element = dtype == at::kFloat ? 4 : 2;
+  EXPECT_EQ(saved.bytes(), c.M * c.D * element + c.V * c.D * 4);
+  Parity exact, stored(dtype);
+  exact.compare("loss", output_loss_sum(part, targets).loss, want.loss.item<double>());
+  stored.compare("dx", output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved), want.x.grad());
+  EXPECT_EQ(saved.bytes(), c.V * c.D * 4);
+  const at::Tensor dw = at::full({c.V, c.D}, 42.0f);
+  output_loss_backward_weight({}, saved, dw);
+  exact.compare("dw", dw, want.w.grad());
+}
+
+TEST(OutputLossParity, KeptGradientsAgreeWithAutogradInEveryDtype) {
+  for (const at::ScalarType dtype : dtypes) {
+    expect_gradients_parity({1, 1, 1, 0}, dtype);
+    expect_gradients_parity({33, 17, 101, 3}, dtype);
+    expect_gradients_parity({48, 64, 259, 5, {}, 10.0}, dtype);
+    expect_gradients_parity({300, 20, 61, 0}, dtype);  // chunks of 128, 128 and 44 rows
+  }
+}
+
+TEST(OutputLossParity, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
+  EXPECT_EQ(output_loss_keep(2048, 256, 4096, 1, 4), LossKeep::gradients);
+  EXPECT_EQ(output_loss_keep(256, 768, 50257, 1, 4), LossKeep::logits);
+  EXPECT_EQ(output_loss_keep(2048, 256, 4096, 2, 4), LossKeep::logits)
+      << "each part needs the others' log-sum-exp first";
+}
+
+TEST(OutputLossParity, BitsDoNotDependOnTheNumberOfThreads) {
+  const at::Tensor x = random_normal("x", {600, 48}), w = random_normal("w", {1500, 48});
+  const at::Tensor targets = random_ids("t", 600, 1500);
+  std::vector<std::vector<at::Tensor>> results;
+  for (const int threads : {1, 2, 3, 5}) {
+    at::set_num_threads(threads);
+    OutputLossSaved logits, gradients;
+    const OutputLossPart part = output_loss_forward(x, w, targets, 0, &logits);
+    output_loss_forward_with_gradients(x, w, targets, 0.5, gradients);
+    const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 0.5, logits), dw = at::empty_like(w);
+    output_loss_backward_weight(x, logits, dw);
+    results.push_back({part.lse_M, part.target_M, dx, dw, gradients.dx_MD, gradients.dw_vD});
+    for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_TRUE(at::equal(results[0][i], results.back()[i]));
+  }
+  at::set_num_threads(1);
 }
 
 TEST(OutputLossParity, ATargetOfAnotherPartGivesNoTargetLogit) {
@@ -154,8 +196,8 @@ TEST(OutputLossParity, ATargetOfAnotherPartGivesNoTargetLogit) {
   const at::Tensor targets = at::tensor({9, 10, 14, 15}, at::kLong);  // this part holds 10 to 14
   const at::Tensor got = output_loss_forward(x, w, targets, 10, nullptr).target_M;
   EXPECT_EQ(got[0].item<float>(), 0);
-  EXPECT_EQ(got[1].item<float>(), logits[1][0].item<float>());
-  EXPECT_EQ(got[2].item<float>(), logits[2][4].item<float>());
+  EXPECT_FLOAT_EQ(got[1].item<float>(), logits[1][0].item<float>());
+  EXPECT_FLOAT_EQ(got[2].item<float>(), logits[2][4].item<float>());
   EXPECT_EQ(got[3].item<float>(), 0);
 }
 

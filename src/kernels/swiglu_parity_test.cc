@@ -1,7 +1,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "kernels/parity_test_support.h"
+#include "kernels/reference/reference.h"
 #include "kernels/swiglu.h"
 
 namespace troika::kernels {
@@ -10,7 +13,8 @@ namespace {
 TEST(SwigluParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
     Parity stored(dtype);
-    for (const auto& [M, F] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {3, 5}, {48, 192}, {33, 77}}) {
+    for (const auto& [M, F] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+             {1, 1}, {3, 5}, {48, 192}, {33, 77}, {1, 15}, {2, 17}, {300, 64}}) {
       for (const double scale : {1.0, 20.0}) {
         const at::Tensor gate_up = random_normal("gate_up", {M, 2 * F}).mul_(scale).to(dtype);
         const at::Tensor dh = random_normal("dh", {M, F}).to(dtype), both = leaf(gate_up);
@@ -27,12 +31,30 @@ TEST(SwigluParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
   }
 }
 
-TEST(SwigluParity, InFp32GivesTheBitsOfThePlainFormula) {
+TEST(SwigluParity, TheReferenceGivesTheBitsOfThePlainFormula) {
   const at::Tensor gate_up = random_normal("gate_up", {33, 154}), dh = random_normal("dh", {33, 77});
   const at::Tensor gate = gate_up.narrow(1, 0, 77), up = gate_up.narrow(1, 77, 77), s = gate.sigmoid(), silu = gate * s;
-  EXPECT_TRUE(at::equal(swiglu_forward(gate_up), at::silu(gate) * up));
+  EXPECT_TRUE(at::equal(reference::swiglu_forward(gate_up), at::silu(gate) * up));
   const at::Tensor dgate = ((1.0 - s) * silu + s) * up * dh;
-  EXPECT_TRUE(at::equal(swiglu_backward(dh, gate_up), at::cat({dgate, dh * silu}, 1)));
+  EXPECT_TRUE(at::equal(reference::swiglu_backward(dh, gate_up), at::cat({dgate, dh * silu}, 1)));
+}
+
+TEST(SwigluParity, EveryGateBetweenMinus100And100IsAccurateByItself) {
+  const at::Tensor gate = at::linspace(-100.0, 100.0, 4001), both = at::stack({gate, at::ones_like(gate)}, 1);
+  const at::Tensor gate_ref = leaf(gate), h_ref = gate_ref * at::sigmoid(gate_ref);
+  differentiate(h_ref, at::ones_like(gate));
+  const at::Tensor h = swiglu_forward(both).squeeze(1).to(at::kDouble);
+  const at::Tensor dgate = swiglu_backward(at::ones({4001, 1}), both).select(1, 0).to(at::kDouble);
+  const at::Tensor error = (h - h_ref).abs(), normal = gate > -80.0;  // below, results are near the smallest floats
+  EXPECT_LT((error / h_ref.abs().clamp_min(1e-40)).masked_select(normal).max().item<double>(), 5e-7);
+  EXPECT_LT(error.masked_select(~normal).max().item<double>(), 1e-30);
+  EXPECT_LT((dgate - gate_ref.grad()).abs().max().item<double>(), 5e-7);
+}
+
+TEST(SwigluParity, ANanInTheGateIsNotHidden) {
+  const at::Tensor gate_up = at::full({1, 2}, std::numeric_limits<float>::quiet_NaN());
+  EXPECT_TRUE(swiglu_forward(gate_up).isnan().all().item<bool>());
+  EXPECT_TRUE(swiglu_backward(at::ones({1, 1}), gate_up).isnan().all().item<bool>());
 }
 
 TEST(SwigluParity, GatesFarFromZeroStayFinite) {

@@ -32,10 +32,8 @@ at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
   return to_dtype_of(x_MI, y_MO);
 }
 
-at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI) {
-  const at::Tensor y_MO = at::empty({x_MI.size(0), w_OI.size(0)}, x_MI.options().dtype(at::kFloat));
+void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
   multiply_into_float(y_MO, x_MI, w_OI.t());
-  return y_MO;
 }
 
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
@@ -45,6 +43,13 @@ at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI
 
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
   multiply_into_float(dw_OI, dy_MO.t(), x_MI);
+}
+
+void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
+  const at::Tensor more_OI = at::empty(dw_OI.sizes(), dw_OI.options());
+  multiply_into_float(more_OI, dy_MO.t(), x_MI);
+  at::Tensor dw = dw_OI;
+  dw.add_(more_OI);
 }
 
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/flat.h"
 #include "kernels/gelu.h"
 #include "kernels/layer_norm.h"
 #include "kernels/linear.h"
-#include "kernels/output_loss.h"
 #include "kernels/qk_norm_rope.h"
 #include "kernels/rms_norm.h"
 #include "kernels/swiglu.h"
@@ -19,6 +19,10 @@ AttentionOutput attention_forward(const AttentionInput& input);
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part);
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output);
+
+at::Tensor log_sum_exp(const at::Tensor& logits_Mv);
+void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
+                            const at::Tensor& weight_M);
 
 at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row);
 void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
@@ -40,18 +44,11 @@ at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, 
                                const at::Tensor& plus_MD);
 
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O);
-at::Tensor linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI);
+void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO);
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI);
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
+void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
-
-OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
-                                   std::int64_t first_row, OutputLossSaved* saved);
-OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);
-LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M);
-at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
-                                      const at::Tensor& lse_M, double scale, OutputLossSaved& saved);
-void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, const at::Tensor& dw_vD);
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved);

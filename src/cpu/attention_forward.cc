@@ -1,0 +1,166 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/attention_forward.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "cpu/attention.h"
+#include "cpu/attention_packing-inl.h"
+#include "cpu/attention_products-inl.h"
+#include "cpu/attention_softmax-inl.h"
+#include "cpu/attention_view.h"
+#include "cpu/parallel.h"
+
+#ifndef TROIKA_CPU_ATTENTION_FORWARD_ONCE
+#define TROIKA_CPU_ATTENTION_FORWARD_ONCE
+namespace troika::cpu {
+
+struct ForwardCall {
+  Attention op;
+  Heads q, k, v;
+  MutableHeads out;
+  float* lse;
+  std::vector<std::vector<std::int64_t>> readers_of_kv;
+};
+// Units [begin, end) of one key/value head; a unit is one of its readers and one block of queries, the last block first.
+struct ForwardTask {
+  std::int64_t b, kv, begin, end;
+};
+constexpr std::int64_t most_units = 4;
+
+}  // namespace troika::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace troika::cpu::HWY_NAMESPACE {
+namespace {
+
+struct ForwardUnit {
+  std::int64_t head;
+  Run queries;
+  float *q_HT, *sum_TH;
+  Running running;
+};
+
+struct ForwardBlocks {
+  explicit ForwardBlocks(std::int64_t H)
+      : width(padded_width(H)),
+        memory(attention_block * (most_units * (H + width) + 2 * width + attention_block)),
+        k_SH(memory.take(attention_block * width)),
+        v_SH(memory.take(attention_block * width)),
+        p_ST(memory.take(attention_block * attention_block)) {
+    for (ForwardUnit& unit : units) {
+      unit.q_HT = memory.take(attention_block * H);
+      unit.sum_TH = memory.take(attention_block * width);
+    }
+  }
+  std::int64_t width;
+  Scratch memory;
+  float *k_SH, *v_SH, *p_ST;
+  ForwardUnit units[most_units];
+  AttentionBounds bounds;
+};
+
+void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i, ForwardUnit& unit) {
+  const Attention& op = call.op;
+  const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
+  const auto count = static_cast<std::int64_t>(readers.size());
+  unit.head = readers[static_cast<std::size_t>(i % count)];
+  unit.queries = run_of((op.T - 1) / attention_block - i / count, attention_block, op.T);
+  const float* q = call.q.at(task.b, unit.queries.begin, unit.head);
+  pack_transposed({q, call.q.row_stride, unit.queries.count, op.H}, static_cast<float>(op.scale), unit.q_HT);
+  std::fill_n(unit.sum_TH, attention_block * padded_width(op.H), 0.0f);
+  begin(unit.running);
+}
+
+void add_keys(const Attention& op, std::int64_t b, Run keys, const AttentionView& view, ForwardBlocks& x,
+              ForwardUnit& unit) {
+  const std::int64_t T = padded_rows(unit.queries.count), reach = view.reach;
+  multiply(padded_rows(keys.count), T, ByRow{x.k_SH, x.width}, unit.q_HT, attention_block, {x.p_ST, attention_block},
+           Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
+             return Span{0, s < t + width + reach ? op.H : 0};
+           });
+  if (!view.everything) fill_bounds(op, b, unit.queries, keys, x.bounds);
+  online_softmax({x.p_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds}, unit.running);
+  multiply(T, x.width, ByColumn{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
+           ScaleAndAdd{unit.running.factor}, [&](std::int64_t t, std::int64_t, std::int64_t) {
+             return Span{0, std::min(t + kTileRows + reach, keys.count)};
+           });
+}
+
+void write_unit(const ForwardCall& call, std::int64_t b, std::int64_t width, ForwardUnit& unit) {
+  const Running& running = unit.running;
+  float* lse = call.lse + (b * call.op.n + unit.head) * call.op.T + unit.queries.begin;
+  float inverse[attention_block];
+  for (std::int64_t t = 0; t < unit.queries.count; ++t) {
+    inverse[t] = running.sum[t] == 0 ? 0.0f : 1 / running.sum[t];
+    lse[t] = running.highest[t] + std::log(running.sum[t]);
+  }
+  float* out = call.out.at(b, unit.queries.begin, unit.head);
+  const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
+  write_rows(unit.sum_TH, inverse_of, {out, call.out.row_stride, unit.queries.count, call.op.H});
+}
+
+void forward_task(const ForwardCall& call, const ForwardTask& task) {
+  const Attention& op = call.op;
+  const std::int64_t count = task.end - task.begin;
+  ForwardBlocks x(op.H);
+  for (std::int64_t i = 0; i < count; ++i) begin_unit(call, task, task.begin + i, x.units[i]);
+  for (std::int64_t s = 0; s < op.S; s += attention_block) {
+    const Run keys{s, std::min(attention_block, op.S - s)};
+    bool packed = false;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const AttentionView view = view_of(op, task.b, x.units[i].queries, keys);
+      if (!view.anything) continue;
+      if (!packed) {
+        pack_rows({call.k.at(task.b, s, task.kv), call.k.row_stride, keys.count, op.H}, 1, x.k_SH);
+        pack_rows({call.v.at(task.b, s, task.kv), call.v.row_stride, keys.count, op.H}, 1, x.v_SH);
+        packed = true;
+      }
+      add_keys(op, task.b, keys, view, x, x.units[i]);
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.b, x.width, x.units[i]);
+}
+
+}  // namespace
+}  // namespace troika::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace troika::cpu {
+namespace {
+HWY_EXPORT(forward_task);
+
+// Units of a task share the copies of keys and values; fewer of them keep several cores busy.
+std::vector<ForwardTask> tasks_of(const ForwardCall& call) {
+  constexpr std::int64_t enough_tasks = 32;
+  const Attention& op = call.op;
+  const std::int64_t blocks = (op.T + attention_block - 1) / attention_block;
+  const std::int64_t units = std::clamp<std::int64_t>(op.B * op.n * blocks / enough_tasks, 1, most_units);
+  std::vector<ForwardTask> tasks;
+  for (std::int64_t b = 0; b < op.B; ++b) {
+    for (std::int64_t kv = 0; kv < op.k; ++kv) {
+      const auto count = blocks * static_cast<std::int64_t>(call.readers_of_kv[static_cast<std::size_t>(kv)].size());
+      for (std::int64_t i = 0; i < count; i += units) tasks.push_back({b, kv, i, std::min(i + units, count)});
+    }
+  }
+  return tasks;
+}
+
+}  // namespace
+
+void attention_forward(const Attention& op, const Heads& q, const Heads& k, const Heads& v, const MutableHeads& out,
+                       float* lse) {
+  const ForwardCall call{op, q, k, v, out, lse, readers_of_kv(op)};
+  const std::vector<ForwardTask> tasks = tasks_of(call);
+  parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
+    HWY_DYNAMIC_DISPATCH(forward_task)(call, tasks[static_cast<std::size_t>(i)]);
+  });
+}
+
+}  // namespace troika::cpu
+#endif

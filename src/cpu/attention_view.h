@@ -1,0 +1,36 @@
+// What a block of queries sees of a block of keys, and the sizes of blocks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/attention.h"
+
+namespace troika::cpu {
+
+constexpr std::int64_t attention_block = 64;  // queries or keys multiplied at once
+
+struct Run {
+  std::int64_t begin = 0, count = 0;
+};
+// The i-th block of `size` out of `total`.
+Run run_of(std::int64_t i, std::int64_t size, std::int64_t total);
+
+// The query heads that read each of op.k key/value heads, ascending.
+std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op);
+
+struct AttentionView {
+  std::int64_t reach = 0;  // query t of the block sees key s of the block only if s <= t + reach
+  bool anything = false;   // some query may see some key
+  bool everything = false;
+};
+AttentionView view_of(const Attention& op, std::int64_t b, Run queries, Run keys);
+
+// For query t of the block: it sees the keys s with first[t] <= s <= last[t]. Both of attention_block floats; beyond
+// queries.count, document bounds do not count.
+struct AttentionBounds {
+  alignas(64) float first[attention_block], last[attention_block];
+};
+void fill_bounds(const Attention& op, std::int64_t b, Run queries, Run keys, AttentionBounds& bounds);
+
+}  // namespace troika::cpu

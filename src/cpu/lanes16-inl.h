@@ -1,0 +1,100 @@
+// Sixteen floats, whatever the machine's vector width: sums then have one order everywhere, and a kernel has one text.
+// With fused multiply-add a result's bits do not depend on the width; without it mul_add rounds twice.
+// For files compiled once per SIMD target, like rms_norm.cc; not for SVE, whose vectors cannot be members.
+#if defined(TROIKA_CPU_LANES16_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TROIKA_CPU_LANES16_INL_H_
+#undef TROIKA_CPU_LANES16_INL_H_
+#else
+#define TROIKA_CPU_LANES16_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace troika::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Part = hn::CappedTag<float, 16>;
+using PartVec = hn::Vec<Part>;
+constexpr std::size_t part_lanes = hn::MaxLanes(Part());
+
+struct F16 {
+  static constexpr std::size_t count = 16 / part_lanes;
+  PartVec part[count];
+};
+
+// function(part of each input) for every part.
+template <class Function, class... Inputs>
+HWY_INLINE F16 map(Function function, const Inputs&... inputs) {
+  F16 out;
+  for (std::size_t i = 0; i < F16::count; ++i) out.part[i] = function(inputs.part[i]...);
+  return out;
+}
+
+HWY_INLINE F16 load16(const float* p) {
+  F16 x;
+  for (std::size_t i = 0; i < F16::count; ++i) x.part[i] = hn::LoadU(Part(), p + i * part_lanes);
+  return x;
+}
+
+HWY_INLINE void store16(const F16& x, float* p) {
+  for (std::size_t i = 0; i < F16::count; ++i) hn::StoreU(x.part[i], Part(), p + i * part_lanes);
+}
+
+HWY_INLINE F16 set16(float value) {
+  F16 x;
+  for (std::size_t i = 0; i < F16::count; ++i) x.part[i] = hn::Set(Part(), value);
+  return x;
+}
+
+HWY_INLINE F16 operator+(const F16& a, const F16& b) {
+  return map([](PartVec x, PartVec y) HWY_ATTR { return hn::Add(x, y); }, a, b);
+}
+HWY_INLINE F16 operator-(const F16& a, const F16& b) {
+  return map([](PartVec x, PartVec y) HWY_ATTR { return hn::Sub(x, y); }, a, b);
+}
+HWY_INLINE F16 operator*(const F16& a, const F16& b) {
+  return map([](PartVec x, PartVec y) HWY_ATTR { return hn::Mul(x, y); }, a, b);
+}
+HWY_INLINE F16 operator/(const F16& a, const F16& b) {
+  return map([](PartVec x, PartVec y) HWY_ATTR { return hn::Div(x, y); }, a, b);
+}
+// a * b + c and c - a * b
+HWY_INLINE F16 mul_add(const F16& a, const F16& b, const F16& c) {
+  return map([](PartVec x, PartVec y, PartVec z) HWY_ATTR { return hn::MulAdd(x, y, z); }, a, b, c);
+}
+HWY_INLINE F16 neg_mul_add(const F16& a, const F16& b, const F16& c) {
+  return map([](PartVec x, PartVec y, PartVec z) HWY_ATTR { return hn::NegMulAdd(x, y, z); }, a, b, c);
+}
+
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE float sum_of_part(Part /*d*/, PartVec x) { return hn::GetLane(x); }
+#else
+template <class D>
+HWY_INLINE float sum_of_part(D /*d*/, hn::Vec<D> x) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    const auto pairs = hn::Add(x, hn::Shuffle1032(x));
+    return hn::GetLane(hn::Add(pairs, hn::Shuffle2301(pairs)));
+  } else {
+    const hn::Half<D> half;
+    return sum_of_part(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
+  }
+}
+#endif
+// Upper half onto lower half until one is left: the same tree at every width.
+HWY_INLINE float sum(F16 x) {
+  for (std::size_t n = F16::count / 2; n > 0; n /= 2) {
+    for (std::size_t i = 0; i < n; ++i) x.part[i] = hn::Add(x.part[i], x.part[i + n]);
+  }
+  return sum_of_part(Part(), x.part[0]);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace troika::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,22 @@
+// Sums over rows in one order for every number of threads: blocks of rows, cut by shape, add up partial sums in fp32;
+// these are added in the order of the blocks in double.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace troika::cpu {
+
+// Rows in one piece of work, from the elements of a row.
+std::int64_t rows_per_block(std::int64_t row_elements);
+
+// body(begin, end, partial) adds rows [begin, end) to the `width` values of partial, which are 0 before. Blocks run in
+// parallel. Returns the `width` sums.
+std::vector<float> sum_over_rows(std::int64_t M, std::int64_t block_rows, std::int64_t width,
+                                 const std::function<void(std::int64_t begin, std::int64_t end, float* partial)>& body);
+
+// sum[j] = sum over i of x[i * D + j].
+void column_sums(std::int64_t M, std::int64_t D, const float* x, float* sum);
+
+}  // namespace troika::cpu

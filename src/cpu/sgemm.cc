@@ -1,0 +1,44 @@
+#include "cpu/sgemm.h"
+
+#ifdef TROIKA_WITH_DNNL
+#include <dnnl.h>
+#else
+#include <cblas.h>
+#endif
+
+#include <algorithm>
+
+namespace troika::cpu {
+namespace {
+
+// As libraries name it: stored by rows, or by columns ("transposed"), with this distance between two of them.
+struct Stored {
+  bool by_rows = true;
+  std::int64_t distance = 1;
+};
+
+// A matrix of one row or one column may have both strides 1, and a distance must be at least a row's length.
+Stored stored(const Matrix& m, std::int64_t rows, std::int64_t columns) {
+  const bool by_rows = m.column_stride == 1 && (m.row_stride != 1 || rows == 1 || columns == 1);
+  return by_rows ? Stored{true, std::max(m.row_stride, columns)} : Stored{false, std::max(m.column_stride, rows)};
+}
+
+}  // namespace
+
+int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
+          std::int64_t c_stride) {
+  const Stored sa = stored(a, M, K), sb = stored(b, K, N);
+  const std::int64_t c_distance = M == 1 ? N : c_stride;
+#ifdef TROIKA_WITH_DNNL
+  return dnnl_sgemm(sa.by_rows ? 'N' : 'T', sb.by_rows ? 'N' : 'T', M, N, K, 1.0f, a.data, sa.distance, b.data,
+                    sb.distance, beta, c, c_distance);
+#else
+  const auto order = [](const Stored& s) { return s.by_rows ? CblasNoTrans : CblasTrans; };
+  const auto number = [](std::int64_t value) { return static_cast<blasint>(value); };
+  cblas_sgemm(CblasRowMajor, order(sa), order(sb), number(M), number(N), number(K), 1.0f, a.data, number(sa.distance),
+              b.data, number(sb.distance), beta, c, number(c_distance));
+  return 0;
+#endif
+}
+
+}  // namespace troika::cpu

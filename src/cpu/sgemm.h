@@ -1,0 +1,12 @@
+// The matrix library behind gemm.h, on one thread: oneDNN on x86-64, the BLAS that libtorch uses elsewhere.
+#pragma once
+
+#include "cpu/gemm.h"
+
+namespace troika::cpu {
+
+// C = beta C + A B with beta 0 or 1. Returns the library's status, 0 when well. Inside a body of parallel_for.
+int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
+          std::int64_t c_stride);
+
+}  // namespace troika::cpu
