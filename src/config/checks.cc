@@ -43,6 +43,32 @@ bool is_device(const std::string& device) {
   return device.rfind("cuda:", 0) == 0 && base::parse_int(device.substr(5), &index) && index >= 0;
 }
 
+void check_qwen3(const ModelSettings& m, Findings* findings) {
+  if (m.heads % m.kv_heads != 0) {
+    findings->errors.push_back(fmt::format("model.heads {} is not a multiple of model.kv_heads {}: {}", m.heads,
+                                           m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
+  }
+  if (m.head_dim % 2 != 0) {
+    findings->errors.push_back(fmt::format("model.head_dim {} is odd, but rotary positions turn pairs: {}", m.head_dim,
+                                           nearest_multiples(m.head_dim, 2)));
+  }
+}
+
+void check_gpt2(const ModelSettings& m, Findings* findings) {
+  if (m.kv_heads != m.heads) {
+    findings->errors.push_back(
+        fmt::format("model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so "
+                    "set kv_heads to {}, or take a preset such as gpt2-124m",
+                    m.kv_heads, m.heads, m.heads));
+  }
+  if (m.heads * m.head_dim != m.hidden) {
+    findings->errors.push_back(
+        fmt::format("model.heads {} x model.head_dim {} is {}, but model.hidden is {}: the heads of gpt2 divide its "
+                    "width, so set hidden to {}",
+                    m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
+  }
+}
+
 }  // namespace
 
 void settle_model(Settings* settings, Findings* findings) {
@@ -55,13 +81,10 @@ void settle_model(Settings* settings, Findings* findings) {
     m.layers = m.middle_layers;
     m.middle_layers = 0;
   }
-  if (m.heads % m.kv_heads != 0) {
-    findings->errors.push_back(fmt::format("model.heads {} is not a multiple of model.kv_heads {}: {}", m.heads,
-                                           m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
-  }
-  if (m.head_dim % 2 != 0) {
-    findings->errors.push_back(fmt::format("model.head_dim {} is odd, but rotary positions turn pairs: {}", m.head_dim,
-                                           nearest_multiples(m.head_dim, 2)));
+  if (m.architecture == "gpt2") {
+    check_gpt2(m, findings);
+  } else {
+    check_qwen3(m, findings);
   }
   if (settings->batch.seq_len > m.max_positions) {
     findings->errors.push_back(

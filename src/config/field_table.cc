@@ -69,8 +69,9 @@ void add_model(Table& t) {
       .spelled("tiny", "qwen3-tiny")
       .spelled("small", "qwen3-small")
       .spelled("medium", "qwen3-medium")
-      .spelled("large", "qwen3-large");
-  t.add<s, &M::architecture>("model.architecture", "The family of decoder.").words({"qwen3"});
+      .spelled("large", "qwen3-large")
+      .spelled("gpt2", "gpt2-124m");
+  t.add<s, &M::architecture>("model.architecture", "The family of decoder.").words({"qwen3", "gpt2"});
   t.add<s, &M::layers>("model.layers", "Transformer layers.")
       .familiar({"num-layers", "depth"})
       .variables({"NUM_LAYERS"})
@@ -80,17 +81,17 @@ void add_model(Table& t) {
       .variables({"HIDDEN_SIZE"})
       .range(1, million);
   t.add<s, &M::heads>("model.heads", "Query heads; a multiple of kv_heads.").range(1, 65536);
-  t.add<s, &M::kv_heads>("model.kv_heads", "Key and value heads.").range(1, 65536);
-  t.add<s, &M::head_dim>("model.head_dim", "Width of one head; even.").range(2, 65536);
+  t.add<s, &M::kv_heads>("model.kv_heads", "Key and value heads; gpt2: as many as query heads.").range(1, 65536);
+  t.add<s, &M::head_dim>("model.head_dim", "Width of one head; qwen3: even; gpt2: hidden / heads.").range(2, 65536);
   t.add<s, &M::ffn>("model.ffn", "Width of the feed-forward layer.").range(1, million * 16);
   t.add<s, &M::vocab>("model.vocab", "Vocabulary size; 0: the tokenizer's, rounded up to a multiple of 64.")
       .familiar({"vocab-size"})
       .range(0, million * 64);
-  t.add<s, &M::max_positions>("model.max_positions", "Longest sequence the model is described for.")
+  t.add<s, &M::max_positions>("model.max_positions", "Longest sequence; gpt2 learns a vector for each position.")
       .unit("tokens")
       .range(1, million * 1024);
-  t.add<s, &M::rope_theta>("model.rope_theta", "Base of the rotary position frequencies.").range(1, 1e12);
-  t.add<s, &M::norm_eps>("model.norm_eps", "Added to the mean square in RMSNorm.").range(0, 1);
+  t.add<s, &M::rope_theta>("model.rope_theta", "qwen3: base of the rotary position frequencies.").range(1, 1e12);
+  t.add<s, &M::norm_eps>("model.norm_eps", "Added to the mean square (qwen3) or variance (gpt2) in norms.").range(0, 1);
   t.add<s, &M::init_std>("model.init_std", "Standard deviation of the initial weights.").range(0, 100);
   t.add<s, &M::tie_embeddings>("model.tie_embeddings", "Use one matrix for the input embedding and the output head.");
   t.add<s, &M::middle_layers>("model.middle_layers", "Keep only this many transformer layers; 0: all.")

@@ -11,13 +11,13 @@
 namespace troika::config {
 namespace {
 
-struct Preset {
+struct Qwen3Preset {
   std::string_view name;
   std::int64_t hidden, layers, heads, kv_heads, head_dim, ffn, vocab;
   bool tied;
 };
 
-constexpr std::array<Preset, 9> presets = {{
+constexpr std::array<Qwen3Preset, 11> qwen3_presets = {{
     // name, hidden, layers, heads, kv_heads, head_dim, ffn, vocab, tied
     {"qwen3-small", 512, 8, 8, 4, 64, 1536, 0, true},
     {"qwen3-medium", 768, 12, 12, 4, 64, 2304, 0, true},
@@ -28,25 +28,69 @@ constexpr std::array<Preset, 9> presets = {{
     {"qwen3-8b", 4096, 36, 32, 8, 128, 12288, 151936, false},
     {"qwen3-14b", 5120, 40, 40, 8, 128, 17408, 151936, false},
     {"qwen3-32b", 5120, 64, 64, 8, 128, 25600, 151936, false},
+    {"bench-4m", 256, 4, 4, 2, 64, 768, 4096, true},
+    {"bench-35m", 512, 6, 8, 4, 64, 1536, 32000, true},
 }};
+
+// Feed-forward of 4 x hidden, 1024 positions, tied.
+struct Gpt2Preset {
+  std::string_view name;
+  std::int64_t hidden, layers, heads, vocab;
+};
+
+constexpr std::array<Gpt2Preset, 5> gpt2_presets = {{
+    // name, hidden, layers, heads, vocab
+    {"gpt2-tiny", 256, 4, 4, 4096},
+    {"gpt2-124m", 768, 12, 12, 50257},
+    {"gpt2-medium", 1024, 24, 16, 50257},
+    {"gpt2-large", 1280, 36, 20, 50257},
+    {"gpt2-xl", 1600, 48, 25, 50257},
+}};
+
+ModelSettings model_of(const Qwen3Preset& preset) {
+  ModelSettings model;
+  model.preset = preset.name;
+  model.hidden = preset.hidden;
+  model.layers = preset.layers;
+  model.heads = preset.heads;
+  model.kv_heads = preset.kv_heads;
+  model.head_dim = preset.head_dim;
+  model.ffn = preset.ffn;
+  model.vocab = preset.vocab;
+  model.tie_embeddings = preset.tied;
+  return model;
+}
+
+ModelSettings model_of(const Gpt2Preset& preset) {
+  ModelSettings model;
+  model.preset = preset.name;
+  model.architecture = "gpt2";
+  model.hidden = preset.hidden;
+  model.layers = preset.layers;
+  model.heads = model.kv_heads = preset.heads;
+  model.head_dim = preset.hidden / preset.heads;
+  model.ffn = 4 * preset.hidden;
+  model.vocab = preset.vocab;
+  model.max_positions = 1024;
+  model.norm_eps = 1e-5;
+  return model;
+}
+
+const std::vector<ModelSettings>& all_presets() {
+  static const std::vector<ModelSettings> all = [] {
+    std::vector<ModelSettings> models{ModelSettings{}};
+    for (const auto& preset : qwen3_presets) models.push_back(model_of(preset));
+    for (const auto& preset : gpt2_presets) models.push_back(model_of(preset));
+    return models;
+  }();
+  return all;
+}
 
 }  // namespace
 
 ModelSettings find_preset(const std::string& name) {
-  ModelSettings model;
-  if (name == model.preset) return model;
-  for (const auto& preset : presets) {
-    if (preset.name != name) continue;
-    model.preset = name;
-    model.hidden = preset.hidden;
-    model.layers = preset.layers;
-    model.heads = preset.heads;
-    model.kv_heads = preset.kv_heads;
-    model.head_dim = preset.head_dim;
-    model.ffn = preset.ffn;
-    model.vocab = preset.vocab;
-    model.tie_embeddings = preset.tied;
-    return model;
+  for (const ModelSettings& model : all_presets()) {
+    if (model.preset == name) return model;
   }
   std::string near = base::nearest(name, preset_names());
   if (near.empty()) near = base::nearest("qwen3-" + name, preset_names());
@@ -56,8 +100,8 @@ ModelSettings find_preset(const std::string& name) {
 }
 
 std::vector<std::string> preset_names() {
-  std::vector<std::string> names{ModelSettings{}.preset};
-  for (const auto& preset : presets) names.emplace_back(preset.name);
+  std::vector<std::string> names;
+  for (const ModelSettings& model : all_presets()) names.push_back(model.preset);
   return names;
 }
 

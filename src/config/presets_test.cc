@@ -27,6 +27,35 @@ TEST(Presets, PublishedModelsHaveTheirPublishedNumbers) {
   expect_model("qwen3-32b", {5120, 64, 64, 8, 128, 25600}, false);
 }
 
+TEST(Presets, PublishedGpt2ModelsHaveTheirPublishedNumbers) {
+  struct Published {
+    const char* name;
+    std::int64_t hidden, layers, heads;
+  };
+  for (const Published& p : {Published{"gpt2-124m", 768, 12, 12}, Published{"gpt2-medium", 1024, 24, 16},
+                             Published{"gpt2-large", 1280, 36, 20}, Published{"gpt2-xl", 1600, 48, 25}}) {
+    const ModelSettings m = find_preset(p.name);
+    EXPECT_EQ(m.architecture, "gpt2") << p.name;
+    EXPECT_EQ((std::vector<std::int64_t>{m.hidden, m.layers, m.heads, m.kv_heads, m.head_dim, m.ffn, m.vocab}),
+              (std::vector<std::int64_t>{p.hidden, p.layers, p.heads, p.heads, 64, 4 * p.hidden, 50257}))
+        << p.name;
+    EXPECT_EQ(m.max_positions, 1024) << p.name;
+    EXPECT_EQ(m.norm_eps, 1e-5) << p.name;
+    EXPECT_TRUE(m.tie_embeddings) << p.name;
+  }
+}
+
+TEST(Presets, SizesForMeasuringHaveAVocabularyOfTheirOwn) {
+  const auto numbers = [](const char* name) {
+    const ModelSettings m = find_preset(name);
+    return std::vector<std::int64_t>{m.vocab, m.hidden, m.layers, m.heads, m.kv_heads, m.head_dim, m.ffn};
+  };
+  EXPECT_EQ(numbers("bench-4m"), (std::vector<std::int64_t>{4096, 256, 4, 4, 2, 64, 768}));
+  EXPECT_EQ(numbers("bench-35m"), (std::vector<std::int64_t>{32000, 512, 6, 8, 4, 64, 1536}));
+  EXPECT_EQ(numbers("gpt2-tiny"), (std::vector<std::int64_t>{4096, 256, 4, 4, 4, 64, 1024}));
+  EXPECT_EQ(find_preset("gpt2-tiny").max_positions, 1024);
+}
+
 TEST(Presets, OurSizesTakeTheTokenizersVocabulary) {
   for (const auto* name : {"qwen3-tiny", "qwen3-small", "qwen3-medium", "qwen3-large"}) {
     EXPECT_EQ(find_preset(name).vocab, 0) << name;
@@ -38,6 +67,9 @@ TEST(Presets, EveryPresetHasHeadsThatFit) {
     const ModelSettings m = find_preset(name);
     EXPECT_EQ(m.heads % m.kv_heads, 0) << name;
     EXPECT_EQ(m.head_dim % 2, 0) << name;
+    if (m.architecture == "gpt2") {
+      EXPECT_EQ(m.heads * m.head_dim, m.hidden) << name;
+    }
   }
 }
 
@@ -52,6 +84,7 @@ TEST(Presets, AnUnknownNameGetsTheNearest) {
   };
   EXPECT_EQ(message("qwen3-0.6"), "model.preset 'qwen3-0.6' is unknown: did you mean qwen3-0.6b?");
   EXPECT_EQ(message("smal"), "model.preset 'smal' is unknown: did you mean qwen3-small?");
+  EXPECT_EQ(message("gpt2-124"), "model.preset 'gpt2-124' is unknown: did you mean gpt2-124m?");
   EXPECT_NE(message("completely-different-thing").find("the presets are qwen3-tiny, "), std::string::npos);
 }
 

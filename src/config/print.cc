@@ -171,13 +171,13 @@ std::string settings_markdown() {
     }
   }
   text +=
-      "\n## Presets\n\n| name | layers | hidden | heads | kv_heads | head_dim | ffn | vocab | tied "
-      "|\n|---|---|---|---|---|---|---|---|---|\n";
+      "\n## Presets\n\n| name | architecture | layers | hidden | heads | kv_heads | head_dim | ffn | vocab | tied "
+      "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& name : preset_names()) {
     const ModelSettings m = find_preset(name);
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, m.layers, m.hidden, m.heads,
-                        m.kv_heads, m.head_dim, m.ffn, m.vocab == 0 ? "the tokenizer's" : fmt::to_string(m.vocab),
-                        m.tie_embeddings ? "yes" : "no");
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, m.architecture, m.layers,
+                        m.hidden, m.heads, m.kv_heads, m.head_dim, m.ffn,
+                        m.vocab == 0 ? "the tokenizer's" : fmt::to_string(m.vocab), m.tie_embeddings ? "yes" : "no");
   }
   text += "\n## Accepted for familiarity\n\n| spelling | what happens |\n|---|---|\n";
   for (const auto& row : switches()) text += fmt::format("| `--{}` | sets {} to {} |\n", row.name, row.key, row.value);

@@ -98,6 +98,23 @@ TEST(Model, ShapesThatCannotBeAreRefused) {
   EXPECT_THAT(resolve_error({"--seq-len", "50000"}, 1), HasSubstr("model.max_positions 40960"));
 }
 
+TEST(Model, ShapesThatGpt2CannotHaveAreRefused) {
+  const auto error = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--model.preset", "gpt2-tiny"});
+    return resolve_error(arguments, 1);
+  };
+  EXPECT_EQ(error({"--model.kv-heads", "2"}),
+            "model.kv_heads 2 is not model.heads 4: gpt2 has a key and a value head for every query head, so set "
+            "kv_heads to 4, or take a preset such as gpt2-124m");
+  EXPECT_EQ(error({"--model.hidden", "250"}),
+            "model.heads 4 x model.head_dim 64 is 256, but model.hidden is 250: the heads of gpt2 divide its width, so "
+            "set hidden to 256");
+  EXPECT_EQ(error({"--seq-len", "1025"}),
+            "batch.seq_len 1025 is more than model.max_positions 1024: at most 1024, or raise max_positions");
+  EXPECT_EQ(resolved({"--model.preset", "gpt2", "--seq-len", "1024"}, 1).settings.model.preset, "gpt2-124m");
+  EXPECT_THAT(resolve_error({"--model.architecture", "gpt2"}, 1), HasSubstr("set kv_heads to 4"));
+}
+
 TEST(Model, MiddleLayersBecomesLayers) {
   const Resolved run = resolved({"--middle_layers", "2"}, 1);
   EXPECT_EQ(run.settings.model.layers, 2);

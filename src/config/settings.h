@@ -11,7 +11,7 @@ namespace troika::config {
 
 struct ModelSettings {
   std::string preset = "qwen3-tiny";
-  std::string architecture = "qwen3";
+  std::string architecture = "qwen3";  // qwen3, gpt2
   std::int64_t layers = 4;
   std::int64_t hidden = 256;   // D, width of the residual stream
   std::int64_t heads = 4;      // N, query heads

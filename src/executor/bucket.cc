@@ -99,19 +99,12 @@ std::vector<SegmentUnit::Read> SegmentUnit::read() const {
   return all;
 }
 
-at::Tensor table_view(const model::SegmentLayout& layout, const at::Tensor& flat) {
-  const model::Slot& slot = layout.slots.front();
-  return flat.narrow(0, slot.offset, slot.elements()).view(model::local_shape(slot));
-}
-
 model::SegmentBuffer SegmentUnit::parameters() const {
-  return {bucket->values(Use::first),
-          table == nullptr ? at::Tensor() : table_view(table->layout(), table->values(table_use))};
+  return {bucket->values(Use::first), table == nullptr ? at::Tensor() : table->values(table_use)};
 }
 
 model::SegmentBuffer SegmentUnit::leaves() const {
-  return {bucket->sum().leaf(),
-          second_use == nullptr ? at::Tensor() : table_view(second_use->layout(), second_use->sum().leaf())};
+  return {bucket->sum().leaf(), second_use == nullptr ? at::Tensor() : second_use->sum().leaf()};
 }
 
 }  // namespace troika::executor

@@ -103,7 +103,4 @@ struct SegmentUnit {
   model::SegmentBuffer leaves() const;  // of the microbatch to be written next
 };
 
-// The embedding's table among the slots of `layout`, as [v, D].
-at::Tensor table_view(const model::SegmentLayout& layout, const at::Tensor& flat);
-
 }  // namespace troika::executor

@@ -1,32 +1,39 @@
 // The two halves of a block on a tp rank: y = x + attention(norm(x)) over some of the query heads and the key/value heads
 // that they read, and y = x + feed_forward(norm(x)) over some of its columns. Each is a segment's three calls over its
-// part of the block's buffer; each half's weights follow in the order of segment_layout.cc.
-// Shapes: B sequences, T positions, M = B * T rows, m of them that this rank keeps, D width, H head width. Of this rank: n
-// query heads, k key/value heads, A = n H, C = (n + 2 k) H the width of q, k, v side by side, F feed-forward.
+// part of the block's buffer; each half's weights follow in the order in which the architecture's split lays them out.
+// Shapes: B sequences, T positions, M = B * T rows, m of them that this rank keeps, D width, H head width, E and W the
+// elements of a norm and of a projection. Of this rank: n query heads, k key/value heads, C = (n + 2 k) H the width of q, k,
+// v side by side, F feed-forward, U the inputs of its activation.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "config/settings.h"
 #include "kernels/attention.h"
-#include "kernels/qk_norm_rope.h"
-#include "kernels/rms_norm.h"
-#include "model/block_segment.h"
+#include "model/activation.h"
+#include "model/norm.h"
+#include "model/positions.h"
+#include "model/projection.h"
+#include "model/rotation.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
 
 namespace troika::model {
 
-// What forward keeps for backward_input, then what that leaves for backward_weight.
+// What forward keeps for backward_input, then what that leaves for backward_weight. Without rotation q and k are where
+// their product left them.
 struct AttentionSaved {
-  at::Tensor x_mD, normed_mD, qkv_MC, q_BTnH, k_BTkH;
+  at::Tensor x_mD, normed_mD, qkv_MC;
+  QueriesAndKeys rotated;
   kernels::AttentionOutput output;
-  kernels::RmsNormSaved norm;
-  kernels::QkNormRopeSaved q_norm, k_norm;
-  at::Tensor dy_MD, dqkv_MC, dnorm_D, dq_norm_H, dk_norm_H;
+  NormSaved norm;
+  RotationSaved rotation;
+  at::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_2H;
   std::int64_t bytes() const;
 };
 
@@ -43,26 +50,28 @@ class AttentionHalf {
 
  private:
   struct Weights {
-    at::Tensor norm_D, qkv_CD, q_norm_H, k_norm_H, o_DA;
+    at::Tensor norm_E, qkv_W, rotation_2H, o_W;
   };
   Weights weights(const at::Tensor& flat) const;
   at::Tensor heads(const at::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first, std::int64_t count) const;
+  QueriesAndKeys queries_and_keys(const at::Tensor& qkv_MC, const Tokens& tokens) const;
   sharding::LocalAttention input(const Tokens& tokens, const AttentionSaved& s) const;
   void rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const;
   void attend_backward(const Weights& w, const at::Tensor& dout_MA, const Tokens& tokens, AttentionSaved& s) const;
 
   const Groups groups_;
-  const Positions positions_;
   const LocalWidths widths_;
-  const std::int64_t D, H, n, k;
-  const double eps_;
+  const std::int64_t H, n, k;
+  const std::unique_ptr<const Norm> norm_;
+  const Projection qkv_, o_;
+  std::optional<const Rotation> rotation_;
   std::vector<std::int64_t> kv_of_head_;
 };
 
 struct FeedForwardSaved {
-  at::Tensor x_mD, normed_mD, gate_up_M2F, hidden_MF;
-  kernels::RmsNormSaved norm;
-  at::Tensor dy_MD, dgate_up_M2F, dnorm_D;
+  at::Tensor x_mD, normed_mD, up_MU, hidden_MF;
+  NormSaved norm;
+  at::Tensor dy_MD, dup_MU, dnorm_E;
   std::int64_t bytes() const;
 };
 
@@ -78,13 +87,14 @@ class FeedForwardHalf {
 
  private:
   struct Weights {
-    at::Tensor norm_D, gate_up_2FD, down_DF;
+    at::Tensor norm_E, up_W, down_W;
   };
   Weights weights(const at::Tensor& flat) const;
 
   const Groups groups_;
-  const std::int64_t D, F;
-  const double eps_;
+  const Activation activation_;
+  const std::unique_ptr<const Norm> norm_;
+  const Projection up_, down_;
 };
 
 }  // namespace troika::model

@@ -1,8 +1,5 @@
 #include "model/block_segment.h"
 
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "model/block_halves.h"
 
 namespace troika::model {
@@ -18,14 +15,14 @@ class BlockSegment final : public Segment {
  public:
   BlockSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
       : groups_(groups),
-        seq_len_(positions.seq_len),
+        positions_(positions),
         layout_(segment_layout(model, 1, groups.share())),
         attention_(model, positions, groups),
         feed_forward_(model, groups) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
                         Keep keep) const override {
-    check_positions(tokens);
+    check_positions(positions_, tokens, *groups_.context);
     auto saved = std::make_unique<BlockSaved>();
     const at::Tensor mid_mD = attention_.forward(of_attention(parameters), x_mD, tokens, keep, saved->attention);
     if (keep == Keep::nothing) saved->attention = {};
@@ -56,21 +53,13 @@ class BlockSegment final : public Segment {
     return buffer.flat.narrow(0, attention_.elements(), layout_.elements - attention_.elements());
   }
 
-  void check_positions(const Tokens& tokens) const {
-    const bool alone = groups_.context->size() == 1;
-    if (alone ? tokens.T > seq_len_ : tokens.T_whole != seq_len_)
-      throw base::BugError(fmt::format("a microbatch of {} positions, {} on this rank, for segments made for {}",
-                                       tokens.T_whole, tokens.T, seq_len_));
-  }
-
-  // Gradients that other ranks hold too and of which this rank has only its heads' or its rows' share. Without sequence
-  // parallelism every rank has all rows, so the norms of the stream are whole already.
+  // Gradients that other ranks hold too and of which this rank has found a summand only.
   std::vector<sharding::SharedSlice> partial_gradients(const at::Tensor& flat) const {
     const bool all_rows = groups_.tensor->sequence_parallel() == sharding::SequenceParallel::off;
     std::vector<sharding::SharedSlice> slices;
     for (const Slot& slot : layout_.slots) {
       const bool own = slot.end_holder - slot.first_holder == 1;
-      const bool whole = all_rows && slot.info.name.find("layernorm") != std::string::npos;
+      const bool whole = slot.found == Found::whole || (slot.found == Found::of_own_rows && all_rows);
       if (!own && !whole)
         slices.push_back({flat.narrow(0, slot.offset, slot.elements()), slot.first_holder, slot.end_holder});
     }
@@ -78,7 +67,7 @@ class BlockSegment final : public Segment {
   }
 
   const Groups groups_;
-  const std::int64_t seq_len_;
+  const Positions positions_;
   const SegmentLayout layout_;
   const AttentionHalf attention_;
   const FeedForwardHalf feed_forward_;

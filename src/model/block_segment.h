@@ -5,17 +5,11 @@
 #include <memory>
 
 #include "config/settings.h"
-#include "kernels/qk_norm_rope.h"
+#include "model/positions.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
 
 namespace troika::model {
-
-// `rope` has a row for every position of this rank, of a sequence of seq_len.
-struct Positions {
-  kernels::RopeTable rope;
-  std::int64_t seq_len = 0;
-};
 
 std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const Positions& positions,
                                             const Groups& groups);

@@ -1,6 +1,4 @@
-// The decoder family as segments. Qwen3: pre-norm blocks, grouped-query attention with per-head QK norm and rotary
-// positions, SwiGLU, RMSNorm, tied or untied head. Source: "Qwen3 Technical Report", 2025, and the published
-// config.json files.
+// The decoder family as segments; architecture.h has its members. Tied or untied head.
 #pragma once
 
 #include <memory>

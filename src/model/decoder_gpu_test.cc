@@ -60,6 +60,11 @@ TEST(DecoderGpu, OddSizesAgreeWithTheCpu) {
   expect_agreement(m, 3, 13, 0, {0, 2, 4});
 }
 
+TEST(DecoderGpu, Gpt2AgreesWithTheCpu) {
+  expect_agreement(small_gpt2(true), 2, 24, 3, {0, 6});
+  expect_agreement(small_gpt2(false), 2, 24, 0, {0, 2, 6});
+}
+
 TEST(DecoderGpu, NextLogitsAgreeWithTheCpu) {
   const config::ModelSettings m = small_model(true);
   const auto logits = [&](const c10::Device& device) {

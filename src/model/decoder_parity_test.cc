@@ -42,7 +42,7 @@ void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int6
   const Tokens tokens = make_tokens(model, B, T, silent, at::kCPU);
   for (const auto& cuts : all_cuts) {
     const std::vector<Decoder> decoders = make_decoders(model, cuts, options_for(T));
-    perturb_norms(decoders);
+    perturb_vectors(decoders);
     const Expected want = expected(model, decoders, tokens);
     const Gradients got = forward_backward(decoders, tokens, 42.0);
     const auto gradients = gradients_by_name(decoders, got);
@@ -96,6 +96,25 @@ TEST(DecoderParity, OddSizes) {
   expect_parity(m, 1, 17, 5, {{0, 5}, {0, 1, 4, 5}});
 }
 
+TEST(DecoderParity, Gpt2InOneTwoAndThreeParts) {
+  expect_parity(small_gpt2(true), 2, 24, 0, {{0, 6}, {0, 3, 6}, {0, 1, 5, 6}});
+  expect_parity(small_gpt2(false), 2, 24, 3, {{0, 6}, {0, 2, 4, 6}});
+}
+
+TEST(DecoderParity, Gpt2OfOddSizesThatUsesAllItsPositions) {
+  config::ModelSettings m = small_gpt2(true);
+  m.layers = 3;
+  m.heads = m.kv_heads = 5;
+  m.head_dim = 7;
+  m.hidden = 35;
+  m.ffn = 77;
+  m.vocab = 101;
+  m.max_positions = 13;
+  expect_parity(m, 3, 13, 0, {{0, 5}, {0, 2, 5}});
+  m.tie_embeddings = false;
+  expect_parity(m, 1, 2, 0, {{0, 1, 4, 5}});
+}
+
 TEST(DecoderParity, OneHeadPerKeyHeadAndOneLayer) {
   config::ModelSettings m = small_model(true);
   m.layers = 1;
@@ -106,8 +125,7 @@ TEST(DecoderParity, OneHeadPerKeyHeadAndOneLayer) {
 TEST(DecoderParity, OneSequenceOfTwoPositions) { expect_parity(small_model(true), 1, 2, 0, {{0, 6}}); }
 
 TEST(DecoderParity, CutsChangeNoBit) {
-  for (const bool tied : {true, false}) {
-    const config::ModelSettings m = small_model(tied);
+  for (const config::ModelSettings& m : small_models()) {
     const Tokens tokens = make_tokens(m, 2, 24, 0, at::kCPU);
     const std::vector<Decoder> whole = make_decoders(m, {0, 6}, options_for(24));
     const Gradients want = forward_backward(whole, tokens, 0.0);
@@ -123,8 +141,7 @@ TEST(DecoderParity, CutsChangeNoBit) {
 }
 
 TEST(DecoderParity, ComputingAgainWhatIsCheapChangesNoBit) {
-  for (const bool tied : {true, false}) {
-    const config::ModelSettings m = small_model(tied);
+  for (const config::ModelSettings& m : small_models()) {
     const Tokens tokens = make_tokens(m, 2, 11, 3, at::kCPU);
     const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
     const Gradients all = forward_backward(decoders, tokens, 0.0, Keep::for_backward);
@@ -136,23 +153,23 @@ TEST(DecoderParity, ComputingAgainWhatIsCheapChangesNoBit) {
 }
 
 TEST(DecoderParity, GradientsFollowTheLossScale) {
-  const config::ModelSettings m = small_model(true);
-  Tokens tokens = make_tokens(m, 2, 11, 0, at::kCPU);
-  const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
-  const Gradients once = forward_backward(decoders, tokens, 0.0);
-  tokens.loss_scale = 1024;
-  const Gradients scaled = forward_backward(decoders, tokens, 0.0);
-  EXPECT_EQ(scaled.loss.loss, once.loss.loss);
-  for (std::size_t i = 0; i < once.leaves[0].size(); ++i)
-    EXPECT_TRUE(at::equal(scaled.leaves[0][i], once.leaves[0][i] * 1024)) << i;  // a power of two rounds nothing
+  for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
+    Tokens tokens = make_tokens(m, 2, 11, 0, at::kCPU);
+    const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
+    const Gradients once = forward_backward(decoders, tokens, 0.0);
+    tokens.loss_scale = 1024;
+    const Gradients scaled = forward_backward(decoders, tokens, 0.0);
+    EXPECT_EQ(scaled.loss.loss, once.loss.loss);
+    for (std::size_t i = 0; i < once.leaves[0].size(); ++i)
+      EXPECT_TRUE(at::equal(scaled.leaves[0][i], once.leaves[0][i] * 1024)) << i;  // a power of two rounds nothing
+  }
 }
 
 TEST(DecoderParity, NextLogitsAreThoseOfTheReference) {
-  for (const bool tied : {true, false}) {
-    const config::ModelSettings m = small_model(tied);
+  for (const config::ModelSettings& m : small_models()) {
     const Tokens tokens = make_tokens(m, 2, 12, 0, at::kCPU);
     const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(20));
-    perturb_norms(decoders);
+    perturb_vectors(decoders);
     const at::Tensor got = decoders[0].next_logits(tokens);
     const Weights weights = leaves_of(decoders);
     const at::Tensor want = reference_logits(m, weights, tokens.ids_M.view({2, 12})).select(1, 11);

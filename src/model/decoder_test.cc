@@ -13,8 +13,7 @@ namespace troika::model {
 namespace {
 
 TEST(Initialise, GivesEveryParameterTheSameBitsForAnyCuts) {
-  for (const bool tied : {true, false}) {
-    const config::ModelSettings m = small_model(tied);
+  for (const config::ModelSettings& m : small_models()) {
     const auto whole = parameters_by_name(make_decoders(m, {0, 6}, options_for(24)));
     EXPECT_EQ(whole.size(), all_parameters(m).size());
     for (const std::vector<int>& cuts : {std::vector<int>{0, 3, 6}, {0, 1, 5, 6}, {0, 1, 2, 3, 4, 5, 6}}) {
@@ -25,11 +24,7 @@ TEST(Initialise, GivesEveryParameterTheSameBitsForAnyCuts) {
   }
 }
 
-TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
-  config::ModelSettings m = small_model(false);
-  m.heads = 6;
-  m.kv_heads = 3;
-  m.ffn = 191;
+void expect_slices_of_the_whole(const config::ModelSettings& m) {
   const auto whole = parameters_by_name(make_decoders(m, {0, 6}, options_for(24)));
   for (const int size : {2, 3, 4, 5, 6}) {
     WholeTensors together;
@@ -44,6 +39,19 @@ TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
     together.expect_complete();
     for (const auto& [name, value] : whole) EXPECT_TRUE(at::equal(together.by_name().at(name), value)) << name;
   }
+}
+
+TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
+  config::ModelSettings m = small_model(false);
+  m.heads = 6;
+  m.kv_heads = 3;
+  m.ffn = 191;
+  expect_slices_of_the_whole(m);
+  m = small_gpt2(false);
+  m.heads = m.kv_heads = 7;
+  m.hidden = 7 * m.head_dim;
+  m.ffn = 191;
+  expect_slices_of_the_whole(m);
 }
 
 TEST(Initialise, GivesTheSameBitsOnAnyNumberOfThreads) {
@@ -72,6 +80,20 @@ TEST(Initialise, DrawsMatricesFromANormalAndSetsNormsToOne) {
     EXPECT_NEAR(value.std().item<double>(), 0.02, 0.02 * five_sigma) << name;
   }
   EXPECT_FALSE(at::equal(all.at("model.layers.0.mlp.up_proj.weight"), all.at("model.layers.1.mlp.up_proj.weight")));
+}
+
+TEST(Initialise, SetsTheBiasesOfGpt2ToZeroAndShrinksWhatItsStreamAddsUp) {
+  const auto all = parameters_by_name(make_decoders(small_gpt2(false), {0, 6}, options_for(24)));
+  for (const auto& [name, value] : all) {
+    if (value.dim() == 1) {
+      const bool is_gain = name.find("ln_") != std::string::npos && name.find(".weight") != std::string::npos;
+      EXPECT_TRUE(at::equal(value, at::full_like(value, is_gain ? 1 : 0))) << name;
+      continue;
+    }
+    const bool residual = name.find("c_proj") != std::string::npos;
+    const double std = residual ? 0.02 / std::sqrt(2 * 4.0) : 0.02;
+    EXPECT_NEAR(value.std().item<double>(), std, std * 5 / std::sqrt(static_cast<double>(value.numel()))) << name;
+  }
 }
 
 TEST(Initialise, DependsOnTheSeed) {
@@ -120,8 +142,7 @@ TEST(Decoder, SavesNothingWhenNothingIsToBeKept) {
 }
 
 TEST(Decoder, BackwardWritesEveryGradientAndAddsToNone) {
-  for (const bool tied : {true, false}) {
-    const config::ModelSettings m = small_model(tied);
+  for (const config::ModelSettings& m : small_models()) {
     const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
     const auto decoders = make_decoders(m, {0, 2, 6}, options_for(5));
     const Gradients once = forward_backward(decoders, tokens, 0.0), again = forward_backward(decoders, tokens, 42.0);
@@ -144,23 +165,26 @@ TEST(Decoder, HoldsNoActivationsAfterBackward) {
   EXPECT_EQ(result.saved_bytes(), 0);
 }
 
+void expect_foretold_bytes(const config::ModelSettings& m, at::ScalarType dtype, Keep keep) {
+  const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+  Decoder::Options options = options_for(5);
+  options.dtype = dtype;
+  const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
+  DecoderResult result = decoder.forward({}, tokens, keep);
+  const SavedBytes foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
+                                                  static_cast<std::int64_t>(at::elementSize(dtype)));
+  for (std::size_t i = 0; i < foretold.whole.size(); ++i)
+    EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold.whole[i]) << i;
+  if (keep == Keep::nothing) return;
+  decoder.backward_input({}, tokens, result);
+  for (std::size_t i = 0; i < foretold.half.size(); ++i)
+    EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i << " between the halves of backward";
+}
+
 TEST(Decoder, SavesTheBytesThatWereForetold) {
-  for (const Keep keep : {Keep::for_backward, Keep::lean, Keep::nothing}) {
-    for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
-      const config::ModelSettings m = small_model(true);
-      const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
-      Decoder::Options options = options_for(5);
-      options.dtype = dtype;
-      const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
-      DecoderResult result = decoder.forward({}, tokens, keep);
-      const SavedBytes foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
-                                                      static_cast<std::int64_t>(at::elementSize(dtype)));
-      for (std::size_t i = 0; i < foretold.whole.size(); ++i)
-        EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold.whole[i]) << i;
-      if (keep == Keep::nothing) continue;
-      decoder.backward_input({}, tokens, result);
-      for (std::size_t i = 0; i < foretold.half.size(); ++i)
-        EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i << " between the halves of backward";
+  for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
+    for (const Keep keep : {Keep::for_backward, Keep::lean, Keep::nothing}) {
+      for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) expect_foretold_bytes(m, dtype, keep);
     }
   }
 }
@@ -176,10 +200,27 @@ TEST(Decoder, ForetoldBytesOfABlockAreTheArithmetic) {
   EXPECT_EQ(bytes(Keep::lean), 4 * M * (2 * D + (A + 2 * K) + A + N + 2 * F + 2 + (N + 2)));
 }
 
+TEST(Decoder, ForetoldBytesOfABlockOfGpt2AreTheArithmetic) {
+  const std::int64_t M = 10, D = 64, F = 192, N = 4;
+  const auto bytes = [](Keep keep) {
+    return segment_saved_bytes(small_gpt2(true), 2, 5, {}, sharding::SequenceParallel::off, keep, 4).whole[1];
+  };
+  // Four of width D, q k v, the output of attention, its lse, both sides of GELU, mean and inverse root of two norms.
+  EXPECT_EQ(bytes(Keep::for_backward), 4 * M * (4 * D + 3 * D + D + N + 2 * F + 4));
+  EXPECT_EQ(bytes(Keep::lean), 4 * M * (2 * D + 3 * D + D + N + F + 4));
+}
+
+TEST(Decoder, MorePositionsThanGpt2HasLearnedAreRefused) {
+  EXPECT_NO_THROW(Decoder(small_gpt2(true), options_for(40)));
+  EXPECT_THROW(Decoder(small_gpt2(true), options_for(41)), base::ConfigError);
+  EXPECT_NO_THROW(Decoder(small_model(true), options_for(41)));
+}
+
 TEST(Decoder, LongerSequencesThanItWasMadeForAreRefused) {
-  const config::ModelSettings m = small_model(true);
-  const auto decoders = make_decoders(m, {0, 6}, options_for(5));
-  EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), Keep::nothing), base::BugError);
+  for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
+    const auto decoders = make_decoders(m, {0, 6}, options_for(5));
+    EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), Keep::nothing), base::BugError);
+  }
 }
 
 }  // namespace

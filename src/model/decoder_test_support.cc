@@ -20,6 +20,19 @@ config::ModelSettings small_model(bool tied) {
   return m;
 }
 
+config::ModelSettings small_gpt2(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = "gpt2";
+  m.kv_heads = m.heads;
+  m.max_positions = 40;
+  m.norm_eps = 1e-5;
+  return m;
+}
+
+std::vector<config::ModelSettings> small_models() {
+  return {small_model(true), small_model(false), small_gpt2(true), small_gpt2(false)};
+}
+
 Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device) {
   Decoder::Options options;
   options.seq_len = seq_len;
@@ -37,14 +50,20 @@ std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std
   return decoders;
 }
 
-void perturb_norms(const std::vector<Decoder>& decoders) {
+// The slot's elements within the whole tensor.
+static at::Tensor elements_of(const at::Tensor& whole, const sharding::Region& r) {
+  return whole.view({-1}).as_strided({r.count, r.run}, {r.stride, 1}, r.offset);
+}
+
+void perturb_vectors(const std::vector<Decoder>& decoders) {
   for (const Decoder& decoder : decoders) {
     for (std::size_t i = 0; i < decoder.layouts().size(); ++i) {
       for (const Slot& slot : decoder.layouts()[i].slots) {
-        if (slot.info.init != ParameterInfo::Init::ones) continue;
+        if (slot.info.init == ParameterInfo::Init::normal) continue;
         const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
         base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
-        Decoder::view(decoder.parameters()[i], slot).add_(noise.mul_(0.2).to(decoder.parameters()[i].device()));
+        const at::Tensor own = elements_of(noise.mul_(0.2), slot.region).flatten();
+        Decoder::view(decoder.parameters()[i], slot).add_(own.to(decoder.parameters()[i].device()));
       }
     }
   }
@@ -88,11 +107,6 @@ Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& t
   return gradients;
 }
 
-// The slot's elements within the whole tensor.
-static at::Tensor elements_of(const at::Tensor& whole, const sharding::Region& r) {
-  return whole.view({-1}).as_strided({r.count, r.run}, {r.stride, 1}, r.offset);
-}
-
 void WholeTensors::place(const SegmentLayout& layout, const at::Tensor& flat) {
   for (const Slot& slot : layout.slots) {
     const std::string& name = slot.info.name;
@@ -116,10 +130,9 @@ std::map<std::string, at::Tensor> gradients_by_name(const std::vector<RankGradie
   for (const RankGradients& rank : ranks) {
     for (std::size_t d = 0; d < rank.decoders->size(); ++d) {
       const auto& layouts = (*rank.decoders)[d].layouts();
-      bool head = false;
       for (std::size_t i = 0; i < layouts.size(); ++i) {
-        (head ? second : first).place(layouts[i], rank.gradients->leaves[d][i]);
-        head = layouts[i].slots.front().info.name == "model.norm.weight";
+        const bool tied_use = i > 0 && layouts[i].segment == 0;
+        (tied_use ? second : first).place(layouts[i], rank.gradients->leaves[d][i]);
       }
     }
   }

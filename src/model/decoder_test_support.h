@@ -15,15 +15,18 @@ namespace troika::model {
 
 // 4 blocks (6 segments), hidden 64, heads 4, kv heads 2, head_dim 16, ffn 192, vocab 259.
 config::ModelSettings small_model(bool tied);
+// GPT-2 of the same sizes, with 4 key/value heads and 40 positions.
+config::ModelSettings small_gpt2(bool tied);
+std::vector<config::ModelSettings> small_models();  // both of them, tied and untied
 
 // Initialised decoders; `cuts` are the segments where they begin, and the end: {0, 3, 6}.
 std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std::vector<int>& cuts,
                                    const Decoder::Options& options);
 Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device = c10::Device(c10::kCPU));
 
-// Norm weights start at exactly 1, where a forgotten factor would not show; this moves them, alike for any cuts and
-// split.
-void perturb_norms(const std::vector<Decoder>& decoders);
+// Weights of norms start at exactly 1 and biases at 0, where what is forgotten would not show; this moves them, alike for
+// any cuts and split.
+void perturb_vectors(const std::vector<Decoder>& decoders);
 
 // Random ids and targets; every `silent`-th target is -100 (0: none).
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,

@@ -1,5 +1,7 @@
-// Shapes: M rows, m those that this rank keeps, v its part of the vocabulary, D width.
+// Shapes: M rows, m those that this rank keeps, v its part of the vocabulary, D width, P learned positions.
 #include "model/embedding_segment.h"
+
+#include <ATen/ATen.h>
 
 #include "kernels/embedding.h"
 
@@ -13,14 +15,20 @@ struct EmbeddingSaved final : Saved {
 
 class EmbeddingSegment final : public Segment {
  public:
-  EmbeddingSegment(const config::ModelSettings& model, const Groups& groups)
-      : groups_(groups), vocab_(local_widths(model, groups.share()).vocab), D(model.hidden) {}
+  EmbeddingSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
+      : groups_(groups),
+        positions_(positions),
+        vocab_(local_widths(model, groups.share()).vocab),
+        D(model.hidden),
+        P(positions.index_T.defined() ? model.max_positions : 0) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor&, const Tokens& tokens,
                         Keep keep) const override {
+    check_positions(positions_, tokens, *groups_.context);
     ForwardResult result;
     const at::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
     result.y_mD = groups_.tensor->collect(own_MD);
+    if (P > 0) add_positions(parameters, tokens, result.y_mD);
     if (keep != Keep::nothing) result.saved = std::make_unique<EmbeddingSaved>();
     return result;
   }
@@ -33,20 +41,36 @@ class EmbeddingSegment final : public Segment {
   void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
     const at::Tensor dy_MD = groups_.tensor->spread(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
     kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, table(gradients));
+    if (P > 0) kernels::embedding_backward_weight(dy_MD, positions_of(tokens), 0, learned(gradients));
   }
 
  private:
-  at::Tensor table(const SegmentBuffer& buffer) const { return buffer.flat.view({vocab_.count, D}); }
+  at::Tensor table(const SegmentBuffer& buffer) const {
+    return buffer.flat.narrow(0, 0, vocab_.count * D).view({vocab_.count, D});
+  }
+  at::Tensor learned(const SegmentBuffer& buffer) const {
+    return buffer.flat.narrow(0, vocab_.count * D, P * D).view({P, D});
+  }
+  at::Tensor positions_of(const Tokens& tokens) const {  // [M]
+    return positions_.index_T.narrow(0, 0, tokens.T).repeat({tokens.B});
+  }
+  void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, at::Tensor& y_mD) const {
+    const sharding::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
+    const at::Tensor own_m = positions_of(tokens).narrow(0, rows.begin, rows.count);
+    y_mD.add_(kernels::embedding_forward(own_m, learned(parameters), 0));
+  }
 
   const Groups groups_;
+  const Positions positions_;
   const sharding::Range vocab_;
-  const std::int64_t D;
+  const std::int64_t D, P;
 };
 
 }  // namespace
 
-std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Groups& groups) {
-  return std::make_unique<EmbeddingSegment>(model, groups);
+std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Positions& positions,
+                                                const Groups& groups) {
+  return std::make_unique<EmbeddingSegment>(model, positions, groups);
 }
 
 }  // namespace troika::model

@@ -1,14 +1,17 @@
-// Segment 0: token ids to vectors. Each tp rank looks up its part of the vocabulary.
+// Segment 0: token ids to vectors, plus the vectors of their positions where the architecture learns them. Each tp rank
+// looks up its part of the vocabulary; the table of positions is on all of them.
 #pragma once
 
 #include <memory>
 
 #include "config/settings.h"
+#include "model/positions.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
 
 namespace troika::model {
 
-std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Groups& groups);
+std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Positions& positions,
+                                                const Groups& groups);
 
 }  // namespace troika::model

@@ -1,4 +1,4 @@
-// Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary.
+// Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
 #include "model/head_segment.h"
 
 #include <ATen/ATen.h>
@@ -7,28 +7,28 @@
 #include "base/error.h"
 #include "kernels/linear.h"
 #include "kernels/output_loss.h"
-#include "kernels/rms_norm.h"
+#include "model/norm.h"
 
 namespace troika::model {
 namespace {
 
 struct HeadSaved final : Saved {
-  at::Tensor x_mD, normed_mD, lse_M, dnorm_D;
-  kernels::RmsNormSaved norm;
+  at::Tensor x_mD, normed_mD, lse_M, dnorm_E;
+  NormSaved norm;
   kernels::OutputLossSaved loss;
   std::int64_t bytes() const override {
-    return norm.bytes() + loss.bytes() + bytes_of({&x_mD, &normed_mD, &lse_M, &dnorm_D});
+    return norm.bytes() + loss.bytes() + bytes_of({&x_mD, &normed_mD, &lse_M, &dnorm_E});
   }
 };
 
 // Views of the head's parameters or gradients.
 struct HeadTensors {
-  at::Tensor norm_D, table_vD;
+  at::Tensor norm_E, table_vD;
 };
 
-HeadTensors views(const SegmentBuffer& buffer, std::int64_t v, std::int64_t D) {
-  return {buffer.flat.narrow(0, 0, D),
-          buffer.tied_VD.defined() ? buffer.tied_VD : buffer.flat.narrow(0, D, v * D).view({v, D})};
+HeadTensors views(const SegmentBuffer& buffer, std::int64_t E, std::int64_t v, std::int64_t D) {
+  const at::Tensor flat_vD = buffer.tied.defined() ? buffer.tied.narrow(0, 0, v * D) : buffer.flat.narrow(0, E, v * D);
+  return {buffer.flat.narrow(0, 0, E), flat_vD.view({v, D})};
 }
 
 double gradient_scale(const Tokens& tokens) {
@@ -40,19 +40,20 @@ double gradient_scale(const Tokens& tokens) {
 class HeadSegment final : public Segment {
  public:
   HeadSegment(const config::ModelSettings& model, const Groups& groups)
-      : groups_(groups), vocab_(local_widths(model, groups.share()).vocab), D(model.hidden), eps_(model.norm_eps) {}
+      : groups_(groups), vocab_(local_widths(model, groups.share()).vocab), D(model.hidden), norm_(make_norm(model)) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
                         Keep keep) const override {
-    const HeadTensors p = views(parameters, vocab_.count, D);
+    const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     auto saved = std::make_unique<HeadSaved>();
     saved->x_mD = x_mD;
-    const at::Tensor normed_mD = kernels::rms_norm_forward(x_mD, p.norm_D, eps_, &saved->norm);
-    if (keep == Keep::for_backward) saved->normed_mD = normed_mD;
-    const kernels::OutputLossPart whole = join(
-        kernels::output_loss_forward(groups_.tensor->spread(normed_mD, tokens.B * tokens.T), p.table_vD,
-                                     tokens.targets_M, vocab_.begin, keep == Keep::nothing ? nullptr : &saved->loss));
-    saved->lse_M = whole.lse_M;
+    const at::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
+    const kernels::OutputLossPart whole =
+        loss(groups_.tensor->spread(normed_mD, tokens.B * tokens.T), p.table_vD, tokens, keep, saved->loss);
+    if (!has_gradients(*saved)) {
+      if (keep == Keep::for_backward) saved->normed_mD = normed_mD;
+      saved->lse_M = whole.lse_M;
+    }
     ForwardResult result;
     result.loss = kernels::output_loss_sum(whole, tokens.targets_M);
     if (keep != Keep::nothing) result.saved = std::move(saved);
@@ -62,12 +63,12 @@ class HeadSegment final : public Segment {
   at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor&, const Tokens& tokens,
                             Saved& saved) const override {
     auto& s = static_cast<HeadSaved&>(saved);
-    const HeadTensors p = views(parameters, vocab_.count, D);
+    const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     const at::Tensor dnormed_mD = groups_.tensor->collect(kernels::output_loss_backward_input(
         p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, gradient_scale(tokens), s.loss));
-    if (!s.normed_mD.defined()) s.normed_mD = kernels::rms_norm_forward(s.x_mD, p.norm_D, eps_, nullptr);
-    s.dnorm_D = gradient_like(p.norm_D);
-    at::Tensor dx_mD = kernels::rms_norm_backward(dnormed_mD, s.x_mD, p.norm_D, s.norm, s.dnorm_D);
+    if (!s.normed_mD.defined() && !has_gradients(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
+    s.dnorm_E = gradient_like(p.norm_E);
+    at::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
     s.x_mD.reset();
     s.lse_M.reset();
     return dx_mD;
@@ -75,14 +76,34 @@ class HeadSegment final : public Segment {
 
   void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
     auto& s = static_cast<HeadSaved&>(saved);
-    const HeadTensors g = views(gradients, vocab_.count, D);
-    g.norm_D.copy_(s.dnorm_D);
-    kernels::output_loss_backward_weight(groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T), s.loss, g.table_vD);
+    const HeadTensors g = views(gradients, norm_->elements(), vocab_.count, D);
+    g.norm_E.copy_(s.dnorm_E);
+    if (gradients.tied.defined()) behind_table(gradients.tied).zero_();
+    const at::Tensor normed_MD =
+        has_gradients(s) ? at::Tensor() : groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T);
+    kernels::output_loss_backward_weight(normed_MD, s.loss, g.table_vD);
     // Of own rows; without sequence parallelism every rank has seen all rows.
-    if (groups_.tensor->sequence_parallel() == sharding::SequenceParallel::on) groups_.tensor->sum({g.norm_D});
+    if (groups_.tensor->sequence_parallel() == sharding::SequenceParallel::on) groups_.tensor->sum({g.norm_E});
   }
 
  private:
+  static bool has_gradients(const HeadSaved& s) { return s.loss.dw_vD.defined(); }
+
+  kernels::OutputLossPart loss(const at::Tensor& x_MD, const at::Tensor& table_vD, const Tokens& tokens, Keep keep,
+                               kernels::OutputLossSaved& saved) const {
+    const auto kept = kernels::output_loss_keep(x_MD.size(0), D, vocab_.count, groups_.tensor->size(),
+                                                static_cast<std::int64_t>(x_MD.element_size()));
+    if (keep != Keep::nothing && kept == kernels::LossKeep::gradients)
+      return kernels::output_loss_forward_with_gradients(x_MD, table_vD, tokens.targets_M, gradient_scale(tokens),
+                                                         saved);
+    return join(kernels::output_loss_forward(x_MD, table_vD, tokens.targets_M, vocab_.begin,
+                                             keep == Keep::nothing ? nullptr : &saved));
+  }
+
+  at::Tensor behind_table(const at::Tensor& tied) const {
+    return tied.narrow(0, vocab_.count * D, tied.numel() - vocab_.count * D);
+  }
+
   // The parts of all ranks' vocabularies.
   kernels::OutputLossPart join(const kernels::OutputLossPart& mine) const {
     if (groups_.tensor->size() == 1) return mine;
@@ -95,7 +116,7 @@ class HeadSegment final : public Segment {
   const Groups groups_;
   const sharding::Range vocab_;
   const std::int64_t D;
-  const double eps_;
+  const std::unique_ptr<const Norm> norm_;
 };
 
 }  // namespace
@@ -105,8 +126,9 @@ std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, c
 }
 
 at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD) {
-  const HeadTensors p = views(parameters, model.vocab, model.hidden);
-  return kernels::linear_forward(kernels::rms_norm_forward(x_MD, p.norm_D, model.norm_eps, nullptr), p.table_vD);
+  const auto norm = make_norm(model);
+  const HeadTensors p = views(parameters, norm->elements(), model.vocab, model.hidden);
+  return kernels::linear_forward(norm->forward(p.norm_E, x_MD, nullptr), p.table_vD);
 }
 
 }  // namespace troika::model

@@ -2,9 +2,12 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <thread>
+#include <functional>
 
 #include "base/random.h"
+#include "cpu/parallel.h"
+#include "cpu/random_normal.h"
+#include "kernels/cpu_bodies.h"
 #include "model/decoder.h"
 
 namespace troika::model {
@@ -12,43 +15,49 @@ namespace {
 
 constexpr std::int64_t piece_elements = 1 << 16;
 
+void in_pieces(const sharding::Range& range, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
+  if constexpr (kernels::has_cpu_bodies) {
+    cpu::parallel_pieces(range.count, piece_elements,
+                         [&](std::int64_t begin, std::int64_t end) { body(range.begin + begin, range.begin + end); });
+  } else {
+    at::parallel_for(range.begin, range.end(), piece_elements, body);
+  }
+}
+
+void draw(const base::Philox& random, std::int64_t first, std::int64_t count, float scale, float* out) {
+  if constexpr (kernels::has_cpu_bodies) {
+    cpu::random_normal(random, static_cast<std::uint64_t>(first), count, scale, out);
+  } else {
+    random.fill_normal(static_cast<std::uint64_t>(first), count, out);
+    std::for_each(out, out + count, [scale](float& value) { value *= scale; });
+  }
+}
+
 // Elements [begin, end) of a slot, counted in its own order.
-void fill(const Slot& slot, const base::Philox& random, float scale, std::int64_t begin, std::int64_t end,
-          float* slot_begin) {
+void draw_part(const Slot& slot, const base::Philox& random, float scale, std::int64_t begin, std::int64_t end,
+               float* slot_begin) {
   const sharding::Region& region = slot.region;
   while (begin < end) {
     const std::int64_t run = begin / region.run, within = begin % region.run;
     const std::int64_t count = std::min(region.run - within, end - begin);
-    float* out = slot_begin + begin;
-    random.fill_normal(static_cast<std::uint64_t>(region.offset + run * region.stride + within), count, out);
-    std::for_each(out, out + count, [scale](float& value) { value *= scale; });
+    draw(random, region.offset + run * region.stride + within, count, scale, slot_begin + begin);
     begin += count;
   }
-}
-
-// Every threads-th piece of the slot's `range`, beginning with piece `first`.
-void fill_pieces(const Slot& slot, const base::Philox& random, float scale, const sharding::Range& range,
-                 std::int64_t first, std::int64_t threads, float* slot_begin) {
-  for (std::int64_t at = range.begin + first * piece_elements; at < range.end(); at += threads * piece_elements)
-    fill(slot, random, scale, at, std::min(at + piece_elements, range.end()), slot_begin);
 }
 
 // `range` of the slot, whose first element would stand at slot_begin.
 void initialise_slot(const Slot& slot, const sharding::Range& range, float* slot_begin, std::uint64_t seed,
                      double init_std) {
-  if (slot.info.init == ParameterInfo::Init::ones) {
-    std::fill(slot_begin + range.begin, slot_begin + range.end(), 1.0f);
-    return;
+  if (slot.info.init == ParameterInfo::Init::normal) {
+    const base::Philox random(seed, slot.info.name);
+    in_pieces(range, [&](std::int64_t begin, std::int64_t end) {
+      draw_part(slot, random, static_cast<float>(init_std * slot.info.init_scale), begin, end, slot_begin);
+    });
+  } else {
+    const float value = slot.info.init == ParameterInfo::Init::ones ? 1.0f : 0.0f;
+    in_pieces(range,
+              [&](std::int64_t begin, std::int64_t end) { std::fill(slot_begin + begin, slot_begin + end, value); });
   }
-  const base::Philox random(seed, slot.info.name);
-  const float scale = static_cast<float>(init_std);
-  const std::int64_t pieces = (range.count + piece_elements - 1) / piece_elements;
-  const std::int64_t threads = std::min<std::int64_t>(at::get_num_threads(), pieces);
-  std::vector<std::thread> others;
-  for (std::int64_t t = 1; t < threads; ++t)
-    others.emplace_back([&, t] { fill_pieces(slot, random, scale, range, t, threads, slot_begin); });
-  fill_pieces(slot, random, scale, range, 0, threads, slot_begin);
-  for (std::thread& other : others) other.join();
 }
 
 }  // namespace

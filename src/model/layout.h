@@ -18,22 +18,21 @@ namespace troika::model {
 struct ParameterInfo {
   std::string name;  // "model.layers.0.self_attn.q_proj.weight"
   std::vector<std::int64_t> shape;
-  enum class Init { normal, ones } init = Init::normal;
-  bool decays = true;  // weight decay applies (matrices yes, norms no)
+  enum class Init { normal, ones, zeros } init = Init::normal;
+  bool decays = true;     // weight decay applies (matrices yes, norms and biases no)
+  double init_scale = 1;  // of a normal: the factor on model.init_std
   std::int64_t elements() const;
 };
 
 int segment_count(const config::ModelSettings& model);
 
-// The parameters of one segment in buffer order: rows that one GEMM reads are adjacent (q, k, v; gate, up). The head of
-// a tied model does not list the embedding: see tied_layout.
+// The parameters of one segment in buffer order: rows that one GEMM reads are adjacent (q, k, v; gate, up), and the
+// embedding's table [V, D] stands first. The head of a tied model does not list the table: see tied_layout.
 std::vector<ParameterInfo> segment_parameters(const config::ModelSettings& model, int segment);
 
 // Every parameter once, sorted by name: the order in which the gradient norm is summed.
 std::vector<ParameterInfo> all_parameters(const config::ModelSettings& model);
 std::int64_t parameter_count(const config::ModelSettings& model);
-
-extern const char* const embedding_name;  // "model.embed_tokens.weight"
 
 // A rank's place in its tensor-parallel group.
 struct TensorShare {
@@ -47,15 +46,20 @@ struct LocalWidths {
 };
 LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share);
 
+// What of the gradient of a slot each of several holders finds by itself: all of it, or a summand, of the rows that it keeps
+// between split operations (without sequence parallelism these are all rows) or of its query heads.
+enum class Found { whole, of_own_rows, of_own_heads };
+
 // Elements of one parameter that the same tp ranks hold.
 struct Slot {
   ParameterInfo info;       // of the whole tensor
-  sharding::Region region;  // what of it stands here: whole rows, or a range of columns (o_proj, down_proj)
+  sharding::Region region;  // what of it stands here: whole rows, or one range of columns or several equal ones
   std::int64_t offset = 0;  // in the segment's flat buffer, elements
   int first_holder = 0, end_holder = 1;  // the tp ranks that hold exactly these elements: [first, end)
+  Found found = Found::whole;
   std::int64_t elements() const { return region.elements(); }
 };
-// {rows, columns} of a matrix's slot, {elements} of a norm's: the shape of its elements in the flat buffer.
+// {rows, columns} of a matrix's slot, {elements} of a vector's: the shape of its elements in the flat buffer.
 std::vector<std::int64_t> local_shape(const Slot& slot);
 
 // One segment's flat buffers: parameters, gradients and optimizer state have equal offsets.
@@ -68,8 +72,9 @@ struct SegmentLayout {
 // parameter: key/value heads are cut where their holders change.
 SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});
 
-// The second use of a tied embedding, by the head: a buffer of its own for that use's gradient and, where the rank does
-// not hold the embedding too, for a copy of the parameter. The same slots as those of segment 0.
+// The second use of a tied embedding's table, by the head: a buffer of its own for that use's gradient and, where the rank
+// does not hold the embedding too, for a copy of the parameters. The slots are those of segment 0, also what stands behind
+// the table there, so that both buffers are shared out over replicas alike; the head's gradient of the rest is zero.
 SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare& share = {});
 
 // Seconds of one forward in arbitrary units (multiply-adds per token), for splitting the segments into stages by cost.

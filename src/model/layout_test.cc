@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "config/presets.h"
 
 namespace troika::model {
 namespace {
@@ -46,6 +47,36 @@ Shapes published_names(bool tied) {
   return names;
 }
 
+config::ModelSettings small_gpt2(bool tied) {
+  config::ModelSettings m = small(tied);
+  m.architecture = "gpt2";
+  m.kv_heads = m.heads;
+  m.head_dim = 16;
+  m.max_positions = 40;
+  return m;
+}
+
+Shapes published_names_of_gpt2(bool tied) {
+  Shapes names{{"transformer.wte.weight", {259, 64}},
+               {"transformer.wpe.weight", {40, 64}},
+               {"transformer.ln_f.weight", {64}},
+               {"transformer.ln_f.bias", {64}}};
+  for (const std::string layer : {"transformer.h.0.", "transformer.h.1."}) {
+    for (const std::string norm : {"ln_1", "ln_2"})
+      for (const std::string part : {".weight", ".bias"}) names[layer + norm + part] = {64};
+    names[layer + "attn.c_attn.weight"] = {64, 192};
+    names[layer + "attn.c_attn.bias"] = {192};
+    names[layer + "attn.c_proj.weight"] = {64, 64};
+    names[layer + "attn.c_proj.bias"] = {64};
+    names[layer + "mlp.c_fc.weight"] = {64, 192};
+    names[layer + "mlp.c_fc.bias"] = {192};
+    names[layer + "mlp.c_proj.weight"] = {192, 64};
+    names[layer + "mlp.c_proj.bias"] = {64};
+  }
+  if (!tied) names["lm_head.weight"] = {259, 64};
+  return names;
+}
+
 Shapes names_of(const std::vector<ParameterInfo>& all) {
   Shapes names;
   for (const auto& info : all) names[info.name] = info.shape;
@@ -60,6 +91,20 @@ TEST(Layout, NamesAndShapesAreThosePublishedForQwen3) {
   }
 }
 
+TEST(Layout, NamesAndShapesAreThosePublishedForGpt2) {
+  for (const bool tied : {true, false}) {
+    const auto all = all_parameters(small_gpt2(tied));
+    EXPECT_EQ(names_of(all), published_names_of_gpt2(tied));
+    EXPECT_EQ(all.size(), published_names_of_gpt2(tied).size());
+  }
+}
+
+TEST(Layout, AnUnknownArchitectureIsRefused) {
+  config::ModelSettings m = small(true);
+  m.architecture = "gpt3";
+  EXPECT_THROW(all_parameters(m), base::ConfigError);
+}
+
 TEST(Layout, AllParametersAreSortedByName) {
   config::ModelSettings m = small(false);
   m.layers = 12;  // "layers.10" sorts before "layers.2"
@@ -67,11 +112,13 @@ TEST(Layout, AllParametersAreSortedByName) {
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LT(all[i - 1].name, all[i].name);
 }
 
-TEST(Layout, MatricesDecayAndStartNormalNormsDoNeither) {
-  for (const auto& info : all_parameters(small(false))) {
-    const bool matrix = info.shape.size() == 2;
-    EXPECT_EQ(info.decays, matrix) << info.name;
-    EXPECT_EQ(info.init == ParameterInfo::Init::normal, matrix) << info.name;
+TEST(Layout, MatricesDecayAndStartNormalVectorsDoNeither) {
+  for (const config::ModelSettings& m : {small(false), small_gpt2(false)}) {
+    for (const auto& info : all_parameters(m)) {
+      const bool matrix = info.shape.size() == 2;
+      EXPECT_EQ(info.decays, matrix) << info.name;
+      EXPECT_EQ(info.init == ParameterInfo::Init::normal, matrix) << info.name;
+    }
   }
 }
 
@@ -106,6 +153,14 @@ TEST(Layout, CountsOfThePublishedModelsAreReached) {
   }
 }
 
+TEST(Layout, CountsOfThePublishedGpt2ModelsAreReached) {
+  for (const auto& [name, parameters] : {std::pair<const char*, std::int64_t>{"gpt2-124m", 124439808},
+                                         {"gpt2-medium", 354823168},
+                                         {"gpt2-large", 774030080},
+                                         {"gpt2-xl", 1557611200}})
+    EXPECT_EQ(parameter_count(config::find_preset(name)), parameters) << name;
+}
+
 std::vector<config::ModelSettings> uneven_models() {
   std::vector<config::ModelSettings> models;
   for (const auto& [heads, kv_heads] : {std::pair{8, 2}, {8, 1}, {8, 4}, {8, 8}, {6, 3}, {6, 2}, {9, 3}, {12, 3}}) {
@@ -116,12 +171,19 @@ std::vector<config::ModelSettings> uneven_models() {
     m.ffn = 191;
     models.push_back(m);
   }
+  for (const std::int64_t heads : {6, 7}) {
+    config::ModelSettings m = small_gpt2(heads % 2 == 0);
+    m.heads = m.kv_heads = heads;
+    m.head_dim = 6;
+    m.hidden = heads * 6;
+    m.ffn = 191;
+    models.push_back(m);
+  }
   return models;
 }
 
 TEST(SegmentLayout, OfOneRankHoldsEveryParameterWhole) {
-  for (const bool tied : {true, false}) {
-    const config::ModelSettings m = small(tied);
+  for (const config::ModelSettings& m : {small(true), small(false), small_gpt2(true), small_gpt2(false)}) {
     for (int segment = 0; segment < segment_count(m); ++segment) {
       const auto infos = segment_parameters(m, segment);
       const SegmentLayout layout = segment_layout(m, segment);
@@ -228,12 +290,31 @@ TEST(SegmentLayout, RowsThatOneProductReadsAreAdjacent) {
   }
 }
 
+TEST(SegmentLayout, QueriesKeysAndValuesOfGpt2AreOneSlotOfTheSameColumnsOfEach) {
+  const config::ModelSettings m = small_gpt2(true);
+  const auto slots = segment_layout(m, 1, {1, 4}).slots;
+  const auto slot = std::find_if(slots.begin(), slots.end(),
+                                 [](const Slot& s) { return s.info.name == "transformer.h.0.attn.c_attn.weight"; });
+  ASSERT_NE(slot, slots.end());
+  EXPECT_EQ(local_shape(*slot), (std::vector<std::int64_t>{64, 3 * 16}));
+  std::vector<std::int64_t> first_row;
+  for (std::int64_t i = 0; i < 3; ++i) first_row.push_back(slot->region.offset + i * slot->region.stride);
+  EXPECT_EQ(first_row, (std::vector<std::int64_t>{16, 64 + 16, 128 + 16}));
+  EXPECT_EQ(slot->region.run, 16);
+  const auto bias = slot + 1;
+  EXPECT_EQ(bias->info.name, "transformer.h.0.attn.c_attn.bias");
+  EXPECT_EQ(bias->elements(), 3 * 16);
+  EXPECT_EQ(bias->region.offset, 16);
+  EXPECT_EQ(bias->region.stride, 64);
+}
+
 TEST(SegmentLayout, TheTiedUseHasTheSlotsOfTheEmbedding) {
   const SegmentLayout layout = tied_layout(small(true), {1, 2});
   ASSERT_EQ(layout.slots.size(), 1U);
-  EXPECT_EQ(layout.slots[0].info.name, embedding_name);
+  EXPECT_EQ(layout.slots[0].info.name, "model.embed_tokens.weight");
   EXPECT_EQ(layout.slots[0].region.offset, 129 * 64);
   EXPECT_EQ(layout.elements, 130 * 64);
+  EXPECT_EQ(tied_layout(small_gpt2(true), {1, 2}).elements, (130 + 40) * 64);
 }
 
 TEST(SegmentLayout, MoreRanksThanHeadsAreRefused) {
@@ -248,6 +329,27 @@ TEST(SegmentCosts, CountTheProductsOfEachSegment) {
   EXPECT_EQ(costs[2], costs[1]);
   EXPECT_EQ(costs[3], 64.0 * 259);
   EXPECT_LT(costs[0], costs[1] / 100);
+}
+
+TEST(SegmentCosts, OfGpt2HaveOneProductLessInTheFeedForward) {
+  const auto costs = segment_costs(small_gpt2(true), 32);
+  EXPECT_EQ(costs[1], 64.0 * 3 * 64 + 64 * 64 + 2 * 64 * 192 + 2 * 64 * 32);
+}
+
+TEST(HuggingFaceConfig, OfGpt2HoldsTheNumbersUnderThePublishedKeys) {
+  const auto j = nlohmann::json::parse(hugging_face_config(small_gpt2(true)));
+  EXPECT_EQ(j["architectures"], nlohmann::json({"GPT2LMHeadModel"}));
+  EXPECT_EQ(j["model_type"], "gpt2");
+  EXPECT_EQ(j["activation_function"], "gelu_new");
+  EXPECT_EQ(j["n_embd"], 64);
+  EXPECT_EQ(j["n_layer"], 2);
+  EXPECT_EQ(j["n_head"], 4);
+  EXPECT_EQ(j["n_inner"], 192);
+  EXPECT_EQ(j["n_positions"], 40);
+  EXPECT_EQ(j["n_ctx"], 40);
+  EXPECT_EQ(j["vocab_size"], 259);
+  EXPECT_EQ(j["tie_word_embeddings"], true);
+  EXPECT_EQ(j["layer_norm_epsilon"], 1e-6);
 }
 
 TEST(HuggingFaceConfig, HoldsTheNumbersUnderThePublishedKeys) {

@@ -10,14 +10,30 @@
 namespace troika::model {
 namespace {
 
-class Reference {
+// Causal: [B, n, T, H] queries, keys and values to [B, T, n * H].
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const std::int64_t T = q.size(2);
+  const at::Tensor scores = at::matmul(q, k.transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
+  const at::Tensor mask = at::full({T, T}, -std::numeric_limits<double>::infinity(), at::kDouble).triu(1);
+  return at::matmul(at::softmax(scores + mask, -1), v).transpose(1, 2).reshape({q.size(0), T, -1});
+}
+
+// [B, T, n * H] -> [B, n, T, H]
+at::Tensor by_head(const at::Tensor& x, std::int64_t n) {
+  return x.view({x.size(0), x.size(1), n, x.size(2) / n}).transpose(1, 2);
+}
+
+at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids) {
+  return table.index_select(0, ids.flatten()).view({ids.size(0), ids.size(1), -1});
+}
+
+class Qwen3 {
  public:
-  Reference(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
+  Qwen3(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
 
   // [B, T] ids -> [B, T, V] logits.
   at::Tensor logits(const at::Tensor& ids) const {
-    at::Tensor x =
-        w_.at("model.embed_tokens.weight").index_select(0, ids.flatten()).view({ids.size(0), ids.size(1), -1});
+    at::Tensor x = look_up(w_.at("model.embed_tokens.weight"), ids);
     for (std::int64_t layer = 0; layer < m_.layers; ++layer) {
       const std::string at = fmt::format("model.layers.{}.", layer);
       x = x + attention(norm(x, at + "input_layernorm"), at + "self_attn.");
@@ -37,10 +53,6 @@ class Reference {
     const at::Tensor gate = project(x, at + "gate_proj");
     return project(gate * at::sigmoid(gate) * project(x, at + "up_proj"), at + "down_proj");
   }
-  // [B, T, n * H] -> [B, n, T, H]
-  at::Tensor split(const at::Tensor& x, std::int64_t n) const {
-    return x.view({x.size(0), x.size(1), n, m_.head_dim}).transpose(1, 2);
-  }
   at::Tensor rope(const at::Tensor& x_BnTH) const {
     const std::int64_t T = x_BnTH.size(2), H = m_.head_dim;
     const auto options = at::TensorOptions().dtype(at::kDouble);
@@ -52,15 +64,47 @@ class Reference {
     return x_BnTH * angles.cos() + at::cat({-halves[1], halves[0]}, 3) * angles.sin();
   }
   at::Tensor attention(const at::Tensor& x, const std::string& at) const {
-    const std::int64_t T = x.size(1), group = m_.heads / m_.kv_heads;
-    const at::Tensor q = rope(norm(split(project(x, at + "q_proj"), m_.heads), at + "q_norm"));
-    const at::Tensor k = rope(norm(split(project(x, at + "k_proj"), m_.kv_heads), at + "k_norm"));
-    const at::Tensor v = split(project(x, at + "v_proj"), m_.kv_heads);
-    const at::Tensor scores =
-        at::matmul(q, k.repeat_interleave(group, 1).transpose(2, 3)) / std::sqrt(static_cast<double>(m_.head_dim));
-    const at::Tensor mask = at::full({T, T}, -std::numeric_limits<double>::infinity(), at::kDouble).triu(1);
-    const at::Tensor out = at::matmul(at::softmax(scores + mask, -1), v.repeat_interleave(group, 1));
-    return project(out.transpose(1, 2).reshape({x.size(0), T, -1}), at + "o_proj");
+    const std::int64_t group = m_.heads / m_.kv_heads;
+    const at::Tensor q = rope(norm(by_head(project(x, at + "q_proj"), m_.heads), at + "q_norm"));
+    const at::Tensor k = rope(norm(by_head(project(x, at + "k_proj"), m_.kv_heads), at + "k_norm"));
+    const at::Tensor v = by_head(project(x, at + "v_proj"), m_.kv_heads);
+    return project(attend(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)), at + "o_proj");
+  }
+
+  const config::ModelSettings& m_;
+  const Weights& w_;
+};
+
+class Gpt2 {
+ public:
+  Gpt2(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
+
+  // [B, T] ids -> [B, T, V] logits.
+  at::Tensor logits(const at::Tensor& ids) const {
+    at::Tensor x = look_up(w_.at("transformer.wte.weight"), ids) +
+                   w_.at("transformer.wpe.weight").slice(0, 0, ids.size(1)).unsqueeze(0);
+    for (std::int64_t layer = 0; layer < m_.layers; ++layer) {
+      const std::string at = fmt::format("transformer.h.{}.", layer);
+      const auto qkv = conv(norm(x, at + "ln_1"), at + "attn.c_attn").chunk(3, 2);
+      const at::Tensor out = attend(by_head(qkv[0], m_.heads), by_head(qkv[1], m_.heads), by_head(qkv[2], m_.heads));
+      x = x + conv(out, at + "attn.c_proj");
+      x = x + conv(gelu(conv(norm(x, at + "ln_2"), at + "mlp.c_fc")), at + "mlp.c_proj");
+    }
+    const std::string table = m_.tie_embeddings ? "transformer.wte.weight" : "lm_head.weight";
+    return at::matmul(norm(x, "transformer.ln_f"), w_.at(table).t());
+  }
+
+ private:
+  at::Tensor conv(const at::Tensor& x, const std::string& name) const {
+    return at::matmul(x, w_.at(name + ".weight")) + w_.at(name + ".bias");
+  }
+  at::Tensor norm(const at::Tensor& x, const std::string& name) const {
+    const at::Tensor centred = x - x.mean(-1, true);
+    const at::Tensor variance = at::pow(centred, 2).mean(-1, true);
+    return centred / at::sqrt(variance + m_.norm_eps) * w_.at(name + ".weight") + w_.at(name + ".bias");
+  }
+  static at::Tensor gelu(const at::Tensor& x) {
+    return 0.5 * x * (1 + at::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * at::pow(x, 3))));
   }
 
   const config::ModelSettings& m_;
@@ -70,7 +114,7 @@ class Reference {
 }  // namespace
 
 at::Tensor reference_logits(const config::ModelSettings& model, const Weights& weights, const at::Tensor& ids_BT) {
-  return Reference(model, weights).logits(ids_BT);
+  return model.architecture == "gpt2" ? Gpt2(model, weights).logits(ids_BT) : Qwen3(model, weights).logits(ids_BT);
 }
 
 at::Tensor reference_loss_sum(const config::ModelSettings& model, const Weights& weights, const at::Tensor& ids_BT,

@@ -1,5 +1,5 @@
-// An independent Qwen3 for autograd, the judge of the decoder: it follows the published architecture and reads the weights
-// by their published names.
+// An independent Qwen3 and GPT-2 for autograd, the judges of the decoder: they follow the published architectures and read
+// the weights by their published names.
 #pragma once
 
 #include <ATen/core/Tensor.h>

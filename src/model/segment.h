@@ -23,10 +23,9 @@ struct Tokens {
 };
 
 // A segment's flat buffer (parameters in the compute dtype, or gradients in fp32), one-dimensional, laid out as
-// segment_layout says, and this rank's part of a tied embedding's table where the head reads or writes one.
+// segment_layout says; and for the head of a tied model the one that tied_layout describes.
 struct SegmentBuffer {
-  at::Tensor flat;
-  at::Tensor tied_VD;  // [v, D]
+  at::Tensor flat, tied;
 };
 
 // What forward leaves for backward. bytes() shrinks as backward_input drops what backward_weight does not need.
@@ -42,7 +41,7 @@ struct ForwardResult {
   std::unique_ptr<Saved> saved;
 };
 
-// lean: what is cheap to compute again (outputs of norms and rotations, SwiGLU's product) is dropped and computed again
+// lean: what is cheap to compute again (outputs of norms, rotations and activations) is dropped and computed again
 // in backward_input, with the same bits.
 enum class Keep { nothing, for_backward, lean };
 

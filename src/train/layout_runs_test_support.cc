@@ -56,6 +56,14 @@ int apply_layout(const std::string& words, config::Settings* s) {
   return static_cast<int>(p.dp * p.pp * p.tp * p.cp);
 }
 
+void use_gpt2(config::Settings* s) {
+  s->model.architecture = "gpt2";
+  s->model.kv_heads = s->model.heads;
+  s->model.head_dim = s->model.hidden / s->model.heads;
+  s->model.max_positions = s->batch.seq_len + 3;
+  s->model.norm_eps = 1e-5;
+}
+
 // Weights follow from losses and norms, so their last ones speak for all before.
 static void expect_alike(const std::vector<Outcome>& ranks, const std::string& layout) {
   for (const Outcome& rank : ranks) {

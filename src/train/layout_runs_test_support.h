@@ -15,6 +15,9 @@ namespace troika::train {
 // `accumulation` and rounds; `stages` and layers per stage; `bf16`, `fp16`. Returns the world size.
 int apply_layout(const std::string& words, config::Settings* settings);
 
+// Makes the model a GPT-2 of the same width, layers and feed-forward.
+void use_gpt2(config::Settings* settings);
+
 // Runs in folders of their own, by name; 12 microbatches of one sequence, a model of 8 layers.
 class LayoutRuns {
  public:

@@ -119,6 +119,18 @@ TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormAtEveryStep) {
     expect_equal(runs_.train(layouts()[i], layouts()[i]), alone, layouts()[i]);
 }
 
+TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfGpt2) {
+  use_gpt2(&runs_.settings);
+  runs_.settings.model.layers = 4;
+  runs_.settings.train.steps = 5;
+  const auto alone = runs_.train("alone", "");
+  EXPECT_LT(alone.back().loss, alone.front().loss);
+  for (const std::string layout :
+       {"pp 2", "dp 2 zero 3", "dp 2 pp 3", "pp 3 zb-h1 recompute full", "dp 2 pp 2 interleaved 2 zero 1 offload file",
+        "dp 2 pp 2 zero 2 recompute selective"})
+    expect_equal(runs_.train(layout, layout), alone, layout);
+}
+
 TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun) {
   const auto alone = runs_.train("alone", "");
   const std::vector<std::string> chain{"pp 3 gpipe", "dp 2 pp 2 zero 3", "dp 3 zero 2", "pp 2 interleaved 2",

@@ -105,6 +105,13 @@ TEST_P(Memory, OfTensorAndContextParallelRanksIsThePlannedOne) {
                      "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});
 }
 
+TEST_P(Memory, OfGpt2IsThePlannedOne) {
+  use_gpt2(&runs_.settings);
+  runs_.settings.model.layers = 4;
+  expect_as_planned({"pp 2", "dp 2 zero 3", "dp 2 pp 2 zero 2 zb-h1 recompute selective", "tp 2 cp 2 zero 3",
+                     "tp 3 plain recompute full", "bf16 dp 2 zero 3 offload file"});
+}
+
 TEST_P(Memory, OfActivationsIsAtLeastThirtyPercentSmallerWithFullRecomputationAtTheSameLossBits) {
   runs_.settings.batch.seq_len = 128;
   const auto plain = run(""), full = run("recompute full"), selective = run("recompute selective");

@@ -118,15 +118,30 @@ const std::vector<Alike>& untied() {
   return all;
 }
 
+const std::vector<Alike>& gpt2() {
+  static const std::vector<Alike> all{
+      {"tp 2", "tp 2 dp 2 pp 2 zb-h1 zero 2 recompute selective"},
+      {"cp 2", "cp 2 pp 2 dp 2 zero 1"},
+      {"tp 3 plain cp 2 zero 2"},
+  };
+  return all;
+}
+
+struct Model {
+  const char* name;
+  bool tied;
+  const std::vector<Alike>& (*layouts)();
+};
+
 using Rows = std::vector<metrics::StepMetrics>;
 
-class Splits : public testing::TestWithParam<bool> {
+class Splits : public testing::TestWithParam<Model> {
  protected:
   // Uneven: heads over 3 ranks, key/value heads over 3 and 4, ffn and vocabulary over all, rows of a microbatch over 3 and
   // 4, positions in chunks of 4, 6 and 8.
   void SetUp() override {
     config::Settings& s = runs_.settings;
-    s.model.tie_embeddings = GetParam();
+    s.model.tie_embeddings = GetParam().tied;
     s.model.layers = 4;
     s.model.heads = 8;
     s.model.kv_heads = 2;
@@ -137,6 +152,7 @@ class Splits : public testing::TestWithParam<bool> {
     s.optimizer.lr = 1e-3;
     s.optimizer.warmup_steps = 0;
     s.train.steps = 10;
+    if (GetParam().layouts == gpt2) use_gpt2(&s);
     exact_ = ExactTraining(s, runs_.stream()).run();
     alone_ = runs_.train("alone", "");
     ASSERT_EQ(alone_.size(), exact_.size());
@@ -191,14 +207,16 @@ TEST_P(Splits, OneProcessTrainsLikeTheSameTrainingInDouble) {
 }
 
 TEST_P(Splits, LieNoFartherFromItThanThreeTimesOneProcessAndTheRestOfTheLayoutChangesNoBit) {
-  for (const Alike& alike : GetParam() ? tied() : untied()) {
+  for (const Alike& alike : GetParam().layouts()) {
     const Rows first = runs_.train(alike.front(), alike.front());
     expect_within_rounding(first, alike.front());
     for (std::size_t i = 1; i < alike.size(); ++i) expect_equal(runs_.train(alike[i], alike[i]), first, alike[i]);
   }
 }
 
-TEST_P(Splits, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAnotherSplitStaysWithinRounding) {
+class SplitResumes : public Splits {};
+
+TEST_P(SplitResumes, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAnotherSplitStaysWithinRounding) {
   const Rows whole = runs_.train("whole", "tp 2 cp 2");
   for (const auto& [last, layout] : {std::pair{3, "tp 2 cp 2 pp 2 zb-h1"}, {6, "tp 2 cp 2 dp 2 zero 1"}})
     train_until(last, "chain", layout);
@@ -208,8 +226,11 @@ TEST_P(Splits, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAnotherSp
   expect_within_rounding(runs_.train("changes", "dp 2 pp 2"), "changes");
 }
 
-INSTANTIATE_TEST_SUITE_P(Embeddings, Splits, testing::Bool(),
-                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
+const Model tied_model{"Tied", true, tied}, untied_model{"Untied", false, untied}, gpt2_model{"Gpt2", true, gpt2};
+std::string name_of(const testing::TestParamInfo<Model>& which) { return which.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Models, Splits, testing::Values(tied_model, untied_model, gpt2_model), name_of);
+INSTANTIATE_TEST_SUITE_P(Models, SplitResumes, testing::Values(tied_model, untied_model), name_of);
 
 }  // namespace
 }  // namespace troika::train

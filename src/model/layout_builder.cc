@@ -1,0 +1,51 @@
+#include "model/layout_builder.h"
+
+namespace troika::model {
+
+using sharding::Range;
+
+ParameterInfo matrix(const std::string& name, std::int64_t rows, std::int64_t columns, double init_scale) {
+  return {name, {rows, columns}, ParameterInfo::Init::normal, true, init_scale};
+}
+
+ParameterInfo gain(const std::string& name, std::int64_t width) {
+  return {name, {width}, ParameterInfo::Init::ones, false};
+}
+
+ParameterInfo bias(const std::string& name, std::int64_t width) {
+  return {name, {width}, ParameterInfo::Init::zeros, false};
+}
+
+LayoutBuilder::LayoutBuilder(const config::ModelSettings& model, int segment, const TensorShare& share)
+    : share_(share), widths_(local_widths(model, share)) {
+  layout_.segment = segment;
+}
+
+void LayoutBuilder::everywhere(const ParameterInfo& info, Found found) {
+  add(info, {0, info.elements(), info.elements(), 1}, found, 0, share_.size);
+}
+
+void LayoutBuilder::rows(const ParameterInfo& info, const Range& rows, std::int64_t unit) {
+  rows_of_heads(info, rows, unit, share_.rank, share_.rank + 1);
+}
+
+void LayoutBuilder::rows_of_heads(const ParameterInfo& info, const Range& heads, std::int64_t unit, int first_holder,
+                                  int end_holder) {
+  const std::int64_t row = unit * info.shape[1], elements = heads.count * row;
+  add(info, {heads.begin * row, elements, elements, 1}, Found::of_own_heads, first_holder, end_holder);
+}
+
+// Parts of all rows are equally far apart, so they are the runs of one region.
+void LayoutBuilder::columns(const ParameterInfo& info, const Range& columns, std::int64_t unit, std::int64_t groups) {
+  const std::int64_t stride = info.shape.back() / groups;
+  add(info, {columns.begin * unit, columns.count * unit, stride, info.elements() / stride}, Found::whole, share_.rank,
+      share_.rank + 1);
+}
+
+void LayoutBuilder::add(const ParameterInfo& info, const sharding::Region& region, Found found, int first_holder,
+                        int end_holder) {
+  layout_.slots.push_back({info, sharding::joined(region), layout_.elements, first_holder, end_holder, found});
+  layout_.elements += region.elements();
+}
+
+}  // namespace troika::model

@@ -1,0 +1,41 @@
+// Puts a segment's layout together, slot by slot, for one tp rank; and the kinds of parameters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/layout.h"
+
+namespace troika::model {
+
+ParameterInfo matrix(const std::string& name, std::int64_t rows, std::int64_t columns, double init_scale = 1);
+ParameterInfo gain(const std::string& name, std::int64_t width);  // of a norm
+ParameterInfo bias(const std::string& name, std::int64_t width);
+
+class LayoutBuilder {
+ public:
+  LayoutBuilder(const config::ModelSettings& model, int segment, const TensorShare& share);
+
+  const TensorShare& share() const { return share_; }
+  const LocalWidths& widths() const { return widths_; }
+
+  void everywhere(const ParameterInfo& info, Found found);
+  // Rows [rows.begin, rows.end), in units of `unit` rows.
+  void rows(const ParameterInfo& info, const sharding::Range& rows, std::int64_t unit = 1);
+  void rows_of_heads(const ParameterInfo& info, const sharding::Range& heads, std::int64_t unit, int first_holder,
+                     int end_holder);
+  // The same columns, or elements of a vector, of each of `groups` equal parts that stand side by side.
+  void columns(const ParameterInfo& info, const sharding::Range& columns, std::int64_t unit = 1,
+               std::int64_t groups = 1);
+
+  SegmentLayout take() { return std::move(layout_); }
+
+ private:
+  void add(const ParameterInfo& info, const sharding::Region& region, Found found, int first_holder, int end_holder);
+
+  const TensorShare share_;
+  const LocalWidths widths_;
+  SegmentLayout layout_;
+};
+
+}  // namespace troika::model

@@ -1,0 +1,73 @@
+#include "model/norm.h"
+
+#include <ATen/ATen.h>
+
+#include "kernels/layer_norm.h"
+#include "kernels/rms_norm.h"
+#include "model/architecture.h"
+#include "model/segment_tools.h"
+
+namespace troika::model {
+namespace {
+
+class RmsNorm final : public Norm {
+ public:
+  RmsNorm(std::int64_t width, double eps) : D(width), eps_(eps) {}
+  std::int64_t elements() const override { return D; }
+  std::int64_t saved_per_row() const override { return 1; }
+
+  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const override {
+    kernels::RmsNormSaved kept;
+    at::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept);
+    if (saved != nullptr) saved->rstd_M = kept.rstd_M;
+    return y_MD;
+  }
+
+  at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD, const NormSaved& saved,
+                      const at::Tensor& dw_E, const at::Tensor& plus_MD) const override {
+    return kernels::rms_norm_backward(dy_MD, x_MD, w_E, {saved.rstd_M}, dw_E, plus_MD);
+  }
+
+ private:
+  const std::int64_t D;
+  const double eps_;
+};
+
+class LayerNorm final : public Norm {
+ public:
+  LayerNorm(std::int64_t width, double eps) : D(width), eps_(eps) {}
+  std::int64_t elements() const override { return 2 * D; }
+  std::int64_t saved_per_row() const override { return 2; }
+
+  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const override {
+    kernels::LayerNormSaved kept;
+    at::Tensor y_MD = kernels::layer_norm_forward(x_MD, gain(w_E), bias(w_E), eps_, saved == nullptr ? nullptr : &kept);
+    if (saved != nullptr) *saved = {kept.mean_M, kept.rstd_M};
+    return y_MD;
+  }
+
+  at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD, const NormSaved& saved,
+                      const at::Tensor& dw_E, const at::Tensor& plus_MD) const override {
+    return kernels::layer_norm_backward(dy_MD, x_MD, gain(w_E), {saved.mean_M, saved.rstd_M}, gain(dw_E), bias(dw_E),
+                                        plus_MD);
+  }
+
+ private:
+  at::Tensor gain(const at::Tensor& flat) const { return flat.narrow(0, 0, D); }
+  at::Tensor bias(const at::Tensor& flat) const { return flat.narrow(0, D, D); }
+
+  const std::int64_t D;
+  const double eps_;
+};
+
+}  // namespace
+
+std::int64_t NormSaved::bytes() const { return bytes_of({&mean_M, &rstd_M}); }
+
+std::unique_ptr<const Norm> make_norm(const config::ModelSettings& model) {
+  if (architecture_of(model).norm == Architecture::NormKind::rms)
+    return std::make_unique<RmsNorm>(model.hidden, model.norm_eps);
+  return std::make_unique<LayerNorm>(model.hidden, model.norm_eps);
+}
+
+}  // namespace troika::model

@@ -1,0 +1,30 @@
+// Where this rank's rows stand in their sequences.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "config/settings.h"
+#include "kernels/qk_norm_rope.h"
+#include "model/segment.h"
+#include "sharding/context_group.h"
+
+namespace troika::model {
+
+// Of a sequence of at most seq_len positions, of exactly seq_len under context parallelism: a row for every position of this
+// rank, as the architecture's positions need it.
+struct Positions {
+  std::int64_t seq_len = 0;
+  kernels::RopeTable rope;  // rotary
+  at::Tensor index_T;       // learned; int64
+};
+
+// ConfigError when a learned table is shorter than seq_len.
+Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const c10::Device& device,
+                         const sharding::ContextGroup& context);
+
+// BugError when the microbatch is longer than `positions` was made for.
+void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context);
+
+}  // namespace troika::model
