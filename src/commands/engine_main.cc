@@ -4,18 +4,22 @@
 #include <vector>
 
 #include "base/error.h"
+#include "commands/bench/bench.h"
 #include "commands/cli.h"
 #include "commands/generate/generate.h"
 #include "commands/train/train.h"
+#include "tensor/caching_allocator.h"
 
 int main(int argc, char** argv, char** environment) {
   return troika::commands::guarded([&] {
+    troika::tensor::use_caching_allocator();
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     const std::string verb = arguments.empty() ? "" : arguments.front();
     const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
     const auto variables = troika::commands::capture_environment(environment);
     if (verb == "train") return troika::commands::run_train(rest, variables);
     if (verb == "generate") return troika::commands::run_generate(rest, variables);
-    throw troika::base::ConfigError("troika-engine has the verbs train and generate; start it as `troika`");
+    if (verb == "bench") return troika::commands::run_bench(rest, variables);
+    throw troika::base::ConfigError("troika-engine has the verbs train, generate and bench; start it as `troika`");
   });
 }

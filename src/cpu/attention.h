@@ -1,8 +1,9 @@
-// Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. fp32. Meaning of the
-// numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch.
+// Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. fp32. Meaning of
+// the numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch. Heads that
+// share a key/value head add to its gradients in ascending order, anew for every 256 queries.
 //
-// Memory beyond the results, H and the blocks rounded up to whole vectors: forward at most 64 (10 H + 64) floats per thread;
-// backward 64 (21 H + 128) floats per thread, and B n T floats.
+// Memory beyond the results, with H rounded up to whole vectors: forward at most 64 (10 H + 64) floats per thread;
+// backward at most 64 (21 H + 128) floats per thread, and B n T floats.
 #pragma once
 
 #include <cstdint>

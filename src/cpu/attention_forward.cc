@@ -25,7 +25,8 @@ struct ForwardCall {
   float* lse;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
 };
-// Units [begin, end) of one key/value head; a unit is one of its readers and one block of queries, the last block first.
+// Units [begin, end) of one key/value head; a unit is one of its readers and one block of queries, the last block
+// first.
 struct ForwardTask {
   std::int64_t b, kv, begin, end;
 };

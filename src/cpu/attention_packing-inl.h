@@ -1,4 +1,4 @@
-// Blocks of rows to and from dense, padded, aligned copies. For one of Highway's targets at a time.
+// Blocks of rows to and from dense, padded, aligned copies. For files compiled once per SIMD target.
 #include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 

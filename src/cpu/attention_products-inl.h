@@ -1,6 +1,7 @@
-// C (M x N) from A B in fp32 for blocks that fit the caches, in tiles that fit the registers. M is a multiple of kTileRows, N
-// of the vector width: callers pad. A's elements are broadcast, B's and C's rows are read as vectors. Every element sums its
-// products in ascending order of the contracted index, whatever tile it falls in. For one of Highway's targets at a time.
+// C (M x N) from A B in fp32 for blocks that fit the caches, in tiles that fit the registers. M is a multiple of
+// kTileRows, N of the vector width: callers pad. A's elements are broadcast, B's and C's rows are read as vectors. Each
+// element sums its products in ascending order of the contracted index, whatever tile it falls in. For files compiled
+// once per SIMD target.
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -114,8 +115,8 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const float* b, std
   }
 }
 
-// span_of(m, n, width): the contracted indices that count for rows [m, m + kTileRows) and columns [n, n + width) of C. Where
-// it is empty C stays as it is.
+// span_of(m, n, width): the contracted indices that count for rows [m, m + kTileRows) and columns [n, n + width) of C.
+// Where it is empty C stays as it is.
 template <class A, class Finish, class SpanOf>
 HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const A& a, const float* b, std::int64_t b_stride, Block c,
                          const Finish& finish, const SpanOf& span_of) {

@@ -1,5 +1,5 @@
-// The element-wise parts of attention on blocks of scores [keys][attention_block queries]: one query per vector lane. For one
-// of Highway's targets at a time.
+// The element-wise parts of attention on blocks of scores [keys][attention_block queries]: one query per vector lane.
+// For files compiled once per SIMD target.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -21,8 +21,9 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block of scores: `keys` rows of attention_block, of which the first `queries` columns (whole vectors) are worked on.
-// Tiles of keys later than all queries of a vector, or of a tile, are left alone. bounds is null where every query sees every key.
+// A block of scores: `keys` rows of attention_block, of which the first `queries` columns (whole vectors) are worked
+// on. Tiles of keys later than all queries of a vector, or of a tile, are left alone. bounds is null where every query
+// sees every key.
 struct Scores {
   float* data;
   std::int64_t keys, queries, reach;

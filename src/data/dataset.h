@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/samples.h"
 #include "data/shards.h"
 
 namespace troika::data {
@@ -46,22 +47,21 @@ class TokenStream {
 
 // Sample i of length T is tokens [i*T, i*T + T]: T inputs and the T tokens that follow each of them. The tail that does
 // not fill a sample is left out. Threads: const use is safe.
-class TokenDataset {
+class TokenDataset final : public Samples {
  public:
   // Throws DataError when the stream has fewer than seq_len + 1 tokens.
   TokenDataset(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len);
 
-  std::int64_t samples() const { return (stream_->tokens() - 1) / seq_len_; }
-  std::int64_t seq_len() const { return seq_len_; }
+  std::int64_t samples() const override { return (stream_->tokens() - 1) / seq_len_; }
+  std::int64_t seq_len() const override { return seq_len_; }
   const TokenStream& stream() const { return *stream_; }
 
-  // Writes seq_len inputs and seq_len targets.
-  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const;
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
 
-  std::vector<std::int64_t> document_starts(std::int64_t sample) const;  // positions in [1, seq_len)
+  std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
 
-  // Over the stream's fingerprint and seq_len: equal where equal samples have equal numbers.
-  std::string fingerprint() const;
+  // Over the stream's fingerprint and seq_len.
+  std::string fingerprint() const override;
 
  private:
   std::shared_ptr<const TokenStream> stream_;

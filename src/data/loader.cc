@@ -10,7 +10,7 @@
 
 namespace troika::data {
 
-void fill_batch(const TokenDataset& dataset, const std::vector<std::uint64_t>& samples, std::int64_t rows,
+void fill_batch(const Samples& dataset, const std::vector<std::uint64_t>& samples, std::int64_t rows,
                 TokenBatch* batch) {
   const std::int64_t length = dataset.seq_len();
   const auto count = static_cast<std::int64_t>(samples.size());
@@ -29,7 +29,7 @@ void fill_batch(const TokenDataset& dataset, const std::vector<std::uint64_t>& s
   }
 }
 
-Loader::Loader(const TokenDataset& dataset, const Sampler& sampler, LoaderPlan plan)
+Loader::Loader(const Samples& dataset, const Sampler& sampler, LoaderPlan plan)
     : dataset_(dataset), sampler_(sampler), plan_(std::move(plan)) {
   for (const int microbatch : plan_.microbatches) {
     if (microbatch < 0 || (microbatch + 1) * plan_.micro > plan_.global_batch) {

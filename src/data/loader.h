@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "data/dataset.h"
 #include "data/sampler.h"
+#include "data/samples.h"
 
 namespace troika::data {
 
@@ -29,7 +29,7 @@ struct TokenBatch {
 inline constexpr std::int32_t no_target = -1;
 
 // Reads the named samples (of the data set, not of the stream) into rows; rows beyond them get input 0 and no target.
-void fill_batch(const TokenDataset& dataset, const std::vector<std::uint64_t>& samples, std::int64_t rows,
+void fill_batch(const Samples& dataset, const std::vector<std::uint64_t>& samples, std::int64_t rows,
                 TokenBatch* batch);
 
 // What one rank loads. Row b of microbatch m of step s has the global sample index
@@ -46,7 +46,7 @@ struct LoaderPlan {
 // A thread reads ahead. next() and the destructor belong to one thread. `dataset` must outlive the loader.
 class Loader {
  public:
-  Loader(const TokenDataset& dataset, const Sampler& sampler, LoaderPlan plan);
+  Loader(const Samples& dataset, const Sampler& sampler, LoaderPlan plan);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -63,7 +63,7 @@ class Loader {
   void serve();
   TokenBatch load(std::int64_t step, int microbatch) const;
 
-  const TokenDataset& dataset_;
+  const Samples& dataset_;
   const Sampler sampler_;
   const LoaderPlan plan_;
   double waited_seconds_ = 0;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "data/data_test_support.h"
+#include "data/dataset.h"
 #include "data/loader.h"
 
 namespace troika::data {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/data_test_support.h"
+#include "data/dataset.h"
 
 namespace troika::data {
 namespace {

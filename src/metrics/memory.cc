@@ -5,19 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
+#include "metrics/cgroup.h"
 
 namespace troika::metrics {
-
-static std::string content_or_empty(const std::string& path) {
-  try {
-    return base::file_exists(path) ? base::read_file(path) : "";
-  } catch (const base::DataError&) {  // not readable for this user: as if absent
-    return "";
-  }
-}
 
 // "Key:   123 kB" in a file of such lines, in bytes; -1 when absent.
 static std::int64_t kilobytes_line(const std::string& content, const std::string& key) {
@@ -49,28 +40,11 @@ static std::int64_t room(const std::string& limit_file, const std::string& usage
 
 static std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
 
-// The cgroup of this process and all its parents, from `path` ("/a/b") up to the root: a limit may stand at any of
-// them.
-static std::int64_t room_up(const std::string& base_folder, std::string path, const char* limit, const char* usage) {
-  std::int64_t least = -1;
-  for (;;) {
-    while (!path.empty() && path.back() == '/') path.pop_back();
-    least = lesser(least, room(base_folder + path + "/" + limit, base_folder + path + "/" + usage));
-    if (path.empty()) return least;
-    path.erase(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
-  }
-}
-
 std::int64_t available_bytes_in(const std::string& proc, const std::string& cgroup) {
   std::int64_t least = kilobytes_line(content_or_empty(proc + "/meminfo"), "MemAvailable");
-  for (const std::string& line : base::split(content_or_empty(proc + "/self/cgroup"), '\n')) {
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string path = line.substr(second + 1);
-    const auto controllers = base::split(line.substr(first + 1, second - first - 1), ',');
-    if (controllers.empty()) least = lesser(least, room_up(cgroup, path, "memory.max", "memory.current"));
-    if (std::find(controllers.begin(), controllers.end(), "memory") != controllers.end())
-      least = lesser(least, room_up(cgroup + "/memory", path, "memory.limit_in_bytes", "memory.usage_in_bytes"));
+  for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
+    least = lesser(least, room(folder + "/memory.max", folder + "/memory.current"));
+    least = lesser(least, room(folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes"));
   }
   return least;
 }

@@ -40,25 +40,38 @@ c10::Device pick_device(const std::string& word, int local_rank) {
 // OpenBLAS has threads of its own and does not listen to libtorch; absent where libtorch uses another BLAS.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
-void set_threads(int threads) {
-  at::set_num_threads(threads);
-  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+// In builds with the fast bodies OpenBLAS works in the thread that calls it: its own would fight OpenMP's for the cores.
+static int blas_threads(int threads) {
+#ifdef TROIKA_CPU_BODIES
+  return 1;
+#else
+  return threads;
+#endif
 }
 
-// OpenBLAS asks for 128 MiB of address space per thread, of which little becomes resident.
+void set_threads(int threads) {
+  at::set_num_threads(threads);
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(blas_threads(threads));
+}
+
+// OpenBLAS asks for 128 MiB of address space per thread in it, of which little becomes resident. The product is made with all
+// threads, so that there is room when OpenMP's threads call it at once.
 void reserve_workspace() {
   if (openblas_set_num_threads == nullptr) return;
-  const std::size_t bytes = (std::size_t{136} << 20) * static_cast<std::size_t>(at::get_num_threads());
+  const int threads = at::get_num_threads();
+  const std::size_t bytes = (std::size_t{136} << 20) * static_cast<std::size_t>(threads);
   void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) {
     throw base::ConfigError(
         fmt::format("out of memory: the BLAS library needs {} of address space for its {} threads, and this process "
                     "may not have as much; raise the limit (ulimit -d, ulimit -v) or use fewer --train.threads",
-                    base::format_bytes(static_cast<std::int64_t>(bytes)), at::get_num_threads()));
+                    base::format_bytes(static_cast<std::int64_t>(bytes)), threads));
   }
   munmap(room, bytes);
+  openblas_set_num_threads(threads);
   const at::Tensor a = at::ones({256, 256});
   at::mm(a, a);
+  set_threads(threads);
 }
 
 void synchronize(const c10::Device& device) {

@@ -87,6 +87,16 @@ std::string describe_layout(const Plan& plan) {
   return text;
 }
 
+std::string describe_data(const Plan& plan) {
+  const std::int64_t seq_len = plan.settings().batch.seq_len;
+  if (plan.data.tokens == 0)
+    return fmt::format("data    random tokens, {} steps of samples of {}", plan.steps, seq_len);
+  return fmt::format(
+      "data    {} tokens, {} samples of {}; {} steps are {:.2f} epochs", base::format_count(plan.data.tokens),
+      plan.data.samples, seq_len, plan.steps,
+      static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples));
+}
+
 }  // namespace
 
 std::vector<std::string> Plan::parameter_names() const {
@@ -192,10 +202,7 @@ std::vector<std::string> describe(const Plan& plan) {
   return {
       fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}", s.model.preset, s.model.layers,
                   s.model.hidden, base::format_count(model::parameter_count(s.model)), s.model.vocab),
-      fmt::format(
-          "data    {} tokens, {} samples of {}; {} steps are {:.2f} epochs", base::format_count(plan.data.tokens),
-          plan.data.samples, s.batch.seq_len, plan.steps,
-          static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples)),
+      describe_data(plan),
       describe_layout(plan),
       "batch   " + config::describe_batch(plan.resolved),
       "memory  largest rank " + cost::describe(*largest),

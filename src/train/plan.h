@@ -22,8 +22,8 @@ namespace troika::train {
 struct DataFacts {
   std::int64_t vocab = 0;    // of the tokenizer
   std::int64_t samples = 0;  // of seq_len in one epoch
-  std::int64_t tokens = 0;
-  std::string fingerprint;  // equal on hosts that hold equal data
+  std::int64_t tokens = 0;   // 0: drawn at random, without end
+  std::string fingerprint;   // equal on hosts that hold equal data
 };
 
 c10::ScalarType dtype_of(const config::PrecisionSettings& precision);

@@ -12,8 +12,10 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "data/dataset.h"
 #include "data/prepare.h"
 #include "data/tokenizer.h"
+#include "metrics/cores.h"
 #include "metrics/memory.h"
 #include "tensor/device.h"
 #include "train/equal_bits.h"
@@ -85,7 +87,16 @@ rendezvous::Facts program_facts(const Plan& plan) {
 
 int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
   if (settings.threads > 0) return static_cast<int>(settings.threads);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks_on_host);
+  return std::max(1, metrics::usable_cores() / ranks_on_host);
+}
+
+// How this rank uses the processor, for its log.
+std::string describe_threads(int threads) {
+  const int online = static_cast<int>(std::thread::hardware_concurrency());
+  const std::vector<int> cores = metrics::allowed_cores();
+  const bool bound = !cores.empty() && static_cast<int>(cores.size()) < online;
+  return fmt::format("threads: {}, on {} of {} cores ({})", threads, metrics::usable_cores(), online,
+                     bound ? "bound to " + metrics::format_cores(cores) : "not bound");
 }
 
 // parallel.stage_balance measured: rank 0 measures, and all cut the stages alike.
@@ -106,14 +117,37 @@ config::Resolved with_measured_costs(Session& session, config::Resolved resolved
   return resolved;
 }
 
+// What a run trains on.
+struct Source {
+  std::shared_ptr<const data::Samples> samples;
+  DataFacts facts;
+};
+
+Source source_of(const RunRequest& request) {
+  const config::Settings& s = request.resolved.settings;
+  if (const Trial* trial = request.trial; trial != nullptr) {
+    const data::Samples& samples = *trial->samples;
+    return {trial->samples, {trial->vocab, samples.samples(), 0, samples.fingerprint()}};
+  }
+  const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
+  const auto stream = open_data(request, *tokenizer);
+  const auto dataset = std::make_shared<const data::TokenDataset>(stream, request.resolved.batch.seq_len);
+  return {dataset, {tokenizer->vocab_size(), dataset->samples(), stream->tokens(), dataset->fingerprint()}};
+}
+
+std::unique_ptr<metrics::RunLog> open_log(const RunRequest& request) {
+  const config::Settings& s = request.resolved.settings;
+  if (s.train.out.empty()) return nullptr;
+  return std::make_unique<metrics::RunLog>(s.train.out + "/logs", request.identity.world_rank,
+                                           metrics::log_level(s.log.level));
+}
+
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
   session.join();
   session.at(0, "preparing the data");
-  const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
-  const auto stream = open_data(request, *tokenizer);
-  const data::TokenDataset dataset(stream, request.resolved.batch.seq_len);
+  const auto [samples, facts] = source_of(request);
   const int threads = threads_for(s.train, me.local_size);
   tensor::set_threads(threads);
   tensor::reserve_workspace();
@@ -122,7 +156,6 @@ Outcome run_in(Session& session, const RunRequest& request) {
   check_device(s, surroundings.device);
   if (s.parallel.offload == "host" && surroundings.device.is_cpu() && s.train.device == "auto")
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
-  const DataFacts facts{tokenizer->vocab_size(), dataset.samples(), stream->tokens(), dataset.fingerprint()};
   session.at(0, "agreeing on settings");
   session.agree("settings", agreement_facts(s, facts));
   const Plan plan = make_plan(with_measured_costs(session, request.resolved, facts, surroundings.device), facts);
@@ -137,18 +170,23 @@ Outcome run_in(Session& session, const RunRequest& request) {
   if (const std::string unlike = remark(s, unlike_ranks(*session.channels().world, traits)); !unlike.empty())
     say(request, "note: " + unlike);
   for (const std::string& line : describe(plan)) say(request, line);
-  if (me.world_rank == 0) write_plan(plan);
+  if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
 
-  metrics::RunLog log(s.train.out + "/logs", me.world_rank, metrics::log_level(s.log.level));
-  log.info(fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, host_name(), ::getpid()));
+  const auto log = open_log(request);
+  if (log != nullptr) {
+    log->info(fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, host_name(), ::getpid()));
+    log->info(describe_threads(threads));
+  }
   surroundings.host = host_name();
   surroundings.screen = request.screen;
   surroundings.stop_wished = request.stop_wished;
   surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
-  surroundings.log = &log;
-  Trainer trainer(plan, dataset, session.channels(), surroundings);
-  Outcome outcome = trainer.run();
-  log.info(metrics::format_summary(outcome.summary));
+  surroundings.log = log.get();
+  surroundings.trial = request.trial != nullptr;
+  if (surroundings.trial) surroundings.on_step = request.trial->on_step;
+  const Outcome outcome = Trainer(plan, *samples, session.channels(), surroundings).run();
+  if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
+  if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
   return outcome;
 }
@@ -157,11 +195,11 @@ Outcome run_in(Session& session, const RunRequest& request) {
 Session::Cause end_badly(Session& session, const RunRequest& request, int exit_code, const std::string& text) {
   const Session::Cause cause = session.fail(exit_code, text);
   try {
-    const config::Settings& s = request.resolved.settings;
-    metrics::RunLog log(s.train.out + "/logs", request.identity.world_rank, metrics::log_level(s.log.level));
+    const auto log = open_log(request);
+    if (log == nullptr) return cause;
     const bool elsewhere = !cause.verdict.empty() && text.find(cause.verdict) == std::string::npos;
-    log.info(fmt::format("failed: {}{}{}\n{}", cause.verdict, elsewhere ? "\n  seen here as: " : "",
-                         elsewhere || cause.verdict.empty() ? text : "", session.last_operations()));
+    log->info(fmt::format("failed: {}{}{}\n{}", cause.verdict, elsewhere ? "\n  seen here as: " : "",
+                          elsewhere || cause.verdict.empty() ? text : "", session.last_operations()));
   } catch (const base::Error&) {  // the cause matters more than a log that cannot be written
   }
   return cause;
@@ -172,7 +210,7 @@ Session::Cause end_badly(Session& session, const RunRequest& request, int exit_c
 RunResult run(const RunRequest& request) {
   for (const std::string& note : request.notes) say(request, "note: " + note);
   for (const std::string& note : request.resolved.notes) say(request, "note: " + note);
-  base::make_directories(request.resolved.settings.train.out);
+  if (!request.resolved.settings.train.out.empty()) base::make_directories(request.resolved.settings.train.out);
   Session session(request.identity, request.resolved.settings.comm);
   try {
     const Outcome outcome = run_in(session, request);

@@ -41,7 +41,7 @@ Outcome Trainer::run() {
     train_step();
     if (save_due()) save();
   }
-  if (saved_step_ != at_.step) save();
+  if (saved_step_ != at_.step && !surroundings_.trial) save();
   if (progress_ != nullptr) progress_->finish();
   for (const std::string& line : advisor_.after_training()) note(line);
   return {stop_ && at_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
@@ -56,7 +56,7 @@ void Trainer::train_step() {
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, plan_.steps);
   step.clip_norm = settings_.optimizer.clip_norm;
   step.wish = surroundings_.stop_wished && surroundings_.stop_wished() ? 1 : 0;
-  const bool recorded = config::is_profiled(settings_.train.profile, step.step);
+  const bool recorded = writes() && config::is_profiled(settings_.train.profile, step.step);
   if (recorded) recorder_.keep_events();
 
   const executor::StepResult result = executor_->run(step);
@@ -74,6 +74,7 @@ void Trainer::train_step() {
   advisor_.step_done(seconds, recorder_.phase_seconds());
   report(result, step.loss_scale, seconds);
   if (recorded) record_timeline();
+  if (surroundings_.on_step) surroundings_.on_step(at_.step, seconds);
 }
 
 // An overflow skips the step; without fp16 there is no scale to blame.
@@ -109,17 +110,17 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
     m.extra["loss_scale"] = loss_scale;
     m.extra["skipped_steps"] = static_cast<double>(at_.skipped);
   }
-  metrics_.append(m);
+  if (writes()) metrics_.append(m);
   if (progress_ != nullptr) progress_->step_done(at_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
 }
 
-Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings)
+Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings)
     : Trainer(plan, dataset, channels, surroundings,
               [&plan, device = surroundings.device](const model::Parallelism& parallel) {
                 return model::make_segments(plan.model(), plan.resolved.batch.seq_len, device, parallel);
               }) {}
 
-Trainer::Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings,
+Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings,
                  const SegmentMaker& make_segments)
     : plan_(plan),
       settings_(plan.resolved.settings),
@@ -162,8 +163,8 @@ executor::Setup Trainer::setup() {
 
 void Trainer::restore() {
   const std::string& resume = settings_.train.resume;
-  if (resume == "never") {
-    if (first_rank()) metrics_.cut_after(0);
+  if (resume == "never" || surroundings_.trial) {
+    if (first_rank() && writes()) metrics_.cut_after(0);
     return;
   }
   const std::string root = settings_.train.out + "/checkpoints";
@@ -254,6 +255,7 @@ void Trainer::record_timeline() {
 }
 
 bool Trainer::save_due() const {
+  if (surroundings_.trial) return false;
   const std::int64_t every = settings_.checkpoint.every;
   return stop_ || (every > 0 && at_.step % every == 0);
 }

@@ -11,8 +11,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
-#include "data/dataset.h"
 #include "data/loader.h"
+#include "data/samples.h"
 #include "executor/executor.h"
 #include "metrics/metrics_file.h"
 #include "metrics/progress.h"
@@ -43,6 +43,9 @@ struct Surroundings {
   std::function<bool()> stop_wished;                         // may be empty
   std::function<void(std::int64_t, const std::string&)> at;  // where the rank is; may be empty
   metrics::RunLog* log = nullptr;                            // may be null
+  // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
+  bool trial = false;
+  std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
 };
 
 enum class Ending { finished, interrupted };
@@ -56,10 +59,10 @@ struct Outcome {
 // Builds parameters, optimizer and program runner from the plan. References must outlive the trainer. Not movable.
 class Trainer {
  public:
-  Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings);
+  Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings);
   // For tests that replace the computing: `make_segments` gives the segments of the whole model in order.
   using SegmentMaker = std::function<std::vector<std::unique_ptr<model::Segment>>(const model::Parallelism&)>;
-  Trainer(const Plan& plan, const data::TokenDataset& dataset, RankChannels& channels, Surroundings surroundings,
+  Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings,
           const SegmentMaker& make_segments);
   ~Trainer();
 
@@ -84,10 +87,11 @@ class Trainer {
   metrics::RunSummary summary() const;
   executor::Setup setup();
   bool first_rank() const { return place_.world_rank == 0; }
+  bool writes() const { return !settings_.train.out.empty(); }
 
   const Plan& plan_;
   const config::Settings& settings_;
-  const data::TokenDataset& dataset_;
+  const data::Samples& dataset_;
   RankChannels& channels_;
   const Surroundings surroundings_;
   executor::Place place_;

@@ -13,7 +13,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "commands/launch/attempt.h"
+#include "commands/launch/binding.h"
 #include "commands/launch/options.h"
+#include "metrics/cores.h"
 #include "rendezvous/guard.h"
 
 namespace troika::commands {
@@ -139,8 +141,9 @@ void part(const LaunchOptions& options, const Identity& identity, StoreClient& s
 std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
                                      const Environment& environment) {
   std::vector<WorkerPlan> plans;
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  for (int local = 0; local < options.nproc_per_node; ++local) {
+  const int usable = metrics::usable_cores(), ranks = options.nproc_per_node;
+  const std::vector<Share> shares = share_cores(metrics::allowed_cores(), usable, ranks, options.bind);
+  for (int local = 0; local < ranks; ++local) {
     WorkerPlan plan;
     plan.world_rank = options.node_rank * options.nproc_per_node + local;
     plan.program = options.program.empty() ? "/proc/self/exe" : options.program;
@@ -158,9 +161,12 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                               {"TROIKA_STORE", options.master_address + ":" + port},
                               {"TROIKA_GENERATION", identity.generation}};
     for (const auto& [name, value] : ours) plan.environment[name] = value;
-    plan.environment.insert({"OMP_NUM_THREADS", std::to_string(std::max(1, cores / options.nproc_per_node))});
+    const Share& share = shares[static_cast<std::size_t>(local)];
+    set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
+    plan.cores = share.cores;
     plan.environment.insert({"GLOG_minloglevel", "2"});
-    if (plan.world_rank > 0) plan.log_path = fmt::format("{}/rank-{:05}.log", options.log_folder, plan.world_rank);
+    if (plan.world_rank > 0 && !options.log_folder.empty())
+      plan.log_path = fmt::format("{}/rank-{:05}.log", options.log_folder, plan.world_rank);
     plans.push_back(std::move(plan));
   }
   return plans;
@@ -196,6 +202,9 @@ bool worth_another(const Outcome& outcome) {
 }  // namespace
 
 static int launch(const LaunchOptions& options, const Environment& environment) {
+  if (const int cores = metrics::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
+    say(fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
+  }
   Signals signals;  // before any thread starts, so that all of them block the same
   const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options) : nullptr;
   const int port = server != nullptr ? server->port() : options.master_port;

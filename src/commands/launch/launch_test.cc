@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "base/file.h"
+#include "base/text.h"
+#include "commands/launch/binding.h"
 #include "commands/launch/launch_test_support.h"
+#include "metrics/cores.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -31,6 +35,49 @@ TEST(Launch, GivesEveryRankItsPlace) {
   EXPECT_THAT(launcher.output(), HasSubstr("said by 0"));
   EXPECT_THAT(launcher.output(), Not(HasSubstr("said by 1")));
   EXPECT_EQ(base::read_file(folder + "/logs/rank-00002.log"), "said by 2\n");
+}
+
+// Every rank leaves the cores it may run on in mask.RANK.
+void write_masks(const std::string& folder, const std::vector<std::string>& flags, const std::string& ranks) {
+  std::vector<std::string> all = {"--nproc-per-node", ranks};
+  all.insert(all.end(), flags.begin(), flags.end());
+  Launcher launcher(all, "grep Cpus_allowed_list /proc/self/status | cut -f 2 > mask.$RANK", folder);
+  EXPECT_EQ(launcher.wait(), 0);
+}
+
+std::string mask_of(const std::string& folder, int rank) {
+  return base::trim(base::read_file(folder + "/mask." + std::to_string(rank)));
+}
+
+TEST(Launch, BindsRanksToCoresOfTheirOwn) {
+  const std::string folder = fresh_folder("bound");
+  const std::vector<int> cores = metrics::allowed_cores();
+  const int ranks = std::min(metrics::usable_cores(), 64);
+  write_masks(folder, {}, std::to_string(ranks));
+  const auto shares = share_cores(cores, metrics::usable_cores(), ranks, Bind::automatic);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto& mine = ranks == 1 ? cores : shares[static_cast<std::size_t>(rank)].cores;
+    EXPECT_EQ(mask_of(folder, rank), metrics::format_cores(mine));
+  }
+}
+
+TEST(Launch, BindsNobodyWhenAskedNotTo) {
+  const std::string folder = fresh_folder("unbound");
+  write_masks(folder, {"--bind", "none"}, "2");
+  for (const int rank : {0, 1}) EXPECT_EQ(mask_of(folder, rank), metrics::format_cores(metrics::allowed_cores()));
+}
+
+TEST(Launch, BindsNobodyAndSaysSoWhenRanksAreMoreThanCores) {
+  const std::string folder = fresh_folder("crowded");
+  const int cores = metrics::usable_cores();
+  Launcher launcher({"--nproc-per-node", std::to_string(cores + 1)},
+                    "grep Cpus_allowed_list /proc/self/status | cut -f 2 > mask.$RANK; "
+                    "echo $OMP_NUM_THREADS $OMP_WAIT_POLICY > threads.$RANK",
+                    folder);
+  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(mask_of(folder, cores), metrics::format_cores(metrics::allowed_cores()));
+  EXPECT_EQ(base::read_file(folder + "/threads.0"), "1 passive\n");
+  EXPECT_THAT(launcher.output(), HasSubstr(std::to_string(cores + 1) + " ranks share " + std::to_string(cores)));
 }
 
 TEST(Launch, HostsMeetInAnyOrder) {

@@ -4,13 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <thread>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "commands/bench/own_flags.h"
 #include "config/config.h"
 #include "config/resolve.h"
+#include "metrics/cores.h"
 
 namespace troika::commands {
 using base::ConfigError;
@@ -20,7 +22,8 @@ namespace {
 
 // The texts as given; numbers are read afterwards so that errors can name rule and value.
 struct Texts {
-  std::string nproc_per_node, nnodes, node_rank, master_address, master_port, max_restarts, join_timeout, endpoint;
+  std::string nproc_per_node, nnodes, node_rank, master_address, master_port, max_restarts, join_timeout, endpoint,
+      bind;
   std::vector<std::string> ignored;
   bool standalone = false;
 };
@@ -71,7 +74,7 @@ int processes(const std::string& text) {
   if (text == "gpu" && gpus == 0)
     throw ConfigError("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
   if (text == "gpu" || (text == "auto" && gpus > 0)) return gpus;
-  if (text == "cpu" || text == "auto") return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (text == "cpu" || text == "auto") return metrics::usable_cores();
   return number("--nproc-per-node", text, 1, 1, 4096);
 }
 
@@ -89,6 +92,9 @@ void add_flags(CLI::App& app, Texts& texts, LaunchOptions& options) {
                  "seconds to wait for all hosts (default: comm.join_seconds)");
   app.add_option(both("--log-dir"), options.log_folder,
                  "folder for the output of ranks other than 0 (default: OUT/logs)");
+  app.add_option("--bind", texts.bind,
+                 "auto: each rank runs on cores of its own, neighbours, when there are as many cores as ranks; none "
+                 "(default auto)");
   app.add_flag("--standalone", texts.standalone, "one host; nothing else is needed");
   app.add_option("--program", options.program)->group("");
   for (const char* name : {"--rdzv-id", "--rdzv-backend", "--rdzv-conf", "--monitor-interval", "--start-method",
@@ -117,6 +123,7 @@ void read_numbers(const Texts& texts, LaunchOptions& options) {
   options.port_is_given = !texts.master_port.empty();
   options.master_port = number("--master-port", texts.master_port, 29500, 1, 65535);
   options.max_restarts = number("--max-restarts", texts.max_restarts, 0, 0, 1000);
+  if (texts.bind == "none") options.bind = Bind::none;
   if (!texts.master_address.empty() && !texts.standalone) options.master_address = texts.master_address;
   for (const std::string& name : texts.ignored) options.notes.push_back(name + " is accepted and has no effect here");
 }
@@ -134,6 +141,8 @@ void check(const Texts& texts, const LaunchOptions& options) {
     throw ConfigError(
         fmt::format("--node-rank is {} but must be below --nnodes, which is {}", options.node_rank, options.nnodes));
   }
+  if (!texts.bind.empty() && texts.bind != "auto" && texts.bind != "none")
+    throw ConfigError(fmt::format("--bind is '{}' but must be auto or none", texts.bind));
   if (options.worker.empty()) {
     throw ConfigError(
         "there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 -- train "
@@ -141,16 +150,32 @@ void check(const Texts& texts, const LaunchOptions& options) {
   }
 }
 
-// What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank.
+// The worker's settings; empty when it has none: it is not `train` and not `bench step`.
+std::optional<std::vector<std::string>> settings_of(const LaunchOptions& options) {
+  const auto& words = options.worker;
+  if (!options.program.empty()) return std::nullopt;
+  if (words.front() == "train") return std::vector<std::string>(words.begin() + 1, words.end());
+  if (words.front() != "bench" || words.size() < 2 || words[1] != "step") return std::nullopt;
+  std::vector<std::string> settings(words.begin() + 2, words.end());
+  take_word(settings, "--json");
+  take_value(settings, "--seconds");
+  return settings;
+}
+
+// What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
+// that was given no folder leaves nothing behind: its ranks write where the launcher does.
 void read_settings(const Environment& environment, const Texts& texts, LaunchOptions& options) {
   std::string out;
-  if (options.program.empty() && options.worker.front() == "train") {
-    const auto parsed = config::parse_settings({options.worker.begin() + 1, options.worker.end()}, environment);
+  const bool bench = options.worker.front() == "bench";
+  if (const auto settings = settings_of(options)) {
+    const auto parsed = config::parse_settings(*settings, environment);
     if (!parsed.help) config::resolve(parsed.settings, options.nnodes * options.nproc_per_node);
     out = parsed.settings.train.out;
+    if (bench && out == config::TrainSettings{}.out) out.clear();
     options.join_seconds = parsed.settings.comm.join_seconds;
+    options.stated_threads = static_cast<int>(parsed.settings.train.threads);
   }
-  if (options.log_folder.empty()) options.log_folder = out.empty() ? "logs" : out + "/logs";
+  if (options.log_folder.empty() && !(bench && out.empty())) options.log_folder = out.empty() ? "logs" : out + "/logs";
   if (!texts.join_timeout.empty() &&
       (!base::parse_double(texts.join_timeout, &options.join_seconds) || options.join_seconds <= 0)) {
     throw ConfigError(

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "commands/launch/binding.h"
+
 namespace troika::commands {
 
 struct LaunchOptions {
@@ -17,6 +19,8 @@ struct LaunchOptions {
   int max_restarts = 0;
   double join_seconds = 120;
   std::string log_folder;
+  Bind bind = Bind::automatic;
+  int stated_threads = 0;           // train.threads of the worker's settings; 0: none
   std::string program;              // "": this program; else another one, for tests
   std::vector<std::string> worker;  // the verb and its arguments
   std::vector<std::string> notes;   // flags that were accepted and ignored

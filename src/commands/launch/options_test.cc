@@ -35,6 +35,14 @@ TEST(LaunchOptions, UnderstandsTorchrunsSpellings) {
   EXPECT_THAT(options.worker, ElementsAre("--a", "b"));
 }
 
+TEST(LaunchOptions, BindsUnlessToldOtherwise) {
+  EXPECT_EQ(parse_launch({"--program", "x", "y"}, {}).bind, Bind::automatic);
+  EXPECT_EQ(parse_launch({"--bind", "auto", "--program", "x", "y"}, {}).bind, Bind::automatic);
+  EXPECT_EQ(parse_launch({"--bind=none", "--program", "x", "y"}, {}).bind, Bind::none);
+  EXPECT_THAT(error_of({"--bind", "core", "--program", "x", "y"}),
+              HasSubstr("--bind is 'core' but must be auto or none"));
+}
+
 TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
   const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "run", "--nnodes", "7", "--", "y"}, {});
   EXPECT_EQ(options.nnodes, 1);
@@ -87,6 +95,15 @@ TEST(LaunchOptions, TakesFolderAndPatienceFromTheTrainingsSettings) {
   const auto other = parse_launch({"--log-dir", "here", "--join-timeout", "3", "train"}, {});
   EXPECT_EQ(other.log_folder, "here");
   EXPECT_EQ(other.join_seconds, 3);
+}
+
+TEST(LaunchOptions, ABenchHasAFolderOnlyWhenOneIsGiven) {
+  const auto folder_of = [](const std::vector<std::string>& words) { return parse_launch(words, {}).log_folder; };
+  EXPECT_EQ(folder_of({"--", "bench", "step", "--json", "--seconds", "1"}), "");
+  EXPECT_EQ(folder_of({"--", "bench", "comm", "--most", "1MiB"}), "");
+  EXPECT_EQ(folder_of({"--", "bench", "step", "--out", "there"}), "there/logs");
+  EXPECT_EQ(folder_of({"--log-dir", "logs", "--", "bench", "step"}), "logs");
+  EXPECT_THAT(error_of({"--", "bench", "step", "--bogus", "1"}), HasSubstr("unknown flag --bogus"));
 }
 
 TEST(LaunchOptions, ExplainsItself) { EXPECT_THAT(parse_launch({"--help"}, {}).help, HasSubstr("--nproc-per-node")); }

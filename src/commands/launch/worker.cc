@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,6 +25,8 @@ struct Prepared {
   std::vector<std::string> words, variables;
   std::vector<char*> argv, envp;
   int output = -1, input = -1, report = -1;
+  bool bound = false;
+  cpu_set_t cores;  // when bound
   pid_t launcher = 0;
 };
 
@@ -36,6 +39,7 @@ void point_at(std::vector<std::string>& texts, std::vector<char*>& pointers) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != prepared.launcher) ::_exit(75);  // the launcher died before the line above
+  if (prepared.bound) ::sched_setaffinity(0, sizeof prepared.cores, &prepared.cores);  // runs unbound when refused
   ::dup2(prepared.input, STDIN_FILENO);
   if (prepared.output >= 0) {
     ::dup2(prepared.output, STDOUT_FILENO);
@@ -67,6 +71,9 @@ Worker start_worker(const WorkerPlan& plan) {
   for (const auto& [name, value] : plan.environment) prepared.variables.push_back(name + "=" + value);
   point_at(prepared.words, prepared.argv);
   point_at(prepared.variables, prepared.envp);
+  prepared.bound = !plan.cores.empty();
+  CPU_ZERO(&prepared.cores);
+  for (const int core : plan.cores) CPU_SET(static_cast<std::size_t>(core), &prepared.cores);
   prepared.launcher = ::getpid();
   prepared.input = open_or_fail("/dev/null", O_RDONLY);
   if (!plan.log_path.empty()) {

@@ -15,7 +15,8 @@ struct WorkerPlan {
   std::string program;
   std::vector<std::string> arguments;  // with argv[0]
   std::map<std::string, std::string> environment;
-  std::string log_path;  // "": the launcher's own output
+  std::string log_path;    // "": the launcher's own output
+  std::vector<int> cores;  // it may run on; empty: those of the launcher
 };
 
 struct Worker {

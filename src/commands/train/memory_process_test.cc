@@ -48,6 +48,15 @@ std::int64_t data_kilobytes(pid_t process) {
   return kilobytes;
 }
 
+// Minor page faults of a running process so far: field 10 of its stat, the name in field 2 ends with the last ')'.
+std::int64_t page_faults(pid_t process) {
+  const std::string stat = base::read_file("/proc/" + std::to_string(process) + "/stat");
+  const auto fields = base::split(stat.substr(stat.rfind(')') + 2), ' ');
+  std::int64_t faults = -1;
+  EXPECT_TRUE(base::parse_int(fields.at(7), &faults)) << stat;
+  return faults;
+}
+
 Words under_limit(std::int64_t kilobytes, const Words& words) {
   return Words{"/bin/sh", "-c", "ulimit -d " + std::to_string(kilobytes) + "; exec \"$@\"", "sh"} + words;
 }
@@ -130,6 +139,15 @@ TEST_F(Memory, IsThirtyPercentSmallerWithFullRecomputationAtTheSameLossBits) {
   EXPECT_LE(full.activations, 0.7 * none.activations);
   EXPECT_LE(full.resident, 0.7 * none.resident);
   expect_rows(read_rows(out("full")), read_rows(out("none")), "recompute full");
+}
+
+// A step of this model uses some 100 MiB of tensors again and again: 25000 pages if they came from the system.
+TEST_F(Memory, OfAStepIsThatOfTheStepBefore) {
+  const Program running(troika(long_sequences("running") + Words{"--steps", "100000"}));
+  await_step(out("running"), 4);
+  const std::int64_t before = page_faults(running.pid());
+  await_step(out("running"), 14);
+  EXPECT_LE(page_faults(running.pid()) - before, 11 * 500);
 }
 
 TEST_F(Memory, FallsByTheOptimizerStateInAFileAndOnlySoFitsUnderALimit) {

@@ -1,0 +1,136 @@
+#include "commands/bench/comm.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "comm/collectives.h"
+#include "commands/bench/exchanges.h"
+#include "commands/bench/gathered.h"
+#include "commands/bench/own_flags.h"
+#include "commands/bench/timing.h"
+#include "config/config.h"
+#include "rendezvous/identity.h"
+#include "train/session.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr std::int64_t least_bytes = 1024, most_integer_bytes = 1 << 20;
+
+struct Options {
+  std::string csv;
+  double seconds = 0;
+  std::int64_t most_bytes = 0;
+  config::CommSettings comm;
+  bool help = false;
+};
+
+Options options_of(const Words& arguments, const std::map<std::string, std::string>& environment) {
+  Words words = arguments;
+  Options o;
+  o.csv = take_value(words, "--csv").value_or("");
+  o.seconds = take_number(words, "--seconds", 0.2, 0, 60);
+  const std::string most = take_value(words, "--most").value_or("64MiB");
+  if (!base::parse_bytes(most, &o.most_bytes) || o.most_bytes < least_bytes)
+    throw base::ConfigError(fmt::format("--most is '{}' but must be a size of at least 1KiB, such as 64MiB", most));
+  const config::ParsedSettings parsed = config::parse_settings(words, environment);
+  o.comm = parsed.settings.comm;
+  o.help = parsed.help;
+  return o;
+}
+
+struct Row {
+  std::string name;
+  std::int64_t bytes = 0, sent_bytes = 0;  // sent by the rank that sends most
+  double seconds = 0;                      // of the slowest rank's median
+  double rate() const { return static_cast<double>(sent_bytes) / seconds; }
+};
+
+// Every rank runs as many rounds: as many as the slowest does in the time.
+Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
+  if (gathered(world, {exchange.correct() ? 1.0 : 0.0}).min().item<double>() == 0)
+    throw base::BugError(fmt::format("{} of {} bytes brings other data than were sent", exchange.name, exchange.bytes));
+  const double probe = std::min(exchange.round(), exchange.round());
+  const double slowest = gathered(world, {probe}).max().item<double>();
+  const int rounds = static_cast<int>(std::clamp(seconds / std::max(slowest, 1e-6), 5.0, 2000.0));
+  std::vector<double> times;
+  comm::barrier(world);
+  for (int round = 0; round < rounds; ++round) times.push_back(exchange.round());
+  const at::Tensor all = gathered(world, {median(times), static_cast<double>(exchange.sent_bytes)});
+  return {exchange.name, exchange.bytes, static_cast<std::int64_t>(all.select(1, 1).max().item<double>()),
+          all.select(1, 0).max().item<double>()};
+}
+
+std::vector<Row> measure_all(comm::Channel& world, const Options& o) {
+  std::vector<Row> rows;
+  for (const auto make : {neighbours, reduce_scatter, all_gather, integers}) {
+    const std::int64_t most = make == integers ? std::min(o.most_bytes, most_integer_bytes) : o.most_bytes;
+    for (std::int64_t bytes = least_bytes; bytes <= most; bytes *= 4)
+      rows.push_back(measure(world, make(world, bytes), o.seconds));
+  }
+  return rows;
+}
+
+std::string to_table(const std::vector<Row>& rows, int ranks) {
+  std::string text = fmt::format("bench comm  {} ranks\n{:<17} {:>10} {:>12} {:>14} {:>10}\n", ranks, "operation",
+                                 "bytes", "us", "sent by a rank", "MB/s");
+  for (const Row& row : rows) {
+    text += fmt::format("{:<17} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name, row.bytes, 1e6 * row.seconds,
+                        row.sent_bytes, row.rate() / 1e6);
+  }
+  return text;
+}
+
+std::string to_csv(const std::vector<Row>& rows, int ranks) {
+  std::string text = "operation,ranks,bytes,microseconds,sent_bytes,megabytes_per_second\n";
+  for (const Row& row : rows) {
+    text += fmt::format("{},{},{},{:.3f},{},{:.4g}\n", row.name, ranks, row.bytes, 1e6 * row.seconds, row.sent_bytes,
+                        row.rate() / 1e6);
+  }
+  return text;
+}
+
+void run_in(train::Session& session, const rendezvous::Identity& me, const Options& o) {
+  session.join();
+  rendezvous::Facts facts;
+  facts.values = {{"--seconds", fmt::format("{:g}", o.seconds)}, {"--most", std::to_string(o.most_bytes)}};
+  session.agree("bench comm", facts);
+  mesh::Shape shape;
+  shape.dp = me.world_size;
+  session.connect(shape);
+  const std::vector<Row> rows = measure_all(*session.channels().world, o);
+  if (me.world_rank == 0) {
+    std::fputs(to_table(rows, me.world_size).c_str(), stdout);
+    if (!o.csv.empty()) base::write_file_atomic(o.csv, to_csv(rows, me.world_size));
+  }
+  session.finish();
+}
+
+}  // namespace
+
+int run_bench_comm(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+  const Options o = options_of(arguments, environment);
+  if (o.help) {
+    std::fputs(config::settings_help().c_str(), stdout);
+    return 0;
+  }
+  const rendezvous::Identity me = rendezvous::identify(environment);
+  if (me.world_size < 2)
+    throw base::ConfigError("bench comm needs two ranks or more: troika launch --nproc-per-node 2 -- bench comm");
+  train::Session session(me, o.comm);
+  try {
+    run_in(session, me, o);
+    return 0;
+  } catch (const base::Error& error) {
+    if (session.fail(error.exit_code(), error.what()).launcher_tells) return error.exit_code();
+    throw;
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,40 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "commands/bench/operations.h"
+#include "kernels/reference/reference.h"
+
+namespace troika::commands {
+namespace {
+
+void add_table(const std::string& table, std::int64_t rows, const StepShapes& s, Operations& operations) {
+  const std::int64_t M = s.M(), D = s.model.hidden;
+  const std::string shape = fmt::format("M {} v {} D {}", M, rows, D);
+  const auto forward = [=] {
+    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), table_vD = at::randn({rows, D});
+    return Bodies{[=] { return std::vector{kernels::embedding_forward(ids_M, table_vD, 0)}; },
+                  [=] { return std::vector{kernels::reference::embedding_forward(ids_M, table_vD, 0)}; }};
+  };
+  const auto backward = [=] {
+    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), dx_MD = at::randn({M, D});
+    const auto body = [=](auto function) {
+      return [=, dtable_vD = at::empty({rows, D})] {
+        function(dx_MD, ids_M, 0, dtable_vD);
+        return std::vector{dtable_vD};
+      };
+    };
+    return Bodies{body(kernels::embedding_backward_weight), body(kernels::reference::embedding_backward_weight)};
+  };
+  const auto MD = static_cast<double>(M * D), vD = static_cast<double>(rows * D);
+  operations.push_back({table + " forward", shape, s.microbatches, 0, 4 * 2 * MD, forward});
+  operations.push_back({table + " backward", shape, s.microbatches, 0, 4 * (MD + vD), backward});
+}
+
+}  // namespace
+
+void add_embedding(const StepShapes& s, Operations& operations) {
+  add_table("embedding", s.model.vocab, s, operations);
+  if (s.model.architecture == "gpt2") add_table("positions", s.model.max_positions, s, operations);
+}
+
+}  // namespace troika::commands

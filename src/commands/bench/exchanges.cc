@@ -1,0 +1,125 @@
+#include "commands/bench/exchanges.h"
+
+#include <ATen/ATen.h>
+
+#include <memory>
+
+#include "base/clock.h"
+#include "comm/collectives.h"
+#include "sharding/canonical_sum.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr std::uint32_t tag = 1;
+
+double seconds_of(const std::function<void()>& work) {
+  const double begin = base::monotonic_seconds();
+  work();
+  return base::monotonic_seconds() - begin;
+}
+
+// A buffer summed over the ranks. Whole numbers: every order of adding gives the same.
+struct Sum {
+  Sum(comm::Channel& channel, std::int64_t bytes)
+      : world(channel),
+        elements(bytes / 4),
+        shape{channel.size(), {channel.size(), 1, channel.rank(), 0}, sharding::Sharing::at_end},
+        sum(sharding::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
+
+  at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
+  void write() {
+    sum.leaf().copy_(numbers()).add_(world.rank() + 1.0);
+    sum.push(world.rank());
+  }
+  at::Tensor expected() const { return numbers().mul_(world.size()).add_(world.size() * (world.size() + 1.0) / 2); }
+  void reduce() {
+    sum.start_reduce(world, tag);
+    sum.finish_reduce([](double, double) {});
+  }
+  at::Tensor gather() {
+    sum.start_gather(world, tag + 1);
+    return sum.finish_gather([](double, double) {});
+  }
+
+  comm::Channel& world;
+  const std::int64_t elements;
+  const sharding::SumShape shape;
+  tensor::Ledger ledger;
+  sharding::CanonicalSum sum;
+};
+
+}  // namespace
+
+Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
+  const at::Tensor out = at::full({bytes / 8}, world.rank(), at::kLong), in = at::empty({bytes / 8}, at::kLong);
+  const int next = (world.rank() + 1) % world.size(), before = (world.rank() + world.size() - 1) % world.size();
+  const auto once = [=, &world] {
+    comm::Transfer receiving = world.recv(in, before, tag), sending = world.send(out, next, tag);
+    receiving.wait();
+    sending.wait();
+  };
+  const auto correct = [=] {
+    in.fill_(-1);
+    once();
+    return (in == before).all().item<bool>();
+  };
+  return {"send and receive", bytes, bytes, [once] { return seconds_of(once); }, correct};
+}
+
+Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
+  const auto s = std::make_shared<Sum>(world, bytes);
+  const auto round = [s] {
+    s->sum.leaf();
+    s->sum.push(s->world.rank());
+    const double seconds = seconds_of([&] { s->reduce(); });
+    s->sum.reset();
+    return seconds;
+  };
+  const auto correct = [s] {
+    s->write();
+    s->reduce();
+    const sharding::Range mine = s->sum.mine();
+    const bool same = at::equal(s->sum.total(), s->expected().narrow(0, mine.begin, mine.count));
+    s->sum.reset();
+    return same;
+  };
+  return {"reduce-scatter", bytes, sharding::CanonicalSum::reduce_bytes_sent(s->sum.plan(), s->shape), round, correct};
+}
+
+Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
+  const auto s = std::make_shared<Sum>(world, bytes);
+  const auto round = [s] {
+    s->sum.leaf();
+    s->sum.push(s->world.rank());
+    s->reduce();
+    comm::barrier(s->world);
+    const double seconds = seconds_of([&] { s->gather(); });
+    s->sum.reset();
+    return seconds;
+  };
+  const auto correct = [s] {
+    s->write();
+    s->reduce();
+    const bool same = at::equal(s->gather(), s->expected());
+    s->sum.reset();
+    return same;
+  };
+  return {"all-gather", bytes, sharding::CanonicalSum::gather_bytes_sent(s->sum.plan(), s->shape), round, correct};
+}
+
+Exchange integers(comm::Channel& world, std::int64_t bytes) {
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(bytes / 8), 1);
+  const auto correct = [ones, &world] {
+    std::vector<std::int64_t> values = ones;
+    comm::sum_integers(world, values);
+    return values == std::vector<std::int64_t>(ones.size(), world.size());
+  };
+  const auto round = [ones, &world] {
+    std::vector<std::int64_t> values = ones;
+    return seconds_of([&] { comm::sum_integers(world, values); });
+  };
+  return {"sum of integers", bytes, bytes * (world.size() - 1), round, correct};
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,69 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <map>
+
+#include "commands/bench/operations.h"
+#include "kernels/reference/reference.h"
+#include "model/layout.h"
+
+namespace troika::commands {
+namespace {
+
+Bodies add_bodies(std::int64_t P) {
+  const at::Tensor sum = at::randn({P}), other = at::randn({P});
+  const auto body = [=](auto function) {
+    return [=, sum = sum.clone()] {
+      function(sum, other);
+      return std::vector{sum};
+    };
+  };
+  return {body(kernels::add_into), body(kernels::reference::add_into)};
+}
+
+Bodies squares_bodies(std::int64_t P) {
+  const auto body = [x = at::randn({P})](auto function) {
+    return [=] { return std::vector{at::tensor(function(x), at::kDouble)}; };
+  };
+  return {body(kernels::chunk_squares), body(kernels::reference::chunk_squares)};
+}
+
+Bodies adamw_bodies(std::int64_t P) {
+  const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 0.1, 10, 1.0};
+  const at::Tensor parameter = at::randn({P}), gradient = at::randn({P}), m = at::randn({P}), v = at::rand({P});
+  const auto body = [=](auto function) {
+    return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
+      function(settings, parameter, gradient, m, v, at::Tensor());
+      return std::vector{parameter, m, v};
+    };
+  };
+  return {body(kernels::adamw), body(kernels::reference::adamw)};
+}
+
+// How many segments have so many parameters.
+std::map<std::int64_t, std::int64_t> segments_by_size(const config::ModelSettings& model) {
+  std::map<std::int64_t, std::int64_t> found;
+  for (int segment = 0; segment < model::segment_count(model); ++segment) {
+    std::int64_t elements = 0;
+    for (const model::ParameterInfo& info : model::segment_parameters(model, segment)) elements += info.elements();
+    if (elements > 0) ++found[elements];
+  }
+  return found;
+}
+
+}  // namespace
+
+void add_flat(const StepShapes& s, Operations& operations) {
+  for (const auto& [P, segments] : segments_by_size(s.model)) {
+    const std::string shape = fmt::format("P {}", P);
+    const double bytes = 4.0 * static_cast<double>(P);
+    const auto add = [&, P = P](const char* name, std::int64_t calls, double passes, auto bodies) {
+      if (calls > 0) operations.push_back({name, shape, calls, 0, passes * bytes, [=] { return bodies(P); }});
+    };
+    add("add gradients", segments * (s.microbatches - 1), 3, add_bodies);
+    add("squares", segments, 1, squares_bodies);
+    add("adamw", segments, 7, adamw_bodies);
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,49 @@
+#include "commands/bench/kernel_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace troika::commands {
+namespace {
+
+// Products are counted in operations, the rest in bytes.
+const char* unit_of(const MeasuredOperation& row) { return row.flops > 0 ? "GF/s" : "GB/s"; }
+double rate_of(const MeasuredOperation& row) { return (row.flops > 0 ? row.flops : row.bytes) / row.seconds / 1e9; }
+
+}  // namespace
+
+double MeasuredOperation::ideal_seconds(const MachineRates& rates) const {
+  return std::max(flops / rates.gemm_flops_per_second, bytes / rates.triad_bytes_per_second);
+}
+
+std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates) {
+  std::string text = fmt::format("{:<33} {:<34} {:>6} {:>11} {:>12} {:>11} {:>6} {:>11}\n", "operation", "shape",
+                                 "calls", "us", "rate", "ideal us", "share", "ms in step");
+  double total = 0, ideal_total = 0;
+  for (const MeasuredOperation& row : rows) {
+    const double ideal = row.ideal_seconds(rates), calls = static_cast<double>(row.calls);
+    text += fmt::format("{:<33} {:<34} {:>6} {:>11.1f} {:>7.1f} {} {:>11.1f} {:>4.0f} % {:>11.3f}\n", row.name,
+                        row.shape, row.calls, 1e6 * row.seconds, rate_of(row), unit_of(row), 1e6 * ideal,
+                        100 * ideal / row.seconds, 1e3 * calls * row.seconds);
+    total += calls * row.seconds;
+    ideal_total += calls * ideal;
+  }
+  text += fmt::format("all of a step: {:.3f} ms, ideal {:.3f} ms ({:.0f} %) at {:.1f} GF/s and {:.1f} GB/s\n",
+                      1e3 * total, 1e3 * ideal_total, 100 * ideal_total / total, rates.gemm_flops_per_second / 1e9,
+                      rates.triad_bytes_per_second / 1e9);
+  return text;
+}
+
+std::string to_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates) {
+  std::string text = "operation,shape,calls,microseconds,rate,unit,ideal_microseconds,share,step_milliseconds,error\n";
+  for (const MeasuredOperation& row : rows) {
+    const double ideal = row.ideal_seconds(rates);
+    text += fmt::format("\"{}\",{},{},{:.3f},{:.4g},{},{:.3f},{:.4g},{:.6g},{:.3g}\n", row.name, row.shape, row.calls,
+                        1e6 * row.seconds, rate_of(row), unit_of(row), 1e6 * ideal, ideal / row.seconds,
+                        1e3 * static_cast<double>(row.calls) * row.seconds, row.error);
+  }
+  return text;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,25 @@
+// What `bench kernels` measured, as a table and as CSV.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/bench/machine_rates.h"
+
+namespace troika::commands {
+
+struct MeasuredOperation {
+  std::string name, shape;
+  std::int64_t calls = 0;       // in one step
+  double flops = 0, bytes = 0;  // of one call
+  double seconds = 0;           // of one call
+  double error = 0;             // relative to the reference
+
+  // At the machine's rates: the longer of computing and moving.
+  double ideal_seconds(const MachineRates& rates) const;
+};
+
+std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);  // with the sum of a step
+std::string to_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);
+
+}  // namespace troika::commands

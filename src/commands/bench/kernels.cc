@@ -1,0 +1,79 @@
+#include "commands/bench/kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "commands/bench/kernel_table.h"
+#include "commands/bench/operations.h"
+#include "commands/bench/own_flags.h"
+#include "commands/bench/timing.h"
+#include "commands/bench/vocabulary.h"
+#include "config/config.h"
+#include "tensor/device.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr double allowed_error = 1e-5;
+
+MeasuredOperation measure(const Operation& operation, double seconds) {
+  const Bodies bodies = operation.prepare();
+  const double error = relative_error(bodies.run(), bodies.reference());
+  if (!(error <= allowed_error)) {
+    throw base::BugError(fmt::format("'{}' at {} differs from its reference by {:.3g}; {:g} is allowed", operation.name,
+                                     operation.shape, error, allowed_error));
+  }
+  const double median = median_seconds([&] { bodies.run(); }, seconds);
+  return {operation.name, operation.shape, operation.calls, operation.flops, operation.bytes, median, error};
+}
+
+StepShapes shapes_of(const config::Resolved& resolved) {
+  const config::Batch& batch = resolved.batch;
+  StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank};
+  shapes.model.vocab = vocabulary_of(resolved.settings);
+  return shapes;
+}
+
+void check(const config::Settings& s) {
+  if (s.train.device == "cuda")
+    throw base::ConfigError("train.device is cuda, but bench kernels measures the operations on the CPU: --device cpu");
+  if (s.precision.compute != "fp32")
+    throw base::ConfigError(
+        fmt::format("precision.compute is {}, but bench kernels measures fp32", s.precision.compute));
+}
+
+void set_threads(const config::Settings& s) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  tensor::set_threads(s.train.threads > 0 ? static_cast<int>(s.train.threads) : cores);
+}
+
+}  // namespace
+
+int run_bench_kernels(const std::vector<std::string>& arguments,
+                      const std::map<std::string, std::string>& environment) {
+  Words words = arguments;
+  const auto csv = take_value(words, "--csv");
+  const double seconds = take_number(words, "--seconds", 0.2, 0, 60);
+  const config::ParsedSettings parsed = config::parse_settings(words, environment);
+  if (parsed.help) {
+    std::fputs(config::settings_help().c_str(), stdout);
+    return 0;
+  }
+  const config::Resolved resolved = config::resolve(parsed.settings, 1);
+  check(resolved.settings);
+  set_threads(resolved.settings);
+  const MachineRates before = measure_rates(at::kCPU, seconds);
+  std::vector<MeasuredOperation> rows;
+  for (const Operation& operation : operations_of(shapes_of(resolved))) rows.push_back(measure(operation, seconds));
+  const MachineRates rates = better(before, measure_rates(at::kCPU, seconds));
+  std::fputs(to_table(rows, rates).c_str(), stdout);
+  if (csv) base::write_file_atomic(*csv, to_csv(rows, rates));
+  return 0;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,14 @@
+// `troika bench kernels`: every operation of a training step, checked, then timed.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+// Arguments: the settings of train, --csv FILE and --seconds S (for each operation). BugError that names an operation
+// whose result is not that of its reference.
+int run_bench_kernels(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
+
+}  // namespace troika::commands

@@ -1,0 +1,83 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "commands/bench/operations.h"
+#include "kernels/reference/reference.h"
+
+namespace troika::commands {
+namespace {
+
+// A weight of a block. GPT-2 stores weights as [I, O] and has biases; kernels see the transposed view.
+struct Weight {
+  std::string name;
+  std::int64_t M, I, O;
+  bool gpt2;
+
+  at::Tensor values() const { return gpt2 ? at::randn({I, O}).t() : at::randn({O, I}); }
+  at::Tensor gradient() const { return gpt2 ? at::empty({I, O}).t() : at::empty({O, I}); }
+  std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
+  double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
+  double bytes() const { return 4.0 * static_cast<double>(M * I + I * O + M * O); }
+};
+
+Bodies forward_bodies(const Weight& weight) {
+  const at::Tensor x_MI = at::randn({weight.M, weight.I}), w_OI = weight.values();
+  const at::Tensor bias_O = weight.gpt2 ? at::randn({weight.O}) : at::Tensor();
+  const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
+  return {body(kernels::linear_forward), body(kernels::reference::linear_forward)};
+}
+
+Bodies input_bodies(const Weight& weight) {
+  const at::Tensor dy_MO = at::randn({weight.M, weight.O}), w_OI = weight.values();
+  const auto body = [=](auto function) { return [=] { return std::vector{function(dy_MO, w_OI)}; }; };
+  return {body(kernels::linear_backward_input), body(kernels::reference::linear_backward_input)};
+}
+
+Bodies weight_bodies(const Weight& weight) {
+  const at::Tensor dy_MO = at::randn({weight.M, weight.O}), x_MI = at::randn({weight.M, weight.I});
+  const auto body = [=](auto function) {
+    return [=, dw_OI = weight.gradient()] {
+      function(dy_MO, x_MI, dw_OI);
+      return std::vector{dw_OI};
+    };
+  };
+  return {body(kernels::linear_backward_weight), body(kernels::reference::linear_backward_weight)};
+}
+
+Bodies bias_bodies(const Weight& weight) {
+  const at::Tensor dy_MO = at::randn({weight.M, weight.O});
+  const auto body = [=](auto function) {
+    return [=, dbias_O = at::empty({weight.O})] {
+      function(dy_MO, dbias_O);
+      return std::vector{dbias_O};
+    };
+  };
+  return {body(kernels::linear_backward_bias), body(kernels::reference::linear_backward_bias)};
+}
+
+std::vector<Weight> weights_of(const StepShapes& s) {
+  const config::ModelSettings& m = s.model;
+  const std::int64_t M = s.M(), D = m.hidden, A = m.heads * m.head_dim;
+  const bool gpt2 = m.architecture == "gpt2";
+  return {{"qkv", M, D, A + 2 * m.kv_heads * m.head_dim, gpt2},
+          {"attention out", M, A, D, gpt2},
+          {gpt2 ? "feed-forward in" : "gate and up", M, D, gpt2 ? m.ffn : 2 * m.ffn, gpt2},
+          {gpt2 ? "feed-forward out" : "down", M, m.ffn, D, gpt2}};
+}
+
+}  // namespace
+
+void add_linears(const StepShapes& s, Operations& operations) {
+  const auto add = [&](const Weight& w, const char* pass, double flops, double bytes, auto bodies) {
+    operations.push_back({fmt::format("linear {} {}", w.name, pass), w.shape(), s.per_layer(), flops, bytes,
+                          [w, bodies] { return bodies(w); }});
+  };
+  for (const Weight& w : weights_of(s)) {
+    add(w, "forward", w.flops(), w.bytes(), forward_bodies);
+    add(w, "dX", w.flops(), w.bytes(), input_bodies);
+    add(w, "dW", w.flops(), w.bytes(), weight_bodies);
+    if (w.gpt2) add(w, "dbias", 0, 4.0 * static_cast<double>(w.M * w.O), bias_bodies);
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,58 @@
+#include "commands/bench/machine_rates.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "commands/bench/timing.h"
+#include "kernels/linear.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr std::int64_t gemm_M = 2048, gemm_K = 1024, gemm_N = 3072;
+constexpr std::int64_t triad_elements = std::int64_t{16} << 20;
+
+// Waits for a device that works beside the program.
+void settle(const at::Tensor& result) {
+  if (!result.is_cpu()) result.flatten()[0].item();
+}
+
+// The faster of the product that the training uses and the library's own.
+double gemm_rate(const c10::Device& device, double seconds) {
+  const at::Tensor x = at::full({gemm_M, gemm_K}, 0.5f, device), w = at::full({gemm_N, gemm_K}, 0.25f, device);
+  const at::Tensor w_t = w.t().contiguous(), y = at::empty({gemm_M, gemm_N}, device);
+  const double ours = median_seconds([&] { settle(kernels::linear_forward(x, w)); }, seconds);
+  const double theirs = median_seconds(
+      [&] {
+        at::mm_out(const_cast<at::Tensor&>(y), x, w_t);
+        settle(y);
+      },
+      seconds);
+  return 2.0 * gemm_M * gemm_K * gemm_N / std::min(ours, theirs);
+}
+
+double triad_rate(const c10::Device& device, double seconds) {
+  const at::Tensor b = at::full({triad_elements}, 1.0f, device), c = at::full({triad_elements}, 2.0f, device);
+  at::Tensor a = at::empty({triad_elements}, device);
+  const double each = median_seconds(
+      [&] {
+        at::add_out(a, b, c, 3);
+        settle(a);
+      },
+      seconds);
+  return 12.0 * triad_elements / each;
+}
+
+}  // namespace
+
+MachineRates measure_rates(const c10::Device& device, double seconds) {
+  return {gemm_rate(device, seconds), triad_rate(device, seconds)};
+}
+
+MachineRates better(const MachineRates& a, const MachineRates& b) {
+  return {std::max(a.gemm_flops_per_second, b.gemm_flops_per_second),
+          std::max(a.triad_bytes_per_second, b.triad_bytes_per_second)};
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,31 @@
+// Every operation that one training step of a model on one rank uses, in the order of a forward and backward.
+#pragma once
+
+#include <vector>
+
+#include "commands/bench/operation.h"
+#include "config/resolve.h"
+
+namespace troika::commands {
+
+// The shapes of a step: L layers, M = B x T rows of a microbatch, `microbatches` of them.
+struct StepShapes {
+  config::ModelSettings model;  // vocabulary settled
+  std::int64_t B = 1, T = 1, microbatches = 1;
+  std::int64_t M() const { return B * T; }
+  std::int64_t per_layer() const { return model.layers * microbatches; }  // calls
+};
+
+using Operations = std::vector<Operation>;
+void add_embedding(const StepShapes& s, Operations& operations);
+void add_norms(const StepShapes& s, Operations& operations);
+void add_linears(const StepShapes& s, Operations& operations);
+void add_rotations(const StepShapes& s, Operations& operations);
+void add_attention(const StepShapes& s, Operations& operations);
+void add_activations(const StepShapes& s, Operations& operations);
+void add_output_loss(const StepShapes& s, Operations& operations);
+void add_flat(const StepShapes& s, Operations& operations);  // the canonical add, squares, AdamW
+
+Operations operations_of(const StepShapes& s);
+
+}  // namespace troika::commands

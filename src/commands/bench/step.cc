@@ -1,0 +1,127 @@
+#include "commands/bench/step.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "comm/collectives.h"
+#include "commands/bench/gathered.h"
+#include "commands/bench/own_flags.h"
+#include "commands/bench/step_report.h"
+#include "commands/bench/timing.h"
+#include "commands/bench/vocabulary.h"
+#include "config/config.h"
+#include "config/resolve.h"
+#include "data/random_samples.h"
+#include "metrics/memory.h"
+#include "model/layout.h"
+#include "rendezvous/identity.h"
+#include "tensor/device.h"
+#include "train/run.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr std::int64_t usual_steps = 6;
+
+// The settings of a bench: without --out it leaves nothing behind.
+config::Settings trial_settings(config::Settings s) {
+  if (s.train.steps == 0) s.train.steps = usual_steps;
+  if (s.train.steps < 2)
+    throw base::ConfigError(fmt::format("--steps is {}, but the first step warms up: use 2 or more", s.train.steps));
+  const bool out_is_given = s.train.out != config::TrainSettings{}.out;
+  if (!out_is_given && s.parallel.offload == "file" && s.parallel.offload_folder.empty())
+    throw base::ConfigError("parallel.offload file needs a folder: give --out or --parallel.offload-folder");
+  s.train.resume = "never";
+  s.log.progress = "none";
+  if (!out_is_given) s.train.out.clear();
+  return s;
+}
+
+StepReport report_of(const train::Plan& plan) {
+  StepReport r;
+  const config::Batch& batch = plan.resolved.batch;
+  r.model = plan.model().preset;
+  r.parameters = model::parameter_count(plan.model());
+  r.world = static_cast<int>(plan.shape.world());
+  r.threads = at::get_num_threads();
+  r.batch = batch.global;
+  r.micro_batch = batch.micro;
+  r.seq_len = batch.seq_len;
+  r.work = work_of(plan.model(), batch.global, batch.seq_len);
+  for (const cost::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
+  return r;
+}
+
+// What one rank notes during the run; complete after the trial's end.
+class Measurement {
+ public:
+  void step_done(std::int64_t step, double seconds) {
+    if (step == 1) first_step_seconds_ = seconds_since_process_start();
+    seconds_.push_back(seconds);
+  }
+
+  // The ranks measure the rates at the same time, since they share memory and caches when they train as well.
+  void finish(const train::Plan& plan, comm::Channel& world, const c10::Device& device, double seconds) {
+    report_ = report_of(plan);
+    report_.step_seconds = seconds_;
+    const auto peak = static_cast<double>(metrics::process_memory().peak_resident_bytes);
+    comm::barrier(world);
+    const MachineRates first = measure_rates(device, seconds), mine = better(first, measure_rates(device, seconds));
+    const at::Tensor all =
+        gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second, mine.triad_bytes_per_second});
+    report_.peak_resident_bytes = static_cast<std::int64_t>(all.select(1, 0).max().item<double>());
+    report_.first_step_seconds = all.select(1, 1).max().item<double>();
+    report_.rates = {all.select(1, 2).sum().item<double>(), all.select(1, 3).sum().item<double>()};
+  }
+
+  const StepReport& report() const { return report_; }
+
+ private:
+  std::vector<double> seconds_;
+  double first_step_seconds_ = 0;
+  StepReport report_;
+};
+
+}  // namespace
+
+int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+  Words words = arguments;
+  const bool json = take_word(words, "--json");
+  const double rate_seconds = take_number(words, "--seconds", 0.3, 0, 60);
+  const config::ParsedSettings parsed = config::parse_settings(words, environment);
+  if (parsed.help) {
+    std::fputs(config::settings_help().c_str(), stdout);
+    return 0;
+  }
+  train::RunRequest request;
+  request.identity = rendezvous::identify(environment);
+  request.resolved = config::resolve(parsed.settings, request.identity.world_size);
+  request.resolved.settings = trial_settings(request.resolved.settings);
+  if (!json) {
+    request.notes = parsed.notes;
+    request.screen = stderr;
+  }
+  const config::Settings& s = request.resolved.settings;
+  const c10::Device device = tensor::pick_device(s.train.device, request.identity.local_rank);
+  Measurement measurement;
+  train::Trial trial;
+  trial.vocab = vocabulary_of(s);
+  trial.samples =
+      std::make_shared<const data::RandomSamples>(trial.vocab, request.resolved.batch.seq_len, s.train.seed);
+  trial.on_step = [&](std::int64_t step, double seconds) { measurement.step_done(step, seconds); };
+  trial.at_end = [&](const train::Plan& plan, comm::Channel& world) {
+    measurement.finish(plan, world, device, rate_seconds);
+  };
+  request.trial = &trial;
+  const train::RunResult result = train::run(request);
+  if (result.exit_code == 0 && request.identity.world_rank == 0)
+    std::fputs((json ? to_json(measurement.report()) : to_text(measurement.report())).c_str(), stdout);
+  return result.exit_code;
+}
+
+}  // namespace troika::commands

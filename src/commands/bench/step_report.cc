@@ -1,0 +1,82 @@
+#include "commands/bench/step_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "commands/bench/timing.h"
+#include "model/layout.h"
+
+namespace troika::commands {
+
+// Learned positions, and the embedding of a model whose head has a table of its own.
+static bool only_looked_up(const config::ModelSettings& model, const std::string& name) {
+  const auto contains = [&](const char* part) { return name.find(part) != std::string::npos; };
+  return contains("wpe") || contains("position") || (!model.tie_embeddings && (contains("embed") || contains("wte")));
+}
+
+StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std::int64_t seq_len) {
+  double multiplied = 0, all = 0;
+  for (const model::ParameterInfo& info : model::all_parameters(model)) {
+    const auto elements = static_cast<double>(info.elements());
+    all += elements;
+    if (!only_looked_up(model, info.name)) multiplied += elements;
+  }
+  const auto T = static_cast<double>(seq_len), B = static_cast<double>(sequences);
+  const auto width = static_cast<double>(model.layers * model.heads * model.head_dim);
+  return {6 * multiplied * B * T + 3 * 2 * width * T * T * B, 28 * all};
+}
+
+double ideal_seconds(const StepWork& work, const MachineRates& rates) {
+  return work.flops / rates.gemm_flops_per_second + work.update_bytes / rates.triad_bytes_per_second;
+}
+
+double StepReport::median_seconds() const { return median({step_seconds.begin() + 1, step_seconds.end()}); }
+
+// Four significant digits: more would be noise.
+static double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
+
+std::string to_json(const StepReport& r) {
+  const nlohmann::ordered_json json = {
+      {"model", r.model},
+      {"parameters", r.parameters},
+      {"world", r.world},
+      {"threads", r.threads},
+      {"batch", r.batch},
+      {"micro_batch", r.micro_batch},
+      {"seq_len", r.seq_len},
+      {"steps", r.step_seconds.size()},
+      {"step_seconds", rounded(r.median_seconds())},
+      {"tokens_per_second", rounded(r.tokens_per_second())},
+      {"ideal_seconds", rounded(ideal_seconds(r.work, r.rates))},
+      {"share_of_ideal", rounded(r.share_of_ideal())},
+      {"gemm_gflops", rounded(r.rates.gemm_flops_per_second / 1e9)},
+      {"triad_gbytes_per_second", rounded(r.rates.triad_bytes_per_second / 1e9)},
+      {"peak_rss_mb", r.peak_resident_bytes >> 20},
+      {"planned_bytes", r.planned_bytes},
+      {"first_step_seconds", rounded(r.first_step_seconds)},
+  };
+  return json.dump() + "\n";
+}
+
+std::string to_text(const StepReport& r) {
+  const auto [fastest, slowest] = std::minmax_element(r.step_seconds.begin() + 1, r.step_seconds.end());
+  std::string text =
+      fmt::format("bench step  {}, {:.1f} M parameters, {} {} of {} {}, {} x {} tokens per step\n", r.model,
+                  static_cast<double>(r.parameters) / 1e6, r.world, r.world == 1 ? "rank" : "ranks", r.threads,
+                  r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
+  text += fmt::format("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})\n",
+                      r.median_seconds(), r.step_seconds.size() - 1, *fastest, *slowest);
+  text += fmt::format("  tokens/s    {:.0f}\n", r.tokens_per_second());
+  text += fmt::format("  ideal step  {:.4f} s at {:.1f} GF/s and {:.1f} GB/s; the step reaches {:.0f} % of it\n",
+                      ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
+                      r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal());
+  text += fmt::format("  first step  ended {:.2f} s after the process started\n", r.first_step_seconds);
+  text += fmt::format("  memory      {} resident at most in one rank, {} planned\n",
+                      base::format_bytes(r.peak_resident_bytes), base::format_bytes(r.planned_bytes));
+  return text;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,46 @@
+// The numbers of `bench step`, and the ideal step they are compared with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "commands/bench/machine_rates.h"
+#include "config/settings.h"
+
+namespace troika::commands {
+
+// What a step must do at least, whatever the program.
+struct StepWork {
+  double flops = 0;  // of matrix products and attention, forward and backward
+  double update_bytes =
+      0;  // AdamW reads parameter, gradient and two moments and writes three of them: 28 per parameter
+};
+// flops = 6 x (parameters but for tables that are only looked up) x tokens
+//       + 3 x 2 x layers x heads x head_dim x seq_len^2 per sequence (causal: half the square).
+StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std::int64_t seq_len);
+
+// Seconds of that work at the machine's rates, one part after the other.
+double ideal_seconds(const StepWork& work, const MachineRates& rates);
+
+struct StepReport {
+  std::string model;
+  std::int64_t parameters = 0;
+  int world = 1;
+  std::int64_t threads = 1;                              // of each rank
+  std::int64_t batch = 0, micro_batch = 0, seq_len = 0;  // sequences per step of all ranks, and of one forward
+  std::vector<double> step_seconds;                      // in order; the first warms up
+  double first_step_seconds = 0;                         // from the start of the process
+  StepWork work;
+  MachineRates rates;                                       // of all ranks together
+  std::int64_t peak_resident_bytes = 0, planned_bytes = 0;  // of the rank with most
+
+  double median_seconds() const;  // without the first
+  double tokens_per_second() const { return static_cast<double>(batch * seq_len) / median_seconds(); }
+  double share_of_ideal() const { return ideal_seconds(work, rates) / median_seconds(); }
+};
+
+std::string to_json(const StepReport& report);  // one line with its end
+std::string to_text(const StepReport& report);
+
+}  // namespace troika::commands

@@ -1,0 +1,64 @@
+#include "commands/bench/step_report.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "model/layout.h"
+
+namespace troika::commands {
+namespace {
+
+config::ModelSettings small_model() {
+  config::ModelSettings m;
+  m.hidden = 32, m.layers = 3, m.heads = 4, m.kv_heads = 2, m.head_dim = 8, m.ffn = 64, m.vocab = 100;
+  return m;
+}
+
+StepReport report() {
+  StepReport r;
+  r.parameters = 1000;
+  r.batch = 4;
+  r.seq_len = 16;
+  r.step_seconds = {9, 2, 1, 4};
+  r.work = {2e9, 1e9};
+  r.rates = {4e9, 2e9};
+  return r;
+}
+
+TEST(StepWork, OfATiedModelCountsEveryParameter) {
+  const config::ModelSettings m = small_model();
+  const auto parameters = static_cast<double>(model::parameter_count(m));
+  const StepWork work = work_of(m, 5, 16);
+  EXPECT_EQ(work.flops, 6 * parameters * 5 * 16 + 3 * 2 * 3 * 4 * 8 * 16.0 * 16 * 5);
+  EXPECT_EQ(work.update_bytes, 28 * parameters);
+}
+
+TEST(StepWork, OfAnUntiedModelDoesNotMultiplyTheEmbedding) {
+  config::ModelSettings tied = small_model(), untied = small_model();
+  untied.tie_embeddings = false;
+  EXPECT_EQ(work_of(untied, 5, 16).flops, work_of(tied, 5, 16).flops);
+  EXPECT_EQ(work_of(untied, 5, 16).update_bytes - work_of(tied, 5, 16).update_bytes, 28 * 100 * 32);
+}
+
+TEST(StepReport, LeavesTheFirstStepOutOfTheMedian) {
+  EXPECT_EQ(report().median_seconds(), 2);
+  EXPECT_EQ(report().tokens_per_second(), 32);
+  EXPECT_EQ(ideal_seconds(report().work, report().rates), 1);
+  EXPECT_EQ(report().share_of_ideal(), 0.5);
+}
+
+TEST(StepReport, IsOneLineOfJson) {
+  const std::string line = to_json(report());
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  const auto json = base::parse_json(line, "the report");
+  EXPECT_EQ(json["step_seconds"], 2);
+  EXPECT_EQ(json["steps"], 4);
+  EXPECT_EQ(json["share_of_ideal"], 0.5);
+  EXPECT_THAT(to_text(report()),
+              testing::HasSubstr("2.0000 s, median of 3 after one that warms up (1.0000 to 4.0000)"));
+}
+
+}  // namespace
+}  // namespace troika::commands

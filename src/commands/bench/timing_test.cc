@@ -1,0 +1,34 @@
+#include "commands/bench/timing.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace troika::commands {
+namespace {
+
+TEST(Timing, TheMedianIsTheMiddleOrTheMeanOfTwo) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_THROW(median({}), base::BugError);
+}
+
+TEST(Timing, WorkRunsOnceToWarmUpAndAtLeastOnceMore) {
+  int runs = 0;
+  EXPECT_GE(median_seconds([&] { ++runs; }, 0), 0);
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(Timing, TheAgeOfTheProcessGrowsWithTheClock) {
+  const double before = seconds_since_process_start(), begin = base::monotonic_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_GT(before, 0);
+  EXPECT_NEAR(seconds_since_process_start() - before, base::monotonic_seconds() - begin, 0.02);
+}
+
+}  // namespace
+}  // namespace troika::commands

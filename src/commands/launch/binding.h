@@ -1,0 +1,26 @@
+// Which cores each rank of this host has, and how many threads it starts.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+enum class Bind { automatic, none };
+
+struct Share {
+  std::vector<int> cores;  // empty: the system may put the rank anywhere
+  int threads = 1;
+};
+
+// One share per rank. `allowed` are the cores of the host, ascending, `usable` how many of them can work at a time. Bound to
+// neighbouring cores, none of which has two ranks, when that was not declined, there are several ranks, and cores enough.
+std::vector<Share> share_cores(const std::vector<int>& allowed, int usable, int ranks, Bind bind);
+
+// OMP_NUM_THREADS of a rank's share, where `environment` has none; and when all ranks together have more threads than there
+// are usable cores, threads that wait for work sleep. `stated_threads` of train.threads; 0: none stated.
+void set_thread_variables(const Share& share, int usable, int ranks, int stated_threads,
+                          std::map<std::string, std::string>& environment);
+
+}  // namespace troika::commands

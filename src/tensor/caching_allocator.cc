@@ -1,0 +1,74 @@
+#include "tensor/caching_allocator.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
+#include <malloc.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tensor/page_cache.h"
+
+namespace troika::tensor {
+namespace {
+
+constexpr std::size_t cached_from_bytes = std::size_t{1} << 20;
+constexpr std::size_t alignment_bytes = 64;
+// What the C library takes from its heap instead of mapping it, and half of what it keeps at the heap's end: its own rules give
+// back the scratch memory of oneDNN after every product.
+constexpr int heap_up_to_bytes = 8 << 20;
+
+// Never destroyed: tensors of other static objects may be freed later.
+PageCache& cache() {
+  static PageCache* const pages = new PageCache;
+  return *pages;
+}
+
+void release(void* data) {
+  if (!cache().release(data)) std::free(data);
+}
+
+void* allocate_bytes(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* data = nullptr;
+  if (bytes >= cached_from_bytes) {
+    data = cache().allocate(bytes);
+  } else if (::posix_memalign(&data, alignment_bytes, bytes) != 0) {
+    data = nullptr;
+  }
+  TORCH_CHECK(data != nullptr, "can't allocate memory: a tensor needs ", bytes, " bytes");
+  return data;
+}
+
+// libtorch 1.13 declares allocate() const, 2.x does not and asks for copy_data(): here are all three, and each version
+// overrides its own.
+class CachingAllocator : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t bytes) const { return pointer_to(bytes); }
+  c10::DataPtr allocate(std::size_t bytes) { return pointer_to(bytes); }
+  c10::DeleterFnPtr raw_deleter() const { return &release; }
+  void copy_data(void* destination, const void* source, std::size_t bytes) const {
+    std::memcpy(destination, source, bytes);
+  }
+
+ private:
+  static c10::DataPtr pointer_to(std::size_t bytes) {
+    void* data = allocate_bytes(bytes);
+    return {data, data, &release, c10::Device(c10::kCPU)};
+  }
+};
+
+}  // namespace
+
+void use_caching_allocator() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  c10::SetCPUAllocator(new CachingAllocator, 1);
+#ifdef M_TRIM_THRESHOLD
+  ::mallopt(M_MMAP_THRESHOLD, heap_up_to_bytes);
+  ::mallopt(M_TRIM_THRESHOLD, 2 * heap_up_to_bytes);
+#endif
+#endif
+}
+
+}  // namespace troika::tensor

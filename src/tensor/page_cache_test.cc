@@ -1,0 +1,161 @@
+#include "tensor/page_cache.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+
+namespace troika::tensor {
+namespace {
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+long page_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_minflt;
+}
+
+void* filled(PageCache& cache, std::size_t bytes) {
+  void* data = cache.allocate(bytes);
+  EXPECT_NE(data, nullptr);
+  std::memset(data, 1, bytes);
+  return data;
+}
+
+TEST(PageCache, GivesAlignedBlocksThatCanBeWritten) {
+  PageCache cache;
+  for (const std::size_t bytes : {std::size_t{1}, mebibyte, 3 * mebibyte + 1}) {
+    void* data = filled(cache, bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % (64 << 10), 0u);
+    EXPECT_TRUE(cache.release(data));
+  }
+  EXPECT_EQ(cache.live_bytes(), 0u);
+}
+
+TEST(PageCache, KnowsItsOwnBlocksOnly) {
+  PageCache cache;
+  int elsewhere = 0;
+  EXPECT_FALSE(cache.release(&elsewhere));
+  EXPECT_FALSE(cache.release(nullptr));
+  void* data = cache.allocate(mebibyte);
+  EXPECT_TRUE(cache.release(data));
+  EXPECT_FALSE(cache.release(data));
+}
+
+TEST(PageCache, GivesAFreedBlockAgainWithoutAPageFault) {
+  PageCache cache;
+  void* first = filled(cache, 64 * mebibyte);
+  cache.release(first);
+  const long before = page_faults();
+  EXPECT_EQ(filled(cache, 64 * mebibyte), first);
+  EXPECT_LE(page_faults() - before, 8);
+}
+
+TEST(PageCache, SplitsAndJoinsWhatIsFree) {
+  PageCache cache;
+  void* whole = cache.allocate(16 * mebibyte);
+  cache.release(whole);
+  void* left = cache.allocate(6 * mebibyte);
+  void* right = cache.allocate(10 * mebibyte);
+  EXPECT_EQ(left, whole);
+  EXPECT_EQ(right, static_cast<char*>(whole) + 6 * mebibyte);
+  cache.release(left);
+  cache.release(right);
+  EXPECT_EQ(cache.allocate(16 * mebibyte), whole);
+  EXPECT_EQ(cache.held_bytes(), 16 * mebibyte);
+}
+
+TEST(PageCache, MakesOneRangeOfPiecesInsteadOfHoldingMore) {
+  PageCache cache;
+  std::vector<char*> pieces;
+  for (int i = 0; i < 32; ++i) pieces.push_back(static_cast<char*>(filled(cache, 4 * mebibyte)));
+  for (std::size_t i = 0; i < pieces.size(); i += 2) cache.release(pieces[i]);
+  auto* large = static_cast<char*>(cache.allocate(64 * mebibyte));
+  std::size_t moved_bytes = 0;  // pages still filled, as they were in the pieces
+  for (std::size_t byte = 0; byte < 64 * mebibyte; byte += 4096) moved_bytes += large[byte] == 1 ? 4096 : 0;
+  EXPECT_GE(moved_bytes, 56 * mebibyte);
+  EXPECT_LE(cache.held_bytes(), 128 * mebibyte + PageCache::slack_bytes);
+  std::memset(large, 2, 64 * mebibyte);
+  for (std::size_t i = 1; i < pieces.size(); i += 2) {
+    for (std::size_t byte = 0; byte < 4 * mebibyte; byte += 4096)
+      ASSERT_EQ(pieces[i][byte], 1) << "a block in use was moved";
+  }
+}
+
+TEST(PageCache, HoldsNoMoreThanTheMostInUseAndALittle) {
+  PageCache cache;
+  const base::Philox random(5, "page cache");
+  std::vector<void*> held;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    if (random.bits(2 * i) % 2 == 0 || held.empty()) {
+      held.push_back(cache.allocate((1 + random.bits(2 * i + 1) % 40) * mebibyte / 2));
+    } else {
+      const std::size_t which = random.bits(2 * i + 1) % held.size();
+      cache.release(held[which]);
+      held.erase(held.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    ASSERT_LE(cache.held_bytes(), cache.peak_live_bytes() + PageCache::slack_bytes) << i;
+  }
+  for (void* data : held) cache.release(data);
+  EXPECT_EQ(cache.live_bytes(), 0u);
+}
+
+// Sizes and order as of a training step: what is saved forward goes backward, beside buffers that come and go.
+void step(PageCache& cache) {
+  std::vector<void*> saved;
+  for (std::size_t layer = 0; layer < 6; ++layer) {
+    for (const std::size_t halves : {3, 3, 9, 5, 12}) saved.push_back(filled(cache, halves * mebibyte / 2));
+    void* inside = filled(cache, 11 * mebibyte);
+    cache.release(inside);
+  }
+  void* logits = filled(cache, 33 * mebibyte);
+  for (; !saved.empty(); saved.pop_back()) {
+    void* gradient = filled(cache, (2 + saved.size() % 5) * mebibyte);
+    EXPECT_TRUE(cache.release(saved.back()));
+    cache.release(gradient);
+  }
+  cache.release(logits);
+}
+
+TEST(PageCache, TheSecondStepHasNoPageFaults) {
+  PageCache cache;
+  step(cache);
+  const long before = page_faults();
+  for (int i = 0; i < 10; ++i) step(cache);
+  EXPECT_LE(page_faults() - before, 100);
+}
+
+TEST(PageCache, RefusesWhatNoMachineHasAndGoesOn) {
+  PageCache cache;
+  void* data = filled(cache, 8 * mebibyte);
+  cache.release(data);
+  EXPECT_EQ(cache.allocate(SIZE_MAX - 5), nullptr);
+  EXPECT_EQ(cache.allocate(std::size_t{1} << 60), nullptr);
+  EXPECT_EQ(cache.held_bytes(), 0u);  // it gave back what it had before it gave up
+  EXPECT_NE(filled(cache, 8 * mebibyte), nullptr);
+}
+
+TEST(PageCache, ServesSeveralThreads) {
+  PageCache cache;
+  const auto work = [&cache](int value) {
+    for (int i = 0; i < 200; ++i) {
+      const std::size_t bytes = (1 + static_cast<std::size_t>(i * (value + 3) % 7)) * mebibyte;
+      auto* data = static_cast<char*>(cache.allocate(bytes));
+      for (std::size_t byte = 0; byte < bytes; byte += 4096) data[byte] = static_cast<char>(value);
+      for (std::size_t byte = 0; byte < bytes; byte += 4096) ASSERT_EQ(data[byte], static_cast<char>(value));
+      cache.release(data);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int value = 0; value < 4; ++value) threads.emplace_back(work, value);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(cache.live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace troika::tensor
