@@ -111,11 +111,12 @@ void swiglu_forward(std::int64_t M, std::int64_t F, const float* gate_up, float*
   });
 }
 
-void swiglu_backward(std::int64_t M, std::int64_t F, const float* dh, const float* gate_up, float* dgate_up) {
+void swiglu_backward(std::int64_t M, std::int64_t F, const float* dh, const float* gate_up, float* dgate_up,
+                     std::int64_t stride) {
   parallel_pieces(M, rows_per_block(F), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float* gate = gate_up + i * 2 * F;
-      float* dgate = dgate_up + i * 2 * F;
+      float* dgate = dgate_up + i * stride;
       HWY_DYNAMIC_DISPATCH(swiglu_backward_row)(F, dh + i * F, gate, gate + F, dgate, dgate + F);
     }
   });
@@ -127,9 +128,10 @@ void gelu_forward(std::int64_t count, const float* x, float* y) {
   });
 }
 
-void gelu_backward(std::int64_t count, const float* dy, const float* x, float* dx) {
-  parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_backward_row)(end - begin, dy + begin, x + begin, dx + begin);
+void gelu_backward(std::int64_t M, std::int64_t F, const float* dy, const float* x, float* dx, std::int64_t stride) {
+  parallel_pieces(M, rows_per_block(F), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      HWY_DYNAMIC_DISPATCH(gelu_backward_row)(F, dy + i * F, x + i * F, dx + i * stride);
   });
 }
 

@@ -46,20 +46,21 @@ std::vector<float> sum_over_rows(
 }
 
 // Rows [begin, end) into sum, four at a time.
-static void add_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* x, float* __restrict sum) {
+static void add_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* x, std::int64_t stride,
+                     float* __restrict sum) {
   std::int64_t i = begin;
   for (; i + 4 <= end; i += 4) {
-    const float *x0 = x + i * D, *x1 = x0 + D, *x2 = x1 + D, *x3 = x2 + D;
+    const float *x0 = x + i * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     for (std::int64_t j = 0; j < D; ++j) sum[j] = sum[j] + ((x0[j] + x1[j]) + (x2[j] + x3[j]));
   }
   for (; i < end; ++i) {
-    for (std::int64_t j = 0; j < D; ++j) sum[j] += x[i * D + j];
+    for (std::int64_t j = 0; j < D; ++j) sum[j] += x[i * stride + j];
   }
 }
 
-void column_sums(std::int64_t M, std::int64_t D, const float* x, float* sum) {
+void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t stride, float* sum) {
   const auto sums = sum_over_rows(M, rows_per_block(D), D, [&](std::int64_t begin, std::int64_t end, float* partial) {
-    add_rows(begin, end, D, x, partial);
+    add_rows(begin, end, D, x, stride, partial);
   });
   std::copy(sums.begin(), sums.end(), sum);
 }

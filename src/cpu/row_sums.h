@@ -16,7 +16,7 @@ std::int64_t rows_per_block(std::int64_t row_elements);
 std::vector<float> sum_over_rows(std::int64_t M, std::int64_t block_rows, std::int64_t width,
                                  const std::function<void(std::int64_t begin, std::int64_t end, float* partial)>& body);
 
-// sum[j] = sum over i of x[i * D + j].
-void column_sums(std::int64_t M, std::int64_t D, const float* x, float* sum);
+// sum[j] = sum over i of x[i * stride + j], of M rows of D.
+void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t stride, float* sum);
 
 }  // namespace troika::cpu

@@ -69,10 +69,10 @@ Operation swiglu(std::int64_t M, std::int64_t F) {
           [run] { return run(reference::swiglu_forward, reference::swiglu_backward); }};
 }
 
-Operation gelu(std::int64_t count) {
-  const auto run = [count](auto forward, auto backward) {
-    const at::Tensor x = random_normal("x", {count}).mul_(3.0);
-    return std::vector<at::Tensor>{forward(x), backward(random_normal("dy", {count}), x)};
+Operation gelu(std::int64_t M, std::int64_t F) {
+  const auto run = [M, F](auto forward, auto backward) {
+    const at::Tensor x = random_normal("x", {M, F}).mul_(3.0);
+    return std::vector<at::Tensor>{forward(x), backward(random_normal("dy", {M, F}), x)};
   };
   return {"gelu", [run] { return run(gelu_forward, gelu_backward); },
           [run] { return run(reference::gelu_forward, reference::gelu_backward); }};
@@ -90,9 +90,19 @@ Operation bias_gradient(std::int64_t M, std::int64_t O) {
 
 // Shapes that fill several pieces of work and shapes that do not fill a vector.
 std::vector<Operation> operations() {
-  return {rms_norm(1, 1),           rms_norm(1030, 77),          layer_norm(3, 5), layer_norm(700, 130), swiglu(1, 1),
-          qk_norm_rope(1, 1, 1, 2), qk_norm_rope(2, 130, 3, 64), swiglu(200, 333), gelu(40003),          gelu(5),
-          bias_gradient(1, 1),      bias_gradient(1029, 600)};
+  return {rms_norm(1, 1),
+          rms_norm(1030, 77),
+          layer_norm(3, 5),
+          layer_norm(700, 130),
+          swiglu(1, 1),
+          qk_norm_rope(1, 1, 1, 2),
+          qk_norm_rope(2, 130, 3, 64),
+          swiglu(200, 333),
+          swiglu(70, 256),
+          gelu(173, 231),
+          gelu(1, 5),
+          bias_gradient(1, 1),
+          bias_gradient(1029, 600)};
 }
 
 void expect_agreement(const Operation& operation, const std::vector<at::Tensor>& want) {

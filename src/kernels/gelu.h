@@ -1,5 +1,5 @@
 // GELU by its tanh approximation, as GPT-2 uses it: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). D. Hendrycks,
-// K. Gimpel, "Gaussian Error Linear Units", 2016. Contiguous tensors of any shape; dtypes as in precision.h.
+// K. Gimpel, "Gaussian Error Linear Units", 2016. Contiguous matrices; dtypes as in precision.h. The gradient's rows may stand apart.
 #pragma once
 
 #include <ATen/core/Tensor.h>

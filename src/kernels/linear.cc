@@ -88,8 +88,8 @@ void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI,
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   if constexpr (has_cpu_bodies) {
     if (dy_MO.is_cpu()) {
-      const at::Tensor dy = to_float(dy_MO).contiguous();
-      return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dbias_O.data_ptr<float>());
+      const at::Tensor dy = to_float(dy_MO);
+      return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
     }
   }
   reference::linear_backward_bias(dy_MO, dbias_O);

@@ -7,6 +7,7 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
 #include "kernels/precision.h"
+#include "kernels/spaced_rows.h"
 
 namespace troika::kernels {
 namespace {
@@ -22,12 +23,9 @@ void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
   for (std::int64_t begin = 0; begin < M; begin += rows) visit(begin, std::min(rows, M - begin));
 }
 
-// Room for the logits of a chunk. Rows a power of two apart would share few sets of the caches.
+// Room for the logits of a chunk.
 at::Tensor chunk_room(const at::Tensor& x_MD, std::int64_t v) {
-  constexpr std::int64_t line = 16;  // floats
-  const std::int64_t rows = std::min(x_MD.size(0), chunk_rows(x_MD.size(1))),
-                     apart = (v + line - 1) / line * line + line;
-  return at::empty({rows, apart}, x_MD.options().dtype(at::kFloat)).narrow(1, 0, v);
+  return empty_spaced_rows(std::min(x_MD.size(0), chunk_rows(x_MD.size(1))), v, x_MD.device());
 }
 
 // Halves on a CPU would be converted for every chunk.

@@ -6,6 +6,7 @@
 #include "kernels/cpu_bodies.h"
 #include "kernels/precision.h"
 #include "kernels/reference/reference.h"
+#include "kernels/spaced_rows.h"
 
 namespace troika::kernels {
 
@@ -26,9 +27,9 @@ at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2
   if constexpr (has_cpu_bodies) {
     if (gate_up_M2F.is_cpu()) {
       const at::Tensor dh = to_float(dh_MF).contiguous(), gate_up = to_float(gate_up_M2F).contiguous();
-      const at::Tensor gradient = at::empty_like(gate_up);
+      const at::Tensor gradient = empty_spaced_rows(gate_up.size(0), gate_up.size(1), gate_up.device());
       cpu::swiglu_backward(dh.size(0), dh.size(1), dh.data_ptr<float>(), gate_up.data_ptr<float>(),
-                           gradient.data_ptr<float>());
+                           gradient.data_ptr<float>(), gradient.stride(0));
       return to_dtype_of(gate_up_M2F, gradient);
     }
   }

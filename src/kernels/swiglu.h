@@ -1,5 +1,6 @@
 // h = silu(gate) * up. N. Shazeer, "GLU Variants Improve Transformer", 2020.
 // gate_up holds the two projections side by side: [M, 2F], gate first; contiguous. Dtypes as in precision.h.
+// The gradient's rows may stand apart.
 #pragma once
 
 #include <ATen/core/Tensor.h>
