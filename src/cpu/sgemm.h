@@ -1,11 +1,12 @@
-// The matrix library behind gemm.h, on one thread: oneDNN on x86-64, the BLAS that libtorch uses elsewhere.
+// The matrix library behind gemm.h: oneDNN on x86-64, the BLAS that libtorch uses elsewhere.
 #pragma once
 
 #include "cpu/gemm.h"
 
 namespace troika::cpu {
 
-// C = beta C + A B with beta 0 or 1. Returns the library's status, 0 when well. Inside a body of parallel_for.
+// C = beta C + A B with beta 0 or 1. Returns the library's status, 0 when well. On one thread inside a body of
+// parallel_for; elsewhere the library may use all, and cut sums as it likes.
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
           std::int64_t c_stride);
 

@@ -219,9 +219,7 @@ at::Tensor CanonicalSum::finish_gather(const OnWait& on_wait) {
 void CanonicalSum::reset() {
   total_.reset();
   whole_.reset();
-  if (shape_.sharing == Sharing::at_end) {
-    for (const Partial& partial : partials_) free_.push_back(partial.sum);
-  }
+  free_.clear();
   partials_.clear();
   pushed_ = rounds_ = 0;
   next_ = shape_.sharing == Sharing::every_round ? shape_.place.dp_rank : shape_.share() * shape_.place.dp_rank;

@@ -84,7 +84,7 @@ class CanonicalSum {
   std::vector<Partial> partials_;
   std::vector<Incoming> incoming_;
   std::vector<comm::Transfer> sends_, gathers_;
-  std::vector<at::Tensor> free_;  // at_end: kept for the next leaf
+  std::vector<at::Tensor> free_;  // at_end: for the next leaf of the step
 };
 
 }  // namespace troika::sharding

@@ -55,7 +55,7 @@ void SumBytes::finish_round() {
 
 void SumBytes::reset() {
   pushed_ = rounds_ = 0;
-  ranges_ = 0;
+  leaves_ = ranges_ = 0;
   partials_.clear();
 }
 

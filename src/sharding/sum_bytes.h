@@ -9,7 +9,6 @@
 
 namespace troika::sharding {
 
-// For one step from a fresh object; buffers that a CanonicalSum keeps for the next step stay counted.
 class SumBytes {
  public:
   SumBytes(const ShardPlan& plan, const SumShape& shape);
