@@ -20,7 +20,7 @@ namespace {
 // Dense copies for a chunk of keys and a block of queries.
 struct BackwardBlocks {
   BackwardBlocks(std::int64_t H, std::int64_t keys)
-      : width(padded_width(H)),
+      : width(dense_width(H)),
         memory(4 * keys * width + attention_block * (2 * H + 3 * width + 2 * attention_block)),
         k_SH(memory.take(keys * width)),
         v_SH(memory.take(keys * width)),

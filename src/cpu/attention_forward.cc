@@ -48,7 +48,7 @@ struct ForwardUnit {
 
 struct ForwardBlocks {
   explicit ForwardBlocks(std::int64_t H)
-      : width(padded_width(H)),
+      : width(dense_width(H)),
         memory(attention_block * (most_units * (H + width) + 2 * width + attention_block)),
         k_SH(memory.take(attention_block * width)),
         v_SH(memory.take(attention_block * width)),
@@ -73,7 +73,7 @@ void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i
   unit.queries = run_of((op.T - 1) / attention_block - i / count, attention_block, op.T);
   const float* q = call.q.at(task.b, unit.queries.begin, unit.head);
   pack_transposed({q, call.q.row_stride, unit.queries.count, op.H}, static_cast<float>(op.scale), unit.q_HT);
-  std::fill_n(unit.sum_TH, attention_block * padded_width(op.H), 0.0f);
+  std::fill_n(unit.sum_TH, attention_block * dense_width(op.H), 0.0f);
   begin(unit.running);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include "cpu/attention_products-inl.h"
 #include "cpu/attention_view.h"
@@ -28,7 +29,7 @@ struct HeadRows {
 // Widths of dense rows: H up to a whole number of vectors; rows and queries also to a whole number of tiles.
 HWY_INLINE std::int64_t padded(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
 HWY_INLINE std::int64_t vector_lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
-HWY_INLINE std::int64_t padded_width(std::int64_t H) { return padded(H, vector_lanes()); }
+HWY_INLINE std::int64_t dense_width(std::int64_t H) { return padded(H, vector_lanes()); }
 HWY_INLINE std::int64_t padded_rows(std::int64_t count) {
   return padded(count, std::max<std::int64_t>(vector_lanes(), kTileRows));
 }
@@ -36,7 +37,9 @@ HWY_INLINE std::int64_t padded_rows(std::int64_t count) {
 // Aligned memory of a task, taken piece by piece.
 class Scratch {
  public:
-  explicit Scratch(std::int64_t floats) : data_(hwy::AllocateAligned<float>(static_cast<std::size_t>(floats))) {}
+  explicit Scratch(std::int64_t floats) : data_(hwy::AllocateAligned<float>(static_cast<std::size_t>(floats))) {
+    if (data_ == nullptr) throw std::bad_alloc();
+  }
   float* take(std::int64_t floats) {
     taken_ += floats;
     return data_.get() + taken_ - floats;
@@ -47,10 +50,10 @@ class Scratch {
   std::int64_t taken_ = 0;
 };
 
-// dense[r][h] = scale * x[r][h]; zeros up to padded_rows x padded_width.
+// dense[r][h] = scale * x[r][h]; zeros up to padded_rows x dense_width.
 HWY_INLINE void pack_rows(HeadRows<const float> x, float scale, float* dense) {
   const hn::ScalableTag<float> d;
-  const std::int64_t lanes = vector_lanes(), width = padded_width(x.H);
+  const std::int64_t lanes = vector_lanes(), width = dense_width(x.H);
   const auto factor = hn::Set(d, scale);
   for (std::int64_t r = 0; r < x.count; ++r) {
     const float* from = x.data + r * x.stride;
@@ -105,7 +108,7 @@ HWY_INLINE void pack_transposed(HeadRows<const float> x, float scale, float* den
 template <class ScaleOf>
 HWY_INLINE void write_rows(const float* dense, const ScaleOf& scale_of, HeadRows<float> y) {
   const hn::ScalableTag<float> d;
-  const std::int64_t lanes = vector_lanes(), width = padded_width(y.H);
+  const std::int64_t lanes = vector_lanes(), width = dense_width(y.H);
   for (std::int64_t r = 0; r < y.count; ++r) {
     const float *from = dense + r * width, scale = scale_of(r);
     const auto factor = hn::Set(d, scale);
@@ -119,7 +122,7 @@ HWY_INLINE void write_rows(const float* dense, const ScaleOf& scale_of, HeadRows
 // y[r][h] += scale * dense[r][h].
 HWY_INLINE void add_rows(const float* dense, float scale, HeadRows<float> y) {
   const hn::ScalableTag<float> d;
-  const std::int64_t lanes = vector_lanes(), width = padded_width(y.H);
+  const std::int64_t lanes = vector_lanes(), width = dense_width(y.H);
   const auto factor = hn::Set(d, scale);
   for (std::int64_t r = 0; r < y.count; ++r) {
     const float* from = dense + r * width;

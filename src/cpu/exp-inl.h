@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
-// For x <= 88 (not checked): relative error below 1e-7; 0 where e^x < 2^-126 and for -infinity; NaN for NaN.
+// For x <= 88 (not checked): relative error below 1e-7; 0 or less than 2^-125 where e^x < 2^-126, and 0 for -infinity; NaN for NaN.
 // x = n ln 2 + r, |r| <= ln(2) / 2; e^r = 1 + r + r^2 q(r), q interpolates at the five Chebyshev nodes (error 1e-8).
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V fast_exp(D d, V x) {

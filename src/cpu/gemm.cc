@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 
 #include "base/error.h"
 #include "cpu/parallel.h"
@@ -90,6 +91,7 @@ void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
     const int status = multiply_tile(m, n, K, a_tile, b_tile, is_zero ? 0.0f : 1.0f, out, c_stride);
     if (status != 0) failure = status;
   });
+  if (failure == sgemm_out_of_memory) throw std::bad_alloc();
   if (failure != 0)
     throw base::BugError(fmt::format("the matrix library refused {} x {} x {}: status {}", M, N, K, failure.load()));
 }

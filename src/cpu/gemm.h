@@ -18,7 +18,8 @@ struct Addend {
   const float* row = nullptr;  // of `row`: N values, added to every row of C; `output`: C itself
 };
 
-// C = addend + A B. Row i of C begins at c + i * c_stride. C must not overlap A or B.
+// C = addend + A B. Row i of C begins at c + i * c_stride. C must not overlap A or B. std::bad_alloc when the matrix library
+// finds no room.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
           std::int64_t c_stride, const Addend& addend = {});
 

@@ -3,6 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <exception>
+#include <optional>
 
 namespace troika::cpu {
 namespace {
@@ -26,8 +28,22 @@ void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& b
     const Alone alone;
     return body(0);
   }
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t i = 0; i < count; ++i) body(i);
+  std::exception_ptr failure;
+#pragma omp parallel
+  {
+    std::optional<Alone> alone;
+    if (omp_get_num_threads() == 1) alone.emplace();  // also where the system granted fewer than asked for
+#pragma omp for schedule(dynamic)
+    for (std::int64_t i = 0; i < count; ++i) {
+      try {
+        body(i);
+      } catch (...) {
+#pragma omp critical(troika_parallel_failure)
+        if (failure == nullptr) failure = std::current_exception();
+      }
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 void parallel_pieces(std::int64_t total, std::int64_t piece,

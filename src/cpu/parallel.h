@@ -7,8 +7,8 @@
 
 namespace troika::cpu {
 
-// body(i) for every i in [0, count), in any order, each once. Returns when all are done. The body must not throw. A call
-// from inside a body runs on that body's thread alone.
+// body(i) for every i in [0, count), in any order, each once. Returns when all are done; throws what one of them threw. A
+// call from inside a body runs on that body's thread alone.
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
 // [0, total) in pieces of `piece`, the last may be shorter: body(begin, end).

@@ -13,6 +13,8 @@ std::int64_t rows_per_block(std::int64_t row_elements) {
 
 namespace {
 
+constexpr std::int64_t least_rows = 32;  // so all partial sums are a thirty-second of their input at most
+
 struct alignas(64) CacheLine {  // wide vectors across its border cost twice
   float value[16] = {};
 };
@@ -32,12 +34,10 @@ void add_partials(std::int64_t blocks, std::int64_t width, const float* partials
 std::vector<float> sum_over_rows(
     std::int64_t M, std::int64_t block_rows, std::int64_t width,
     const std::function<void(std::int64_t begin, std::int64_t end, float* partial)>& body) {
-  const std::int64_t blocks = (M + block_rows - 1) / block_rows;
+  const std::int64_t rows = std::max(block_rows, least_rows), blocks = (M + rows - 1) / rows;
   std::vector<CacheLine> partials(static_cast<std::size_t>((blocks * width + 15) / 16));
   float* const first = reinterpret_cast<float*>(partials.data());
-  parallel_for(blocks, [&](std::int64_t i) {
-    body(i * block_rows, std::min(i * block_rows + block_rows, M), first + i * width);
-  });
+  parallel_for(blocks, [&](std::int64_t i) { body(i * rows, std::min(i * rows + rows, M), first + i * width); });
   std::vector<float> sums(static_cast<std::size_t>(width));
   parallel_pieces(width, 512, [&](std::int64_t begin, std::int64_t end) {
     add_partials(blocks, width, first, begin, end, sums.data());
@@ -45,24 +45,30 @@ std::vector<float> sum_over_rows(
   return sums;
 }
 
-// Rows [begin, end) into sum, four at a time.
-static void add_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* x, std::int64_t stride,
+// Of `rows` rows of `width` floats, four at a time.
+static void add_rows(std::int64_t rows, std::int64_t width, const float* x, std::int64_t stride,
                      float* __restrict sum) {
-  std::int64_t i = begin;
-  for (; i + 4 <= end; i += 4) {
+  std::int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
     const float *x0 = x + i * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-    for (std::int64_t j = 0; j < D; ++j) sum[j] = sum[j] + ((x0[j] + x1[j]) + (x2[j] + x3[j]));
+    for (std::int64_t j = 0; j < width; ++j) sum[j] = sum[j] + ((x0[j] + x1[j]) + (x2[j] + x3[j]));
   }
-  for (; i < end; ++i) {
-    for (std::int64_t j = 0; j < D; ++j) sum[j] += x[i * stride + j];
+  for (; i < rows; ++i) {
+    for (std::int64_t j = 0; j < width; ++j) sum[j] += x[i * stride + j];
   }
 }
 
 void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t stride, float* sum) {
-  const auto sums = sum_over_rows(M, rows_per_block(D), D, [&](std::int64_t begin, std::int64_t end, float* partial) {
-    add_rows(begin, end, D, x, stride, partial);
+  constexpr std::int64_t columns = 128, block = 256;
+  parallel_pieces(D, columns, [&](std::int64_t begin, std::int64_t end) {
+    double total[columns] = {};
+    for (std::int64_t i = 0; i < M; i += block) {
+      float partial[columns] = {};
+      add_rows(std::min(block, M - i), end - begin, x + i * stride + begin, stride, partial);
+      for (std::int64_t j = 0; j < end - begin; ++j) total[j] += static_cast<double>(partial[j]);
+    }
+    std::transform(total, total + (end - begin), sum + begin, [](double value) { return static_cast<float>(value); });
   });
-  std::copy(sums.begin(), sums.end(), sum);
 }
 
 }  // namespace troika::cpu

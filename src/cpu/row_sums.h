@@ -11,12 +11,12 @@ namespace troika::cpu {
 // Rows in one piece of work, from the elements of a row.
 std::int64_t rows_per_block(std::int64_t row_elements);
 
-// body(begin, end, partial) adds rows [begin, end) to the `width` values of partial, which are 0 before. Blocks run in
+// Blocks of block_rows or more. body(begin, end, partial) adds rows [begin, end) to the `width` values of partial, which are 0 before. Blocks run in
 // parallel. Returns the `width` sums.
 std::vector<float> sum_over_rows(std::int64_t M, std::int64_t block_rows, std::int64_t width,
                                  const std::function<void(std::int64_t begin, std::int64_t end, float* partial)>& body);
 
-// sum[j] = sum over i of x[i * stride + j], of M rows of D.
+// sum[j] = sum over i of x[i * stride + j], of M rows of D. In pieces of columns.
 void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t stride, float* sum);
 
 }  // namespace troika::cpu

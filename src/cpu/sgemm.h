@@ -5,8 +5,9 @@
 
 namespace troika::cpu {
 
-// C = beta C + A B with beta 0 or 1. Returns the library's status, 0 when well. On one thread inside a body of
+// C = beta C + A B with beta 0 or 1. Returns 0 when well, or the library's status. On one thread inside a body of
 // parallel_for; elsewhere the library may use all, and cut sums as it likes.
+inline constexpr int sgemm_out_of_memory = 1;
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
           std::int64_t c_stride);
 

@@ -76,15 +76,17 @@ void Executor::execute(const Instruction& instruction) {
   current_ = &instruction;
   observer_.begins(settings_.step, instruction);
   const double begin = base::monotonic_seconds();
+  const char* const less =
+      "; use a smaller --micro-batch-size or --seq-len, --recompute full, --zero 3, fewer layers, or more stages";
   try {
     (this->*handlers().at(instruction.kind))(instruction);
     if (&instruction == &instructions_.back()) finish();
+  } catch (const std::bad_alloc&) {
+    throw base::ConfigError(std::string("out of memory") + less);
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     if (text.find("allocate memory") != std::string::npos || text.find("out of memory") != std::string::npos) {
-      throw base::ConfigError("out of memory: " + text +
-                              "; use a smaller --micro-batch-size or --seq-len, --recompute full, --zero 3, fewer "
-                              "layers, or more stages");
+      throw base::ConfigError("out of memory: " + text + less);
     }
     throw base::BugError("libtorch: " + text);
   }

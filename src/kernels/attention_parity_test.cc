@@ -1,5 +1,6 @@
 // B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -172,6 +173,21 @@ TEST(AttentionParity, SequencesLongerThanABlock) {
   expect_parity({1, 300, 70, 1, 20, {0}, 0, 150});  // the first 150 see nothing
 }
 
+// Grouped or unordered heads, keys before or after the queries, documents.
+Case draw_case(base::Draw& draw) {
+  Case c{draw.from(1, 3), random_size(draw, 150), random_size(draw, 150), draw.from(1, 3), random_size(draw, 70), {}};
+  for (int heads = draw.from(1, 5); heads > 0; --heads) c.kv_of_head.push_back(draw.from(0, static_cast<int>(c.k) - 1));
+  c.q_offset = draw.any<int>({0, 0, draw.from(0, 160)});
+  c.k_offset = draw.any<int>({0, 0, draw.from(0, 40)});
+  if (draw.one_in(2)) c.document_starts = {0, draw.from(1, 60), draw.from(61, 300)};
+  return c;
+}
+
+TEST(AttentionParity, RandomShapes) {
+  base::Draw draw("attention");
+  for (int i = 0; i < 40; ++i) expect_parity(draw_case(draw), at::kFloat);
+}
+
 TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
   AttentionInput input = make_input({2, 6, 6, 1, 8, {0, 0}});
   input.first_key_BT = at::zeros({2, 6}, at::kLong);
@@ -253,6 +269,21 @@ TEST(AttentionParity, PiecesOfTheKeysMergeToTheWhole) {
     expect_pieces_make_the_whole({1, 150, 150, 1, 8, {0, 0}}, {{0, 70}, {70, 80}}, dtype);
     expect_pieces_make_the_whole({1, 6, 6, 1, 8, {0, 0}, 0, 3}, {{0, 3}, {3, 3}}, dtype);  // some see nothing at all
   }
+}
+
+TEST(AttentionParity, AMergeHasTheSameBitsForEveryNumberOfThreads) {
+  const auto output = [](const char* name) {
+    return AttentionOutput{random_normal(name, {3, 9973, 7, 5}), random_normal(name, {3, 7, 9973})};
+  };
+  std::vector<AttentionOutput> sums;
+  for (const int threads : {1, 2, 3, 5, 7}) {
+    at::set_num_threads(threads);
+    sums.push_back(output("a"));
+    attention_merge(sums.back(), output("b"));
+    EXPECT_TRUE(at::equal(sums.back().out_BTnH, sums[0].out_BTnH)) << threads;
+    EXPECT_TRUE(at::equal(sums.back().lse_BnT, sums[0].lse_BnT)) << threads;
+  }
+  at::set_num_threads(1);
 }
 
 TEST(AttentionParity, MergingWhatSawNothingChangesNoValue) {

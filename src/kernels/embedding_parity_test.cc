@@ -17,22 +17,29 @@ struct Case {
 };
 const std::vector<Case> cases{{1, 1, 1}, {48, 259, 64}, {200, 3, 17}, {5, 1000, 33}, {0, 7, 3}};  // many or no repeats
 
-TEST(EmbeddingParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
-  for (const at::ScalarType dtype : dtypes) {
-    Parity exact;
-    for (const Case& c : cases) {
-      const at::Tensor ids = random_ids("ids", c.M, c.V), table = random_normal("table", {c.V, c.D}).to(dtype);
-      const at::Tensor dx = random_normal("dx", {c.M, c.D}).to(dtype), table_ref = leaf(table);
-      const at::Tensor one_hot = (ids.unsqueeze(1) == at::arange(c.V)).to(at::kDouble);
-      const at::Tensor x_ref = at::matmul(one_hot, table_ref);
-      differentiate(x_ref, dx);
+void expect_parity(const Case& c, at::ScalarType dtype) {
+  Parity exact;
+  const at::Tensor ids = random_ids("ids", c.M, c.V), table = random_normal("table", {c.V, c.D}).to(dtype);
+  const at::Tensor dx = random_normal("dx", {c.M, c.D}).to(dtype), table_ref = leaf(table);
+  const at::Tensor one_hot = (ids.unsqueeze(1) == at::arange(c.V)).to(at::kDouble);
+  const at::Tensor x_ref = at::matmul(one_hot, table_ref);
+  differentiate(x_ref, dx);
 
-      EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_ref.detach().to(dtype)));
-      const at::Tensor dtable = at::full({c.V, c.D}, 42.0f);
-      embedding_backward_weight(dx, ids, 0, dtable);
-      exact.compare("dtable", dtable, table_ref.grad());
-    }
-  }
+  EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_ref.detach().to(dtype)));
+  const at::Tensor dtable = at::full({c.V, c.D}, 42.0f);
+  embedding_backward_weight(dx, ids, 0, dtable);
+  exact.compare("dtable", dtable, table_ref.grad());
+}
+
+TEST(EmbeddingParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
+  for (const at::ScalarType dtype : dtypes)
+    for (const Case& c : cases) expect_parity(c, dtype);
+}
+
+TEST(EmbeddingParity, RandomShapes) {
+  base::Draw draw("embedding");
+  for (int i = 0; i < 40; ++i)
+    expect_parity({random_size(draw, 300), random_size(draw, 500), random_size(draw, 200)}, at::kFloat);
 }
 
 TEST(EmbeddingParity, PartsOfTheTableAddUpToTheWholeWithItsBits) {

@@ -86,6 +86,15 @@ TEST(AdamwParity, EightStepsAgreeWithAScalarLoopInDouble) {
   }
 }
 
+TEST(AdamwParity, RandomSizes) {
+  base::Draw draw("adamw");
+  Parity parity;
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t count = random_size(draw, 9000);
+    expect_steps_agree(usual(), count, random_normal("p", {count}), parity);
+  }
+}
+
 TEST(AdamwParity, HasTheBitsOfTheReference) {
   AdamW without_decay = usual();
   without_decay.weight_decay = 0;
@@ -203,9 +212,23 @@ TEST(AddInto, IsTheElementwiseSumWhereverTheElementLies) {
   }
 }
 
+TEST(AddInto, RandomSizes) {
+  base::Draw draw("add");
+  Parity parity;
+  for (int i = 0; i < 40; ++i) {
+    const std::int64_t count = random_size(draw, 9000);
+    const at::Tensor a = random_normal("a", {count}), b = random_normal("b", {count}), sum = a.clone();
+    add_into(sum, b);
+    parity.compare("sum", sum, a.to(at::kDouble) + b.to(at::kDouble));
+  }
+}
+
 TEST(ChunkSquares, AgreesWithAScalarLoopInDouble) {
   Parity parity(1e-14);
-  for (const std::int64_t count : {1L, 5L, 4095L, 4096L, 4097L, 3 * 4096L, 50000L}) {
+  base::Draw draw("squares");
+  std::vector<std::int64_t> counts{1, 5, 4095, 4096, 4097, 3 * 4096, 50000};
+  for (int i = 0; i < 20; ++i) counts.push_back(random_size(draw, 9000));
+  for (const std::int64_t count : counts) {
     const at::Tensor x = random_normal("x", {count});
     const std::vector<double> got = chunk_squares(x);
     ASSERT_EQ(static_cast<std::int64_t>(got.size()), (count + norm_chunk - 1) / norm_chunk);

@@ -62,6 +62,11 @@ TEST(LayerNormParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
   }
 }
 
+TEST(LayerNormParity, RandomShapes) {
+  base::Draw draw("layer norm");
+  for (int i = 0; i < 40; ++i) expect_parity(at::kFloat, {random_size(draw, 300), random_size(draw, 500)});
+}
+
 TEST(LayerNormParity, ARowOfEqualValuesGivesTheBiasAndAFiniteGradient) {
   const at::Tensor x = at::full({2, 21}, 3.0f), w = random_normal("w", {21}), bias = random_normal("bias", {21});
   LayerNormSaved saved;

@@ -11,10 +11,18 @@
 namespace troika::kernels {
 namespace {
 
-// fp32, contiguous or a transposed view of a contiguous tensor.
+// Whether elements of a row, or of a column, are adjacent and rows (columns) do not overlap.
+bool is_matrix(const at::Tensor& x) {
+  const auto stored_by = [&](std::int64_t across, std::int64_t along) {
+    return x.stride(along) == 1 && (x.size(across) <= 1 || x.stride(across) >= x.size(along));
+  };
+  return stored_by(0, 1) || stored_by(1, 0);
+}
+
+// In fp32.
 at::Tensor operand(const at::Tensor& x) {
   const at::Tensor xf = to_float(x);
-  return xf.stride(0) == 1 || xf.stride(1) == 1 ? xf : xf.contiguous();
+  return is_matrix(xf) ? xf : xf.contiguous();
 }
 
 cpu::Matrix matrix(const at::Tensor& x) { return {x.data_ptr<float>(), x.stride(0), x.stride(1)}; }
@@ -88,7 +96,7 @@ void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI,
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   if constexpr (has_cpu_bodies) {
     if (dy_MO.is_cpu()) {
-      const at::Tensor dy = to_float(dy_MO);
+      const at::Tensor dyf = to_float(dy_MO), dy = dyf.stride(1) == 1 ? dyf : dyf.contiguous();
       return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
     }
   }

@@ -84,6 +84,30 @@ TEST(LinearParity, AWeightStoredByInputsAndABiasAgreeWithAutograd) {
   }
 }
 
+// Positive numbers: where a result has one element, the rest of a cancellation would be all there is to compare with.
+TEST(LinearParity, RandomShapes) {
+  base::Draw draw("linear");
+  Parity parity;
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t M = random_size(draw, 200), I = random_size(draw, 300), O = random_size(draw, 300);
+    const bool by_inputs = draw.one_in(2);
+    const auto as_OI = [&](const at::Tensor& w) { return by_inputs ? w.t() : w; };
+    const auto random = [](const char* name, at::IntArrayRef sizes) { return random_normal(name, sizes).abs_(); };
+    const at::Tensor x = random("x", {M, I}), w = random("w", {by_inputs ? I : O, by_inputs ? O : I});
+    const at::Tensor bias = random("bias", {O}), dy = random("dy", {M, O});
+    const at::Tensor x_ref = leaf(x), w_ref = leaf(w), bias_ref = leaf(bias);
+    const at::Tensor y_ref = at::mm(x_ref, as_OI(w_ref).t()) + bias_ref;
+    differentiate(y_ref, dy);
+    parity.compare("y", linear_forward(x, as_OI(w), bias), y_ref);
+    parity.compare("dx", linear_backward_input(dy, as_OI(w)), x_ref.grad());
+    const at::Tensor dw = at::full_like(w, 42.0f), dbias = at::full({O}, 42.0f);
+    linear_backward_weight(dy, x, as_OI(dw));
+    linear_backward_bias(dy, dbias);
+    parity.compare("dw", dw, w_ref.grad());
+    parity.compare("dbias", dbias, bias_ref.grad());
+  }
+}
+
 TEST(LinearParity, ProductsOfSeveralTilesAgreeWithDouble) {
   Parity parity;
   for (const auto& s : std::vector<std::vector<std::int64_t>>{{520, 1030, 513}, {1100, 33, 1500}, {257, 4100, 300}}) {

@@ -55,6 +55,11 @@ TEST(RmsNormParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
   }
 }
 
+TEST(RmsNormParity, RandomShapes) {
+  base::Draw draw("rms norm");
+  for (int i = 0; i < 40; ++i) expect_norm_parity(at::kFloat, random_size(draw, 300), random_size(draw, 500), 1.0);
+}
+
 TEST(RmsNormParity, WhatGoesRoundTheNormIsAddedToTheGradient) {
   for (const at::ScalarType dtype : dtypes) {
     for (const std::int64_t D : {1, 16, 45, 256}) {
@@ -172,6 +177,15 @@ TEST(QkNormRopeParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
     expect_rope_parity(dtype, {1, 600, 7, 32, 1e6, positions_from(0, 600)});
     expect_rope_parity(dtype, {1, 5, 1, 64, 1e6, positions_from(40000, 5)});
     expect_rope_parity(dtype, {2, 6, 2, 8, 1e4, {0, 1, 2, 21, 22, 23}});  // two pieces of a split context
+  }
+}
+
+TEST(QkNormRopeParity, RandomShapes) {
+  base::Draw draw("qk norm rope");
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t T = random_size(draw, 100), H = 2 * random_size(draw, 70);
+    expect_rope_parity(at::kFloat,
+                       {draw.from(1, 3), T, draw.from(1, 5), H, 1e6, positions_from(draw.from(0, 5000), T)});
   }
 }
 

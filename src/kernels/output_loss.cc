@@ -43,16 +43,6 @@ OutputLossPart empty_part(const at::Tensor& x_MD) {
   return {at::empty({x_MD.size(0)}, options), at::empty({x_MD.size(0)}, options)};
 }
 
-// In the order of the parts, where libtorch's logsumexp has other orders at the end of a thread's share of the rows.
-at::Tensor log_sum_exp_of_parts(const std::vector<at::Tensor>& lses) {
-  at::Tensor largest_M = lses.front();
-  for (const at::Tensor& lse_M : lses) largest_M = at::maximum(largest_M, lse_M);
-  largest_M = largest_M.masked_fill(largest_M.isinf(), 0.0);
-  const at::Tensor sum_M = at::zeros_like(largest_M);
-  for (const at::Tensor& lse_M : lses) sum_M.add_((lse_M - largest_M).exp_());
-  return sum_M.log_().add_(largest_M);
-}
-
 at::Tensor weights_of(const at::Tensor& targets_M, double scale) {
   return (targets_M != no_loss).to(at::kFloat).mul_(scale);
 }
@@ -114,14 +104,12 @@ OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const 
 }
 
 OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
-  if (parts.size() == 1) return parts.front();
-  std::vector<at::Tensor> lses;
-  at::Tensor target_M = at::zeros_like(parts.front().target_M);
-  for (const OutputLossPart& part : parts) {
-    lses.push_back(part.lse_M);
-    target_M.add_(part.target_M);
+  OutputLossPart whole = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    whole.lse_M = at::logaddexp(whole.lse_M, parts[i].lse_M);
+    whole.target_M = whole.target_M + parts[i].target_M;
   }
-  return {log_sum_exp_of_parts(lses), target_M};
+  return whole;
 }
 
 // In row order, for libtorch's sums depend on the number of threads.

@@ -167,6 +167,17 @@ TEST(OutputLossParity, KeptGradientsAgreeWithAutogradInEveryDtype) {
   }
 }
 
+TEST(OutputLossParity, RandomShapes) {
+  base::Draw draw("output loss");
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t M = random_size(draw, 150), D = random_size(draw, 150), V = random_size(draw, 300);
+    const std::int64_t silent = M > 1 ? draw.any<int>({0, 2, 3}) : 0;
+    expect_gradients_parity({M, D, V, silent}, at::kFloat);
+    expect_parity({M, D, V, silent}, at::kFloat);
+    if (V > 1) expect_parity({M, D, V, silent, {V / 2, V - V / 2}}, at::kFloat);
+  }
+}
+
 TEST(OutputLossParity, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
   EXPECT_EQ(output_loss_keep(2048, 256, 4096, 1, 4), LossKeep::gradients);
   EXPECT_EQ(output_loss_keep(256, 768, 50257, 1, 4), LossKeep::logits);
@@ -187,6 +198,19 @@ TEST(OutputLossParity, BitsDoNotDependOnTheNumberOfThreads) {
     output_loss_backward_weight(x, logits, dw);
     results.push_back({part.lse_M, part.target_M, dx, dw, gradients.dx_MD, gradients.dw_vD});
     for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_TRUE(at::equal(results[0][i], results.back()[i]));
+  }
+  at::set_num_threads(1);
+}
+
+TEST(OutputLossParity, JoinedPartsHaveTheSameBitsForEveryNumberOfThreads) {
+  std::vector<OutputLossPart> parts;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g"})
+    parts.push_back({random_normal(name, {9973}), random_normal(name, {9973})});
+  std::vector<at::Tensor> lses;
+  for (const int threads : {1, 2, 3, 5, 7}) {
+    at::set_num_threads(threads);
+    lses.push_back(output_loss_join(parts).lse_M);
+    EXPECT_TRUE(at::equal(lses.back(), lses[0])) << threads;
   }
   at::set_num_threads(1);
 }

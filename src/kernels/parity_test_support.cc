@@ -30,6 +30,11 @@ at::Tensor random_ids(const std::string& name, std::int64_t count, std::int64_t 
   return ids;
 }
 
+std::int64_t random_size(base::Draw& draw, int most) {
+  const int around = 16 * draw.from(1, std::max(1, most / 16)) + draw.from(-1, 1);
+  return std::min(most, draw.any<int>({1, draw.from(2, 15), around, around, draw.from(1, most)}));
+}
+
 at::Tensor leaf(const at::Tensor& x) { return x.detach().to(at::kDouble).clone().set_requires_grad(true); }
 
 void differentiate(const at::Tensor& y, const at::Tensor& dy) {

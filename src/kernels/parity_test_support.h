@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/draw_test_support.h"
+
 namespace troika::kernels {
 
 // What activations and weights may be stored in.
@@ -17,6 +19,9 @@ inline constexpr at::ScalarType dtypes[] = {at::kFloat, at::kBFloat16, at::kHalf
 at::Tensor random_normal(const std::string& name, at::IntArrayRef sizes);
 // Integers in [0, below).
 at::Tensor random_ids(const std::string& name, std::int64_t count, std::int64_t below);
+
+// A size of 1, of a few, around a multiple of 16 (every vector width), or any, up to `most`.
+std::int64_t random_size(base::Draw& draw, int most);
 
 // A copy in double that autograd differentiates.
 at::Tensor leaf(const at::Tensor& x);

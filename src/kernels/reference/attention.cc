@@ -74,7 +74,7 @@ AttentionOutput attention_forward(const AttentionInput& input) {
   return {by_position(to_dtype_of(input.q_BTnH, out_GTH), input.q_BTnH.size(0)), lse_BnT};
 }
 
-// libtorch's logaddexp has other bits where a thread's share of the elements ends.
+// libtorch's logaddexp rounds otherwise at the end of a thread's share of the elements.
 static at::Tensor log_of_both(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor larger = at::maximum(a, b);
   return (at::minimum(a, b) - finite(larger)).exp_().log1p_().add_(larger);

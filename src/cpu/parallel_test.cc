@@ -1,0 +1,87 @@
+#include "cpu/parallel.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace troika::cpu {
+namespace {
+
+// How many threads work on one call, of which each piece leaves time for the others to come.
+std::size_t working_threads() {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  parallel_for(24, [&](std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    const std::lock_guard<std::mutex> lock(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  return seen.size();
+}
+
+// Of several calls, for a thread may come too late to the work of one.
+std::size_t most_working_threads() {
+  std::size_t most = 0;
+  for (int call = 0; call < 20; ++call) most = std::max(most, working_threads());
+  return most;
+}
+
+TEST(Parallel, DoesEveryPieceOnce) {
+  for (const std::int64_t total : {0, 1, 7, 64, 1000, 1001}) {
+    std::vector<std::atomic<int>> visits(static_cast<std::size_t>(total));
+    parallel_pieces(total, 8, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+    });
+    for (const auto& count : visits) EXPECT_EQ(count, 1);
+  }
+}
+
+// A number for the whole process would let the last rank decide for all.
+TEST(Parallel, EveryCallingThreadHasItsOwnNumberOfThreads) {
+  std::vector<std::size_t> working(3);
+  std::vector<std::thread> ranks;
+  for (std::size_t rank = 0; rank < working.size(); ++rank) {
+    ranks.emplace_back([&, rank] {
+      omp_set_num_threads(static_cast<int>(rank) + 1);
+      working[rank] = most_working_threads();
+    });
+  }
+  for (auto& rank : ranks) rank.join();
+  EXPECT_EQ(working, (std::vector<std::size_t>{1, 2, 3}));
+}
+
+TEST(Parallel, ACallFromInsideABodyStaysOnItsThread) {
+  omp_set_num_threads(3);
+  std::atomic<int> elsewhere{0};
+  parallel_for(6, [&](std::int64_t) {
+    const auto mine = std::this_thread::get_id();
+    parallel_for(20, [&](std::int64_t) { elsewhere += std::this_thread::get_id() != mine ? 1 : 0; });
+  });
+  EXPECT_EQ(elsewhere, 0);
+  parallel_for(1, [&](std::int64_t) { EXPECT_EQ(omp_get_max_threads(), 1); });
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  omp_set_num_threads(1);
+}
+
+TEST(Parallel, ThrowsWhatABodyThrewAfterAllAreDone) {
+  omp_set_num_threads(2);
+  std::atomic<int> done{0};
+  const auto work = [&](std::int64_t i) {
+    ++done;
+    if (i == 3) throw std::runtime_error("three");
+  };
+  EXPECT_THROW(parallel_for(10, work), std::runtime_error);
+  EXPECT_EQ(done, 10);
+  omp_set_num_threads(1);
+}
+
+}  // namespace
+}  // namespace troika::cpu
