@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -60,12 +62,17 @@ Settings settings_from_yaml(const std::string& text, const std::string& origin) 
   return result.settings;
 }
 
+bool ParsedSettings::states(const std::string& key) const {
+  return std::find(stated.begin(), stated.end(), key) != stated.end();
+}
+
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment) {
   ParsedSettings parsed;
   CommandLine command_line = read_command_line(arguments);
   parsed.help = command_line.help;
   parsed.print_config = command_line.print_config;
   if (parsed.help) return parsed;
+  for (const Assignment& assignment : command_line.layer.assignments) parsed.stated.push_back(assignment.field->key());
   Layer file = read_file_beside(&command_line, environment);
   Pile result = pile({std::move(file), read_environment(environment), std::move(command_line.layer)});
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));

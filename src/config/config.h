@@ -14,9 +14,11 @@ using Environment = std::map<std::string, std::string>;  // captured once in mai
 // What the command line asked for besides the settings.
 struct ParsedSettings {
   Settings settings;
-  std::vector<std::string> notes;  // spellings that are accepted and ignored, one sentence each; never their values
+  std::vector<std::string> notes;   // spellings that are accepted and ignored, one sentence each; never their values
+  std::vector<std::string> stated;  // keys that the command line itself states: "train.out"
   bool print_config = false;
   bool help = false;
+  bool states(const std::string& key) const;
 };
 
 // Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; the first one without

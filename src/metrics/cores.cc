@@ -1,6 +1,7 @@
 #include "metrics/cores.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,16 +12,18 @@
 
 namespace troika::metrics {
 
-std::vector<int> allowed_cores() {
+static std::vector<int> allowed_cores_of(pid_t process) {
   std::vector<int> cores;
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  if (::sched_getaffinity(process, sizeof set, &set) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
   }
   return cores;
 }
+
+std::vector<int> allowed_cores() { return allowed_cores_of(0); }
 
 // `quota` and `period` in microseconds, as texts; 0 for "max", -1 and anything else.
 static int cores_of(const std::string& quota, const std::string& period) {
@@ -42,12 +45,20 @@ int quota_cores_in(const std::string& proc, const std::string& cgroup) {
   return least;
 }
 
-int usable_cores() {
-  const auto allowed = static_cast<int>(allowed_cores().size());
-  const int cores = allowed > 0 ? allowed : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int quota = quota_cores_in("/proc", "/sys/fs/cgroup");
-  return quota > 0 ? std::min(cores, quota) : cores;
+int share_of_cores(int own, int all, int quota, int ranks) {
+  const int cores = std::min(own, std::max(1, std::max(own, all) / ranks));
+  return quota > 0 ? std::min(cores, std::max(1, quota / ranks)) : cores;
 }
+
+// The launcher is the parent. Its cores, not the host's: a container or a job may have fewer, which its ranks share.
+int usable_cores_of_rank(int ranks) {
+  const auto allowed = static_cast<int>(allowed_cores().size());
+  const int own = allowed > 0 ? allowed : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const auto all = static_cast<int>(allowed_cores_of(::getppid()).size());
+  return share_of_cores(own, all, quota_cores_in("/proc", "/sys/fs/cgroup"), ranks);
+}
+
+int usable_cores() { return usable_cores_of_rank(1); }
 
 std::string format_cores(const std::vector<int>& cores) {
   std::vector<std::string> parts;

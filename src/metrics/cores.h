@@ -12,6 +12,13 @@ std::vector<int> allowed_cores();
 // How many of them can work at a time: less than their number under a cgroup's CPU quota (rounded up). At least 1.
 int usable_cores();
 
+// Those that one of `ranks` ranks of this host should use, one of which is this process. At least 1.
+int usable_cores_of_rank(int ranks);
+
+// The rule of it. A rank that its launcher bound to `own` of the `all` cores that the launcher has is not given less of them
+// because of its neighbours; ranks that may run on all of them share them. A quota (0: none) holds for all ranks together.
+int share_of_cores(int own, int all, int quota, int ranks);
+
 // "0-3,6".
 std::string format_cores(const std::vector<int>& cores);
 

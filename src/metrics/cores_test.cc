@@ -24,6 +24,31 @@ TEST(Cores, AreThoseOfTheAffinityMask) {
   EXPECT_LE(usable_cores(), static_cast<int>(before.size()));
 }
 
+TEST(Cores, AreSharedByRanksThatMayRunOnAllOfThem) {
+  EXPECT_EQ(share_of_cores(32, 32, 0, 1), 32);
+  EXPECT_EQ(share_of_cores(32, 32, 0, 3), 10);
+  EXPECT_EQ(share_of_cores(2, 2, 0, 5), 1);
+}
+
+TEST(Cores, OfABoundRankAreAllItsOwn) {
+  EXPECT_EQ(share_of_cores(16, 32, 0, 2), 16);  // a socket each
+  EXPECT_EQ(share_of_cores(8, 32, 0, 2), 8);
+  EXPECT_EQ(share_of_cores(1, 32, 0, 2), 1);
+}
+
+TEST(Cores, OfABoundRankAreSharedWithOthersBoundToThem) {
+  EXPECT_EQ(share_of_cores(16, 32, 0, 4), 8);  // two ranks per socket
+}
+
+TEST(Cores, UnderALauncherThatDoesNotShowItsOwnAreShared) { EXPECT_EQ(share_of_cores(16, 0, 0, 2), 8); }
+
+TEST(Cores, UnderAQuotaAreSharedWithTheOtherRanks) {
+  EXPECT_EQ(share_of_cores(16, 16, 4, 1), 4);
+  EXPECT_EQ(share_of_cores(16, 16, 4, 2), 2);
+  EXPECT_EQ(share_of_cores(8, 16, 4, 2), 2);
+  EXPECT_EQ(share_of_cores(8, 16, 1, 2), 1);
+}
+
 TEST(Cores, AreFormattedAsRanges) {
   EXPECT_EQ(format_cores({}), "");
   EXPECT_EQ(format_cores({3}), "3");

@@ -32,8 +32,7 @@ std::vector<ParameterInfo> block_parameters(const config::ModelSettings& m, int 
 
 std::vector<ParameterInfo> parameters(const config::ModelSettings& m, int segment) {
   if (segment == 0) {
-    return {matrix("transformer.wte.weight", m.vocab, m.hidden),
-            matrix("transformer.wpe.weight", m.max_positions, m.hidden)};
+    return {token_table("transformer.wte.weight", m), table("transformer.wpe.weight", m.max_positions, m.hidden)};
   }
   if (segment <= m.layers) return block_parameters(m, segment - 1);
   std::vector<ParameterInfo> head{gain("transformer.ln_f.weight", m.hidden), bias("transformer.ln_f.bias", m.hidden)};

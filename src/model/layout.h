@@ -19,8 +19,9 @@ struct ParameterInfo {
   std::string name;  // "model.layers.0.self_attn.q_proj.weight"
   std::vector<std::int64_t> shape;
   enum class Init { normal, ones, zeros } init = Init::normal;
-  bool decays = true;     // weight decay applies (matrices yes, norms and biases no)
-  double init_scale = 1;  // of a normal: the factor on model.init_std
+  bool decays = true;           // weight decay applies (matrices yes, norms and biases no)
+  double init_scale = 1;        // of a normal: the factor on model.init_std
+  bool looked_up_only = false;  // rows are picked and added to, never multiplied
   std::int64_t elements() const;
 };
 

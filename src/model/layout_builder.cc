@@ -8,6 +8,18 @@ ParameterInfo matrix(const std::string& name, std::int64_t rows, std::int64_t co
   return {name, {rows, columns}, ParameterInfo::Init::normal, true, init_scale};
 }
 
+ParameterInfo table(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  ParameterInfo info = matrix(name, rows, columns, 1);
+  info.looked_up_only = true;
+  return info;
+}
+
+ParameterInfo token_table(const std::string& name, const config::ModelSettings& model) {
+  ParameterInfo info = table(name, model.vocab, model.hidden);
+  info.looked_up_only = !model.tie_embeddings;
+  return info;
+}
+
 ParameterInfo gain(const std::string& name, std::int64_t width) {
   return {name, {width}, ParameterInfo::Init::ones, false};
 }

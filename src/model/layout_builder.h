@@ -9,6 +9,10 @@
 namespace troika::model {
 
 ParameterInfo matrix(const std::string& name, std::int64_t rows, std::int64_t columns, double init_scale = 1);
+// A matrix whose rows are only looked up.
+ParameterInfo table(const std::string& name, std::int64_t rows, std::int64_t columns);
+// The embedding's table, which the head of a tied model multiplies by as well.
+ParameterInfo token_table(const std::string& name, const config::ModelSettings& model);
 ParameterInfo gain(const std::string& name, std::int64_t width);  // of a norm
 ParameterInfo bias(const std::string& name, std::int64_t width);
 

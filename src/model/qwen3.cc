@@ -24,7 +24,7 @@ std::vector<ParameterInfo> block_parameters(const config::ModelSettings& m, int 
 }
 
 std::vector<ParameterInfo> parameters(const config::ModelSettings& m, int segment) {
-  if (segment == 0) return {matrix("model.embed_tokens.weight", m.vocab, m.hidden)};
+  if (segment == 0) return {token_table("model.embed_tokens.weight", m)};
   if (segment <= m.layers) return block_parameters(m, segment - 1);
   std::vector<ParameterInfo> head{gain("model.norm.weight", m.hidden)};
   if (!m.tie_embeddings) head.push_back(matrix("lm_head.weight", m.vocab, m.hidden));

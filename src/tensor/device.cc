@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <torch/csrc/api/include/torch/version.h>
+#ifdef TROIKA_CPU_BODIES
+#include <omp.h>
+#endif
 
 #include "base/error.h"
 #include "base/text.h"
@@ -41,23 +44,35 @@ c10::Device pick_device(const std::string& word, int local_rank) {
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 // In builds with the fast bodies OpenBLAS works in the thread that calls it: its own would fight OpenMP's for the cores.
-static int blas_threads(int threads) {
-#ifdef TROIKA_CPU_BODIES
-  return 1;
-#else
-  return threads;
-#endif
+static void set_blas_threads(int threads) {
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
 
+#ifdef TROIKA_CPU_BODIES
+// Not at::set_num_threads: it also starts libtorch's second pool, which nothing here uses, anew in every thread that calls
+// libtorch, and the pool's threads keep a core busy for a while.
+void set_threads(int threads) {
+  at::get_num_threads();  // the first call in a thread sets OpenMP's count to libtorch's default
+  omp_set_num_threads(threads);
+  set_blas_threads(1);
+}
+#else
 void set_threads(int threads) {
   at::set_num_threads(threads);
-  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(blas_threads(threads));
+  set_blas_threads(threads);
 }
+#endif
+
+#ifdef TROIKA_WITH_DNNL
+constexpr bool blas_multiplies = false;
+#else
+constexpr bool blas_multiplies = true;
+#endif
 
 // OpenBLAS asks for 128 MiB of address space per thread in it, of which little becomes resident. The product is made with all
 // threads, so that there is room when OpenMP's threads call it at once.
 void reserve_workspace() {
-  if (openblas_set_num_threads == nullptr) return;
+  if (!blas_multiplies || openblas_set_num_threads == nullptr) return;
   const int threads = at::get_num_threads();
   const std::size_t bytes = (std::size_t{136} << 20) * static_cast<std::size_t>(threads);
   void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,7 +83,7 @@ void reserve_workspace() {
                     base::format_bytes(static_cast<std::int64_t>(bytes)), threads));
   }
   munmap(room, bytes);
-  openblas_set_num_threads(threads);
+  set_blas_threads(threads);
   const at::Tensor a = at::ones({256, 256});
   at::mm(a, a);
   set_threads(threads);

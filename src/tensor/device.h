@@ -17,7 +17,7 @@ c10::Device pick_device(const std::string& word, int local_rank);
 void set_threads(int threads);
 
 // Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle
-// of a step. ConfigError when there is none. Call after set_threads.
+// of a step. ConfigError when there is none. Call after set_threads. Nothing where oneDNN multiplies.
 void reserve_workspace();
 
 // Waits for everything queued on the device; nothing on CPU.

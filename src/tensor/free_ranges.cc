@@ -5,16 +5,32 @@
 
 namespace troika::tensor {
 
+void FreeRanges::reserve(std::size_t ranges) {
+  if (spare_.size() >= ranges) return;
+  const std::size_t needed = by_place_.size() + ranges;
+  if (spare_.capacity() < needed) spare_.reserve(2 * needed);
+  while (spare_.size() < ranges) {
+    ByPlace place{{0, 0}};
+    BySize size{{0, 0}};
+    spare_.push_back({place.extract(place.begin()), size.extract(size.begin())});
+  }
+}
+
 void FreeRanges::insert(Range range) {
   if (range.bytes == 0) return;
-  by_place_.emplace(range.begin, range.bytes);
-  by_size_.emplace(range.bytes, range.begin);
+  reserve(1);
+  Nodes nodes = std::move(spare_.back());
+  spare_.pop_back();
+  nodes.place.key() = range.begin;
+  nodes.place.mapped() = range.bytes;
+  nodes.size.value() = {range.bytes, range.begin};
+  by_place_.insert(std::move(nodes.place));
+  by_size_.insert(std::move(nodes.size));
   bytes_ += range.bytes;
 }
 
 void FreeRanges::erase(Range range) {
-  by_place_.erase(range.begin);
-  by_size_.erase({range.bytes, range.begin});
+  spare_.push_back({by_place_.extract(range.begin), by_size_.extract({range.bytes, range.begin})});
   bytes_ -= range.bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace troika::tensor {
 
@@ -18,6 +19,9 @@ struct Range {
 // Not safe for several threads at once.
 class FreeRanges {
  public:
+  // The next `ranges` calls of add() will need no memory, nor will calls of take() and take_largest() among them.
+  void reserve(std::size_t ranges);
+
   // Must not overlap a range that is here.
   void add(Range range);
 
@@ -37,8 +41,16 @@ class FreeRanges {
   void erase(Range range);
   void cut(Range whole, Range piece);
 
-  std::map<std::uintptr_t, std::size_t> by_place_;
-  std::set<std::pair<std::size_t, std::uintptr_t>> by_size_;
+  using ByPlace = std::map<std::uintptr_t, std::size_t>;
+  using BySize = std::set<std::pair<std::size_t, std::uintptr_t>>;
+  struct Nodes {
+    ByPlace::node_type place;
+    BySize::node_type size;
+  };
+
+  ByPlace by_place_;
+  BySize by_size_;
+  std::vector<Nodes> spare_;  // of ranges that are gone; has room for all nodes there are
   std::size_t bytes_ = 0;
 };
 

@@ -3,11 +3,13 @@
 //
 // A cache never holds more than slack_bytes beyond the most that was in use at one time. When no free range is large enough and
 // that limit is reached, pages of free ranges are moved behind each other into a new range of addresses (mremap), so that
-// free memory in pieces is as good as in one. Blocks stand on the kernel's large pages where it has them.
+// free memory in pieces is as good as in one. Where the kernel refuses to move a page, what is free is given back instead.
+// Blocks stand on the kernel's large pages where it has them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 
@@ -20,7 +22,12 @@ class PageCache {
  public:
   static constexpr std::size_t slack_bytes = std::size_t{2} << 20;
 
-  PageCache() = default;
+  // Puts the pages of [from, from + bytes) in place of those at `to`, of which they leave none mapped. False: the kernel
+  // refused; then the pages at `from` are as they were and those at `to` may be unmapped, as before Linux 6.17.
+  using Remap = std::function<bool(void* from, void* to, std::size_t bytes)>;
+
+  PageCache();
+  explicit PageCache(Remap remap);
   ~PageCache();  // gives what is free back to the system; blocks in use stay usable
   PageCache(const PageCache&) = delete;
   PageCache& operator=(const PageCache&) = delete;
@@ -34,16 +41,19 @@ class PageCache {
   std::size_t live_bytes() const;       // in use, blocks rounded up to 64 KiB
   std::size_t peak_live_bytes() const;  // the most at one time
   std::size_t held_bytes() const;       // in use and free
+  std::size_t fresh_bytes() const;      // that came from the system since the start: their first use costs page faults
 
  private:
   Range map(std::size_t bytes);
-  std::size_t move_free_pages(std::uintptr_t destination, std::size_t bytes);
+  bool move_free_pages(Range destination, std::size_t bytes);
+  std::size_t move_units(Range from, std::uintptr_t to) const;
   void give_back_above(std::size_t held_bytes);
 
   mutable std::mutex mutex_;
   FreeRanges free_;
   std::unordered_map<std::uintptr_t, std::size_t> live_;  // begin -> bytes
-  std::size_t live_bytes_ = 0, peak_live_bytes_ = 0;
+  std::size_t live_bytes_ = 0, peak_live_bytes_ = 0, fresh_bytes_ = 0;
+  const Remap remap_;
 };
 
 }  // namespace troika::tensor

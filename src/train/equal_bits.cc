@@ -10,10 +10,14 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "config/fields.h"
+#include "kernels/cpu_bodies.h"
 #include "tensor/device.h"
 
 namespace troika::train {
 namespace {
+
+// Room cpu cuts work by shape alone, libtorch by the number of threads too.
+constexpr bool threads_cut_sums = !kernels::has_cpu_bodies;
 
 // The libraries that multiply matrices, by the names of their files.
 std::string mathematics() {
@@ -48,13 +52,13 @@ Traits parse(const std::string& text) {
   return traits;
 }
 
-// The settings on which the order of a sum depends; of threads only those that were stated.
+// The settings on which the order of a sum depends; of threads, where they count, only those that were stated.
 std::vector<std::string> keys_of_sums(const config::Settings& saved, const config::Settings& now) {
   std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "precision.compute"};
   if (saved.parallel.tp > 1 && now.parallel.tp > 1) keys.push_back("parallel.sequence_parallel");
   const bool each_microbatch = saved.parallel.zero >= 2;
   if (now.parallel.cp > 1 && each_microbatch != (now.parallel.zero >= 2)) keys.push_back("parallel.zero");
-  if (saved.train.threads > 0 && now.train.threads > 0) keys.push_back("train.threads");
+  if (threads_cut_sums && saved.train.threads > 0 && now.train.threads > 0) keys.push_back("train.threads");
   return keys;
 }
 
@@ -81,8 +85,8 @@ std::string processor_name() {
 Traits traits_of_this_rank(int threads, const c10::Device& device) {
   Traits traits{{"the processor", processor_name()},
                 {"the device", device.is_cpu() ? "cpu" : "a GPU"},
-                {"the number of threads", fmt::to_string(threads)},
                 {"the C library", c_library()}};
+  if (threads_cut_sums) traits.emplace_back("the number of threads", fmt::to_string(threads));
   try {
     traits.emplace_back("the library for matrices", mathematics());
     traits.emplace_back("the program's fingerprint", base::hash_file("/proc/self/exe"));

@@ -1,5 +1,7 @@
 #include "train/layout_runs_test_support.h"
 
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -46,6 +48,8 @@ int apply_layout(const std::string& words, config::Settings* s) {
       s->precision.compute = word;
     else if (word == "accumulation")
       s->batch.accumulation = number();
+    else if (word == "threads")
+      s->train.threads = number();
     else if (word == "stages") {
       in >> value;
       for (const std::string& layers : base::split(value, ',')) p.stage_layers.push_back(std::stoll(layers));
@@ -54,6 +58,11 @@ int apply_layout(const std::string& words, config::Settings* s) {
       throw base::BugError("a test names the layout word '" + word + "'");
   }
   return static_cast<int>(p.dp * p.pp * p.tp * p.cp);
+}
+
+std::string take_turns(const std::string& layout, std::size_t turn) {
+  const auto first = static_cast<std::size_t>(at::get_num_threads() - 1);
+  return fmt::format("{} threads {}", layout, (first + turn) % 3 + 1);
 }
 
 void use_gpt2(config::Settings* s) {

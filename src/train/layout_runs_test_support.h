@@ -12,8 +12,13 @@ namespace troika::train {
 
 // Writes a layout such as "dp 2 pp 2 zero 3 zb-h1" into settings. Words: dp, pp, tp, cp, zero with a number; a schedule, with
 // interleaved the virtual stages; `recompute`, `offload` and a way; `overlap off`; `plain` (no sequence parallel);
-// `accumulation` and rounds; `stages` and layers per stage; `bf16`, `fp16`. Returns the world size.
+// `accumulation` and rounds; `threads` and their
+// number per rank; `stages` and layers per stage; `bf16`, `fp16`. Returns the world size.
 int apply_layout(const std::string& words, config::Settings* settings);
+
+// `layout` with threads: 1, 2, 3, 1, ... by its turn. OMP_NUM_THREADS says where to begin, so the same test in processes with
+// 1, 2 and 3 runs every layout with every number.
+std::string take_turns(const std::string& layout, std::size_t turn);
 
 // Makes the model a GPT-2 of the same width, layers and feed-forward.
 void use_gpt2(config::Settings* settings);

@@ -1,4 +1,4 @@
-// The promise of the house: the layout never changes the result.
+// The promise of the house: neither the layout nor the number of threads changes the result.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -112,27 +112,28 @@ void expect_equal(const std::vector<metrics::StepMetrics>& a, const std::vector<
 
 // An untied model differs at the two ends only: every fourth layout.
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormAtEveryStep) {
-  const auto alone = runs_.train("alone", "");
+  const auto alone = runs_.train("alone", "threads 1");
   ASSERT_EQ(alone.size(), 10u);
   EXPECT_LT(alone.back().loss, alone.front().loss);
   for (std::size_t i = 0; i < layouts().size(); i += GetParam() ? 1 : 4)
-    expect_equal(runs_.train(layouts()[i], layouts()[i]), alone, layouts()[i]);
+    expect_equal(runs_.train(layouts()[i], take_turns(layouts()[i], i)), alone, layouts()[i]);
 }
 
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfGpt2) {
   use_gpt2(&runs_.settings);
   runs_.settings.model.layers = 4;
   runs_.settings.train.steps = 5;
-  const auto alone = runs_.train("alone", "");
+  const auto alone = runs_.train("alone", "threads 1");
   EXPECT_LT(alone.back().loss, alone.front().loss);
+  std::size_t turn = 0;
   for (const std::string layout :
        {"pp 2", "dp 2 zero 3", "dp 2 pp 3", "pp 3 zb-h1 recompute full", "dp 2 pp 2 interleaved 2 zero 1 offload file",
         "dp 2 pp 2 zero 2 recompute selective"})
-    expect_equal(runs_.train(layout, layout), alone, layout);
+    expect_equal(runs_.train(layout, take_turns(layout, ++turn)), alone, layout);
 }
 
 TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun) {
-  const auto alone = runs_.train("alone", "");
+  const auto alone = runs_.train("alone", "threads 1");
   const std::vector<std::string> chain{"pp 3 gpipe", "dp 2 pp 2 zero 3", "dp 3 zero 2", "pp 2 interleaved 2",
                                        "dp 2 zero 1 offload file"};
   runs_.settings.checkpoint.every = 2;
@@ -140,7 +141,7 @@ TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun)
     const std::int64_t last = 2 * (static_cast<std::int64_t>(part) + 1);
     // Rank 0 asks to stop when the part's last step begins, as after a signal.
     std::atomic<int> begun{static_cast<int>(2 * part)};
-    const auto rows = runs_.train("chain", chain[part], [&](Surroundings& surroundings, int rank) {
+    const auto rows = runs_.train("chain", take_turns(chain[part], part), [&](Surroundings& surroundings, int rank) {
       if (rank == 0) surroundings.stop_wished = [&begun, last] { return ++begun >= last; };
     });
     EXPECT_EQ(rows.size(), static_cast<std::size_t>(last)) << chain[part];

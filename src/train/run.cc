@@ -87,7 +87,7 @@ rendezvous::Facts program_facts(const Plan& plan) {
 
 int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
   if (settings.threads > 0) return static_cast<int>(settings.threads);
-  return std::max(1, metrics::usable_cores() / ranks_on_host);
+  return metrics::usable_cores_of_rank(ranks_on_host);
 }
 
 // How this rank uses the processor, for its log.
@@ -142,6 +142,12 @@ std::unique_ptr<metrics::RunLog> open_log(const RunRequest& request) {
                                            metrics::log_level(s.log.level));
 }
 
+void compare_ranks(comm::Channel& world, const RunRequest& request, int threads, const c10::Device& device) {
+  const std::string unlike = unlike_ranks(world, traits_of_this_rank(threads, device));
+  const std::string remarked = remark(request.resolved.settings, unlike);
+  if (!remarked.empty()) say(request, "note: " + remarked);
+}
+
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
@@ -166,9 +172,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.agree("program", program_facts(plan));
   session.at(0, "connecting");
   session.connect(plan.shape);
-  const Traits traits = traits_of_this_rank(threads, surroundings.device);
-  if (const std::string unlike = remark(s, unlike_ranks(*session.channels().world, traits)); !unlike.empty())
-    say(request, "note: " + unlike);
+  if (me.world_size > 1) compare_ranks(*session.channels().world, request, threads, surroundings.device);
   for (const std::string& line : describe(plan)) say(request, line);
   if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
 

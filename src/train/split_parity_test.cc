@@ -154,7 +154,7 @@ class Splits : public testing::TestWithParam<Model> {
     s.train.steps = 10;
     if (GetParam().layouts == gpt2) use_gpt2(&s);
     exact_ = ExactTraining(s, runs_.stream()).run();
-    alone_ = runs_.train("alone", "");
+    alone_ = runs_.train("alone", "threads 1");
     ASSERT_EQ(alone_.size(), exact_.size());
   }
 
@@ -208,17 +208,19 @@ TEST_P(Splits, OneProcessTrainsLikeTheSameTrainingInDouble) {
 
 TEST_P(Splits, LieNoFartherFromItThanThreeTimesOneProcessAndTheRestOfTheLayoutChangesNoBit) {
   for (const Alike& alike : GetParam().layouts()) {
-    const Rows first = runs_.train(alike.front(), alike.front());
+    const Rows first = runs_.train(alike.front(), alike.front() + " threads 1");
     expect_within_rounding(first, alike.front());
-    for (std::size_t i = 1; i < alike.size(); ++i) expect_equal(runs_.train(alike[i], alike[i]), first, alike[i]);
+    for (std::size_t i = 1; i < alike.size(); ++i)
+      expect_equal(runs_.train(alike[i], take_turns(alike[i], i)), first, alike[i]);
   }
 }
 
 class SplitResumes : public Splits {};
 
 TEST_P(SplitResumes, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAnotherSplitStaysWithinRounding) {
-  const Rows whole = runs_.train("whole", "tp 2 cp 2");
-  for (const auto& [last, layout] : {std::pair{3, "tp 2 cp 2 pp 2 zb-h1"}, {6, "tp 2 cp 2 dp 2 zero 1"}})
+  const Rows whole = runs_.train("whole", "tp 2 cp 2 threads 1");
+  for (const auto& [last, layout] :
+       {std::pair{3, "tp 2 cp 2 pp 2 zb-h1 threads 2"}, {6, "tp 2 cp 2 dp 2 zero 1 threads 3"}})
     train_until(last, "chain", layout);
   expect_equal(runs_.train("chain", "tp 2 cp 2 recompute full"), whole, "chain");
   for (const auto& [last, layout] : {std::pair{2, "tp 3 dp 2 zero 3"}, {4, "cp 3"}, {6, ""}, {8, "tp 4 cp 2"}})

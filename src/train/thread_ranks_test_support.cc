@@ -1,5 +1,7 @@
 #include "train/thread_ranks_test_support.h"
 
+#include <ATen/Parallel.h>
+
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -86,15 +88,17 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
   auto channels = thread_channels(plan.shape, rate);
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(world));
+  const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
   const auto run_rank = [&](std::size_t rank) {
     try {
-      tensor::set_threads(1);
+      tensor::set_threads(threads);
       Surroundings surroundings;
       surroundings.host = "test";
       if (customise) customise(surroundings, static_cast<int>(rank));
       Trainer trainer = segments ? Trainer(plan, dataset, channels[rank], surroundings, segments)
                                  : Trainer(plan, dataset, channels[rank], surroundings);
       outcomes[rank] = trainer.run();
+      if (at::get_num_threads() != threads) throw base::BugError("a test's rank changed its number of threads");
     } catch (...) {
       errors[rank] = std::current_exception();
       for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].tp, &channels[rank].cp,
@@ -102,9 +106,9 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
         channel->reset();
     }
   };
-  std::vector<std::thread> threads;
-  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) threads.emplace_back(run_rank, rank);
-  for (auto& thread : threads) thread.join();
+  std::vector<std::thread> ranks;
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) ranks.emplace_back(run_rank, rank);
+  for (auto& rank : ranks) rank.join();
   for (const auto& error : errors) {
     if (error != nullptr) std::rethrow_exception(error);
   }

@@ -28,7 +28,7 @@ std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRa
 // What a run on these data does.
 Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream);
 
-// Resolves, plans and trains on `world` threads; returns each rank's outcome. A rank's exception aborts the others and is
+// Resolves, plans and trains on `world` threads, each of which lets train.threads of OpenMP's work (0: as many as the caller); returns each rank's outcome. A rank's exception aborts the others and is
 // rethrown (the lowest rank's).
 using Customise = std::function<void(Surroundings&, int world_rank)>;
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,

@@ -82,6 +82,25 @@ TEST(Bench, OfAStepWritesOnlyToAFolderThatWasGiven) {
   EXPECT_FALSE(base::directory_exists(folder / "run/checkpoints"));
 }
 
+TEST(Bench, LeavesTheRunAloneWhoseSettingsItBorrows) {
+  const Folder folder;
+  base::make_directories(folder / "run/checkpoints");
+  base::write_file_atomic(folder / "run/metrics.jsonl", "a run's row\n");
+  base::write_file_atomic(folder / "run.yaml", "train: {out: " + (folder / "run") + "}\n");
+  const Words step{"bench", "step", "--seconds", "0", "--steps", "2"};
+  const End of_file = run(troika(step + Words{folder / "run.yaml"} + tiny));
+  EXPECT_EQ(of_file.code, 0) << of_file.output;
+  EXPECT_EQ(base::read_file(folder / "run/metrics.jsonl"), "a run's row\n");
+  EXPECT_FALSE(base::file_exists(folder / "run/config.yaml"));
+  const End given = run(launch(2, step + Words{"--out", folder / "run"} + tiny));
+  EXPECT_EQ(given.code, 2) << given.output;
+  EXPECT_THAT(given.output, HasSubstr("where a run left its metrics.jsonl: give the bench a new folder"));
+  base::remove_tree(folder / "run/metrics.jsonl");
+  const End saved = run(troika(step + Words{"--out", folder / "run"} + tiny));
+  EXPECT_EQ(saved.code, 2) << saved.output;
+  EXPECT_THAT(saved.output, HasSubstr("where a run left its checkpoints"));
+}
+
 TEST(Bench, OfMessagesChecksAndMeasuresEveryKind) {
   const Folder folder;
   const End end = run(launch(2, {"bench", "comm", "--most", "4KiB", "--seconds", "0", "--csv", folder / "comm.csv"}));

@@ -2,18 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "commands/bench/kernel_table.h"
 #include "commands/bench/operations.h"
-#include "commands/bench/own_flags.h"
 #include "commands/bench/timing.h"
 #include "commands/bench/vocabulary.h"
+#include "commands/own_flags.h"
 #include "config/config.h"
+#include "metrics/cores.h"
 #include "tensor/device.h"
 
 namespace troika::commands {
@@ -48,8 +47,7 @@ void check(const config::Settings& s) {
 }
 
 void set_threads(const config::Settings& s) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  tensor::set_threads(s.train.threads > 0 ? static_cast<int>(s.train.threads) : cores);
+  tensor::set_threads(s.train.threads > 0 ? static_cast<int>(s.train.threads) : metrics::usable_cores());
 }
 
 }  // namespace

@@ -8,12 +8,13 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "comm/collectives.h"
 #include "commands/bench/gathered.h"
-#include "commands/bench/own_flags.h"
 #include "commands/bench/step_report.h"
 #include "commands/bench/timing.h"
 #include "commands/bench/vocabulary.h"
+#include "commands/own_flags.h"
 #include "config/config.h"
 #include "config/resolve.h"
 #include "data/random_samples.h"
@@ -28,17 +29,31 @@ namespace {
 
 constexpr std::int64_t usual_steps = 6;
 
-// The settings of a bench: without --out it leaves nothing behind.
-config::Settings trial_settings(config::Settings s) {
+// A bench starts its folder's metrics anew, so the folder must not be a run's.
+void check_folder(const std::string& out) {
+  for (const char* name : {"metrics.jsonl", "checkpoints"}) {
+    if (!base::file_exists(out + "/" + name) && !base::directory_exists(out + "/" + name)) continue;
+    throw base::ConfigError(fmt::format(
+        "--out is '{}', where a run left its {}: give the bench a new folder, or leave --out away", out, name));
+  }
+}
+
+// The settings of a bench: it leaves nothing behind but in a folder that its own --out names. The run whose file or
+// environment it borrows keeps its folder.
+config::Settings trial_settings(config::Settings s, const config::ParsedSettings& parsed) {
   if (s.train.steps == 0) s.train.steps = usual_steps;
   if (s.train.steps < 2)
     throw base::ConfigError(fmt::format("--steps is {}, but the first step warms up: use 2 or more", s.train.steps));
-  const bool out_is_given = s.train.out != config::TrainSettings{}.out;
+  const bool out_is_given = parsed.states("train.out");
   if (!out_is_given && s.parallel.offload == "file" && s.parallel.offload_folder.empty())
     throw base::ConfigError("parallel.offload file needs a folder: give --out or --parallel.offload-folder");
   s.train.resume = "never";
   s.log.progress = "none";
-  if (!out_is_given) s.train.out.clear();
+  if (out_is_given) {
+    check_folder(s.train.out);
+  } else {
+    s.train.out.clear();
+  }
   return s;
 }
 
@@ -101,7 +116,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   request.resolved = config::resolve(parsed.settings, request.identity.world_size);
-  request.resolved.settings = trial_settings(request.resolved.settings);
+  request.resolved.settings = trial_settings(request.resolved.settings, parsed);
   if (!json) {
     request.notes = parsed.notes;
     request.screen = stderr;

@@ -11,18 +11,12 @@
 
 namespace troika::commands {
 
-// Learned positions, and the embedding of a model whose head has a table of its own.
-static bool only_looked_up(const config::ModelSettings& model, const std::string& name) {
-  const auto contains = [&](const char* part) { return name.find(part) != std::string::npos; };
-  return contains("wpe") || contains("position") || (!model.tie_embeddings && (contains("embed") || contains("wte")));
-}
-
 StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std::int64_t seq_len) {
   double multiplied = 0, all = 0;
   for (const model::ParameterInfo& info : model::all_parameters(model)) {
     const auto elements = static_cast<double>(info.elements());
     all += elements;
-    if (!only_looked_up(model, info.name)) multiplied += elements;
+    if (!info.looked_up_only) multiplied += elements;
   }
   const auto T = static_cast<double>(seq_len), B = static_cast<double>(sequences);
   const auto width = static_cast<double>(model.layers * model.heads * model.head_dim);

@@ -42,6 +42,15 @@ TEST(StepWork, OfAnUntiedModelDoesNotMultiplyTheEmbedding) {
   EXPECT_EQ(work_of(untied, 5, 16).update_bytes - work_of(tied, 5, 16).update_bytes, 28 * 100 * 32);
 }
 
+TEST(StepWork, OfGpt2DoesNotMultiplyThePositions) {
+  config::ModelSettings m = small_model();
+  m.architecture = "gpt2", m.kv_heads = m.heads, m.max_positions = 16;
+  const StepWork few = work_of(m, 5, 16);
+  m.max_positions = 64;
+  EXPECT_EQ(work_of(m, 5, 16).flops, few.flops);
+  EXPECT_EQ(work_of(m, 5, 16).update_bytes - few.update_bytes, 28 * 48 * 32);
+}
+
 TEST(StepReport, LeavesTheFirstStepOutOfTheMedian) {
   EXPECT_EQ(report().median_seconds(), 2);
   EXPECT_EQ(report().tokens_per_second(), 32);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "commands/bench/own_flags.h"
+#include "commands/own_flags.h"
 #include "config/config.h"
 #include "config/resolve.h"
 #include "metrics/cores.h"
@@ -171,7 +171,7 @@ void read_settings(const Environment& environment, const Texts& texts, LaunchOpt
     const auto parsed = config::parse_settings(*settings, environment);
     if (!parsed.help) config::resolve(parsed.settings, options.nnodes * options.nproc_per_node);
     out = parsed.settings.train.out;
-    if (bench && out == config::TrainSettings{}.out) out.clear();
+    if (bench && !parsed.states("train.out")) out.clear();
     options.join_seconds = parsed.settings.comm.join_seconds;
     options.stated_threads = static_cast<int>(parsed.settings.train.threads);
   }

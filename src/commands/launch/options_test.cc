@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -103,6 +105,9 @@ TEST(LaunchOptions, ABenchHasAFolderOnlyWhenOneIsGiven) {
   EXPECT_EQ(folder_of({"--", "bench", "comm", "--most", "1MiB"}), "");
   EXPECT_EQ(folder_of({"--", "bench", "step", "--out", "there"}), "there/logs");
   EXPECT_EQ(folder_of({"--log-dir", "logs", "--", "bench", "step"}), "logs");
+  const base::TemporaryFolder folder;
+  base::write_file_atomic(folder.path() + "/run.yaml", "train: {out: there}\n");
+  EXPECT_EQ(folder_of({"--", "bench", "step", folder.path() + "/run.yaml"}), "");
   EXPECT_THAT(error_of({"--", "bench", "step", "--bogus", "1"}), HasSubstr("unknown flag --bogus"));
 }
 

@@ -1,5 +1,6 @@
 // The promise of the house, with real processes: the layout never changes the result.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -112,6 +113,27 @@ TEST_P(Layouts, ThatSplitTensorsOrSequencesStayWithinRounding) {
     ASSERT_EQ(rows.size(), whole.size()) << layout.name;
     EXPECT_LT(std::abs(rows[0].loss / whole[0].loss - 1), 1e-6) << layout.name;
     EXPECT_LT(std::abs(rows[9].loss / whole[9].loss - 1), 1e-5) << layout.name;
+  }
+}
+
+// At sizes where most operations are cut into several pieces.
+TEST_P(Layouts, GiveTheSameBitsOnOneTwoAndThreeThreadsPerRank) {
+  const std::string larger =
+      " --model.layers 2 --model.hidden 160 --model.head-dim 40 --model.ffn 300 --model.vocab 2001 --seq-len 160"
+      " --micro-batch-size 2 --global-batch-size 4 --steps 2 --train.threads ";
+  std::vector<Rows> all;
+  for (const Layout& layout : std::vector<Layout>{{"one", 1, "1"},
+                                                  {"two", 1, "2"},
+                                                  {"three", 1, "3"},
+                                                  {"dp2", 2, "3 --dp 2 --zero 2"},
+                                                  {"pp2", 2, "2 --pp 2"}}) {
+    const End end = run(launch(layout.ranks, train(layout.name, larger + layout.flags)));
+    ASSERT_EQ(end.code, 0) << layout.name << "\n" << end.output;
+    all.push_back(read_rows(folder_ / layout.name));
+    ASSERT_EQ(all.back().size(), 2u);
+    expect_rows(all.back(), all.front(), layout.name);
+    EXPECT_THAT(base::read_file(folder_ / layout.name + "/logs/rank-00000.log"),
+                testing::HasSubstr("threads: " + layout.flags.substr(0, 1) + ", on "));
   }
 }
 

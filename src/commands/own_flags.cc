@@ -1,4 +1,4 @@
-#include "commands/bench/own_flags.h"
+#include "commands/own_flags.h"
 
 #include <fmt/format.h>
 

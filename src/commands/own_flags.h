@@ -1,4 +1,4 @@
-// Flags of a bench that stand among the settings of train.
+// Flags of a verb that stand among the settings of train.
 #pragma once
 
 #include <optional>
