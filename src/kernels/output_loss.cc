@@ -6,6 +6,7 @@
 
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
+#include "kernels/log_add_exp.h"
 #include "kernels/precision.h"
 #include "kernels/spaced_rows.h"
 
@@ -106,7 +107,7 @@ OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const 
 OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
   OutputLossPart whole = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    whole.lse_M = at::logaddexp(whole.lse_M, parts[i].lse_M);
+    whole.lse_M = log_add_exp(whole.lse_M, parts[i].lse_M);
     whole.target_M = whole.target_M + parts[i].target_M;
   }
   return whole;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/log_add_exp.h"
 #include "kernels/precision.h"
 #include "kernels/reference/reference.h"
 
@@ -74,14 +75,8 @@ AttentionOutput attention_forward(const AttentionInput& input) {
   return {by_position(to_dtype_of(input.q_BTnH, out_GTH), input.q_BTnH.size(0)), lse_BnT};
 }
 
-// libtorch's logaddexp rounds otherwise at the end of a thread's share of the elements.
-static at::Tensor log_of_both(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor larger = at::maximum(a, b);
-  return (at::minimum(a, b) - finite(larger)).exp_().log1p_().add_(larger);
-}
-
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
-  const at::Tensor lse_BnT = log_of_both(sum.lse_BnT, part.lse_BnT), shift_BnT = finite(lse_BnT);
+  const at::Tensor lse_BnT = log_add_exp(sum.lse_BnT, part.lse_BnT), shift_BnT = finite(lse_BnT);
   const auto share = [&](const AttentionOutput& of) {
     return to_float(of.out_BTnH) * (of.lse_BnT - shift_BnT).exp_().transpose(1, 2).unsqueeze(3);
   };
