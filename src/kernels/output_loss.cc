@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t no_loss = -100;
 
-// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the products, no more logits than dw has elements.
-std::int64_t chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(D, 128, 512); }
+// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the products, at most twice as many logits as dw has elements.
+std::int64_t chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
 template <class Visit>
 void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
