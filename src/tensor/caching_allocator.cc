@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t cached_from_bytes = std::size_t{1} << 20;
 constexpr std::size_t alignment_bytes = 64;
-// What the C library takes from its heap instead of mapping it, and half of what it keeps at the heap's end: its own rules give
-// back the scratch memory of oneDNN after every product.
-constexpr int heap_up_to_bytes = 8 << 20;
+// What the C library takes from its heap instead of mapping it: its own rules give back the scratch memory of oneDNN after
+// every product. What it keeps at the heap's end: more than all small tensors of a step, which the next step takes again.
+constexpr int heap_up_to_bytes = 8 << 20, trim_from_bytes = 512 << 20;
 
 // Never destroyed: tensors of other static objects may be freed later.
 PageCache& cache() {
@@ -66,7 +66,7 @@ void use_caching_allocator() {
   c10::SetCPUAllocator(new CachingAllocator, 1);
 #ifdef M_TRIM_THRESHOLD
   ::mallopt(M_MMAP_THRESHOLD, heap_up_to_bytes);
-  ::mallopt(M_TRIM_THRESHOLD, 2 * heap_up_to_bytes);
+  ::mallopt(M_TRIM_THRESHOLD, trim_from_bytes);
 #endif
 #endif
 }
