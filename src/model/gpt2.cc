@@ -67,10 +67,7 @@ void split(LayoutBuilder& builder, const config::ModelSettings& m, int segment) 
     builder.everywhere(infos[1], Found::whole);
     return;
   }
-  for (const ParameterInfo& info : infos) {
-    if (info.shape.size() == 1) builder.everywhere(info, Found::of_own_rows);
-    if (info.shape.size() == 2) builder.rows(info, builder.widths().vocab);
-  }
+  builder.norm_and_tables(infos);
 }
 
 std::string published_config(const config::ModelSettings& m) {

@@ -60,4 +60,11 @@ void LayoutBuilder::add(const ParameterInfo& info, const sharding::Region& regio
   layout_.elements += region.elements();
 }
 
+void LayoutBuilder::norm_and_tables(const std::vector<ParameterInfo>& infos) {
+  for (const ParameterInfo& info : infos) {
+    if (info.shape.size() == 1) everywhere(info, Found::of_own_rows);
+    if (info.shape.size() == 2) rows(info, widths_.vocab);
+  }
+}
+
 }  // namespace troika::model

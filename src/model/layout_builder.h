@@ -32,6 +32,9 @@ class LayoutBuilder {
   void columns(const ParameterInfo& info, const sharding::Range& columns, std::int64_t unit = 1,
                std::int64_t groups = 1);
 
+  // Of the head or a plain embedding: vectors everywhere, tables by rows of the vocabulary.
+  void norm_and_tables(const std::vector<ParameterInfo>& infos);
+
   SegmentLayout take() { return std::move(layout_); }
 
  private:

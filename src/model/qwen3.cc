@@ -75,10 +75,7 @@ void split_block(LayoutBuilder& builder, const config::ModelSettings& m, const s
 void split(LayoutBuilder& builder, const config::ModelSettings& m, int segment) {
   const std::vector<ParameterInfo> infos = parameters(m, segment);
   if (segment > 0 && segment <= m.layers) return split_block(builder, m, infos);
-  for (const ParameterInfo& info : infos) {
-    if (info.shape.size() == 1) builder.everywhere(info, Found::of_own_rows);
-    if (info.shape.size() == 2) builder.rows(info, builder.widths().vocab);
-  }
+  builder.norm_and_tables(infos);
 }
 
 std::string published_config(const config::ModelSettings& m) {

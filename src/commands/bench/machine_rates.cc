@@ -1,9 +1,11 @@
 #include "commands/bench/machine_rates.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "commands/bench/timing.h"
 #include "cpu/sgemm.h"
 #include "kernels/cpu_bodies.h"
@@ -26,8 +28,9 @@ double gemm_rate(const c10::Device& device, double seconds) {
   const auto product = [&] {
     if constexpr (kernels::has_cpu_bodies) {
       if (device.is_cpu()) {
-        cpu::sgemm(gemm_M, gemm_N, gemm_K, {x.data_ptr<float>(), gemm_K, 1}, {w.data_ptr<float>(), gemm_N, 1}, 0.0f,
-                   y.data_ptr<float>(), gemm_N);
+        const int status = cpu::sgemm(gemm_M, gemm_N, gemm_K, {x.data_ptr<float>(), gemm_K, 1},
+                                      {w.data_ptr<float>(), gemm_N, 1}, 0.0f, y.data_ptr<float>(), gemm_N);
+        if (status != 0) throw base::BugError(fmt::format("the matrix library refused the product: status {}", status));
         return;
       }
     }
