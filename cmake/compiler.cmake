@@ -10,7 +10,9 @@ if(CCACHE)
   # The precompiled header needs this sloppiness, else ccache refuses every file that uses it.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
-  add_compile_options(-fpch-preprocess)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
 set(TROIKA_SANITIZE "" CACHE STRING "address,undefined or thread")

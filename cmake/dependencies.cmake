@@ -6,6 +6,7 @@ find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 if(TROIKA_TESTS)
   find_package(GTest REQUIRED)
@@ -14,7 +15,7 @@ include(cmake/torch.cmake)
 
 # The fast CPU bodies (room cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. A build
 # against a pip torch runs the at:: bodies.
-if(TROIKA_TORCH_DIR)
+if(TROIKA_TORCH_DIR OR TROIKA_FUZZ)
   set(TROIKA_CPU_BODIES OFF)
 else()
   set(TROIKA_CPU_BODIES ON)

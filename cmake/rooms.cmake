@@ -9,7 +9,7 @@
 # that many CTest entries.
 set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
 
-add_library(troika_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+add_library(troika_pch OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
 target_link_libraries(troika_pch PUBLIC troika_torch fmt::fmt)
 target_include_directories(troika_pch PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_precompile_headers(troika_pch PRIVATE <ATen/ATen.h> <fmt/format.h> <string> <vector> <memory> <map>)

@@ -5,13 +5,14 @@ set -eu
 kind=${1:-build}
 
 packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
-  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libxxhash-dev libhwy-dev"
+  libyaml-cpp-dev libcli11-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libhwy-dev"
 case $(uname -m) in
   x86_64) packages="$packages libdnnl-dev" ;;
   *) packages="$packages libopenblas-pthread-dev" ;;
 esac
 if [ "$kind" = test ]; then
-  packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps"
+  packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps clang-14 libclang-rt-14-dev python3-torch"
+  command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
 
 missing=

@@ -22,6 +22,13 @@ TEST(Error, AppendsContextInnermostFirst) {
   EXPECT_STREQ(error.what(), "shard 3 is truncated\n  while reading 'train'\n  on rank 5");
 }
 
+TEST(Error, ShowsContentOfFilesWithoutItsControlCharacters) {
+  DataError error("'\x1b[31m' is no name");
+  error.add_context("while reading '\xff'");
+  EXPECT_STREQ(error.what(), "'\\x1b[31m' is no name\n  while reading '\\xff'");
+  EXPECT_LT(std::string(DataError(std::string(1 << 20, 'x')).what()).size(), 17000u);
+}
+
 TEST(Error, KeepsItsKindAndContextWhenRethrownThroughTheBase) {
   try {
     try {

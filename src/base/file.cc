@@ -176,6 +176,24 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+// The bytes and what is around them up to multiples of `unit`, which is a multiple of the page size.
+static void advise(const MappedFile& file, std::int64_t offset, std::int64_t bytes, std::int64_t unit, int advice) {
+  if (bytes <= 0) return;
+  const std::int64_t begin = offset / unit * unit, end = (offset + bytes + unit - 1) / unit * unit;
+  const std::int64_t size = std::min(end, static_cast<std::int64_t>(file.size())) - begin;
+  ::madvise(const_cast<std::byte*>(file.data()) + begin, static_cast<std::size_t>(size), advice);
+}
+
+void MappedFile::will_need(std::int64_t offset, std::int64_t bytes) const {
+  advise(*this, offset, bytes, ::sysconf(_SC_PAGESIZE), MADV_WILLNEED);
+}
+
+// A page fault maps what lies around it as well: since Linux 6.18 all that the page cache holds in one piece, which is at most
+// a large page on the usual machines.
+void MappedFile::drop(std::int64_t offset, std::int64_t bytes) const {
+  advise(*this, offset, bytes, 2 << 20, MADV_DONTNEED);
+}
+
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 

@@ -46,6 +46,10 @@ class MappedFile {
   std::size_t size() const { return size_; }
   std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
 
+  // Hints; offsets in bytes, any alignment, inside the file. The content stays readable.
+  void will_need(std::int64_t offset, std::int64_t bytes) const;  // begins to read it from the disk
+  void drop(std::int64_t offset, std::int64_t bytes) const;       // its pages leave the process's memory
+
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;

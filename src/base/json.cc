@@ -9,14 +9,25 @@
 namespace troika::base {
 using nlohmann::json;
 
+// Before parsing: nlohmann-json's parser with a callback scans an object's members again for each that is an object.
+static void refuse_depth(std::string_view text, const std::string& origin) {
+  bool in_string = false;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') ++i;
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == ']' || c == '}') --depth;
+    if ((c == '[' || c == '{') && ++depth > 256)
+      throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin));
+  }
+}
+
 json parse_json(std::string_view text, const std::string& origin) {
-  const auto limit_depth = [&](int depth, json::parse_event_t event, json&) {
-    const bool opens = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (opens && depth >= 256) throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin));
-    return true;
-  };
+  refuse_depth(text, origin);
   try {
-    return json::parse(text.begin(), text.end(), limit_depth);
+    return json::parse(text.begin(), text.end());
   } catch (const json::parse_error& error) {
     throw DataError(fmt::format("{}: not valid JSON at byte {}", origin, error.byte));
   } catch (const json::out_of_range&) {

@@ -39,6 +39,18 @@ TEST(ParseJson, RefusesANumberThatNoDoubleHolds) {
   EXPECT_THAT(error_of([] { parse_json("[1e999]", "big.json"); }), HasSubstr("big.json"));
 }
 
+TEST(ParseJson, CountsLevelsOutsideOfStringsOnly) {
+  const std::string brackets(300, '[');
+  EXPECT_EQ(parse_json("[\"\\\"" + brackets + "\"]", "x").size(), 1u);
+  EXPECT_EQ(parse_json("{\"a\\\\\": [\"" + brackets + "\\\\\"]}", "x").size(), 1u);
+}
+
+TEST(ParseJson, TakesTimeByItsLengthAlone) {  // else this takes minutes
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i) text += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":{}";
+  EXPECT_EQ(parse_json(text + "}", "x").size(), 200000u);
+}
+
 TEST(ParseJson, AcceptsExactly256Levels) {
   EXPECT_TRUE(parse_json(nested(256), "x").is_array());
   EXPECT_THAT(error_of([] { parse_json(nested(257), "deep.json"); }),

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -51,6 +53,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(name.size() / 2, 1) + 1;
   for (const auto& candidate : candidates) {
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;  // a text may be very long
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best = candidate;
@@ -58,6 +62,52 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
     }
   }
   return best;
+}
+
+// Bytes of the valid UTF-8 character that `text` begins with, 0 when there is none (Unicode 15, chapter 3.9, table 3-7).
+static std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = character_bytes(text.substr(at));
+    if (bytes == 0) return false;
+    at += bytes;
+  }
+  return true;
+}
+
+static bool is_control(std::string_view character) {
+  const auto lead = static_cast<unsigned char>(character[0]);
+  if (lead == 0xC2) return static_cast<unsigned char>(character[1]) < 0xA0;  // U+0080 to U+009F
+  return (lead < 0x20 && lead != '\n') || lead == 0x7F;
+}
+
+std::string printable(std::string_view text, std::size_t most_bytes) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (at >= most_bytes) return result + fmt::format(" ... ({} bytes more)", text.size() - at);
+    const std::size_t bytes = character_bytes(text.substr(at));
+    const std::string_view character = text.substr(at, std::max<std::size_t>(bytes, 1));
+    const bool shows = bytes > 0 && !is_control(character);
+    if (shows) result += character;
+    for (std::size_t i = 0; !shows && i < character.size(); ++i)
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(character[i]));
+    at += character.size();
+  }
+  return result;
 }
 
 bool parse_int(std::string_view text, std::int64_t* value) {

@@ -1,6 +1,7 @@
 // Small text helpers shared by every room.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,12 @@ std::string trim(std::string_view text);  // without ASCII white space at both e
 
 // The candidate with the smallest edit distance to `name` (ties: the first), or "" when none is nearer than half its length.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
+
+bool is_utf8(std::string_view text);
+
+// `text` fit for a terminal and a log: control characters other than newline, and bytes that are not valid UTF-8, as
+// "\x1b"; what goes beyond `most_bytes` is cut off, and how much that is stands behind.
+std::string printable(std::string_view text, std::size_t most_bytes);
 
 // Whole-string parses: false when anything is left over or out of range; `value` is then unchanged.
 bool parse_int(std::string_view text, std::int64_t* value);

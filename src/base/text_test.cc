@@ -24,12 +24,52 @@ TEST(Join, IsTheInverseOfSplit) {
   EXPECT_EQ(split(join({"x", "", "y"}, "|"), '|'), (Strings{"x", "", "y"}));
 }
 
+TEST(IsUtf8, HoldsForWholeCharactersOnly) {
+  for (const char* text : {"", "a\x1b\n", "\u00e9\u4e16\U0001F600", "\u0085\ud7ff\ue000\U0010FFFF"})
+    EXPECT_TRUE(is_utf8(text));
+  for (const char* text : {"\xe9", "a\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                           "\xe4\xb8"
+                           "a",
+                           "\x80"})
+    EXPECT_FALSE(is_utf8(text));
+}
+
+TEST(Printable, LeavesTextOfAnyLanguageAsItIs) {
+  for (const char* text : {"", "a b\nc", "\u00e9\u4e16\u754c \U0001F600", "\u00a0\uffff\U0010FFFF"})
+    EXPECT_EQ(printable(text, 100), text);
+}
+
+TEST(Printable, SpellsControlCharactersAndWhatIsNotUtf8) {
+  EXPECT_EQ(printable("a\x1b[2Jb\r\t\x7f", 100), "a\\x1b[2Jb\\x0d\\x09\\x7f");
+  EXPECT_EQ(printable(std::string_view("\0x", 2), 100), "\\x00x");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m",
+                      100),
+            "\\xc2\\x9b31m");  // a control character too
+  EXPECT_EQ(printable("\xff"
+                      "a\xc3",
+                      100),
+            "\\xffa\\xc3");
+  EXPECT_EQ(printable("\xed\xa0\x80", 100), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(printable("\xc0\x80 \xf4\x90\x80\x80", 100),
+            "\\xc0\\x80 \\xf4\\x90\\x80\\x80");  // overlong; above U+10FFFF
+  EXPECT_EQ(printable("\xe4\xb8", 100), "\\xe4\\xb8");
+}
+
+TEST(Printable, CutsBetweenCharactersAndSaysHowMuch) {
+  EXPECT_EQ(printable("abcdef", 6), "abcdef");
+  EXPECT_EQ(printable("abcdef", 4), "abcd ... (2 bytes more)");
+  EXPECT_EQ(printable("\u4e16\u754c!", 4), "\u4e16\u754c ... (1 bytes more)");
+}
+
 TEST(Trim, RemovesWhiteSpaceAtBothEndsOnly) {
   EXPECT_EQ(trim("  a b\t\r\n"), "a b");
   EXPECT_EQ(trim(" \t\n"), "");
   EXPECT_EQ(trim(""), "");
   EXPECT_EQ(trim("x"), "x");
 }
+
+TEST(Nearest, IsNothingOfAVeryLongName) { EXPECT_EQ(nearest(std::string(50 << 20, 'x'), {"steps", "x"}), ""); }
 
 TEST(Nearest, FindsTheMisspelledName) {
   const Strings names{"micro_batch_size", "global_batch_size", "seq_len", "steps"};

@@ -12,11 +12,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "checkpoint/facts.h"
 #include "comm/channel.h"
 #include "sharding/region.h"
 
@@ -34,20 +34,13 @@ struct Slice {
   std::function<void()> written = {};  // called by save() whenever another MiB of `data` is in the file; may be empty
 };
 
-// What is saved besides tensors. All ranks pass equal values.
-struct Facts {
-  std::int64_t step = 0;  // optimizer steps done
-  std::string settings_yaml;
-  std::string model_config_json;             // config.json of the model folder
-  std::map<std::string, std::string> extra;  // small named values: tokens seen, data fingerprint, ...
-};
-
 struct SaveRequest {
   std::string root;  // OUT/checkpoints on this host
   Facts facts;
   std::vector<Slice> weights;  // what this rank writes; together the ranks cover every element exactly once
   std::vector<Slice> state;
   std::int64_t keep = 2;  // complete checkpoints kept, older ones are removed after the manifest stands
+  std::vector<std::int64_t> protect = {};  // steps that are kept besides
 };
 
 // Collective over `world`. Returns after the manifest is on disk (rank 0) and all ranks know it. On failure on any
@@ -56,15 +49,6 @@ struct SaveRequest {
 // file system's cache. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
 // next save to remove.
 void save(const SaveRequest& request, comm::Channel& world);
-
-// One safetensors file of a checkpoint.
-struct Part {
-  std::string file;  // "model/model-00001-of-00003.safetensors"
-  std::int64_t bytes = 0;
-  std::string hash;          // xxHash3 of the file
-  std::string host;          // where it was written
-  std::vector<int> holders;  // ranks of the channel that see a copy with this size and hash, ascending
-};
 
 // What a checkpoint is, once found. `path` is its folder on this host (parts or manifest may be absent here).
 struct Found {
@@ -89,10 +73,10 @@ Found open_at(const std::string& path, comm::Channel& world);
 // wanted region may be any part of a tensor and ranks may want the same elements. Memory: 12 MiB besides mapped files.
 void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world);
 
-// For a single process. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one
-// step's folder. DataError when there is none, or when it is incomplete on this host, naming the part and the host that
-// wrote it.
-Found open_local(const std::string& path);
+// Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's folder, on
+// any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host that wrote it.
+Found open_any(const std::string& path, comm::Channel& world);
+Found open_local(const std::string& path);  // for a single process
 
 // A few lines for people: step, parts, bytes, hosts.
 std::string describe(const Found& found);

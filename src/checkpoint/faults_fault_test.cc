@@ -112,7 +112,8 @@ TEST_F(Damage, LeftoversOfADeadSaveAreReplacedAndOtherUnfinishedOnesRemoved) {
   }
   save_all(roots_, 3, 30, Cut::flat, Cut::flat);
   EXPECT_THAT(base::list_directory(roots_[1]), ElementsAre("step-00000020", "step-00000030"));
-  EXPECT_EQ(base::list_directory(roots_[1] + "/step-00000030/model").size(), 1U);
+  EXPECT_THAT(base::list_directory(roots_[1] + "/step-00000030/model"),
+              ElementsAre("config.json", "model-00002-of-00003.safetensors"));
   expect_loads(roots_, 3, Cut::columns, 30);
 }
 
@@ -148,6 +149,18 @@ TEST(Saving, KeepsTheNewestAndAlwaysThisOne) {
       EXPECT_EQ(base::list_directory(root).size(), expected);
     });
   EXPECT_THAT(base::list_directory(root), ElementsAre("step-00000040"));
+}
+
+TEST(Saving, ProtectedStepsStayBesidesTheNewest) {
+  const std::string root = fresh_folder("run") + "/checkpoints";
+  for (const std::int64_t step : {10, 20, 30, 40, 50})
+    run_ranks(2, [&](comm::Channel& world) {
+      SaveRequest request = request_for(root, step, Cut::whole, Cut::whole, world);
+      request.keep = 1;
+      request.protect = {step == 50 ? std::int64_t{30} : std::int64_t{10}, 30, 70};
+      save(request, world);
+    });
+  EXPECT_THAT(base::list_directory(root), ElementsAre("step-00000030", "step-00000050"));
 }
 
 TEST(Saving, UnfinishedOnesDoNotCountAsKept) {

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -160,24 +161,35 @@ Found open_at(const std::string& path, comm::Channel& world) {
   return *verdict.found;
 }
 
-Found open_local(const std::string& path) {
-  const auto self = comm::make_self_channel("self");
-  std::int64_t step = 0;
+static bool any_rank(comm::Channel& world, const std::function<bool()>& question) {
+  const auto answers = gather(world, [&]() -> std::string { return question() ? "yes" : ""; });
+  return std::any_of(answers.begin(), answers.end(), [](const std::string& answer) { return !answer.empty(); });
+}
+
+static std::string without_end_slashes(const std::string& path) {
   const std::size_t end = path.find_last_not_of('/');
-  const std::string plain = end == std::string::npos ? path : path.substr(0, end + 1);
-  const std::string name = plain.substr(plain.find_last_of('/') + 1);
-  if (parse_step_folder_name(name, &step) || base::file_exists(plain + "/" + manifest_name))
-    return open_at(plain, *self);
-  const std::string root = base::directory_exists(plain + "/checkpoints") ? plain + "/checkpoints" : plain;
-  if (!base::directory_exists(root))
+  return end == std::string::npos ? path : path.substr(0, end + 1);
+}
+
+Found open_any(const std::string& path, comm::Channel& world) {
+  const std::string plain = without_end_slashes(path);
+  std::int64_t step = 0;
+  const bool named = parse_step_folder_name(plain.substr(plain.find_last_of('/') + 1), &step);
+  if (any_rank(world, [&] { return named || base::file_exists(plain + "/" + manifest_name); }))
+    return open_at(plain, world);
+  const bool is_run = any_rank(world, [&] { return base::directory_exists(plain + "/checkpoints"); });
+  const std::string root = is_run ? plain + "/checkpoints" : plain;
+  if (!any_rank(world, [&] { return base::directory_exists(root); }))
     throw DataError(fmt::format("there is no run or checkpoint folder '{}'; check the path", path));
   std::vector<std::string> rejected;
-  auto found = find_newest(root, *self, &rejected);
+  auto found = find_newest(root, world, &rejected);
   if (!found)
     throw DataError(fmt::format("there is no complete checkpoint in '{}'; name another folder or train first{}{}", root,
                                 rejected.empty() ? "" : "\n  ", fmt::join(rejected, "\n  ")));
   return *found;
 }
+
+Found open_local(const std::string& path) { return open_any(path, *comm::make_self_channel("self")); }
 
 std::string describe(const Found& found) {
   std::int64_t bytes = 0;

@@ -87,10 +87,18 @@ static void store(const Slice& slice, std::int64_t at, const std::byte* source, 
   slice.data.narrow(0, at, bytes / 4).copy_(staged);
 }
 
+// Large pieces in several, and what was read leaves the memory again.
 static void copy_local(const Load& load, std::size_t part, int me, const std::vector<Slice>& wanted) {
+  const SafetensorsFile& file = *load.files[part];
   for_each_piece(load.wants[static_cast<std::size_t>(me)], load.entries[part], [&](const Piece& piece) {
-    store(wanted[piece.want], piece.at, load.files[part]->at(piece.position), piece.elements * 4);
+    for (std::int64_t done = 0; done < piece.elements; done += message_elements) {
+      const std::int64_t bytes = std::min(message_elements, piece.elements - done) * 4,
+                         position = piece.position + done * 4;
+      store(wanted[piece.want], piece.at + done, file.at(position), bytes);
+      if (piece.elements > message_elements) file.drop(position, bytes);
+    }
   });
+  file.drop(0, file.bytes());
 }
 
 // What this rank sends and receives, by part, then by receiver.

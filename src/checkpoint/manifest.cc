@@ -59,6 +59,13 @@ static void check_own_hash(json document, const std::string& origin) {
     throw DataError(fmt::format("{}: damaged, its own hash differs", origin));
 }
 
+// A member that counts something.
+static std::int64_t count_of(const json& object, const std::string& key, const std::string& origin) {
+  const std::int64_t count = base::json_int(object, key, origin);
+  if (count < 0) throw DataError(fmt::format("{}: '{}' is {}, which is below 0", origin, key, count));
+  return count;
+}
+
 Manifest manifest_from_text(const std::string& text, const std::string& origin) {
   const json document = base::parse_json(text, origin);
   if (base::json_string(document, "format", origin) != format_name)
@@ -70,19 +77,19 @@ Manifest manifest_from_text(const std::string& text, const std::string& origin) 
                     version, format_version));
   check_own_hash(document, origin);
   Manifest manifest;
-  manifest.facts.step = base::json_int(document, "step", origin);
+  manifest.facts.step = count_of(document, "step", origin);
   manifest.facts.settings_yaml = base::json_string(document, "settings_yaml", origin);
   manifest.facts.model_config_json = base::json_string(document, "model_config_json", origin);
   for (const auto& item : base::json_object(document, "extra", origin).items())
     manifest.facts.extra[item.key()] = base::json_string(document["extra"], item.key(), origin);
-  manifest.world_size = base::json_int(document, "world_size", origin);
+  manifest.world_size = count_of(document, "world_size", origin);
   for (const json& part : base::json_array(document, "parts", origin)) {
     const std::string file = base::json_string(part, "file", origin);
     if (!safe_part_name(file)) throw DataError(fmt::format("{}: '{}' cannot be a part", origin, file));
     manifest.parts.push_back({file,
-                              base::json_int(part, "bytes", origin),
+                              count_of(part, "bytes", origin),
                               base::json_string(part, "xxh3", origin),
-                              base::json_string(part, "host", origin),
+                              base::printable(base::json_string(part, "host", origin), 255),
                               {}});
   }
   return manifest;

@@ -1,10 +1,11 @@
 // manifest.json: the list of a checkpoint's parts and its facts. A checkpoint exists when its manifest does.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
+#include "checkpoint/facts.h"
 
 namespace troika::checkpoint {
 

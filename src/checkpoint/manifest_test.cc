@@ -34,6 +34,15 @@ TEST(Manifest, PartsOutsideTheFolderAreRefused) {
     EXPECT_THROW(manifest_from_text(manifest_to_text(example(file)), "manifest.json"), base::DataError) << file;
 }
 
+TEST(Manifest, CountsBelowZeroAreRefused) {
+  Manifest manifest = example("model/x");
+  manifest.parts[0].bytes = -1;
+  EXPECT_THROW(manifest_from_text(manifest_to_text(manifest), "manifest.json"), base::DataError);
+  manifest = example("model/x");
+  manifest.facts.step = -5;
+  EXPECT_THROW(manifest_from_text(manifest_to_text(manifest), "manifest.json"), base::DataError);
+}
+
 TEST(Manifest, AnyChangedCharacterIsNoticed) {
   const std::string text = manifest_to_text(example("state/x"));
   for (std::size_t i = 0; i < text.size(); ++i) {

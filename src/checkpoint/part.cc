@@ -10,10 +10,8 @@
 
 namespace troika::checkpoint {
 using base::BugError;
-using base::DataError;
 
 static constexpr std::int64_t host_buffer_elements = 1 << 18;
-static const char region_key[] = "region.";
 
 void check_slice(const Slice& slice) {
   const std::int64_t numel = element_count(slice.shape);
@@ -47,33 +45,11 @@ WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices
     const bool whole = is_whole(slice.region, element_count(slice.shape));
     entries.push_back(
         {name, DType::f32, whole ? slice.shape : std::vector<std::int64_t>{slice.region.elements()}, 0, 0});
-    if (!whole) metadata[region_key + name] = region_to_text(slice.region, slice.shape);
+    if (!whole) metadata[region_prefix + name] = region_to_text(slice.region, slice.shape);
   }
   SafetensorsWriter writer(path, entries, metadata);
   for (const Slice& slice : slices) write_data(writer, slice);
   return writer.finish();
-}
-
-std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin) {
-  std::vector<PartEntry> entries;
-  for (const TensorEntry& entry : header.entries) {
-    if (entry.dtype != DType::f32)
-      throw DataError(fmt::format("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name,
-                                  safetensors_name(entry.dtype)));
-    PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
-    const std::int64_t elements = entry.bytes / 4;
-    const auto region = header.metadata.find(region_key + entry.name);
-    if (region == header.metadata.end()) {
-      part.region = {0, elements, elements, 1};
-    } else {
-      region_from_text(region->second, origin, &part.region, &part.shape);
-    }
-    if (part.region.elements() != elements)
-      throw DataError(fmt::format("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
-                                  part.region.elements(), elements));
-    entries.push_back(part);
-  }
-  return entries;
 }
 
 }  // namespace troika::checkpoint

@@ -7,25 +7,15 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/part_entry.h"
 #include "checkpoint/safetensors_writer.h"
 
 namespace troika::checkpoint {
-
-struct PartEntry {
-  std::string name;                 // of the tensor
-  std::vector<std::int64_t> shape;  // of the whole tensor
-  Region region;
-  std::int64_t begin = 0;  // byte position in the file
-};
 
 // BugError when a slice's data is not what `Slice` promises.
 void check_slice(const Slice& slice);
 
 // Writes one part. Data on a device passes through a host buffer of 4 MiB.
 WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices);
-
-// The slices of a part from its header. DataError naming `origin` when a region is impossible or the dtype is not F32.
-std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin);
 
 }  // namespace troika::checkpoint

@@ -51,27 +51,28 @@ static void set_later_aside(const std::string& root, std::int64_t newest_step) {
   }
 }
 
-static void remove_older(const std::string& root, std::int64_t oldest_kept) {
+static void remove_older(const std::string& root, std::int64_t oldest_kept, const std::vector<std::int64_t>& besides) {
   for (const std::string& name : base::list_directory(root)) {
     std::int64_t step = 0;
-    const bool old = parse_step_folder_name(name, &step) && step < oldest_kept;
+    const bool old = parse_step_folder_name(name, &step) && step < oldest_kept &&
+                     std::find(besides.begin(), besides.end(), step) == besides.end();
     if (!old && !unfinished(name) && !is_disk_token(name)) continue;
     remove_quietly(root + "/" + name + "/" + manifest_name);
     remove_quietly(root + "/" + name);
   }
 }
 
-void prune(const std::string& root, std::int64_t newest_step, std::int64_t keep, const Disks& disks,
+void prune(const std::string& root, std::int64_t newest_step, const Kept& kept, const Disks& disks,
            comm::Channel& world) {
   std::set<std::int64_t> complete{newest_step};
   for (const std::string& text : gather(world, [&] { return json(steps_with_manifest(root, newest_step)).dump(); }))
     for (const json& step : base::parse_json(text, "the steps of a rank")) complete.insert(step.get<std::int64_t>());
-  std::int64_t left = std::max<std::int64_t>(keep, 1), oldest_kept = newest_step;
+  std::int64_t left = std::max<std::int64_t>(kept.newest, 1), oldest_kept = newest_step;
   for (auto step = complete.rbegin(); step != complete.rend() && left > 0; ++step, --left) oldest_kept = *step;
   agree(world, [&] {  // nobody looks at the folder again before this is done
     if (!disks.leads(world.rank())) return;
     set_later_aside(root, newest_step);
-    remove_older(root, oldest_kept);
+    remove_older(root, oldest_kept, kept.besides);
   });
 }
 

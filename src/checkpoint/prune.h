@@ -3,17 +3,23 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "checkpoint/disks.h"
 #include "comm/channel.h"
 
 namespace troika::checkpoint {
 
-// Collective, after the manifest of `newest_step` stands. Of the steps up to `newest_step` the `keep` newest with a
-// manifest on any rank stay (`newest_step` always), all older ones go, with or without manifest; so do unfinished
+struct Kept {
+  std::int64_t newest = 1;                // so many
+  std::vector<std::int64_t> besides = {};  // and these steps
+};
+
+// Collective, after the manifest of `newest_step` stands. Of the steps up to `newest_step` the newest with a manifest on any
+// rank stay as `kept` says (`newest_step` always), all older ones go, with or without manifest; so do unfinished
 // folders (step-*.partial) and what a killed detect_disks left; what cannot be removed stays. Folders of later steps are
 // renamed to step-*.left. Each disk's leader acts for it. DataError on all ranks when a later one cannot be renamed.
-void prune(const std::string& root, std::int64_t newest_step, std::int64_t keep, const Disks& disks,
+void prune(const std::string& root, std::int64_t newest_step, const Kept& kept, const Disks& disks,
            comm::Channel& world);
 
 }  // namespace troika::checkpoint

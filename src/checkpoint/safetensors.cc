@@ -26,8 +26,13 @@ struct DTypeRow {
 static constexpr DTypeRow dtype_rows[] = {{DType::f32, "F32", 4},
                                           {DType::bf16, "BF16", 2},
                                           {DType::f16, "F16", 2},
+                                          {DType::f64, "F64", 8},
                                           {DType::i64, "I64", 8},
-                                          {DType::u8, "U8", 1}};
+                                          {DType::i32, "I32", 4},
+                                          {DType::i16, "I16", 2},
+                                          {DType::i8, "I8", 1},
+                                          {DType::u8, "U8", 1},
+                                          {DType::boolean, "BOOL", 1}};
 
 static const DTypeRow& row_of(DType dtype) {
   for (const DTypeRow& row : dtype_rows)
@@ -45,7 +50,9 @@ std::string safetensors_name(DType dtype) { return row_of(dtype).name; }
 static DType parse_dtype(const std::string& name, const std::string& origin, const std::string& tensor) {
   for (const DTypeRow& row : dtype_rows)
     if (name == row.name) return row.dtype;
-  refuse(origin, fmt::format("tensor '{}' has the unknown dtype '{}' (known: F32, BF16, F16, I64, U8)", tensor, name));
+  std::string known;
+  for (const DTypeRow& row : dtype_rows) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
+  refuse(origin, fmt::format("tensor '{}' has the unknown dtype '{}' (known: {})", tensor, name, known));
 }
 
 static std::vector<std::int64_t> whole_numbers(const json& array, const std::string& origin,

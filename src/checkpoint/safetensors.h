@@ -15,7 +15,7 @@
 
 namespace troika::checkpoint {
 
-enum class DType { f32, bf16, f16, i64, u8 };
+enum class DType { f32, bf16, f16, f64, i64, i32, i16, i8, u8, boolean };
 std::int64_t bytes_of(DType dtype);         // of one element
 std::string safetensors_name(DType dtype);  // "F32", "BF16", ...
 
@@ -44,6 +44,10 @@ class SafetensorsFile {
   std::string_view header_text() const { return header_text_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(file_.size()); }
   const std::byte* at(std::int64_t position) const { return file_.data() + position; }  // byte position in the file
+
+  // Hints about bytes of the file: they will be read soon; they were read, so their pages may leave the memory.
+  void will_need(std::int64_t position, std::int64_t bytes) const { file_.will_need(position, bytes); }
+  void drop(std::int64_t position, std::int64_t bytes) const { file_.drop(position, bytes); }
 
  private:
   base::MappedFile file_;

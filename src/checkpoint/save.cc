@@ -84,17 +84,16 @@ static json write_one(const std::string& folder, const std::string& file, const 
   return {{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", host_name()}};
 }
 
-// What this rank puts on its disk, as a JSON list of parts.
+// What this rank puts on its disk, as a JSON list of parts. The model's numbers stand on every disk, so that any host can
+// begin from this checkpoint.
 static std::string write_own_files(const SaveRequest& request, const Layout& layout, const std::string& folder,
-                                   int rank) {
+                                   const Disks& disks, int rank) {
   const auto me = static_cast<std::size_t>(rank);
   json parts = json::array();
   if (!layout.model_files[me].empty()) parts.push_back(write_one(folder, layout.model_files[me], request.weights));
   if (!layout.state_files[me].empty()) parts.push_back(write_one(folder, layout.state_files[me], request.state));
-  if (rank == 0) {
-    base::write_file_atomic(folder + "/model/config.json", request.facts.model_config_json);
-    base::write_file_atomic(folder + "/model/model.safetensors.index.json", index_text(layout));
-  }
+  if (disks.leads(rank)) base::write_file_atomic(folder + "/model/config.json", request.facts.model_config_json);
+  if (rank == 0) base::write_file_atomic(folder + "/model/model.safetensors.index.json", index_text(layout));
   return parts.dump();
 }
 
@@ -136,7 +135,7 @@ void save(const SaveRequest& request, comm::Channel& world) {
   agree(world, [&] {
     if (leads) prepare_folder(partial);
   });
-  const auto parts = gather(world, [&] { return write_own_files(request, layout, partial, world.rank()); });
+  const auto parts = gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); });
   agree(world, [&] {
     if (leads && world.rank() != 0) replace_folder(partial, folder);
   });
@@ -146,7 +145,7 @@ void save(const SaveRequest& request, comm::Channel& world) {
     base::write_file_atomic(partial + "/" + manifest_name, manifest_to_text(make_manifest(request, parts)));
     replace_folder(partial, folder);
   });
-  prune(request.root, request.facts.step, request.keep, disks, world);
+  prune(request.root, request.facts.step, {request.keep, request.protect}, disks, world);
 }
 
 }  // namespace troika::checkpoint

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "commands/bench/bench.h"
 #include "commands/cli.h"
+#include "commands/eval/eval.h"
+#include "commands/export/export.h"
 #include "commands/generate/generate.h"
 #include "commands/train/train.h"
 #include "tensor/caching_allocator.h"
@@ -18,8 +20,11 @@ int main(int argc, char** argv, char** environment) {
     const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
     const auto variables = troika::commands::capture_environment(environment);
     if (verb == "train") return troika::commands::run_train(rest, variables);
+    if (verb == "eval") return troika::commands::run_eval(rest, variables);
     if (verb == "generate") return troika::commands::run_generate(rest, variables);
+    if (verb == "export") return troika::commands::run_export(rest, variables);
     if (verb == "bench") return troika::commands::run_bench(rest, variables);
-    throw troika::base::ConfigError("troika-engine has the verbs train, generate and bench; start it as `troika`");
+    throw troika::base::ConfigError(
+        "troika-engine has the verbs train, eval, generate, export and bench; start it as `troika`");
   });
 }

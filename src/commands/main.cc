@@ -26,7 +26,9 @@ const char* const usage =
     "\n"
     "  train      train a model; alone, or as one rank of a launched run\n"
     "  launch     start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...\n"
+    "  eval       the loss of a model on data: troika eval RUN --data.valid FILE\n"
     "  generate   continue a text with a trained checkpoint\n"
+    "  export     write a model as a folder that Hugging Face's tools load: troika export RUN DIR\n"
     "  bench      measure a training step, its operations or the messages between ranks, on random tokens\n"
     "  data       prepare token shards, train a tokenizer, look into shards\n"
     "  timeline   merge, summarise and print what every rank did in a step\n"
@@ -76,13 +78,14 @@ int run(int argc, char** argv, char** environment) {
     return print(troika::config::settings_help());
   }
   if (verb == "train") block_stop_signals();
-  if (verb == "train" || verb == "generate" || verb == "bench") return become_engine(argv);
+  for (const char* of_engine : {"train", "eval", "generate", "export", "bench"})
+    if (verb == of_engine) return become_engine(argv);
   if (verb == "launch")
     return troika::commands::run_launch(arguments, troika::commands::capture_environment(environment));
   if (verb == "data") return troika::commands::run_data(arguments, stdout);
   if (verb == "timeline") return print(troika::commands::timeline_report(arguments));
-  const std::string near =
-      troika::base::nearest(verb, {"train", "launch", "generate", "bench", "data", "timeline", "help", "version"});
+  const std::string near = troika::base::nearest(
+      verb, {"train", "launch", "eval", "generate", "export", "bench", "data", "timeline", "help", "version"});
   throw ConfigError("there is no verb '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
                     " See troika --help.");
 }

@@ -43,7 +43,8 @@ bool is_device(const std::string& device) {
   return device.rfind("cuda:", 0) == 0 && base::parse_int(device.substr(5), &index) && index >= 0;
 }
 
-void check_qwen3(const ModelSettings& m, Findings* findings) {
+// All families but gpt2.
+void check_rotary(const ModelSettings& m, Findings* findings) {
   if (m.heads % m.kv_heads != 0) {
     findings->errors.push_back(fmt::format("model.heads {} is not a multiple of model.kv_heads {}: {}", m.heads,
                                            m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
@@ -51,6 +52,12 @@ void check_qwen3(const ModelSettings& m, Findings* findings) {
   if (m.head_dim % 2 != 0) {
     findings->errors.push_back(fmt::format("model.head_dim {} is odd, but rotary positions turn pairs: {}", m.head_dim,
                                            nearest_multiples(m.head_dim, 2)));
+  }
+  if (m.rope_scaling == "llama3" && m.rope_low_freq_factor >= m.rope_high_freq_factor) {
+    findings->errors.push_back(
+        fmt::format("model.rope_low_freq_factor {} is not below model.rope_high_freq_factor {}: frequencies are "
+                    "blended between them",
+                    m.rope_low_freq_factor, m.rope_high_freq_factor));
   }
 }
 
@@ -67,9 +74,39 @@ void check_gpt2(const ModelSettings& m, Findings* findings) {
                     "width, so set hidden to {}",
                     m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
   }
+  if (m.rope_scaling != "none") {
+    findings->errors.push_back(
+        fmt::format("model.rope_scaling {} needs rotary positions, and gpt2 learns a vector for each: set it to none",
+                    m.rope_scaling));
+  }
+}
+
+// Settings of rotary positions that somebody changed and the model does not look at.
+void note_unused_rope_settings(const ModelSettings& m, Findings* findings) {
+  const ModelSettings d;
+  std::vector<std::string> unused;
+  if (m.architecture == "gpt2" && m.rope_theta != d.rope_theta) unused.emplace_back("model.rope_theta");
+  if (m.rope_scaling == "none" && m.rope_factor != d.rope_factor) unused.emplace_back("model.rope_factor");
+  if (m.rope_scaling != "llama3") {
+    if (m.rope_low_freq_factor != d.rope_low_freq_factor) unused.emplace_back("model.rope_low_freq_factor");
+    if (m.rope_high_freq_factor != d.rope_high_freq_factor) unused.emplace_back("model.rope_high_freq_factor");
+    if (m.rope_original_positions != d.rope_original_positions) unused.emplace_back("model.rope_original_positions");
+  }
+  if (unused.empty()) return;
+  findings->notes.push_back(fmt::format("{} {} no effect with model.architecture {} and model.rope_scaling {}",
+                                        base::join(unused, ", "), unused.size() > 1 ? "have" : "has", m.architecture,
+                                        m.rope_scaling));
 }
 
 }  // namespace
+
+void check_shape(const ModelSettings& m, Findings* findings) {
+  if (m.architecture == "gpt2") {
+    check_gpt2(m, findings);
+  } else {
+    check_rotary(m, findings);
+  }
+}
 
 void settle_model(Settings* settings, Findings* findings) {
   auto& m = settings->model;
@@ -81,11 +118,8 @@ void settle_model(Settings* settings, Findings* findings) {
     m.layers = m.middle_layers;
     m.middle_layers = 0;
   }
-  if (m.architecture == "gpt2") {
-    check_gpt2(m, findings);
-  } else {
-    check_qwen3(m, findings);
-  }
+  check_shape(m, findings);
+  note_unused_rope_settings(m, findings);
   if (settings->batch.seq_len > m.max_positions) {
     findings->errors.push_back(
         fmt::format("batch.seq_len {} is more than model.max_positions {}: at most {}, or raise max_positions",

@@ -6,6 +6,9 @@
 
 namespace troika::config {
 
+// What the shape of a model breaks by itself. All numbers within the bounds of the table.
+void check_shape(const ModelSettings& model, Findings* findings);
+
 // Writes middle_layers into layers and checks the shape of the model.
 void settle_model(Settings* settings, Findings* findings);
 

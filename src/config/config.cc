@@ -57,7 +57,7 @@ Layer read_file_beside(CommandLine* command_line, const Environment& environment
 }  // namespace
 
 Settings settings_from_yaml(const std::string& text, const std::string& origin) {
-  const Pile result = pile({read_yaml(text, origin)});
+  const Pile result = pile({read_yaml(text, origin)}, Paths::left);
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
   return result.settings;
 }
@@ -74,10 +74,10 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
   if (parsed.help) return parsed;
   for (const Assignment& assignment : command_line.layer.assignments) parsed.stated.push_back(assignment.field->key());
   Layer file = read_file_beside(&command_line, environment);
-  Pile result = pile({std::move(file), read_environment(environment), std::move(command_line.layer)});
+  Pile result = pile({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
   parsed.settings = std::move(result.settings);
-  parsed.notes = std::move(result.notes);
+  for (const std::string& note : result.notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
   return parsed;
 }
 

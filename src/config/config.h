@@ -23,13 +23,14 @@ struct ParsedSettings {
 
 // Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; the first one without
 // dashes is the YAML file. `-` and `_` are equal in names; `--name value` and `--name=value` both work. Throws one
-// ConfigError that lists all errors (unknown keys with the nearest name, malformed values).
+// ConfigError that lists all errors (unknown keys with the nearest name, malformed values). Follows model.path (layers.h has
+// the rules); DataError when no supported model is there.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);
 
 // YAML that parses back to the same settings, sections in order, every field.
 std::string to_yaml(const Settings& settings);
 
-// The settings that YAML text (of to_yaml, say) stands for. `origin` is named in errors.
+// The settings that YAML text (of to_yaml, say) stands for. `origin` is named in errors. A model.path is not followed.
 Settings settings_from_yaml(const std::string& text, const std::string& origin);
 
 // Help of the settings, grouped by section, with defaults, units and familiar spellings.

@@ -70,8 +70,17 @@ void add_model(Table& t) {
       .spelled("small", "qwen3-small")
       .spelled("medium", "qwen3-medium")
       .spelled("large", "qwen3-large")
-      .spelled("gpt2", "gpt2-124m");
-  t.add<s, &M::architecture>("model.architecture", "The family of decoder.").words({"qwen3", "gpt2"});
+      .spelled("gpt2", "gpt2-124m")
+      .spelled("llama3-1b", "llama3.2-1b")
+      .spelled("llama3-3b", "llama3.2-3b")
+      .spelled("mistral-7b-v0.3", "mistral-7b");
+  t.add<s, &M::path>("model.path",
+                     "Start from these weights: a Hugging Face model folder, a checkpoint or a run's folder.")
+      .familiar({"model-name-or-path", "model-path"})
+      .unset("none; new weights")
+      .agree(Agreement::none);
+  t.add<s, &M::architecture>("model.architecture", "The family of decoder.")
+      .words({"qwen3", "qwen2", "llama", "mistral", "gpt2"});
   t.add<s, &M::layers>("model.layers", "Transformer layers.")
       .familiar({"num-layers", "depth"})
       .variables({"NUM_LAYERS"})
@@ -82,7 +91,8 @@ void add_model(Table& t) {
       .range(1, million);
   t.add<s, &M::heads>("model.heads", "Query heads; a multiple of kv_heads.").range(1, 65536);
   t.add<s, &M::kv_heads>("model.kv_heads", "Key and value heads; gpt2: as many as query heads.").range(1, 65536);
-  t.add<s, &M::head_dim>("model.head_dim", "Width of one head; qwen3: even; gpt2: hidden / heads.").range(2, 65536);
+  t.add<s, &M::head_dim>("model.head_dim", "Width of one head; gpt2: hidden / heads; all others: even.")
+      .range(2, 65536);
   t.add<s, &M::ffn>("model.ffn", "Width of the feed-forward layer.").range(1, million * 16);
   t.add<s, &M::vocab>("model.vocab", "Vocabulary size; 0: the tokenizer's, rounded up to a multiple of 64.")
       .familiar({"vocab-size"})
@@ -90,8 +100,22 @@ void add_model(Table& t) {
   t.add<s, &M::max_positions>("model.max_positions", "Longest sequence; gpt2 learns a vector for each position.")
       .unit("tokens")
       .range(1, million * 1024);
-  t.add<s, &M::rope_theta>("model.rope_theta", "qwen3: base of the rotary position frequencies.").range(1, 1e12);
-  t.add<s, &M::norm_eps>("model.norm_eps", "Added to the mean square (qwen3) or variance (gpt2) in norms.").range(0, 1);
+  t.add<s, &M::rope_theta>("model.rope_theta", "Base of the rotary position frequencies (all but gpt2).")
+      .range(1, 1e12);
+  t.add<s, &M::rope_scaling>("model.rope_scaling", "How rotary frequencies are stretched for longer sequences.")
+      .words({"none", "linear", "llama3"});
+  t.add<s, &M::rope_factor>("model.rope_factor", "By how much linear and llama3 stretch them.").range(1, 1e6);
+  t.add<s, &M::rope_low_freq_factor>("model.rope_low_freq_factor",
+                                     "llama3: wavelengths above original positions / this are stretched in full.")
+      .range(tiny, 1e6);
+  t.add<s, &M::rope_high_freq_factor>("model.rope_high_freq_factor",
+                                      "llama3: wavelengths below original positions / this are not stretched.")
+      .range(tiny, 1e6);
+  t.add<s, &M::rope_original_positions>("model.rope_original_positions",
+                                        "llama3: the longest sequence before stretching.")
+      .unit("tokens")
+      .range(1, million * 1024);
+  t.add<s, &M::norm_eps>("model.norm_eps", "Added to the mean square (gpt2: variance) in norms.").range(0, 1);
   t.add<s, &M::init_std>("model.init_std", "Standard deviation of the initial weights.").range(0, 100);
   t.add<s, &M::tie_embeddings>("model.tie_embeddings", "Use one matrix for the input embedding and the output head.");
   t.add<s, &M::middle_layers>("model.middle_layers", "Keep only this many transformer layers; 0: all.")
@@ -104,6 +128,10 @@ void add_data(Table& t) {
   constexpr auto s = &Settings::data;
   t.add<s, &M::train>("data.train", "Training data: a text file, a JSONL file, a folder of those, or prepared shards.")
       .unset("none")
+      .agree(Agreement::none);
+  t.add<s, &M::valid>("data.valid", "Data to evaluate on, of the same kinds; every token of it counts once.")
+      .familiar({"eval-dataset", "validation-file"})
+      .unset("none; no evaluation")
       .agree(Agreement::none);
   t.add<s, &M::tokenizer>("data.tokenizer", "bytes, a folder that holds tokenizer.json, or such a file.")
       .spelled("byte", "bytes")
@@ -331,6 +359,10 @@ void add_train(Table& t) {
       .flags({"profile"})
       .familiar({"profile-batch"})
       .unset("none");
+  t.add<s, &M::eval_every>("train.eval_every", "Steps between evaluations on data.valid; 0: only at the end.")
+      .unit("steps")
+      .familiar({"eval-every", "eval-steps", "eval-interval"})
+      .range(0, tera);
   using C = CheckpointSettings;
   constexpr auto c = &Settings::checkpoint;
   t.add<c, &C::every>("checkpoint.every", "Steps between checkpoints; 0: only at the end.")
@@ -338,6 +370,7 @@ void add_train(Table& t) {
       .familiar({"save-steps"})
       .range(0, tera);
   t.add<c, &C::keep>("checkpoint.keep", "Newest complete checkpoints kept.").range(1, million);
+  t.add<c, &C::keep_best>("checkpoint.keep_best", "Also save and keep the one with the lowest loss on data.valid.");
 }
 
 void add_comm(Table& t) {
@@ -376,7 +409,7 @@ void add_comm(Table& t) {
 
 std::vector<Field> build() {
   Table table;
-  table.reserve(96);
+  table.reserve(112);
   add_model(table);
   add_data(table);
   add_batch(table);

@@ -49,7 +49,9 @@ bool read(const Field& field, const std::string& text, double* value) {
   return field.unit == "seconds" ? base::parse_duration(text, value) : base::parse_double(text, value);
 }
 
+// Only what YAML and JSON can hold: settings are written into run folders and checkpoints.
 bool read(const Field& field, const std::string& text, std::string* value) {
+  if (!base::is_utf8(text)) return false;
   const std::string small = lower(text);
   for (const auto& [other, word] : field.word_spellings) {
     if (small == other) return *value = word, true;
@@ -133,7 +135,7 @@ std::string_view expected(const Field& field, const std::uint64_t*) { return "a 
 std::string_view expected(const Field& field, const double*) {
   return field.unit == "seconds" ? "a time such as 30, 500ms or 2m" : "a number";
 }
-std::string_view expected(const Field& field, const std::string*) { return "text"; }
+std::string_view expected(const Field& field, const std::string*) { return "text in UTF-8"; }
 std::string_view expected(const Field& field, const std::optional<std::int64_t>*) { return "a whole number"; }
 std::string_view expected(const Field& field, const std::vector<std::int64_t>*) {
   return "whole numbers such as 2,1,1";

@@ -77,6 +77,8 @@ TEST(Fields, SaysWhatIsWrongAndLeavesTheSettingAlone) {
   EXPECT_EQ(set_text(field_of("train.seed"), "-1", &s), "takes a whole number from 0 to 2^64 - 1, not '-1'");
   EXPECT_THAT(set_text(field_of("parallel.stage_layers"), "2,0", &s), HasSubstr("entry that must be at least 1"));
   EXPECT_THAT(set_text(field_of("optimizer.beta1"), "1", &s), HasSubstr("must be at most"));
+  EXPECT_THAT(set_text(field_of("train.out"), "runs/\xe9", &s), HasSubstr("takes text in UTF-8"));
+  EXPECT_EQ(set_text(field_of("train.out"), "runs/\u00e9\n", &s), "");
 }
 
 TEST(Fields, DashesAndUnderscoresAreEqualInNames) {

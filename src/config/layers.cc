@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "config/presets.h"
+#include "config/model_layer.h"
 
 namespace troika::config {
 namespace {
@@ -129,52 +129,43 @@ void lay(const Layer& layer, Pile* pile) {
   fit_schedule(stated, &pile->settings.parallel);
 }
 
-// The layer and the assignment of the preset that counts.
-std::pair<std::size_t, const Assignment*> chosen_preset(const std::vector<Layer>& layers) {
-  for (std::size_t i = layers.size(); i-- > 0;) {
-    const auto& list = layers[i].assignments;
-    const auto found =
-        std::find_if(list.rbegin(), list.rend(), [](const Assignment& a) { return a.field->key() == "model.preset"; });
-    if (found != list.rend()) return {i, &*found};
-  }
-  return {0, nullptr};
+void lay_all(const std::vector<Layer>& layers, Pile* pile) {
+  for (const auto& layer : layers) lay(layer, pile);
 }
 
-void lay_preset(const std::vector<Layer>& layers, Pile* pile) {
-  const auto [level, preset] = chosen_preset(layers);
-  if (preset == nullptr) return;
-  set_text(*preset->field, preset->value, &pile->settings);  // "tiny" becomes "qwen3-tiny"
-  try {
-    pile->settings.model = find_preset(pile->settings.model.preset);
-  } catch (const base::ConfigError& error) {
-    pile->errors.push_back(fmt::format("{}: {}", preset->origin, error.what()));
-    return;
-  }
-  std::vector<std::string> standing;
-  for (std::size_t i = 0; i < level; ++i) {
-    for (const auto& a : layers[i].assignments) {
-      if (a.field->section == "model" && a.field->key() != "model.preset" &&
-          get_text(*a.field, pile->settings) != a.value) {
-        standing.push_back(fmt::format("{} {} ({})", a.field->key(), a.value, a.origin));
-      }
-    }
-  }
-  if (!standing.empty()) {
-    pile->notes.push_back(fmt::format("preset {} lies below single model settings, so these stand: {}",
-                                      pile->settings.model.preset, base::join(standing, ", ")));
-  }
+void lay_on_preset(const std::vector<Layer>& layers, Pile* pile) {
+  lay_preset(layers, pile);
+  lay_all(layers, pile);
+}
+
+// On the model at their path, or on their preset.
+void lay_on_model(const std::vector<Layer>& layers, Pile* pile) {
+  const std::optional<PathModel> model = read_path_model(layers, pile);
+  if (!model) return lay_on_preset(layers, pile);
+  pile->settings = model->settings;
+  lay_all(layers, pile);
+  check_against(*model, layers, pile);
 }
 
 }  // namespace
 
-Pile pile(const std::vector<Layer>& layers) {
+Pile pile(const std::vector<Layer>& layers, Paths paths) {
   Pile result;
   for (const auto& layer : layers) {
     result.errors.insert(result.errors.end(), layer.errors.begin(), layer.errors.end());
     result.notes.insert(result.notes.end(), layer.notes.begin(), layer.notes.end());
   }
-  lay_preset(layers, &result);
-  for (const auto& layer : layers) lay(layer, &result);
+  if (paths == Paths::left) {
+    lay_on_preset(layers, &result);
+    return result;
+  }
+  try {
+    lay_on_model(layers, &result);
+  } catch (const base::DataError& error) {
+    lay_all(layers, &result);
+    if (result.errors.empty()) throw;
+    result.errors.emplace_back(error.what());
+  }
   return result;
 }
 

@@ -29,7 +29,14 @@ struct Pile {
   std::vector<std::string> errors;
 };
 
-// Lowest layer first. The preset of the highest layer that names one goes below all of them. A layer replaces what it
+// Whether a model.path is followed: its config.json read. Settings that were stored state every number of it.
+enum class Paths { followed, left };
+
+// Lowest layer first. The preset of the highest layer that names one goes below all of them. So does the model at the
+// model.path of the highest layer that names one: it replaces presets of lower layers, an equal or higher one that names a
+// preset is an error, and so is every single model setting that differs from the model's shape or formulas; its folder
+// becomes data.tokenizer where that is stated nowhere and tokenizer.json is there. DataError when the path leads to no
+// model that is supported, unless there are other errors, which then include this one. A layer replaces what it
 // contradicts in lower ones, and what it leaves undetermined is derived anew:
 //   - a batch number replaces the lower spelling of the same quantity (sequences per forward, microbatches per rank,
 //     sequences per step); when all three quantities are then given, a lower number of microbatches gives way first,
@@ -41,6 +48,6 @@ struct Pile {
 //   - schedule: a lower schedule_file, and a lower virtual_stages unless it says interleaved; virtual_stages: a lower
 //     schedule that does not go with it; pp 1: a lower virtual_stages and a lower interleaved;
 //   - epochs without steps: a lower steps gives way.
-Pile pile(const std::vector<Layer>& layers);
+Pile pile(const std::vector<Layer>& layers, Paths paths);
 
 }  // namespace troika::config

@@ -45,6 +45,48 @@ TEST(Presets, PublishedGpt2ModelsHaveTheirPublishedNumbers) {
   }
 }
 
+struct Numbers {
+  std::int64_t hidden, layers, heads, kv_heads, head_dim, ffn, vocab, max_positions;
+  double theta, eps, scaling;
+  bool tied;
+};
+
+void expect_numbers(const char* name, const char* architecture, const Numbers& n) {
+  const ModelSettings m = find_preset(name);
+  EXPECT_EQ(m.architecture, architecture) << name;
+  EXPECT_EQ(
+      (std::vector<std::int64_t>{m.hidden, m.layers, m.heads, m.kv_heads, m.head_dim, m.ffn, m.vocab, m.max_positions}),
+      (std::vector<std::int64_t>{n.hidden, n.layers, n.heads, n.kv_heads, n.head_dim, n.ffn, n.vocab, n.max_positions}))
+      << name;
+  EXPECT_EQ(m.rope_theta, n.theta) << name;
+  EXPECT_EQ(m.norm_eps, n.eps) << name;
+  EXPECT_EQ(m.rope_scaling, n.scaling > 0 ? "llama3" : "none") << name;
+  if (n.scaling > 0) {
+    EXPECT_EQ(m.rope_factor, n.scaling) << name;
+    EXPECT_EQ(m.rope_low_freq_factor, 1) << name;
+    EXPECT_EQ(m.rope_high_freq_factor, 4) << name;
+    EXPECT_EQ(m.rope_original_positions, 8192) << name;
+  }
+  EXPECT_EQ(m.tie_embeddings, n.tied) << name;
+}
+
+TEST(Presets, PublishedQwen2LlamaAndMistralModelsHaveTheirPublishedNumbers) {
+  expect_numbers("qwen2.5-0.5b", "qwen2", {896, 24, 14, 2, 64, 4864, 151936, 32768, 1e6, 1e-6, 0, true});
+  expect_numbers("qwen2.5-1.5b", "qwen2", {1536, 28, 12, 2, 128, 8960, 151936, 131072, 1e6, 1e-6, 0, true});
+  expect_numbers("qwen2.5-3b", "qwen2", {2048, 36, 16, 2, 128, 11008, 151936, 32768, 1e6, 1e-6, 0, true});
+  expect_numbers("qwen2.5-7b", "qwen2", {3584, 28, 28, 4, 128, 18944, 152064, 131072, 1e6, 1e-6, 0, false});
+  expect_numbers("qwen2.5-14b", "qwen2", {5120, 48, 40, 8, 128, 13824, 152064, 131072, 1e6, 1e-5, 0, false});
+  expect_numbers("qwen2.5-32b", "qwen2", {5120, 64, 40, 8, 128, 27648, 152064, 131072, 1e6, 1e-5, 0, false});
+  expect_numbers("qwen2.5-72b", "qwen2", {8192, 80, 64, 8, 128, 29568, 152064, 131072, 1e6, 1e-5, 0, false});
+  expect_numbers("llama3-8b", "llama", {4096, 32, 32, 8, 128, 14336, 128256, 8192, 5e5, 1e-5, 0, false});
+  expect_numbers("llama3-70b", "llama", {8192, 80, 64, 8, 128, 28672, 128256, 8192, 5e5, 1e-5, 0, false});
+  expect_numbers("llama3.1-8b", "llama", {4096, 32, 32, 8, 128, 14336, 128256, 131072, 5e5, 1e-5, 8, false});
+  expect_numbers("llama3.1-70b", "llama", {8192, 80, 64, 8, 128, 28672, 128256, 131072, 5e5, 1e-5, 8, false});
+  expect_numbers("llama3.2-1b", "llama", {2048, 16, 32, 8, 64, 8192, 128256, 131072, 5e5, 1e-5, 32, true});
+  expect_numbers("llama3.2-3b", "llama", {3072, 28, 24, 8, 128, 8192, 128256, 131072, 5e5, 1e-5, 32, true});
+  expect_numbers("mistral-7b", "mistral", {4096, 32, 32, 8, 128, 14336, 32768, 32768, 1e6, 1e-5, 0, false});
+}
+
 TEST(Presets, SizesForMeasuringHaveAVocabularyOfTheirOwn) {
   const auto numbers = [](const char* name) {
     const ModelSettings m = find_preset(name);

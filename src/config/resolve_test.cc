@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "config/config_test_support.h"
 
 namespace troika::config {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(Layout, DpIsWhatRemainsOfTheWorld) {
@@ -167,6 +169,36 @@ TEST(Resolve, ReportsEverythingTogether) {
                                           "--profile",  "x"},
                                          2);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6) << text;
+}
+
+TEST(Resolve, FamiliesWithRotaryPositionsHaveEvenHeadsInGroups) {
+  for (const char* family : {"qwen3", "qwen2", "llama", "mistral"}) {
+    EXPECT_THAT(resolve_error({"--model.architecture", family, "--model.heads", "5", "--model.head-dim", "63"}, 1),
+                AllOf(HasSubstr("model.heads 5 is not a multiple"), HasSubstr("model.head_dim 63 is odd")))
+        << family;
+  }
+}
+
+TEST(Resolve, ScaledRotaryFrequenciesNeedRotaryPositionsAndBoundsInOrder) {
+  EXPECT_THAT(resolve_error({"--model.preset", "gpt2-tiny", "--model.rope-scaling", "linear"}, 1),
+              HasSubstr("model.rope_scaling linear needs rotary positions"));
+  EXPECT_THAT(resolve_error({"--model.rope-scaling", "llama3", "--model.rope-low-freq-factor", "4"}, 1),
+              HasSubstr("model.rope_low_freq_factor 4 is not below model.rope_high_freq_factor 4"));
+  EXPECT_EQ(resolved({"--model.preset", "llama3-1b"}, 1).settings.model.rope_factor, 32);
+}
+
+TEST(Resolve, NotesSettingsOfRotaryPositionsThatAreNotLookedAt) {
+  const auto notes = [](const std::vector<std::string>& arguments) {
+    return base::join(resolved(arguments, 1).notes, "; ");
+  };
+  EXPECT_EQ(notes({"--model.rope-factor", "4", "--model.rope-original-positions", "100"}),
+            "model.rope_factor, model.rope_original_positions have no effect with model.architecture qwen3 and "
+            "model.rope_scaling none");
+  EXPECT_EQ(notes({"--model.rope-factor", "4", "--model.rope-scaling", "linear"}), "");
+  EXPECT_EQ(notes({"--model.preset", "gpt2-tiny", "--model.rope-theta", "100"}),
+            "model.rope_theta has no effect with model.architecture gpt2 and model.rope_scaling none");
+  for (const char* preset : {"llama3.1-8b", "qwen2.5-7b", "mistral-7b", "gpt2-124m"})
+    EXPECT_EQ(notes({"--model.preset", preset}), "") << preset;
 }
 
 TEST(Resolve, ChecksSingleValuesOfSettingsBuiltInCode) {

@@ -11,7 +11,8 @@ namespace troika::config {
 
 struct ModelSettings {
   std::string preset = "qwen3-tiny";
-  std::string architecture = "qwen3";  // qwen3, gpt2
+  std::string path;                    // a Hugging Face model folder, a checkpoint or a run; empty: new weights
+  std::string architecture = "qwen3";  // qwen3, qwen2, llama, mistral, gpt2
   std::int64_t layers = 4;
   std::int64_t hidden = 256;   // D, width of the residual stream
   std::int64_t heads = 4;      // N, query heads
@@ -21,6 +22,11 @@ struct ModelSettings {
   std::int64_t vocab = 0;      // V; 0: the tokenizer's size, rounded up to a multiple of 64
   std::int64_t max_positions = 40960;
   double rope_theta = 1e6;
+  std::string rope_scaling = "none";  // none, linear, llama3: how rotary frequencies are stretched
+  double rope_factor = 8;             // of linear and llama3
+  double rope_low_freq_factor = 1;    // of llama3
+  double rope_high_freq_factor = 4;
+  std::int64_t rope_original_positions = 8192;
   double norm_eps = 1e-6;
   double init_std = 0.02;
   bool tie_embeddings = true;
@@ -29,6 +35,7 @@ struct ModelSettings {
 
 struct DataSettings {
   std::string train;                // a text file, JSONL file, folder or token shard folder
+  std::string valid;                // the same, to evaluate on; empty: no evaluation
   std::string tokenizer = "bytes";  // bytes, a folder with tokenizer.json, or the file
   std::string cache;                // folder of prepared shards; empty: OUT/data
   std::string text_key = "text";    // of a JSONL object
@@ -98,11 +105,13 @@ struct TrainSettings {
   std::string resume = "auto";  // auto, never, or a path
   std::int64_t threads = 0;     // per rank; 0: cores of the host / ranks on it
   std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
+  std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
 };
 
 struct CheckpointSettings {
   std::int64_t every = 0;  // steps; 0: only at the end
   std::int64_t keep = 2;   // newest complete ones kept
+  bool keep_best = true;   // and the one with the lowest loss on data.valid
 };
 
 struct CommSettings {

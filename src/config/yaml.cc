@@ -21,6 +21,11 @@ class Reader {
   explicit Reader(const std::string& origin) : origin_(origin) {}
 
   Layer read(const std::string& text) {
+    if (text.size() > most_bytes) {
+      layer_.errors.push_back(
+          fmt::format("{} has {} bytes, but settings have at most {}", origin_, text.size(), most_bytes));
+      return std::move(layer_);
+    }
     try {
       read_root(YAML::Load(text));
     } catch (const YAML::Exception& error) {
@@ -30,6 +35,10 @@ class Reader {
   }
 
  private:
+  static constexpr std::size_t most_bytes = 1 << 20, most_errors = 100;
+
+  bool gives_up() const { return layer_.errors.size() >= most_errors; }
+
   std::string at(const YAML::Mark& mark) const {
     return mark.is_null() ? origin_ : fmt::format("{} line {}", origin_, mark.line + 1);
   }
@@ -44,7 +53,8 @@ class Reader {
     } else if (!root.IsMap()) {
       fail(root, "expected sections such as model: and train:, each with keys below it");
     } else {
-      for (const auto& entry : root) read_top(entry.first, entry.second);
+      for (auto entry = root.begin(); entry != root.end() && !gives_up(); ++entry)
+        read_top(entry->first, entry->second);
     }
   }
 
@@ -53,7 +63,8 @@ class Reader {
     const std::string name = key.Scalar();
     const bool is_section = name.find('.') == std::string::npos && section_exists(name);
     if (is_section && value.IsMap()) {
-      for (const auto& entry : value) read_key(name, entry.first, entry.second);
+      for (auto entry = value.begin(); entry != value.end() && !gives_up(); ++entry)
+        read_key(name, entry->first, entry->second);
     } else if (is_section && !value.IsNull()) {
       fail(value, fmt::format("section {} needs keys below it", name));
     } else if (!is_section) {

@@ -127,5 +127,14 @@ TEST(Yaml, APrintedResolvedRunResolvesToItself) {
   EXPECT_EQ(agreement_hash(again.settings), agreement_hash(run.settings));
 }
 
+TEST(Yaml, OfHostileSizesEndsSoon) {
+  std::string keys;
+  for (int i = 0; i < 20000; ++i) keys += "key" + std::to_string(i) + ": 1\n";
+  EXPECT_EQ(read_yaml(keys, "F").errors.size(), 100u);
+  EXPECT_EQ(read_yaml("train: {" + std::string(100000, 'x') + ": 1}", "F").errors.size(), 1u);
+  EXPECT_EQ(read_yaml("train: " + std::string(100000, '['), "F").errors.size(), 1u);
+  EXPECT_THAT(read_yaml(std::string(2 << 20, ' '), "F").errors, testing::ElementsAre(HasSubstr("at most 1048576")));
+}
+
 }  // namespace
 }  // namespace troika::config

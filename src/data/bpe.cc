@@ -11,9 +11,7 @@
 
 namespace troika::data {
 
-static std::uint64_t pair_key(std::int32_t left, std::int32_t right) {
-  return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
-}
+static constexpr std::size_t longest_short = 64;  // bytes of a piece
 
 struct BpeTokenizer::Workspace {
   struct Symbol {
@@ -29,7 +27,7 @@ struct BpeTokenizer::Workspace {
   };
   PreTokenizer::Scratch scratch;
   WordCache cache;
-  std::vector<std::string_view> pieces;
+  std::string composed;  // text in NFC
   std::vector<Symbol> symbols;
   std::vector<Candidate> queue;  // a heap
 };
@@ -59,30 +57,52 @@ class BpeTokenizer::Lease {
 };
 
 BpeTokenizer::BpeTokenizer(BpeModel model)
-    : model_(std::move(model)), pretokenizer_(model_.patterns), added_(model_.added) {
-  for (const AddedToken& token : model_.added) {
+    : model_(std::move(model)),
+      unicode_(std::make_shared<const UnicodeTable>()),
+      nfc_(unicode_),
+      pretokenizer_(model_.patterns, unicode_),
+      merges_(model_.merges.size()) {
+  take_added();
+  make_tables();
+}
+
+void BpeTokenizer::take_added() {
+  std::vector<AddedToken> raw, normalized;
+  for (AddedToken token : model_.added) {
     if (token.id < 0) throw base::DataError(fmt::format("the added token '{}' has the id {}", token.content, token.id));
     const auto id = static_cast<std::size_t>(token.id);
     if (id >= model_.tokens.size()) model_.tokens.resize(id + 1);
-    if (model_.tokens[id].empty()) model_.tokens[id] = token.content;
+    if (model_.tokens[id].empty()) {
+      model_.tokens[id] = token.content;
+      model_.outside.push_back(token.id);
+    }
+    std::string composed;
+    if (model_.nfc && token.normalized) token.content = std::string(nfc_.normalize(token.content, &composed));
+    (token.normalized ? normalized : raw).push_back(std::move(token));
   }
-  for (std::size_t id = 0; id < model_.tokens.size(); ++id) {
-    if (!model_.tokens[id].empty()) ids_.emplace(model_.tokens[id], static_cast<std::int32_t>(id));
-  }
+  added_ = AddedTokens(std::move(raw), unicode_);
+  normalized_added_ = AddedTokens(std::move(normalized), unicode_);
+}
+
+void BpeTokenizer::make_tables() {
+  ids_ = TokenTable(model_.tokens, model_.outside);
   for (int byte = 0; byte < 256; ++byte) {
-    const auto found = ids_.find(std::string(1, static_cast<char>(byte)));
-    if (found == ids_.end()) {
+    const std::int32_t id = ids_.find(std::string(1, static_cast<char>(byte)));
+    if (id < 0) {
       throw base::DataError(
           fmt::format("the vocabulary has no token for the byte 0x{:02x}; it is not byte-level BPE", byte));
     }
-    byte_ids_[static_cast<std::size_t>(byte)] = found->second;
+    byte_ids_[static_cast<std::size_t>(byte)] = id;
   }
   for (std::size_t rank = 0; rank < model_.merges.size(); ++rank) {
     const auto [left, right] = model_.merges[rank];
-    const auto result = ids_.find(id_to_bytes(left) + id_to_bytes(right));
-    if (result == ids_.end())
-      throw base::DataError(fmt::format("the result of merge {} is not in the vocabulary", rank));
-    merges_.emplace(pair_key(left, right), Merge{static_cast<std::int32_t>(rank), result->second});
+    const std::int32_t result = ids_.find(id_to_bytes(left) + id_to_bytes(right));
+    if (result < 0) throw base::DataError(fmt::format("the result of merge {} is not in the vocabulary", rank));
+    merges_.set(left, right, {static_cast<std::int32_t>(rank), result});
+  }
+  byte_merges_.resize(256 * 256);
+  for (std::size_t pair = 0; pair < byte_merges_.size(); ++pair) {
+    byte_merges_[pair] = merges_.find(byte_ids_[pair >> 8], byte_ids_[pair & 255]);
   }
 }
 
@@ -90,40 +110,77 @@ BpeTokenizer::~BpeTokenizer() = default;
 
 std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
   const Lease lease(*this);
-  std::vector<std::int32_t> ids;
+  Ids ids;
   ids.reserve(text.size() / 3);
   added_.split(
-      text, [&](std::string_view plain) { encode_plain(plain, lease.get(), &ids); },
+      text, [&](std::string_view section) { encode_section(section, lease.get(), &ids); },
       [&](std::int32_t id) { ids.push_back(id); });
   return ids;
 }
 
-void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, std::vector<std::int32_t>* ids) const {
-  work->pieces.clear();
-  pretokenizer_.split(text, &work->scratch, &work->pieces);
-  for (const std::string_view piece : work->pieces) encode_piece(piece, work, ids);
+// Text between added tokens that are looked for as it stands.
+void BpeTokenizer::encode_section(std::string_view text, Workspace* work, Ids* ids) const {
+  if (model_.nfc) text = nfc_.normalize(text, &work->composed);
+  normalized_added_.split(
+      text, [&](std::string_view plain) { encode_plain(plain, work, ids); },
+      [&](std::int32_t id) { ids->push_back(id); });
 }
 
-void BpeTokenizer::encode_piece(std::string_view piece, Workspace* work, std::vector<std::int32_t>* ids) const {
+void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, Ids* ids) const {
+  std::string spaced;
+  if (model_.prefix_space && text.front() != ' ') {
+    spaced.append(" ").append(text);
+    text = spaced;
+  }
+  pretokenizer_.split(text, &work->scratch, [&](const PreTokenizer::Pieces& pieces) {
+    for (const std::string_view piece : pieces) encode_piece(piece, work, ids);
+  });
+}
+
+void BpeTokenizer::encode_piece(std::string_view piece, Workspace* work, Ids* ids) const {
   if (piece.size() == 1) return ids->push_back(byte_ids_[static_cast<unsigned char>(piece[0])]);
   if (work->cache.find(piece, ids)) return;
   const std::size_t before = ids->size();
-  const auto whole = model_.whole_pieces_first ? ids_.find(piece) : ids_.end();
-  if (whole != ids_.end()) {
-    ids->push_back(whole->second);
+  const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
+  if (whole >= 0) {
+    ids->push_back(whole);
+  } else if (piece.size() <= longest_short) {
+    merge_short(piece, ids);
   } else {
-    merge_piece(piece, work, ids);
+    merge_long(piece, work, ids);
   }
   work->cache.insert(piece, ids->data() + before, ids->size() - before);
 }
 
-const BpeTokenizer::Merge* BpeTokenizer::find_merge(std::int32_t left, std::int32_t right) const {
-  const auto found = merges_.find(pair_key(left, right));
-  return found == merges_.end() ? nullptr : &found->second;
+// Merges the pair of lowest rank, the leftmost of equals, until no pair has a rank. In a short piece looking at all pairs
+// each time costs less than a heap.
+void BpeTokenizer::merge_short(std::string_view piece, Ids* ids) const {
+  std::array<std::int32_t, longest_short> symbols;
+  std::array<Merge, longest_short> next;  // of each symbol with its right neighbour
+  std::size_t count = piece.size();
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(piece[i]); };
+  for (std::size_t i = 0; i < count; ++i) symbols[i] = byte_ids_[byte(i)];
+  for (std::size_t i = 0; i + 1 < count; ++i) next[i] = byte_merges_[std::size_t{byte(i)} << 8 | byte(i + 1)];
+  for (;;) {
+    std::size_t best = count;
+    std::uint32_t lowest = UINT32_MAX;  // as unsigned, no merge is the highest
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+      const auto rank = static_cast<std::uint32_t>(next[i].rank);
+      if (rank < lowest) lowest = rank, best = i;
+    }
+    if (best == count) break;
+    symbols[best] = next[best].result;
+    std::copy(symbols.begin() + best + 2, symbols.begin() + count, symbols.begin() + best + 1);
+    std::copy(next.begin() + best + 1, next.begin() + count - 1, next.begin() + best);
+    --count;
+    if (best > 0) next[best - 1] = merges_.find(symbols[best - 1], symbols[best]);
+    if (best + 1 < count) next[best] = merges_.find(symbols[best], symbols[best + 1]);
+  }
+  ids->insert(ids->end(), symbols.begin(), symbols.begin() + count);
 }
 
-// Merges the pair of lowest rank, the leftmost of equals, until no pair has a rank: O(n log n) for n bytes.
-void BpeTokenizer::merge_piece(std::string_view piece, Workspace* work, std::vector<std::int32_t>* ids) const {
+// The same in O(n log n) for n bytes.
+void BpeTokenizer::merge_long(std::string_view piece, Workspace* work, Ids* ids) const {
   auto& symbols = work->symbols;
   const auto count = static_cast<std::int32_t>(piece.size());
   symbols.clear();
@@ -137,9 +194,9 @@ void BpeTokenizer::merge_piece(std::string_view piece, Workspace* work, std::vec
   const auto offer = [&](std::int32_t position) {
     if (position < 0 || at(position).next < 0) return;
     const std::int32_t left = at(position).id, right = at(at(position).next).id;
-    const Merge* merge = find_merge(left, right);
-    if (merge == nullptr) return;
-    queue.push_back({merge->rank, position, left, right, merge->result});
+    const Merge merge = merges_.find(left, right);
+    if (merge.rank < 0) return;
+    queue.push_back({merge.rank, position, left, right, merge.result});
     std::push_heap(queue.begin(), queue.end());
   };
   for (std::int32_t i = 0; i < count; ++i) offer(i);
@@ -166,7 +223,8 @@ std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {
 }
 
 std::string BpeTokenizer::fingerprint() const {
-  std::string all = fmt::format("bpe 1 {} {}\n", model_.end_of_document, model_.whole_pieces_first ? 1 : 0);
+  std::string all = fmt::format("bpe 2 {} {:d} {:d} {:d}\n", model_.end_of_document, model_.whole_pieces_first,
+                                model_.nfc, model_.prefix_space);
   const auto add = [&](const std::string& bytes) { all += fmt::format("{}:{}", bytes.size(), bytes); };
   for (const std::string& pattern : model_.patterns) add(pattern);
   all += "\ntokens ";
@@ -176,13 +234,21 @@ std::string BpeTokenizer::fingerprint() const {
   all += "\nadded ";
   for (const AddedToken& token : model_.added) {
     add(token.content);
-    all += fmt::format("{} {},", token.id, token.normalized ? 1 : 0);
+    all +=
+        fmt::format("{} {:d}{:d}{:d}{:d},", token.id, token.normalized, token.lstrip, token.rstrip, token.single_word);
   }
+  all += fmt::format("\noutside {}", fmt::join(model_.outside, " "));
   return base::hash_bytes(all);
 }
 
+// Behind the newlines that the pre-tokenizer knows: no added token reaches across, and NFC does not look across either.
 std::size_t BpeTokenizer::next_cut(std::string_view text, std::size_t from) const {
-  return added_.hold_newlines() ? text.size() : pretokenizer_.next_cut(text, from);
+  if (model_.prefix_space || added_.hold_newlines() || normalized_added_.hold_newlines()) return text.size();
+  for (std::size_t at = from;;) {
+    at = pretokenizer_.next_cut(text, at);
+    if (at == text.size() || (added_.may_cut(text, at) && normalized_added_.may_cut(text, at))) return at;
+    ++at;
+  }
 }
 
 }  // namespace troika::data

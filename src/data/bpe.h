@@ -1,5 +1,5 @@
 // Byte-level byte-pair encoding (R. Sennrich et al. 2016; on bytes: GPT-2, A. Radford et al. 2019), as Hugging Face's
-// tokenizer.json describes it: the same ids for the same text.
+// tokenizer.json describes it: the same ids for the same text (docs/formats/tokenizer.md).
 #pragma once
 
 #include <array>
@@ -8,12 +8,14 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "data/added_tokens.h"
+#include "data/merge_table.h"
+#include "data/nfc.h"
 #include "data/pretokenizer.h"
+#include "data/token_table.h"
 #include "data/tokenizer.h"
 
 namespace troika::data {
@@ -21,16 +23,19 @@ namespace troika::data {
 // A vocabulary as plain values.
 struct BpeModel {
   std::vector<std::string> tokens;                            // bytes by id; "" where an id is not used
-  std::vector<std::pair<std::int32_t, std::int32_t>> merges;  // pairs of ids, in order of rank
+  std::vector<std::pair<std::int32_t, std::int32_t>> merges;  // pairs of ids, in order of rank; of equal pairs the last
   std::vector<AddedToken> added;                              // found in the text before anything else
-  std::vector<std::string> patterns = {qwen2_pattern};        // of the pre-tokenizer
+  std::vector<std::int32_t> outside;  // ids that no merge makes: of tokens that no bytes spell, and of marks
+  std::vector<std::string> patterns = {qwen2_pattern};  // of the pre-tokenizer
   std::int32_t end_of_document = -1;
   bool whole_pieces_first = false;  // a piece that is a token is taken whole, whatever the merges say (`ignore_merges`)
+  bool nfc = false;                 // text is brought into Normalization Form C
+  bool prefix_space = false;        // text between added tokens that begins with no space gets one (`add_prefix_space`)
 };
 
-// Threads: const use is safe. Each concurrent encode borrows a workspace with a cache of pieces; at most as many are
-// kept as ever ran at once, each with at most some 10 MB. Invalid UTF-8: each invalid byte is a piece of its own, so
-// the byte's token; the bytes come back on decoding.
+// Threads: const use is safe. Each concurrent encode borrows a workspace with caches of pieces; at most as many are kept as
+// ever ran at once, each with at most some 12 MB. Invalid UTF-8: each invalid byte is a piece of its own, so the byte's token;
+// the bytes come back on decoding.
 class BpeTokenizer final : public Tokenizer {
  public:
   // Throws DataError when a byte has no token, a merge's result is no token, or a pattern is refused.
@@ -47,24 +52,28 @@ class BpeTokenizer final : public Tokenizer {
   const BpeModel& model() const { return model_; }
 
  private:
-  struct Merge {
-    std::int32_t rank, result;
-  };
+  using Ids = std::vector<std::int32_t>;
   struct Workspace;
   class Lease;
 
-  void encode_plain(std::string_view text, Workspace* work, std::vector<std::int32_t>* ids) const;
-  void encode_piece(std::string_view piece, Workspace* work, std::vector<std::int32_t>* ids) const;
-  void merge_piece(std::string_view piece, Workspace* work, std::vector<std::int32_t>* ids) const;
-  const Merge* find_merge(std::int32_t left, std::int32_t right) const;
+  void take_added();
+  void make_tables();
+  void encode_section(std::string_view text, Workspace* work, Ids* ids) const;
+  void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
+  void encode_piece(std::string_view piece, Workspace* work, Ids* ids) const;
+  void merge_short(std::string_view piece, Ids* ids) const;
+  void merge_long(std::string_view piece, Workspace* work, Ids* ids) const;
 
   BpeModel model_;
+  std::shared_ptr<const UnicodeTable> unicode_;
+  Nfc nfc_;
   PreTokenizer pretokenizer_;
-  AddedTokens added_;
+  AddedTokens added_, normalized_added_;
   std::array<std::int32_t, 256> byte_ids_;
-  std::unordered_map<std::uint64_t, Merge> merges_;         // by left id << 32 | right id
-  std::unordered_map<std::string_view, std::int32_t> ids_;  // by bytes, views into model_.tokens
-  mutable std::mutex mutex_;                                // guards idle_
+  TokenTable ids_;
+  MergeTable merges_;
+  std::vector<Merge> byte_merges_;  // of two bytes, by left << 8 | right: most lookups
+  mutable std::mutex mutex_;        // guards idle_
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <thread>
+#include <tuple>
 
 #include "base/error.h"
 #include "data/bpe_trainer.h"
@@ -139,6 +140,79 @@ TEST(BpeTokenizer, DoesNotCutTextWhenAnAddedTokenHoldsANewline) {
   EXPECT_EQ(BpeTokenizer(model).next_cut("an end\nbegin", 3), 12u);
 }
 
+TEST(BpeTokenizer, GivesTheBytesOfTheComposedForm) {
+  BpeModel model = trained(600, qwen2_pattern);
+  model.nfc = true;
+  const BpeTokenizer composing(model);
+  model.nfc = false;
+  const BpeTokenizer plain(model);
+  const std::string text = "Cafe\u0301 \u1112\u1161\u11AB\n<\u0338 \xFF\u0301",
+                    form = "Caf\u00E9 \uD55C\n\u226E \xFF\u0301";
+  EXPECT_EQ(composing.decode(composing.encode(text)), form);
+  EXPECT_EQ(composing.encode(text), plain.encode(form));
+  EXPECT_NE(composing.fingerprint(), plain.fingerprint());
+}
+
+TEST(BpeTokenizer, LooksForNormalizedTokensInComposedText) {
+  BpeModel model = bytes_only();
+  model.nfc = true;
+  model.added = {{256, "e\u0301", false, true}, {257, "o\u0301", false, false}};
+  const BpeTokenizer tokenizer(model);
+  const auto ids = [&](const std::string& text) { return tokenizer.encode(text); };
+  EXPECT_THAT(ids("\u00E9e\u0301"), ElementsAre(256, 256));
+  EXPECT_THAT(ids("o\u0301"), ElementsAre(257));
+  EXPECT_EQ(ids("\u00F3").size(), 2u);  // not the token: that is looked for as it is written
+}
+
+TEST(BpeTokenizer, CutsComposedTextWithStrippingTokensOnlyWhereIdsStayTheSame) {
+  BpeModel model = trained(600, qwen2_pattern);
+  model.nfc = true;
+  for (const auto& [content, left, right] :
+       {std::tuple("<l>", true, false), {"<r>", false, true}, {"e\u0301!", true, true}}) {
+    model.added.push_back(
+        {static_cast<std::int32_t>(600 + model.added.size()), content, false, content[0] == 'e', left, right, false});
+  }
+  const std::vector<std::string> words = {"<l>", "<r>",    "\n", "\n", " ",    "e",    "\u0301",
+                                          "<",   "\u0338", "a",  "!",  "\xFF", "value"};
+  std::size_t cuts = 0;
+  for (std::size_t tokens = 1; tokens <= model.added.size(); ++tokens) {
+    BpeModel some = model;
+    some.added.resize(tokens);
+    const BpeTokenizer tokenizer(some);
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      std::string text;
+      for (const char c : random_text("abcdefghijklm", 60, seed)) text += words[static_cast<std::size_t>(c - 'a')];
+      const auto whole = tokenizer.encode(text);
+      for (std::size_t at = tokenizer.next_cut(text, 1); at < text.size();
+           at = tokenizer.next_cut(text, at + 1), ++cuts) {
+        auto parts = tokenizer.encode(text.substr(0, at));
+        const auto rest = tokenizer.encode(text.substr(at));
+        parts.insert(parts.end(), rest.begin(), rest.end());
+        ASSERT_EQ(parts, whole) << at << " of " << testing::PrintToString(text);
+      }
+    }
+  }
+  EXPECT_GT(cuts, 500u);
+}
+
+TEST(BpeTokenizer, PutsASpaceBeforeTextThatBeginsWithNone) {
+  BpeModel model = bytes_only();
+  model.prefix_space = true;
+  model.added = {{256, "<m>", true, false}};
+  const BpeTokenizer tokenizer(model);
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a<m>b<m> c<m>")), " a<m> b<m> c<m>");
+  EXPECT_TRUE(tokenizer.encode("").empty());
+  EXPECT_EQ(tokenizer.next_cut("ab\ncd", 1), 5u);
+}
+
+TEST(BpeTokenizer, TakesTheLastOfEqualMerges) {
+  BpeModel model = bytes_only();
+  const auto byte = [&](char c) { return BpeTokenizer(bytes_only()).encode(std::string(1, c))[0]; };
+  for (const char* token : {"ab", "bc"}) model.tokens.emplace_back(token);
+  model.merges = {{byte('a'), byte('b')}, {byte('b'), byte('c')}, {byte('a'), byte('b')}};
+  EXPECT_THAT(BpeTokenizer(model).encode("abc"), ElementsAre(byte('a'), 257));
+}
+
 TEST(BpeTokenizer, RefusesVocabulariesThatCannotSpellEveryByte) {
   BpeModel model = bytes_only();
   model.tokens[0] = "xyz";
@@ -201,21 +275,89 @@ TEST(TokenizerJson, TakesWholePiecesFirstWhenTheFileIgnoresMerges) {
   EXPECT_THAT(open_tokenizer(folder.write("tokenizer.json", json))->encode("th"), ElementsAre(259));
 }
 
+TEST(TokenizerJson, ReadsTheComposedFormAloneAndInASequence) {
+  for (const char* given : {R"({"type": "NFC"})", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}]})"}) {
+    EXPECT_TRUE(parse_tokenizer_json(small_json("null", given), "here").nfc);
+  }
+  const char* nothing = R"({"type": "Sequence", "normalizers": []})";
+  EXPECT_FALSE(parse_tokenizer_json(small_json("null", nothing), "here").nfc);
+}
+
+BpeModel with_pre_tokenizer(const std::string& parts) {
+  return parse_tokenizer_json(small_json(R"({"type": "ByteLevel", "add_prefix_space": false})",
+                                         R"({"type": "Sequence", "pretokenizers": [)" + parts + "]}"),
+                              "here");
+}
+
+TEST(TokenizerJson, ReadsPreTokenizersInTurn) {
+  const std::string byte_level = R"({"type": "ByteLevel", "use_regex": false})";
+  EXPECT_TRUE(with_pre_tokenizer(byte_level).patterns.empty());
+  const BpeModel model = with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "a.b"}, "behavior": "Isolated"},
+      {"type": "Digits", "individual_digits": true}, {"type": "ByteLevel"})");
+  EXPECT_THAT(model.patterns, ElementsAre("a\\.b", "\\p{N}", gpt2_pattern));
+  EXPECT_TRUE(with_pre_tokenizer(R"({"type": "ByteLevel", "add_prefix_space": true})").prefix_space);
+}
+
+TEST(TokenizerJson, RefusesPreTokenizersByName) {
+  const std::string byte_level = R"(, {"type": "ByteLevel", "use_regex": false})";
+  const std::string removed = R"({"type": "Split", "pattern": {"Regex": " "}, "behavior": "Removed"})";
+  EXPECT_THAT(message_of<base::DataError>([&] { with_pre_tokenizer(removed + byte_level); }),
+              HasSubstr("a Split with the behavior 'Removed'"));
+  EXPECT_THAT(message_of<base::DataError>([&] { with_pre_tokenizer(R"({"type": "Metaspace"})" + byte_level); }),
+              HasSubstr("the pre-tokenizer 'Metaspace'"));
+  EXPECT_THAT(message_of<base::DataError>([&] { with_pre_tokenizer(R"({"type": "ByteLevel"}, {"type": "Digits"})"); }),
+              HasSubstr("'Digits' behind ByteLevel"));
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += R"({"type": "Digits"}, )";
+  EXPECT_THAT(message_of<base::DataError>([&] { with_pre_tokenizer(many + R"({"type": "ByteLevel"})"); }),
+              HasSubstr("more than 64"));
+}
+
+TEST(TokenizerJson, KeepsTokensThatNoBytesSpellFromText) {
+  const std::string json =
+      small_json(R"("th": 259)", "\"\u65E5\": 259");  // and the bytes of that character have no token
+  const BpeTokenizer tokenizer(parse_tokenizer_json(json.substr(0, json.find(", \"t h\"")) + "]}}", "here"));
+  EXPECT_EQ(tokenizer.encode("\u65E5").size(), 3u);
+  EXPECT_EQ(tokenizer.decode({259}), "\u65E5");
+}
+
+TEST(TokenizerJson, TakesTheDocumentEndOnlyFromWhatItIsGiven) {
+  EXPECT_EQ(parse_tokenizer_json(small_json(), "here").end_of_document, -1);
+  EXPECT_EQ(parse_tokenizer_json(small_json("</s>", "<|endoftext|>"), "here").end_of_document, 260);
+}
+
 TEST(TokenizerJson, RefusesByNameWhatItDoesNotDo) {
   const TestFolder folder;
   const std::vector<std::vector<std::string>> cases = {
-      {R"("normalizer": null)", R"("normalizer": {"type": "NFC"})", "the normalizer 'NFC'"},
+      {R"("normalizer": null)", R"("normalizer": {"type": "NFKC"})", "the normalizer 'NFKC'"},
       {R"("type": "BPE")", R"("type": "Unigram")", "a Unigram model"},
-      {R"("add_prefix_space": false)", R"("add_prefix_space": true)", "add_prefix_space"},
       {R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true)", "byte_fallback"},
       {R"("type": "BPE")", R"("type": "BPE", "dropout": 0.1)", "dropout"},
       {R"("type": "BPE")", R"("type": "BPE", "end_of_word_suffix": "</w>")", "end_of_word_suffix"},
-      {R"("lstrip": false)", R"("lstrip": true)", "'lstrip' of the added token '</s>'"},
       {R"({"type": "ByteLevel", "add_prefix_space": false})", R"({"type": "Whitespace"})", "without the ByteLevel"},
       {R"("t h"])", R"("t q", "zz y"])", "not in the vocabulary"},
       {R"("th": 259)", R"("th": 258)", "two tokens have the id 258"},
       {R"("th": 259)", R"("th": "259")", "no usable id"},
       {R"("added_tokens")", R"("added)", "not valid JSON"},
+      {R"("type": "ByteLevel"})", R"("type": "Sequence", "decoders": [{"type": "ByteLevel"}, {"type": "Strip"}]})",
+       "the decoder 'Strip'"},
+      {R"("normalizer": null)", R"("normalizer": null, "post_processor": {"type": "Magic"})",
+       "the post-processor 'Magic'"},
+      {R"("th": 259)", R"("th": 16000000)", "no usable id"},
+      {R"("th": 259)", R"("th": 18446744073709551615)", "no usable id"},
+      {R"("th": 259)", R"("th": -1)", "no usable id"},
+      {R"("th": 259)", R"("th": {"a": 1})", "no usable id"},
+      {R"("th": 259)", R"("": 259)", "no usable id"},
+      {R"("id": 260)", R"("id": 9000000)", "no usable id"},
+      {R"("id": 260)", R"("id": 259)", "has the id 259 of another token"},
+      {R"("content": "</s>")", R"("content": "he")", "has the id 260, but 257 in the vocabulary"},
+      {R"("t h"])", R"("th"])", "('th') is not a pair"},
+      {R"("t h"])", R"(["t", "h", "e"]])", "is not a pair"},
+      {R"("t h"])", R"(["t", 1]])", "is not a pair"},
+      {R"("t h"])", R"([["t"], "h"]])", "is not a pair"},
+      {R"("t h"])", R"("t e"])", "the result of merge 3"},
+      {R"("normalizer": null)", "\"normalizer\": " + std::string(300, '['), "nested deeper"},
+      {R"("normalizer": null)", R"("normalizer": 1e999)", "too large"},
   };
   for (const auto& change : cases) {
     const std::string path = folder.write("tokenizer.json", small_json(change[0], change[1]));

@@ -174,6 +174,7 @@ BpeModel train_bpe(const WordCounts& words, const BpeTrainerOptions& options) {
   model.end_of_document = static_cast<std::int32_t>(model.tokens.size());
   model.tokens.emplace_back("<|endoftext|>");
   model.added.push_back({model.end_of_document, "<|endoftext|>", true, false});
+  model.outside.push_back(model.end_of_document);
   return model;
 }
 

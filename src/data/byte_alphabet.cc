@@ -25,17 +25,19 @@ std::string spell_bytes(std::string_view bytes) {
   return spelling;
 }
 
-std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
-  if (valid_utf8_prefix(spelling) != spelling.size()) return std::nullopt;
-  std::array<int, 0x100 + 68> byte_of;
-  byte_of.fill(-1);
+ByteAlphabet::ByteAlphabet() {
+  byte_of_.fill(-1);
   const auto points = byte_code_points();
-  for (int byte = 0; byte < 256; ++byte) byte_of[points[static_cast<std::size_t>(byte)]] = byte;
+  for (std::int16_t byte = 0; byte < 256; ++byte) byte_of_[points[static_cast<std::size_t>(byte)]] = byte;
+}
+
+std::optional<std::string> ByteAlphabet::bytes_of(std::string_view spelling) const {
+  if (valid_utf8_prefix(spelling) != spelling.size()) return std::nullopt;
   std::string bytes;
   for (std::size_t at = 0; at < spelling.size();) {
     const std::uint32_t point = next_code_point(spelling, &at);
-    if (point >= byte_of.size() || byte_of[point] < 0) return std::nullopt;
-    bytes.push_back(static_cast<char>(byte_of[point]));
+    if (point >= byte_of_.size() || byte_of_[point] < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte_of_[point]));
   }
   return bytes;
 }

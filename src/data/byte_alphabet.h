@@ -13,11 +13,19 @@ namespace troika::data {
 // Code point of each byte.
 std::array<std::uint32_t, 256> byte_code_points();
 
+// Spelling -> bytes for many spellings. Threads: const use is safe.
+class ByteAlphabet {
+ public:
+  ByteAlphabet();
+  // Nothing when a character outside the alphabet occurs.
+  std::optional<std::string> bytes_of(std::string_view spelling) const;
+
+ private:
+  std::array<std::int16_t, 0x100 + 68> byte_of_;  // by code point; -1: none
+};
+
 // Bytes -> their spelling, as UTF-8.
 std::string spell_bytes(std::string_view bytes);
-
-// Spelling -> bytes; nothing when a character outside the alphabet occurs.
-std::optional<std::string> bytes_of_spelling(std::string_view spelling);
 
 // All 256 bytes in the order of their code points: the ids a byte-level vocabulary begins with.
 std::array<unsigned char, 256> bytes_in_alphabet_order();

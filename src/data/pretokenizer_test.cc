@@ -11,12 +11,15 @@ namespace troika::data {
 namespace {
 using testing::ElementsAre;
 
-std::vector<std::string> cut(const std::string& text, const std::vector<std::string>& patterns) {
-  const PreTokenizer pretokenizer(patterns);
+std::vector<std::string> cut_by(const PreTokenizer& pretokenizer, const std::string& text) {
   PreTokenizer::Scratch scratch;
   std::vector<std::string_view> pieces;
   pretokenizer.split(text, &scratch, &pieces);
   return {pieces.begin(), pieces.end()};
+}
+
+std::vector<std::string> cut(const std::string& text, const std::vector<std::string>& patterns) {
+  return cut_by(PreTokenizer(patterns), text);
 }
 
 TEST(PreTokenizer, CutsEnglishAsGpt2Does) {
@@ -56,6 +59,17 @@ TEST(PreTokenizer, SplitsVeryLongRunsWithoutFailing) {
   const std::string spaces(3000000, ' '), letters(3000000, 'a');
   EXPECT_EQ(cut(spaces, {qwen2_pattern}).size(), 1u);
   EXPECT_EQ(cut(letters + spaces + letters, {qwen2_pattern}).size(), 3u);
+  EXPECT_EQ(cut(letters + spaces + letters, {std::string("(?:") + qwen2_pattern + ")"}).size(), 3u);  // by PCRE2
+}
+
+TEST(PreTokenizer, GivesAllPiecesOfTextWithMoreThanOneBatchOfThem) {
+  std::string text;
+  for (int i = 0; i < 20000; ++i) text += i % 7 == 0 ? "a 1" : "b\xFF";
+  for (const std::vector<std::string>& patterns : {std::vector<std::string>{qwen2_pattern}, {qwen2_pattern, "[a-z]"}}) {
+    std::string all;
+    for (const std::string& piece : cut(text, patterns)) all += piece;
+    EXPECT_EQ(all, text);
+  }
 }
 
 TEST(PreTokenizer, RefusesPatternsThatMakeNoSense) {
@@ -99,6 +113,7 @@ std::size_t match_by_hand(const std::string& s, std::size_t i) {
 }
 
 TEST(PreTokenizer, AgreesWithThePatternWrittenOutByHand) {
+  const PreTokenizer pretokenizer({qwen2_pattern});
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const std::string text = random_text("   \n\n\r\tabSrevlTd''0 9.;{\v", 400, seed);
     std::vector<std::string> expected;
@@ -107,7 +122,7 @@ TEST(PreTokenizer, AgreesWithThePatternWrittenOutByHand) {
       expected.push_back(text.substr(at, end - at));
       at = end;
     }
-    ASSERT_EQ(cut(text, {qwen2_pattern}), expected) << testing::PrintToString(text);
+    ASSERT_EQ(cut_by(pretokenizer, text), expected) << testing::PrintToString(text);
   }
 }
 
@@ -118,13 +133,13 @@ TEST(PreTokenizer, CutsOnlyWherePiecesStayTheSame) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       const std::string text =
           seed % 2 == 0 ? source_like_text(30, seed) : random_text(" \n\r\tab'sS1.;\xFF", 300, seed);
-      const auto whole = cut(text, {pattern});
+      const auto whole = cut_by(pretokenizer, text);
       for (std::size_t from = 1; from < text.size();) {
         const std::size_t at = pretokenizer.next_cut(text, from);
         ASSERT_GE(at, from);
         if (at == text.size()) break;
-        auto parts = cut(text.substr(0, at), {pattern});
-        const auto rest = cut(text.substr(at), {pattern});
+        auto parts = cut_by(pretokenizer, text.substr(0, at));
+        const auto rest = cut_by(pretokenizer, text.substr(at));
         parts.insert(parts.end(), rest.begin(), rest.end());
         ASSERT_EQ(parts, whole) << pattern << " at " << at << " of " << testing::PrintToString(text);
         ++cuts;

@@ -24,7 +24,11 @@ ShardIndex read_shard_index(const std::string& folder) {
                     "again ('troika data prepare')",
                     path));
   }
-  const json root = base::parse_json(base::read_file(path), path);
+  return parse_shard_index(base::read_file(path), path);
+}
+
+ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
+  const json root = base::parse_json(text, path);
   if (base::json_string(root, "format", path) != format_name ||
       base::json_int(root, "version", path) != format_version) {
     throw base::DataError(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troika::data {
@@ -21,8 +22,11 @@ struct ShardIndex {
 
 std::string index_path(const std::string& folder);
 
-// Throws DataError when the file is missing, damaged or of another version.
+// Throws DataError when the file is missing, damaged or of another version, or names what lies outside the folder.
 ShardIndex read_shard_index(const std::string& folder);
+
+// The same from memory; `origin` is named.
+ShardIndex parse_shard_index(std::string_view json, const std::string& origin);
 
 void write_shard_index(const std::string& folder, const ShardIndex& index);  // atomic
 

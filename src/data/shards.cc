@@ -72,8 +72,13 @@ void TokenShard::read(std::int64_t first, std::int64_t count, std::int32_t* out)
 }
 
 std::int64_t TokenShard::document_end(std::int64_t index) const {
-  std::int64_t end = 0;
+  std::int64_t end = 0, previous = 0;
   std::memcpy(&end, ends_ + index * 8, sizeof end);
+  if (index > 0) std::memcpy(&previous, ends_ + (index - 1) * 8, sizeof previous);
+  if (end <= previous || previous < 0 || end > header_.tokens) {
+    throw base::DataError(fmt::format("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index,
+                                      previous, end, header_.tokens, remedy));
+  }
   return end;
 }
 

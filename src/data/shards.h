@@ -39,7 +39,7 @@ class TokenShard {
   // when the range is not within the shard.
   void read(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
-  // Token offset behind document i (its end mark included), ascending in i.
+  // Token offset behind document i (its end mark included), ascending in i, at most tokens. DataError when it is not.
   std::int64_t document_end(std::int64_t index) const;
 
   // The first document whose end is greater than `token`; documents() when none is.

@@ -61,6 +61,26 @@ TEST_F(DamagedShard, IsNoticedOnReadingAnIdBeyondTheVocabulary) {
   EXPECT_THAT(message_of<base::DataError>([&] { shard.read(0, 9, ids.data()); }), HasSubstr("the vocabulary has 300"));
 }
 
+TEST(ForgedShard, IsNoticedWhereItsDocumentsDoNotEndOneAfterTheOther) {
+  const TestFolder folder;
+  const std::string path = folder / "tokens-00000.bin";
+  ShardWriter writer(path, 300, "00c0ffee00c0ffee");
+  for (int document = 0; document < 3; ++document) {
+    writer.append({1, 2, 3, 4});
+    writer.end_document();
+  }
+  writer.finish();
+  const std::string sound = base::read_file(path);
+  for (const char end : {0, 4, 13, -1}) {  // of the second document, which begins at token 4
+    std::string bytes = sound;
+    bytes.replace(bytes.size() - 16, 8, std::string(8, end < 0 ? end : '\0'));
+    bytes[bytes.size() - 16] = end;
+    base::write_file_atomic(path, bytes);
+    const auto use = [&] { TokenShard(path, Verify::lengths).document_end(1); };
+    EXPECT_THAT(message_of<base::DataError>(use), HasSubstr("is damaged: document "));
+  }
+}
+
 TEST_F(DamagedShard, IsToldFromFilesOfOtherKinds) {
   EXPECT_THAT(error_of(std::string(200, 'x'), Verify::lengths), HasSubstr("not a token shard"));
   EXPECT_THAT(error_of("", Verify::lengths), HasSubstr("empty"));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "data/bpe.h"
@@ -23,7 +25,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
     throw base::DataError(fmt::format(
         "the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
   }
-  return std::make_unique<BpeTokenizer>(load_tokenizer_json(path));
+  BpeModel model = load_tokenizer_json(path);
+  try {
+    return std::make_unique<BpeTokenizer>(std::move(model));
+  } catch (base::DataError& error) {
+    error.add_context(fmt::format("while making a tokenizer of '{}'", path));
+    throw;
+  }
 }
 
 }  // namespace troika::data

@@ -11,7 +11,9 @@
 namespace troika::data {
 
 // Threads: const use is safe from any number of threads.
-// Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not.
+// Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not. A tokenizer.json may ask for less:
+// with an NFC normalizer it is NFC(x) (bytes that are not valid UTF-8 stay, and nothing is composed across them); an added
+// token with lstrip or rstrip swallows the white space beside it; with add_prefix_space a space may come in front.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;

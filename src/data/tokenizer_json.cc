@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "data/byte_alphabet.h"
+#include "data/tokenizer_document.h"
 
 namespace troika::data {
 using nlohmann::json;
@@ -32,24 +37,82 @@ static std::string type_of(const json& object, const std::string& path) {
   return base::json_string(object, "type", path);
 }
 
-static void add_patterns(const json& part, const std::string& path, std::vector<std::string>* patterns) {
-  const std::string type = type_of(part, path);
-  if (type == "Sequence") {
-    for (const json& inner : base::json_array(part, "pretokenizers", path)) add_patterns(inner, path, patterns);
-  } else if (type == "ByteLevel") {
-    if (is_true(part, "add_prefix_space")) refuse(path, "ByteLevel with add_prefix_space");
-    if (!part.contains("use_regex") || is_true(part, "use_regex")) patterns->push_back(gpt2_pattern);
-  } else if (type == "Split") {
-    const json& pattern = base::json_object(part, "pattern", path);
-    if (!pattern.contains("Regex")) refuse(path, "a Split by a plain string");
-    if (base::json_string(part, "behavior", path) != "Isolated" || is_true(part, "invert")) {
-      refuse(path, "a Split that is inverted or not 'Isolated'");
-    }
-    patterns->push_back(base::json_string(pattern, "Regex", path));
-  } else {
-    refuse(path, fmt::format("the pre-tokenizer '{}'", type));
+// A pattern that matches exactly `text`.
+static std::string quoted(const std::string& text) {
+  std::string pattern;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && std::isalnum(byte) == 0) pattern += '\\';
+    pattern += c;
   }
+  return pattern;
 }
+
+namespace {
+
+// What the pre-tokenizer asks for, part by part.
+class PreTokenizerReader {
+ public:
+  PreTokenizerReader(const std::string& path, BpeModel* result) : path_(path), result_(*result) {
+    result_.patterns.clear();
+  }
+
+  void read(const json& part) {
+    const std::string type = type_of(part, path_);
+    if (type == "Sequence") {
+      for (const json& inner : base::json_array(part, "pretokenizers", path_)) read(inner);
+      return;
+    }
+    if (in_bytes_) refuse(path_, fmt::format("the pre-tokenizer '{}' behind ByteLevel", type));
+    if (type == "ByteLevel") {
+      read_byte_level(part);
+    } else if (type == "Split") {
+      add(split_pattern(part));
+    } else if (type == "Digits") {
+      add(is_true(part, "individual_digits") ? "\\p{N}" : "\\p{N}+");
+    } else {
+      refuse(path_, fmt::format("the pre-tokenizer '{}'", type));
+    }
+  }
+
+ private:
+  void read_byte_level(const json& part) {
+    in_bytes_ = true;
+    result_.prefix_space = is_true(part, "add_prefix_space");
+    if (result_.prefix_space && !result_.patterns.empty()) {
+      refuse(path_, "ByteLevel with add_prefix_space behind another pre-tokenizer");
+    }
+    if (!part.contains("use_regex") || is_true(part, "use_regex")) add(gpt2_pattern);
+  }
+
+  // Isolated: matches and what is between them are pieces. Removed and inverted: only matches are, which is the same for a
+  // pattern that matches everywhere.
+  std::string split_pattern(const json& part) const {
+    const json& given = base::json_object(part, "pattern", path_);
+    const std::string pattern = given.contains("Regex") ? base::json_string(given, "Regex", path_)
+                                                        : quoted(base::json_string(given, "String", path_));
+    const std::string behavior = base::json_string(part, "behavior", path_);
+    if (pattern.empty()) refuse(path_, "a Split by nothing");
+    if (behavior == "Isolated") return pattern;  // an inverted one has the same borders
+    if (behavior == "Removed" && is_true(part, "invert") && known_pattern(pattern) != KnownPattern::none)
+      return pattern;
+    refuse(path_,
+           fmt::format("a Split with the behavior '{}'{}", behavior, is_true(part, "invert") ? ", inverted" : ""));
+  }
+
+  void add(std::string pattern) {
+    if (result_.patterns.size() == most_patterns)
+      refuse(path_, fmt::format("more than {} pre-tokenizers", most_patterns));
+    result_.patterns.push_back(std::move(pattern));
+  }
+
+  static constexpr std::size_t most_patterns = 64;
+  const std::string& path_;
+  BpeModel& result_;
+  bool in_bytes_ = false;
+};
+
+}  // namespace
 
 static bool mentions_byte_level(const json& part) {
   if (!part.is_object()) return false;
@@ -61,85 +124,170 @@ static bool mentions_byte_level(const json& part) {
   return false;
 }
 
-static void check_supported(const json& root, const std::string& path) {
-  const json& model = base::json_object(root, "model", path);
+// Whether the normalizer is NFC; refuses all others.
+static bool asks_for_nfc(const json& part, const std::string& path) {
+  const std::string type = type_of(part, path);
+  if (type == "NFC") return true;
+  if (type != "Sequence") refuse(path, fmt::format("the normalizer '{}'", type));
+  bool nfc = false;
+  for (const json& inner : base::json_array(part, "normalizers", path)) nfc = asks_for_nfc(inner, path) || nfc;
+  return nfc;
+}
+
+// Calls `check` with the type of a part, or of each part of a Sequence whose list has the name `list`.
+static void for_each_type(const json& part, const char* list, const std::string& path,
+                          const std::function<void(const std::string&)>& check) {
+  const std::string type = type_of(part, path);
+  if (type != "Sequence") return check(type);
+  for (const json& inner : base::json_array(part, list, path)) for_each_type(inner, list, path, check);
+}
+
+static void check_decoder(const json& root, const std::string& path) {
+  if (!root.contains("decoder") || !mentions_byte_level(root.at("decoder"))) {
+    refuse(path, "a tokenizer without the ByteLevel decoder");
+  }
+  for_each_type(root.at("decoder"), "decoders", path, [&](const std::string& type) {
+    if (type != "ByteLevel" && type != "Fuse") refuse(path, fmt::format("the decoder '{}'", type));
+  });
+}
+
+// They add marks and trim offsets, which encode does not do; so they are only looked at.
+static void check_post_processor(const json& root, const std::string& path) {
+  if (!is_set(root, "post_processor")) return;
+  for_each_type(root.at("post_processor"), "processors", path, [&](const std::string& type) {
+    for (const char* known : {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing"}) {
+      if (type == known) return;
+    }
+    refuse(path, fmt::format("the post-processor '{}'", type));
+  });
+}
+
+static void check_model(const json& model, const std::string& path) {
   if (model.contains("type") && type_of(model, path) != "BPE")
     refuse(path, fmt::format("a {} model", type_of(model, path)));
-  if (is_set(root, "normalizer"))
-    refuse(path, fmt::format("the normalizer '{}'", type_of(root.at("normalizer"), path)));
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     if (is_set(model, key) && model.at(key) != "") refuse(path, fmt::format("'{}'", key));
   }
   if (is_set(model, "dropout") && model.at("dropout") != 0.0) refuse(path, "dropout of merges");
   if (is_true(model, "byte_fallback")) refuse(path, "byte_fallback");
+}
+
+static void check_supported(const json& root, const std::string& path) {
+  check_model(base::json_object(root, "model", path), path);
   if (!root.contains("pre_tokenizer") || !mentions_byte_level(root.at("pre_tokenizer"))) {
     refuse(path, "a tokenizer without the ByteLevel pre-tokenizer");
   }
-  if (!root.contains("decoder") || !mentions_byte_level(root.at("decoder"))) {
-    refuse(path, "a tokenizer without the ByteLevel decoder");
-  }
+  check_decoder(root, path);
+  check_post_processor(root, path);
 }
 
-using Ids = std::unordered_map<std::string, std::int32_t>;  // by spelling
+namespace {
 
-static Ids read_vocabulary(const json& model, const std::string& path, std::vector<std::string>* tokens) {
-  Ids ids;
-  for (const auto& [spelling, value] : base::json_object(model, "vocab", path).items()) {
-    const std::int64_t id = value.is_number_integer() ? value.get<std::int64_t>() : -1;
-    if (id < 0 || id >= largest_vocabulary || spelling.empty()) {
-      throw base::DataError(fmt::format("{}: the token '{}' has no usable id", path, spelling));
+// The vocabulary while it is filled: bytes by id, and which ids are taken.
+class Vocabulary {
+ public:
+  Vocabulary(const std::string& path, std::size_t entries, BpeModel* result)
+      : path_(path), most_ids_(static_cast<std::int64_t>(4 * entries + (1 << 16))), result_(*result) {}
+
+  // Ids may leave gaps, but a file of few tokens must not ask for the memory of many.
+  std::size_t index_of(const std::string& name, std::int64_t id) {
+    if (id < 0 || id >= most_ids_ || id >= largest_vocabulary || name.empty()) {
+      throw base::DataError(fmt::format("{}: the token '{}' has no usable id", path_, name));
     }
     const auto index = static_cast<std::size_t>(id);
-    if (index >= tokens->size()) tokens->resize(index + 1);
-    if (!(*tokens)[index].empty()) throw base::DataError(fmt::format("{}: two tokens have the id {}", path, id));
-    (*tokens)[index] = bytes_of_spelling(spelling).value_or(spelling);
-    ids.emplace(spelling, static_cast<std::int32_t>(id));
+    if (index >= result_.tokens.size()) result_.tokens.resize(index + 1);
+    return index;
   }
-  return ids;
-}
 
-static std::pair<std::string, std::string> merge_spelling(const json& merge, const std::string& path) {
-  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-    return {merge[0].get<std::string>(), merge[1].get<std::string>()};
+  void add(const std::string& spelling, std::int64_t id) {
+    std::string& token = result_.tokens[index_of(spelling, id)];
+    if (!token.empty()) throw base::DataError(fmt::format("{}: two tokens have the id {}", path_, id));
+    const std::optional<std::string> bytes = alphabet_.bytes_of(spelling);
+    token = bytes.value_or(spelling);
+    if (!bytes) result_.outside.push_back(static_cast<std::int32_t>(id));
   }
-  const std::string text = merge.is_string() ? merge.get<std::string>() : "";
-  const std::size_t space = text.find(' ');
-  if (space == std::string::npos)
-    throw base::DataError(fmt::format("{}: the merge {} is not a pair", path, merge.dump()));
-  return {text.substr(0, space), text.substr(space + 1)};
-}
 
-static void read_merges(const json& model, const std::string& path, const Ids& ids, BpeModel* result) {
-  for (const json& merge : base::json_array(model, "merges", path)) {
-    const auto [left, right] = merge_spelling(merge, path);
-    const auto a = ids.find(left), b = ids.find(right);
-    if (a == ids.end() || b == ids.end()) {
+  void add_mark(const std::string& content, std::int64_t id) {
+    std::string& token = result_.tokens[index_of(content, id)];
+    if (token.empty()) {
+      token = content;
+      result_.outside.push_back(static_cast<std::int32_t>(id));
+    } else if (token != content && token != alphabet_.bytes_of(content)) {
+      throw base::DataError(fmt::format("{}: the added token '{}' has the id {} of another token", path_, content, id));
+    } else {
+      token = content;
+    }
+  }
+
+  const ByteAlphabet& alphabet() const { return alphabet_; }
+
+ private:
+  const std::string& path_;
+  const std::int64_t most_ids_;
+  BpeModel& result_;
+  const ByteAlphabet alphabet_;
+};
+
+}  // namespace
+
+static void read_merges(const TokenizerLists& lists, const std::string& path, const ByteAlphabet& alphabet,
+                        BpeModel* result) {
+  const TokenTable ids(result->tokens, result->outside);
+  const auto id_of_spelling = [&](const std::string& spelling) {
+    const std::optional<std::string> bytes = alphabet.bytes_of(spelling);
+    return bytes ? ids.find(*bytes) : -1;
+  };
+  result->merges.reserve(lists.merges.size());
+  for (const auto& [left, right] : lists.merges) {
+    const std::int32_t a = id_of_spelling(left), b = id_of_spelling(right);
+    if (a < 0 || b < 0) {
       throw base::DataError(
           fmt::format("{}: the merge '{} {}' names a token that is not in the vocabulary", path, left, right));
     }
-    result->merges.emplace_back(a->second, b->second);
+    result->merges.emplace_back(a, b);
   }
 }
 
-static void read_added(const json& root, const std::string& path, BpeModel* result) {
-  if (!is_set(root, "added_tokens")) return;
-  for (const json& item : base::json_array(root, "added_tokens", path)) {
-    AddedToken token;
-    token.content = base::json_string(item, "content", path);
-    const std::int64_t id = base::json_int(item, "id", path);
-    for (const char* key : {"lstrip", "rstrip", "single_word"}) {
-      if (is_true(item, key)) refuse(path, fmt::format("'{}' of the added token '{}'", key, token.content));
-    }
-    if (id < 0 || id >= largest_vocabulary || token.content.empty()) {
-      throw base::DataError(fmt::format("{}: the added token '{}' has no usable id ({})", path, token.content, id));
-    }
-    token.id = static_cast<std::int32_t>(id);
-    token.special = is_true(item, "special");
-    token.normalized = is_true(item, "normalized");
-    if (static_cast<std::size_t>(id) >= result->tokens.size()) result->tokens.resize(static_cast<std::size_t>(id) + 1);
-    result->tokens[static_cast<std::size_t>(id)] = token.content;
-    result->added.push_back(token);
+// An added token that the vocabulary has too has the same id in both.
+static void check_ids(const TokenizerLists& lists, const std::unordered_map<std::string, std::int64_t>& added,
+                      const std::string& path) {
+  if (added.empty()) return;
+  for (const auto& [spelling, id] : lists.vocab) {
+    const auto found = added.find(spelling);
+    if (found == added.end() || found->second == id) continue;
+    throw base::DataError(fmt::format("{}: the added token '{}' has the id {}, but {} in the vocabulary", path,
+                                      spelling, found->second, id));
   }
+}
+
+static AddedToken added_token(const json& item, const std::string& path) {
+  AddedToken token;
+  token.content = base::json_string(item, "content", path);
+  token.special = is_true(item, "special");
+  token.normalized = item.contains("normalized") ? is_true(item, "normalized") : !token.special;
+  token.lstrip = is_true(item, "lstrip");
+  token.rstrip = is_true(item, "rstrip");
+  token.single_word = is_true(item, "single_word");
+  return token;
+}
+
+static void read_added(const json& root, const TokenizerLists& lists, const std::string& path, Vocabulary* vocabulary,
+                       BpeModel* result) {
+  if (!is_set(root, "added_tokens")) return;
+  std::unordered_map<std::string, std::int64_t> known;
+  for (const json& item : base::json_array(root, "added_tokens", path)) {
+    AddedToken token = added_token(item, path);
+    const std::int64_t id = base::json_int(item, "id", path);
+    const auto [before, is_new] = known.emplace(token.content, id);
+    if (before->second != id) {
+      throw base::DataError(
+          fmt::format("{}: the added token '{}' has two ids, {} and {}", path, token.content, before->second, id));
+    }
+    vocabulary->add_mark(token.content, id);
+    token.id = static_cast<std::int32_t>(id);
+    if (is_new) result->added.push_back(std::move(token));
+  }
+  check_ids(lists, known, path);
 }
 
 // The eos_token of the tokenizer_config.json beside the file, "" when there is none.
@@ -153,44 +301,51 @@ static std::string configured_end(const std::string& path) {
   return end.is_object() ? base::json_string(end, "content", config) : base::json_string(root, "eos_token", config);
 }
 
-static std::int32_t find_document_end(const BpeModel& model, const std::string& path) {
-  for (const std::string& wanted : {std::string("<|endoftext|>"), configured_end(path)}) {
-    const auto found = std::find(model.tokens.begin(), model.tokens.end(), wanted);
-    if (!wanted.empty() && found != model.tokens.end()) return static_cast<std::int32_t>(found - model.tokens.begin());
-  }
-  return -1;
+static std::int32_t id_of(const BpeModel& model, const std::string& bytes) {
+  const auto found = std::find(model.tokens.begin(), model.tokens.end(), bytes);
+  return found == model.tokens.end() || bytes.empty() ? -1 : static_cast<std::int32_t>(found - model.tokens.begin());
 }
 
-static BpeModel model_of(const json& root, const std::string& path) {
+static BpeModel model_of(const json& root, const TokenizerLists& lists, const std::string& path) {
   check_supported(root, path);
   BpeModel result;
-  const json& model = root.at("model");
-  result.patterns.clear();
-  add_patterns(root.at("pre_tokenizer"), path, &result.patterns);
-  const Ids ids = read_vocabulary(model, path, &result.tokens);
-  read_merges(model, path, ids, &result);
-  read_added(root, path, &result);
-  result.whole_pieces_first = is_true(model, "ignore_merges");
-  result.end_of_document = find_document_end(result, path);
+  PreTokenizerReader(path, &result).read(root.at("pre_tokenizer"));
+  result.nfc = is_set(root, "normalizer") && asks_for_nfc(root.at("normalizer"), path);
+  const std::size_t marks = is_set(root, "added_tokens") ? root.at("added_tokens").size() : 0;
+  Vocabulary vocabulary(path, lists.vocab.size() + marks, &result);
+  for (const auto& [spelling, id] : lists.vocab) vocabulary.add(spelling, id);
+  read_merges(lists, path, vocabulary.alphabet(), &result);
+  read_added(root, lists, path, &vocabulary, &result);
+  result.whole_pieces_first = is_true(root.at("model"), "ignore_merges");
+  result.end_of_document = id_of(result, "<|endoftext|>");
   return result;
 }
 
-BpeModel load_tokenizer_json(const std::string& path) {
-  const json root = base::parse_json(base::read_file(path), path);
+BpeModel parse_tokenizer_json(std::string_view text, const std::string& origin) {
+  TokenizerLists lists;
+  const json root = read_tokenizer_document(text, origin, &lists);
   try {
-    return model_of(root, path);
+    return model_of(root, lists, origin);
   } catch (const json::exception& error) {  // a member of another type than the format has
-    throw base::DataError(fmt::format("{}: not a tokenizer.json as Hugging Face writes it: {}", path, error.what()));
+    throw base::DataError(fmt::format("{}: not a tokenizer.json as Hugging Face writes it: {}", origin, error.what()));
   }
+}
+
+BpeModel load_tokenizer_json(const std::string& path) {
+  BpeModel model = parse_tokenizer_json(base::read_file(path), path);
+  if (model.end_of_document < 0) model.end_of_document = id_of(model, configured_end(path));
+  return model;
 }
 
 using nlohmann::ordered_json;
 
-static ordered_json byte_level() {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
+static ordered_json byte_level(bool prefix_space, bool use_regex) {
+  return {{"type", "ByteLevel"}, {"add_prefix_space", prefix_space}, {"trim_offsets", false}, {"use_regex", use_regex}};
 }
 
-static ordered_json pre_tokenizer_json(const std::vector<std::string>& patterns) {
+static ordered_json pre_tokenizer_json(const BpeModel& model) {
+  const std::vector<std::string>& patterns = model.patterns;
+  if (model.prefix_space) return byte_level(true, !patterns.empty());
   ordered_json parts = ordered_json::array();
   for (const std::string& pattern : patterns) {
     parts.push_back({{"type", "Split"},
@@ -198,7 +353,7 @@ static ordered_json pre_tokenizer_json(const std::vector<std::string>& patterns)
                      {"behavior", "Isolated"},
                      {"invert", false}});
   }
-  parts.push_back(byte_level());
+  parts.push_back(byte_level(false, false));
   return {{"type", "Sequence"}, {"pretokenizers", parts}};
 }
 
@@ -207,9 +362,9 @@ static ordered_json added_json(const std::vector<AddedToken>& tokens) {
   for (const AddedToken& token : tokens) {
     list.push_back({{"id", token.id},
                     {"content", token.content},
-                    {"single_word", false},
-                    {"lstrip", false},
-                    {"rstrip", false},
+                    {"single_word", token.single_word},
+                    {"lstrip", token.lstrip},
+                    {"rstrip", token.rstrip},
                     {"normalized", token.normalized},
                     {"special", token.special}});
   }
@@ -220,10 +375,10 @@ static ordered_json model_json(const BpeModel& model) {
   ordered_json vocab = ordered_json::object(), merges = ordered_json::array();
   auto& entries =
       vocab.get_ref<ordered_json::object_t&>();  // pushed directly: a lookup per insertion would be quadratic
+  std::vector<bool> outside(model.tokens.size(), false);
+  for (const std::int32_t id : model.outside) outside.at(static_cast<std::size_t>(id)) = true;
   for (std::size_t id = 0; id < model.tokens.size(); ++id) {
-    const bool added = std::any_of(model.added.begin(), model.added.end(),
-                                   [&](const AddedToken& token) { return token.id == static_cast<std::int32_t>(id); });
-    if (!added && !model.tokens[id].empty()) entries.push_back({spell_bytes(model.tokens[id]), id});
+    if (!outside[id] && !model.tokens[id].empty()) entries.push_back({spell_bytes(model.tokens[id]), id});
   }
   for (const auto& [left, right] : model.merges) {
     merges.push_back(spell_bytes(model.tokens.at(static_cast<std::size_t>(left))) + " " +
@@ -242,10 +397,11 @@ static ordered_json model_json(const BpeModel& model) {
 }
 
 void save_tokenizer(const BpeModel& model, const std::string& folder) {
+  const ordered_json normalizer = model.nfc ? ordered_json{{"type", "NFC"}} : ordered_json();
   const ordered_json root = {{"version", "1.0"},          {"truncation", nullptr},
                              {"padding", nullptr},        {"added_tokens", added_json(model.added)},
-                             {"normalizer", nullptr},     {"pre_tokenizer", pre_tokenizer_json(model.patterns)},
-                             {"post_processor", nullptr}, {"decoder", byte_level()},
+                             {"normalizer", normalizer},  {"pre_tokenizer", pre_tokenizer_json(model)},
+                             {"post_processor", nullptr}, {"decoder", byte_level(false, false)},
                              {"model", model_json(model)}};
   ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                          {"clean_up_tokenization_spaces", false},

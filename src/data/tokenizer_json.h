@@ -1,10 +1,9 @@
-// Hugging Face's tokenizer.json, as far as it is byte-level BPE: reading and writing.
-// Read: model BPE (merges as "a b" or ["a", "b"]; ignore_merges), pre-tokenizers ByteLevel and Split with a regular
-// expression (Isolated), alone or in a Sequence, decoder ByteLevel, added tokens. Everything else is refused by name:
-// normalizers (NFC too), prefix spaces, byte fallback, dropout, subword prefixes and suffixes, other model types.
+// Hugging Face's tokenizer.json, as far as it is byte-level BPE: reading and writing. What is read, ignored and refused is in
+// docs/formats/tokenizer.md; what is refused is named.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "data/bpe.h"
 
@@ -14,7 +13,11 @@ namespace troika::data {
 // file. Throws DataError that names the file and the part.
 BpeModel load_tokenizer_json(const std::string& path);
 
-// Writes tokenizer.json and tokenizer_config.json into `folder` (created when absent), each atomically.
+// The same from memory; `origin` is what errors name. The document end is <|endoftext|> or -1.
+BpeModel parse_tokenizer_json(std::string_view json, const std::string& origin);
+
+// Writes tokenizer.json and tokenizer_config.json into `folder` (created when absent), each atomically. With prefix_space
+// the model may have no other pattern than GPT-2's. Tokens that no bytes spell and that are not added are left out.
 void save_tokenizer(const BpeModel& model, const std::string& folder);
 
 }  // namespace troika::data

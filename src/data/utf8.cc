@@ -4,8 +4,8 @@
 
 namespace troika::data {
 
-// Length of the valid sequence at `p`, 0 when there is none within `left` bytes.
-static std::size_t sequence_length(const unsigned char* p, std::size_t left) {
+std::size_t utf8_sequence_length(const char* text, std::size_t left) {
+  const auto* p = reinterpret_cast<const unsigned char*>(text);
   const unsigned char lead = p[0];
   if (lead < 0x80) return 1;
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
@@ -20,15 +20,14 @@ static std::size_t sequence_length(const unsigned char* p, std::size_t left) {
 }
 
 std::size_t valid_utf8_prefix(std::string_view text) {
-  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
   std::size_t at = 0;
   while (at < text.size()) {
     std::uint64_t eight = 0;
-    if (text.size() - at >= 8 && (std::memcpy(&eight, p + at, 8), (eight & 0x8080808080808080u) == 0)) {
+    if (text.size() - at >= 8 && (std::memcpy(&eight, text.data() + at, 8), (eight & 0x8080808080808080u) == 0)) {
       at += 8;
       continue;
     }
-    const std::size_t length = sequence_length(p + at, text.size() - at);
+    const std::size_t length = utf8_sequence_length(text.data() + at, text.size() - at);
     if (length == 0) break;
     at += length;
   }

@@ -8,6 +8,9 @@
 
 namespace troika::data {
 
+// Bytes of the valid sequence at `text`, of which `left` bytes (at least 1) may be read; 0 when there is none.
+std::size_t utf8_sequence_length(const char* text, std::size_t left);
+
 // Bytes of the longest prefix that is whole, valid UTF-8.
 std::size_t valid_utf8_prefix(std::string_view text);
 

@@ -31,6 +31,7 @@ sharding::ShardPlan shard_plan(const model::SegmentLayout& layout, int replicas)
 
 Bucket::Bucket(model::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger)
     : layout_(std::move(layout)),
+      content_(content),
       zero_(settings.zero),
       replicas_(settings.sum.place.count()),
       settings_(settings),
@@ -45,9 +46,10 @@ Bucket::Bucket(model::SegmentLayout layout, Content content, const BucketSetting
   } else {
     for (Reader& reader : readers_) reader.values = stored;
   }
-  const at::Tensor mine = sharded() ? shard_ : stored.narrow(0, held_.begin, held_.count);
+  own_ = sharded() ? shard_ : stored.narrow(0, held_.begin, held_.count);
+  if (content == Content::frozen) return;
   optimizer_ =
-      std::make_unique<optimizer::AdamW>(stretches(layout_, held_), mine, settings.optimizer, settings.state, ledger);
+      std::make_unique<optimizer::AdamW>(stretches(layout_, held_), own_, settings.optimizer, settings.state, ledger);
 }
 
 at::Tensor Bucket::gradient(const OnWait& on_wait) {

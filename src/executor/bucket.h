@@ -1,5 +1,5 @@
-// One flat buffer of parameters as a rank keeps it: values, sum of gradients and optimizer, each whole or this rank's range
-// of it, as the ZeRO stage says (S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
+// One flat buffer of parameters as a rank keeps it: values and, unless they are frozen, sum of gradients and optimizer, each
+// whole or this rank's range of it, as the ZeRO stage says (S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
 // Models", SC 2020).
 #pragma once
 
@@ -36,20 +36,27 @@ struct BucketSettings {
 class Bucket {
  public:
   using OnWait = sharding::CanonicalSum::OnWait;
-  // gradients: the second use of a tied embedding whose parameters are in another bucket of this rank.
-  enum class Content { parameters, gradients };
+  // parameters: values that are trained. frozen: values that nobody updates, as in an evaluation; no optimizer, no master copy,
+  // and no gradients unless a backward writes them. gradients: the second use of a tied embedding whose parameters are in
+  // another bucket of this rank.
+  enum class Content { parameters, frozen, gradients };
 
   Bucket(model::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger);
 
   const model::SegmentLayout& layout() const { return layout_; }
   sharding::CanonicalSum& sum() { return sum_; }
   const sharding::CanonicalSum& sum() const { return sum_; }
-  bool has_parameters() const { return optimizer_ != nullptr; }
+  bool has_parameters() const { return content_ != Content::gradients; }
+  bool is_trained() const { return content_ == Content::parameters; }  // has an optimizer
   optimizer::AdamW& optimizer() { return *optimizer_; }
+  // Of the range held(), in the compute dtype: what an optimizer, or whoever loads frozen values, writes.
+  // `Executor::publish_parameters` makes it everybody's.
+  const at::Tensor& own_values() const { return own_; }
 
   // Every replica holds a range of its own, not all of it.
   bool shared_out() const { return zero_ > 0 && replicas_ > 1; }
-  // The range whose optimizer state is here: all of it in ZeRO 0, this rank's range otherwise.
+  // The range whose values this rank answers for, with the optimizer state if any: all of it in ZeRO 0, this rank's range
+  // otherwise.
   sharding::Range held() const { return held_; }
   // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
   at::Tensor gradient(const OnWait& on_wait);
@@ -69,6 +76,7 @@ class Bucket {
   bool sharded() const { return zero_ == 3 && replicas_ > 1; }
 
   const model::SegmentLayout layout_;
+  const Content content_;
   const int zero_, replicas_;
   const BucketSettings settings_;
   tensor::Ledger& ledger_;
@@ -81,7 +89,7 @@ class Bucket {
   static std::size_t index(Use use) { return static_cast<std::size_t>(use); }
 
   std::array<Reader, 2> readers_;  // not sharded: both see one tensor
-  at::Tensor shard_;
+  at::Tensor shard_, own_;
   std::unique_ptr<optimizer::AdamW> optimizer_;
 };
 

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "executor/step_facts.h"
 #include "schedule/border.h"
 
 namespace troika::executor {
@@ -35,6 +34,7 @@ const std::map<Kind, Executor::Handler>& Executor::handlers() {
       {Kind::offload, &Executor::offload},
       {Kind::norm, &Executor::norm},
       {Kind::step, &Executor::step},
+      {Kind::loss, &Executor::loss},
   };
   return table;
 }
@@ -151,28 +151,42 @@ void Executor::norm(const Instruction& i) {
   messages_.finish_sends(i);
   replicas_.finish_reductions(i);
   const mesh::Shape& shape = setup_.place.shape;
-  const mesh::Coordinate& at = setup_.place.at;
   StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size()}, setup_.parameter_names);
-  if (at.tp == 0) {  // the other ranks of the tensor group have the same losses
-    for (const auto& [microbatch, loss] : flights_.losses()) facts.set_loss(microbatch, at.cp, loss);
-  }
-  facts.set_squares(at.tp, replicas_.squares(at.tp, i));
+  facts.set_squares(setup_.place.at.tp, replicas_.squares(setup_.place.at.tp, i));
   facts.set_wish(settings_.wish);
-  facts.set_memory(setup_.place.world_rank, ledger_.peak());
-  const double begin = base::monotonic_seconds();
-  facts.sum_over(channels_.world);
-  observer_.waited(i, begin, base::monotonic_seconds());
+  share_facts(facts, i);
 
-  result_.tokens = facts.tokens();
   result_.wishes = facts.wishes();
-  result_.memory_bytes = facts.largest_memory();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
-  result_.loss = facts.loss_sum() / tokens;
   const double factor = static_cast<double>(setup_.border.B * setup_.border.T_whole) / tokens / settings_.loss_scale;
   result_.gradient_norm = facts.gradient_norm() * factor;
   result_.finite = std::isfinite(result_.loss) && std::isfinite(result_.gradient_norm);
   const bool clip = settings_.clip_norm > 0 && result_.gradient_norm > settings_.clip_norm;
   gradient_scale_ = clip ? factor * (settings_.clip_norm / result_.gradient_norm) : factor;
+}
+
+// Adds what every program tells, and sums over the world.
+void Executor::share_facts(StepFacts& facts, const Instruction& i) {
+  const mesh::Coordinate& at = setup_.place.at;
+  if (at.tp == 0) {  // the other ranks of the tensor group have the same losses
+    for (const auto& [microbatch, loss] : flights_.losses()) facts.set_loss(microbatch, at.cp, loss);
+  }
+  facts.set_memory(setup_.place.world_rank, ledger_.peak());
+  const double begin = base::monotonic_seconds();
+  facts.sum_over(channels_.world);
+  observer_.waited(i, begin, base::monotonic_seconds());
+  result_.tokens = facts.tokens();
+  result_.memory_bytes = facts.largest_memory();
+  result_.loss = facts.loss_sum() / static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
+}
+
+// The end of an evaluation.
+void Executor::loss(const Instruction& i) {
+  messages_.finish_sends(i);
+  const mesh::Shape& shape = setup_.place.shape;
+  StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size()}, setup_.parameter_names);
+  share_facts(facts, i);
+  result_.losses = facts.losses();
 }
 
 template <class Visit>
@@ -185,19 +199,19 @@ void Executor::each_bucket(const Instruction& i, Visit visit) {
 
 void Executor::fetch(const Instruction& i) {
   each_bucket(i, [](Bucket& bucket) {
-    if (bucket.has_parameters()) bucket.optimizer().fetch();
+    if (bucket.is_trained()) bucket.optimizer().fetch();
   });
 }
 
 void Executor::offload(const Instruction& i) {
   each_bucket(i, [](Bucket& bucket) {
-    if (bucket.has_parameters()) bucket.optimizer().offload();
+    if (bucket.is_trained()) bucket.optimizer().offload();
   });
 }
 
 void Executor::step(const Instruction& i) {
   each_bucket(i, [&](Bucket& bucket) {
-    if (bucket.has_parameters()) {
+    if (bucket.is_trained()) {
       const at::Tensor gradient = replicas_.gradient(bucket, i);
       if (result_.finite) bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
     }

@@ -1,4 +1,4 @@
-// Runs one rank's list of instructions, step after step. It knows no schedule and no parallelism: what to do in which
+// Runs one rank's list of instructions, step after step: of training, or of an evaluation over the same units. It knows no schedule and no parallelism: what to do in which
 // order is the program's business. Activations are in flights.h, messages between stages in pipeline_messages.h, those
 // between replicas in replica_traffic.h.
 #pragma once
@@ -14,6 +14,7 @@
 #include "executor/observer.h"
 #include "executor/pipeline_messages.h"
 #include "executor/replica_traffic.h"
+#include "executor/step_facts.h"
 #include "mesh/mesh.h"
 #include "schedule/instruction.h"
 #include "tensor/ledger.h"
@@ -53,6 +54,7 @@ struct StepResult {
   bool finite = true;        // loss and norm are numbers; otherwise nothing was updated. Alike on all ranks.
   std::int64_t wishes = 0;
   std::int64_t memory_bytes = 0;  // the most that any rank held at once so far, of all four uses of the ledger
+  std::vector<double> losses;     // of an evaluation: the sum of each microbatch's token losses
 };
 
 struct Setup {
@@ -60,7 +62,7 @@ struct Setup {
   Border border;
   model::Keep keep = model::Keep::for_backward;
   TokenSource source;
-  std::vector<std::string> parameter_names;  // all of the model, in name order
+  std::vector<std::string> parameter_names;  // all of the model, in name order; empty for an evaluation
 };
 
 class Executor {
@@ -70,10 +72,11 @@ class Executor {
   Executor(const schedule::Program& program, Setup setup, Channels channels, const Units& units, tensor::Ledger& ledger,
            Observer& observer);
 
-  // One optimizer step. Errors carry the instruction, the step and the rank.
+  // One optimizer step or one round of an evaluation, which leaves of the result loss, tokens, losses and memory_bytes and takes
+  // only `step` of the settings. Errors carry the instruction, the step and the rank.
   StepResult run(const StepSettings& settings);
 
-  // Collective over the replicas: after the optimizers' values were set from outside, everybody has all of them.
+  // Collective over the replicas: after the values that they hold were set from outside, everybody has all of them.
   void publish_parameters() { replicas_.publish(); }
 
   // For the groups inside segments, whose exchanges took [begin, end].
@@ -103,10 +106,12 @@ class Executor {
   void offload(const Instruction& i);
   void norm(const Instruction& i);
   void step(const Instruction& i);
+  void loss(const Instruction& i);
   void finish();
 
   at::Tensor stage_input(const Instruction& i);
   at::Tensor output_gradient(const Instruction& i);
+  void share_facts(StepFacts& facts, const Instruction& i);
   template <class Visit>
   void each_bucket(const Instruction& i, Visit visit);
 

@@ -46,8 +46,18 @@ void Flights::forward(const Instruction& i, const BorderSource& border_mD) {
   for (int g = range.begin; g < range.end; ++g) {
     if (g == program_.first_segment(i.stage)) flight.x_mD = border_mD();
     forward_segment(i, g, flight);
+    book(flight);
   }
-  book(flight);
+  const bool done = range.end == program_.segments() && program_.evaluates();
+  if (done) forget(i);
+}
+
+// Tokens too, which the first and the last stage read.
+void Flights::forget(const Instruction& i) {
+  ledger_.release(tensor::Use::activations, flights_.at({i.microbatch, i.stage}).booked_bytes);
+  flights_.erase({i.microbatch, i.stage});
+  const bool read_again = i.stage == 0 && schedule::tied_on_one_lane(program_) && program_.stages() > 1;
+  if (!read_again) tokens_.erase(i.microbatch);
 }
 
 void Flights::forward_segment(const Instruction& i, int segment, Flight& flight) {
@@ -118,6 +128,7 @@ at::Tensor Flights::take_output(const Instruction& i) {
   const at::Tensor y_mD = std::move(flight.x_mD);
   flight.x_mD.reset();
   book(flight);
+  if (program_.evaluates()) forget(i);
   return y_mD;
 }
 

@@ -1,5 +1,5 @@
 // Microbatches between their forward and the end of their backward: what each segment keeps, and what stands at the
-// borders of the stage.
+// borders of the stage. In an evaluation nothing of a microbatch is left once its forward has given its output on.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -69,6 +69,7 @@ class Flights {
   void weight_segment(const Instruction& i, int segment, Flight& flight);
   const model::Tokens& tokens(int microbatch);
   void book(Flight& flight);
+  void forget(const Instruction& i);
   SegmentUnit& ready(int segment, const Instruction& i);
 
   const schedule::Program& program_;

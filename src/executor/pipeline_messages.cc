@@ -13,6 +13,7 @@ using schedule::Kind;
 void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
   const bool forward = i.kind == Kind::send_act;
   const int to_stage = forward ? i.stage + 1 : i.stage - 1;
+  if (program_.evaluates()) finish_sends(i);  // one is under way at a time
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
   message.transfer = pp_.send(message.tensor, rank_of(to_stage),
                               message_tag(forward ? Cargo::activation : Cargo::gradient, i.microbatch, to_stage));

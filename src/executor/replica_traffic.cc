@@ -64,7 +64,7 @@ void ReplicaTraffic::gather_gradients(const Instruction& i) {
   each_unit(i, [&](const SegmentUnit& unit) {
     finish_reductions(unit, i);
     for (Bucket* bucket : unit.buckets()) {
-      if (!bucket->has_parameters()) continue;
+      if (!bucket->is_trained()) continue;
       bucket->sum().start_gather(replicas_, gradient_tag(Purpose::totals, unit, bucket));
       totals_.push_back({bucket, i, base::monotonic_seconds()});
     }
@@ -76,7 +76,7 @@ std::vector<SegmentUnit::Read> ReplicaTraffic::gathered(const SegmentUnit& unit)
   if (program_.shards(3)) return unit.read();
   std::vector<SegmentUnit::Read> updated;
   for (Bucket* bucket : unit.buckets()) {
-    if (bucket->has_parameters()) updated.push_back({bucket, Use::first});
+    if (bucket->is_trained()) updated.push_back({bucket, Use::first});
   }
   return updated;
 }

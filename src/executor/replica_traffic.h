@@ -40,7 +40,7 @@ class ReplicaTraffic {
   // elements this tp rank holds, on the others empty. After the reductions.
   std::map<std::string, double> squares(int tp_rank, const schedule::Instruction& waiting);
 
-  // After the optimizers' values were set from outside: every replica gets all of them.
+  // After the values that replicas hold were set from outside: every replica gets all of them.
   void publish();
 
   Bucket::OnWait on_wait(const schedule::Instruction& waiting) const;

@@ -65,15 +65,17 @@ void StepFacts::sum_over(comm::Channel& world) {
   if (world.size() > 1) comm::sum_integers(world, values_);
 }
 
-double StepFacts::loss_sum() const {
+std::vector<double> StepFacts::losses() const {
   std::vector<double> losses;
   for (int m = 0; m < counts_.microbatches; ++m) {
     double loss = number(loss_at(m, 0));
     for (int c = 1; c < counts_.cp; ++c) loss += number(loss_at(m, c));
     losses.push_back(loss);
   }
-  return sharding::tree_sum(losses);
+  return losses;
 }
+
+double StepFacts::loss_sum() const { return sharding::tree_sum(losses()); }
 
 std::int64_t StepFacts::tokens() const {
   std::int64_t sum = 0;

@@ -1,4 +1,4 @@
-// What all ranks must know before the optimizer steps, gathered by one exact sum of integers over the world: every
+// What all ranks must know before the optimizer steps, and of an evaluation, gathered by one exact sum of integers over the world: every
 // number has one rank that contributes its bits, all others contribute 0, so no rounding and no order is involved.
 #pragma once
 
@@ -29,7 +29,8 @@ class StepFacts {
   void sum_over(comm::Channel& world);
 
   // After sum_over, the same on every rank.
-  double loss_sum() const;  // the fixed tree over microbatches, each the sum over its cp ranks in order
+  std::vector<double> losses() const;  // by microbatch, each the sum over its cp ranks in order
+  double loss_sum() const;             // of these, by the fixed tree
   std::int64_t tokens() const;
   double gradient_norm()
       const;  // the fixed tree over parameters in name order, each the sum over tp ranks; square root

@@ -50,7 +50,7 @@ Operation qk_norm_rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int6
     const at::Tensor dy = random_normal("dy", {B, T, n, H}), dx = at::empty(x.sizes()), dw = at::empty({H});
     std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
     for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
-    const RopeTable rope = make_rope_table(positions, H, 1e6, at::kCPU);
+    const RopeTable rope = make_rope_table(positions, {H, 1e6}, at::kCPU);
     QkNormRopeSaved saved;
     const at::Tensor y = forward(x, w, 1e-6, rope, &saved);
     backward(dy, x, w, rope, saved, dx, dw);
@@ -58,6 +58,19 @@ Operation qk_norm_rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int6
   };
   return {"qk norm rope", [run] { return run(qk_norm_rope_forward, qk_norm_rope_backward); },
           [run] { return run(reference::qk_norm_rope_forward, reference::qk_norm_rope_backward); }};
+}
+
+Operation rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int64_t H) {
+  const auto run = [B, T, n, H](auto forward, auto backward) {
+    const at::Tensor x = random_normal("x", {B, T, n + 2, H}).narrow(2, 1, n), dx = at::empty(x.sizes());
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
+    for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
+    const RopeTable table = make_rope_table(positions, {H, 1e6}, at::kCPU);
+    backward(random_normal("dy", {B, T, n, H}), table, dx);
+    return std::vector<at::Tensor>{forward(x, table), dx};
+  };
+  return {"rope", [run] { return run(rope_forward, rope_backward); },
+          [run] { return run(reference::rope_forward, reference::rope_backward); }};
 }
 
 Operation swiglu(std::int64_t M, std::int64_t F) {
@@ -97,6 +110,9 @@ std::vector<Operation> operations() {
           swiglu(1, 1),
           qk_norm_rope(1, 1, 1, 2),
           qk_norm_rope(2, 130, 3, 64),
+          rope(1, 1, 1, 2),
+          rope(2, 130, 3, 64),
+          rope(1, 77, 5, 22),
           swiglu(200, 333),
           swiglu(70, 256),
           gelu(173, 231),

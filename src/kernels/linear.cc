@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <optional>
+
+#include "cpu/few_rows.h"
 #include "cpu/gemm.h"
 #include "cpu/row_sums.h"
 #include "kernels/cpu_bodies.h"
@@ -9,6 +12,9 @@
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
+
+static_assert(independent_rows <= cpu::few_rows);
+
 namespace {
 
 // Whether elements of a row, or of a column, are adjacent and rows (columns) do not overlap.
@@ -38,6 +44,30 @@ void multiply(const at::Tensor& a_in, const at::Tensor& b_in, const at::Tensor& 
   }
 }
 
+// The weight as few_rows.h reads it; nothing when its elements do not all follow each other.
+std::optional<cpu::Weight> dense_weight(const at::Tensor& w_OI) {
+  cpu::Weight w;
+  w.element = w_OI.scalar_type() == at::kBFloat16 ? cpu::Weight::Element::bf16
+              : w_OI.scalar_type() == at::kHalf   ? cpu::Weight::Element::fp16
+                                                  : cpu::Weight::Element::fp32;
+  w.order = w_OI.is_contiguous() ? cpu::Weight::Order::out_in : cpu::Weight::Order::in_out;
+  w.O = w_OI.size(0);
+  w.I = w_OI.size(1);
+  w.data = w_OI.data_ptr();
+  return w_OI.is_contiguous() || w_OI.t().is_contiguous() ? std::optional(w) : std::nullopt;
+}
+
+// y = x w^T + addend's row, where there are few rows; whether it was done.
+bool multiply_few_rows(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO,
+                       const cpu::Addend& addend = {}) {
+  if (x_MI.size(0) > cpu::few_rows || !y_MO.is_contiguous()) return false;
+  const auto weight = dense_weight(w_OI);
+  if (!weight) return false;
+  const at::Tensor x = to_float(x_MI).contiguous();
+  cpu::multiply_few_rows(x.size(0), x.data_ptr<float>(), *weight, addend.row, y_MO.data_ptr<float>());
+  return true;
+}
+
 at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t columns) {
   return at::empty({rows, columns}, like.options().dtype(at::kFloat));
 }
@@ -54,7 +84,7 @@ at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
         bias_float_O = to_float(bias_O);
         addend = {cpu::Addend::Kind::row, bias_float_O.data_ptr<float>()};
       }
-      multiply(x_MI, w_OI.t(), y_MO, addend);
+      if (!multiply_few_rows(x_MI, w_OI, y_MO, addend)) multiply(x_MI, w_OI.t(), y_MO, addend);
       return to_dtype_of(x_MI, y_MO);
     }
   }
@@ -63,7 +93,10 @@ at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
 
 void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
   if constexpr (has_cpu_bodies) {
-    if (x_MI.is_cpu()) return multiply(x_MI, w_OI.t(), y_MO);
+    if (x_MI.is_cpu()) {
+      if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
+      return;
+    }
   }
   reference::linear_forward_float(x_MI, w_OI, y_MO);
 }

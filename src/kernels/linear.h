@@ -5,8 +5,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace troika::kernels {
 
+// Both forwards: on the CPU a row's bits do not depend on the other rows where there are at most so many and w is dense.
+inline constexpr std::int64_t independent_rows = 16;
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O = {});  // y_MO
 // Writes y in fp32, not rounded to half; rows of y may stand apart.
 void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO);

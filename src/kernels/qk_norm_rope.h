@@ -1,21 +1,14 @@
-// Qwen3's treatment of queries and keys: RMSNorm over each head, then rotary position embedding (half-split pairs).
-// Shapes: B sequences, T positions, n heads, H head width, I = H/2 pairs. Dtypes as in precision.h.
-// J. Su et al., "RoFormer", 2021; the pairing (i, i + H/2) is that of the published Qwen and Llama weights.
+// Qwen3's treatment of queries and keys: RMSNorm over each head, then rotary position embedding (rope.h), in one pass.
+// Shapes: B sequences, T positions, n heads, H head width. Dtypes as in precision.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
+
+#include "kernels/rope.h"
 
 namespace troika::kernels {
-
-// Cosines and sines, one row per given position, computed in double, stored in fp32.
-struct RopeTable {
-  at::Tensor cos_TI, sin_TI;
-};
-RopeTable make_rope_table(const std::vector<std::int64_t>& positions, std::int64_t head_dim, double theta,
-                          const c10::Device& device);
 
 struct QkNormRopeSaved {
   at::Tensor rstd_BTn;  // fp32

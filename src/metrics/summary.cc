@@ -27,6 +27,11 @@ static std::string memory_row(const RunSummary& s, std::size_t width) {
   return row("peak memory", text, width);
 }
 
+static std::string valid_text(const ValidSummary& v) {
+  const std::string last = fmt::format("{:.6f} (step {})", v.last_loss, v.last_step);
+  return v.best_step == 0 ? last : fmt::format("{}, lowest {:.6f} (step {})", last, v.best_loss, v.best_step);
+}
+
 std::string format_summary(const RunSummary& s) {
   auto phases = s.phase_seconds;
   double covered = 0;
@@ -34,7 +39,8 @@ std::string format_summary(const RunSummary& s) {
   if (!phases.empty()) phases.emplace_back("other", std::max(0.0, s.total_seconds - covered));
   std::size_t width = std::string("average loss").size();
   for (const auto& [name, seconds] : phases) width = std::max(width, name.size());
-  const double rate = s.total_seconds > 0 ? static_cast<double>(s.tokens_seen) / s.total_seconds : 0;
+  const double training_seconds = s.total_seconds - s.evaluation_seconds;
+  const double rate = training_seconds > 0 ? static_cast<double>(s.tokens_seen) / training_seconds : 0;
   std::string text = "summary\n";
   text += row("rank", fmt::format("{} of {}", s.rank, s.world_size), width);
   text += row("steps", fmt::format("{}", s.steps), width);
@@ -43,6 +49,7 @@ std::string format_summary(const RunSummary& s) {
       "average loss",
       s.steps_with_loss > 0 ? fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps_with_loss)) : "no steps",
       width);
+  if (s.valid.last_step > 0) text += row("valid loss", valid_text(s.valid), width);
   text += memory_row(s, width);
   text += row("time", base::format_duration(s.total_seconds), width);
   for (const auto& [name, seconds] : phases) text += phase_row(name, seconds, s.total_seconds, width);

@@ -35,6 +35,18 @@ TEST(RunSummary, RunWithoutStepsHasNoAverage) {
   EXPECT_NE(format_summary({}).find("average loss  no steps"), std::string::npos);
 }
 
+TEST(RunSummary, EvaluationsShowLastAndLowestLossAndDoNotSlowTheRate) {
+  RunSummary s;
+  s.tokens_seen = 3000;
+  s.total_seconds = 20;
+  s.evaluation_seconds = 5;
+  s.valid = {20, 3.5, 10, 3.25};
+  EXPECT_NE(format_summary(s).find("tokens seen   3000 (200.0 per second)\n"), std::string::npos);
+  EXPECT_NE(format_summary(s).find("valid loss    3.500000 (step 20), lowest 3.250000 (step 10)\n"), std::string::npos);
+  s.valid.best_step = 0;
+  EXPECT_NE(format_summary(s).find("valid loss    3.500000 (step 20)\n"), std::string::npos);
+}
+
 TEST(RunSummary, WhatTheSystemDoesNotTellIsLeftOut) {
   RunSummary s;
   s.peak_memory_bytes = 3 << 20;

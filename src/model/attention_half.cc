@@ -7,7 +7,7 @@ namespace troika::model {
 std::int64_t AttentionSaved::bytes() const {
   return norm.bytes() + rotation.bytes() +
          bytes_of({&x_mD, &normed_mD, &qkv_MC, &rotated.q_BTnH, &rotated.k_BTkH, &output.out_BTnH, &output.lse_BnT,
-                   &dy_MD, &dqkv_MC, &dnorm_E, &drotation_2H});
+                   &dy_MD, &dqkv_MC, &dnorm_E, &drotation_W});
 }
 
 AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
@@ -17,10 +17,10 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
       n(widths_.heads.count),
       k(widths_.kv_heads.count),
       norm_(make_norm(model)),
-      qkv_(architecture_of(model), model.hidden, (n + 2 * k) * H),
-      o_(architecture_of(model), n * H, model.hidden) {
-  if (architecture_of(model).positions == Architecture::Positions::rotary)
-    rotation_.emplace(H, model.norm_eps, positions.rope);
+      qkv_(architecture_of(model), Product::queries_keys_values, model.hidden, (n + 2 * k) * H),
+      o_(architecture_of(model), Product::other, n * H, model.hidden),
+      rope_(positions.rope) {
+  if (has_rotary_positions(architecture_of(model))) rotation_.emplace(model);
   const std::int64_t group = model.heads / model.kv_heads;
   for (std::int64_t head = widths_.heads.begin; head < widths_.heads.end(); ++head)
     kv_of_head_.push_back(head / group - widths_.kv_heads.begin);
@@ -35,7 +35,7 @@ AttentionHalf::Weights AttentionHalf::weights(const at::Tensor& flat) const {
   Weights w;
   w.norm_E = views.take({norm_->elements()});
   w.qkv_W = views.take({qkv_.elements()});
-  if (rotation_) w.rotation_2H = views.take({rotation_->elements()});
+  if (rotation_) w.rotation_W = views.take({rotation_->elements()});
   w.o_W = views.take({o_.elements()});
   return w;
 }
@@ -56,7 +56,7 @@ sharding::LocalAttention AttentionHalf::input(const Tokens& tokens, const Attent
 }
 
 void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const {
-  if (rotation_) s.rotated = rotation_->forward(w.rotation_2H, queries_and_keys(s.qkv_MC, tokens), s.rotation);
+  if (rotation_) s.rotated = rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC, tokens), rope_, s.rotation);
 }
 
 at::Tensor AttentionHalf::forward(const at::Tensor& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
@@ -98,9 +98,9 @@ void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA,
   s.dqkv_MC = at::empty_like(s.qkv_MC);
   const QueriesAndKeys dx = queries_and_keys(s.dqkv_MC, tokens);
   if (rotation_) {
-    s.drotation_2H = gradient_like(w.rotation_2H);
-    rotation_->backward(w.rotation_2H, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC, tokens), s.rotation, dx,
-                        s.drotation_2H);
+    s.drotation_W = gradient_like(w.rotation_W);
+    rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC, tokens), rope_, s.rotation, dx,
+                        s.drotation_W);
   } else {
     dx.q_BTnH.copy_(d.dq_BTnH);
     dx.k_BTkH.copy_(d.dk_BSkH);
@@ -117,7 +117,7 @@ void AttentionHalf::backward_weight(const at::Tensor& gradients, const Tokens& t
   o_.backward_weight(g.o_W, s.dy_MD, s.output.out_BTnH.view({M, n * H}));
   qkv_.backward_weight(g.qkv_W, s.dqkv_MC, groups_.tensor->spread(s.normed_mD, M));
   g.norm_E.copy_(s.dnorm_E);
-  if (rotation_) g.rotation_2H.copy_(s.drotation_2H);
+  if (rotation_) g.rotation_W.copy_(s.drotation_W);
 }
 
 }  // namespace troika::model

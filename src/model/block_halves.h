@@ -16,6 +16,7 @@
 #include "config/settings.h"
 #include "kernels/attention.h"
 #include "model/activation.h"
+#include "model/new_rows.h"
 #include "model/norm.h"
 #include "model/positions.h"
 #include "model/projection.h"
@@ -33,7 +34,7 @@ struct AttentionSaved {
   kernels::AttentionOutput output;
   NormSaved norm;
   RotationSaved rotation;
-  at::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_2H;
+  at::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_W;
   std::int64_t bytes() const;
 };
 
@@ -48,15 +49,21 @@ class AttentionHalf {
                             AttentionSaved& saved) const;
   void backward_weight(const at::Tensor& gradients, const Tokens& tokens, const AttentionSaved& saved) const;
 
+  // forward for new rows x_MD of sequences whose earlier keys and values lie in caches, alone in its groups; writes the new
+  // ones of `block` (0 is the first) beside them.
+  at::Tensor extend(const at::Tensor& parameters, const at::Tensor& x_MD, const NewRows& rows,
+                    std::int64_t block) const;
+
  private:
   struct Weights {
-    at::Tensor norm_E, qkv_W, rotation_2H, o_W;
+    at::Tensor norm_E, qkv_W, rotation_W, o_W;
   };
   Weights weights(const at::Tensor& flat) const;
   at::Tensor heads(const at::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first, std::int64_t count) const;
   QueriesAndKeys queries_and_keys(const at::Tensor& qkv_MC, const Tokens& tokens) const;
   sharding::LocalAttention input(const Tokens& tokens, const AttentionSaved& s) const;
   void rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const;
+  at::Tensor attend(const at::Tensor& q_MnH, const NewRows& rows, std::int64_t block) const;
   void attend_backward(const Weights& w, const at::Tensor& dout_MA, const Tokens& tokens, AttentionSaved& s) const;
 
   const Groups groups_;
@@ -65,6 +72,7 @@ class AttentionHalf {
   const std::unique_ptr<const Norm> norm_;
   const Projection qkv_, o_;
   std::optional<const Rotation> rotation_;
+  const kernels::RopeTable rope_;  // of this rank's positions; empty without rotation
   std::vector<std::int64_t> kv_of_head_;
 };
 

@@ -17,14 +17,15 @@ TensorShare Parallelism::share() const {
 }
 
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
-                                                    const c10::Device& device, const Parallelism& parallel) {
+                                                    const c10::Device& device, const Parallelism& parallel,
+                                                    const OnLogits& on_logits) {
   const Groups groups = groups_of(parallel);
   const Positions positions = make_positions(model, seq_len, device, *groups.context);
   std::vector<std::unique_ptr<Segment>> segments;
   segments.push_back(make_embedding_segment(model, positions, groups));
   for (std::int64_t layer = 0; layer < model.layers; ++layer)
     segments.push_back(make_block_segment(model, positions, groups));
-  segments.push_back(make_head_segment(model, groups));
+  segments.push_back(make_head_segment(model, groups, on_logits));
   return segments;
 }
 
@@ -107,16 +108,6 @@ void Decoder::backward_weight(const std::vector<at::Tensor>& gradients, const To
     segments_[i]->backward_weight(buffer(gradients, i), tokens, *result.saved[i]);
     result.saved[i].reset();
   }
-}
-
-at::Tensor Decoder::next_logits(const Tokens& tokens) const {
-  if (static_cast<int>(segments_.size()) != segment_count(model_) || options_.parallel.share().size > 1)
-    throw base::BugError("next_logits needs all segments on one rank");
-  at::Tensor x_MD;
-  for (std::size_t i = 0; i + 1 < segments_.size(); ++i)
-    x_MD = segments_[i]->forward(buffer(parameters_, i), x_MD, tokens, Keep::nothing).y_mD;
-  const at::Tensor last_BD = x_MD.view({tokens.B, tokens.T, model_.hidden}).select(1, tokens.T - 1);
-  return head_logits(model_, buffer(parameters_, segments_.size() - 1), last_BD);
 }
 
 }  // namespace troika::model

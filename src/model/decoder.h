@@ -20,9 +20,10 @@ struct Parallelism {
 };
 
 // All segments of the model in order, for sequences of at most seq_len positions, of exactly seq_len under context
-// parallelism. They hold no parameters.
+// parallelism. They hold no parameters. `on_logits` may be empty.
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
-                                                    const c10::Device& device, const Parallelism& parallel = {});
+                                                    const c10::Device& device, const Parallelism& parallel = {},
+                                                    const OnLogits& on_logits = {});
 
 // Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout starts
 // from the same bits. Works on as many threads as libtorch may use.
@@ -67,9 +68,6 @@ class Decoder {
   DecoderResult forward(const at::Tensor& x_mD, const Tokens& tokens, Keep keep) const;
   at::Tensor backward_input(const at::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const;
   void backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens, DecoderResult& result) const;
-
-  // The logits of the last position of every sequence, [B, V]. For a whole decoder without groups.
-  at::Tensor next_logits(const Tokens& tokens) const;
 
  private:
   bool has_tied_use() const { return layouts_.size() > segments_.size(); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/cached_decoder.h"
 #include "model/decoder_test_support.h"
 #include "tensor/device.h"
 
@@ -60,18 +61,27 @@ TEST(DecoderGpu, OddSizesAgreeWithTheCpu) {
   expect_agreement(m, 3, 13, 0, {0, 2, 4});
 }
 
+TEST(DecoderGpu, Qwen2AndLlamaAgreeWithTheCpu) {
+  expect_agreement(small_qwen2(true), 2, 24, 3, {0, 6});
+  expect_agreement(small_llama(false), 2, 24, 0, {0, 2, 6});
+}
+
 TEST(DecoderGpu, Gpt2AgreesWithTheCpu) {
   expect_agreement(small_gpt2(true), 2, 24, 3, {0, 6});
   expect_agreement(small_gpt2(false), 2, 24, 0, {0, 2, 6});
 }
 
-TEST(DecoderGpu, NextLogitsAgreeWithTheCpu) {
-  const config::ModelSettings m = small_model(true);
-  const auto logits = [&](const c10::Device& device) {
-    const auto decoders = make_decoders(m, {0, 6}, options_for(12, device));
-    return decoders[0].next_logits(make_tokens(m, 2, 12, 0, device));
-  };
-  EXPECT_LT(relative_error(logits(tensor::pick_device("cuda", 0)), logits(at::kCPU)), gradient_tolerance);
+TEST(DecoderGpu, LogitsWithACacheAgreeWithTheCpu) {
+  for (const config::ModelSettings& m : small_models()) {
+    const auto logits = [&](const c10::Device& device) {
+      const auto decoders = make_decoders(m, {0, 6}, options_for(20, device));
+      const CachedDecoder cached(m, decoders[0].parameters(), 20);
+      KeyValueCache first = cached.new_cache(), second = cached.new_cache();
+      cached.extend({{&first, {3, 1, 4, 1, 5}}, {&second, {9, 2}}});
+      return cached.extend({{&first, {6}}, {&second, {5}}});
+    };
+    EXPECT_LT(relative_error(logits(tensor::pick_device("cuda", 0)), logits(at::kCPU)), gradient_tolerance);
+  }
 }
 
 }  // namespace

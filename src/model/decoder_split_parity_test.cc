@@ -41,6 +41,20 @@ config::ModelSettings odd_model(std::int64_t heads, std::int64_t kv_heads, bool 
   return m;
 }
 
+config::ModelSettings odd_qwen2(std::int64_t heads, std::int64_t kv_heads, bool tied) {
+  config::ModelSettings m = odd_model(heads, kv_heads, tied);
+  m.architecture = "qwen2";
+  return m;
+}
+
+config::ModelSettings odd_llama(std::int64_t heads, std::int64_t kv_heads, bool tied) {
+  config::ModelSettings m = odd_model(heads, kv_heads, tied);
+  m.architecture = "llama";
+  m.rope_scaling = "llama3";
+  m.rope_original_positions = 40;
+  return m;
+}
+
 config::ModelSettings odd_gpt2(std::int64_t heads, bool tied) {
   config::ModelSettings m = odd_model(heads, heads, tied);
   m.architecture = "gpt2";
@@ -241,6 +255,26 @@ TEST(DecoderSplitParity, TensorAndContextParallelTogether) {
   }
 }
 
+TEST(DecoderSplitParity, Qwen2OnTensorParallelRanksThatShareKeyHeads) {
+  expect_parity({odd_qwen2(8, 2, true), 2, 7, 3}, tensor_splits());
+  expect_parity({odd_qwen2(6, 3, false)}, tensor_splits());
+  expect_parity({odd_qwen2(9, 3, true), 1, 5}, tensor_splits());
+  expect_parity({odd_qwen2(8, 8, false), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
+}
+
+TEST(DecoderSplitParity, LlamaOnTensorParallelRanks) {
+  expect_parity({odd_llama(8, 1, true), 2, 7, 3}, tensor_splits());
+  expect_parity({odd_llama(9, 3, false), 1, 5}, tensor_splits());
+}
+
+TEST(DecoderSplitParity, Qwen2AndLlamaOnContextParallelRanks) {
+  for (const auto& m : {odd_qwen2(6, 3, true), odd_llama(8, 2, false)}) {
+    expect_parity({m, 2, 17}, {{1, 2}, {1, 3}, {1, 4}});
+    for (const auto sequence : {SequenceParallel::off, SequenceParallel::on})
+      expect_parity({m, 2, 11}, {{2, 2, sequence}, {3, 2, sequence}});
+  }
+}
+
 TEST(DecoderSplitParity, Gpt2OnTensorParallelRanks) {
   expect_parity({odd_gpt2(5, true), 2, 7, 3}, tensor_splits());
   expect_parity({odd_gpt2(4, false), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
@@ -254,7 +288,8 @@ TEST(DecoderSplitParity, Gpt2OnContextParallelRanks) {
 }
 
 TEST(DecoderSplitParity, ComputingAgainWhatIsCheapChangesNoBitOnSplitRanks) {
-  for (const Case& c : {Case{odd_model(6, 3, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}}) {
+  for (const Case& c :
+       {Case{odd_model(6, 3, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}, Case{odd_qwen2(6, 3, true), 2, 9}}) {
     for (const Split& split : {Split{4, 1, SequenceParallel::on}, Split{3, 1}, Split{2, 2, SequenceParallel::on}}) {
       Split lean = split;
       lean.keep = Keep::lean;
@@ -267,7 +302,8 @@ TEST(DecoderSplitParity, ComputingAgainWhatIsCheapChangesNoBitOnSplitRanks) {
 }
 
 TEST(DecoderSplitParity, SequenceParallelismChangesNoBitButOfTheNormsThatItSplits) {
-  for (const Case& c : {Case{odd_model(8, 2, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}}) {
+  for (const Case& c :
+       {Case{odd_model(8, 2, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}, Case{odd_qwen2(8, 2, true), 2, 9}}) {
     const Outcome whole = run_split(c, {3, 1, SequenceParallel::off});
     const Outcome split = run_split(c, {3, 1, SequenceParallel::on});
     EXPECT_EQ(split.loss, whole.loss);
@@ -283,7 +319,8 @@ TEST(DecoderSplitParity, SequenceParallelismChangesNoBitButOfTheNormsThatItSplit
 // vector the gradient stays within eight units of that last place; the small gradients of q_norm and k_norm, differences of
 // large numbers, within 40 units of their largest value.
 TEST(DecoderSplitParity, HalfPrecisionStaysCloseToSinglePrecision) {
-  for (const config::ModelSettings& m : {odd_model(8, 2, true), odd_model(8, 2, false), odd_gpt2(4, true)}) {
+  for (const config::ModelSettings& m :
+       {odd_model(8, 2, true), odd_model(8, 2, false), odd_gpt2(4, true), odd_qwen2(8, 2, true)}) {
     const Case c{m, 2, 11};
     for (const auto& [dtype, ulp] : {std::pair{at::kBFloat16, 0x1p-8}, {at::kHalf, 0x1p-11}}) {
       const auto with = [&, type = dtype](Split split) {

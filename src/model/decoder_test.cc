@@ -47,6 +47,8 @@ TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
   m.kv_heads = 3;
   m.ffn = 191;
   expect_slices_of_the_whole(m);
+  m.architecture = "qwen2";
+  expect_slices_of_the_whole(m);
   m = small_gpt2(false);
   m.heads = m.kv_heads = 7;
   m.hidden = 7 * m.head_dim;
@@ -182,7 +184,7 @@ void expect_foretold_bytes(const config::ModelSettings& m, at::ScalarType dtype,
 }
 
 TEST(Decoder, SavesTheBytesThatWereForetold) {
-  for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
+  for (const config::ModelSettings& m : small_models()) {
     for (const Keep keep : {Keep::for_backward, Keep::lean, Keep::nothing}) {
       for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) expect_foretold_bytes(m, dtype, keep);
     }
@@ -198,6 +200,14 @@ TEST(Decoder, ForetoldBytesOfABlockAreTheArithmetic) {
   // and the inverse roots of two norms and of the heads.
   EXPECT_EQ(bytes(Keep::for_backward), 4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2 + (N + 2)));
   EXPECT_EQ(bytes(Keep::lean), 4 * M * (2 * D + (A + 2 * K) + A + N + 2 * F + 2 + (N + 2)));
+}
+
+TEST(Decoder, ForetoldBytesOfABlockOfLlamaHaveNoStatisticsOfHeads) {
+  const std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;
+  for (const config::ModelSettings& m : {small_llama(true), small_qwen2(true)}) {
+    const SavedBytes bytes = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, Keep::for_backward, 4);
+    EXPECT_EQ(bytes.whole[1], 4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2));
+  }
 }
 
 TEST(Decoder, ForetoldBytesOfABlockOfGpt2AreTheArithmetic) {

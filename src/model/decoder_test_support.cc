@@ -29,8 +29,33 @@ config::ModelSettings small_gpt2(bool tied) {
   return m;
 }
 
+config::ModelSettings small_qwen2(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = "qwen2";
+  return m;
+}
+
+config::ModelSettings small_llama(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = "llama";
+  m.rope_theta = 1e4;
+  m.rope_scaling = "llama3";
+  m.rope_original_positions = 40;  // wavelengths: 6, 20, 63, ... positions
+  m.norm_eps = 1e-5;
+  return m;
+}
+
+config::ModelSettings small_mistral(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = "mistral";
+  m.rope_scaling = "linear";
+  m.rope_factor = 2.5;
+  return m;
+}
+
 std::vector<config::ModelSettings> small_models() {
-  return {small_model(true), small_model(false), small_gpt2(true), small_gpt2(false)};
+  return {small_model(true), small_model(false), small_gpt2(true),    small_gpt2(false),
+          small_qwen2(true), small_llama(false), small_mistral(false)};
 }
 
 Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device) {

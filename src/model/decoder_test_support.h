@@ -17,7 +17,12 @@ namespace troika::model {
 config::ModelSettings small_model(bool tied);
 // GPT-2 of the same sizes, with 4 key/value heads and 40 positions.
 config::ModelSettings small_gpt2(bool tied);
-std::vector<config::ModelSettings> small_models();  // both of them, tied and untied
+// Qwen2 of the same sizes as Qwen3; Llama with frequencies of which some are stretched, some blended, some left; Mistral
+// with linearly stretched ones.
+config::ModelSettings small_qwen2(bool tied);
+config::ModelSettings small_llama(bool tied);
+config::ModelSettings small_mistral(bool tied);
+std::vector<config::ModelSettings> small_models();  // all of them; Qwen3 and GPT-2 tied and untied
 
 // Initialised decoders; `cuts` are the segments where they begin, and the end: {0, 3, 6}.
 std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std::vector<int>& cuts,

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "kernels/embedding.h"
+#include "model/architecture.h"
 
 namespace troika::model {
 namespace {
@@ -71,6 +72,14 @@ class EmbeddingSegment final : public Segment {
 std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Positions& positions,
                                                 const Groups& groups) {
   return std::make_unique<EmbeddingSegment>(model, positions, groups);
+}
+
+at::Tensor embed(const config::ModelSettings& model, const at::Tensor& flat, const at::Tensor& ids_M,
+                 const at::Tensor& positions_M) {
+  const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
+  const at::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
+  if (has_rotary_positions(architecture_of(model))) return x_MD;
+  return x_MD + kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0);
 }
 
 }  // namespace troika::model

@@ -14,4 +14,8 @@ namespace troika::model {
 std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Positions& positions,
                                                 const Groups& groups);
 
+// The rows of ids at any positions, without tensor parallelism: ids_M, positions_M (int64) -> [M, D]. `flat`: segment 0's.
+at::Tensor embed(const config::ModelSettings& model, const at::Tensor& flat, const at::Tensor& ids_M,
+                 const at::Tensor& positions_M);
+
 }  // namespace troika::model

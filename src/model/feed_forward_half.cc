@@ -16,8 +16,9 @@ FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Group
     : groups_(groups),
       activation_(activation_of(architecture_of(model))),
       norm_(make_norm(model)),
-      up_(architecture_of(model), model.hidden, activation_.inputs_per_output * own_columns(model, groups)),
-      down_(architecture_of(model), own_columns(model, groups), model.hidden) {}
+      up_(architecture_of(model), Product::other, model.hidden,
+          activation_.inputs_per_output * own_columns(model, groups)),
+      down_(architecture_of(model), Product::other, own_columns(model, groups), model.hidden) {}
 
 FeedForwardHalf::Weights FeedForwardHalf::weights(const at::Tensor& flat) const {
   Views views(flat);

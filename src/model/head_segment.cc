@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kernels/linear.h"
 #include "kernels/output_loss.h"
@@ -39,8 +41,12 @@ double gradient_scale(const Tokens& tokens) {
 
 class HeadSegment final : public Segment {
  public:
-  HeadSegment(const config::ModelSettings& model, const Groups& groups)
-      : groups_(groups), vocab_(local_widths(model, groups.share()).vocab), D(model.hidden), norm_(make_norm(model)) {}
+  HeadSegment(const config::ModelSettings& model, const Groups& groups, OnLogits on_logits)
+      : groups_(groups), D(model.hidden), norm_(make_norm(model)), on_logits_(std::move(on_logits)) {
+    for (int rank = 0; rank < groups.share().size; ++rank)
+      parts_.push_back(local_widths(model, {rank, groups.share().size}).vocab);
+    vocab_ = parts_[static_cast<std::size_t>(groups.share().rank)];
+  }
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
                         Keep keep) const override {
@@ -48,8 +54,9 @@ class HeadSegment final : public Segment {
     auto saved = std::make_unique<HeadSaved>();
     saved->x_mD = x_mD;
     const at::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
-    const kernels::OutputLossPart whole =
-        loss(groups_.tensor->spread(normed_mD, tokens.B * tokens.T), p.table_vD, tokens, keep, saved->loss);
+    const at::Tensor normed_MD = groups_.tensor->spread(normed_mD, tokens.B * tokens.T);
+    if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
+    const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, keep, saved->loss);
     if (!has_gradients(*saved)) {
       if (keep == Keep::for_backward) saved->normed_mD = normed_mD;
       saved->lse_M = whole.lse_M;
@@ -100,6 +107,23 @@ class HeadSegment final : public Segment {
                                              keep == Keep::nothing ? nullptr : &saved));
   }
 
+  // Of all ranks' vocabularies, side by side.
+  at::Tensor logits(const at::Tensor& x_MD, const at::Tensor& table_vD) const {
+    const auto& last = parts_.back();
+    std::int64_t widest = 0;
+    for (const sharding::Range& part : parts_) widest = std::max(widest, part.count);
+    const auto options = x_MD.options().dtype(at::kFloat);
+    const at::Tensor mine = at::zeros({x_MD.size(0), widest}, options);
+    kernels::linear_forward_float(x_MD, table_vD, mine.narrow(1, 0, vocab_.count));
+    if (parts_.size() == 1) return mine;
+    const at::Tensor all_MV = at::empty({x_MD.size(0), last.begin + last.count}, options);
+    const std::vector<at::Tensor> gathered = groups_.tensor->gather(mine);
+    for (std::size_t r = 0; r < parts_.size(); ++r) {
+      all_MV.narrow(1, parts_[r].begin, parts_[r].count).copy_(gathered[r].narrow(1, 0, parts_[r].count));
+    }
+    return all_MV;
+  }
+
   at::Tensor behind_table(const at::Tensor& tied) const {
     return tied.narrow(0, vocab_.count * D, tied.numel() - vocab_.count * D);
   }
@@ -114,21 +138,26 @@ class HeadSegment final : public Segment {
   }
 
   const Groups groups_;
-  const sharding::Range vocab_;
+  std::vector<sharding::Range> parts_;  // of the vocabulary, by tp rank
+  sharding::Range vocab_;               // this rank's
   const std::int64_t D;
   const std::unique_ptr<const Norm> norm_;
+  const OnLogits on_logits_;
 };
 
 }  // namespace
 
-std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, const Groups& groups) {
-  return std::make_unique<HeadSegment>(model, groups);
+std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, const Groups& groups,
+                                           OnLogits on_logits) {
+  return std::make_unique<HeadSegment>(model, groups, std::move(on_logits));
 }
 
 at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD) {
   const auto norm = make_norm(model);
   const HeadTensors p = views(parameters, norm->elements(), model.vocab, model.hidden);
-  return kernels::linear_forward(norm->forward(p.norm_E, x_MD, nullptr), p.table_vD);
+  const at::Tensor logits_MV = at::empty({x_MD.size(0), model.vocab}, x_MD.options().dtype(at::kFloat));
+  kernels::linear_forward_float(norm->forward(p.norm_E, x_MD, nullptr), p.table_vD, logits_MV);
+  return logits_MV;
 }
 
 }  // namespace troika::model

@@ -43,7 +43,7 @@ void LayoutBuilder::rows(const ParameterInfo& info, const Range& rows, std::int6
 
 void LayoutBuilder::rows_of_heads(const ParameterInfo& info, const Range& heads, std::int64_t unit, int first_holder,
                                   int end_holder) {
-  const std::int64_t row = unit * info.shape[1], elements = heads.count * row;
+  const std::int64_t row = unit * info.elements() / info.shape[0], elements = heads.count * row;
   add(info, {heads.begin * row, elements, elements, 1}, Found::of_own_heads, first_holder, end_holder);
 }
 

@@ -24,7 +24,7 @@ class LayoutBuilder {
   const LocalWidths& widths() const { return widths_; }
 
   void everywhere(const ParameterInfo& info, Found found);
-  // Rows [rows.begin, rows.end), in units of `unit` rows.
+  // Rows [rows.begin, rows.end), in units of `unit` rows; elements of a vector.
   void rows(const ParameterInfo& info, const sharding::Range& rows, std::int64_t unit = 1);
   void rows_of_heads(const ParameterInfo& info, const sharding::Range& heads, std::int64_t unit, int first_holder,
                      int end_holder);

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "config/config.h"
+#include "config/model_config.h"
 #include "config/presets.h"
 
 namespace troika::model {
@@ -77,6 +79,25 @@ Shapes published_names_of_gpt2(bool tied) {
   return names;
 }
 
+config::ModelSettings small_as(const std::string& architecture, bool tied) {
+  config::ModelSettings m = small(tied);
+  m.architecture = architecture;
+  return m;
+}
+
+Shapes published_names_of(const std::string& architecture, bool tied) {
+  Shapes names = published_names(tied);
+  for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+    names.erase(layer + "self_attn.q_norm.weight");
+    names.erase(layer + "self_attn.k_norm.weight");
+    if (architecture != "qwen2") continue;
+    names[layer + "self_attn.q_proj.bias"] = {96};
+    names[layer + "self_attn.k_proj.bias"] = {48};
+    names[layer + "self_attn.v_proj.bias"] = {48};
+  }
+  return names;
+}
+
 Shapes names_of(const std::vector<ParameterInfo>& all) {
   Shapes names;
   for (const auto& info : all) names[info.name] = info.shape;
@@ -88,6 +109,16 @@ TEST(Layout, NamesAndShapesAreThosePublishedForQwen3) {
     const auto all = all_parameters(small(tied));
     EXPECT_EQ(names_of(all), published_names(tied));
     EXPECT_EQ(all.size(), published_names(tied).size());
+  }
+}
+
+TEST(Layout, NamesAndShapesAreThosePublishedForQwen2LlamaAndMistral) {
+  for (const std::string architecture : {"qwen2", "llama", "mistral"}) {
+    for (const bool tied : {true, false}) {
+      const auto all = all_parameters(small_as(architecture, tied));
+      EXPECT_EQ(names_of(all), published_names_of(architecture, tied)) << architecture;
+      EXPECT_EQ(all.size(), published_names_of(architecture, tied).size());
+    }
   }
 }
 
@@ -113,7 +144,7 @@ TEST(Layout, AllParametersAreSortedByName) {
 }
 
 TEST(Layout, MatricesDecayAndStartNormalVectorsDoNeither) {
-  for (const config::ModelSettings& m : {small(false), small_gpt2(false)}) {
+  for (const config::ModelSettings& m : {small(false), small_gpt2(false), small_as("qwen2", false)}) {
     for (const auto& info : all_parameters(m)) {
       const bool matrix = info.shape.size() == 2;
       EXPECT_EQ(info.decays, matrix) << info.name;
@@ -161,6 +192,23 @@ TEST(Layout, CountsOfThePublishedGpt2ModelsAreReached) {
     EXPECT_EQ(parameter_count(config::find_preset(name)), parameters) << name;
 }
 
+// Sums over the tensors of the published weights.
+TEST(Layout, CountsOfThePublishedQwen2LlamaAndMistralModelsAreReached) {
+  for (const auto& [name, parameters] : {std::pair<const char*, std::int64_t>{"qwen2.5-0.5b", 494032768},
+                                         {"qwen2.5-1.5b", 1543714304},
+                                         {"qwen2.5-3b", 3085938688},
+                                         {"qwen2.5-7b", 7615616512},
+                                         {"qwen2.5-14b", 14770033664},
+                                         {"qwen2.5-32b", 32763876352},
+                                         {"qwen2.5-72b", 72706203648},
+                                         {"llama3.2-1b", 1235814400},
+                                         {"llama3.2-3b", 3212749824},
+                                         {"llama3.1-8b", 8030261248},
+                                         {"llama3.1-70b", 70553706496},
+                                         {"mistral-7b", 7248023552}})
+    EXPECT_EQ(parameter_count(config::find_preset(name)), parameters) << name;
+}
+
 std::vector<config::ModelSettings> uneven_models() {
   std::vector<config::ModelSettings> models;
   for (const auto& [heads, kv_heads] : {std::pair{8, 2}, {8, 1}, {8, 4}, {8, 8}, {6, 3}, {6, 2}, {9, 3}, {12, 3}}) {
@@ -170,6 +218,12 @@ std::vector<config::ModelSettings> uneven_models() {
     m.head_dim = 6;
     m.ffn = 191;
     models.push_back(m);
+  }
+  for (const std::int64_t kv_heads : {2, 3, 9}) {  // of 6, 9 and 9 query heads
+    models.push_back(small_as("qwen2", kv_heads == 3));
+    models.back().heads = kv_heads == 2 ? 6 : 9;
+    models.back().kv_heads = kv_heads;
+    models.back().head_dim = 6;
   }
   for (const std::int64_t heads : {6, 7}) {
     config::ModelSettings m = small_gpt2(heads % 2 == 0);
@@ -183,7 +237,8 @@ std::vector<config::ModelSettings> uneven_models() {
 }
 
 TEST(SegmentLayout, OfOneRankHoldsEveryParameterWhole) {
-  for (const config::ModelSettings& m : {small(true), small(false), small_gpt2(true), small_gpt2(false)}) {
+  for (const config::ModelSettings& m : {small(true), small(false), small_as("qwen2", true), small_as("llama", false),
+                                         small_gpt2(true), small_gpt2(false)}) {
     for (int segment = 0; segment < segment_count(m); ++segment) {
       const auto infos = segment_parameters(m, segment);
       const SegmentLayout layout = segment_layout(m, segment);
@@ -290,6 +345,30 @@ TEST(SegmentLayout, RowsThatOneProductReadsAreAdjacent) {
   }
 }
 
+TEST(SegmentLayout, TheBiasesOfQwen2StandBehindTheRowsOfTheirProductAndAreCutAlike) {
+  config::ModelSettings m = small_as("qwen2", true);
+  m.heads = 9;
+  m.kv_heads = 3;
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::pair<int, int>>> holders;
+  const SegmentLayout layout = segment_layout(m, 1, {1, 2});
+  for (const Slot& slot : layout.slots) {
+    const std::string name = slot.info.name.substr(std::string("model.layers.0.").size());
+    if (order.empty() || order.back() != name) order.push_back(name);
+    holders[name].emplace_back(slot.first_holder, slot.end_holder);
+    if (name == "self_attn.k_proj.bias") {
+      EXPECT_EQ(slot.elements(), m.head_dim);
+      EXPECT_EQ(slot.found, Found::of_own_heads);
+    }
+  }
+  EXPECT_EQ(std::vector<std::string>(order.begin() + 1, order.begin() + 7),
+            (std::vector<std::string>{"self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight",
+                                      "self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"}));
+  EXPECT_EQ(holders["self_attn.k_proj.bias"], (std::vector<std::pair<int, int>>{{0, 2}, {1, 2}}));
+  for (const std::string part : {"q", "k", "v"})
+    EXPECT_EQ(holders["self_attn." + part + "_proj.bias"], holders["self_attn." + part + "_proj.weight"]) << part;
+}
+
 TEST(SegmentLayout, QueriesKeysAndValuesOfGpt2AreOneSlotOfTheSameColumnsOfEach) {
   const config::ModelSettings m = small_gpt2(true);
   const auto slots = segment_layout(m, 1, {1, 4}).slots;
@@ -367,6 +446,61 @@ TEST(HuggingFaceConfig, HoldsTheNumbersUnderThePublishedKeys) {
   EXPECT_EQ(j["rope_theta"], 1e6);
   EXPECT_EQ(j["rms_norm_eps"], 1e-6);
   EXPECT_EQ(j["hidden_act"], "silu");
+}
+
+TEST(HuggingFaceConfig, OfQwen2LlamaAndMistralNamesTheirClassesAndWhatTheyKnow) {
+  const auto published = [](const std::string& architecture) {
+    return nlohmann::json::parse(hugging_face_config(small_as(architecture, false)));
+  };
+  const auto qwen2 = published("qwen2"), llama = published("llama"), mistral = published("mistral");
+  EXPECT_EQ(qwen2["architectures"], nlohmann::json({"Qwen2ForCausalLM"}));
+  EXPECT_EQ(llama["architectures"], nlohmann::json({"LlamaForCausalLM"}));
+  EXPECT_EQ(mistral["architectures"], nlohmann::json({"MistralForCausalLM"}));
+  for (const auto& j : {qwen2, llama, mistral}) {
+    EXPECT_EQ(j["num_key_value_heads"], 2);
+    EXPECT_EQ(j["head_dim"], 24);
+    EXPECT_EQ(j["rope_scaling"], nullptr);
+    EXPECT_EQ(j["tie_word_embeddings"], false);
+  }
+  EXPECT_EQ(qwen2["use_sliding_window"], false);
+  EXPECT_EQ(llama["attention_bias"], false);
+  EXPECT_EQ(llama["mlp_bias"], false);
+  EXPECT_TRUE(mistral.contains("sliding_window") && mistral["sliding_window"].is_null());
+}
+
+TEST(HuggingFaceConfig, OfEveryFamilyReadsBackAsTheSameModel) {
+  const auto printed = [](config::ModelSettings m) {
+    config::Settings settings;
+    m.preset = config::no_preset;
+    settings.model = m;
+    return config::to_yaml(settings);
+  };
+  std::vector<config::ModelSettings> models{small_gpt2(true), small_gpt2(false)};
+  for (const char* architecture : {"qwen3", "qwen2", "llama", "mistral"}) {
+    for (const char* scaling : {"none", "linear", "llama3"}) {
+      models.push_back(small_as(architecture, models.size() % 2 == 0));
+      models.back().rope_scaling = scaling;
+    }
+  }
+  for (const char* preset : {"qwen3-8b", "qwen2.5-14b", "llama3.1-8b", "mistral-7b", "gpt2-xl"})
+    models.push_back(config::find_preset(preset));
+  for (const config::ModelSettings& m : models)
+    EXPECT_EQ(printed(config::parse_model_config(hugging_face_config(m), "config.json")), printed(m));
+}
+
+TEST(HuggingFaceConfig, WritesScaledFrequenciesAsTheyArePublished) {
+  config::ModelSettings m = small_as("llama", true);
+  m.rope_scaling = "llama3";
+  m.rope_factor = 32;
+  EXPECT_EQ(nlohmann::json::parse(hugging_face_config(m))["rope_scaling"],
+            nlohmann::json({{"factor", 32.0},
+                            {"low_freq_factor", 1.0},
+                            {"high_freq_factor", 4.0},
+                            {"original_max_position_embeddings", 8192},
+                            {"rope_type", "llama3"}}));
+  m.rope_scaling = "linear";
+  EXPECT_EQ(nlohmann::json::parse(hugging_face_config(m))["rope_scaling"],
+            nlohmann::json({{"factor", 32.0}, {"rope_type", "linear"}}));
 }
 
 }  // namespace

@@ -8,13 +8,25 @@
 
 namespace troika::model {
 
+kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model) {
+  using Kind = kernels::RopeScaling::Kind;
+  kernels::RopeScaling scaling;
+  if (model.rope_scaling == "linear") scaling.kind = Kind::linear;
+  if (model.rope_scaling == "llama3") scaling.kind = Kind::llama3;
+  scaling.factor = model.rope_factor;
+  scaling.low_freq_factor = model.rope_low_freq_factor;
+  scaling.high_freq_factor = model.rope_high_freq_factor;
+  scaling.original_positions = static_cast<double>(model.rope_original_positions);
+  return {model.head_dim, model.rope_theta, scaling};
+}
+
 Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const c10::Device& device,
                          const sharding::ContextGroup& context) {
   Positions positions;
   positions.seq_len = seq_len;
   const std::vector<std::int64_t> mine = context.positions(seq_len);
-  if (architecture_of(model).positions == Architecture::Positions::rotary) {
-    positions.rope = kernels::make_rope_table(mine, model.head_dim, model.rope_theta, device);
+  if (has_rotary_positions(architecture_of(model))) {
+    positions.rope = kernels::make_rope_table(mine, rope_frequencies(model), device);
     return positions;
   }
   if (seq_len > model.max_positions)

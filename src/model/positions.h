@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "config/settings.h"
-#include "kernels/qk_norm_rope.h"
+#include "kernels/rope.h"
 #include "model/segment.h"
 #include "sharding/context_group.h"
 
@@ -19,6 +19,9 @@ struct Positions {
   kernels::RopeTable rope;  // rotary
   at::Tensor index_T;       // learned; int64
 };
+
+// Of a model with rotary positions.
+kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);
 
 // ConfigError when a learned table is shorter than seq_len.
 Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const c10::Device& device,

@@ -6,10 +6,15 @@
 
 namespace troika::model {
 
-Projection::Projection(const Architecture& architecture, std::int64_t inputs, std::int64_t outputs)
-    : order_(architecture.order), bias_(architecture.bias), I(inputs), O(outputs) {}
+static bool has_bias(const Architecture& architecture, Product product) {
+  if (architecture.bias == Architecture::Bias::queries_keys_values) return product == Product::queries_keys_values;
+  return architecture.bias == Architecture::Bias::everywhere;
+}
 
-std::int64_t Projection::elements() const { return O * I + (bias_ == Architecture::Bias::none ? 0 : O); }
+Projection::Projection(const Architecture& architecture, Product product, std::int64_t inputs, std::int64_t outputs)
+    : order_(architecture.order), has_bias_(has_bias(architecture, product)), I(inputs), O(outputs) {}
+
+std::int64_t Projection::elements() const { return O * I + (has_bias_ ? O : 0); }
 
 at::Tensor Projection::weight(const at::Tensor& flat) const {
   const at::Tensor own = flat.narrow(0, 0, O * I);
@@ -17,7 +22,7 @@ at::Tensor Projection::weight(const at::Tensor& flat) const {
 }
 
 at::Tensor Projection::bias(const at::Tensor& flat) const {
-  return bias_ == Architecture::Bias::none ? at::Tensor() : flat.narrow(0, O * I, O);
+  return has_bias_ ? flat.narrow(0, O * I, O) : at::Tensor();
 }
 
 at::Tensor Projection::forward(const at::Tensor& w_W, const at::Tensor& x_MI) const {
@@ -29,7 +34,7 @@ at::Tensor Projection::product(const at::Tensor& w_W, const at::Tensor& x_MI) co
 }
 
 void Projection::add_bias(const at::Tensor& w_W, const at::Tensor& y_MO) const {
-  if (bias_ != Architecture::Bias::none) y_MO.add_(bias(w_W));
+  if (has_bias_) y_MO.add_(bias(w_W));
 }
 
 at::Tensor Projection::backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO) const {
@@ -38,7 +43,7 @@ at::Tensor Projection::backward_input(const at::Tensor& w_W, const at::Tensor& d
 
 void Projection::backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI) const {
   kernels::linear_backward_weight(dy_MO, x_MI, weight(dw_W));
-  if (bias_ != Architecture::Bias::none) kernels::linear_backward_bias(dy_MO, bias(dw_W));
+  if (has_bias_) kernels::linear_backward_bias(dy_MO, bias(dw_W));
 }
 
 }  // namespace troika::model

@@ -11,9 +11,11 @@
 
 namespace troika::model {
 
+enum class Product { queries_keys_values, other };
+
 class Projection {
  public:
-  Projection(const Architecture& architecture, std::int64_t inputs, std::int64_t outputs);
+  Projection(const Architecture& architecture, Product product, std::int64_t inputs, std::int64_t outputs);
   std::int64_t elements() const;
 
   at::Tensor forward(const at::Tensor& w_W, const at::Tensor& x_MI) const;  // y_MO
@@ -29,7 +31,7 @@ class Projection {
   at::Tensor bias(const at::Tensor& flat) const;    // [O], undefined where there is none
 
   Architecture::WeightOrder order_;
-  Architecture::Bias bias_;
+  bool has_bias_;
   std::int64_t I, O;
 };
 

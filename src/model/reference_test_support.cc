@@ -27,9 +27,24 @@ at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids) {
   return table.index_select(0, ids.flatten()).view({ids.size(0), ids.size(1), -1});
 }
 
-class Qwen3 {
+// The angle by which pair i turns per position: the published rules, by wavelength.
+double angle_of(const config::ModelSettings& m, std::int64_t i) {
+  const double frequency =
+      std::exp(-std::log(m.rope_theta) * 2 * static_cast<double>(i) / static_cast<double>(m.head_dim));
+  if (m.rope_scaling == "none") return frequency;
+  if (m.rope_scaling == "linear") return frequency / m.rope_factor;
+  const double wavelength = 2 * std::acos(-1.0) / frequency, trained = static_cast<double>(m.rope_original_positions);
+  if (wavelength < trained / m.rope_high_freq_factor) return frequency;
+  if (wavelength > trained / m.rope_low_freq_factor) return frequency / m.rope_factor;
+  const double smooth =
+      (trained / wavelength - m.rope_low_freq_factor) / (m.rope_high_freq_factor - m.rope_low_freq_factor);
+  return (1 - smooth) * frequency / m.rope_factor + smooth * frequency;
+}
+
+// Qwen3, Qwen2, Llama, Mistral.
+class Llama {
  public:
-  Qwen3(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
+  Llama(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
 
   // [B, T] ids -> [B, T, V] logits.
   at::Tensor logits(const at::Tensor& ids) const {
@@ -55,19 +70,26 @@ class Qwen3 {
   }
   at::Tensor rope(const at::Tensor& x_BnTH) const {
     const std::int64_t T = x_BnTH.size(2), H = m_.head_dim;
-    const auto options = at::TensorOptions().dtype(at::kDouble);
-    const at::Tensor inverse =
-        at::exp(at::arange(0, H, 2, options) * (-std::log(m_.rope_theta) / static_cast<double>(H)));
-    const at::Tensor half_angles = at::outer(at::arange(T, options), inverse);
+    std::vector<double> angle;
+    for (std::int64_t i = 0; i < H / 2; ++i) angle.push_back(angle_of(m_, i));
+    const at::Tensor half_angles = at::outer(at::arange(T, at::kDouble), at::tensor(angle, at::kDouble));
     const at::Tensor angles = at::cat({half_angles, half_angles}, 1);
     const auto halves = x_BnTH.split(H / 2, 3);
     return x_BnTH * angles.cos() + at::cat({-halves[1], halves[0]}, 3) * angles.sin();
   }
+  // Queries, keys or values by head.
+  at::Tensor heads(const at::Tensor& x, const std::string& name, std::int64_t n) const {
+    const at::Tensor y = project(x, name);
+    return by_head(m_.architecture == "qwen2" ? y + w_.at(name + ".bias") : y, n);
+  }
+  at::Tensor turned(const at::Tensor& x_BnTH, const std::string& norm_name) const {
+    return rope(m_.architecture == "qwen3" ? norm(x_BnTH, norm_name) : x_BnTH);
+  }
   at::Tensor attention(const at::Tensor& x, const std::string& at) const {
     const std::int64_t group = m_.heads / m_.kv_heads;
-    const at::Tensor q = rope(norm(by_head(project(x, at + "q_proj"), m_.heads), at + "q_norm"));
-    const at::Tensor k = rope(norm(by_head(project(x, at + "k_proj"), m_.kv_heads), at + "k_norm"));
-    const at::Tensor v = by_head(project(x, at + "v_proj"), m_.kv_heads);
+    const at::Tensor q = turned(heads(x, at + "q_proj", m_.heads), at + "q_norm");
+    const at::Tensor k = turned(heads(x, at + "k_proj", m_.kv_heads), at + "k_norm");
+    const at::Tensor v = heads(x, at + "v_proj", m_.kv_heads);
     return project(attend(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)), at + "o_proj");
   }
 
@@ -114,7 +136,7 @@ class Gpt2 {
 }  // namespace
 
 at::Tensor reference_logits(const config::ModelSettings& model, const Weights& weights, const at::Tensor& ids_BT) {
-  return model.architecture == "gpt2" ? Gpt2(model, weights).logits(ids_BT) : Qwen3(model, weights).logits(ids_BT);
+  return model.architecture == "gpt2" ? Gpt2(model, weights).logits(ids_BT) : Llama(model, weights).logits(ids_BT);
 }
 
 at::Tensor reference_loss_sum(const config::ModelSettings& model, const Weights& weights, const at::Tensor& ids_BT,

@@ -1,4 +1,4 @@
-// An independent Qwen3 and GPT-2 for autograd, the judges of the decoder: they follow the published architectures and read
+// Independent Qwen3, Qwen2, Llama, Mistral and GPT-2 for autograd, the judges of the decoder: they follow the published architectures and read
 // the weights by their published names.
 #pragma once
 

@@ -1,19 +1,31 @@
 #include "model/rotation.h"
 
+#include "model/architecture.h"
+
 namespace troika::model {
 
-Rotation::Rotation(std::int64_t head_dim, double eps, const kernels::RopeTable& rope)
-    : H(head_dim), eps_(eps), rope_(rope) {}
+Rotation::Rotation(const config::ModelSettings& model)
+    : H(model.head_dim),
+      normed_(architecture_of(model).positions == Architecture::Positions::normed_rotary),
+      eps_(model.norm_eps) {}
 
-QueriesAndKeys Rotation::forward(const at::Tensor& w_2H, const QueriesAndKeys& x, RotationSaved& saved) const {
-  return {kernels::qk_norm_rope_forward(x.q_BTnH, of_q(w_2H), eps_, rope_, &saved.q),
-          kernels::qk_norm_rope_forward(x.k_BTkH, of_k(w_2H), eps_, rope_, &saved.k)};
+QueriesAndKeys Rotation::forward(const at::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
+                                 RotationSaved& saved) const {
+  if (!normed_) return {kernels::rope_forward(x.q_BTnH, rope), kernels::rope_forward(x.k_BTkH, rope)};
+  return {kernels::qk_norm_rope_forward(x.q_BTnH, of_q(w_W), eps_, rope, &saved.q),
+          kernels::qk_norm_rope_forward(x.k_BTkH, of_k(w_W), eps_, rope, &saved.k)};
 }
 
-void Rotation::backward(const at::Tensor& w_2H, const QueriesAndKeys& dy, const QueriesAndKeys& x,
-                        const RotationSaved& saved, const QueriesAndKeys& dx, const at::Tensor& dw_2H) const {
-  kernels::qk_norm_rope_backward(dy.q_BTnH, x.q_BTnH, of_q(w_2H), rope_, saved.q, dx.q_BTnH, of_q(dw_2H));
-  kernels::qk_norm_rope_backward(dy.k_BTkH, x.k_BTkH, of_k(w_2H), rope_, saved.k, dx.k_BTkH, of_k(dw_2H));
+void Rotation::backward(const at::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
+                        const kernels::RopeTable& rope, const RotationSaved& saved, const QueriesAndKeys& dx,
+                        const at::Tensor& dw_W) const {
+  if (!normed_) {
+    kernels::rope_backward(dy.q_BTnH, rope, dx.q_BTnH);
+    kernels::rope_backward(dy.k_BTkH, rope, dx.k_BTkH);
+    return;
+  }
+  kernels::qk_norm_rope_backward(dy.q_BTnH, x.q_BTnH, of_q(w_W), rope, saved.q, dx.q_BTnH, of_q(dw_W));
+  kernels::qk_norm_rope_backward(dy.k_BTkH, x.k_BTkH, of_k(w_W), rope, saved.k, dx.k_BTkH, of_k(dw_W));
 }
 
 }  // namespace troika::model

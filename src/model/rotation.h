@@ -1,12 +1,14 @@
-// What is done to queries and keys between their product and attention where positions are rotary: the norm of each head,
-// then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
-// Shapes: B sequences, T positions, n query and k key heads, H head width, I pairs. Dtypes as in kernels/precision.h.
+// What is done to queries and keys between their product and attention where positions are rotary: in some architectures
+// the norm of each head, then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
+// Shapes: B sequences, T positions, n query and k key heads, H head width, W = elements(). Dtypes as in
+// kernels/precision.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 
+#include "config/settings.h"
 #include "kernels/qk_norm_rope.h"
 
 namespace troika::model {
@@ -20,24 +22,26 @@ struct RotationSaved {
   std::int64_t bytes() const { return q.bytes() + k.bytes(); }
 };
 
+// Row t of `rope` belongs to position t of the heads; rows beyond T are not read.
 class Rotation {
  public:
-  // `rope` has a row for every position of this rank.
-  Rotation(std::int64_t head_dim, double eps, const kernels::RopeTable& rope);
-  std::int64_t elements() const { return 2 * H; }
+  explicit Rotation(const config::ModelSettings& model);
+  std::int64_t elements() const { return normed_ ? 2 * H : 0; }
 
-  QueriesAndKeys forward(const at::Tensor& w_2H, const QueriesAndKeys& x, RotationSaved& saved) const;
-  // Writes dx and dw_2H, fp32.
-  void backward(const at::Tensor& w_2H, const QueriesAndKeys& dy, const QueriesAndKeys& x, const RotationSaved& saved,
-                const QueriesAndKeys& dx, const at::Tensor& dw_2H) const;
+  QueriesAndKeys forward(const at::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
+                         RotationSaved& saved) const;
+  // Writes dx and dw_W, fp32.
+  void backward(const at::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
+                const kernels::RopeTable& rope, const RotationSaved& saved, const QueriesAndKeys& dx,
+                const at::Tensor& dw_W) const;
 
  private:
-  at::Tensor of_q(const at::Tensor& w_2H) const { return w_2H.narrow(0, 0, H); }
-  at::Tensor of_k(const at::Tensor& w_2H) const { return w_2H.narrow(0, H, H); }
+  at::Tensor of_q(const at::Tensor& w_W) const { return w_W.narrow(0, 0, H); }
+  at::Tensor of_k(const at::Tensor& w_W) const { return w_W.narrow(0, H, H); }
 
   const std::int64_t H;
+  const bool normed_;
   const double eps_;
-  const kernels::RopeTable rope_;
 };
 
 }  // namespace troika::model

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "kernels/output_loss.h"
@@ -40,6 +41,9 @@ struct ForwardResult {
   kernels::LossSum loss;  // of the head, over the rows of this rank's positions, alike on all tp ranks; zero elsewhere
   std::unique_ptr<Saved> saved;
 };
+
+// Told the logits of a microbatch's rows, fp32, [M, V] with the vocabulary of all tp ranks, inside the head's forward.
+using OnLogits = std::function<void(const at::Tensor& logits_MV)>;
 
 // lean: what is cheap to compute again (outputs of norms, rotations and activations) is dropped and computed again
 // in backward_input, with the same bits.

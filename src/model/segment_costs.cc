@@ -11,14 +11,16 @@ namespace {
 // What of a block's bytes depends on the architecture.
 struct Shape {
   std::int64_t norm_elements, norm_saved;  // of one norm; the second per row
-  std::int64_t rotated;                    // 1 where queries and keys are normed and turned, else 0
+  std::int64_t rotated;                    // 1 where queries and keys are turned, else 0
+  std::int64_t normed_heads;               // 1 where they are normed before, else 0
   std::int64_t inputs;                     // of the activation, for one output
 };
 
 Shape shape_of(const config::ModelSettings& model) {
   const Architecture& architecture = architecture_of(model);
   const auto norm = make_norm(model);
-  return {norm->elements(), norm->saved_per_row(), architecture.positions == Architecture::Positions::rotary ? 1 : 0,
+  return {norm->elements(), norm->saved_per_row(), has_rotary_positions(architecture) ? 1 : 0,
+          architecture.positions == Architecture::Positions::normed_rotary ? 1 : 0,
           activation_of(architecture).inputs_per_output};
 }
 
@@ -43,8 +45,8 @@ static std::int64_t block_saved_bytes(const config::ModelSettings& model, std::i
   const std::int64_t stream = 2 * model.hidden;  // x and mid
   const std::int64_t products =
       (n + 2 * k) * H + n * H + shape.inputs * f;  // q k v, attention's out, the first product
-  // Of norms, of rotated heads; log-sum-exp.
-  const std::int64_t statistics = 4 * (m * 2 * shape.norm_saved + M * shape.rotated * (n + k) + M * n);
+  // Of norms, of normed heads; log-sum-exp.
+  const std::int64_t statistics = 4 * (m * 2 * shape.norm_saved + M * shape.normed_heads * (n + k) + M * n);
   // Again from these: outputs of the two norms; rotated q and k; the activation.
   const std::int64_t again = keep == Keep::lean ? 0 : m * 2 * model.hidden + M * (shape.rotated * (n + k) * H + f);
   return bytes_per_element * (m * stream + M * products + again) + statistics;
@@ -57,7 +59,7 @@ static std::int64_t block_half_bytes(const config::ModelSettings& model, std::in
   const Shape shape = shape_of(model);
   const std::int64_t gradients = 2 * model.hidden + (n + 2 * k) * H + shape.inputs * f, inputs = n * H + f;
   return bytes_per_element * (M * (gradients + inputs) + m * 2 * model.hidden) +
-         4 * (2 * shape.norm_elements + shape.rotated * 2 * H);
+         4 * (2 * shape.norm_elements + shape.normed_heads * 2 * H);
 }
 
 struct HeadBytes {

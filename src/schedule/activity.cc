@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace troika::schedule {
 
@@ -42,6 +44,25 @@ int read_index(const nlohmann::json& object, const std::string& key, const std::
   if (value >= 0 && value <= std::numeric_limits<int>::max()) return static_cast<int>(value);
   throw base::DataError(
       fmt::format("{}: '{}' is {}, but it must be from 0 to {}", origin, key, value, std::numeric_limits<int>::max()));
+}
+
+double read_seconds(const nlohmann::json& object, const std::string& key, double unit_seconds,
+                    const std::string& origin) {
+  constexpr double longest = 3.2e13;  // differences and sums of such times are finite
+  const double seconds = base::json_double(object, key, origin) * unit_seconds;
+  if (std::abs(seconds) <= longest) return seconds;
+  throw base::DataError(fmt::format("{}: '{}' is {:g} s, which is no time", origin, key, seconds));
+}
+
+void refuse_backwards(const Event& event, const std::string& origin) {
+  if (event.end_seconds >= event.begin_seconds) return;
+  throw base::DataError(fmt::format("{}: '{}' ends {:.9f} s before it begins", origin, to_text(event.instruction),
+                                    event.begin_seconds - event.end_seconds));
+}
+
+std::string read_host(const nlohmann::json& object, const std::string& origin) {
+  constexpr std::size_t longest = 255;  // of a host name
+  return base::printable(base::json_string(object, "host", origin), longest);
 }
 
 }  // namespace troika::schedule

@@ -16,7 +16,7 @@ class Arrivals {
   Arrivals(const Program& program, int lane);
 
   // The lane's sends that are known to have arrived once `receive` (recv_act or recv_grad of this lane) is taken and were
-  // not known before. What the end of the step must prove is never named.
+  // not known before. What the end of the step must prove is never named. In an evaluation: none.
   const std::vector<Instruction>& proven_by(const Instruction& receive) const;
 
  private:

@@ -48,9 +48,11 @@ inline bool is_tied_segment(const Program& program, int segment) {
   return program.tied && (segment == 0 || segment + 1 == program.segments());
 }
 
-// The stages for which the lane must have reduce_tied: the first, the last, once when one lane holds both.
+// The stages for which the lane must have reduce_tied: the first, the last, once when one lane holds both; none in an
+// evaluation, which has no gradients.
 inline std::vector<int> tied_stages_of(const Program& program, int lane) {
   std::vector<int> stages;
+  if (program.evaluates()) return stages;
   const int pp_rank = lane / program.dp;
   if (program.tied && program.pp_rank_of_stage.front() == pp_rank) stages.push_back(0);
   if (program.tied && program.pp_rank_of_stage.back() == pp_rank && !tied_on_one_lane(program))

@@ -61,7 +61,9 @@ struct StepShape {
   Recompute recompute = Recompute::none;
   Overlap overlap = Overlap::on;
   Offload offload = Offload::none;
-  std::vector<int> segment_begin;      // size pp * virtual_stages + 1: first segment of each stage, then the end
+  std::vector<int> segment_begin;  // size pp * virtual_stages + 1: first segment of each stage, then the end
+  std::vector<int>
+      pp_rank_of_stage;  // for build_evaluation: where the stages of a program of any order lie; empty: s % pp
   std::int64_t boundary_bytes = 0;     // one microbatch's activation at a stage border
   std::vector<SegmentBytes> segments;  // by segment; empty: 0
   std::int64_t tied_bytes = 0;         // gradient of the tied embedding
@@ -70,6 +72,12 @@ struct StepShape {
 // By name: 1f1b, gpipe, interleaved, zb-h1. ConfigError names the nearest schedule, and what is wrong with the shape.
 Program build(const std::string& schedule, const StepShape& shape);
 std::vector<std::string> schedule_names();
+
+// Forwards alone, of microbatches that are evaluated rather than trained on, with the stages of `training`; its schedule,
+// recompute and offload have no say. Each microbatch goes through a stage whole before the next one does; with several
+// stages on a rank, microbatches go in groups of pp. ZeRO 3 gathers and frees as in training. The end: `loss`.
+Program build_evaluation(const StepShape& training);
+Bounds bounds_of_evaluation(const Program& program);  // one microbatch in flight
 
 // What the schedule promises about microbatches in flight, per lane, for check(). The bytes are left empty.
 Bounds bounds(const std::string& schedule, const StepShape& shape);

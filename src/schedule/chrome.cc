@@ -80,8 +80,9 @@ static Event read_event(const json& from, const std::string& origin) {
   event.instruction = read_instruction(base::json_string(args, "instruction", origin), origin);
   event.instruction.bytes = base::json_int(args, "bytes", origin);
   event.activity = read_activity(base::json_string(from, "cat", origin), origin);
-  event.begin_seconds = base::json_double(from, "ts", origin) / 1e6;
-  event.end_seconds = event.begin_seconds + base::json_double(from, "dur", origin) / 1e6;
+  event.begin_seconds = read_seconds(from, "ts", 1e-6, origin);
+  event.end_seconds = event.begin_seconds + read_seconds(from, "dur", 1e-6, origin);
+  refuse_backwards(event, origin);
   return event;
 }
 
@@ -94,7 +95,7 @@ StepTrace read_chrome(std::string_view text, const std::string& origin) {
   for (const json& lane : base::json_array(other, "lanes", origin)) {
     const int world_rank = read_index(lane, "world_rank", origin);
     lane_of_rank[world_rank] = trace.lanes.size();
-    trace.lanes.push_back({read_index(lane, "lane", origin), world_rank, base::json_string(lane, "host", origin), {}});
+    trace.lanes.push_back({read_index(lane, "lane", origin), world_rank, read_host(lane, origin), {}});
   }
   for (const json& event : base::json_array(document, "traceEvents", origin)) {
     if (base::json_string(event, "ph", origin) != "X") continue;

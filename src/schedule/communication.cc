@@ -13,10 +13,10 @@ using Key = std::tuple<Kind, int, int, int>;
 
 bool is_joint(Kind kind) {
   return kind == Kind::gather_params || kind == Kind::reduce_grads || kind == Kind::gather_grads ||
-         kind == Kind::reduce_tied || kind == Kind::norm;
+         kind == Kind::reduce_tied || kind == Kind::norm || kind == Kind::loss;
 }
 
-bool blocks_lane(Kind kind) { return kind == Kind::reduce_tied || kind == Kind::norm; }
+bool blocks_lane(Kind kind) { return kind == Kind::reduce_tied || kind == Kind::norm || kind == Kind::loss; }
 
 // What several lanes do together and an instruction waits for; its own kind when it is that itself.
 Kind awaited(Kind waiting) {

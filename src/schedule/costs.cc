@@ -28,7 +28,7 @@ CostModel unit_costs() {
 }
 
 static double rounds_of(const Program& program, Kind kind, std::size_t lanes) {
-  if (kind == Kind::norm) return 2 * std::ceil(std::log2(static_cast<double>(lanes)));
+  if (kind == Kind::norm || kind == Kind::loss) return 2 * std::ceil(std::log2(static_cast<double>(lanes)));
   if (kind == Kind::reduce_tied) return static_cast<double>(lanes - 1);
   return program.replicas - 1;
 }

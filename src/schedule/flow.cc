@@ -11,7 +11,7 @@
 
 namespace troika::schedule {
 
-bool blocks(Kind kind) { return kind == Kind::norm || kind == Kind::reduce_tied; }
+bool blocks(Kind kind) { return kind == Kind::norm || kind == Kind::loss || kind == Kind::reduce_tied; }
 
 namespace {
 
@@ -76,6 +76,7 @@ class Derivation {
     const int round = i.microbatch < 0 ? -1 : program_.round_of(i.microbatch);
     switch (i.kind) {
       case Kind::norm:
+      case Kind::loss:
         *key = {i.kind, -1, -1, -1, 0};
         return true;
       case Kind::reduce_tied:  // its two lanes name different stages
@@ -96,7 +97,7 @@ class Derivation {
   }
 
   std::size_t lanes_of(Kind kind) const {
-    if (kind == Kind::norm) return program_.lanes.size();
+    if (kind == Kind::norm || kind == Kind::loss) return program_.lanes.size();
     if (kind == Kind::fetch || kind == Kind::offload) return 1;
     if (kind == Kind::reduce_tied) return tied_on_one_lane(program_) ? 1 : 2;
     return static_cast<std::size_t>(program_.dp);

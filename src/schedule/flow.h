@@ -29,7 +29,7 @@ struct Flow {
   std::vector<std::vector<std::vector<std::size_t>>> waits;
 };
 
-// True for norm and reduce_tied, which last until their own meeting is complete; the others only start theirs.
+// True for norm, loss and reduce_tied, which last until their own meeting is complete; the others only start theirs.
 bool blocks(Kind kind);
 
 // BugError naming lane and instruction when check_fields refuses the program, or a send, receive or exchange has no

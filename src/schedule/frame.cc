@@ -20,7 +20,9 @@ static void refuse_impossible(const StepShape& shape) {
     throw ConfigError(fmt::format("{} microbatches cannot be shared evenly by dp {}; nearest that works is {}",
                                   shape.microbatches, shape.dp, nearest));
   }
-  const std::int64_t stages = static_cast<std::int64_t>(shape.pp) * shape.virtual_stages;
+  const std::int64_t stages = shape.pp_rank_of_stage.empty()
+                                  ? static_cast<std::int64_t>(shape.pp) * shape.virtual_stages
+                                  : static_cast<std::int64_t>(shape.pp_rank_of_stage.size());
   if (stages > max_stages) throw ConfigError(fmt::format("{} stages are more than {}; lower pp", stages, max_stages));
 }
 
@@ -34,7 +36,10 @@ Program frame(const StepShape& shape) {
   program.microbatches = shape.microbatches;
   program.tied = shape.tied;
   program.segment_begin = shape.segment_begin;
-  for (int s = 0; s < shape.pp * shape.virtual_stages; ++s) program.pp_rank_of_stage.push_back(s % shape.pp);
+  program.pp_rank_of_stage = shape.pp_rank_of_stage;
+  if (program.pp_rank_of_stage.empty()) {
+    for (int s = 0; s < shape.pp * shape.virtual_stages; ++s) program.pp_rank_of_stage.push_back(s % shape.pp);
+  }
   const std::string wrong = wrong_sizes(program);
   if (!wrong.empty()) throw ConfigError("shape of a step: " + wrong);
   if (!shape.segments.empty() && shape.segments.size() != static_cast<std::size_t>(program.segments())) {

@@ -43,6 +43,7 @@ char letter(Kind kind) {
     case Kind::reduce_tied:
       return 'T';
     case Kind::norm:
+    case Kind::loss:
       return 'N';
     case Kind::fetch:
     case Kind::offload:
@@ -137,6 +138,7 @@ void add(const std::string& what, double seconds, Shares* shares) {
 }
 
 void fill(const Scale& scale, const std::string& what, double begin, double end, Cells* cells) {
+  if (scale.columns == 0) return;  // a step without extent
   const double first = std::floor((begin - scale.begin) / scale.column_seconds);
   for (auto c = static_cast<std::size_t>(std::max(first, 0.0)); c < scale.columns; ++c) {
     const double left = scale.begin + static_cast<double>(c) * scale.column_seconds;

@@ -59,7 +59,8 @@ void InFlight::forward(const Instruction& i) {
     take({Kind::recv_act, m, s});
     hold({What::output, m, s - 1}, 0);
   }
-  hold({What::saved, m, i.segment}, of_segment(recomputed(i) ? bounds_.kept_bytes : bounds_.saved_bytes, i.segment));
+  if (!program_.evaluates())
+    hold({What::saved, m, i.segment}, of_segment(recomputed(i) ? bounds_.kept_bytes : bounds_.saved_bytes, i.segment));
   hold({What::output, m, s}, of_segment(bounds_.kept_bytes, i.segment + 1));
 }
 
@@ -83,6 +84,10 @@ void InFlight::backward_weight(const Instruction& i) {
 void InFlight::send(const Instruction& i) {
   const bool forward = i.kind == Kind::send_act;
   hold({forward ? What::output : What::gradient, i.microbatch, i.stage}, 0);
+  if (program_.evaluates()) {
+    hold(under_way_, 0);
+    under_way_ = {What::sent_act, i.microbatch, i.stage};
+  }
   hold({forward ? What::sent_act : What::sent_grad, i.microbatch, i.stage}, i.bytes);
 }
 
@@ -102,13 +107,15 @@ void InFlight::visit_part(const Instruction& part) {
   if (part.kind == Kind::bwd_input) backward_input(part);
   if (part.kind == Kind::bwd_weight) backward_weight(part);
   if (part.kind == Kind::send_act || part.kind == Kind::send_grad) send(part);
-  if (part.kind == Kind::norm) {
+  if (part.kind == Kind::norm || part.kind == Kind::loss) {
     held_.clear();
     bytes_ = 0;
   }
   count_gathered(part);
   peak_bytes_ = std::max(peak_bytes_, bytes_);
   peak_count_ = std::max(peak_count_, count());
+  if (program_.evaluates() && part.kind == Kind::fwd && part.segment + 1 == program_.end_segment(s))
+    segments_left_.erase({m, s});
 }
 
 void InFlight::visit(const Instruction& i) {

@@ -13,7 +13,7 @@
 namespace troika::schedule {
 
 // Follows one lane of a sound program as an executor runs it. A microbatch counts from its first forward on a stage to the
-// end of its last weight backward there. Bytes: what segments keep between their passes, what stands between two
+// end of its last weight backward there, in an evaluation to the end of its last forward, which keep nothing. Bytes: what segments keep between their passes, what stands between two
 // segments or stages, received messages from posting to use, sent ones until they surely arrived (arrivals.h) or norm.
 class InFlight {
  public:
@@ -51,6 +51,7 @@ class InFlight {
   std::map<Key, std::int64_t> held_;
   std::int64_t bytes_ = 0, peak_bytes_ = 0, gathered_bytes_ = 0, peak_gathered_bytes_ = 0;
   int peak_count_ = 0;
+  Key under_way_{What::sent_act, -1, -1};  // the newest send of an evaluation
 };
 
 }  // namespace troika::schedule

@@ -13,7 +13,7 @@ namespace troika::schedule {
 static constexpr std::array<const char*, kind_count> names = {
     "load",        "fwd",       "refwd",     "bwd",           "bwd_input",   "bwd_weight",   "send_act",
     "recv_act",    "send_grad", "recv_grad", "gather_params", "free_params", "reduce_grads", "gather_grads",
-    "reduce_tied", "norm",      "fetch",     "offload",       "step"};
+    "reduce_tied", "norm",      "fetch",     "offload",       "step",        "loss"};
 
 const char* name(Kind kind) { return names[static_cast<std::size_t>(kind)]; }
 
@@ -37,6 +37,7 @@ bool is_communication(Kind kind) {
     case Kind::gather_grads:
     case Kind::reduce_tied:
     case Kind::norm:
+    case Kind::loss:
       return true;
     default:
       return false;

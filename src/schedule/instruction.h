@@ -1,4 +1,4 @@
-// The vocabulary of the step program: what one rank does in one training step, in order.
+// The vocabulary of the step program: what one rank does in one training step, or in one round of an evaluation, in order.
 //
 // Words: microbatch = index over all data-parallel ranks of one step; stage = consecutive segments, numbered along the
 // pipeline; segment = numbered within the whole model; lane = a rank of the pp x dp grid (all ranks of one tp/cp group
@@ -34,8 +34,9 @@ enum class Kind : std::uint8_t {
   fetch,          // .s.g   starts copying a segment's optimizer state from where it is offloaded
   offload,        // .s.g   starts copying it back
   step,           // .s[.g] the optimizer step
+  loss,           //        the end of an evaluation: losses and token counts, one exact sum over the world
 };
-inline constexpr int kind_count = static_cast<int>(Kind::step) + 1;
+inline constexpr int kind_count = static_cast<int>(Kind::loss) + 1;
 
 const char* name(Kind kind);
 bool parse_kind(std::string_view text, Kind* kind);
@@ -64,8 +65,13 @@ Instruction parse_instruction(std::string_view text);  // ConfigError names the 
 inline constexpr int max_lanes = 16384, max_stages = 16384, max_segments = 65536, max_microbatches = 1000000;
 inline constexpr std::int64_t max_passes = 1 << 24;  // microbatches x segments
 
+// training: forwards, backwards and an optimizer step. evaluation: forwards only, which keep nothing for a backward, and
+// `loss` in place of norm and step; of the kinds above load, fwd, send_act, recv_act, gather_params and free_params.
+enum class Task : std::uint8_t { training, evaluation };
+
 // One step for every lane.
 struct Program {
+  Task task = Task::training;
   int pp = 1;
   int dp = 1;
   int replicas = 1;                             // a multiple of dp; says only whether exchanges are real
@@ -75,6 +81,8 @@ struct Program {
   std::vector<int> segment_begin;               // size stages + 1: first segment of each stage, then the end
   bool tied = false;                            // first and last stage share the embedding
   std::vector<std::vector<Instruction>> lanes;  // size pp * dp
+
+  bool evaluates() const { return task == Task::evaluation; }
 
   int stages() const { return static_cast<int>(pp_rank_of_stage.size()); }
   int segments() const { return segment_begin.empty() ? 0 : segment_begin.back(); }
@@ -100,7 +108,7 @@ struct Program {
 };
 
 // Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (stages: the pp rank of each
-// stage; segments: segment_begin), then one line per lane, instructions separated by " | ". Parses back to an equal
+// stage; segments: segment_begin; an evaluation has "evaluation" behind it), then one line per lane, instructions separated by " | ". Parses back to an equal
 // program (bytes are not part of it). ConfigError names line and word, or line, column and lane.
 std::string to_text(const Program& program);
 Program parse_program(std::string_view text);

@@ -15,10 +15,29 @@ static bool may_follow_norm(Kind kind) {
   return kind == Kind::step || kind == Kind::fetch || kind == Kind::offload || kind == Kind::gather_params;
 }
 
+static bool belongs_to(Task task, Kind kind) {
+  switch (kind) {
+    case Kind::load:
+    case Kind::fwd:
+    case Kind::send_act:
+    case Kind::recv_act:
+    case Kind::gather_params:
+    case Kind::free_params:
+      return true;
+    case Kind::loss:
+      return task == Task::evaluation;
+    default:
+      return task == Task::training;
+  }
+}
+
 void LaneCheck::run() {
   const auto& instructions = program_.lanes[lane_];
   for (index_ = 0; index_ < instructions.size(); ++index_) {
-    require(!norm_ || may_follow_norm(instructions[index_].kind), "comes after norm");
+    require(belongs_to(program_.task, instructions[index_].kind),
+            program_.evaluates() ? "has no place in an evaluation" : "stands only in an evaluation");
+    require(!norm_ || (!program_.evaluates() && may_follow_norm(instructions[index_].kind)),
+            program_.evaluates() ? "comes after loss" : "comes after norm");
     visit(instructions[index_]);
   }
   complete();
@@ -50,6 +69,7 @@ void LaneCheck::visit(const Instruction& i) {
     case Kind::reduce_tied:
       return reduce_tied(i);
     case Kind::norm:
+    case Kind::loss:
       return norm();
     case Kind::fetch:
     case Kind::offload:

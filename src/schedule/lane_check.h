@@ -46,7 +46,7 @@ class LaneCheck {
   bool fully_reduced(int stage, int segment) const;
 
   // lane_check_end.cc
-  void norm();
+  void norm();  // or loss, its counterpart in an evaluation
   void step(const Instruction& i);
   void copy(const Instruction& i);
   void complete() const;

@@ -10,6 +10,7 @@ void LaneCheck::gather_params(const Instruction& i) {
   require(program_.shards(1), "parameters are sharded only in ZeRO 1 to 3 with several replicas");
   Segment& state = segment_at(i.stage, i.segment);
   if (!program_.shards(3)) {
+    require(!program_.evaluates(), "in an evaluation parameters are gathered only in ZeRO 3");
     require(state.stepped, "comes before step of its segment");
     return once(&state.updated);
   }

@@ -25,10 +25,10 @@ static std::string list_text(const std::vector<int>& numbers) {
 }
 
 std::string to_text(const Program& program) {
-  std::string text =
-      fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}\n", program.pp, program.dp,
-                  program.replicas, program.zero, program.microbatches, list_text(program.pp_rank_of_stage),
-                  list_text(program.segment_begin), program.tied ? " tied" : "");
+  std::string text = fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}{}\n",
+                                 program.pp, program.dp, program.replicas, program.zero, program.microbatches,
+                                 list_text(program.pp_rank_of_stage), list_text(program.segment_begin),
+                                 program.tied ? " tied" : "", program.evaluates() ? " evaluation" : "");
   for (const auto& lane : program.lanes) {
     std::vector<std::string> words;
     words.reserve(lane.size());
@@ -54,9 +54,10 @@ class Header {
     program.microbatches = number("microbatches");
     program.pp_rank_of_stage = list("stages", max_stages);
     program.segment_begin = list("segments", max_stages + 1);
-    program.tied = next_ < words_.size() && words_[next_] == "tied";
-    if (words_.size() > next_ + (program.tied ? 1 : 0))
-      refuse(fmt::format("word {}: only 'tied' may follow the segments", words_.size()));
+    program.tied = take("tied");
+    program.task = take("evaluation") ? Task::evaluation : Task::training;
+    if (words_.size() > next_)
+      refuse(fmt::format("word {}: only 'tied' and 'evaluation' may follow the segments, in this order", next_ + 1));
     const std::string wrong = wrong_sizes(program);
     if (!wrong.empty()) refuse(wrong);
     return program;
@@ -84,6 +85,12 @@ class Header {
                          word));
     }
     return static_cast<int>(value);
+  }
+
+  bool take(const char* word) {
+    const bool there = next_ < words_.size() && words_[next_] == word;
+    if (there) ++next_;
+    return there;
   }
 
   int number(const char* key) { return parse(key, value_of(key)); }

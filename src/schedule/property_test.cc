@@ -254,6 +254,103 @@ TEST(EveryLayout, ALargeOneIsCheckedToo) {
   EXPECT_EQ(check(build("interleaved", shape), promised).max_in_flight, promised.max_in_flight);
 }
 
+// Of any placement of the stages: every pp rank has one at least.
+StepShape with_stages_anywhere(StepShape shape, Draw* draw) {
+  shape.pp_rank_of_stage.clear();
+  for (int rank = 0; rank < shape.pp; ++rank) shape.pp_rank_of_stage.push_back(rank);
+  for (int more = draw->from(0, 3); more > 0; --more) {
+    shape.pp_rank_of_stage.push_back(draw->from(0, shape.pp - 1));
+  }
+  for (int k = 0; k < shape.pp; ++k) {
+    const auto any = [&] {
+      return static_cast<std::size_t>(draw->from(0, static_cast<int>(shape.pp_rank_of_stage.size()) - 1));
+    };
+    std::swap(shape.pp_rank_of_stage[any()], shape.pp_rank_of_stage[any()]);
+  }
+  shape.segment_begin = {0};
+  shape.segments.clear();
+  for (std::size_t s = 0; s < shape.pp_rank_of_stage.size(); ++s)
+    shape.segment_begin.push_back(shape.segment_begin.back() + draw->from(1, 4));
+  return shape;
+}
+
+TEST(RandomEvaluation, IsSoundWithOneMicrobatchInFlightAndParsesBack) {
+  Draw draw("evaluations");
+  for (const Case& c : random_cases()) {
+    for (const StepShape& shape : {c.shape, with_stages_anywhere(c.shape, &draw)}) {
+      SCOPED_TRACE(c.text());
+      const Program program = build_evaluation(shape);
+      const Report report = check(program, bounds_of_evaluation(program));
+      EXPECT_EQ(report.max_in_flight, std::vector<int>(program.lanes.size(), 1));
+      const Program parsed = parse_program(to_text(program));
+      EXPECT_TRUE(parsed.evaluates());
+      EXPECT_EQ(parsed.lanes, program.lanes);
+      EXPECT_EQ(to_text(parsed), to_text(program));
+    }
+  }
+}
+
+// However many microbatches: what stands between two segments, one message on its way out, two on their way in.
+TEST(RandomEvaluation, HoldsNoMoreThanFourBordersAndTheHandoversOfAGroup) {
+  for (const Case& c : random_cases()) {
+    SCOPED_TRACE(c.text());
+    StepShape shape = c.shape;
+    shape.boundary_bytes = 100;
+    const Program program = build_evaluation(shape);
+    Bounds bounds = bounds_of_evaluation(program);
+    bounds.saved_bytes.assign(static_cast<std::size_t>(program.segments()), 1000000);
+    bounds.kept_bytes.assign(static_cast<std::size_t>(program.segments()), 100);
+    for (const std::int64_t bytes : check(program, bounds).peak_activation_bytes) EXPECT_LE(bytes, 400);
+  }
+}
+
+TEST(RandomEvaluation, NoInstructionIsDispensableAndNoneOfTrainingBelongsIn) {
+  for (int zero = 0; zero <= 3; ++zero) {
+    for (int stages = 1; stages <= 2; ++stages) {
+      StepShape shape = shape_of(3, 2, 4, 2, stages);
+      shape.tied = true;
+      shape.zero = zero;
+      const Program sound = build_evaluation(shape);
+      for (std::size_t lane = 0; lane < sound.lanes.size(); ++lane) {
+        for (std::size_t i = 0; i < sound.lanes[lane].size(); ++i) {
+          Program broken = sound;
+          broken.lanes[lane].erase(broken.lanes[lane].begin() + static_cast<std::ptrdiff_t>(i));
+          EXPECT_THROW(check(broken, {}), base::BugError)
+              << "zero " << zero << " without " << to_text(sound.lanes[lane][i]) << " on lane " << lane;
+        }
+      }
+      Program as_training = sound;
+      as_training.task = Task::training;
+      EXPECT_THROW(check(as_training, {}), base::BugError);
+      Program training = build(stages == 1 ? "1f1b" : "interleaved", shape);
+      training.task = Task::evaluation;
+      EXPECT_THROW(check(training, {}), base::BugError);
+    }
+  }
+}
+
+TEST(RandomEvaluation, DamagedOnesGiveErrorsAndNothingElse) {
+  Draw draw("damaged evaluations");
+  int refused = 0;
+  for (const Case& c : random_cases()) {
+    Program program = build_evaluation(c.shape);
+    auto& lane = program.lanes[static_cast<std::size_t>(draw.from(0, static_cast<int>(program.lanes.size()) - 1))];
+    const auto any = [&] { return static_cast<std::size_t>(draw.from(0, static_cast<int>(lane.size()) - 1)); };
+    Instruction& i = lane[any()];
+    const int what = draw.from(0, 3);
+    if (what == 0) i.kind = static_cast<Kind>(draw.from(0, kind_count - 1));
+    if (what == 1) i.microbatch = draw.from(-1, 40);
+    if (what == 2) std::swap(i, lane[any()]);
+    if (what == 3) lane.insert(lane.begin() + static_cast<std::ptrdiff_t>(any()), lane[any()]);
+    try {
+      check(parse_program(to_text(program)), {});
+    } catch (const base::BugError&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
 // Removing any single instruction from a sound program makes it unsound; only recomputation may be left out.
 TEST(EveryLayout, NoInstructionIsDispensable) {
   for (const auto& schedule : schedule_names()) {

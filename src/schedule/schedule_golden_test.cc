@@ -67,6 +67,21 @@ TEST(Golden, GridIsTheText) {
   for (const Layout& l : layouts()) compare(l.name + ".grid", grid(build(l.schedule, l.shape)));
 }
 
+std::vector<Layout> evaluations() {
+  std::vector<Layout> all{sharded("evaluation_pp2_dp2_m8_zero3", "", 3), sharded("evaluation_pp2_dp2_m8_zero1", "", 1)};
+  all.push_back({"evaluation_pp2_v2_m4", "", shape_of(2, 1, 4, 1, 2)});
+  all.back().shape.tied = true;
+  all.push_back({"evaluation_m2", "", shape_of(1, 1, 2, 3)});
+  return all;
+}
+
+TEST(Golden, EvaluationIsTheText) {
+  for (const Layout& l : evaluations()) {
+    compare(l.name + ".program", to_text(build_evaluation(l.shape)));
+    EXPECT_NO_THROW(check(parse_program(base::read_file(path_of(l.name + ".program"))), {}));
+  }
+}
+
 TEST(Golden, ProgramTextParsesToASoundProgram) {
   for (const Layout& l : layouts()) {
     SCOPED_TRACE(l.name);

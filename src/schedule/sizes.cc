@@ -90,6 +90,7 @@ Fields fields_of(const Program& program, Kind kind) {
     case Kind::reduce_tied:
       return {Need::none, Need::one, Need::none};
     case Kind::norm:
+    case Kind::loss:
       break;
   }
   return {Need::none, Need::none, Need::none};

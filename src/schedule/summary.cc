@@ -17,6 +17,7 @@ bool in_pipeline(Kind kind) {
     case Kind::gather_grads:
     case Kind::reduce_tied:
     case Kind::norm:
+    case Kind::loss:
     case Kind::fetch:
     case Kind::offload:
     case Kind::step:

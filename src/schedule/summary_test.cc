@@ -175,5 +175,11 @@ TEST(Grid, OfAnEmptyTraceHasNoColumns) {
   EXPECT_THAT(grid(trace), HasSubstr("rank 0 |"));
 }
 
+TEST(Grid, OfAStepWithoutExtentHasNoColumns) {
+  StepTrace trace;
+  trace.lanes.push_back({0, 0, "a", {{parse_instruction("offload *.0.2"), Event::Activity::compute, 9, 9}}});
+  EXPECT_THAT(grid(trace), HasSubstr("rank 0 |"));
+}
+
 }  // namespace
 }  // namespace troika::schedule

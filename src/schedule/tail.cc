@@ -1,4 +1,4 @@
-// The end of a lane: what is left of reductions, the tied embedding, totals, norm and step.
+// The end of a lane: what is left of reductions, the tied embedding, totals, norm and step; of an evaluation, loss.
 #include <set>
 
 #include "schedule/border.h"
@@ -14,6 +14,7 @@ class Tail {
       : lane_(lane), stages_(stages_of_lane(lane.program, lane.index)), out_(out) {}
 
   void append() {
+    if (lane_.program.evaluates()) return out_->push_back({Kind::loss, -1, -1, -1, 0});
     if (!lane_.reduces_early()) {
       for (const int stage : stages_) add(Kind::reduce_grads, stage, -1);
     }

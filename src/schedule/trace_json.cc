@@ -44,12 +44,9 @@ static Event read_event(const json& from, const std::string& origin) {
   event.instruction = read_instruction(base::json_string(from, "instruction", origin), origin);
   event.instruction.bytes = base::json_int(from, "bytes", origin);
   event.activity = read_activity(base::json_string(from, "activity", origin), origin);
-  event.begin_seconds = base::json_double(from, "begin_seconds", origin);
-  event.end_seconds = base::json_double(from, "end_seconds", origin);
-  if (event.end_seconds < event.begin_seconds) {
-    throw base::DataError(fmt::format("{}: '{}' ends {:.9f} s before it begins", origin, to_text(event.instruction),
-                                      event.begin_seconds - event.end_seconds));
-  }
+  event.begin_seconds = read_seconds(from, "begin_seconds", 1, origin);
+  event.end_seconds = read_seconds(from, "end_seconds", 1, origin);
+  refuse_backwards(event, origin);
   return event;
 }
 
@@ -57,10 +54,10 @@ RankTrace read_rank_trace(std::string_view text, const std::string& origin) {
   const json document = base::parse_json(text, origin);
   RankTrace trace;
   trace.step = base::json_int(document, "step", origin);
-  trace.clock_offset_seconds = base::json_double(document, "clock_offset_seconds", origin);
+  trace.clock_offset_seconds = read_seconds(document, "clock_offset_seconds", 1, origin);
   trace.lane.lane = read_index(document, "lane", origin);
   trace.lane.world_rank = read_index(document, "world_rank", origin);
-  trace.lane.host = base::json_string(document, "host", origin);
+  trace.lane.host = read_host(document, origin);
   for (const json& event : base::json_array(document, "events", origin))
     trace.lane.events.push_back(read_event(event, origin));
   return trace;

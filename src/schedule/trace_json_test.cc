@@ -67,6 +67,23 @@ TEST(RankTrace, HostNameThatIsNotTextDoesNotStopTheWriter) {
   EXPECT_NO_THROW(read_rank_trace(write_rank_trace(trace), "x"));
 }
 
+TEST(RankTrace, ShowsNoControlCharactersOfTheHost) {
+  RankTrace trace{3, 0, simulated().lanes[0]};
+  trace.lane.host = "\x1b[2J";
+  EXPECT_EQ(read_rank_trace(write_rank_trace(trace), "x").lane.host, "\\x1b[2J");
+}
+
+TEST(RankTrace, TimesThatCannotBeAreRefused) {
+  const std::string before = R"({"step":1,"lane":0,"world_rank":0,"host":"","clock_offset_seconds":)";
+  EXPECT_THAT(refusal([&] { read_rank_trace(before + R"(-1e308,"events":[]})", "a.json"); }), HasSubstr("no time"));
+  EXPECT_THAT(refusal([&] {
+                read_rank_trace(before + R"(0,"events":[{"instruction":"fwd 0.0","activity":"compute",
+                    "begin_seconds":1e308,"end_seconds":1.7e308,"bytes":0}]})",
+                                "a.json");
+              }),
+              HasSubstr("'begin_seconds' is 1e+308 s, which is no time"));
+}
+
 TEST(RankTrace, DamagedFilesAreRefusedByName) {
   const std::string good = write_rank_trace({7, 0, simulated().lanes[0]});
   EXPECT_THAT(refusal([&] { read_rank_trace(good.substr(0, good.size() / 2), "a.json"); }), HasSubstr("a.json"));
@@ -151,6 +168,13 @@ TEST(Chrome, DamagedFilesAreRefusedByName) {
                 read_chrome(R"({"otherData":{"step":1,"lanes":[]},"traceEvents":[{"ph":"X","tid":64}]})", "b.json");
               }),
               HasSubstr("belongs to no rank"));
+  EXPECT_THAT(refusal([] {
+                read_chrome(
+                    R"({"otherData":{"step":1,"lanes":[{"lane":0,"world_rank":0,"host":""}]},"traceEvents":[{"ph":"X",
+            "tid":0,"ts":5,"dur":-1,"cat":"wait","args":{"instruction":"norm","bytes":0}}]})",
+                    "b.json");
+              }),
+              HasSubstr("before it begins"));
 }
 
 TEST(TraceNames, AreThoseOfTheFiles) {

@@ -24,6 +24,7 @@ class Pending {
     if (i.kind == Kind::gather_grads) take(&reduces_, i.stage, i.segment, &waits);
     if (i.kind == Kind::reduce_tied) take_tied(i, &waits);
     if (i.kind == Kind::norm) take_for_norm(&waits);
+    if (i.kind == Kind::loss || (i.kind == Kind::send_act && program_.evaluates())) take_sends(&waits);
     if (i.kind == Kind::step) {
       take(&totals_, i.stage, i.segment, &waits);
       take(&fetches_, i.stage, i.segment, &waits);
@@ -72,9 +73,13 @@ class Pending {
     if (i.stage == last || tied_on_one_lane(program_)) take(&reduces_, last, program_.segments() - 1, waits);
   }
 
-  void take_for_norm(std::vector<std::size_t>* waits) {
-    waits->swap(sends_);
+  void take_sends(std::vector<std::size_t>* waits) {
+    waits->insert(waits->end(), sends_.begin(), sends_.end());
     sends_.clear();
+  }
+
+  void take_for_norm(std::vector<std::size_t>* waits) {
+    take_sends(waits);
     take_all(&reduces_, reduces_.begin(), reduces_.end(), waits);
   }
 

@@ -65,15 +65,16 @@ class Ring : public testing::TestWithParam<std::tuple<bool, std::string>> {
     return tensors;
   }
 
-  std::vector<std::int32_t> text_of(const std::string& run) const {
-    GenerateRequest request;
-    request.found = checkpoint::open_local(runs_.folder(run));
-    request.prompt = {116, 104, 101};
-    request.new_tokens = 8;
-    request.vocab = 259;
-    std::vector<std::int32_t> ids;
-    generate(request, [&](std::int32_t id) { ids.push_back(id); });
-    return ids;
+  std::string text_of(const std::string& run) const {
+    const auto self = comm::make_self_channel("test");
+    const auto source = open_model(runs_.folder(run), *self);
+    const auto tokenizer = data::open_tokenizer("bytes");
+    const TextModel text_model(*source, {});
+    TextOptions options;
+    options.new_tokens = 8;
+    Text text(text_model, *tokenizer, {116, 104, 101}, options);
+    while (!text.ended()) advance(text_model, {&text});
+    return text.take();
   }
 
   void expect_every_hop_keeps_all(const std::vector<std::string>& hops);
@@ -117,6 +118,12 @@ TEST_P(Ring, EveryHopKeepsAllBitsOfGpt2) {
   use_gpt2(&runs_.settings);
   train_first("tp 2");
   expect_every_hop_keeps_all({"", "tp 3 dp 2 zero 3", "bf16 pp 2 tp 2 plain"});
+}
+
+TEST_P(Ring, EveryHopKeepsAllBitsOfQwen2) {
+  use_qwen2(&runs_.settings);
+  train_first("tp 3");
+  expect_every_hop_keeps_all({"", "tp 2 dp 2 zero 3", "bf16 pp 2 tp 3 plain"});
 }
 
 // Or a conversion between precisions would lose nothing, and the ring would prove nothing.

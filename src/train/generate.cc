@@ -1,104 +1,108 @@
 #include "train/generate.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <memory>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/random.h"
-#include "comm/self_channel.h"
-#include "config/config.h"
-#include "model/decoder.h"
 
 namespace troika::train {
-namespace {
 
-config::Settings settings_of(const checkpoint::Found& found) {
-  return config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json");
+Text::Text(const TextModel& model, const data::Tokenizer& tokenizer, const std::vector<std::int32_t>& prompt,
+           const TextOptions& options)
+    : model_(&model),
+      tokenizer_(&tokenizer),
+      options_(options),
+      random_(options.seed, "generate"),
+      cache_(model.decoder().new_cache()),
+      stop_(options.stop_texts) {
+  if (prompt.empty()) throw base::ConfigError("the prompt is empty; give at least one character with --prompt");
+  feed(prompt);
 }
 
-class TextModel {
- public:
-  TextModel(const config::Settings& settings, const checkpoint::Found& found)
-      : decoder_(settings.model, options(settings)) {
-    auto self = comm::make_self_channel("generate");
-    std::vector<checkpoint::Slice> wanted;
-    for (int i = 0; i < model::segment_count(settings.model); ++i) {
-      const auto segment = static_cast<std::size_t>(i);
-      for (const model::Slot& slot : decoder_.layouts()[segment].slots) {
-        wanted.push_back({slot.info.name, slot.info.shape, slot.region,
-                          decoder_.parameters()[segment].narrow(0, slot.offset, slot.elements())});
-      }
+bool Text::is_full() const { return positions_ >= model_->context(); }
+
+void Text::feed(const std::vector<std::int32_t>& ids) {
+  const auto count = static_cast<std::int64_t>(ids.size());
+  if (positions_ + count >= model_->context())
+    throw base::ConfigError(
+        fmt::format("{} tokens leave no room for another where there are {} positions; shorten the text",
+                    positions_ + count, model_->context()));
+  for (const std::int32_t id : ids) seen_.add(id);
+  pending_.insert(pending_.end(), ids.begin(), ids.end());
+  positions_ += count;
+}
+
+void Text::go_on(const std::vector<std::int32_t>& ids) {
+  feed(ids);
+  stop_ = StopText(options_.stop_texts);
+  tokens_ = 0;
+  ended_ = false;
+}
+
+std::string Text::take() {
+  std::string bytes;
+  bytes.swap(certain_);
+  return bytes;
+}
+
+void Text::end(Finish finish) {
+  ended_ = true;
+  finish_ = finish;
+  certain_ += stop_.rest();
+}
+
+void Text::add(std::vector<float> logits) {
+  penalise_repetition(logits, seen_, options_.sampling.repetition_penalty);
+  const std::int32_t id = draw(logits, options_.sampling, random_.uniform(static_cast<std::uint64_t>(positions_)));
+  pending_ = {id};
+  seen_.add(id);
+  ++positions_;
+  if (std::find(options_.stop_ids.begin(), options_.stop_ids.end(), id) != options_.stop_ids.end())
+    return end(Finish::stop);
+  ++tokens_;
+  certain_ += stop_.add(tokenizer_->id_to_bytes(id));
+  if (stop_.found()) return end(Finish::stop);
+  if (tokens_ >= options_.new_tokens || is_full()) end(Finish::length);
+}
+
+void advance(const TextModel& model, const std::vector<Text*>& texts) {
+  std::vector<model::Continuation> sequences;
+  for (Text* text : texts) sequences.push_back({&text->cache_, std::move(text->pending_)});
+  const at::Tensor logits_BV = model.decoder().extend(sequences).cpu();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto vocab = std::min(texts[i]->tokenizer_->vocab_size(), logits_BV.size(1));  // ids above stand for nothing
+    const float* row = logits_BV[static_cast<std::int64_t>(i)].data_ptr<float>();
+    texts[i]->add({row, row + vocab});
+  }
+}
+
+void continue_all(const TextModel& model, const data::Tokenizer& tokenizer, const Batch& batch,
+                  const std::function<void(std::size_t, Text&)>& on_end,
+                  const std::function<void(std::size_t)>& on_step) {
+  struct Running {
+    std::size_t index;
+    std::unique_ptr<Text> text;
+  };
+  std::vector<Running> running;
+  std::size_t next = 0;
+  while (next < batch.prompts.size() || !running.empty()) {
+    for (; next < batch.prompts.size() && static_cast<std::int64_t>(running.size()) < batch.together; ++next) {
+      TextOptions options = batch.options;
+      options.seed += next;
+      running.push_back({next, std::make_unique<Text>(model, tokenizer, batch.prompts[next], options)});
     }
-    checkpoint::load(found, wanted, *self);
-  }
-
-  std::vector<float> next_logits(const std::vector<std::int32_t>& context) const {
-    model::Tokens tokens;
-    tokens.B = 1;
-    tokens.T = tokens.T_whole = static_cast<std::int64_t>(context.size());
-    tokens.ids_M = at::tensor(std::vector<std::int64_t>(context.begin(), context.end()), at::kLong);
-    const at::Tensor logits_BV = decoder_.next_logits(tokens).contiguous();
-    return {logits_BV.data_ptr<float>(), logits_BV.data_ptr<float>() + logits_BV.numel()};
-  }
-
- private:
-  static model::Decoder::Options options(const config::Settings& settings) {
-    model::Decoder::Options options;
-    options.seq_len = settings.batch.seq_len;
-    return options;
-  }
-
-  const model::Decoder decoder_;
-};
-
-}  // namespace
-
-std::int64_t draw(const std::vector<float>& logits, const Sampling& sampling, double u) {
-  std::vector<std::int64_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
-  });
-  if (sampling.temperature == 0) return order.front();
-  if (sampling.top_k > 0 && sampling.top_k < static_cast<std::int64_t>(order.size()))
-    order.resize(static_cast<std::size_t>(sampling.top_k));
-
-  const double top = logits[static_cast<std::size_t>(order.front())];
-  std::vector<double> weights;
-  for (const std::int64_t id : order)
-    weights.push_back(std::exp((logits[static_cast<std::size_t>(id)] - top) / sampling.temperature));
-  const double whole = std::accumulate(weights.begin(), weights.end(), 0.0);
-  double kept = 0;
-  std::size_t count = 0;
-  while (count < weights.size() && (count == 0 || kept < sampling.top_p * whole)) kept += weights[count++];
-  double target = u * kept;
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    if (target < weights[i]) return order[i];
-    target -= weights[i];
-  }
-  return order[count - 1];
-}
-
-void generate(const GenerateRequest& request, const std::function<void(std::int32_t)>& on_token) {
-  if (request.prompt.empty()) throw base::ConfigError("the prompt is empty; give at least one character with --prompt");
-  const config::Settings settings = settings_of(request.found);
-  const TextModel text_model(settings, request.found);
-  const base::Philox random(request.sampling.seed, "generate");
-  std::vector<std::int32_t> context = request.prompt;
-  const auto window = static_cast<std::size_t>(settings.batch.seq_len);
-  for (std::int64_t i = 0; i < request.new_tokens; ++i) {
-    if (context.size() > window) context.erase(context.begin(), context.end() - static_cast<std::ptrdiff_t>(window));
-    std::vector<float> logits = text_model.next_logits(context);
-    logits.resize(std::min(logits.size(), static_cast<std::size_t>(request.vocab)));
-    const auto id =
-        static_cast<std::int32_t>(draw(logits, request.sampling, random.uniform(static_cast<std::uint64_t>(i))));
-    if (id == request.stop_id) return;
-    on_token(id);
-    context.push_back(id);
+    std::vector<Text*> texts;
+    for (const Running& one : running) texts.push_back(one.text.get());
+    advance(model, texts);
+    for (const Running& one : running) {
+      if (one.text->ended()) on_end(one.index, *one.text);
+    }
+    on_step(texts.size());
+    const auto ended = [](const Running& one) { return one.text->ended(); };
+    running.erase(std::remove_if(running.begin(), running.end(), ended), running.end());
   }
 }
 

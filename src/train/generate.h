@@ -1,4 +1,4 @@
-// Draws a continuation from a checkpoint, one token after the other, in one process.
+// Continues texts, one token at a time, several of them at once.
 #pragma once
 
 #include <cstdint>
@@ -6,30 +6,78 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/checkpoint.h"
+#include "base/random.h"
+#include "data/tokenizer.h"
+#include "train/sampling.h"
+#include "train/stop_text.h"
+#include "train/text_model.h"
 
 namespace troika::train {
 
-struct Sampling {
-  double temperature = 1.0;  // 0: always the likeliest token
-  std::int64_t top_k = 0;    // only the k likeliest; 0: all
-  double top_p = 1.0;        // only the likeliest whose probabilities first reach p
-  std::uint64_t seed = 1;
-};
-
-// Index drawn from `logits` (fp32 values). `u` is uniform in [0, 1). Ties: the lower id is likelier.
-std::int64_t draw(const std::vector<float>& logits, const Sampling& sampling, double u);
-
-struct GenerateRequest {
-  checkpoint::Found found;
-  std::vector<std::int32_t> prompt;  // at least one id
-  std::int64_t new_tokens = 100;
-  std::int64_t vocab = 0;     // of the tokenizer: ids above are never drawn
-  std::int32_t stop_id = -1;  // drawing it ends the text
+struct TextOptions {
   Sampling sampling;
+  std::uint64_t seed = 1;
+  std::int64_t new_tokens = 100;        // the most that are drawn
+  std::vector<std::int32_t> stop_ids;   // drawing one ends the text; it is not part of it
+  std::vector<std::string> stop_texts;  // the text ends before the first of these
 };
 
-// Calls `on_token` for each drawn id, in order. The context is the last seq_len ids of the settings in the checkpoint.
-void generate(const GenerateRequest& request, const std::function<void(std::int32_t)>& on_token);
+// stop: a stop id or text came. length: new_tokens are drawn, or the model has no more positions.
+enum class Finish { stop, length };
+
+// A text that is being continued. The number drawn at a position depends on (seed, position) alone. Model and tokenizer
+// must outlive it. One thread.
+class Text {
+ public:
+  // `prompt`: at least one id, and fewer than the model's positions: ConfigError.
+  Text(const TextModel& model, const data::Tokenizer& tokenizer, const std::vector<std::int32_t>& prompt,
+       const TextOptions& options);
+
+  bool ended() const { return ended_; }
+  Finish finish() const { return finish_; }              // once it has ended
+  std::int64_t tokens() const { return tokens_; }        // drawn since the prompt or the last go_on, without a stop id
+  std::int64_t positions() const { return positions_; }  // ids in all, drawn stop ids too
+  bool is_full() const;                                  // the model has no more positions
+  std::int64_t cache_bytes() const { return cache_.bytes(); }
+  // The bytes of the continuation that have become certain since the last call; they may end inside a character.
+  std::string take();
+
+  // Goes on behind all ids so far with these, of a further turn, as behind a new prompt; what was computed is kept.
+  // ConfigError when they do not fit.
+  void go_on(const std::vector<std::int32_t>& ids);
+
+ private:
+  friend void advance(const TextModel& model, const std::vector<Text*>& texts);
+  void feed(const std::vector<std::int32_t>& ids);
+  void add(std::vector<float> logits);
+  void end(Finish finish);
+
+  const TextModel* model_;
+  const data::Tokenizer* tokenizer_;
+  const TextOptions options_;
+  const base::Philox random_;
+  model::KeyValueCache cache_;
+  std::vector<std::int32_t> pending_;  // not in the cache yet
+  SeenIds seen_;
+  StopText stop_;
+  std::string certain_;
+  std::int64_t positions_ = 0, tokens_ = 0;
+  bool ended_ = false;
+  Finish finish_ = Finish::length;
+};
+
+// Draws the next token of each of the texts, none of which has ended. What a text becomes does not depend on the others (on
+// the CPU).
+void advance(const TextModel& model, const std::vector<Text*>& texts);
+
+struct Batch {
+  std::vector<std::vector<std::int32_t>> prompts;
+  TextOptions options;        // prompt i is continued with seed + i
+  std::int64_t together = 8;  // texts at a time; one that has ended makes room for the next
+};
+// Calls on_end(i, text) for every prompt as its text ends, then on_step with the number of tokens that the step has drawn.
+void continue_all(const TextModel& model, const data::Tokenizer& tokenizer, const Batch& batch,
+                  const std::function<void(std::size_t, Text&)>& on_end,
+                  const std::function<void(std::size_t)>& on_step);
 
 }  // namespace troika::train

@@ -73,6 +73,14 @@ void use_gpt2(config::Settings* s) {
   s->model.norm_eps = 1e-5;
 }
 
+void use_qwen2(config::Settings* s) { s->model.architecture = "qwen2"; }
+
+void use_llama(config::Settings* s) {
+  s->model.architecture = "llama";
+  s->model.rope_scaling = "llama3";
+  s->model.rope_original_positions = 40;
+}
+
 // Weights follow from losses and norms, so their last ones speak for all before.
 static void expect_alike(const std::vector<Outcome>& ranks, const std::string& layout) {
   for (const Outcome& rank : ranks) {
@@ -98,7 +106,7 @@ std::vector<metrics::StepMetrics> LayoutRuns::train(const std::string& name, con
   s.train.out = folder(name);
   const int world = apply_layout(layout, &s);
   base::make_directories(s.train.out);
-  expect_alike(train_on_threads(s, world, *stream_, customise), layout);
+  expect_alike(train_on_threads(s, world, *stream_, customise, {}, {}, valid), layout);
   return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
 }
 

@@ -22,6 +22,9 @@ std::string take_turns(const std::string& layout, std::size_t turn);
 
 // Makes the model a GPT-2 of the same width, layers and feed-forward.
 void use_gpt2(config::Settings* settings);
+// Makes it a Qwen2, or a Llama with rotary frequencies of which some are stretched.
+void use_qwen2(config::Settings* settings);
+void use_llama(config::Settings* settings);
 
 // Runs in folders of their own, by name; 12 microbatches of one sequence, a model of 8 layers.
 class LayoutRuns {
@@ -33,7 +36,8 @@ class LayoutRuns {
   std::string folder(const std::string& name) const { return folder_.path() + "/" + name; }
   const data::TokenStream& stream() const { return *stream_; }
 
-  config::Settings settings;  // of the next run, but for layout and folder
+  config::Settings settings;             // of the next run, but for layout and folder
+  const data::Samples* valid = nullptr;  // to evaluate on; null: no evaluation
 
  private:
   TemporaryFolder folder_;

@@ -132,6 +132,23 @@ TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfGpt2) {
     expect_equal(runs_.train(layout, take_turns(layout, ++turn)), alone, layout);
 }
 
+TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfQwen2AndLlama) {
+  runs_.settings.model.layers = 4;
+  runs_.settings.train.steps = 5;
+  const config::Settings qwen3 = runs_.settings;
+  for (const auto& use : {use_qwen2, use_llama}) {
+    runs_.settings = qwen3;
+    use(&runs_.settings);
+    const std::string name = runs_.settings.model.architecture;
+    const auto alone = runs_.train(name, "threads 1");
+    EXPECT_LT(alone.back().loss, alone.front().loss);
+    std::size_t turn = 0;
+    for (const std::string layout :
+         {"dp 2 zero 3", "pp 3 zb-h1 recompute full", "dp 2 pp 2 zero 2 recompute selective"})
+      expect_equal(runs_.train(name + " " + layout, take_turns(layout, ++turn)), alone, name + " " + layout);
+  }
+}
+
 TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun) {
   const auto alone = runs_.train("alone", "threads 1");
   const std::vector<std::string> chain{"pp 3 gpipe", "dp 2 pp 2 zero 3", "dp 3 zero 2", "pp 2 interleaved 2",

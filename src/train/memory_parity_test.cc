@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -29,8 +30,8 @@ class Memory : public testing::TestWithParam<bool> {
     s.train.out = runs_.folder(layout);
     const int world = apply_layout(layout, &s);
     base::make_directories(s.train.out);
-    const auto outcomes = train_on_threads(s, world, runs_.stream());
-    const Plan plan = make_plan(config::resolve(s, world), {runs_.stream().vocab_size(), 1000, 0, ""});
+    const auto outcomes = train_on_threads(s, world, runs_.stream(), {}, {}, {}, runs_.valid);
+    const Plan plan = plan_for(s, world, runs_.stream(), runs_.valid);
     std::vector<Lane> lanes(plan.memory.size());
     for (int rank = 0; rank < world; ++rank) {
       const metrics::RunSummary& summary = outcomes[static_cast<std::size_t>(rank)].summary;
@@ -105,11 +106,30 @@ TEST_P(Memory, OfTensorAndContextParallelRanksIsThePlannedOne) {
                      "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});
 }
 
+TEST_P(Memory, OfATrainingThatEvaluatesIsThePlannedOne) {
+  const auto samples = unlike_samples(runs_.folder("samples"), runs_.settings.batch.seq_len);
+  runs_.valid = samples.get();
+  runs_.settings.train.eval_every = 1;
+  expect_as_planned({"", "dp 2 pp 2 zero 3", "pp 4 recompute full", "pp 2 interleaved 2", "bf16 dp 2 zero 3"});
+}
+
 TEST_P(Memory, OfGpt2IsThePlannedOne) {
   use_gpt2(&runs_.settings);
   runs_.settings.model.layers = 4;
   expect_as_planned({"pp 2", "dp 2 zero 3", "dp 2 pp 2 zero 2 zb-h1 recompute selective", "tp 2 cp 2 zero 3",
                      "tp 3 plain recompute full", "bf16 dp 2 zero 3 offload file"});
+}
+
+TEST_P(Memory, OfQwen2IsThePlannedOne) {
+  use_qwen2(&runs_.settings);
+  runs_.settings.model.layers = 3;
+  expect_as_planned({"dp 2 zero 3", "tp 2 cp 2 zero 2", "tp 3 plain recompute selective", "bf16 pp 2 recompute full"});
+}
+
+TEST_P(Memory, OfLlamaIsThePlannedOne) {
+  use_llama(&runs_.settings);
+  runs_.settings.model.layers = 3;
+  expect_as_planned({"dp 2 zero 3", "tp 2 cp 2 zero 2", "tp 3 plain recompute selective", "bf16 pp 2 recompute full"});
 }
 
 TEST_P(Memory, OfActivationsIsAtLeastThirtyPercentSmallerWithFullRecomputationAtTheSameLossBits) {

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "executor/message_tag.h"
 #include "schedule/builder.h"
+#include "schedule/checker.h"
 #include "sharding/range.h"
 #include "sharding/ring.h"
 #include "train/lane_memory.h"
@@ -38,6 +39,26 @@ std::int64_t settle_steps(config::TrainSettings& train, const DataFacts& data, s
     train.steps = std::max<std::int64_t>(train.steps, 1);
   }
   return train.steps;
+}
+
+// So few microbatches that they fit the samples, so many that the stages of a pipeline are busy.
+std::int64_t evaluated_at_once(const Plan& plan, std::int64_t most_per_rank) {
+  const std::int64_t dp = plan.shape.dp, busy = plan.shape.pp == 1 ? 4 : 4 * plan.shape.pp;
+  const std::int64_t all = (plan.data.valid_samples - 1) / plan.resolved.batch.micro + 1;
+  return dp * std::min({(all - 1) / dp + 1, busy, most_per_rank});
+}
+
+schedule::Program evaluation_program(const Plan& plan, schedule::StepShape shape, std::int64_t most_per_rank) {
+  shape.microbatches = static_cast<int>(evaluated_at_once(plan, most_per_rank));
+  shape.pp_rank_of_stage = plan.program.pp_rank_of_stage;
+  schedule::Program program = schedule::build_evaluation(shape);
+  schedule::check(program, schedule::bounds_of_evaluation(program));
+  return program;
+}
+
+mesh::Shape shape_of(const config::Layout& layout) {
+  return {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
+          static_cast<int>(layout.cp)};
 }
 
 std::vector<cost::Memory> memory_of_lanes(const Plan& plan) {
@@ -76,13 +97,15 @@ std::string describe_layout(const Plan& plan) {
     cuts += fmt::format("{}{}-{}", cuts.empty() ? "" : ", ", plan.program.first_segment(stage),
                         plan.program.end_segment(stage) - 1);
   }
-  const std::string order = p.schedule_file.empty() ? p.schedule : p.schedule_file;
-  std::string text = fmt::format("layout  {}, schedule {}, segments per stage: {}", axes(plan.shape), order, cuts);
+  std::string text = "layout  " + axes(plan.shape);
+  if (!plan.program.evaluates()) text += ", schedule " + (p.schedule_file.empty() ? p.schedule : p.schedule_file);
+  text += ", segments per stage: " + cuts;
   if (plan.program.shards(1)) text += fmt::format(", ZeRO {}", p.zero);
   if (plan.shape.tp > 1 && p.sequence_parallel) text += ", sequence parallel";
   const bool by_file = !p.schedule_file.empty();  // then the file says what is recomputed in full
-  if (p.recompute != "none" && !(by_file && p.recompute == "full")) text += ", recompute " + p.recompute;
-  if (p.offload != "none") text += ", optimizer state in " + p.offload;
+  const bool trains = !plan.program.evaluates();
+  if (trains && p.recompute != "none" && !(by_file && p.recompute == "full")) text += ", recompute " + p.recompute;
+  if (trains && p.offload != "none") text += ", optimizer state in " + p.offload;
   if (plan.settings().precision.compute != "fp32") text += ", " + plan.settings().precision.compute;
   return text;
 }
@@ -95,6 +118,15 @@ std::string describe_data(const Plan& plan) {
       "data    {} tokens, {} samples of {}; {} steps are {:.2f} epochs", base::format_count(plan.data.tokens),
       plan.data.samples, seq_len, plan.steps,
       static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples));
+}
+
+std::string describe_evaluation(const Plan& plan) {
+  const std::int64_t every = plan.settings().train.eval_every;
+  const std::string when = plan.program.evaluates() ? std::string("once")
+                           : every > 0              ? fmt::format("every {} steps and at the end", every)
+                                                    : std::string("at the end");
+  return fmt::format("valid   {} samples of {}, evaluated {}", plan.data.valid_samples, plan.settings().batch.seq_len,
+                     when);
 }
 
 }  // namespace
@@ -160,9 +192,7 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
     throw base::ConfigError(fmt::format("optimizer.warmup_steps is {}, more than the {} steps of this run",
                                         settings.optimizer.warmup_steps, plan.steps));
   }
-  const auto& layout = resolved.layout;
-  plan.shape = {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
-                static_cast<int>(layout.cp)};
+  plan.shape = shape_of(resolved.layout);
   const auto& parallel = settings.parallel;
   if (parallel.schedule_file.empty()) {
     plan.program = schedule::build(parallel.schedule, step_shape(plan, cut_stages(plan.resolved)));
@@ -172,6 +202,20 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
   }
   refuse_unnumbered(plan.program);
   prove(plan, plan.program);
+  if (data.valid_samples > 0)
+    plan.evaluation = evaluation_program(plan, step_shape(plan, plan.program.segment_begin), no_limit);
+  plan.memory = memory_of_lanes(plan);
+  return plan;
+}
+
+Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& data, std::int64_t most_per_rank) {
+  Plan plan;
+  plan.resolved = resolved;
+  plan.data = data;
+  settle_vocabulary(plan.resolved.settings.model, data.vocab, resolved.layout.tp);
+  plan.shape = shape_of(resolved.layout);
+  plan.program = evaluation_program(plan, step_shape(plan, cut_stages(plan.resolved)), most_per_rank);
+  refuse_unnumbered(plan.program);
   plan.memory = memory_of_lanes(plan);
   return plan;
 }
@@ -199,14 +243,15 @@ std::vector<std::string> describe(const Plan& plan) {
   const auto& s = plan.resolved.settings;
   const auto largest = std::max_element(plan.memory.begin(), plan.memory.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
-  return {
-      fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}", s.model.preset, s.model.layers,
-                  s.model.hidden, base::format_count(model::parameter_count(s.model)), s.model.vocab),
-      describe_data(plan),
-      describe_layout(plan),
-      "batch   " + config::describe_batch(plan.resolved),
-      "memory  largest rank " + cost::describe(*largest),
-  };
+  std::vector<std::string> lines{fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}",
+                                             s.model.preset, s.model.layers, s.model.hidden,
+                                             base::format_count(model::parameter_count(s.model)), s.model.vocab)};
+  if (!plan.program.evaluates()) lines.push_back(describe_data(plan));
+  if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));
+  lines.push_back(describe_layout(plan));
+  if (!plan.program.evaluates()) lines.push_back("batch   " + config::describe_batch(plan.resolved));
+  lines.push_back("memory  largest rank " + cost::describe(*largest));
+  return lines;
 }
 
 }  // namespace troika::train

@@ -20,10 +20,11 @@ namespace troika::train {
 
 // What the data brings in.
 struct DataFacts {
-  std::int64_t vocab = 0;    // of the tokenizer
-  std::int64_t samples = 0;  // of seq_len in one epoch
-  std::int64_t tokens = 0;   // 0: drawn at random, without end
-  std::string fingerprint;   // equal on hosts that hold equal data
+  std::int64_t vocab = 0;          // of the tokenizer
+  std::int64_t samples = 0;        // of seq_len in one epoch
+  std::int64_t tokens = 0;         // 0: drawn at random, without end
+  std::string fingerprint;         // equal on hosts that hold equal data
+  std::int64_t valid_samples = 0;  // to evaluate on; 0: no evaluation
 };
 
 c10::ScalarType dtype_of(const config::PrecisionSettings& precision);
@@ -33,7 +34,8 @@ struct Plan {
   DataFacts data;
   mesh::Shape shape;
   std::int64_t steps = 0;
-  schedule::Program program;         // checked
+  schedule::Program program;         // of a training step, or of an evaluation where nothing is trained; checked
+  schedule::Program evaluation;      // beside training: of data.valid; no lanes without it; checked
   std::vector<cost::Memory> memory;  // per lane: of its rank that needs most
 
   const config::Settings& settings() const { return resolved.settings; }
@@ -57,6 +59,11 @@ struct Plan {
 // ConfigError for what does not fit together (vocabulary smaller than the tokenizer's, too little data, too many ranks);
 // DataError for a schedule file that is wrong.
 Plan make_plan(const config::Resolved& resolved, const DataFacts& data);
+
+// Of an evaluation alone, without optimizer and gradients: `program` is that of one round over data.valid, of at most
+// `most_per_rank` microbatches for each data-parallel rank. Schedule, recomputation and offload have no say.
+Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& data, std::int64_t most_per_rank);
+inline constexpr std::int64_t no_limit = 1 << 20;
 
 // ConfigError when a rank of this host needs more than its share of `available_bytes`, with what would fit.
 void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int ranks_on_host);

@@ -26,6 +26,11 @@ std::map<std::string, std::string> facts_of(const Position& position, const opti
   std::map<std::string, std::string> facts{{"samples_seen", std::to_string(position.samples)},
                                            {"tokens_seen", std::to_string(position.tokens)},
                                            {"skipped_steps", std::to_string(position.skipped)}};
+  if (position.best.step > 0) {
+    facts["best_step"] = std::to_string(position.best.step);
+    facts["best_loss"] = fmt::format("{:.17g}", position.best.loss);
+    facts["best_on"] = position.best.on;
+  }
   if (!scale.dynamic()) return facts;
   facts["loss_scale"] = fmt::format("{:.17g}", scale.scale());
   facts["good_steps"] = std::to_string(scale.good_steps());
@@ -38,6 +43,9 @@ Position position_of(const checkpoint::Found& found) {
   position.samples = integer(found, "samples_seen");
   position.tokens = integer(found, "tokens_seen");
   if (found.facts.extra.count("skipped_steps") > 0) position.skipped = integer(found, "skipped_steps");
+  const auto best_on = found.facts.extra.find("best_on");
+  if (best_on != found.facts.extra.end())
+    position.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second};
   return position;
 }
 

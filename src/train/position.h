@@ -11,11 +11,21 @@
 
 namespace troika::train {
 
+// The lowest loss of an evaluation so far.
+struct Best {
+  std::int64_t step = 0;  // 0: none yet
+  double loss = 0;
+  std::string on;  // fingerprint of the samples that were evaluated
+
+  bool beaten_by(double other) const { return step == 0 ? other == other : other < loss; }  // never by NaN
+};
+
 struct Position {
   std::int64_t step = 0;     // done
   std::int64_t samples = 0;  // of the data, seen
   std::int64_t tokens = 0;   // with a loss, seen
   std::int64_t skipped = 0;  // steps without an update, for an overflow
+  Best best;
 };
 
 // What a checkpoint says besides tensors and settings (docs/formats/checkpoint.md).

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/resolve.h"
 #include "data/samples.h"
-#include "rendezvous/identity.h"
+#include "train/start.h"
 #include "train/trainer.h"
 
 namespace troika::train {
@@ -21,12 +20,8 @@ struct Trial {
   std::function<void(const Plan& plan, comm::Channel& world)> at_end;  // collective, after the last step; may be empty
 };
 
-struct RunRequest {
-  config::Resolved resolved;
-  std::vector<std::string> notes;  // of the command line, shown by rank 0
-  rendezvous::Identity identity;
+struct RunRequest : Start {
   std::function<bool()> stop_wished;
-  std::FILE* screen = nullptr;   // of this process; only rank 0 writes to it
   const Trial* trial = nullptr;  // null: a run as the settings say
 };
 
@@ -35,9 +30,7 @@ struct RunResult {
   metrics::RunSummary summary;
 };
 
-// Errors are the four kinds, one sentence each; the first cause is named when another rank is guilty. What else is known
-// (context, the last messages) goes to the rank's log. Under our launcher, which reads errors from the store and shows
-// them once for all ranks, an error that reached it becomes only its exit code.
+// Errors as in_session's (start.h).
 RunResult run(const RunRequest& request);
 
 }  // namespace troika::train

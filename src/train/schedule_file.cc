@@ -49,6 +49,10 @@ schedule::Program read_program(const Plan& plan, const std::string& path) {
   } catch (const base::BugError& error) {
     throw base::DataError(fmt::format("the schedule file '{}': {}", path, error.what()));
   }
+  if (program.evaluates()) {
+    throw base::DataError(
+        fmt::format("the schedule file '{}' is the program of an evaluation; give that of a training step", path));
+  }
   const int segments = model::segment_count(plan.model());
   refuse_unlike(path, "pp", program.pp, plan.shape.pp);
   refuse_unlike(path, "dp", program.dp, plan.shape.dp);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "train/chance_program_test_support.h"
+#include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -57,6 +58,7 @@ class ScheduleFile : public testing::Test {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_EQ(rows[i].loss_bits, expected[i].loss_bits) << "step " << rows[i].step;
       EXPECT_EQ(rows[i].grad_norm, expected[i].grad_norm) << "step " << rows[i].step;
+      EXPECT_EQ(rows[i].extra, expected[i].extra) << "step " << rows[i].step;
     }
   }
 
@@ -107,9 +109,12 @@ TEST_F(ScheduleFile, APrintedProgramReadBackTrainsWithTheSameBits) {
 TEST_F(ScheduleFile, AnyOrderOfPassesAndAnyPlaceOfStagesGivesTheBitsOfOneProcess) {
   base::Draw draw("programs of chance");
   int together = 0;  // embedding and head on one rank of a pipeline
+  const auto samples = unlike_samples(runs_.folder("samples"), runs_.settings.batch.seq_len);
+  runs_.valid = samples.get();  // evaluations follow the stages to wherever they lie
   for (const bool tied : {true, false}) {
     runs_.settings.model.tie_embeddings = tied;
     const Rows alone = runs_.train(fmt::format("alone {}", tied), "");
+    ASSERT_EQ(alone.back().extra.count("valid_loss"), 1u);
     for (int number = 0; number < 16; ++number) {
       const int dp = draw.from(1, 2), pp = draw.from(1, 3);
       const auto program = program_of_chance({pp, dp, layers + 2, microbatches, tied}, &draw);
@@ -218,6 +223,9 @@ TEST_F(ScheduleFile, WhatIsNoProgramIsRefused) {
   EXPECT_THAT(refusal_of("", sound + sound), HasSubstr("program text has 3 lane lines"));
   EXPECT_THAT(refusal_of("", sound.substr(0, sound.size() / 2)), HasSubstr("program.txt'"));
   EXPECT_THAT(refusal_of("", std::string("\0\xff\x7f ELF", 8)), HasSubstr("program text, line 1"));
+  EXPECT_THAT(
+      refusal_of("", "pp 1 dp 1 replicas 1 zero 0 microbatches 6 stages 0 segments 0,6 tied evaluation\nloss\n"),
+      HasSubstr("is the program of an evaluation"));
   EXPECT_THAT(refusal_of("pp 2", sound), HasSubstr("is for pp 1, but this run has 2"));
   EXPECT_THAT(refusal_of("offload file", sound), HasSubstr("lane 0 does not fetch the optimizer state of segment 0"));
   runs_.settings.parallel.schedule_file = runs_.folder("nowhere.txt");

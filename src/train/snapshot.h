@@ -16,7 +16,10 @@ struct Slices {
 // element once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well.
 enum class Wanted { owned, all };
 
-// `settle_units` (units.h) when done with the slices' data.
+// The parameters of `flat`, fp32, which holds the bucket's range held().
+std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const at::Tensor& flat);
+
+// Of what is trained. `settle_units` (units.h) when done with the slices' data.
 Slices slices_of(const executor::Units& units, Wanted wanted, const executor::Place& place);
 
 }  // namespace troika::train

@@ -74,31 +74,21 @@ static data::TokenDataset dataset_of(const data::TokenStream& stream, std::int64
   return {std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream), seq_len};
 }
 
-Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream) {
+Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
+              const data::Samples* valid) {
   const config::Resolved resolved = config::resolve(settings, world);
   const data::TokenDataset dataset = dataset_of(stream, resolved.batch.seq_len);
-  return make_plan(resolved, {stream.vocab_size(), dataset.samples(), stream.tokens(), dataset.fingerprint()});
+  return make_plan(resolved, {stream.vocab_size(), dataset.samples(), stream.tokens(), dataset.fingerprint(),
+                              valid == nullptr ? 0 : valid->samples()});
 }
 
-std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
-                                      const Customise& customise, const Trainer::SegmentMaker& segments,
-                                      comm::LinkRate rate) {
-  const Plan plan = plan_for(settings, world, stream);
-  const data::TokenDataset dataset = dataset_of(stream, plan.resolved.batch.seq_len);
-  auto channels = thread_channels(plan.shape, rate);
-  std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(world));
-  const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
-  const auto run_rank = [&](std::size_t rank) {
+void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
+                     const std::function<void(RankChannels& channels, int world_rank)>& run_rank) {
+  auto channels = thread_channels(shape, rate);
+  std::vector<std::exception_ptr> errors(channels.size());
+  const auto run = [&](std::size_t rank) {
     try {
-      tensor::set_threads(threads);
-      Surroundings surroundings;
-      surroundings.host = "test";
-      if (customise) customise(surroundings, static_cast<int>(rank));
-      Trainer trainer = segments ? Trainer(plan, dataset, channels[rank], surroundings, segments)
-                                 : Trainer(plan, dataset, channels[rank], surroundings);
-      outcomes[rank] = trainer.run();
-      if (at::get_num_threads() != threads) throw base::BugError("a test's rank changed its number of threads");
+      run_rank(channels[rank], static_cast<int>(rank));
     } catch (...) {
       errors[rank] = std::current_exception();
       for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].tp, &channels[rank].cp,
@@ -107,11 +97,31 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
     }
   };
   std::vector<std::thread> ranks;
-  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) ranks.emplace_back(run_rank, rank);
+  for (std::size_t rank = 0; rank < channels.size(); ++rank) ranks.emplace_back(run, rank);
   for (auto& rank : ranks) rank.join();
   for (const auto& error : errors) {
     if (error != nullptr) std::rethrow_exception(error);
   }
+}
+
+std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
+                                      const Customise& customise, const Trainer::SegmentMaker& segments,
+                                      comm::LinkRate rate, const data::Samples* valid) {
+  const Plan plan = plan_for(settings, world, stream, valid);
+  const data::TokenDataset dataset = dataset_of(stream, plan.resolved.batch.seq_len);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
+  const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
+  on_rank_threads(plan.shape, rate, [&](RankChannels& channels, int rank) {
+    tensor::set_threads(threads);
+    Surroundings surroundings;
+    surroundings.host = "test";
+    surroundings.valid = valid;
+    if (customise) customise(surroundings, rank);
+    Trainer trainer = segments ? Trainer(plan, dataset, channels, surroundings, segments)
+                               : Trainer(plan, dataset, channels, surroundings);
+    outcomes[static_cast<std::size_t>(rank)] = trainer.run();
+    if (at::get_num_threads() != threads) throw base::BugError("a test's rank changed its number of threads");
+  });
   return outcomes;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
@@ -15,15 +14,16 @@
 #include "optimizer/learning_rate.h"
 #include "schedule/summary.h"
 #include "train/equal_bits.h"
+#include "train/published_config.h"
 #include "train/snapshot.h"
 #include "train/timeline.h"
+#include "train/tokens.h"
 #include "train/units.h"
 
 namespace troika::train {
 
 Outcome Trainer::run() {
-  initialise_units(units_, settings_.train.seed, plan_.model().init_std);
-  restore();
+  set_parameters();
   executor_->publish_parameters();
   if (at_.step >= plan_.steps)
     note(fmt::format("all {} steps are done; a larger --steps goes on from here", plan_.steps));
@@ -72,9 +72,34 @@ void Trainer::train_step() {
   stop_ = result.wishes > 0;
   const double seconds = base::monotonic_seconds() - begin;
   advisor_.step_done(seconds, recorder_.phase_seconds());
+  valid_.reset();
+  if (evaluation_due()) evaluate();
   report(result, step.loss_scale, seconds);
   if (recorded) record_timeline();
   if (surroundings_.on_step) surroundings_.on_step(at_.step, seconds);
+}
+
+// Who is asked to stop saves and ends; an evaluation may take long.
+bool Trainer::evaluation_due() const {
+  const std::int64_t every = settings_.train.eval_every;
+  return evaluator_ != nullptr && !stop_ && (at_.step == plan_.steps || (every > 0 && at_.step % every == 0));
+}
+
+void Trainer::evaluate() {
+  if (surroundings_.at) surroundings_.at(at_.step, "evaluating");
+  running_ = &evaluator_->executor();
+  valid_ = evaluator_->run(at_.step);
+  running_ = executor_.get();
+  evaluation_seconds_ += valid_->seconds;
+  valid_step_ = at_.step;
+  valid_loss_ = valid_->loss;
+  if (at_.best.beaten_by(valid_->loss)) at_.best = {at_.step, valid_->loss, surroundings_.valid->fingerprint()};
+}
+
+void Trainer::report_evaluation() {
+  note(fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", at_.step, valid_->loss,
+                   valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
+                   at_.best.step == at_.step ? "; the lowest so far" : ""));
 }
 
 // An overflow skips the step; without fp16 there is no scale to blame.
@@ -110,8 +135,13 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
     m.extra["loss_scale"] = loss_scale;
     m.extra["skipped_steps"] = static_cast<double>(at_.skipped);
   }
+  if (valid_) {
+    m.extra["valid_loss"] = valid_->loss;
+    m.extra["valid_tokens"] = static_cast<double>(valid_->tokens);
+  }
   if (writes()) metrics_.append(m);
   if (progress_ != nullptr) progress_->step_done(at_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
+  if (valid_) report_evaluation();
 }
 
 Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings)
@@ -128,62 +158,56 @@ Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& c
       channels_(channels),
       surroundings_(std::move(surroundings)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
+      origin_(surroundings_.trial ? Origin{} : find_origin(plan, *channels.world)),
       recorder_(surroundings_.at),
+      evaluation_recorder_(surroundings_.at),
       advisor_(plan, *channels.world, surroundings_.device),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
-  const auto exchanged = [this](double begin, double end) { executor_->exchanged_inside(begin, end); };
+  const auto exchanged = [this](double begin, double end) { running_->exchanged_inside(begin, end); };
   tensor_group_.set_on_wait(exchanged);
   context_group_.set_on_wait(exchanged);
   units_ = make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}), surroundings_.device, ledger_);
-  executor_ = std::make_unique<executor::Executor>(
-      plan.program, setup(), executor::Channels{*channels.world, *channels.pp, *channels.replicas}, units_, ledger_,
-      recorder_);
+  const executor::Channels exchanges{*channels.world, *channels.pp, *channels.replicas};
+  executor_ = std::make_unique<executor::Executor>(plan.program, setup(), exchanges, units_, ledger_, recorder_);
+  running_ = executor_.get();
+  if (surroundings_.valid == nullptr || plan.evaluation.lanes.empty()) return;
+  evaluator_ = std::make_unique<Evaluator>(
+      plan, plan.evaluation, *surroundings_.valid,
+      Computing{place_, exchanges, units_, context_group_, surroundings_.device, ledger_, evaluation_recorder_});
 }
 
 Trainer::~Trainer() = default;
 
 executor::Setup Trainer::setup() {
-  const config::Batch& batch = plan_.resolved.batch;
-  executor::Setup setup;
-  setup.place = place_;
-  setup.border.B = batch.micro;
-  setup.border.T = plan_.positions(place_.at);
-  setup.border.T_whole = batch.seq_len;
-  setup.border.rows = plan_.rows(place_.at);
-  setup.border.D = plan_.model().hidden;
-  setup.border.dtype = plan_.dtype();
+  executor::Setup setup = setup_of(plan_, place_);
   setup.keep = plan_.keep();
   setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
   setup.parameter_names = plan_.parameter_names();
   return setup;
 }
 
-void Trainer::restore() {
-  const std::string& resume = settings_.train.resume;
-  if (resume == "never" || surroundings_.trial) {
-    if (first_rank() && writes()) metrics_.cut_after(0);
-    return;
-  }
-  const std::string root = settings_.train.out + "/checkpoints";
-  std::vector<std::string> rejected;
-  auto found = resume == "auto" ? checkpoint::find_newest(root, *channels_.world, &rejected)
-                                : std::optional<checkpoint::Found>(checkpoint::open_at(resume, *channels_.world));
-  if (!found && !rejected.empty()) {
-    throw base::DataError(
-        fmt::format("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
-                    "anew with --resume never (or another --out)\n  {}",
-                    root, base::join(rejected, "\n  ")));
-  }
-  if (found) rejected = found->rejected;
-  for (const std::string& reason : rejected) note("passed over " + reason);
+void Trainer::set_parameters() {
+  for (const std::string& reason : origin_.rejected) note("passed over " + reason);
   Position position;
-  if (found) position = position_of(*found);  // these two may refuse, so before anything is touched
-  if (found) remark_on(*found);
-  if (first_rank()) metrics_.cut_after(position.step);
-  if (found) take_over(*found, position);
+  if (origin_.found) position = position_of(*origin_.found);  // these two may refuse, so before anything is touched
+  if (origin_.found) remark_on(*origin_.found);
+  if (first_rank() && writes()) metrics_.cut_after(position.step);
+  if (origin_.found) return take_over(*origin_.found, position);
+  if (origin_.source == nullptr) return initialise_units(units_, settings_.train.seed, plan_.model().init_std);
+  take_weights(*origin_.source);
+  origin_.source.reset();
+}
+
+void Trainer::take_weights(ModelSource& source) {
+  if (surroundings_.at) surroundings_.at(0, "reading the weights");
+  source.load(plan_.model(), slices_of(units_, Wanted::all, place_).weights, *channels_.world);
+  settle_units(units_, Access::written);
+  note(fmt::format("weights: {} parameters ({}) from {}; this rank read {} of {}",
+                   base::format_count(model::parameter_count(plan_.model())), source.dtype(), plan_.model().path,
+                   base::format_bytes(source.bytes_read()), base::format_bytes(source.bytes())));
 }
 
 void Trainer::remark_on(const checkpoint::Found& found) {
@@ -207,6 +231,7 @@ void Trainer::take_over(const checkpoint::Found& found, const Position& position
   first_step_ = at_.step;
   if (settings_.train.resume == "auto") saved_step_ = at_.step;  // else it may be another run's
   restore_scale(found, &loss_scale_);
+  if (evaluator_ != nullptr && at_.best.on != surroundings_.valid->fingerprint()) at_.best = {};  // of other samples
   const auto data = found.facts.extra.find("data_fingerprint");
   if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; going on at the same position");
@@ -229,23 +254,9 @@ void Trainer::start_loader() {
   loader_ = std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings_.train.seed), plan);
 }
 
-// The loader counts steps from 0, the executor from 1. With context parallelism this rank's positions only.
+// The loader counts steps from 0, the executor from 1.
 model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
-  const data::TokenBatch batch = loader_->next(step - 1, microbatch);
-  const std::vector<std::int64_t> positions = context_group_.positions(batch.length);
-  const auto to_device = [&](const std::vector<std::int32_t>& ids) {
-    at::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, at::kInt);
-    if (context_group_.size() > 1) all = all.index_select(1, at::tensor(positions, at::kLong));
-    return all.to(at::kLong).flatten().to(surroundings_.device);
-  };
-  model::Tokens tokens;
-  tokens.ids_M = to_device(batch.inputs);
-  tokens.targets_M = to_device(batch.targets);
-  tokens.targets_M.masked_fill_(tokens.targets_M == data::no_target, -100);
-  tokens.B = batch.rows;
-  tokens.T = static_cast<std::int64_t>(positions.size());
-  tokens.T_whole = batch.length;
-  return tokens;
+  return tokens_of(loader_->next(step - 1, microbatch), context_group_, surroundings_.device);
 }
 
 void Trainer::record_timeline() {
@@ -257,7 +268,8 @@ void Trainer::record_timeline() {
 bool Trainer::save_due() const {
   if (surroundings_.trial) return false;
   const std::int64_t every = settings_.checkpoint.every;
-  return stop_ || (every > 0 && at_.step % every == 0);
+  const bool best = valid_ && at_.best.step == at_.step && settings_.checkpoint.keep_best;
+  return stop_ || best || (every > 0 && at_.step % every == 0);
 }
 
 void Trainer::save() {
@@ -266,11 +278,13 @@ void Trainer::save() {
   request.root = settings_.train.out + "/checkpoints";
   request.facts.step = at_.step;
   request.facts.settings_yaml = config::to_yaml(settings_);
-  request.facts.model_config_json = model::hugging_face_config(plan_.model());
+  request.facts.model_config_json = published_config(plan_.model(), "fp32", origin_.config_json);
   request.facts.extra = facts_of(at_, loss_scale_);
   request.facts.extra["data_fingerprint"] = plan_.data.fingerprint;
   request.facts.extra["tokenizer"] = settings_.data.tokenizer;
+  request.facts.extra.insert(origin_.facts.begin(), origin_.facts.end());
   request.keep = settings_.checkpoint.keep;
+  if (settings_.checkpoint.keep_best && at_.best.step > 0) request.protect = {at_.best.step};
   Slices slices = slices_of(units_, Wanted::owned, place_);
   request.weights = std::move(slices.weights);
   request.state = std::move(slices.state);
@@ -298,6 +312,8 @@ metrics::RunSummary Trainer::summary() const {
   s.loss_sum = loss_sum_;
   s.steps_with_loss = at_.step - first_step_ - overflowed_;
   s.total_seconds = base::monotonic_seconds() - begin_seconds_;
+  s.evaluation_seconds = evaluation_seconds_;
+  if (valid_step_ > 0) s.valid = {valid_step_, valid_loss_, at_.best.step, at_.best.loss};
   s.peak_memory_bytes = ledger_.peak();
   using tensor::Use;
   for (const auto& [name, use] : {std::pair{"parameters", Use::parameters},
@@ -308,6 +324,7 @@ metrics::RunSummary Trainer::summary() const {
   }
   s.peak_resident_bytes = metrics::process_memory().peak_resident_bytes;
   for (const auto& [phase, seconds] : recorder_.phase_seconds()) s.phase_seconds.emplace_back(phase, seconds);
+  if (evaluation_seconds_ > 0) s.phase_seconds.emplace_back("evaluation", evaluation_seconds_);
   return s;
 }
 

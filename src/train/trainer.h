@@ -24,6 +24,8 @@
 #include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
 #include "train/advisor.h"
+#include "train/evaluate.h"
+#include "train/origin.h"
 #include "train/plan.h"
 #include "train/position.h"
 #include "train/recorder.h"
@@ -45,6 +47,7 @@ struct Surroundings {
   metrics::RunLog* log = nullptr;                            // may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
   bool trial = false;
+  const data::Samples* valid = nullptr;  // to evaluate on, where the plan has an evaluation; outlives the trainer
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
 };
 
@@ -56,7 +59,8 @@ struct Outcome {
   executor::StepResult last_step;  // alike on all ranks
 };
 
-// Builds parameters, optimizer and program runner from the plan. References must outlive the trainer. Not movable.
+// Finds where the parameters come from, then builds parameters, optimizer and program runner from the plan: all ranks do it at
+// once. References must outlive the trainer. Not movable.
 class Trainer {
  public:
   Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings);
@@ -66,18 +70,23 @@ class Trainer {
           const SegmentMaker& make_segments);
   ~Trainer();
 
-  // Restores the newest checkpoint (as train.resume says), trains to the last step or until all agree to stop, saves.
+  // Restores the newest checkpoint (as train.resume says) or takes the weights at model.path, trains to the last step or
+  // until all agree to stop, saves.
   Outcome run();
 
   const tensor::Ledger& ledger() const { return ledger_; }
 
  private:
-  void restore();
+  void set_parameters();
   void remark_on(const checkpoint::Found& found);
   void take_over(const checkpoint::Found& found, const Position& position);
+  void take_weights(ModelSource& source);
   void start_loader();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
+  bool evaluation_due() const;
+  void evaluate();
+  void report_evaluation();
   void settle_scale(const executor::StepResult& result);
   void report(const executor::StepResult& result, double loss_scale, double seconds);
   void record_timeline();
@@ -95,14 +104,17 @@ class Trainer {
   RankChannels& channels_;
   const Surroundings surroundings_;
   executor::Place place_;
+  Origin origin_;
 
   tensor::Ledger ledger_;
-  Recorder recorder_;
+  Recorder recorder_, evaluation_recorder_;
   Advisor advisor_;
   sharding::TensorGroup tensor_group_;
   sharding::ContextGroup context_group_;
   executor::Units units_;
   std::unique_ptr<executor::Executor> executor_;
+  std::unique_ptr<Evaluator> evaluator_;   // null: nothing to evaluate on
+  executor::Executor* running_ = nullptr;  // the trainer's or the evaluator's, for exchanges inside segments
   std::unique_ptr<data::Loader> loader_;
   std::unique_ptr<metrics::Progress> progress_;
   metrics::MetricsFile metrics_;
@@ -113,7 +125,11 @@ class Trainer {
   std::int64_t first_step_ = 0;   // of this attempt
   std::int64_t attempt_tokens_ = 0;
   executor::StepResult last_result_;
-  std::int64_t overflowed_ = 0;  // steps of this attempt
+  std::int64_t overflowed_ = 0;      // steps of this attempt
+  std::optional<Evaluation> valid_;  // of the step just done
+  double valid_loss_ = 0;            // of the last evaluation of this attempt, behind step
+  std::int64_t valid_step_ = 0;      // this one; 0: none
+  double evaluation_seconds_ = 0;    // of this attempt
   double loss_sum_ = 0, begin_seconds_ = 0;
   bool stop_ = false;
 };

@@ -17,9 +17,10 @@ std::unique_ptr<SegmentUnit> make_unit(const Plan& plan, const mesh::Coordinate&
   auto unit = std::make_unique<SegmentUnit>();
   unit->body = std::move(body);
   auto buckets = buckets_of(plan, segment, plan.tensor_share(at));
-  unit->bucket = std::make_unique<Bucket>(std::move(buckets[0].layout), Bucket::Content::parameters, settings, ledger);
+  const auto values = plan.program.evaluates() ? Bucket::Content::frozen : Bucket::Content::parameters;
+  unit->bucket = std::make_unique<Bucket>(std::move(buckets[0].layout), values, settings, ledger);
   if (buckets.size() == 1) return unit;
-  const auto content = buckets[1].has_parameters ? Bucket::Content::parameters : Bucket::Content::gradients;
+  const auto content = buckets[1].has_parameters ? values : Bucket::Content::gradients;
   unit->second_use = std::make_unique<Bucket>(std::move(buckets[1].layout), content, settings, ledger);
   if (buckets[1].has_parameters) unit->table = unit->second_use.get();
   return unit;
@@ -55,7 +56,7 @@ executor::Units make_units(const Plan& plan, const mesh::Coordinate& at,
 void initialise_units(const executor::Units& units, std::uint64_t seed, double init_std) {
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->has_parameters()) continue;
+      if (!bucket->is_trained()) continue;
       const at::Tensor& master = bucket->optimizer().master();
       const at::Tensor on_host =
           master.is_cpu() ? master : at::empty_like(master, at::TensorOptions().device(at::kCPU));
@@ -69,7 +70,7 @@ void initialise_units(const executor::Units& units, std::uint64_t seed, double i
 void settle_units(const executor::Units& units, Access access) {
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->has_parameters()) continue;
+      if (!bucket->is_trained()) continue;
       if (access == Access::written) bucket->optimizer().master_changed();
       bucket->optimizer().settle();
     }

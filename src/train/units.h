@@ -10,7 +10,8 @@
 
 namespace troika::train {
 
-// Takes of `segments` (all of the model, in order) those that the program puts on the rank at `at`. Values uninitialised.
+// Takes of `segments` (all of the model, in order) those that the program puts on the rank at `at`. Values uninitialised; those
+// of an evaluation's plan are frozen (see frozen.h).
 executor::Units make_units(const Plan& plan, const mesh::Coordinate& at,
                            std::vector<std::unique_ptr<model::Segment>> segments, const c10::Device& device,
                            tensor::Ledger& ledger);

@@ -60,6 +60,16 @@ TEST(Bench, OfTheKernelsOfGpt2HasItsOwn) {
   EXPECT_THAT(end.output, Not(HasSubstr("swiglu")));
 }
 
+TEST(Bench, OfTheKernelsOfQwen2TurnsHeadsWithoutANormAndHasOneBias) {
+  const End end = run(troika(Words{"bench", "kernels"} + tiny +
+                             Words{"--model.architecture", "qwen2", "--train.threads", "1", "--seconds", "0"}));
+  ASSERT_EQ(end.code, 0) << end.output;
+  for (const char* operation : {"rope q forward", "rope k backward", "linear qkv dbias", "swiglu backward"})
+    EXPECT_THAT(end.output, HasSubstr(operation));
+  for (const char* operation : {"norm and rope", "linear down dbias"})
+    EXPECT_THAT(end.output, Not(HasSubstr(operation)));
+}
+
 TEST(Bench, OfAStepReportsConsistentNumbers) {
   const End end = run(troika(Words{"bench", "step", "--json", "--seconds", "0", "--steps", "3"} + tiny));
   ASSERT_EQ(end.code, 0) << end.output;

@@ -7,14 +7,14 @@
 namespace troika::commands {
 namespace {
 
-// A weight of a block. GPT-2 stores weights as [I, O] and has biases; kernels see the transposed view.
+// A weight of a block. GPT-2 stores weights as [I, O]; kernels see the transposed view.
 struct Weight {
   std::string name;
   std::int64_t M, I, O;
-  bool gpt2;
+  bool transposed, biased;
 
-  at::Tensor values() const { return gpt2 ? at::randn({I, O}).t() : at::randn({O, I}); }
-  at::Tensor gradient() const { return gpt2 ? at::empty({I, O}).t() : at::empty({O, I}); }
+  at::Tensor values() const { return transposed ? at::randn({I, O}).t() : at::randn({O, I}); }
+  at::Tensor gradient() const { return transposed ? at::empty({I, O}).t() : at::empty({O, I}); }
   std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
   double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
   double bytes() const { return 4.0 * static_cast<double>(M * I + I * O + M * O); }
@@ -22,7 +22,7 @@ struct Weight {
 
 Bodies forward_bodies(const Weight& weight) {
   const at::Tensor x_MI = at::randn({weight.M, weight.I}), w_OI = weight.values();
-  const at::Tensor bias_O = weight.gpt2 ? at::randn({weight.O}) : at::Tensor();
+  const at::Tensor bias_O = weight.biased ? at::randn({weight.O}) : at::Tensor();
   const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
   return {body(kernels::linear_forward), body(kernels::reference::linear_forward)};
 }
@@ -59,10 +59,10 @@ std::vector<Weight> weights_of(const StepShapes& s) {
   const config::ModelSettings& m = s.model;
   const std::int64_t M = s.M(), D = m.hidden, A = m.heads * m.head_dim;
   const bool gpt2 = m.architecture == "gpt2";
-  return {{"qkv", M, D, A + 2 * m.kv_heads * m.head_dim, gpt2},
-          {"attention out", M, A, D, gpt2},
-          {gpt2 ? "feed-forward in" : "gate and up", M, D, gpt2 ? m.ffn : 2 * m.ffn, gpt2},
-          {gpt2 ? "feed-forward out" : "down", M, m.ffn, D, gpt2}};
+  return {{"qkv", M, D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == "qwen2"},
+          {"attention out", M, A, D, gpt2, gpt2},
+          {gpt2 ? "feed-forward in" : "gate and up", M, D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
+          {gpt2 ? "feed-forward out" : "down", M, m.ffn, D, gpt2, gpt2}};
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void add_linears(const StepShapes& s, Operations& operations) {
     add(w, "forward", w.flops(), w.bytes(), forward_bodies);
     add(w, "dX", w.flops(), w.bytes(), input_bodies);
     add(w, "dW", w.flops(), w.bytes(), weight_bodies);
-    if (w.gpt2) add(w, "dbias", 0, 4.0 * static_cast<double>(w.M * w.O), bias_bodies);
+    if (w.biased) add(w, "dbias", 0, 4.0 * static_cast<double>(w.M * w.O), bias_bodies);
   }
 }
 

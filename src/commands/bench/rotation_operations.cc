@@ -16,14 +16,15 @@ struct Heads {
 
   at::Tensor view(const at::Tensor& qkv) const { return qkv.view({B, T, all, H}).narrow(2, first, count); }
   at::Tensor values() const { return view(at::randn({B * T, all * H})); }
+  at::Tensor gradients() const { return view(at::empty({B * T, all * H})); }
   kernels::RopeTable rope() const {
     std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
     std::iota(positions.begin(), positions.end(), 0);
-    return kernels::make_rope_table(positions, H, theta, at::kCPU);
+    return kernels::make_rope_table(positions, {H, theta}, at::kCPU);
   }
 };
 
-Bodies forward_bodies(const Heads& heads) {
+Bodies normed_forward(const Heads& heads) {
   const at::Tensor x = heads.values(), w_H = at::randn({heads.H});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=] {
@@ -35,12 +36,12 @@ Bodies forward_bodies(const Heads& heads) {
   return {body(kernels::qk_norm_rope_forward), body(kernels::reference::qk_norm_rope_forward)};
 }
 
-Bodies backward_bodies(const Heads& heads) {
+Bodies normed_backward(const Heads& heads) {
   const at::Tensor x = heads.values(), w_H = at::randn({heads.H}), dy = at::randn(x.sizes());
   const auto body = [=, rope = heads.rope()](auto forward, auto backward) {
     kernels::QkNormRopeSaved saved;
     forward(x, w_H, heads.eps, rope, &saved);
-    return [=, dx = heads.view(at::empty({heads.B * heads.T, heads.all * heads.H})), dw_H = at::empty({heads.H})] {
+    return [=, dx = heads.gradients(), dw_H = at::empty({heads.H})] {
       backward(dy, x, w_H, rope, saved, dx, dw_H);
       return std::vector{dx, dw_H};
     };
@@ -49,20 +50,40 @@ Bodies backward_bodies(const Heads& heads) {
           body(kernels::reference::qk_norm_rope_forward, kernels::reference::qk_norm_rope_backward)};
 }
 
+Bodies plain_forward(const Heads& heads) {
+  const auto body = [x = heads.values(), rope = heads.rope()](auto function) {
+    return [=] { return std::vector{function(x, rope)}; };
+  };
+  return {body(kernels::rope_forward), body(kernels::reference::rope_forward)};
+}
+
+Bodies plain_backward(const Heads& heads) {
+  const at::Tensor dy = at::randn({heads.B, heads.T, heads.count, heads.H});
+  const auto body = [=, rope = heads.rope()](auto function) {
+    return [=, dx = heads.gradients()] {
+      function(dy, rope, dx);
+      return std::vector{dx};
+    };
+  };
+  return {body(kernels::rope_backward), body(kernels::reference::rope_backward)};
+}
+
 }  // namespace
 
 void add_rotations(const StepShapes& s, Operations& operations) {
   const config::ModelSettings& m = s.model;
   if (m.architecture == "gpt2") return;
+  const bool normed = m.architecture == "qwen3";
   const std::int64_t all = m.heads + 2 * m.kv_heads;
-  for (const auto& [name, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
+  for (const auto& [part, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
     const Heads heads{s.B, s.T, all, first, count, m.head_dim, m.norm_eps, m.rope_theta};
+    const std::string name = fmt::format("{} {}", normed ? "norm and rope" : "rope", part);
     const std::string shape = fmt::format("B {} T {} n {} H {}", s.B, s.T, count, m.head_dim);
     const double bytes = 4.0 * static_cast<double>(s.M() * count * m.head_dim);
-    operations.push_back({fmt::format("norm and rope {} forward", name), shape, s.per_layer(), 0, 2 * bytes,
-                          [heads] { return forward_bodies(heads); }});
-    operations.push_back({fmt::format("norm and rope {} backward", name), shape, s.per_layer(), 0, 3 * bytes,
-                          [heads] { return backward_bodies(heads); }});
+    operations.push_back({name + " forward", shape, s.per_layer(), 0, 2 * bytes,
+                          [=] { return normed ? normed_forward(heads) : plain_forward(heads); }});
+    operations.push_back({name + " backward", shape, s.per_layer(), 0, (normed ? 3 : 2) * bytes,
+                          [=] { return normed ? normed_backward(heads) : plain_backward(heads); }});
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "commands/data/encode.h"
 #include "commands/data/inspect.h"
 #include "commands/data/progress_line.h"
 #include "data/bpe_trainer.h"
@@ -20,7 +21,10 @@ namespace troika::commands {
 namespace {
 struct DataArguments {
   std::vector<std::string> inputs;
-  std::string folder;  // of inspect
+  std::string folder;       // of inspect
+  std::string ids = "-";    // of decode
+  bool statistics = false;  // of encode
+  bool json_lines = false;  // of decode
   std::string tokenizer;
   std::string out;
   std::string text_key = "text";
@@ -70,12 +74,44 @@ static std::string run_tokenizer(const DataArguments& given, std::FILE* progress
   return text;
 }
 
+static std::string run_encode(const DataArguments& given, std::FILE* out) {
+  const EncodeOptions options{given.tokenizer, given.text_key, given.workers};
+  if (given.statistics) return encode_statistics(given.inputs, options);
+  encode_texts(given.inputs, options, out);
+  return "";
+}
+
+static std::string run_decode(const DataArguments& given, std::FILE* out) {
+  decode_ids(given.ids, given.tokenizer, given.json_lines ? DecodedForm::json_lines : DecodedForm::bytes, out);
+  return "";
+}
+
 static void add_inputs(CLI::App* verb, DataArguments* given) {
   verb->add_option("input", given->inputs, "text files, .jsonl files, folders of them")->required();
-  verb->add_option("--out", given->out, "folder to write")->required();
   verb->add_option("--workers", given->workers, "threads; 0: all cores. The result does not depend on it")
       ->check(CLI::NonNegativeNumber);
   verb->add_option("--text-key", given->text_key, "member of a JSON line that holds the text")->capture_default_str();
+}
+
+static void add_out(CLI::App* verb, DataArguments* given) {
+  verb->add_option("--out", given->out, "folder to write")->required();
+}
+
+static void add_tokenizer(CLI::App* verb, DataArguments* given) {
+  verb->add_option("--tokenizer", given->tokenizer, "bytes, a folder with tokenizer.json, or the file")->required();
+}
+
+static void add_encode_and_decode(CLI::App* app, DataArguments* given) {
+  CLI::App* encode = app->add_subcommand("encode", "print token ids: one JSON array per document");
+  add_inputs(encode, given);
+  add_tokenizer(encode, given);
+  encode->add_flag("--stats", given->statistics, "instead of the ids: how many tokens, how fast");
+  CLI::App* decode = app->add_subcommand("decode", "print the text that token ids stand for");
+  decode
+      ->add_option("ids", given->ids, "file with a line of ids per document, as encode prints them; -: standard input")
+      ->capture_default_str();
+  add_tokenizer(decode, given);
+  decode->add_flag("--jsonl", given->json_lines, "one {\"text\": ...} per line of ids instead of the bytes alone");
 }
 
 int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FILE* progress) {
@@ -84,15 +120,18 @@ int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FIL
   app.require_subcommand(1);
   CLI::App* prepare = app.add_subcommand("prepare", "tokenize text into shards, exact duplicates once");
   add_inputs(prepare, &given);
-  prepare->add_option("--tokenizer", given.tokenizer, "bytes, a folder with tokenizer.json, or the file")->required();
+  add_out(prepare, &given);
+  add_tokenizer(prepare, &given);
   CLI::App* tokenizer = app.add_subcommand("tokenizer", "learn a byte-level BPE vocabulary from text");
   add_inputs(tokenizer, &given);
+  add_out(tokenizer, &given);
   tokenizer->add_option("--vocab", given.vocab, "tokens, the 256 bytes and <|endoftext|> among them")
       ->capture_default_str();
   CLI::App* inspect = app.add_subcommand("inspect", "verify shards and show what they hold");
   inspect->add_option("folder", given.folder, "a folder of shards, or one .bin file")->required();
   inspect->add_option("--samples", given.samples, "documents to show")->check(CLI::NonNegativeNumber);
   inspect->add_option("--tokenizer", given.tokenizer, "shows the documents as text");
+  add_encode_and_decode(&app, &given);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
   } catch (const CLI::CallForHelp&) {
@@ -101,9 +140,12 @@ int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FIL
   } catch (const CLI::ParseError& error) {
     throw base::ConfigError(fmt::format("troika data: {}; 'troika data --help' shows the arguments", error.what()));
   }
-  const std::string text = prepare->parsed()     ? run_prepare(given, progress)
-                           : tokenizer->parsed() ? run_tokenizer(given, progress)
-                                                 : inspect_shards(given.folder, given.samples, given.tokenizer);
+  const std::string text = prepare->parsed()              ? run_prepare(given, progress)
+                           : tokenizer->parsed()          ? run_tokenizer(given, progress)
+                           : app.got_subcommand("encode") ? run_encode(given, out)
+                           : app.got_subcommand("decode")
+                               ? run_decode(given, out)
+                               : inspect_shards(given.folder, given.samples, given.tokenizer);
   std::fputs(text.c_str(), out);
   return 0;
 }

@@ -1,4 +1,4 @@
-// troika data: text -> token shards, text -> tokenizer, a look into shards.
+// troika data: text -> token shards, text -> tokenizer, a look into shards, text -> ids and back.
 #pragma once
 
 #include <cstdio>
@@ -11,6 +11,8 @@ namespace troika::commands {
 //   prepare INPUT... --tokenizer bytes|DIR --out DIR [--workers N] [--text-key KEY]
 //   tokenizer INPUT... --out DIR [--vocab N] [--workers N] [--text-key KEY]
 //   inspect DIR [--samples N] [--tokenizer bytes|DIR]
+//   encode INPUT... --tokenizer bytes|DIR [--stats] [--workers N] [--text-key KEY]
+//   decode [FILE|-] --tokenizer bytes|DIR [--jsonl]
 // Writes the result to `out` and, from time to time, one line of progress to `progress` (null: none). Returns 0.
 // Throws ConfigError for wrong arguments, DataError for wrong files.
 int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FILE* progress = stderr);

@@ -71,13 +71,51 @@ TEST_F(DataVerb, MakesATokenizerThenShardsThenShowsThem) {
   EXPECT_THAT(output_of({"inspect", shards, "--samples=1"}), HasSubstr("document 0 ("));
 }
 
+TEST_F(DataVerb, EncodesTextAsIdsAndDecodesThem) {
+  const std::string ids = folder_ + "/ids", lines = folder_ + "/in.jsonl";
+  base::write_file_atomic(folder_ + "/t", "ab\xFF");
+  base::write_file_atomic(lines, "{\"text\": \"a\"}\n\n{\"text\": \"\\u00e9\"}\n");
+  EXPECT_EQ(output_of({"encode", folder_ + "/t", lines, "--tokenizer", "bytes"}), "[97,98,255]\n[97]\n[195,169]\n");
+  base::write_file_atomic(ids, "[97,98,255]\n\n 195, 169\n");
+  EXPECT_EQ(output_of({"decode", ids, "--tokenizer", "bytes"}), "ab\xFF\xC3\xA9");
+  EXPECT_EQ(output_of({"decode", ids, "--tokenizer", "bytes", "--jsonl"}),
+            "{\"text\":\"ab\uFFFD\"}\n{\"text\":\"\u00E9\"}\n");
+  EXPECT_THAT(output_of({"encode", lines, "--tokenizer", "bytes", "--stats"}),
+              HasSubstr("3 tokens in 2 documents from 3 bytes"));
+  EXPECT_THAT(output_of({"encode", "--help"}), HasSubstr("--stats"));
+}
+
+TEST_F(DataVerb, EncodesALongTextAlikeWithAnyNumberOfThreads) {
+  std::string text;
+  for (int i = 0; i < 90000; ++i) text += "int value_" + std::to_string(i % 1001) + " = 3;\n";
+  base::write_file_atomic(folder_ + "/long.h", text);
+  const std::string tok = folder_ + "/tok";
+  output_of({"tokenizer", in(), "--vocab", "300", "--out", tok});
+  const auto encoded = [&](const std::string& workers) {
+    return output_of({"encode", folder_ + "/long.h", "--tokenizer", tok, "--workers", workers});
+  };
+  const std::string one = encoded("1");
+  EXPECT_EQ(one, encoded("3"));
+  base::write_file_atomic(folder_ + "/ids", one);
+  EXPECT_EQ(output_of({"decode", folder_ + "/ids", "--tokenizer", tok}), text);
+}
+
+TEST_F(DataVerb, NamesTheLineWithWhatIsNoId) {
+  for (const std::string wrong : {"259", "-1", "a", "1.5", "\"x\"", "99999999999999999999"}) {
+    base::write_file_atomic(folder_ + "/ids", "[1]\n[2," + wrong + "]\n");
+    EXPECT_THAT(error_of<base::DataError>({"decode", folder_ + "/ids", "--tokenizer", "bytes"}),
+                AllOf(HasSubstr("line 2 of"), HasSubstr("'" + wrong + "'"), HasSubstr("0 to 258")));
+  }
+}
+
 TEST_F(DataVerb, SaysWhenTheTextIsTooSmallForTheVocabulary) {
   EXPECT_THAT(output_of({"tokenizer", in() + "/b.h", "--out", folder_ + "/tok"}),
               HasSubstr("fewer than the 8192 asked for"));
 }
 
 TEST_F(DataVerb, ExplainsItself) {
-  EXPECT_THAT(output_of({"--help"}), AllOf(HasSubstr("prepare"), HasSubstr("tokenizer"), HasSubstr("inspect")));
+  EXPECT_THAT(output_of({"--help"}), AllOf(HasSubstr("prepare"), HasSubstr("tokenizer"), HasSubstr("inspect"),
+                                           HasSubstr("encode"), HasSubstr("decode")));
   EXPECT_THAT(output_of({"prepare", "--help"}), HasSubstr("--text-key"));
 }
 

@@ -1,117 +1,185 @@
 #include "commands/generate/generate.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
+#include "base/units.h"
+#include "comm/self_channel.h"
+#include "commands/generate/arguments.h"
+#include "commands/generate/printer.h"
+#include "commands/generate/prompts.h"
+#include "commands/generate/recommended.h"
 #include "data/tokenizer.h"
 #include "tensor/device.h"
 #include "train/generate.h"
+#include "train/plan.h"
 
 namespace troika::commands {
 namespace {
+using Ids = std::vector<std::int32_t>;
 
-struct Options {
-  std::string path, prompt, prompt_file, tokenizer;
-  train::GenerateRequest request;
-  int threads = 0;
+void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+
+// What is known before the weights are read.
+struct Prepared {
+  std::unique_ptr<train::ModelSource> source;
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  train::TextOptions options;
 };
 
-void declare(CLI::App& app, Options& o) {
-  app.add_option("path", o.path, "a run folder (its newest checkpoint is used) or a checkpoint folder")->required();
-  app.add_option("--prompt", o.prompt,
-                 "text to continue; without it, the tokenizer's end-of-document mark starts a new text");
-  app.add_option("--prompt-file", o.prompt_file, "read the prompt from a file");
-  app.add_option("--max-new-tokens,--tokens", o.request.new_tokens, "tokens to draw (default 100)")
-      ->check(CLI::Range(1, 1000000));
-  app.add_option("--temperature", o.request.sampling.temperature,
-                 "1: as trained; lower: likelier; 0: always the likeliest (default 1)")
-      ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--top-k", o.request.sampling.top_k, "draw from the k likeliest tokens only; 0: all (default 0)")
-      ->check(CLI::Range(0, 10000000));
-  app.add_option("--top-p", o.request.sampling.top_p,
-                 "draw from the likeliest tokens that together reach p (default 1)")
-      ->check(CLI::Range(0.000001, 1.0));
-  app.add_option("--seed", o.request.sampling.seed, "the same seed gives the same text (default 1)");
-  app.add_option("--data.tokenizer,--tokenizer", o.tokenizer,
-                 "bytes, a folder with tokenizer.json, or the file; default: as trained");
-  app.add_option("--threads", o.threads, "threads of the computation; 0: all cores (default 0)")
-      ->check(CLI::Range(0, 4096));
+std::unique_ptr<data::Tokenizer> tokenizer_of(const GenerateArguments& a, const train::ModelSource& source) {
+  const std::string name = a.tokenizer.empty() ? source.tokenizer() : a.tokenizer;
+  if (name.empty())
+    throw base::ConfigError(
+        fmt::format("'{}' has no tokenizer.json; name the folder that has the model's with --tokenizer DIR", a.path));
+  return data::open_tokenizer(name);
 }
 
-// CLI11 writes options with dashes only; a user may write underscores.
-std::vector<std::string> with_dashes(std::vector<std::string> arguments) {
-  for (std::string& argument : arguments) {
-    if (argument.rfind("--", 0) != 0) continue;
-    for (std::size_t i = 2; i < argument.size() && argument[i] != '='; ++i) {
-      if (argument[i] == '_') argument[i] = '-';
-    }
+Prepared prepare(const GenerateArguments& a) {
+  Prepared prepared;
+  const auto self = comm::make_self_channel("generate");
+  prepared.source = train::open_model(a.path, *self);
+  prepared.tokenizer = tokenizer_of(a, *prepared.source);
+  std::string config;
+  const train::GenerationConfig recommendation = recommended(*prepared.source, &config);
+  prepared.options = text_options(a, recommendation, *prepared.tokenizer);
+  if (!config.empty()) note(fmt::format("with {}: {}", config, describe(prepared.options)));
+  return prepared;
+}
+
+// `what` names the prompt in errors.
+Ids ids_of(const std::string& prompt, const Prepared& prepared, const std::string& what) {
+  Ids ids = prepared.tokenizer->encode(prompt);
+  const std::int32_t end = prepared.tokenizer->end_of_document_id();
+  if (ids.empty() && end >= 0) ids = {end};
+  if (ids.empty()) throw base::ConfigError(what + " is empty, and the tokenizer has no mark that begins a text");
+  const config::ModelSettings& model = prepared.source->model();
+  for (const std::int32_t id : ids) {
+    if (id >= model.vocab)
+      throw base::ConfigError(fmt::format(
+          "{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, model.vocab));
   }
-  return arguments;
+  if (static_cast<std::int64_t>(ids.size()) >= model.max_positions)
+    throw base::ConfigError(fmt::format("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
+                                        what, ids.size(), model.max_positions, model.max_positions - 1));
+  return ids;
 }
 
-// Prints whole UTF-8 characters only: a token may end inside one.
-class Printer {
+train::TextModel open_text_model(const GenerateArguments& a, const Prepared& prepared, std::size_t longest_prompt) {
+  train::TextModel::Options options;
+  options.context = std::min(prepared.source->model().max_positions,
+                             static_cast<std::int64_t>(longest_prompt) + prepared.options.new_tokens);
+  options.device = tensor::pick_device(a.device, 0);
+  config::PrecisionSettings precision;
+  precision.compute = a.precision;
+  options.dtype = train::dtype_of(precision);
+  return {*prepared.source, options};
+}
+
+std::string limit_note(const train::TextModel& model, const std::string& what) {
+  return fmt::format("note: {} ended at position {}, the last that the model has", what, model.context());
+}
+
+bool cut_short(const train::Text& text, const train::TextOptions& options) {
+  return text.finish() == train::Finish::length && text.tokens() < options.new_tokens;
+}
+
+int run_one(const GenerateArguments& a, const Prepared& prepared) {
+  const std::string prompt = a.prompt_file ? base::read_file(*a.prompt_file) : a.prompt.value_or("");
+  const Ids ids = ids_of(prompt, prepared, "the prompt");
+  const train::TextModel model = open_text_model(a, prepared, ids.size());
+  train::Text text(model, *prepared.tokenizer, ids, prepared.options);
+  Printer printer(stdout);
+  if (!a.json) printer.add(prompt);
+  std::string completion;
+  const double begin = base::monotonic_seconds();
+  double first = 0;
+  while (!text.ended()) {
+    advance(model, {&text});
+    if (first == 0) first = base::monotonic_seconds();
+    const std::string bytes = text.take();
+    completion += bytes;
+    if (!a.json) printer.add(bytes);
+  }
+  const double seconds = base::monotonic_seconds() - first;
+  if (a.json) {
+    nlohmann::json object = {{"prompt", prompt}};
+    describe(text, completion, &object);
+    std::fputs(to_line(object).c_str(), stdout);
+  } else {
+    printer.finish();
+  }
+  if (cut_short(text, prepared.options)) note(limit_note(model, "the text"));
+  if (a.stats) {
+    const auto later = static_cast<double>(text.positions()) - static_cast<double>(ids.size()) - 1;
+    note(fmt::format("prompt: {} tokens in {}; then {:.1f} tokens/s; cache {}", ids.size(),
+                     base::format_duration(first - begin), later / seconds, base::format_bytes(text.cache_bytes())));
+  }
+  return 0;
+}
+
+// A line on stderr, at most one a second.
+class BatchProgress {
  public:
-  void add(const std::string& bytes) {
-    pending_ += bytes;
-    const std::size_t whole = whole_characters();
-    std::fwrite(pending_.data(), 1, whole, stdout);
-    std::fflush(stdout);
-    pending_.erase(0, whole);
-  }
-  void finish() {
-    std::fwrite(pending_.data(), 1, pending_.size(), stdout);
-    std::fputc('\n', stdout);
+  explicit BatchProgress(std::size_t total) : total_(total), begin_(base::monotonic_seconds()), last_(begin_) {}
+
+  void add(std::size_t tokens) { tokens_ += tokens; }
+  void show(std::size_t done) {
+    const double now = base::monotonic_seconds();
+    if (now - last_ < 1 && done < total_) return;
+    last_ = now;
+    note(fmt::format("{}/{} texts, {} tokens, {:.1f} tokens/s", done, total_, tokens_,
+                     static_cast<double>(tokens_) / std::max(now - begin_, 1e-9)));
   }
 
  private:
-  std::size_t whole_characters() const {
-    for (std::size_t back = 1; back <= 3 && back <= pending_.size(); ++back) {
-      const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
-      if (byte < 0x80) break;
-      if (byte >= 0xC0)
-        return (byte >= 0xF0 ? 4u : byte >= 0xE0 ? 3u : 2u) > back ? pending_.size() - back : pending_.size();
-    }
-    return pending_.size();
-  }
-  std::string pending_;
+  const std::size_t total_;
+  const double begin_;
+  double last_;
+  std::size_t tokens_ = 0;
 };
+
+int run_batch(const GenerateArguments& a, const Prepared& prepared) {
+  std::vector<PromptLine> lines = read_prompts(*a.input);
+  train::Batch batch;
+  batch.options = prepared.options;
+  batch.together = a.together;
+  std::size_t longest = 0, ended = 0;
+  for (const PromptLine& line : lines) {
+    batch.prompts.push_back(ids_of(line.prompt, prepared, fmt::format("the prompt of line {}", line.number)));
+    longest = std::max(longest, batch.prompts.back().size());
+  }
+  const train::TextModel model = open_text_model(a, prepared, longest);
+  OrderedLines output(*a.output);
+  BatchProgress progress(lines.size());
+  const auto on_end = [&](std::size_t i, train::Text& text) {
+    describe(text, text.take(), &lines[i].object);
+    output.add(i, to_line(lines[i].object));
+    if (cut_short(text, batch.options)) note(limit_note(model, fmt::format("the text of line {}", lines[i].number)));
+    ++ended;
+  };
+  continue_all(model, *prepared.tokenizer, batch, on_end, [&](std::size_t drawn) {
+    progress.add(drawn);
+    progress.show(ended);
+  });
+  return 0;
+}
 
 }  // namespace
 
 int run_generate(const std::vector<std::string>& arguments, const std::map<std::string, std::string>&) {
-  Options o;
-  CLI::App app("continues a text with a trained checkpoint", "troika generate");
-  declare(app, o);
-  std::vector<std::string> reversed = with_dashes(arguments);
-  std::reverse(reversed.begin(), reversed.end());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
+  const GenerateArguments a = parse_generate_arguments(arguments);
+  if (a.help) {
+    std::fputs(a.help_text.c_str(), stdout);
     return 0;
-  } catch (const CLI::ParseError& error) {
-    throw base::ConfigError(std::string(error.what()) + "; see troika generate --help");
   }
-  if (o.threads > 0) tensor::set_threads(o.threads);
-  o.request.found = checkpoint::open_local(o.path);
-  const auto saved = o.request.found.facts.extra.find("tokenizer");
-  if (o.tokenizer.empty() && saved != o.request.found.facts.extra.end()) o.tokenizer = saved->second;
-  const auto tokenizer = data::open_tokenizer(o.tokenizer.empty() ? "bytes" : o.tokenizer);
-  if (!o.prompt_file.empty()) o.prompt = base::read_file(o.prompt_file);
-  o.request.prompt = tokenizer->encode(o.prompt);
-  o.request.vocab = tokenizer->vocab_size();
-  o.request.stop_id = tokenizer->end_of_document_id();
-  if (o.request.prompt.empty() && o.request.stop_id >= 0) o.request.prompt = {o.request.stop_id};
-
-  Printer printer;
-  printer.add(o.prompt);
-  train::generate(o.request, [&](std::int32_t id) { printer.add(tokenizer->id_to_bytes(id)); });
-  printer.finish();
-  return 0;
+  if (a.threads > 0) tensor::set_threads(a.threads);
+  const Prepared prepared = prepare(a);
+  return a.input ? run_batch(a, prepared) : run_one(a, prepared);
 }
 
 }  // namespace troika::commands

@@ -1,7 +1,10 @@
 // Text from checkpoints, and the verbs that read what runs leave behind.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
+#include "base/text.h"
 #include "commands/train/program_test_support.h"
 
 namespace troika::commands {
@@ -31,9 +34,11 @@ TEST_F(Generate, GivesOneTextForCheckpointsOfAllLayouts) {
   ASSERT_EQ(run(troika(train("alone", {}))).code, 0);
   ASSERT_EQ(run(launch(3, train("pp3", {"--pp", "3"}))).code, 0);
   ASSERT_EQ(run(launch(2, train("dp2", {"--dp", "2"}))).code, 0);
+  ASSERT_EQ(run(launch(2, train("tp2", {"--tp", "2"}))).code, 0);
   const std::string greedy = text({folder_ / "alone", "--temperature", "0"});
   EXPECT_EQ(text({folder_ / "pp3", "--temperature", "0"}), greedy);
   EXPECT_EQ(text({folder_ / "dp2/checkpoints/step-00000008", "--temperature", "0"}), greedy);
+  EXPECT_EQ(text({"--model.path", folder_ / "tp2", "--temperature", "0"}), greedy);
   const std::string seven = text({folder_ / "alone", "--seed", "7"});
   EXPECT_EQ(text({folder_ / "pp3", "--seed", "7"}), seven);
   EXPECT_NE(text({folder_ / "alone", "--seed", "8"}), seven);
@@ -50,6 +55,73 @@ TEST_F(Generate, ErrorsNameWhatIsMissing) {
   EXPECT_THAT(empty.output, HasSubstr("no complete checkpoint"));
   EXPECT_EQ(run(troika({"generate"})).code, 2);
   EXPECT_EQ(run(troika({"generate", folder_ / "empty", "--temperature", "hot"})).code, 2);
+}
+
+TEST_F(Generate, AFileOfPromptsBecomesAFileOfTheTextsThatTheyHaveAlone) {
+  ASSERT_EQ(run(troika(train("run", {}))).code, 0);
+  const std::vector<std::string> prompts{"the ", "a longer prompt than the others", "x", "the ", "one more"};
+  std::string lines;
+  for (std::size_t i = 0; i < prompts.size(); ++i)
+    lines += nlohmann::json{{i % 2 == 0 ? "prompt" : "text", prompts[i]}, {"number", i}}.dump() + "\n\n";
+  base::write_file_atomic(folder_ / "in.jsonl", lines);
+  std::vector<std::string> alone;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const End end = run(troika({"generate", folder_ / "run", "--prompt", prompts[i], "--seed", std::to_string(7 + i),
+                                "--tokens", "20", "--json", "--stop-id", "32"}));
+    ASSERT_EQ(end.code, 0) << end.output;
+    alone.push_back(end.output);
+  }
+  for (const char* together : {"1", "3"}) {
+    const End end =
+        run(troika({"generate", folder_ / "run", "--input", folder_ / "in.jsonl", "--output", folder_ / "out.jsonl",
+                    "--seed", "7", "--tokens", "20", "--batch", together, "--stop-id", "32"}));
+    ASSERT_EQ(end.code, 0) << end.output;
+    EXPECT_THAT(end.output, HasSubstr("5/5 texts"));
+    const auto out = base::split(base::trim(base::read_file(folder_ / "out.jsonl")), '\n');
+    ASSERT_EQ(out.size(), prompts.size());
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const auto got = nlohmann::json::parse(out[i]), want = nlohmann::json::parse(alone[i]);
+      EXPECT_EQ(got["number"], i);
+      for (const char* key : {"completion", "tokens", "finish"}) EXPECT_EQ(got[key], want[key]) << key << " " << i;
+      EXPECT_EQ(got["tokens"] == 20, got["finish"] == "length");
+    }
+  }
+}
+
+TEST_F(Generate, AModelFolderBringsWhatItsPublisherRecommends) {
+  ASSERT_EQ(run(troika(train("run", {}))).code, 0);
+  const std::string model = folder_ / "run/checkpoints/step-00000008/model";
+  const End none = run(troika({"generate", model, "--prompt", "the "}));
+  EXPECT_EQ(none.code, 2) << none.output;
+  EXPECT_THAT(none.output,
+              HasSubstr("has no tokenizer.json; name the folder that has the model's with --tokenizer DIR"));
+  const Words bytes{model, "--tokenizer", "bytes"};
+  const std::string greedy = text({folder_ / "run", "--temperature", "0"});
+  EXPECT_EQ(text(bytes + Words{"--temperature", "0"}), greedy);
+  base::write_file_atomic(model + "/generation_config.json",
+                          R"({"do_sample": false, "eos_token_id": [)" + std::to_string(greedy[12]) + "]}");
+  const End end = run(troika(Words{"generate"} + bytes + Words{"--prompt", "the ", "--tokens", "40"}));
+  EXPECT_EQ(end.code, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("always the likeliest token, stop ids " + std::to_string(greedy[12])));
+  EXPECT_THAT(end.output, HasSubstr(greedy.substr(0, greedy.find(greedy[12], 4)) + "\n"));
+  const End warm = run(troika(Words{"generate"} + bytes + Words{"--prompt", "the ", "--top-k", "3"}));
+  EXPECT_THAT(warm.output, HasSubstr("temperature 1, top-k 3, stop ids"));
+}
+
+TEST_F(Generate, StopsAtATextAndAtTheLastPosition) {
+  ASSERT_EQ(run(troika(train("run", {"--model.max-positions", "64"}))).code, 0);
+  const std::string free = text({folder_ / "run", "--temperature", "0"});
+  const std::string stop = free.substr(10, 2);
+  const std::string cut = text({folder_ / "run", "--temperature", "0", "--stop", "~~", "--stop", stop});
+  EXPECT_EQ(cut, free.substr(0, free.find(stop, 4)) + "\n");
+  const End limit =
+      run(troika({"generate", folder_ / "run", "--prompt", "the ", "--tokens", "100", "--temperature", "0"}));
+  EXPECT_EQ(limit.code, 0) << limit.output;
+  EXPECT_THAT(limit.output, HasSubstr("note: the text ended at position 64, the last that the model has"));
+  const End refused = run(troika({"generate", folder_ / "run", "--prompt", std::string(64, 'x')}));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.output,
+              HasSubstr("the prompt has 64 tokens, but the model has 64 positions; shorten it to 63 at most"));
 }
 
 TEST_F(Generate, DataAndTimelineOfAnEmptyFolderAreErrorsThatNameIt) {

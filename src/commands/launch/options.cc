@@ -163,7 +163,7 @@ std::optional<std::vector<std::string>> settings_of(const LaunchOptions& options
 }
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
-// that was given no folder leaves nothing behind: its ranks write where the launcher does.
+// that was given no folder, and an evaluation, leave nothing behind: their ranks write where the launcher does.
 void read_settings(const Environment& environment, const Texts& texts, LaunchOptions& options) {
   std::string out;
   const bool bench = options.worker.front() == "bench";
@@ -175,7 +175,8 @@ void read_settings(const Environment& environment, const Texts& texts, LaunchOpt
     options.join_seconds = parsed.settings.comm.join_seconds;
     options.stated_threads = static_cast<int>(parsed.settings.train.threads);
   }
-  if (options.log_folder.empty() && !(bench && out.empty())) options.log_folder = out.empty() ? "logs" : out + "/logs";
+  const bool leaves_nothing = (bench && out.empty()) || options.worker.front() == "eval";
+  if (options.log_folder.empty() && !leaves_nothing) options.log_folder = out.empty() ? "logs" : out + "/logs";
   if (!texts.join_timeout.empty() &&
       (!base::parse_double(texts.join_timeout, &options.join_seconds) || options.join_seconds <= 0)) {
     throw ConfigError(

@@ -5,21 +5,6 @@
 
 namespace troika::kernels::reference {
 
-// Rotates each pair (i, i + H/2) by +angle or, for the gradient, by -angle.
-static at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, double direction) {
-  const std::int64_t T = x_BTnH.size(1), half = x_BTnH.size(3) / 2;
-  const at::Tensor cos_TI = rope.cos_TI.narrow(0, 0, T).unsqueeze(1);
-  const at::Tensor sin_TI = rope.sin_TI.narrow(0, 0, T).unsqueeze(1).mul(direction);
-  const at::Tensor first = x_BTnH.narrow(3, 0, half), second = x_BTnH.narrow(3, half, half);
-  at::Tensor y_BTnH = at::empty_like(x_BTnH, at::MemoryFormat::Contiguous);
-  at::Tensor y_first = y_BTnH.narrow(3, 0, half), y_second = y_BTnH.narrow(3, half, half);
-  at::mul_out(y_first, first, cos_TI);
-  y_first.sub_(second * sin_TI);
-  at::mul_out(y_second, second, cos_TI);
-  y_second.add_(first * sin_TI);
-  return y_BTnH;
-}
-
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved) {
   const at::Tensor xf_BTnH = to_float(x_BTnH);

@@ -11,6 +11,7 @@
 #include "kernels/linear.h"
 #include "kernels/qk_norm_rope.h"
 #include "kernels/rms_norm.h"
+#include "kernels/rope.h"
 #include "kernels/swiglu.h"
 
 namespace troika::kernels::reference {
@@ -59,6 +60,11 @@ void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, 
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                              const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD);
+
+// Rotates each pair (i, i + H/2) by +angle (direction 1) or, for the gradient, by -angle (direction -1). fp32.
+at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, double direction);
+at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope);
+void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH);
 
 at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F);
 at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2F);

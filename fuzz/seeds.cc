@@ -1,0 +1,49 @@
+// Writes valid binary files as seeds of the targets: fuzz_seeds FOLDER SOURCE_FOLDER makes FOLDER/<target>/NAME.
+#include <string>
+
+#include "base/file.h"
+#include "checkpoint/safetensors_writer.h"
+#include "data/shards.h"
+#include "schedule/schedule.h"
+
+using namespace troika;
+
+static void write_tensors(const std::string& folder) {
+  base::make_directories(folder);
+  checkpoint::SafetensorsWriter writer(folder + "/three.safetensors",
+                                       {{"a.weight", checkpoint::DType::f32, {2, 3}, 0, 0},
+                                        {"b.bias", checkpoint::DType::bf16, {4}, 0, 0},
+                                        {"empty", checkpoint::DType::f16, {0, 7}, 0, 0}},
+                                       {{"format", "pt"}});
+  const std::string bytes(32, '\1');
+  writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
+  writer.finish();
+}
+
+static void write_shard(const std::string& folder, const std::string& name, std::int64_t vocabulary) {
+  base::make_directories(folder);
+  data::ShardWriter writer(folder + "/" + name, vocabulary, "0123456789abcdef");
+  for (int document = 1; document <= 3; ++document) {
+    for (int i = 0; i < document; ++i) writer.append({static_cast<std::int32_t>(vocabulary) - 1, i, 7});
+    writer.end_document();
+  }
+  writer.finish();
+}
+
+// Traces of a step, in both forms.
+static void write_traces(const std::string& folder, const std::string& program_file) {
+  base::make_directories(folder);
+  const schedule::StepTrace trace =
+      schedule::simulate(schedule::parse_program(base::read_file(program_file)), schedule::unit_costs());
+  base::write_file_atomic(folder + "/rank_trace.json", schedule::write_rank_trace({3, -0.25, trace.lanes.front()}));
+  base::write_file_atomic(folder + "/merged_trace.json", schedule::write_chrome(trace));
+}
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const std::string root = arguments[1], source = arguments[2];
+  write_tensors(root + "/safetensors");
+  write_shard(root + "/token_shards", "two_bytes.bin", 257);
+  write_shard(root + "/token_shards", "four_bytes.bin", 100000);
+  write_traces(root + "/programs", source + "/src/schedule/golden/1f1b_pp2_m2_offload.program");
+}

@@ -1,0 +1,71 @@
+// tokenizer.json: reading, and encoding by what was read.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+#include "data/bpe.h"
+#include "data/tokenizer_json.h"
+#include "fuzz/input.h"
+#include "fuzz/outcome.h"
+
+namespace troika::fuzz {
+using data::BpeModel;
+using data::BpeTokenizer;
+
+static constexpr std::size_t most_tokens = 5000;  // more only take time
+
+// A vocabulary needs a token for every byte; small inputs say little else, so those that lack are added.
+static void add_bytes(BpeModel* model) {
+  std::array<bool, 256> present{};
+  for (const std::string& token : model->tokens)
+    if (token.size() == 1) present[static_cast<unsigned char>(token[0])] = true;
+  for (std::size_t byte = 0; byte < present.size(); ++byte)
+    if (!present[byte]) model->tokens.emplace_back(1, static_cast<char>(byte));
+}
+
+// Whether decoding must give back every text: nothing in the file asks for less (tokenizer.h).
+static bool keeps_text(const BpeModel& model) {
+  const auto swallows = [](const data::AddedToken& token) { return token.lstrip || token.rstrip; };
+  return !model.nfc && !model.prefix_space && std::none_of(model.added.begin(), model.added.end(), swallows);
+}
+
+static void require_round_trip(const BpeTokenizer& tokenizer, std::string_view text) {
+  const auto ids = tokenizer.encode(text);
+  for (const std::int32_t id : ids) require(id >= 0 && id < tokenizer.vocab_size(), "ids are in the vocabulary");
+  if (keeps_text(tokenizer.model())) require(tokenizer.decode(ids) == text, "decoding gives the text back");
+}
+
+static void require_cut(const BpeTokenizer& tokenizer, std::string_view text) {
+  const std::size_t cut = tokenizer.next_cut(text, text.size() / 3);
+  require(cut >= text.size() / 3 && cut <= text.size(), "a cut lies in the text");
+  auto parts = tokenizer.encode(text.substr(0, cut));
+  const auto rest = tokenizer.encode(text.substr(cut));
+  parts.insert(parts.end(), rest.begin(), rest.end());
+  require(parts == tokenizer.encode(text), "a text's parts have the ids of the text");
+}
+
+static void use(BpeModel model, std::string_view json) {
+  if (model.tokens.size() > most_tokens || model.merges.size() > most_tokens) return;
+  add_bytes(&model);
+  const std::string_view texts[] = {
+      "Hello world!\nIt's 12345   tests\r\n\n  and <|endoftext|> \xe4\xb8\x96\xe7\x95\x8c\t\xc3\xa9",
+      "\xff\xfe \xed\xa0\x80 a\xcc\x81 \xf0\x9f\x98\x80", json.substr(0, 300)};
+  const BpeTokenizer tokenizer(std::move(model));
+  tokenizer.fingerprint();
+  for (const std::string_view text : texts) {
+    accepted([&] {  // a pattern may give up on a text
+      require_round_trip(tokenizer, text);
+      require_cut(tokenizer, text);
+    });
+  }
+}
+
+}  // namespace troika::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace troika;
+  const std::string_view input = fuzz::text_of(data, size);
+  fuzz::accepted([&] { fuzz::use(data::parse_tokenizer_json(input, "a tokenizer"), input); });
+  return 0;
+}

@@ -1,0 +1,32 @@
+#include "checkpoint/part_entry.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace troika::checkpoint {
+using base::DataError;
+
+std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin) {
+  std::vector<PartEntry> entries;
+  for (const TensorEntry& entry : header.entries) {
+    if (entry.dtype != DType::f32)
+      throw DataError(fmt::format("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name,
+                                  safetensors_name(entry.dtype)));
+    PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
+    const std::int64_t elements = entry.bytes / 4;
+    const auto region = header.metadata.find(region_prefix + entry.name);
+    if (region == header.metadata.end()) {
+      part.region = {0, elements, elements, 1};
+    } else {
+      sharding::region_from_text(region->second, origin, &part.region, &part.shape);
+    }
+    if (part.region.elements() != elements)
+      throw DataError(fmt::format("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
+                                  part.region.elements(), elements));
+    entries.push_back(part);
+  }
+  return entries;
+}
+
+}  // namespace troika::checkpoint

@@ -1,0 +1,25 @@
+// What a part of a checkpoint holds, as its header tells it (part.h says how slices become entries). Without libtorch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "sharding/region.h"
+
+namespace troika::checkpoint {
+
+struct PartEntry {
+  std::string name;                 // of the tensor
+  std::vector<std::int64_t> shape;  // of the whole tensor
+  sharding::Region region;
+  std::int64_t begin = 0;  // byte position in the file
+};
+
+inline const char* const region_prefix = "region.";  // of the metadata key; the entry's name follows
+
+// The slices of a part from its header. DataError naming `origin` when a region is impossible or the dtype is not F32.
+std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin);
+
+}  // namespace troika::checkpoint

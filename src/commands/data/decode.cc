@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/data/encode.h"
+#include "data/tokenizer.h"
+
+namespace troika::commands {
+
+static std::string read_all(const std::string& path) {
+  if (path != "-") return base::read_file(path);
+  std::string text(1 << 16, '\0');
+  std::size_t size = 0;
+  while (const std::size_t got = std::fread(text.data() + size, 1, text.size() - size, stdin)) {
+    size += got;
+    if (size == text.size()) text.resize(2 * size);
+  }
+  if (std::ferror(stdin) != 0) throw base::DataError("standard input cannot be read");
+  text.resize(size);
+  return text;
+}
+
+static std::vector<std::int32_t> ids_of_line(std::string_view line, const data::Tokenizer& tokenizer,
+                                             const std::string& origin) {
+  static constexpr const char* separators = " \t\r,[]";
+  std::vector<std::int32_t> ids;
+  for (std::size_t at = line.find_first_not_of(separators); at != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(separators, at), line.size());
+    std::int64_t id = -1;
+    if (!base::parse_int(line.substr(at, end - at), &id) || id < 0 || id >= tokenizer.vocab_size()) {
+      throw base::DataError(fmt::format("{}: '{}' is no id of the vocabulary, which has those from 0 to {}", origin,
+                                        line.substr(at, std::min<std::size_t>(end - at, 40)),
+                                        tokenizer.vocab_size() - 1));
+    }
+    ids.push_back(static_cast<std::int32_t>(id));
+    at = line.find_first_not_of(separators, end);
+  }
+  return ids;
+}
+
+static std::string json_line(const std::string& text) {
+  return nlohmann::json{{"text", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+void decode_ids(const std::string& ids_path, const std::string& tokenizer_spec, DecodedForm form, std::FILE* out) {
+  const auto tokenizer = data::open_tokenizer(tokenizer_spec);
+  const std::string all = read_all(ids_path), name = ids_path == "-" ? "standard input" : "'" + ids_path + "'";
+  std::size_t number = 1;
+  for (std::size_t at = 0; at < all.size(); ++number) {
+    const std::size_t end = std::min(all.find('\n', at), all.size());
+    const std::string_view line = std::string_view(all).substr(at, end - at);
+    at = end + 1;
+    if (base::trim(line).empty()) continue;
+    std::string text = tokenizer->decode(ids_of_line(line, *tokenizer, fmt::format("line {} of {}", number, name)));
+    if (form == DecodedForm::json_lines) text = json_line(text);
+    if (std::fwrite(text.data(), 1, text.size(), out) != text.size()) {
+      throw base::DataError("the text cannot be written to standard output: is the disk full?");
+    }
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,130 @@
+#include "commands/generate/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace troika::commands {
+namespace {
+
+void declare_texts(CLI::App& app, GenerateArguments& a) {
+  app.add_option("path,--model.path", a.path, "a model folder (config.json, *.safetensors), a run or a checkpoint");
+  app.add_option("--prompt", a.prompt,
+                 "text to continue; without it, the tokenizer's end-of-document mark starts a new text");
+  app.add_option("--prompt-file", a.prompt_file, "read the prompt from a file");
+  app.add_option(
+      "--input", a.input,
+      "JSONL file with {\"prompt\": ...} or {\"text\": ...} on each line; needs --output. Line i, from 0, is drawn "
+      "with seed + i, and becomes what its prompt alone becomes with that seed");
+  app.add_option(
+      "--output", a.output,
+      "JSONL file for the lines of --input, in their order, with the members completion, tokens and finish (stop, "
+      "length). A line is written as soon as it and all before it are done");
+  app.add_option("--batch", a.together, "texts of --input that are continued at a time (default 8)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--data.tokenizer,--tokenizer", a.tokenizer,
+                 "bytes, a folder with tokenizer.json, or the file; default: the model's");
+  app.add_flag("--json", a.json, "print one JSON object: prompt, completion, tokens, finish");
+  app.add_flag("--stats", a.stats, "print tokens per second and the bytes of the cache on stderr");
+}
+
+void declare_sampling(CLI::App& app, GenerateArguments& a) {
+  app.add_option("--max-new-tokens,--tokens", a.new_tokens, "the most tokens to draw (default 100)")
+      ->check(CLI::Range(1, 1000000));
+  app.add_option("--temperature", a.temperature,
+                 "1: as trained; lower: likelier; 0: always the likeliest (default: generation_config.json, or 1)")
+      ->check(CLI::Range(0.0, 100.0));
+  app.add_option("--top-k", a.top_k, "only the k likeliest tokens; 0: all (default: generation_config.json, or 0)")
+      ->check(CLI::Range(0, 10000000));
+  app.add_option("--top-p", a.top_p,
+                 "only the likeliest tokens that together reach p (default: generation_config.json, or 1)")
+      ->check(CLI::Range(0.000001, 1.0));
+  app.add_option("--min-p", a.min_p,
+                 "only tokens at least p times as likely as the likeliest (default: generation_config.json, or 0)")
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--repetition-penalty", a.repetition_penalty,
+                 "above 1: tokens that have come before are less likely (default: generation_config.json, or 1)")
+      ->check(CLI::Range(0.01, 100.0));
+  app.add_option("--seed", a.seed, "the same seed gives the same text (default 1)");
+  app.add_option("--stop", a.stop_texts, "the text ends before this; may be given several times")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--stop-id", a.stop_ids,
+         "drawing this token ends the text; may be given several times. The tokenizer's and the model's own end "
+         "marks always do")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0, 0x7fffffff));
+}
+
+void declare_machine(CLI::App& app, GenerateArguments& a) {
+  app.add_option("--precision.compute,--precision", a.precision,
+                 "fp32, or bf16 or fp16: half the memory, and faster where reading weights is the limit (default fp32)")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  app.add_option("--train.device,--device", a.device, "auto, cpu or cuda (default auto)");
+  app.add_option("--train.threads,--threads", a.threads, "threads of the computation; 0: all cores (default 0)")
+      ->check(CLI::Range(0, 4096));
+}
+
+// CLI11 writes options with dashes only; a user may write underscores.
+std::vector<std::string> with_dashes(std::vector<std::string> words) {
+  for (std::string& word : words) {
+    if (word.rfind("--", 0) != 0) continue;
+    std::replace(word.begin() + 2, word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())),
+                 '_', '-');
+  }
+  return words;
+}
+
+void refuse_unknown(const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (unknown.empty()) return;
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  const std::string flag = unknown.front().substr(0, unknown.front().find('=')), near = base::nearest(flag, flags);
+  const bool is_flag = flag.rfind("--", 0) == 0;
+  throw base::ConfigError((is_flag ? "there is no flag '" : "there is no place for '") + flag + "'" +
+                          (is_flag && !near.empty() ? "; did you mean '" + near + "'?" : ";") +
+                          " See troika generate --help");
+}
+
+void refuse_contradictions(const GenerateArguments& a) {
+  const auto refuse = [](const std::string& text) { throw base::ConfigError(text + "; see troika generate --help"); };
+  if (a.path.empty()) refuse("name a model folder, a run or a checkpoint: troika generate PATH");
+  if (a.prompt && a.prompt_file) refuse("--prompt and --prompt-file: give one of them");
+  if (a.input && (a.prompt || a.prompt_file))
+    refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
+  if (a.input.has_value() != a.output.has_value()) refuse("--input and --output belong together: give both");
+  if (a.input && a.json) refuse("--json is for one prompt; --output is JSONL already");
+}
+
+}  // namespace
+
+GenerateArguments parse_generate_arguments(const std::vector<std::string>& words) {
+  GenerateArguments a;
+  CLI::App app("continues texts with a model", "troika generate");
+  app.allow_extras();
+  declare_texts(app, a);
+  declare_sampling(app, a);
+  declare_machine(app, a);
+  std::vector<std::string> reversed = with_dashes(words);
+  std::reverse(reversed.begin(), reversed.end());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    a.help = true;
+    a.help_text = app.help();
+    return a;
+  } catch (const CLI::ParseError& error) {
+    refuse_unknown(app);
+    throw base::ConfigError(std::string(error.what()) + "; see troika generate --help");
+  }
+  refuse_unknown(app);
+  refuse_contradictions(a);
+  return a;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,60 @@
+#include "commands/generate/arguments.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+
+namespace troika::commands {
+namespace {
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+std::string refusal(const Words& words) {
+  try {
+    parse_generate_arguments(words);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GenerateArguments, FlagsMayHaveUnderscoresAndTheModelMayStandInEitherPlace) {
+  const auto a = parse_generate_arguments({"run", "--max_new_tokens", "5", "--top_k=3", "--prompt=a_b", "--stop", "x",
+                                           "--stop", "--y", "--stop_id", "7", "--stop-id", "8"});
+  EXPECT_EQ(a.path, "run");
+  EXPECT_EQ(a.new_tokens, 5);
+  EXPECT_EQ(a.top_k, 3);
+  EXPECT_EQ(a.prompt, "a_b");
+  EXPECT_THAT(a.stop_ids, ElementsAre(7, 8));
+  EXPECT_FALSE(a.temperature);
+  EXPECT_EQ(parse_generate_arguments({"--model.path", "run"}).path, "run");
+}
+
+TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {
+  EXPECT_THAT(refusal({"run", "--temprature", "1"}),
+              HasSubstr("there is no flag '--temprature'; did you mean '--temperature'?"));
+  EXPECT_THAT(refusal({"run", "--toppp=1"}), HasSubstr("there is no flag '--toppp'; did you mean '--top-p'?"));
+  EXPECT_THAT(refusal({"run", "--qqqqqqqqqqqqqq"}), HasSubstr("there is no flag '--qqqqqqqqqqqqqq'; See"));
+  EXPECT_THAT(refusal({"run", "hello"}), HasSubstr("there is no place for 'hello'"));
+  EXPECT_THAT(refusal({"run", "--prompt", "a", "--prompt-file", "b"}), HasSubstr("give one of them"));
+  EXPECT_THAT(refusal({"run", "--input", "a"}), HasSubstr("--input and --output belong together"));
+  EXPECT_THAT(refusal({"run", "--output", "a"}), HasSubstr("--input and --output belong together"));
+  EXPECT_THAT(refusal({"run", "--input", "a", "--output", "b", "--prompt", "c"}), HasSubstr("brings its own prompts"));
+  EXPECT_THAT(refusal({"run", "--input", "a", "--output", "b", "--json"}), HasSubstr("--json is for one prompt"));
+  EXPECT_THAT(refusal({"--prompt", "a"}), HasSubstr("name a model folder, a run or a checkpoint"));
+  EXPECT_THAT(refusal({"run", "--precision", "fp8"}), HasSubstr("fp8"));
+  EXPECT_THAT(refusal({"run", "--temperature", "hot"}), HasSubstr("hot"));
+  EXPECT_THAT(refusal({"run", "--top-p", "0"}), HasSubstr("--top-p"));
+  EXPECT_THAT(refusal({"run", "--batch", "0"}), HasSubstr("--batch"));
+}
+
+TEST(GenerateArguments, HelpNamesEveryFlag) {
+  const auto a = parse_generate_arguments({"--help"});
+  EXPECT_TRUE(a.help);
+  for (const char* flag : {"--model.path", "--prompt-file", "--input", "--batch", "--min-p", "--stop-id", "--json"})
+    EXPECT_THAT(a.help_text, HasSubstr(flag));
+}
+
+}  // namespace
+}  // namespace troika::commands

@@ -1,0 +1,69 @@
+#include "commands/generate/prompts.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace troika::commands {
+namespace {
+
+PromptLine parse_line(const std::string& line, int number, const std::string& path) {
+  const std::string origin = fmt::format("line {} of '{}'", number, path);
+  PromptLine one{base::parse_json(line, origin), "", number};
+  if (!one.object.is_object()) throw base::DataError(origin + " holds no JSON object");
+  for (const char* key : {"prompt", "text"}) {
+    const auto found = one.object.find(key);
+    if (found == one.object.end()) continue;
+    if (!found->is_string()) throw base::DataError(fmt::format("{}: {} is no text", origin, key));
+    one.prompt = found->get<std::string>();
+    return one;
+  }
+  throw base::DataError(origin + R"( has neither a member "prompt" nor "text")");
+}
+
+}  // namespace
+
+std::vector<PromptLine> read_prompts(const std::string& path) {
+  std::vector<PromptLine> prompts;
+  int number = 0;
+  for (const std::string& line : base::split(base::read_file(path), '\n')) {
+    ++number;
+    if (!base::trim(line).empty()) prompts.push_back(parse_line(line, number, path));
+  }
+  if (prompts.empty()) throw base::DataError(fmt::format("'{}' holds no prompts", path));
+  return prompts;
+}
+
+void describe(const train::Text& text, const std::string& completion, nlohmann::json* object) {
+  (*object)["completion"] = completion;
+  (*object)["tokens"] = text.tokens();
+  (*object)["finish"] = text.finish() == train::Finish::stop ? "stop" : "length";
+}
+
+std::string to_line(const nlohmann::json& object) {
+  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+OrderedLines::OrderedLines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
+  if (file_ == nullptr) throw base::DataError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+}
+
+OrderedLines::~OrderedLines() { std::fclose(file_); }
+
+void OrderedLines::add(std::size_t index, std::string line) {
+  waiting_.emplace(index, std::move(line));
+  for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.erase(first)) {
+    const std::string& text = first->second;
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
+      throw base::DataError(fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+    ++next_;
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,102 @@
+#include "config/model_layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "config/model_config.h"
+#include "config/presets.h"
+
+namespace troika::config {
+
+// The layer and the assignment for a key that count; null when no layer states it.
+struct Choice {
+  std::size_t level = 0;
+  const Assignment* assignment = nullptr;
+};
+
+static Choice chosen(const std::vector<Layer>& layers, std::string_view key) {
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    const auto& list = layers[i].assignments;
+    const auto found =
+        std::find_if(list.rbegin(), list.rend(), [&](const Assignment& a) { return a.field->key() == key; });
+    if (found != list.rend()) return {i, &*found};
+  }
+  return {};
+}
+
+void lay_preset(const std::vector<Layer>& layers, Pile* pile) {
+  const auto [level, preset] = chosen(layers, "model.preset");
+  if (preset == nullptr) return;
+  set_text(*preset->field, preset->value, &pile->settings);  // "tiny" becomes "qwen3-tiny"
+  if (pile->settings.model.preset == no_preset) return;
+  try {
+    pile->settings.model = find_preset(pile->settings.model.preset);
+  } catch (const base::ConfigError& error) {
+    pile->errors.push_back(fmt::format("{}: {}", preset->origin, error.what()));
+    return;
+  }
+  std::vector<std::string> standing;
+  for (std::size_t i = 0; i < level; ++i) {
+    for (const auto& a : layers[i].assignments) {
+      if (a.field->section == "model" && a.field->key() != "model.preset" &&
+          get_text(*a.field, pile->settings) != a.value) {
+        standing.push_back(fmt::format("{} {} ({})", a.field->key(), a.value, a.origin));
+      }
+    }
+  }
+  if (!standing.empty()) {
+    pile->notes.push_back(fmt::format("preset {} lies below single model settings, so these stand: {}",
+                                      pile->settings.model.preset, base::join(standing, ", ")));
+  }
+}
+
+// What may differ from it: neither shapes nor formulas.
+static bool is_free(const Field& field, const ModelSettings& model) {
+  const std::string key = field.key();
+  const bool longer = key == "model.max_positions" && model.architecture != "gpt2";  // gpt2 has a vector for each
+  return longer || key == "model.path" || key == "model.preset" || key == "model.init_std" ||
+         key == "model.middle_layers";
+}
+
+void check_against(const PathModel& model, const std::vector<Layer>& layers, Pile* pile) {
+  for (const Field& field : fields()) {
+    const auto [level, stated] = chosen(layers, field.key());
+    if (field.section != "model" || stated == nullptr || is_free(field, model.settings.model)) continue;
+    const std::string value = get_text(field, pile->settings), own = get_text(field, model.settings);
+    const bool left_open = field.key() == "model.vocab" && value == "0";
+    const bool first_layers =
+        field.key() == "model.layers" && pile->settings.model.layers < model.settings.model.layers;
+    if (value != own && !left_open && !first_layers) {
+      pile->errors.push_back(fmt::format("{} {} ({}) contradicts {} in {}; leave it out", field.key(), value,
+                                         stated->origin, own, model.file));
+    }
+  }
+  pile->settings.model.vocab = model.settings.model.vocab;
+}
+
+std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Pile* pile) {
+  const auto [level, path] = chosen(layers, "model.path");
+  if (path == nullptr || path->value.empty()) return std::nullopt;
+  const auto [preset_level, preset] = chosen(layers, "model.preset");
+  if (preset != nullptr && preset_level >= level && preset->value != no_preset) {
+    pile->errors.push_back(
+        fmt::format("model.preset {} ({}) and model.path {} ({}) both say what the model is; take one", preset->value,
+                    preset->origin, path->value, path->origin));
+  }
+  if (preset != nullptr && preset_level < level && preset->value != no_preset) {
+    pile->notes.push_back(fmt::format("model.preset {} ({}) is replaced by model.path {} ({})", preset->value,
+                                      preset->origin, path->value, path->origin));
+  }
+  PathModel model;
+  model.settings.model = read_model_config(path->value);
+  const std::string folder = model_folder_of(path->value);
+  model.file = folder + "/config.json";
+  if (base::file_exists(folder + "/tokenizer.json")) model.settings.data.tokenizer = folder;
+  return model;
+}
+
+}  // namespace troika::config

@@ -1,0 +1,30 @@
+// What lies below all layers: the model of a preset, or the one at model.path.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/layers.h"
+#include "config/settings.h"
+
+namespace troika::config {
+
+// Sets the pile's model to the preset of the highest layer that names one.
+void lay_preset(const std::vector<Layer>& layers, Pile* pile);
+
+// The model at model.path, and its folder as data.tokenizer when it has one.
+struct PathModel {
+  std::string file;  // its config.json
+  Settings settings;
+};
+
+// Reads it; nothing when no layer states a path. A preset beside it is an error or a note in the pile. DataError when no
+// supported model is there.
+std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Pile* pile);
+
+// After all layers are laid on the model: an error for each stated setting that contradicts it. A vocabulary of 0 becomes
+// the model's; fewer transformer layers mean its first ones.
+void check_against(const PathModel& model, const std::vector<Layer>& layers, Pile* pile);
+
+}  // namespace troika::config

@@ -1,0 +1,236 @@
+// A row's sums run over the inputs in one order: with [O, I] sixteen partial sums, each over every sixteenth input; with
+// [I, O] one for every inputs_per_piece. How many rows and outputs are in registers at a time changes nothing about that.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/few_rows.cc"
+#include "cpu/few_rows.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/lanes16-inl.h"
+#include "cpu/padded_row.h"
+#include "cpu/parallel.h"
+
+#ifndef TROIKA_CPU_FEW_ROWS_ONCE
+#define TROIKA_CPU_FEW_ROWS_ONCE
+namespace troika::cpu {
+
+struct Bf16 {
+  std::uint16_t bits;
+};
+struct Fp16 {
+  std::uint16_t bits;
+};
+
+// Rows of x stand a whole number of 16 apart, filled up with zeros. panel: outputs whose sums are in the cache, of [I, O].
+struct FewRowsCall {
+  std::int64_t M, I, O, x_stride, panel;
+  const float *x, *bias;
+  const void* w;
+  float* y;
+};
+
+constexpr std::int64_t outputs_per_task = 128, outputs_per_block = 8;  // of [O, I]
+constexpr std::int64_t inputs_per_piece = 128;                         // of [I, O]
+
+}  // namespace troika::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace troika::cpu {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE F16 weights16(const float* p) { return load16(p); }
+HWY_INLINE F16 weights16(const Bf16* p) {
+  const hn::Rebind<std::uint16_t, Part> half;
+  const hn::Rebind<std::uint32_t, Part> whole;
+  F16 x;
+  for (std::size_t i = 0; i < F16::count; ++i) {
+    const auto bits = hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(p + i * part_lanes));
+    x.part[i] = hn::BitCast(Part(), hn::ShiftLeft<16>(hn::PromoteTo(whole, bits)));
+  }
+  return x;
+}
+HWY_INLINE F16 weights16(const Fp16* p) {
+  const hn::Rebind<hwy::float16_t, Part> half;
+  F16 x;
+  for (std::size_t i = 0; i < F16::count; ++i)
+    x.part[i] = hn::PromoteTo(Part(), hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(p + i * part_lanes)));
+  return x;
+}
+// The first `count` of sixteen; zeros behind them.
+template <class Element>
+HWY_INLINE F16 weights16(const Element* p, std::int64_t count) {
+  if (count >= 16) return weights16(p);
+  Element copy[16] = {};
+  std::memcpy(copy, p, sizeof(Element) * static_cast<std::size_t>(count));
+  return weights16(copy);
+}
+
+// How many rows are in registers at a time, and how many vectors of outputs beside them.
+constexpr int most_rows = part_lanes == 16 ? 8 : part_lanes == 8 ? 4 : 2;
+constexpr int vectors_beside(int rows) { return rows == 1 ? most_rows : std::max(1, 2 * most_rows / rows); }
+
+// function(std::integral_constant<int, rows>, first) for the rows [first, first + rows), together [0, M).
+template <int rows, class Function>
+HWY_INLINE void in_groups(std::int64_t first, std::int64_t M, const Function& function) {
+  for (; first + rows <= M; first += rows) function(std::integral_constant<int, rows>(), first);
+  if constexpr (rows > 1) in_groups<rows / 2>(first, M, function);
+}
+
+// [O, I]: `rows` rows of x with `outputs` rows of the weight.
+template <int rows, int outputs, class Element>
+HWY_INLINE void dot_products(const FewRowsCall& call, std::int64_t m, std::int64_t o) {
+  const Element* w = static_cast<const Element*>(call.w) + o * call.I;
+  const float* x = call.x + m * call.x_stride;
+  F16 sums[rows][outputs];
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < outputs; ++j) sums[i][j] = set16(0);
+  const auto add = [&](std::int64_t k, const F16(&wk)[outputs]) HWY_ATTR {
+    for (int i = 0; i < rows; ++i) {
+      const F16 xk = load16(x + i * call.x_stride + k);
+      for (int j = 0; j < outputs; ++j) sums[i][j] = mul_add(xk, wk[j], sums[i][j]);
+    }
+  };
+  const std::int64_t whole = call.I / 16 * 16;
+  F16 wk[outputs];
+  const std::int64_t ahead = m == 0 ? outputs_per_block * call.I : 0;
+  for (std::int64_t k = 0; k < whole; k += 16) {
+    for (int j = 0; j < outputs; ++j) {
+      __builtin_prefetch(w + j * call.I + k + ahead);
+      wk[j] = weights16(w + j * call.I + k);
+    }
+    add(k, wk);
+  }
+  if (whole < call.I) {
+    for (int j = 0; j < outputs; ++j) wk[j] = weights16(w + j * call.I + whole, call.I - whole);
+    add(whole, wk);
+  }
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < outputs; ++j)
+      call.y[(m + i) * call.O + o + j] = sum(sums[i][j]) + (call.bias == nullptr ? 0.0f : call.bias[o + j]);
+}
+
+// Few rows of the weight at a time, so that all rows of x meet them in the cache.
+template <class Element>
+void outputs_by_rows(const FewRowsCall& call, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t first = begin; first < end; first += outputs_per_block) {
+    const std::int64_t last = std::min(first + outputs_per_block, end);
+    in_groups<most_rows>(0, call.M, [&](auto rows, std::int64_t m) HWY_ATTR {
+      constexpr int outputs = vectors_beside(rows);
+      std::int64_t o = first;
+      for (; o + outputs <= last; o += outputs) dot_products<rows, outputs, Element>(call, m, o);
+      for (; o < last; ++o) dot_products<rows, 1, Element>(call, m, o);
+    });
+  }
+}
+
+// [I, O]: adds the inputs [k, k + count) to the outputs [begin, end) of all rows. The weight is read along its rows.
+template <int count, class Element>
+HWY_INLINE void add_inputs(const FewRowsCall& call, std::int64_t k, std::int64_t begin, std::int64_t end, float* sums) {
+  const Element* w = static_cast<const Element*>(call.w) + k * call.O;
+  for (std::int64_t o = begin; o < end; o += 16) {
+    F16 wk[count];
+    for (int j = 0; j < count; ++j) wk[j] = weights16(w + j * call.O + o, end - o);
+    for (std::int64_t m = 0; m < call.M; ++m) {
+      float* at = sums + m * call.panel + o - begin;
+      F16 sum = load16(at);
+      for (int j = 0; j < count; ++j) sum = mul_add(set16(call.x[m * call.x_stride + k + j]), wk[j], sum);
+      store16(sum, at);
+    }
+  }
+}
+
+// sums: rows call.panel apart.
+template <class Element>
+void sums_of_inputs(const FewRowsCall& call, std::int64_t k, std::int64_t k_end, std::int64_t begin, std::int64_t end,
+                    float* sums) {
+  std::fill_n(sums, call.M * call.panel, 0.0f);
+  for (; k + 4 <= k_end; k += 4) add_inputs<4, Element>(call, k, begin, end, sums);
+  for (; k < k_end; ++k) add_inputs<1, Element>(call, k, begin, end, sums);
+}
+
+// function(element) with a null pointer to the weight's elements.
+template <class Function>
+HWY_INLINE void with_element(Weight::Element element, const Function& function) {
+  if (element == Weight::Element::bf16) return function(static_cast<const Bf16*>(nullptr));
+  if (element == Weight::Element::fp16) return function(static_cast<const Fp16*>(nullptr));
+  function(static_cast<const float*>(nullptr));
+}
+
+void few_rows_outputs(const FewRowsCall& call, Weight::Element element, std::int64_t begin, std::int64_t end) {
+  with_element(element, [&](auto* p) HWY_ATTR { outputs_by_rows<std::decay_t<decltype(*p)>>(call, begin, end); });
+}
+
+void few_rows_inputs(const FewRowsCall& call, Weight::Element element, std::int64_t k, std::int64_t begin,
+                     float* sums) {
+  const std::int64_t k_end = std::min(k + inputs_per_piece, call.I), end = std::min(begin + call.panel, call.O);
+  with_element(element,
+               [&](auto* p) HWY_ATTR { sums_of_inputs<std::decay_t<decltype(*p)>>(call, k, k_end, begin, end, sums); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace troika::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace troika::cpu {
+
+HWY_EXPORT(few_rows_outputs);
+HWY_EXPORT(few_rows_inputs);
+
+namespace {
+
+void by_outputs(const FewRowsCall& call, Weight::Element element) {
+  parallel_pieces(call.O, outputs_per_task, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(few_rows_outputs)(call, element, begin, end);
+  });
+}
+
+// y[m, o] = bias[o] + the sums of all pieces of the inputs, in their order.
+void add_pieces(const FewRowsCall& call, std::int64_t pieces, const std::vector<float>& sums) {
+  const std::int64_t panel_size = call.M * call.panel;
+  parallel_pieces(call.O, call.panel, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t m = 0; m < call.M; ++m) {
+      float* y = call.y + m * call.O;
+      for (std::int64_t o = begin; o < end; ++o) y[o] = call.bias == nullptr ? 0.0f : call.bias[o];
+      for (std::int64_t piece = 0; piece < pieces; ++piece) {
+        const float* sum = sums.data() + (begin / call.panel * pieces + piece) * panel_size;
+        for (std::int64_t o = begin; o < end; ++o) y[o] += sum[m * call.panel + o - begin];
+      }
+    }
+  });
+}
+
+void by_inputs(const FewRowsCall& call, Weight::Element element) {
+  const std::int64_t pieces = (call.I + inputs_per_piece - 1) / inputs_per_piece;
+  const std::int64_t panels = (call.O + call.panel - 1) / call.panel;
+  std::vector<float> sums(static_cast<std::size_t>(panels * pieces * call.M * call.panel));
+  parallel_for(panels * pieces, [&](std::int64_t i) {
+    HWY_DYNAMIC_DISPATCH(few_rows_inputs)
+    (call, element, i % pieces * inputs_per_piece, i / pieces * call.panel, sums.data() + i * call.M * call.panel);
+  });
+  add_pieces(call, pieces, sums);
+}
+
+}  // namespace
+
+void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO) {
+  constexpr std::int64_t in_cache = 8192;
+  const std::int64_t panel = std::clamp<std::int64_t>(in_cache / std::max<std::int64_t>(M, 1) / 16 * 16, 256, 1024);
+  FewRowsCall call{M, w.I, w.O, padded_width(w.I), panel, x_MI, bias_O, w.data, y_MO};
+  std::vector<float> filled_up;
+  if (call.x_stride != w.I) {
+    filled_up.resize(static_cast<std::size_t>(M * call.x_stride));
+    for (std::int64_t m = 0; m < M; ++m) std::copy_n(x_MI + m * w.I, w.I, filled_up.data() + m * call.x_stride);
+    call.x = filled_up.data();
+  }
+  (w.order == Weight::Order::out_in ? by_outputs : by_inputs)(call, w.element);
+}
+
+}  // namespace troika::cpu
+#endif

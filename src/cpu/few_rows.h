@@ -1,0 +1,23 @@
+// Products of a few rows with a large weight, which is what decoding computes: bound by reading the weight, so halves are
+// read as they are. A row's result has the same bits whatever rows stand beside it, and for any number of threads.
+// Shapes: M rows, I inputs, O outputs.
+#pragma once
+
+#include <cstdint>
+
+namespace troika::cpu {
+
+// Above this many rows gemm.h is faster.
+inline constexpr std::int64_t few_rows = 16;
+
+struct Weight {
+  enum class Element { fp32, bf16, fp16 } element = Element::fp32;
+  enum class Order { out_in, in_out } order = Order::out_in;  // [O, I], or [I, O]; dense
+  std::int64_t I = 0, O = 0;
+  const void* data = nullptr;
+};
+
+// y = x w^T + bias, in fp32. x: M x I and y: M x O, dense; `bias_O` may be null. y must not overlap the inputs.
+void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO);
+
+}  // namespace troika::cpu

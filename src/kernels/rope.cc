@@ -1,0 +1,82 @@
+#include "kernels/rope.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "cpu/rope.h"
+#include "kernels/cpu_bodies.h"
+#include "kernels/head_views.h"
+#include "kernels/precision.h"
+#include "kernels/reference/reference.h"
+
+namespace troika::kernels {
+namespace {
+
+double stretched(double frequency, const RopeScaling& s) {
+  if (s.kind == RopeScaling::Kind::none) return frequency;
+  if (s.kind == RopeScaling::Kind::linear) return frequency / s.factor;
+  const double turns = s.original_positions * frequency / (2 * std::acos(-1.0));  // within the original positions
+  if (turns < s.low_freq_factor) return frequency / s.factor;
+  if (turns > s.high_freq_factor) return frequency;
+  const double kept = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+  return (1 - kept) * frequency / s.factor + kept * frequency;
+}
+
+at::Tensor frequencies_of(const RopeFrequencies& f) {
+  const auto options = at::TensorOptions().dtype(at::kDouble);
+  const at::Tensor exponent_I = at::arange(0, f.head_dim, 2, options).div_(-static_cast<double>(f.head_dim));
+  at::Tensor frequency_I = at::pow(at::scalar_tensor(f.theta, options), exponent_I);
+  double* frequencies = frequency_I.data_ptr<double>();
+  for (std::int64_t i = 0; i < frequency_I.numel(); ++i) frequencies[i] = stretched(frequencies[i], f.scaling);
+  return frequency_I;
+}
+
+// y is x turned; fp32 with a contiguous last dim.
+void turn(const at::Tensor& x, const RopeTable& rope, cpu::Turn turn, const at::Tensor& y) {
+  if constexpr (has_cpu_bodies) {
+    const at::Tensor cos = rope.cos_TI.contiguous(), sin = rope.sin_TI.contiguous();
+    const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), cos.data_ptr<float>(), sin.data_ptr<float>()};
+    cpu::rope(op, turn, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y));
+  }
+}
+
+}  // namespace
+
+RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const RopeFrequencies& frequencies,
+                          const c10::Device& device) {
+  const at::Tensor position_T1 = at::tensor(positions, at::kLong).to(at::kDouble).unsqueeze(1);
+  const at::Tensor angle_TI = position_T1 * frequencies_of(frequencies);
+  return {angle_TI.cos().to(at::kFloat).to(device), angle_TI.sin().to(at::kFloat).to(device)};
+}
+
+RopeTable rows(const RopeTable& table, const at::Tensor& index_T) {
+  return {table.cos_TI.index_select(0, index_T), table.sin_TI.index_select(0, index_T)};
+}
+
+at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
+  if constexpr (has_cpu_bodies) {
+    if (x_BTnH.is_cpu()) {
+      const at::Tensor x = heads_operand(x_BTnH), y = at::empty(x.sizes(), x.options());
+      turn(x, rope, cpu::Turn::forward, y);
+      return to_dtype_of(x_BTnH, y);
+    }
+  }
+  return reference::rope_forward(x_BTnH, rope);
+}
+
+void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH) {
+  if constexpr (has_cpu_bodies) {
+    if (dy_BTnH.is_cpu()) {
+      const at::Tensor dy = heads_operand(dy_BTnH);
+      const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
+      const at::Tensor dx = direct ? dx_BTnH : at::empty(dy.sizes(), dy.options());
+      turn(dy, rope, cpu::Turn::back, dx);
+      if (!direct) dx_BTnH.copy_(dx);
+      return;
+    }
+  }
+  return reference::rope_backward(dy_BTnH, rope, dx_BTnH);
+}
+
+}  // namespace troika::kernels

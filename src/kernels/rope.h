@@ -1,0 +1,45 @@
+// Rotary position embedding of queries and keys (half-split pairs), and its table of cosines and sines.
+// Shapes: B sequences, T positions, n heads, H head width, I = H/2 pairs. Dtypes as in precision.h.
+// J. Su et al., "RoFormer", 2021; the pairing (i, i + H/2) is that of the published Qwen and Llama weights.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace troika::kernels {
+
+// How the frequencies theta^(-2i/H) are stretched, for sequences longer than a model was first trained on.
+// linear: divided by `factor`. llama3 (the rule of Llama 3.1's published config): divided by it where the wavelength is
+// above original_positions / low_freq_factor, left where it is below original_positions / high_freq_factor, and in
+// between blended in proportion to original_positions / wavelength.
+struct RopeScaling {
+  enum class Kind { none, linear, llama3 } kind = Kind::none;
+  double factor = 1, low_freq_factor = 1, high_freq_factor = 4, original_positions = 8192;
+};
+
+struct RopeFrequencies {
+  std::int64_t head_dim = 0;
+  double theta = 0;
+  RopeScaling scaling = {};
+};
+
+// Cosines and sines, one row per given position, computed in double, stored in fp32.
+struct RopeTable {
+  at::Tensor cos_TI, sin_TI;
+};
+RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const RopeFrequencies& frequencies,
+                          const c10::Device& device);
+
+// The rows of `table` that index_T (int64, on its device) names, in that order.
+RopeTable rows(const RopeTable& table, const at::Tensor& index_T);
+
+// x_BTnH may be a strided view (last dim contiguous). Row t of `rope` belongs to x[:, t]; rows beyond T are not read.
+// Returns a contiguous y_BTnH.
+at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope);
+
+// Writes dx_BTnH, which may be a strided view (last dim contiguous).
+void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH);
+
+}  // namespace troika::kernels

@@ -1,0 +1,117 @@
+#include "model/cached_decoder.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/linear.h"
+#include "model/embedding_segment.h"
+#include "model/head_segment.h"
+
+namespace troika::model {
+
+CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vector<at::Tensor>& parameters,
+                             std::int64_t context)
+    : model_(model),
+      parameters_(parameters),
+      positions_(make_positions(model, context, parameters.front().device(), sharding::ContextGroup())),
+      attention_(model, positions_, groups_of({})),
+      feed_forward_(model, groups_of({})) {}
+
+KeyValueCache CachedDecoder::new_cache() const {
+  const at::Tensor& like = parameters_.front();
+  return {model_, like.is_cpu() ? like.options().dtype(at::kFloat) : like.options()};
+}
+
+void CachedDecoder::check(const std::vector<Continuation>& sequences) const {
+  std::vector<const KeyValueCache*> caches;
+  for (const Continuation& one : sequences) {
+    caches.push_back(one.cache);
+    const auto count = static_cast<std::int64_t>(one.ids.size());
+    if (count == 0 || one.cache->length() + count > context())
+      throw base::BugError(
+          fmt::format("{} ids after {} in a decoder for {} positions", count, one.cache->length(), context()));
+    const auto [lowest, highest] = std::minmax_element(one.ids.begin(), one.ids.end());
+    if (*lowest < 0 || *highest >= model_.vocab)
+      throw base::BugError(fmt::format("ids from {} to {} for a vocabulary of {}", *lowest, *highest, model_.vocab));
+  }
+  std::sort(caches.begin(), caches.end());
+  if (std::adjacent_find(caches.begin(), caches.end()) != caches.end())
+    throw base::BugError("one cache for two sequences");
+}
+
+at::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences, std::int64_t first,
+                               std::int64_t count) const {
+  std::vector<std::int64_t> ids, positions;
+  NewRows rows;
+  for (const Continuation* one : sequences) {
+    const std::int64_t position = one->cache->length();
+    rows.parts.push_back({one->cache, static_cast<std::int64_t>(ids.size()), count});
+    for (std::int64_t i = 0; i < count; ++i) {
+      ids.push_back(one->ids[static_cast<std::size_t>(first + i)]);
+      positions.push_back(position + i);
+    }
+    one->cache->reserve(position + count);
+  }
+  const auto on_device = [&](const std::vector<std::int64_t>& values) {
+    return at::tensor(values, at::kLong).to(parameters_.front().device());
+  };
+  const at::Tensor positions_M = on_device(positions);
+  if (positions_.rope.cos_TI.defined()) rows.rope = kernels::rows(positions_.rope, positions_M);
+  at::Tensor x_MD = embed(model_, parameters_.front(), on_device(ids), positions_M);
+  Tokens tokens;
+  tokens.B = 1;
+  tokens.T = tokens.T_whole = x_MD.size(0);
+  const std::int64_t own = attention_.elements();
+  for (std::int64_t block = 0; block < model_.layers; ++block) {
+    const at::Tensor& flat = parameters_[static_cast<std::size_t>(1 + block)];
+    x_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
+    FeedForwardSaved unused;
+    x_MD = feed_forward_.forward(flat.narrow(0, own, flat.numel() - own), x_MD, tokens, Keep::nothing, unused);
+  }
+  for (const Continuation* one : sequences) one->cache->lengthen(count);
+  return x_MD;
+}
+
+at::Tensor CachedDecoder::logits(const at::Tensor& x_MD) const {
+  SegmentBuffer head{parameters_[static_cast<std::size_t>(1 + model_.layers)], {}};
+  if (model_.tie_embeddings) head.tied = parameters_.front();
+  return head_logits(model_, head, x_MD);
+}
+
+at::Tensor CachedDecoder::last_row(const Continuation& sequence) const {
+  constexpr std::int64_t most_rows = 512;
+  const auto count = static_cast<std::int64_t>(sequence.ids.size());
+  at::Tensor x_MD;
+  for (std::int64_t first = 0; first < count; first += most_rows)
+    x_MD = pass({&sequence}, first, std::min(most_rows, count - first));
+  return x_MD.narrow(0, x_MD.size(0) - 1, 1);
+}
+
+at::Tensor CachedDecoder::extend(const std::vector<Continuation>& sequences) const {
+  check(sequences);
+  const at::Tensor logits_BV = at::empty({static_cast<std::int64_t>(sequences.size()), model_.vocab},
+                                         parameters_.front().options().dtype(at::kFloat));
+  std::vector<std::size_t> single;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    if (sequences[i].ids.size() == 1) {
+      single.push_back(i);
+    } else {
+      logits_BV.narrow(0, static_cast<std::int64_t>(i), 1).copy_(logits(last_row(sequences[i])));
+    }
+  }
+  constexpr std::size_t together = kernels::independent_rows;
+  for (std::size_t first = 0; first < single.size(); first += together) {
+    std::vector<const Continuation*> group;
+    for (std::size_t i = first; i < std::min(first + together, single.size()); ++i)
+      group.push_back(&sequences[single[i]]);
+    const at::Tensor of_group = logits(pass(group, 0, 1));
+    for (std::size_t i = 0; i < group.size(); ++i)
+      logits_BV.select(0, static_cast<std::int64_t>(single[first + i])).copy_(of_group[static_cast<std::int64_t>(i)]);
+  }
+  return logits_BV;
+}
+
+}  // namespace troika::model

@@ -1,0 +1,29 @@
+// One rank's whole evaluation, from settings to the loss: what the verb `eval` does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "train/evaluate.h"
+#include "train/start.h"
+
+namespace troika::train {
+
+// Of the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload have no say.
+struct EvaluationRequest : Start {
+  enum class TokenizerFrom { settings, source };  // source: the model's own where it has one
+  TokenizerFrom tokenizer = TokenizerFrom::source;
+  std::string logits;  // a file for the logits of every position; empty: none
+};
+
+struct EvaluationResult {
+  int exit_code = 0;
+  Evaluation evaluation;       // alike on all ranks
+  std::int64_t truncated = 0;  // samples that were cut to seq_len
+};
+
+// Alone or as one rank of a launched world. Leaves nothing on the disk but the logits and what data.cache is asked to keep.
+// ConfigError when model.path or data.valid is missing; other errors as in_session's (start.h).
+EvaluationResult evaluate(const EvaluationRequest& request);
+
+}  // namespace troika::train

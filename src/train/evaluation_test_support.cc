@@ -1,0 +1,56 @@
+#include "train/evaluation_test_support.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "tensor/device.h"
+#include "train/model_source.h"
+
+namespace troika::train {
+
+std::unique_ptr<data::TokenizedSamples> unlike_samples(const std::string& folder, std::int64_t seq_len) {
+  const base::Philox random(5, "samples");
+  std::string text;
+  std::uint64_t drawn = 0;
+  for (const std::int64_t length : {seq_len, seq_len / 2, seq_len + 5, std::int64_t{1}, std::int64_t{2}, seq_len - 1,
+                                    seq_len, seq_len / 3, seq_len, std::int64_t{7}, seq_len}) {
+    std::vector<std::int64_t> ids, labels;
+    for (std::int64_t t = 0; t < length; ++t) {
+      ids.push_back(static_cast<std::int64_t>(random.bits(drawn++) % 259));
+      labels.push_back(t < length / 2 ? -100 : ids.back());
+    }
+    const std::string with_labels =
+        length % 2 == 1 ? fmt::format(R"(, "labels": [{}])", fmt::join(labels, ", ")) : std::string();
+    text += fmt::format("{{\"input_ids\": [{}]{}}}\n", fmt::join(ids, ", "), with_labels);
+  }
+  base::make_directories(folder);
+  const std::string path = folder + "/valid.jsonl";
+  base::write_file_atomic(path, text);
+  return std::make_unique<data::TokenizedSamples>(path, seq_len, 259);
+}
+
+Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {
+  return make_evaluation_plan(config::resolve(settings, world),
+                              {259, samples.samples(), 0, samples.fingerprint(), samples.samples()}, no_limit);
+}
+
+std::vector<RankEvaluation> evaluate_on_threads(const Plan& plan, const std::string& path,
+                                                const data::Samples& samples) {
+  std::vector<RankEvaluation> all(static_cast<std::size_t>(plan.shape.world()));
+  const int threads = at::get_num_threads();
+  on_rank_threads(plan.shape, {}, [&](RankChannels& channels, int rank) {
+    tensor::set_threads(threads);
+    DeafObserver observer;
+    const auto source = open_model(path, *channels.world);
+    FrozenRank frozen(plan, samples, channels, c10::Device(c10::kCPU), observer, {});
+    frozen.load([&](const auto& wanted) { source->load(plan.model(), wanted, *channels.world); });
+    all[static_cast<std::size_t>(rank)].evaluation = frozen.evaluate();
+    all[static_cast<std::size_t>(rank)].ledger = frozen.ledger();
+  });
+  return all;
+}
+
+}  // namespace troika::train

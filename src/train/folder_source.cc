@@ -1,0 +1,97 @@
+#include "train/folder_source.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/gather.h"
+#include "checkpoint/weights_match.h"
+#include "checkpoint/weights_read.h"
+#include "config/model_config.h"
+#include "tensor/device.h"
+#include "train/checkpoint_source.h"
+#include "train/companions.h"
+
+namespace troika::train {
+namespace {
+
+using checkpoint::DType;
+
+// The one dtype of all, or fp32, which holds every bit of any mixture.
+std::string common_dtype(const checkpoint::Assignment& tensors) {
+  DType common = tensors.begin()->second.dtype;
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.dtype != common) common = DType::f32;
+  return common == DType::bf16 ? "bf16" : common == DType::f16 ? "fp16" : "fp32";
+}
+
+class FolderSource : public ModelSource {
+ public:
+  explicit FolderSource(const std::string& path)
+      : folder_(path),
+        model_(config::read_model_config(path)),
+        tensors_(checkpoint::match_weights(folder_, model_, model_)),
+        fingerprint_(folder_.fingerprint()) {
+    for (const auto& [name, tensor] : tensors_) bytes_ += tensor.bytes;
+  }
+
+  const config::ModelSettings& model() const override { return model_; }
+  std::string tokenizer() const override {
+    return base::file_exists(folder_.path() + "/tokenizer.json") ? folder_.path() : "";
+  }
+  std::vector<std::string> companions() const override { return companions_in(folder_.path()); }
+  std::string config_json() const override { return base::read_file(folder_.path() + "/config.json"); }
+  std::string dtype() const override { return common_dtype(tensors_); }
+  std::map<std::string, std::string> facts() const override {
+    return {{weights_dtype_fact, dtype()}, {weights_from_fact, folder_.path()}};
+  }
+  std::string fingerprint() const override { return fingerprint_; }
+
+  void check(const config::ModelSettings& model) const override { checkpoint::match_weights(folder_, model_, model); }
+
+  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
+            comm::Channel& world) override {
+    const int threads = at::get_num_threads();
+    checkpoint::agree(world, [&] {
+      tensor::set_threads(threads);  // this is another thread than the caller's
+      check(model);
+      bytes_read_ += checkpoint::read_weights(tensors_, wanted);
+    });
+  }
+  std::int64_t bytes_read() const override { return bytes_read_; }
+  std::int64_t bytes() const override { return bytes_; }
+
+ private:
+  const checkpoint::WeightsFolder folder_;
+  const config::ModelSettings model_;
+  const checkpoint::Assignment tensors_;
+  const std::string fingerprint_;
+  std::int64_t bytes_ = 0, bytes_read_ = 0;
+};
+
+void refuse_unlike(const std::string& path, const std::vector<std::string>& fingerprints,
+                   const std::vector<std::string>& hosts) {
+  for (std::size_t rank = 1; rank < fingerprints.size(); ++rank) {
+    if (fingerprints[rank] == fingerprints[0]) continue;
+    throw base::ConfigError(fmt::format(
+        "the weights in '{}' on rank {}'s host {} (fingerprint {}) are not those on rank 0's host {} ({}); copy one "
+        "folder to all hosts",
+        path, rank, hosts[rank], fingerprints[rank], hosts[0], fingerprints[0]));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::Channel& world) {
+  std::unique_ptr<FolderSource> source;
+  const auto fingerprints = checkpoint::gather(world, [&] {
+    source = std::make_unique<FolderSource>(path);
+    return source->fingerprint();
+  });
+  const auto hosts = checkpoint::gather(world, [] { return checkpoint::host_name(); });
+  refuse_unlike(path, fingerprints, hosts);
+  return source;
+}
+
+}  // namespace troika::train

@@ -1,0 +1,31 @@
+// Where a run's parameters come from: a checkpoint to go on from, else the weights at model.path, else new ones.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "comm/channel.h"
+#include "train/model_source.h"
+#include "train/plan.h"
+
+namespace troika::train {
+
+struct Origin {
+  std::optional<checkpoint::Found> found;
+  std::vector<std::string> rejected;    // newer checkpoints that are passed over, one sentence each
+  std::unique_ptr<ModelSource> source;  // only where nothing is found; checked against the plan's model
+
+  // What the checkpoints of this run say of it: the text of a config.json ("": of none), and of Facts::extra.
+  std::string config_json;
+  std::map<std::string, std::string> facts;
+};
+
+// Collective. Finds what train.resume asks for and opens model.path where there is nothing to go on from; no tensor is read.
+// DataError when checkpoints are there and none can be used, or the weights are not those of the plan's model.
+Origin find_origin(const Plan& plan, comm::Channel& world);
+
+}  // namespace troika::train

@@ -1,0 +1,62 @@
+// What the verbs that compute on all ranks do alike: who speaks, threads and device, the meeting, how they end.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/resolve.h"
+#include "data/opened_samples.h"
+#include "metrics/run_log.h"
+#include "rendezvous/agreement.h"
+#include "rendezvous/identity.h"
+#include "train/plan.h"
+#include "train/session.h"
+
+namespace troika::train {
+
+// What a rank brings along.
+struct Start {
+  config::Resolved resolved;
+  std::vector<std::string> notes;  // of the command line, shown by rank 0
+  rendezvous::Identity identity;
+  std::FILE* screen = nullptr;  // of this process; only rank 0 writes to it
+};
+
+struct Machine {
+  c10::Device device{c10::kCPU};
+  int threads = 1;
+};
+
+void say(const Start& start, const std::string& text);          // rank 0, to its screen
+std::unique_ptr<metrics::RunLog> open_log(const Start& start);  // null without train.out
+std::string host_name();
+
+// What `path` holds, in samples of the settings' seq_len, with notes and progress on the screen. Text is prepared to `cache`.
+data::OpenedSamples open_data(const Start& start, const std::string& path, const std::string& cache,
+                              data::Reading reading, const data::Tokenizer& tokenizer);
+
+// Sets the threads of this rank and takes its device. ConfigError when the settings ask for another.
+Machine prepare_machine(const Start& start);
+std::string describe_threads(const Machine& machine);  // how this rank uses the processor, for its log
+
+// What must be equal on all ranks before they may compute together. `data`: a fingerprint.
+rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data);
+rendezvous::Facts program_facts(const Plan& plan);
+
+// ConfigError when this rank needs more than its share of the memory that is free.
+void check_free_memory(const Start& start, const Plan& plan, const Machine& machine);
+// Collective: builds the groups, after all have agreed; rank 0 says how unlike ranks matter.
+void connect(Session& session, const Start& start, const mesh::Shape& shape, const Machine& machine);
+
+// Runs `body` in a session of its own. Errors are the four kinds, one sentence each; the first cause is named when
+// another rank is guilty. What else is known (context, the last messages) goes to the rank's log. Under our launcher, which
+// reads errors from the store and shows them once for all ranks, an error that reached it becomes only its exit code, which
+// is returned; else 0.
+int in_session(const Start& start, const std::function<void(Session&)>& body);
+
+}  // namespace troika::train

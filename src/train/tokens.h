@@ -1,0 +1,16 @@
+// From a batch of the data room to what a rank's segments read.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include "data/loader.h"
+#include "model/segment.h"
+#include "sharding/context_group.h"
+
+namespace troika::train {
+
+// This rank's positions of every row, on `device`; rows without a target carry no loss.
+model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
+                        const c10::Device& device);
+
+}  // namespace troika::train
