@@ -1,4 +1,4 @@
-// tokenizer.json: reading, and encoding by what was read.
+// tokenizer.json: reading, and encoding by what was read. The input's first line is the file, the rest a text to encode.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -45,12 +45,15 @@ static void require_cut(const BpeTokenizer& tokenizer, std::string_view text) {
   require(parts == tokenizer.encode(text), "a text's parts have the ids of the text");
 }
 
-static void use(BpeModel model, std::string_view json) {
+static void use(BpeModel model, std::string_view own_text) {
   if (model.tokens.size() > most_tokens || model.merges.size() > most_tokens) return;
   add_bytes(&model);
+  std::string long_piece;
+  for (int i = 0; i < 100; ++i) long_piece += "HelloworldtestsAb";
   const std::string_view texts[] = {
-      "Hello world!\nIt's 12345   tests\r\n\n  and <|endoftext|> \xe4\xb8\x96\xe7\x95\x8c\t\xc3\xa9",
-      "\xff\xfe \xed\xa0\x80 a\xcc\x81 \xf0\x9f\x98\x80", json.substr(0, 300)};
+      "Hello world!\nIt's 12345   tests\r\n\n  and <|endoftext|> \xe4\xb8\x96\xe7\x95\x8c\t\xc3\xa9 <|im_start|>\nis "
+      "it?\nabab a\xcc\x81",
+      "\xff\xfe \xed\xa0\x80 a\xcc\x81 \xf0\x9f\x98\x80 \xea\xb0\x80\xe1\x86\xa8", own_text, long_piece};
   const BpeTokenizer tokenizer(std::move(model));
   tokenizer.fingerprint();
   for (const std::string_view text : texts) {
@@ -66,6 +69,8 @@ static void use(BpeModel model, std::string_view json) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
-  fuzz::accepted([&] { fuzz::use(data::parse_tokenizer_json(input, "a tokenizer"), input); });
+  const std::string_view json = input.substr(0, input.find('\n'));
+  const std::string_view text = input.substr(std::min(json.size() + 1, size));
+  fuzz::accepted([&] { fuzz::use(data::parse_tokenizer_json(json, "a tokenizer"), text); });
   return 0;
 }

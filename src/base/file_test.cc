@@ -183,6 +183,18 @@ TEST_F(File, MapsWhatTheFileHolds) {
   EXPECT_EQ(map.data()[0], std::byte{'m'});
 }
 
+TEST_F(File, WhatAMapDropsCanBeReadAgain) {
+  const std::string content(300000, 'x');
+  write_file_atomic(at("m"), content);
+  const MappedFile map(at("m"));
+  for (const std::int64_t offset : {0, 4095, 299999}) {
+    map.will_need(offset, 1);
+    map.drop(offset, 300000 - offset);
+    map.drop(offset, 0);
+    EXPECT_EQ(map.text(), content);
+  }
+}
+
 TEST_F(File, MapsAnEmptyFileAsNothing) {
   write_file_atomic(at("m"), "");
   const MappedFile map(at("m"));

@@ -11,7 +11,7 @@
 namespace troika::checkpoint {
 
 struct Kept {
-  std::int64_t newest = 1;                // so many
+  std::int64_t newest = 1;                 // so many
   std::vector<std::int64_t> besides = {};  // and these steps
 };
 

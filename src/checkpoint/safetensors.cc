@@ -23,15 +23,9 @@ struct DTypeRow {
   std::int64_t bytes;
 };
 }  // namespace
-static constexpr DTypeRow dtype_rows[] = {{DType::f32, "F32", 4},
-                                          {DType::bf16, "BF16", 2},
-                                          {DType::f16, "F16", 2},
-                                          {DType::f64, "F64", 8},
-                                          {DType::i64, "I64", 8},
-                                          {DType::i32, "I32", 4},
-                                          {DType::i16, "I16", 2},
-                                          {DType::i8, "I8", 1},
-                                          {DType::u8, "U8", 1},
+static constexpr DTypeRow dtype_rows[] = {{DType::f32, "F32", 4},     {DType::bf16, "BF16", 2}, {DType::f16, "F16", 2},
+                                          {DType::f64, "F64", 8},     {DType::i64, "I64", 8},   {DType::i32, "I32", 4},
+                                          {DType::i16, "I16", 2},     {DType::i8, "I8", 1},     {DType::u8, "U8", 1},
                                           {DType::boolean, "BOOL", 1}};
 
 static const DTypeRow& row_of(DType dtype) {

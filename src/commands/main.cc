@@ -27,7 +27,7 @@ const char* const usage =
     "  train      train a model; alone, or as one rank of a launched run\n"
     "  launch     start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...\n"
     "  eval       the loss of a model on data: troika eval RUN --data.valid FILE\n"
-    "  generate   continue a text with a trained checkpoint\n"
+    "  generate   continue a text, or a file of prompts, with a model folder, a run or a checkpoint\n"
     "  export     write a model as a folder that Hugging Face's tools load: troika export RUN DIR\n"
     "  bench      measure a training step, its operations or the messages between ranks, on random tokens\n"
     "  data       prepare token shards, train a tokenizer, look into shards\n"

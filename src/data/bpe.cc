@@ -11,7 +11,7 @@
 
 namespace troika::data {
 
-static constexpr std::size_t longest_short = 64;  // bytes of a piece
+static constexpr std::size_t longest_short = 32;  // bytes of a piece
 
 struct BpeTokenizer::Workspace {
   struct Symbol {

@@ -52,11 +52,12 @@ void Flights::forward(const Instruction& i, const BorderSource& border_mD) {
   if (done) forget(i);
 }
 
-// Tokens too, which the first and the last stage read.
+// Tokens too, unless the last stage, which reads them, is still to come on this rank.
 void Flights::forget(const Instruction& i) {
   ledger_.release(tensor::Use::activations, flights_.at({i.microbatch, i.stage}).booked_bytes);
   flights_.erase({i.microbatch, i.stage});
-  const bool read_again = i.stage == 0 && schedule::tied_on_one_lane(program_) && program_.stages() > 1;
+  const auto& ranks = program_.pp_rank_of_stage;
+  const bool read_again = i.stage + 1 < program_.stages() && ranks[static_cast<std::size_t>(i.stage)] == ranks.back();
   if (!read_again) tokens_.erase(i.microbatch);
 }
 

@@ -90,6 +90,10 @@ std::string axes(const mesh::Shape& shape) {
   return text.empty() ? "one rank" : text;
 }
 
+std::string name_of(const config::ModelSettings& model) {
+  return model.path.empty() ? model.preset : fmt::format("{} ({})", model.path, model.architecture);
+}
+
 std::string describe_layout(const Plan& plan) {
   const auto& p = plan.settings().parallel;
   std::string cuts;
@@ -244,7 +248,7 @@ std::vector<std::string> describe(const Plan& plan) {
   const auto largest = std::max_element(plan.memory.begin(), plan.memory.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
   std::vector<std::string> lines{fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}",
-                                             s.model.preset, s.model.layers, s.model.hidden,
+                                             name_of(s.model), s.model.layers, s.model.hidden,
                                              base::format_count(model::parameter_count(s.model)), s.model.vocab)};
   if (!plan.program.evaluates()) lines.push_back(describe_data(plan));
   if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));

@@ -144,7 +144,7 @@ TEST(BestCheckpoint, StaysBesidesTheNewest) {
                                           steps,
                                           "--lr",
                                           rate,
-                                          "--min-lr",
+                                          "--optimizer.min-lr",
                                           rate,
                                           "--data.valid",
                                           valid,
@@ -152,7 +152,7 @@ TEST(BestCheckpoint, StaysBesidesTheNewest) {
                                           "1",
                                           "--checkpoint.keep",
                                           "1",
-                                          "--warmup-steps",
+                                          "--optimizer.warmup-steps",
                                           "0"};
   };
   const End first = run(launch(2, train("4", "1") + Words{"--pp", "2"}));
