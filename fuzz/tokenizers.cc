@@ -27,7 +27,11 @@ static void add_bytes(BpeModel* model) {
 // Whether decoding must give back every text: nothing in the file asks for less (tokenizer.h).
 static bool keeps_text(const BpeModel& model) {
   const auto swallows = [](const data::AddedToken& token) { return token.lstrip || token.rstrip; };
-  return !model.nfc && !model.prefix_space && std::none_of(model.added.begin(), model.added.end(), swallows);
+  const auto is_other_text = [&](const data::AddedToken& token) {
+    return model.tokens.at(static_cast<std::size_t>(token.id)) != token.content;
+  };
+  return !model.nfc && !model.prefix_space && std::none_of(model.added.begin(), model.added.end(), swallows) &&
+         std::none_of(model.added.begin(), model.added.end(), is_other_text);
 }
 
 static void require_round_trip(const BpeTokenizer& tokenizer, std::string_view text) {

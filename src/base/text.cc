@@ -64,8 +64,8 @@ std::string nearest(std::string_view name, const std::vector<std::string>& candi
   return best;
 }
 
-// Bytes of the valid UTF-8 character that `text` begins with, 0 when there is none (Unicode 15, chapter 3.9, table 3-7).
-static std::size_t character_bytes(std::string_view text) {
+std::size_t utf8_character_bytes(std::string_view text) {
+  if (text.empty()) return 0;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
@@ -82,7 +82,7 @@ static std::size_t character_bytes(std::string_view text) {
 
 bool is_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = character_bytes(text.substr(at));
+    const std::size_t bytes = utf8_character_bytes(text.substr(at));
     if (bytes == 0) return false;
     at += bytes;
   }
@@ -99,7 +99,7 @@ std::string printable(std::string_view text, std::size_t most_bytes) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     if (at >= most_bytes) return result + fmt::format(" ... ({} bytes more)", text.size() - at);
-    const std::size_t bytes = character_bytes(text.substr(at));
+    const std::size_t bytes = utf8_character_bytes(text.substr(at));
     const std::string_view character = text.substr(at, std::max<std::size_t>(bytes, 1));
     const bool shows = bytes > 0 && !is_control(character);
     if (shows) result += character;

@@ -16,6 +16,9 @@ std::string trim(std::string_view text);  // without ASCII white space at both e
 // The candidate with the smallest edit distance to `name` (ties: the first), or "" when none is nearer than half its length.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
+// Bytes of the valid UTF-8 character that `text` begins with, 0 when there is none: as Unicode 15 defines it (chapter 3.9,
+// table 3-7), no overlong forms, no surrogates, nothing above U+10FFFF.
+std::size_t utf8_character_bytes(std::string_view text);
 bool is_utf8(std::string_view text);
 
 // `text` fit for a terminal and a log: control characters other than newline, and bytes that are not valid UTF-8, as

@@ -34,6 +34,13 @@ TEST(IsUtf8, HoldsForWholeCharactersOnly) {
     EXPECT_FALSE(is_utf8(text));
 }
 
+TEST(Utf8CharacterBytes, CountsTheFirstCharacterOnly) {
+  EXPECT_EQ(utf8_character_bytes(""), 0u);
+  EXPECT_EQ(utf8_character_bytes("ab"), 1u);
+  EXPECT_EQ(utf8_character_bytes("\u4e16\xff"), 3u);
+  EXPECT_EQ(utf8_character_bytes("\xff"), 0u);
+}
+
 TEST(Printable, LeavesTextOfAnyLanguageAsItIs) {
   for (const char* text : {"", "a b\nc", "\u00e9\u4e16\u754c \U0001F600", "\u00a0\uffff\U0010FFFF"})
     EXPECT_EQ(printable(text, 100), text);

@@ -76,7 +76,6 @@ void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& w
 // Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's folder, on
 // any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host that wrote it.
 Found open_any(const std::string& path, comm::Channel& world);
-Found open_local(const std::string& path);  // for a single process
 
 // A few lines for people: step, parts, bytes, hosts.
 std::string describe(const Found& found);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/json.h"
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
@@ -54,7 +55,7 @@ class Token {
 static std::string inode_of(const std::string& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return "";
-  std::string kernel = host_name();
+  std::string kernel = base::host_name();
   try {
     kernel = base::read_file("/proc/sys/kernel/random/boot_id");
   } catch (const base::DataError&) {  // no /proc: the host name must do

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/layouts_test_support.h"
+#include "comm/self_channel.h"
 
 namespace troika::checkpoint {
 using namespace testing_support;
@@ -240,14 +241,16 @@ TEST(Opening, SingleProcessFindsARunACheckpointsFolderOrAStep) {
   const std::string run = fresh_folder("run"), root = run + "/checkpoints";
   save_all({root}, 3, 10, Cut::whole, Cut::flat);
   save_all({root}, 2, 20, Cut::flat, Cut::whole);
-  EXPECT_EQ(open_local(run).facts.step, 20);
-  EXPECT_EQ(open_local(run + "/").path, root + "/step-00000020");
-  EXPECT_EQ(open_local(root).facts.step, 20);
-  EXPECT_EQ(open_local(root + "/step-00000010/").facts.step, 10);
-  EXPECT_EQ(open_local(root + "/step-00000010").facts.settings_yaml, "seed: 7\n");
-  EXPECT_THAT(describe(open_local(run)), testing::AllOf(HasSubstr("step 20, 4 parts"), HasSubstr("tokens_seen: 2000")));
-  EXPECT_THROW(open_local(run + "/nowhere"), base::DataError);
-  EXPECT_THROW(open_local(root + "/step-00000010/model"), base::DataError);
+  const auto self = comm::make_self_channel("self");
+  EXPECT_EQ(open_any(run, *self).facts.step, 20);
+  EXPECT_EQ(open_any(run + "/", *self).path, root + "/step-00000020");
+  EXPECT_EQ(open_any(root, *self).facts.step, 20);
+  EXPECT_EQ(open_any(root + "/step-00000010/", *self).facts.step, 10);
+  EXPECT_EQ(open_any(root + "/step-00000010", *self).facts.settings_yaml, "seed: 7\n");
+  EXPECT_THAT(describe(open_any(run, *self)),
+              testing::AllOf(HasSubstr("step 20, 4 parts"), HasSubstr("tokens_seen: 2000")));
+  EXPECT_THROW(open_any(run + "/nowhere", *self), base::DataError);
+  EXPECT_THROW(open_any(root + "/step-00000010/model", *self), base::DataError);
 }
 
 TEST(Opening, CheckpointOnAReadOnlyDiskOpens) {

@@ -189,8 +189,6 @@ Found open_any(const std::string& path, comm::Channel& world) {
   return *found;
 }
 
-Found open_local(const std::string& path) { return open_any(path, *comm::make_self_channel("self")); }
-
 std::string describe(const Found& found) {
   std::int64_t bytes = 0;
   std::set<std::string> hosts;

@@ -8,17 +8,13 @@
 #include <future>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "comm/collectives.h"
 
 namespace troika::checkpoint {
 
 // The first byte of a gathered text says how the rank fared.
 static constexpr char fine = '+', data_error = 'D', config_error = 'C', bug_error = 'B', busy = '.';
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown host";
-}
 
 static std::string outcome_of(const std::function<std::string()>& work) {
   try {
@@ -65,7 +61,7 @@ std::vector<std::string> gather(comm::Channel& world, const std::function<std::s
     for (std::string& text : outcomes) text.erase(0, 1);
     return outcomes;
   }
-  const std::string text = summary(outcomes, failed, comm::all_gather_text(world, host_name()));
+  const std::string text = summary(outcomes, failed, comm::all_gather_text(world, base::host_name()));
   switch (outcomes[failed.front()].empty() ? bug_error : outcomes[failed.front()][0]) {
     case data_error:
       throw base::DataError(text);

@@ -18,6 +18,4 @@ std::vector<std::string> gather(comm::Channel& world, const std::function<std::s
 // The same for work without a result.
 void agree(comm::Channel& world, const std::function<void()>& work);
 
-std::string host_name();
-
 }  // namespace troika::checkpoint

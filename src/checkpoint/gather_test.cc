@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/layouts_test_support.h"
 #include "comm/threads_channel.h"
@@ -32,7 +33,7 @@ TEST(Gather, ErrorOfOneRankIsThrownOnAllWithItsKind) {
         });
         ADD_FAILURE() << "nothing was thrown";
       } catch (const base::ConfigError& error) {
-        EXPECT_EQ(error.what(), "rank " + std::to_string(guilty) + " on " + host_name() + ": no such thing");
+        EXPECT_EQ(error.what(), "rank " + std::to_string(guilty) + " on " + base::host_name() + ": no such thing");
       }
       agree(world, [] {});  // the channel is still usable
     });

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/json.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/coverage.h"
@@ -81,7 +82,7 @@ static std::string index_text(const Layout& layout) {
 
 static json write_one(const std::string& folder, const std::string& file, const std::vector<Slice>& slices) {
   const WrittenFile written = write_part(folder + "/" + file, slices);
-  return {{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", host_name()}};
+  return {{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", base::host_name()}};
 }
 
 // What this rank puts on its disk, as a JSON list of parts. The model's numbers stand on every disk, so that any host can

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "config/presets.h"
 #include "config/spellings.h"
@@ -49,7 +50,7 @@ class Parser {
         fail("unknown flag " + token.substr(0, 2) + ": flags begin with two dashes");
         skip_value();
       } else {
-        take_file(token);
+        take_word(token);
       }
     }
     return std::move(result_);
@@ -125,6 +126,12 @@ class Parser {
 
   static bool is_known_flag(const std::string& token) {
     return starts_with(token, "--") && is_known(token.substr(2, token.find('=') - 2));
+  }
+
+  // A folder is a model, anything else a file of settings.
+  void take_word(const std::string& path) {
+    if (!base::directory_exists(path)) return take_file(path);
+    result_.layer.assignments.push_back({&field_of("model.path"), path, path});
   }
 
   void take_file(const std::string& path) {

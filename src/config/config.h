@@ -21,8 +21,8 @@ struct ParsedSettings {
   bool states(const std::string& key) const;
 };
 
-// Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; the first one without
-// dashes is the YAML file. `-` and `_` are equal in names; `--name value` and `--name=value` both work. Throws one
+// Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; one without dashes is
+// model.path where it names a folder, else the YAML file. `-` and `_` are equal in names; `--name value` and `--name=value` both work. Throws one
 // ConfigError that lists all errors (unknown keys with the nearest name, malformed values). Follows model.path (layers.h has
 // the rules); DataError when no supported model is there.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace troika::config {
@@ -41,6 +43,16 @@ std::string without_slashes_at_end(std::string path) {
 }
 
 }  // namespace
+
+std::string tokenizer_of(const std::string& folder) {
+  if (base::file_exists(folder + "/tokenizer.json")) return folder;
+  const std::size_t slash = folder.rfind('/') + 1;
+  const std::string manifest = folder.substr(0, slash) + "manifest.json";
+  if (folder.substr(slash) != "model" || !base::file_exists(manifest)) return "";
+  const nlohmann::json root = base::parse_json(base::read_file(manifest), manifest);
+  const nlohmann::json& extra = base::json_object(root, "extra", manifest);
+  return extra.contains("tokenizer") ? base::json_string(extra, "tokenizer", manifest) : "";
+}
 
 std::string model_folder_of(const std::string& given) {
   const std::string path = without_slashes_at_end(given);

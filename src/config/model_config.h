@@ -16,6 +16,10 @@ inline constexpr std::string_view no_preset = "none";
 // there is none, saying what was looked for.
 std::string model_folder_of(const std::string& path);
 
+// What data.tokenizer is for the model in `folder` (of model_folder_of): the folder when it has a tokenizer.json; for a
+// checkpoint what its manifest names; "" when neither says. DataError for a manifest that is none.
+std::string tokenizer_of(const std::string& folder);
+
 // config.json -> settings, `preset` no_preset, `path` empty. Families by model_type: qwen3, qwen2, llama, mistral, gpt2.
 // Missing members take the defaults that transformers documents for the family. DataError that lists, all at once and each
 // by name and value, every member that is malformed, out of the bounds of its setting or asks for what is not supported

@@ -66,8 +66,7 @@ const char* class_of(const std::string& family) {
 
 void check_class(const std::string& family, JsonMembers& members) {
   const json* classes = members.find("architectures");
-  if (classes == nullptr || *classes == json::array()) return;
-  if (*classes != json::array({class_of(family)}))
+  if (classes != nullptr && *classes != json::array() && *classes != json::array({class_of(family)}))
     members.fail("architectures", fmt::format("only [\"{}\"] is supported for {}", class_of(family), family));
   const json* code = members.find("auto_map");
   if (code != nullptr && code->is_object() && code->contains("AutoModelForCausalLM"))

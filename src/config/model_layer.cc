@@ -95,7 +95,7 @@ std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Pile*
   model.settings.model = read_model_config(path->value);
   const std::string folder = model_folder_of(path->value);
   model.file = folder + "/config.json";
-  if (base::file_exists(folder + "/tokenizer.json")) model.settings.data.tokenizer = folder;
+  if (const std::string tokenizer = tokenizer_of(folder); !tokenizer.empty()) model.settings.data.tokenizer = tokenizer;
   return model;
 }
 

@@ -13,7 +13,7 @@ namespace troika::config {
 // Sets the pile's model to the preset of the highest layer that names one.
 void lay_preset(const std::vector<Layer>& layers, Pile* pile);
 
-// The model at model.path, and its folder as data.tokenizer when it has one.
+// The model at model.path, and its tokenizer as data.tokenizer where it has one.
 struct PathModel {
   std::string file;  // its config.json
   Settings settings;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "data/utf8.h"
 
 namespace troika::data {
@@ -59,7 +60,7 @@ std::uint32_t character_before(std::string_view text, std::size_t at, std::size_
   for (std::size_t bytes = 1; bytes <= std::min<std::size_t>(4, at); ++bytes) {
     *begin = at - bytes;
     std::size_t place = *begin;
-    if (utf8_sequence_length(text.data() + place, bytes) == bytes) return next_code_point(text, &place);
+    if (base::utf8_character_bytes(text.substr(place, bytes)) == bytes) return next_code_point(text, &place);
   }
   *begin = at - 1;
   return 0xFFFD;
@@ -67,7 +68,7 @@ std::uint32_t character_before(std::string_view text, std::size_t at, std::size_
 
 std::uint32_t character_at(std::string_view text, std::size_t at, std::size_t* end) {
   *end = at;
-  if (utf8_sequence_length(text.data() + at, text.size() - at) != 0) return next_code_point(text, end);
+  if (base::utf8_character_bytes(text.substr(at)) != 0) return next_code_point(text, end);
   *end = at + 1;
   return 0xFFFD;
 }

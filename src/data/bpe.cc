@@ -56,6 +56,14 @@ class BpeTokenizer::Lease {
   std::unique_ptr<Workspace> workspace_;
 };
 
+std::string text_of_token(const BpeModel& model, std::int32_t id) {
+  for (const AddedToken& token : model.added) {
+    if (token.id == id) return token.content;
+  }
+  const auto index = static_cast<std::size_t>(id);
+  return id >= 0 && index < model.tokens.size() ? model.tokens[index] : std::string();
+}
+
 BpeTokenizer::BpeTokenizer(BpeModel model)
     : model_(std::move(model)),
       unicode_(std::make_shared<const UnicodeTable>()),
@@ -75,6 +83,8 @@ void BpeTokenizer::take_added() {
     if (model_.tokens[id].empty()) {
       model_.tokens[id] = token.content;
       model_.outside.push_back(token.id);
+    } else if (model_.tokens[id] != token.content) {
+      shown_.emplace(token.id, token.content);
     }
     std::string composed;
     if (model_.nfc && token.normalized) token.content = std::string(nfc_.normalize(token.content, &composed));
@@ -94,9 +104,13 @@ void BpeTokenizer::make_tables() {
     }
     byte_ids_[static_cast<std::size_t>(byte)] = id;
   }
+  const auto bytes_of = [&](std::int32_t id) {
+    const auto index = static_cast<std::size_t>(id);
+    return id >= 0 && index < model_.tokens.size() ? model_.tokens[index] : std::string();
+  };
   for (std::size_t rank = 0; rank < model_.merges.size(); ++rank) {
     const auto [left, right] = model_.merges[rank];
-    const std::int32_t result = ids_.find(id_to_bytes(left) + id_to_bytes(right));
+    const std::int32_t result = ids_.find(bytes_of(left) + bytes_of(right));
     if (result < 0) throw base::DataError(fmt::format("the result of merge {} is not in the vocabulary", rank));
     merges_.set(left, right, {static_cast<std::int32_t>(rank), result});
   }
@@ -218,6 +232,7 @@ void BpeTokenizer::merge_long(std::string_view piece, Workspace* work, Ids* ids)
 }
 
 std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {
+  if (const auto shown = shown_.find(id); shown != shown_.end()) return shown->second;
   const auto index = static_cast<std::size_t>(id);
   return id >= 0 && index < model_.tokens.size() ? model_.tokens[index] : std::string();
 }

@@ -321,6 +321,81 @@ TEST(TokenizerJson, KeepsTokensThatNoBytesSpellFromText) {
   EXPECT_EQ(tokenizer.decode({259}), "\u65E5");
 }
 
+// As a vocabulary with U+00E9 (there the byte 0xE9) or the result of a merge among the added tokens.
+TEST(TokenizerJson, MergesByTheVocabularysBytesAndShowsTheTextOfAnAddedToken) {
+  const auto ids = BpeTokenizer(parse_tokenizer_json(small_json(), "here")).encode("\xE9");
+  for (const auto& [content, id] : {std::pair("\u00E9", ids.at(0)), {"\u0120t", 256}, {"\u0120the", 258}}) {
+    const std::string added = R"({"id": )" + std::to_string(id) + R"(, "content": ")" + content + R"("}, )";
+    const BpeModel model = parse_tokenizer_json(small_json(R"({"id": 260)", added + R"({"id": 260)"), "here");
+    const BpeTokenizer tokenizer(model);
+    EXPECT_THAT(tokenizer.encode(" the"), ElementsAre(258));
+    EXPECT_THAT(tokenizer.encode("\xE9"), ElementsAre(ids[0]));
+    EXPECT_THAT(tokenizer.encode(content), ElementsAre(id));
+    EXPECT_EQ(tokenizer.id_to_bytes(id), content);
+    const TestFolder folder;
+    save_tokenizer(model, folder / "tok");
+    EXPECT_EQ(open_tokenizer(folder / "tok")->fingerprint(), tokenizer.fingerprint());
+  }
+  EXPECT_THAT(message_of<base::DataError>([&] {
+                const std::string two = R"({"id": 260, "content": "<s>"}, {"id": 260)";
+                parse_tokenizer_json(small_json(R"({"id": 260)", two), "here");
+              }),
+              HasSubstr("has the id 260 of another token"));
+}
+
+std::string with_post_processor(const std::string& given) {
+  return small_json(R"("normalizer": null)", R"("normalizer": null, "post_processor": )" + given);
+}
+
+std::string template_of(const std::string& single, const std::string& ids = "[260]") {
+  return R"({"type": "TemplateProcessing", "single": )" + single +
+         R"(, "special_tokens": {"</s>": {"id": "</s>", "tokens": ["</s>"], "ids": )" + ids + "}}}";
+}
+
+TEST(TokenizerJson, GivesTheIdsInFrontOfATextAndEncodesWithoutThem) {
+  const std::string mark = R"({"SpecialToken": {"id": "</s>", "type_id": 0}})", text = R"({"Sequence": {"id": "A"}})";
+  const std::string front = template_of("[" + mark + ", " + text + ", " + mark + "]");
+  const auto begin = [](const std::string& given) {
+    return BpeTokenizer(parse_tokenizer_json(with_post_processor(given), "here")).begin_ids();
+  };
+  EXPECT_THAT(begin("null"), ElementsAre());
+  EXPECT_THAT(begin(R"({"type": "ByteLevel"})"), ElementsAre());
+  EXPECT_THAT(begin(front), ElementsAre(260));
+  EXPECT_THAT(begin(template_of("[" + text + ", " + mark + "]")), ElementsAre());
+  const std::string later = template_of("[" + mark + ", " + text + "]", "[257, 258]");
+  EXPECT_THAT(begin(R"({"type": "Sequence", "processors": [{"type": "ByteLevel"}, )" + front + ", " + later + "]}"),
+              ElementsAre(257, 258, 260));
+  const BpeModel model = parse_tokenizer_json(with_post_processor(front), "here");
+  EXPECT_THAT(BpeTokenizer(model).encode(" the"), ElementsAre(258));
+  const TestFolder folder;
+  save_tokenizer(model, folder / "tok");
+  EXPECT_THAT(open_tokenizer(folder / "tok")->begin_ids(), ElementsAre(260));
+}
+
+TEST(TokenizerJson, NamesWhatIsWrongInATemplate) {
+  const std::string mark = R"({"SpecialToken": {"id": "</s>"}})", text = R"({"Sequence": {}})";
+  const std::string sound = "[" + mark + ", " + text + "]";
+  std::string many = "260";
+  for (int i = 0; i < 64; ++i) many += ", 260";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"type": "TemplateProcessing"})", "'single' is missing"},
+      {template_of("\"$A\""), "'single' must be"},
+      {template_of("[1, " + text + "]"), "something else than SpecialToken and Sequence"},
+      {template_of("[" + mark + "]"), "no Sequence"},
+      {template_of(R"([{"SpecialToken": {"id": "<s>"}}, )" + text + "]"), "'<s>' is missing"},
+      {template_of(sound, "[261]"), "'</s>' has the id 261; ids are from 0 to 260"},
+      {template_of(sound, "[-1]"), "has the id -1"},
+      {template_of(sound, "[18446744073709551615]"), "has the id 18446744073709551615"},
+      {template_of(sound, "[1.5]"), "has the id 1.5"},
+      {template_of(sound, "7"), "'ids' must be"},
+      {template_of(sound, "[" + many + "]"), "more than 64 ids"},
+  };
+  for (const auto& [given, part] : cases) {
+    EXPECT_THAT(message_of<base::DataError>([&, &g = given] { parse_tokenizer_json(with_post_processor(g), "here"); }),
+                testing::AllOf(HasSubstr("here: "), HasSubstr(part)));
+  }
+}
+
 TEST(TokenizerJson, TakesTheDocumentEndOnlyFromWhatItIsGiven) {
   EXPECT_EQ(parse_tokenizer_json(small_json(), "here").end_of_document, -1);
   EXPECT_EQ(parse_tokenizer_json(small_json("</s>", "<|endoftext|>"), "here").end_of_document, 260);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "data/utf8.h"
 
 namespace troika::data {
@@ -46,7 +47,7 @@ static void append_normalized(std::string_view text, std::string* out) {
 
 // Behind the characters from `at` on that composition may change.
 std::size_t Nfc::end_of_stretch(std::string_view text, std::size_t at) const {
-  while (at < text.size() && utf8_sequence_length(text.data() + at, text.size() - at) != 0) {
+  while (at < text.size() && base::utf8_character_bytes(text.substr(at)) != 0) {
     std::size_t behind = at;
     if (!table_->unsettled(next_code_point(text, &behind))) break;
     at = behind;
@@ -63,7 +64,7 @@ std::string_view Nfc::normalize(std::string_view text, std::string* storage) con
       continue;
     }
     std::size_t behind = at;
-    const bool valid = utf8_sequence_length(text.data() + at, text.size() - at) != 0;
+    const bool valid = base::utf8_character_bytes(text.substr(at)) != 0;
     if (!valid || !table_->unsettled(next_code_point(text, &behind))) {
       settled = valid ? at : at + 1;
       at = valid ? behind : at + 1;

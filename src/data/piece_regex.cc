@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -29,28 +30,109 @@ static std::string error_text(int code) {
   return reinterpret_cast<const char*>(buffer);
 }
 
-// PCRE2's \s knows U+180E besides White_Space.
-static std::string as_oniguruma(const std::string& pattern) {
-  std::string result;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char next = pattern[i] == '\\' && i + 1 < pattern.size() ? pattern[++i] : '\0';
-    if (next == 's' || next == 'S') {
-      result += next == 's' ? "\\p{White_Space}" : "\\P{White_Space}";
-    } else if (next != '\0') {
-      result += {'\\', next};
-    } else {
-      result += pattern[i];
+namespace {
+
+// The pattern as PCRE2 must be given it to mean what Oniguruma 6.9.8 means by it.
+class Rewriter {
+ public:
+  explicit Rewriter(const std::string& pattern) : pattern_(pattern) {}
+
+  std::string rewrite() {
+    while (at_ < pattern_.size()) {
+      if (pattern_[at_] == '\\' && at_ + 1 < pattern_.size()) {
+        escape();
+      } else if (in_class_) {
+        inside_class();
+      } else {
+        outside_class();
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Of \w: all that is Alphabetic, marks, digits, connecting punctuation, and what Latin-1 has of fractions and superscripts.
+  static constexpr const char* word_ =
+      R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})"
+      R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw base::DataError(fmt::format(
+        "the tokenizer's pattern '{}' uses {}, which is not supported: Oniguruma and PCRE2 mean different things by it",
+        pattern_, what));
+  }
+
+  bool follows(std::string_view text) const { return pattern_.compare(at_, text.size(), text) == 0; }
+
+  void copy(std::size_t bytes) {
+    result_.append(pattern_, at_, bytes);
+    at_ += bytes;
+  }
+
+  void escape() {
+    const char kind = pattern_[at_ + 1];
+    if (std::string_view("bBhHvVQE").find(kind) != std::string_view::npos) refuse(fmt::format("\\{}", kind));
+    if (kind == 'W' && in_class_) refuse("\\W in a class");
+    if (std::string_view("sSwW").find(kind) == std::string_view::npos) {
+      copy(2);
+      if (std::string_view("pPxogk").find(kind) != npos && follows("{"))
+        copy(std::min(pattern_.find('}', at_), pattern_.size()) - at_);
+      return;
+    }
+    if (kind == 's' || kind == 'S') result_ += kind == 's' ? "\\p{White_Space}" : "\\P{White_Space}";
+    if (kind == 'w') result_ += in_class_ ? word_ : fmt::format("[{}]", word_);
+    if (kind == 'W') result_ += fmt::format("[^{}]", word_);
+    at_ += 2;
+  }
+
+  void inside_class() {
+    if (follows("[")) refuse("[ in a class");
+    if (follows("&&")) refuse("&& in a class");
+    in_class_ = !follows("]");
+    copy(1);
+  }
+
+  void outside_class() {
+    if (follows("[")) return open_class();
+    if (follows("(?#")) return copy(std::min(pattern_.find(')', at_), pattern_.size()) - at_);
+    if (follows("(?")) check_options();
+    if (follows("{")) check_count();
+    copy(1);
+  }
+
+  void open_class() {
+    in_class_ = true;
+    copy(follows("[^") ? 2 : 1);
+    if (follows("]")) copy(1);  // there it stands for itself
+  }
+
+  void check_options() const {
+    for (std::size_t i = at_ + 2; i < pattern_.size() && std::string_view("imsnxJU-^").find(pattern_[i]) != npos; ++i) {
+      if (pattern_[i] == 'm' || pattern_[i] == 'x') refuse(fmt::format("(?{})", pattern_[i]));
     }
   }
-  return result;
-}
+
+  void check_count() const {
+    const std::size_t end = pattern_.find('}', at_);
+    if (end != npos && end + 1 < pattern_.size() && pattern_[end + 1] == '+') refuse("{n}+");
+    if (follows("{,")) refuse("{,n}");
+  }
+
+  static constexpr std::size_t npos = std::string_view::npos;
+  const std::string& pattern_;
+  std::size_t at_ = 0;
+  bool in_class_ = false;
+  std::string result_;
+};
+
+}  // namespace
 
 PieceRegex::Compiled::Compiled(const std::string& pattern) {
   if (pattern.size() > longest_pattern) {
     throw base::DataError(fmt::format("the tokenizer's pattern '{}...' is {} bytes long; at most {} are read",
                                       pattern.substr(0, 60), pattern.size(), longest_pattern));
   }
-  const std::string rewritten = as_oniguruma(pattern);
+  const std::string rewritten = Rewriter(pattern).rewrite();
   int error = 0;
   PCRE2_SIZE offset = 0;
   code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),

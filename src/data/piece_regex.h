@@ -1,6 +1,6 @@
 // A regular expression that cuts text into pieces, run by PCRE2 with UTF and Unicode properties. Where PCRE2 reads a pattern
-// otherwise than Oniguruma, which Hugging Face uses, it is told to do as Oniguruma does: \s is White_Space, ^ and $ match at
-// every line.
+// otherwise than Oniguruma, which Hugging Face uses, it is told to do as Oniguruma does (\s is White_Space, \w has marks, ^ and
+// $ match at every line), or the pattern is refused.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace troika::data {
 // Threads: const use is safe; each thread needs its own Scratch.
 class PieceRegex {
  public:
-  // Throws DataError for a pattern that PCRE2 refuses, that can match nothing, or that is longer than 64 KiB.
+  // Throws DataError for a pattern that PCRE2 refuses, that can match nothing, that is longer than 64 KiB, or, by name, for
+  // what Oniguruma reads otherwise: \b \B \h \H \v \V \Q \E, \W or [ or && in a class, (?m) and (?x), {n}+ and {,n}.
   explicit PieceRegex(std::string pattern);
   ~PieceRegex();
   PieceRegex(PieceRegex&&) noexcept;

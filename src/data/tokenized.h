@@ -23,7 +23,8 @@ struct TokenizedLine {
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, std::int64_t most_ids,
                                    const std::string& origin);
 
-// Whether the first line of a .jsonl file that is not empty is an object with input_ids. DataError when it is no JSON.
+// Whether the first line of a .jsonl file that is not empty is an object with input_ids. A line that
+// cannot be parsed counts by what stands before the fault; whatever reads the file says what is wrong.
 bool looks_tokenized(const std::string& path);
 
 // Sample i is the i-th line that is not empty, at most seq_len of its ids. The target of a position is the label of the next

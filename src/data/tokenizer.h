@@ -13,7 +13,8 @@ namespace troika::data {
 // Threads: const use is safe from any number of threads.
 // Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not. A tokenizer.json may ask for less:
 // with an NFC normalizer it is NFC(x) (bytes that are not valid UTF-8 stay, and nothing is composed across them); an added
-// token with lstrip or rstrip swallows the white space beside it; with add_prefix_space a space may come in front.
+// token with lstrip or rstrip swallows the white space beside it; with add_prefix_space a space may come in front; an id that
+// the vocabulary spells in bytes and the added tokens as other text decodes to that text.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -21,13 +22,17 @@ class Tokenizer {
   // The ids of `text`; no begin or end marks are added. Every id is in [0, vocab_size()).
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
 
-  // The bytes one id stands for. Ids outside the vocabulary (a model's vocabulary may be larger) stand for nothing: "".
+  // The bytes one id stands for; of an added token its text. Ids outside the vocabulary (a model's vocabulary may be larger) stand for nothing: "".
   virtual std::string id_to_bytes(std::int32_t id) const = 0;
 
   virtual std::int64_t vocab_size() const = 0;
 
   // The id that ends a document in training data; -1: none.
   virtual std::int32_t end_of_document_id() const = 0;
+
+  // The ids that the tokenizer puts in front of a text for a model (Llama 3: <|begin_of_text|>), in order: those before the
+  // text in the `single` template of a tokenizer.json. encode adds none of them. Every id is in [0, vocab_size()).
+  virtual std::vector<std::int32_t> begin_ids() const { return {}; }
 
   // 16 hex digits over everything that decides the ids: equal fingerprints, equal encodings.
   virtual std::string fingerprint() const = 0;

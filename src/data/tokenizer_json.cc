@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "data/byte_alphabet.h"
+#include "data/post_processor.h"
 #include "data/tokenizer_document.h"
 
 namespace troika::data {
@@ -151,17 +152,6 @@ static void check_decoder(const json& root, const std::string& path) {
   });
 }
 
-// They add marks and trim offsets, which encode does not do; so they are only looked at.
-static void check_post_processor(const json& root, const std::string& path) {
-  if (!is_set(root, "post_processor")) return;
-  for_each_type(root.at("post_processor"), "processors", path, [&](const std::string& type) {
-    for (const char* known : {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing"}) {
-      if (type == known) return;
-    }
-    refuse(path, fmt::format("the post-processor '{}'", type));
-  });
-}
-
 static void check_model(const json& model, const std::string& path) {
   if (model.contains("type") && type_of(model, path) != "BPE")
     refuse(path, fmt::format("a {} model", type_of(model, path)));
@@ -178,7 +168,6 @@ static void check_supported(const json& root, const std::string& path) {
     refuse(path, "a tokenizer without the ByteLevel pre-tokenizer");
   }
   check_decoder(root, path);
-  check_post_processor(root, path);
 }
 
 namespace {
@@ -207,16 +196,17 @@ class Vocabulary {
     if (!bytes) result_.outside.push_back(static_cast<std::int32_t>(id));
   }
 
+  // A mark that the vocabulary spells too keeps the vocabulary's bytes: text is merged by those.
   void add_mark(const std::string& content, std::int64_t id) {
     std::string& token = result_.tokens[index_of(content, id)];
-    if (token.empty()) {
-      token = content;
-      result_.outside.push_back(static_cast<std::int32_t>(id));
-    } else if (token != content && token != alphabet_.bytes_of(content)) {
+    const bool is_new = token.empty();
+    const bool same_mark = marks_.emplace(id, content).first->second == content;
+    if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content))) {
       throw base::DataError(fmt::format("{}: the added token '{}' has the id {} of another token", path_, content, id));
-    } else {
-      token = content;
     }
+    if (!is_new) return;
+    token = content;
+    result_.outside.push_back(static_cast<std::int32_t>(id));
   }
 
   const ByteAlphabet& alphabet() const { return alphabet_; }
@@ -225,6 +215,7 @@ class Vocabulary {
   const std::string& path_;
   const std::int64_t most_ids_;
   BpeModel& result_;
+  std::unordered_map<std::int64_t, std::string> marks_;
   const ByteAlphabet alphabet_;
 };
 
@@ -302,6 +293,9 @@ static std::string configured_end(const std::string& path) {
 }
 
 static std::int32_t id_of(const BpeModel& model, const std::string& bytes) {
+  for (const AddedToken& token : model.added) {
+    if (token.content == bytes) return token.id;
+  }
   const auto found = std::find(model.tokens.begin(), model.tokens.end(), bytes);
   return found == model.tokens.end() || bytes.empty() ? -1 : static_cast<std::int32_t>(found - model.tokens.begin());
 }
@@ -316,6 +310,9 @@ static BpeModel model_of(const json& root, const TokenizerLists& lists, const st
   for (const auto& [spelling, id] : lists.vocab) vocabulary.add(spelling, id);
   read_merges(lists, path, vocabulary.alphabet(), &result);
   read_added(root, lists, path, &vocabulary, &result);
+  if (is_set(root, "post_processor")) {
+    result.begin = read_begin_ids(root.at("post_processor"), result.tokens.size(), path);
+  }
   result.whole_pieces_first = is_true(root.at("model"), "ignore_merges");
   result.end_of_document = id_of(result, "<|endoftext|>");
   return result;
@@ -396,19 +393,39 @@ static ordered_json model_json(const BpeModel& model) {
           {"merges", merges}};
 }
 
+// The post-processor that puts model.begin in front of a text.
+static ordered_json begin_json(const BpeModel& model) {
+  if (model.begin.empty()) return nullptr;
+  ordered_json single = ordered_json::array(), marks = ordered_json::object();
+  for (const std::int32_t id : model.begin) {
+    const std::string name = text_of_token(model, id);
+    single.push_back({{"SpecialToken", {{"id", name}, {"type_id", 0}}}});
+    marks[name] = {{"id", name}, {"ids", {id}}, {"tokens", {name}}};
+  }
+  ordered_json pair = single;
+  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+  pair.push_back(single.back());
+  pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", 1}}}});
+  return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", marks}};
+}
+
 void save_tokenizer(const BpeModel& model, const std::string& folder) {
   const ordered_json normalizer = model.nfc ? ordered_json{{"type", "NFC"}} : ordered_json();
-  const ordered_json root = {{"version", "1.0"},          {"truncation", nullptr},
-                             {"padding", nullptr},        {"added_tokens", added_json(model.added)},
-                             {"normalizer", normalizer},  {"pre_tokenizer", pre_tokenizer_json(model)},
-                             {"post_processor", nullptr}, {"decoder", byte_level(false, false)},
+  const ordered_json root = {{"version", "1.0"},
+                             {"truncation", nullptr},
+                             {"padding", nullptr},
+                             {"added_tokens", added_json(model.added)},
+                             {"normalizer", normalizer},
+                             {"pre_tokenizer", pre_tokenizer_json(model)},
+                             {"post_processor", begin_json(model)},
+                             {"decoder", byte_level(false, false)},
                              {"model", model_json(model)}};
   ordered_json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                          {"clean_up_tokenization_spaces", false},
                          {"add_bos_token", false},
                          {"add_prefix_space", false}};
   if (model.end_of_document >= 0) {
-    const std::string& end = model.tokens.at(static_cast<std::size_t>(model.end_of_document));
+    const std::string end = text_of_token(model, model.end_of_document);
     config["eos_token"] = end;
     config["pad_token"] = end;
   }

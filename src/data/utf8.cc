@@ -2,22 +2,9 @@
 
 #include <cstring>
 
-namespace troika::data {
+#include "base/text.h"
 
-std::size_t utf8_sequence_length(const char* text, std::size_t left) {
-  const auto* p = reinterpret_cast<const unsigned char*>(text);
-  const unsigned char lead = p[0];
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || left < length) return 0;
-  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (p[1] < low || p[1] > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if ((p[i] & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
+namespace troika::data {
 
 std::size_t valid_utf8_prefix(std::string_view text) {
   std::size_t at = 0;
@@ -27,7 +14,7 @@ std::size_t valid_utf8_prefix(std::string_view text) {
       at += 8;
       continue;
     }
-    const std::size_t length = utf8_sequence_length(text.data() + at, text.size() - at);
+    const std::size_t length = base::utf8_character_bytes(text.substr(at));
     if (length == 0) break;
     at += length;
   }

@@ -1,4 +1,4 @@
-// UTF-8 as Unicode 15 defines it (chapter 3.9, table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF.
+// UTF-8 in long texts and code points; what a valid character is, base::utf8_character_bytes says.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,6 @@
 #include <string_view>
 
 namespace troika::data {
-
-// Bytes of the valid sequence at `text`, of which `left` bytes (at least 1) may be read; 0 when there is none.
-std::size_t utf8_sequence_length(const char* text, std::size_t left);
 
 // Bytes of the longest prefix that is whole, valid UTF-8.
 std::size_t valid_utf8_prefix(std::string_view text);

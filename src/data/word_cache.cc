@@ -9,6 +9,7 @@ namespace troika::data {
 
 static constexpr std::size_t slot_count = 1 << 17;
 static constexpr std::size_t most_used = slot_count / 2;
+static constexpr std::size_t most_key_bytes = 3 << 20, most_ids = 1 << 20;  // beside 5 MiB of slots
 static constexpr std::size_t longest_piece = 128;
 static constexpr std::size_t short_bits = 16;
 static constexpr std::size_t longest_short = 16;
@@ -88,7 +89,9 @@ void WordCache::insert(std::string_view piece, const std::int32_t* ids, std::siz
     slot.count = static_cast<std::uint16_t>(count);
     return insert_short(slot);
   }
-  if (slots_.empty() || used_ == most_used) clear();
+  const bool full =
+      used_ == most_used || keys_.size() + piece.size() > most_key_bytes || ids_.size() + count > most_ids;
+  if (slots_.empty() || full) clear();
   const std::uint64_t hash = XXH3_64bits(piece.data(), piece.size());
   Slot& slot = slots_[slot_of(piece, hash)];
   if (slot.key_size != 0) return;
@@ -103,6 +106,8 @@ void WordCache::clear() {
   slots_.assign(slot_count, Slot());
   keys_.clear();
   ids_.clear();
+  keys_.reserve(most_key_bytes);  // at once, since growth by doubling would take more than the bound
+  ids_.reserve(most_ids);
   used_ = 0;
 }
 

@@ -11,7 +11,7 @@
 
 namespace troika::data {
 
-// Bounded: about 12 MB. One thread at a time.
+// Bounded: at most 12 MiB. One thread at a time.
 class WordCache {
  public:
   // Appends the ids of `piece` when it is known.
@@ -38,7 +38,8 @@ class WordCache {
   void clear();
 
   std::vector<ShortSlot> short_slots_;  // pairs: the newer of two stands first
-  std::vector<Slot> slots_;             // open addressing, a power of two; when half full all are forgotten
+  std::vector<Slot>
+      slots_;  // open addressing, a power of two; when half full, or keys_ or ids_ full, all are forgotten
   std::size_t used_ = 0;
   std::string keys_;
   std::vector<std::int32_t> ids_;

@@ -43,5 +43,21 @@ TEST(WordCache, AppendsAndPassesLongPiecesOver) {
   EXPECT_EQ(ids, (std::vector<std::int32_t>{0, 7, 8, 1, 2, 3, 4}));
 }
 
+TEST(WordCache, ForgetsAllBeforeItsIdsOrBytesExceedTheirBound) {
+  const std::vector<std::int32_t> ids(128, 5);
+  const auto piece = [](std::size_t i) { return std::string(122, 'x') + std::to_string(100000 + i); };
+  for (const std::size_t count : {std::size_t{128}, std::size_t{1}}) {
+    const std::size_t fits = count == 128 ? (1 << 20) / 128 : (3 << 20) / 128;
+    WordCache cache;
+    for (std::size_t i = 0; i < fits; ++i) cache.insert(piece(i), ids.data(), count);
+    std::vector<std::int32_t> found;
+    EXPECT_TRUE(cache.find(piece(0), &found));
+    cache.insert(piece(fits), ids.data(), count);
+    EXPECT_FALSE(cache.find(piece(0), &found));
+    EXPECT_TRUE(cache.find(piece(fits), &found));
+    EXPECT_EQ(found, std::vector<std::int32_t>(2 * count, 5));
+  }
+}
+
 }  // namespace
 }  // namespace troika::data

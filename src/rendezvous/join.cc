@@ -1,7 +1,6 @@
 #include "rendezvous/join.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,16 +10,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/host_name.h"
 #include "base/text.h"
 #include "rendezvous/verdict.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;
-
-static std::string host_name() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.nodename : "unknown";
-}
 
 static std::string join_key(const Identity& identity, int rank) {
   return key_of(identity, fmt::format("join/{:06}", rank));
@@ -42,14 +37,14 @@ static void throw_on_verdict(StoreClient& client, const Identity& identity) {
 
 static void announce(StoreClient& client, const Identity& identity) {
   const std::string mine =
-      fmt::format("{}\n{}\n{}\n{}", host_name(), client.local_address(), ::getpid(), identity.node_rank);
+      fmt::format("{}\n{}\n{}\n{}", base::host_name(), client.local_address(), ::getpid(), identity.node_rank);
   const std::string now = client.compare_set(join_key(identity, identity.world_rank), "", mine);
   if (now == mine) return;
   const Peer other = parse_peer(now);
   throw base::ConfigError(
       fmt::format("two processes say that they are rank {}: this one (host {}, pid {}) and pid {} on host {}; "
                   "give each host its own --node-rank",
-                  identity.world_rank, host_name(), ::getpid(), other.pid, other.host));
+                  identity.world_rank, base::host_name(), ::getpid(), other.pid, other.host));
 }
 
 static std::string name_missing(const std::vector<std::string>& present, const Identity& identity, double seconds) {

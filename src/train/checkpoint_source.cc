@@ -36,12 +36,12 @@ class CheckpointSource : public ModelSource {
 
   // Those of its tokenizer, and how to generate as the folder says from which the run began, if that is there.
   std::vector<std::string> companions() const override {
-    const std::string folder = folder_of_tokenizer(tokenizer());
-    std::vector<std::string> paths = folder.empty() ? std::vector<std::string>{} : companions_in(folder);
-    const std::string origin = fact(weights_from_fact), generation = "generation_config.json";
-    const bool is_there = std::find(paths.begin(), paths.end(), folder + "/" + generation) != paths.end();
-    if (!is_there && !origin.empty() && base::file_exists(origin + "/" + generation))
-      paths.push_back(origin + "/" + generation);
+    const std::string folder = folder_of_tokenizer(tokenizer()), generation = "/generation_config.json";
+    std::vector<std::string> paths = companions_in(folder);
+    const std::string origin = fact(weights_from_fact);
+    if (origin.empty() || !base::file_exists(origin + generation)) return paths;
+    paths.erase(std::remove(paths.begin(), paths.end(), folder + generation), paths.end());
+    paths.push_back(origin + generation);
     return paths;
   }
 

@@ -6,6 +6,7 @@ namespace troika::train {
 
 std::vector<std::string> companions_in(const std::string& folder) {
   std::vector<std::string> paths;
+  if (folder.empty()) return paths;
   for (const char* name :
        {"added_tokens.json", "chat_template.jinja", "chat_template.json", "generation_config.json", "merges.txt",
         "special_tokens_map.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json"}) {

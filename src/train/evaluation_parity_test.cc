@@ -57,7 +57,7 @@ class Evaluations : public testing::TestWithParam<bool> {
       wanted.push_back({info.name, info.shape, {0, elements, elements, 1}, at::empty({elements}, at::kFloat)});
     }
     const auto self = comm::make_self_channel("test");
-    checkpoint::load(checkpoint::open_local(runs_.folder(run)), wanted, *self);
+    checkpoint::load(checkpoint::open_any(runs_.folder(run), *self), wanted, *self);
     model::Weights weights;
     for (const auto& slice : wanted) weights[slice.name] = slice.data.to(at::kDouble).view(slice.shape);
     return weights;
@@ -257,7 +257,7 @@ TEST_F(Best, IsKeptBesideTheNewestAndSurvivesAResumeInAnotherLayout) {
   const std::int64_t best = best_of(rows);
   ASSERT_LT(best, 5);
   EXPECT_EQ(kept("run"), (std::vector<std::string>{name_of(best), name_of(5)}));
-  const auto facts = checkpoint::open_local(runs_.folder("run")).facts.extra;
+  const auto facts = checkpoint::open_any(runs_.folder("run"), *comm::make_self_channel("self")).facts.extra;
   EXPECT_EQ(facts.at("best_step"), std::to_string(best));
   EXPECT_EQ(std::stod(facts.at("best_loss")), rows[static_cast<std::size_t>(best) - 1].extra.at("valid_loss"));
 
@@ -294,7 +294,8 @@ TEST_F(Best, OfOtherSamplesDoesNotCount) {
   } cut(*others);
   runs_.valid = &cut;
   runs_.train("run", "");
-  EXPECT_EQ(checkpoint::open_local(runs_.folder("run")).facts.extra.at("best_step"), "6");
+  EXPECT_EQ(checkpoint::open_any(runs_.folder("run"), *comm::make_self_channel("self")).facts.extra.at("best_step"),
+            "6");
 }
 
 }  // namespace

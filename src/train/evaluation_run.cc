@@ -1,6 +1,8 @@
 #include "train/evaluation_run.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -37,22 +39,59 @@ class Watcher final : public executor::Observer {
   int microbatch_ = -1;
 };
 
-// A folder of this run that is there until all ranks of this host have mapped what is in it.
+std::string temporary_folder() {
+  std::error_code error;
+  const std::string folder = std::filesystem::temp_directory_path(error).string();
+  if (error) throw base::ConfigError("TMPDIR is not a folder: name one, or keep what is tokenized with --data.cache");
+  return folder;
+}
+
+void remove_quietly(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+// A folder of this run that is there until all ranks of this host have mapped what is in it. Each rank shares a lock on a
+// file beside it as long as it lives, so that the next run knows what a killed one has left, and removes it.
 class Scratch {
  public:
   explicit Scratch(const std::string& name)
-      : path_((std::filesystem::temp_directory_path() / ("troika-eval-" + name)).string()) {}
-  ~Scratch() { remove(); }
+      : path_(temporary_folder() + "/" + prefix + name), lock_path_(path_ + lock_suffix), lock_(open_lock(lock_path_)) {
+    ::flock(lock_, LOCK_SH);
+    remove_what_others_left();
+  }
+  ~Scratch() {
+    remove_quietly(path_);
+    remove_quietly(lock_path_);
+    if (lock_ >= 0) ::close(lock_);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   const std::string& path() const { return path_; }
-  void remove() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
 
  private:
-  const std::string path_;
+  static constexpr const char* prefix = "troika-eval-";
+  static constexpr const char* lock_suffix = ".lock";
+
+  static int open_lock(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
+
+  void remove_what_others_left() const {
+    const std::string folder = temporary_folder() + "/";
+    for (const std::string& name : base::list_directory(folder)) {
+      const std::size_t end = name.rfind(lock_suffix);
+      if (name.rfind(prefix, 0) != 0 || end == std::string::npos || folder + name == lock_path_) continue;
+      const int lock = ::open((folder + name).c_str(), O_RDWR | O_CLOEXEC);
+      if (lock < 0) continue;
+      if (::flock(lock, LOCK_EX | LOCK_NB) == 0) {
+        remove_quietly(folder + name.substr(0, end));
+        remove_quietly(folder + name);
+      }
+      ::close(lock);
+    }
+  }
+
+  const std::string path_, lock_path_;
+  const int lock_;
 };
 
 std::string scratch_name() {
@@ -102,10 +141,10 @@ class Run {
     source_ = open_model(settings_.model.path, world());
     source_->check(settings_.model);
     session_.at(0, "preparing the data");
-    const bool own = request_.tokenizer == EvaluationRequest::TokenizerFrom::source && !source_->tokenizer().empty();
-    const auto tokenizer = data::open_tokenizer(own ? source_->tokenizer() : settings_.data.tokenizer);
+    const auto tokenizer = data::open_tokenizer(settings_.data.tokenizer);
+    const std::string name = session_.told_by_first_rank("scratch folder", scratch_name);
     std::optional<Scratch> scratch;
-    if (settings_.data.cache.empty()) scratch.emplace(session_.told_by_first_rank("scratch folder", scratch_name));
+    if (settings_.data.cache.empty()) scratch.emplace(name);
     data_ = open_data(request_, settings_.data.valid, scratch ? scratch->path() : settings_.data.cache,
                       data::Reading::evaluation, *tokenizer);
     rendezvous::Facts facts;
@@ -118,9 +157,20 @@ class Run {
     const std::int64_t samples = data_.samples->samples();
     plan_ = make_evaluation_plan(
         request_.resolved, {data_.vocab, samples, data_.tokens, data_.samples->fingerprint(), samples}, most_per_rank);
+    if (!request_.logits.empty()) count_logits();
     check_free_memory(request_, plan_, machine_);
     session_.agree("program", program_facts(plan_));
     for (const std::string& line : describe(plan_)) say(request_, line);
+  }
+
+  // Those of a microbatch, fp32, are made by the last stage and received by rank 0; tp ranks hold their parts beside the whole.
+  void count_logits() {
+    const std::int64_t rows = plan_.resolved.batch.micro * settings_.batch.seq_len;
+    const std::int64_t bytes = 4 * rows * plan_.model().vocab * (plan_.shape.tp > 1 ? 2 : 1);
+    for (cost::Memory& lane : plan_.memory) {
+      lane.activations += bytes;
+      lane.at_once += bytes;
+    }
   }
 
   Evaluation compute() {

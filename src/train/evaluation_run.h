@@ -11,8 +11,6 @@ namespace troika::train {
 
 // Of the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload have no say.
 struct EvaluationRequest : Start {
-  enum class TokenizerFrom { settings, source };  // source: the model's own where it has one
-  TokenizerFrom tokenizer = TokenizerFrom::source;
   std::string logits;  // a file for the logits of every position; empty: none
 };
 

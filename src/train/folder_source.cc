@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/weights_match.h"
 #include "checkpoint/weights_read.h"
@@ -89,7 +90,7 @@ std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::C
     source = std::make_unique<FolderSource>(path);
     return source->fingerprint();
   });
-  const auto hosts = checkpoint::gather(world, [] { return checkpoint::host_name(); });
+  const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
   refuse_unlike(path, fingerprints, hosts);
   return source;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/weights_folder.h"
 #include "train/checkpoint_source.h"
@@ -43,7 +44,7 @@ void refuse_missing_copies(const std::string& path, const std::vector<std::strin
 
 std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& world) {
   const auto kinds = checkpoint::gather(world, [&] { return kind_here(path); });
-  const auto hosts = checkpoint::gather(world, [] { return checkpoint::host_name(); });
+  const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
   const auto any = [&](const char* kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
   if (any(folder)) {
     refuse_missing_copies(path, kinds, hosts);

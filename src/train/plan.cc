@@ -224,6 +224,15 @@ Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& dat
   return plan;
 }
 
+static std::string other_ways_to_fit(const Plan& plan) {
+  if (plan.program.evaluates())
+    return "use --zero 3 over more ranks, more stages (--pp), --tp, or --precision.compute bf16";
+  return fmt::format(
+      "use --zero 3 over more ranks, --recompute full, --offload file, fewer layers (--middle-layers){}, "
+      "or more stages (--pp)",
+      plan.model().path.empty() ? ", a smaller --model.hidden" : "");
+}
+
 void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int ranks_on_host) {
   const cost::Memory& need = plan.memory[static_cast<std::size_t>(lane)];
   const std::int64_t share = available_bytes / ranks_on_host;
@@ -231,13 +240,11 @@ void check_memory(const Plan& plan, int lane, std::int64_t available_bytes, int 
   const std::int64_t fixed = need.lasting + need.program;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
-  const bool state_fits_a_file = need.total() - need.state <= share && plan.settings().parallel.offload != "file";
-  const std::string remedy = fitting >= 1 ? fmt::format("--micro-batch-size {} would fit", fitting)
-                             : state_fits_a_file
-                                 ? std::string("--offload file would fit, and be slower")
-                                 : std::string(
-                                       "use --zero 3 over more ranks, --recompute full, --offload file, fewer layers "
-                                       "(--middle-layers), a smaller --model.hidden, or more stages (--pp)");
+  const bool state_fits_a_file =
+      !plan.program.evaluates() && need.total() - need.state <= share && plan.settings().parallel.offload != "file";
+  const std::string remedy = fitting >= 1        ? fmt::format("--micro-batch-size {} would fit", fitting)
+                             : state_fits_a_file ? std::string("--offload file would fit, and be slower")
+                                                 : other_ways_to_fit(plan);
   throw base::ConfigError(
       fmt::format("this rank needs {}, but its share of this host's free memory is {} ({} ranks here); {}",
                   cost::describe(need), base::format_bytes(share), ranks_on_host, remedy));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
+#include "comm/self_channel.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -34,7 +35,7 @@ class Precision : public testing::Test {
     });
   }
   std::map<std::string, std::string> facts(const std::string& name) const {
-    return checkpoint::open_local(runs_.folder(name)).facts.extra;
+    return checkpoint::open_any(runs_.folder(name), *comm::make_self_channel("self")).facts.extra;
   }
   LayoutRuns runs_;
 };

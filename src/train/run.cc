@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "train/segment_times.h"
@@ -89,7 +90,7 @@ std::string data_fingerprint(const Source& source) {
 Surroundings surroundings_of(Session& session, const RunRequest& request, const Machine& machine) {
   Surroundings surroundings;
   surroundings.device = machine.device;
-  surroundings.host = host_name();
+  surroundings.host = base::host_name();
   surroundings.screen = request.screen;
   surroundings.stop_wished = request.stop_wished;
   surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
@@ -119,7 +120,8 @@ Outcome run_in(Session& session, const RunRequest& request) {
 
   const auto log = open_log(request);
   if (log != nullptr) {
-    log->info(fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, host_name(), ::getpid()));
+    log->info(
+        fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, base::host_name(), ::getpid()));
     log->info(describe_threads(machine));
   }
   Surroundings surroundings = surroundings_of(session, request, machine);

@@ -17,12 +17,6 @@
 
 namespace troika::train {
 
-std::string host_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 void say(const Start& start, const std::string& text) {
   if (start.identity.world_rank == 0 && start.screen != nullptr) std::fprintf(start.screen, "%s\n", text.c_str());
 }

@@ -34,7 +34,6 @@ struct Machine {
 
 void say(const Start& start, const std::string& text);          // rank 0, to its screen
 std::unique_ptr<metrics::RunLog> open_log(const Start& start);  // null without train.out
-std::string host_name();
 
 // What `path` holds, in samples of the settings' seq_len, with notes and progress on the screen. Text is prepared to `cache`.
 data::OpenedSamples open_data(const Start& start, const std::string& path, const std::string& cache,

@@ -47,9 +47,9 @@ std::vector<at::Tensor> read_parameters(ModelSource& source, const TextModel::Op
 
 }  // namespace
 
-TextModel::TextModel(ModelSource& source, const Options& options) : settings_(source.model()) {
-  const std::int64_t context = context_of(settings_, options.context);
-  cached_ = std::make_unique<const model::CachedDecoder>(settings_, read_parameters(source, options), context);
+TextModel::TextModel(ModelSource& source, const Options& options) {
+  const std::int64_t context = context_of(source.model(), options.context);
+  cached_ = std::make_unique<const model::CachedDecoder>(source.model(), read_parameters(source, options), context);
 }
 
 }  // namespace troika::train

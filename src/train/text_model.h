@@ -5,6 +5,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "model/cached_decoder.h"
 #include "model/decoder.h"
@@ -23,12 +24,10 @@ class TextModel {
   // Reads the weights; errors as of ModelSource::load, and ConfigError when the model has fewer positions.
   TextModel(ModelSource& source, const Options& options);
 
-  const config::ModelSettings& settings() const { return settings_; }
   const model::CachedDecoder& decoder() const { return *cached_; }
   std::int64_t context() const { return cached_->context(); }
 
  private:
-  const config::ModelSettings settings_;
   std::unique_ptr<const model::CachedDecoder> cached_;
 };
 

@@ -208,7 +208,8 @@ void Trainer::take_over(const checkpoint::Found& found, const Position& position
   first_step_ = at_.step;
   if (settings_.train.resume == "auto") saved_step_ = at_.step;  // else it may be another run's
   restore_scale(found, &loss_scale_);
-  if (evaluator_ != nullptr && at_.best.on != surroundings_.valid->fingerprint()) at_.best = {};  // of other samples
+  const bool of_other_samples = evaluator_ != nullptr && at_.best.on != surroundings_.valid->fingerprint();
+  if (of_other_samples || settings_.train.resume != "auto") at_.best = {};  // likewise
   const auto data = found.facts.extra.find("data_fingerprint");
   if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; going on at the same position");

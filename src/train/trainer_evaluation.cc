@@ -6,10 +6,11 @@
 
 namespace troika::train {
 
-// Who is asked to stop saves and ends; an evaluation may take long.
+// Who is asked to stop before the last step saves and ends; an evaluation may take long.
 bool Trainer::evaluation_due() const {
   const std::int64_t every = settings_.train.eval_every;
-  return evaluator_ != nullptr && !stop_ && (at_.step == plan_.steps || (every > 0 && at_.step % every == 0));
+  const bool last = at_.step == plan_.steps;
+  return evaluator_ != nullptr && (last || (!stop_ && every > 0 && at_.step % every == 0));
 }
 
 void Trainer::evaluate() {

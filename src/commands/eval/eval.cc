@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "base/units.h"
 #include "commands/own_flags.h"
 #include "config/config.h"
@@ -23,7 +22,7 @@ const char* const usage =
     "usage: troika eval PATH --data.valid FILE [--seq-len N] [--json] [--logits FILE] [settings of train]\n"
     "       troika launch --nproc-per-node 2 -- eval PATH --data.valid FILE --pp 2 ...\n"
     "\n"
-    "  PATH             a Hugging Face model folder, a checkpoint or a run's folder (its newest checkpoint);\n"
+    "  PATH             a folder: a Hugging Face model, a checkpoint or a run's folder (its newest checkpoint);\n"
     "                   also as --model.path PATH\n"
     "  --data.valid     a text file, JSONL, a folder of those, prepared shards, or JSONL of token ids\n"
     "                   ({\"input_ids\": [...], \"labels\": [...]})\n"
@@ -35,16 +34,6 @@ const char* const usage =
     "Of the settings of train (`troika help train`), --pp, --dp, --tp, --cp, --zero, --micro-batch-size,\n"
     "--precision.compute, --train.threads and those of comm have a say; nothing is trained and no run's folder is\n"
     "written. Losses have the same bits in every layout of dp, pp and ZeRO with the same --micro-batch-size.\n";
-
-// A folder among the words that is no flag's value is the model's path.
-void name_model(Words& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool is_value = i > 0 && words[i - 1].rfind("--", 0) == 0 && words[i - 1].find('=') == std::string::npos;
-    if (is_value || words[i].rfind("-", 0) == 0 || !base::directory_exists(words[i])) continue;
-    words[i] = "--model.path=" + words[i];
-    return;
-  }
-}
 
 nlohmann::json number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
 
@@ -79,7 +68,6 @@ int run_eval(const std::vector<std::string>& arguments, const std::map<std::stri
   const bool json = take_word(words, "--json");
   train::EvaluationRequest request;
   request.logits = take_value(words, "--logits").value_or("");
-  name_model(words);
   const config::ParsedSettings parsed = config::parse_settings(words, environment);
   request.identity = rendezvous::identify(environment);
   request.resolved = config::resolve(parsed.settings, request.identity.world_size);
@@ -87,10 +75,6 @@ int run_eval(const std::vector<std::string>& arguments, const std::map<std::stri
     std::fputs(config::to_yaml(request.resolved.settings).c_str(), stdout);
     return 0;
   }
-  using From = train::EvaluationRequest::TokenizerFrom;
-  const bool stated =
-      parsed.states("data.tokenizer") || parsed.settings.data.tokenizer != config::DataSettings{}.tokenizer;
-  request.tokenizer = stated ? From::settings : From::source;
   if (!json) {
     request.notes = parsed.notes;
     request.screen = stderr;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "base/error.h"
@@ -38,7 +39,8 @@ class PartialFolder {
     base::make_directories(path_);
   }
   ~PartialFolder() {
-    if (!kept_) base::remove_tree(path_);
+    std::error_code ignored;  // the error that ends the export matters more
+    if (!kept_) std::filesystem::remove_all(path_, ignored);
   }
   PartialFolder(const PartialFolder&) = delete;
   PartialFolder& operator=(const PartialFolder&) = delete;
@@ -143,14 +145,13 @@ std::string name_in(const std::string& path) { return path.substr(path.rfind('/'
 // The files that go along, by the names they get.
 std::map<std::string, std::string> companions(const train::ModelSource& source, const std::string& tokenizer) {
   std::map<std::string, std::string> files;
-  const auto add = [&files](const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) files.emplace(name_in(path), path);
-  };
   const std::string spec = tokenizer.empty() ? source.tokenizer() : tokenizer;
   if (base::file_exists(spec)) files["tokenizer.json"] = spec;
-  if (!tokenizer.empty()) add(train::companions_in(train::folder_of_tokenizer(tokenizer)));
-  for (const std::string& path : source.companions())
-    if (tokenizer.empty() || name_in(path) == "generation_config.json") files.emplace(name_in(path), path);
+  const auto says_how_to_generate = [](const std::string& path) { return name_in(path) == "generation_config.json"; };
+  for (const std::string& path : source.companions())  // how to generate is the model's, whatever the tokenizer
+    if (tokenizer.empty() || says_how_to_generate(path)) files.emplace(name_in(path), path);
+  for (const std::string& path : train::companions_in(train::folder_of_tokenizer(tokenizer)))
+    if (!says_how_to_generate(path)) files.emplace(name_in(path), path);
   return files;
 }
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -11,13 +12,16 @@ namespace {
 
 void declare_texts(CLI::App& app, GenerateArguments& a) {
   app.add_option("path,--model.path", a.path, "a model folder (config.json, *.safetensors), a run or a checkpoint");
-  app.add_option("--prompt", a.prompt,
-                 "text to continue; without it, the tokenizer's end-of-document mark starts a new text");
-  app.add_option("--prompt-file", a.prompt_file, "read the prompt from a file");
+  app.add_option(
+      "--prompt", a.prompt,
+      "text to continue, behind the begin mark (as of Llama 3) if the tokenizer's post-processor sets one and the "
+      "text does not begin with it; without a text, the begin mark, else the end-of-document mark, starts a "
+      "new one");
+  app.add_option("--prompt-file", a.prompt_file, "read the prompt from a file; a begin mark as with --prompt");
   app.add_option(
       "--input", a.input,
       "JSONL file with {\"prompt\": ...} or {\"text\": ...} on each line; needs --output. Line i, from 0, is drawn "
-      "with seed + i, and becomes what its prompt alone becomes with that seed");
+      "with seed + i, and becomes what its prompt alone becomes with that seed, begin mark included");
   app.add_option(
       "--output", a.output,
       "JSONL file for the lines of --input, in their order, with the members completion, tokens and finish (stop, "
@@ -67,12 +71,22 @@ void declare_machine(CLI::App& app, GenerateArguments& a) {
       ->check(CLI::Range(0, 4096));
 }
 
-// CLI11 writes options with dashes only; a user may write underscores.
-std::vector<std::string> with_dashes(std::vector<std::string> words) {
+std::string with_dashes(std::string word) {
+  if (word.rfind("--", 0) != 0) return word;
+  const auto name_end = word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size()));
+  std::replace(word.begin() + 2, name_end, '_', '-');
+  return word;
+}
+
+// CLI11 knows the flags with dashes only; a user may write underscores. The values of flags stay as they are.
+std::vector<std::string> flags_with_dashes(const CLI::App& app, std::vector<std::string> words) {
+  bool is_value = false;
   for (std::string& word : words) {
-    if (word.rfind("--", 0) != 0) continue;
-    std::replace(word.begin() + 2, word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())),
-                 '_', '-');
+    const std::string dashed = with_dashes(word);
+    const std::size_t name_end = dashed.find('=');
+    const CLI::Option* flag = is_value ? nullptr : app.get_option_no_throw(dashed.substr(0, name_end));
+    is_value = flag != nullptr && name_end >= dashed.size() - 1 && flag->get_items_expected_min() > 0;
+    if (flag != nullptr) word = dashed;
   }
   return words;
 }
@@ -84,11 +98,17 @@ void refuse_unknown(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
   }
-  const std::string flag = unknown.front().substr(0, unknown.front().find('=')), near = base::nearest(flag, flags);
+  const std::string flag = unknown.front().substr(0, unknown.front().find('=')),
+                    near = base::nearest(with_dashes(flag), flags);
   const bool is_flag = flag.rfind("--", 0) == 0;
   throw base::ConfigError((is_flag ? "there is no flag '" : "there is no place for '") + flag + "'" +
                           (is_flag && !near.empty() ? "; did you mean '" + near + "'?" : ";") +
                           " See troika generate --help");
+}
+
+// Which the check of a range lets pass.
+void refuse_nan(const std::string& flag, std::optional<double> value) {
+  if (value && std::isnan(*value)) throw base::ConfigError(flag + " is nan; it must be a number");
 }
 
 void refuse_contradictions(const GenerateArguments& a) {
@@ -98,6 +118,12 @@ void refuse_contradictions(const GenerateArguments& a) {
   if (a.input && (a.prompt || a.prompt_file))
     refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
   if (a.input.has_value() != a.output.has_value()) refuse("--input and --output belong together: give both");
+  if (std::count(a.stop_texts.begin(), a.stop_texts.end(), "") > 0)
+    refuse("--stop: the text to stop at is empty; give it at least one character");
+  refuse_nan("--temperature", a.temperature);
+  refuse_nan("--top-p", a.top_p);
+  refuse_nan("--min-p", a.min_p);
+  refuse_nan("--repetition-penalty", a.repetition_penalty);
   if (a.input && a.json) refuse("--json is for one prompt; --output is JSONL already");
 }
 
@@ -110,7 +136,7 @@ GenerateArguments parse_generate_arguments(const std::vector<std::string>& words
   declare_texts(app, a);
   declare_sampling(app, a);
   declare_machine(app, a);
-  std::vector<std::string> reversed = with_dashes(words);
+  std::vector<std::string> reversed = flags_with_dashes(app, words);
   std::reverse(reversed.begin(), reversed.end());
   try {
     app.parse(reversed);

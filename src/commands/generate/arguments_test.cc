@@ -31,10 +31,23 @@ TEST(GenerateArguments, FlagsMayHaveUnderscoresAndTheModelMayStandInEitherPlace)
   EXPECT_EQ(parse_generate_arguments({"--model.path", "run"}).path, "run");
 }
 
+TEST(GenerateArguments, ValuesKeepTheirUnderscores) {
+  EXPECT_EQ(parse_generate_arguments({"run", "--prompt", "-- select my_col"}).prompt, "-- select my_col");
+  EXPECT_EQ(parse_generate_arguments({"run", "--prompt=--a_b=c_d"}).prompt, "--a_b=c_d");
+  const auto a = parse_generate_arguments({"--json", "run", "--stop", "--max_new_tokens", "--top_k", "3", "--prompt",
+                                           "--top_k", "--stop=--a_b", "--stop", "[a,b]"});
+  EXPECT_EQ(a.path, "run");
+  EXPECT_THAT(a.stop_texts, ElementsAre("--max_new_tokens", "--a_b", "[a,b]"));
+  EXPECT_EQ(a.prompt, "--top_k");
+  for (const char* text : {"", "{}", "[a,b]", "[]", "--", "-x"})
+    EXPECT_EQ(parse_generate_arguments({"run", "--prompt", text}).prompt, text);
+}
+
 TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {
   EXPECT_THAT(refusal({"run", "--temprature", "1"}),
               HasSubstr("there is no flag '--temprature'; did you mean '--temperature'?"));
   EXPECT_THAT(refusal({"run", "--toppp=1"}), HasSubstr("there is no flag '--toppp'; did you mean '--top-p'?"));
+  EXPECT_THAT(refusal({"run", "--max_new_tokns", "1"}), HasSubstr("did you mean '--max-new-tokens'?"));
   EXPECT_THAT(refusal({"run", "--qqqqqqqqqqqqqq"}), HasSubstr("there is no flag '--qqqqqqqqqqqqqq'; See"));
   EXPECT_THAT(refusal({"run", "hello"}), HasSubstr("there is no place for 'hello'"));
   EXPECT_THAT(refusal({"run", "--prompt", "a", "--prompt-file", "b"}), HasSubstr("give one of them"));
@@ -42,9 +55,13 @@ TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {
   EXPECT_THAT(refusal({"run", "--output", "a"}), HasSubstr("--input and --output belong together"));
   EXPECT_THAT(refusal({"run", "--input", "a", "--output", "b", "--prompt", "c"}), HasSubstr("brings its own prompts"));
   EXPECT_THAT(refusal({"run", "--input", "a", "--output", "b", "--json"}), HasSubstr("--json is for one prompt"));
+  EXPECT_THAT(refusal({"run", "--stop", "a", "--stop", ""}), HasSubstr("--stop: the text to stop at is empty"));
+  EXPECT_THAT(refusal({"run", "--stop="}), HasSubstr("--stop"));
   EXPECT_THAT(refusal({"--prompt", "a"}), HasSubstr("name a model folder, a run or a checkpoint"));
   EXPECT_THAT(refusal({"run", "--precision", "fp8"}), HasSubstr("fp8"));
   EXPECT_THAT(refusal({"run", "--temperature", "hot"}), HasSubstr("hot"));
+  for (const char* flag : {"--temperature", "--top-p", "--min-p", "--repetition-penalty"})
+    EXPECT_THAT(refusal({"run", flag, "nan"}), HasSubstr(flag));
   EXPECT_THAT(refusal({"run", "--top-p", "0"}), HasSubstr("--top-p"));
   EXPECT_THAT(refusal({"run", "--batch", "0"}), HasSubstr("--batch"));
 }

@@ -11,6 +11,7 @@
 #include "comm/self_channel.h"
 #include "commands/generate/arguments.h"
 #include "commands/generate/printer.h"
+#include "commands/generate/prompt_ids.h"
 #include "commands/generate/prompts.h"
 #include "commands/generate/recommended.h"
 #include "data/tokenizer.h"
@@ -20,7 +21,6 @@
 
 namespace troika::commands {
 namespace {
-using Ids = std::vector<std::int32_t>;
 
 void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
@@ -51,24 +51,6 @@ Prepared prepare(const GenerateArguments& a) {
   return prepared;
 }
 
-// `what` names the prompt in errors.
-Ids ids_of(const std::string& prompt, const Prepared& prepared, const std::string& what) {
-  Ids ids = prepared.tokenizer->encode(prompt);
-  const std::int32_t end = prepared.tokenizer->end_of_document_id();
-  if (ids.empty() && end >= 0) ids = {end};
-  if (ids.empty()) throw base::ConfigError(what + " is empty, and the tokenizer has no mark that begins a text");
-  const config::ModelSettings& model = prepared.source->model();
-  for (const std::int32_t id : ids) {
-    if (id >= model.vocab)
-      throw base::ConfigError(fmt::format(
-          "{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, model.vocab));
-  }
-  if (static_cast<std::int64_t>(ids.size()) >= model.max_positions)
-    throw base::ConfigError(fmt::format("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
-                                        what, ids.size(), model.max_positions, model.max_positions - 1));
-  return ids;
-}
-
 train::TextModel open_text_model(const GenerateArguments& a, const Prepared& prepared, std::size_t longest_prompt) {
   train::TextModel::Options options;
   options.context = std::min(prepared.source->model().max_positions,
@@ -90,7 +72,7 @@ bool cut_short(const train::Text& text, const train::TextOptions& options) {
 
 int run_one(const GenerateArguments& a, const Prepared& prepared) {
   const std::string prompt = a.prompt_file ? base::read_file(*a.prompt_file) : a.prompt.value_or("");
-  const Ids ids = ids_of(prompt, prepared, "the prompt");
+  const std::vector<std::int32_t> ids = ids_of(prompt, *prepared.tokenizer, prepared.source->model(), "the prompt");
   const train::TextModel model = open_text_model(a, prepared, ids.size());
   train::Text text(model, *prepared.tokenizer, ids, prepared.options);
   Printer printer(stdout);
@@ -150,7 +132,8 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
   batch.together = a.together;
   std::size_t longest = 0, ended = 0;
   for (const PromptLine& line : lines) {
-    batch.prompts.push_back(ids_of(line.prompt, prepared, fmt::format("the prompt of line {}", line.number)));
+    const std::string what = fmt::format("the prompt of line {}", line.number);
+    batch.prompts.push_back(ids_of(line.prompt, *prepared.tokenizer, prepared.source->model(), what));
     longest = std::max(longest, batch.prompts.back().size());
   }
   const train::TextModel model = open_text_model(a, prepared, longest);

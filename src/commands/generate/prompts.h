@@ -35,7 +35,6 @@ class OrderedLines {
   OrderedLines& operator=(const OrderedLines&) = delete;
 
   void add(std::size_t index, std::string line);
-  std::size_t written() const { return next_; }
 
  private:
   const std::string path_;

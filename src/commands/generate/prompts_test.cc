@@ -52,7 +52,7 @@ TEST_F(Prompts, LinesAreWrittenInTheirOrderAsSoonAsTheyMayBe) {
   lines.add(0, "zero\n");
   EXPECT_EQ(base::read_file(path("out")), "zero\none\n");
   lines.add(3, "three\n");
-  EXPECT_EQ(lines.written(), 2u);
+  EXPECT_EQ(base::read_file(path("out")), "zero\none\n");
   lines.add(2, "two\n");
   EXPECT_EQ(base::read_file(path("out")), "zero\none\ntwo\nthree\n");
 }

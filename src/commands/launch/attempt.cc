@@ -1,13 +1,13 @@
 #include "commands/launch/attempt.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/host_name.h"
 
 namespace troika::commands {
 using base::monotonic_seconds;
@@ -20,11 +20,6 @@ constexpr double terminate_seconds = 3, kill_seconds = 4.5;
 constexpr double store_period_seconds = 0.2;
 constexpr double same_wish_seconds =
     0.3;  // `timeout` and some terminals send one wish twice, to the process and to its group
-
-std::string host_name() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.nodename : "unknown";
-}
 
 class Attempt {
  public:
@@ -98,11 +93,11 @@ void Attempt::settle(const Verdict& verdict) {
 // Writes the verdict on a worker that failed, unless another one stands already.
 void Attempt::judge(const Worker& worker) {
   Verdict mine{worker.signal != 0 ? 75 : worker.exit_code,
-               describe_end(worker, host_name(), count_memory_kills() - memory_kills_)};
+               describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)};
   const std::string told = last_words(worker);
   if (!told.empty()) {
-    mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, host_name(), worker.pid,
-                            rendezvous::parse_verdict(told).text);
+    mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, base::host_name(),
+                            worker.pid, rendezvous::parse_verdict(told).text);
   }
   try {
     mine = rendezvous::give_verdict(store_, identity_, mine);

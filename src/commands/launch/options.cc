@@ -150,11 +150,17 @@ void check(const Texts& texts, const LaunchOptions& options) {
   }
 }
 
-// The worker's settings; empty when it has none: it is not `train` and not `bench step`.
+// The worker's settings; empty when it has none: it is not `train`, `eval` or `bench step`.
 std::optional<std::vector<std::string>> settings_of(const LaunchOptions& options) {
   const auto& words = options.worker;
   if (!options.program.empty()) return std::nullopt;
   if (words.front() == "train") return std::vector<std::string>(words.begin() + 1, words.end());
+  if (words.front() == "eval") {
+    std::vector<std::string> settings(words.begin() + 1, words.end());
+    take_word(settings, "--json");
+    take_value(settings, "--logits");
+    return settings;
+  }
   if (words.front() != "bench" || words.size() < 2 || words[1] != "step") return std::nullopt;
   std::vector<std::string> settings(words.begin() + 2, words.end());
   take_word(settings, "--json");

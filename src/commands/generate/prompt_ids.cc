@@ -1,0 +1,38 @@
+#include "commands/generate/prompt_ids.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace troika::commands {
+namespace {
+using Ids = std::vector<std::int32_t>;
+
+Ids with_begin(Ids ids, const Ids& begin) {
+  const bool has_it = ids.size() >= begin.size() && std::equal(begin.begin(), begin.end(), ids.begin());
+  if (!has_it) ids.insert(ids.begin(), begin.begin(), begin.end());
+  return ids;
+}
+
+}  // namespace
+
+Ids ids_of(const std::string& prompt, const data::Tokenizer& tokenizer, const config::ModelSettings& model,
+           const std::string& what) {
+  Ids ids = with_begin(tokenizer.encode(prompt), tokenizer.begin_ids());
+  const std::int32_t end = tokenizer.end_of_document_id();
+  if (ids.empty() && end >= 0) ids = {end};
+  if (ids.empty()) throw base::ConfigError(what + " is empty, and the tokenizer has no mark that begins a text");
+  for (const std::int32_t id : ids) {
+    if (id >= model.vocab)
+      throw base::ConfigError(fmt::format(
+          "{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, model.vocab));
+  }
+  if (static_cast<std::int64_t>(ids.size()) >= model.max_positions)
+    throw base::ConfigError(fmt::format("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
+                                        what, ids.size(), model.max_positions, model.max_positions - 1));
+  return ids;
+}
+
+}  // namespace troika::commands
