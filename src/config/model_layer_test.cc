@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "config/config_test_support.h"
 
@@ -90,6 +91,27 @@ TEST_F(ModelLayer, TheFoldersTokenizerIsTakenWhereNoneIsStated) {
   base::write_file_atomic(folder_ + "/tokenizer.json", "{}");
   EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, folder_);
   EXPECT_EQ(parsed({"--model.path", folder_, "--data.tokenizer", "bytes"}).data.tokenizer, "bytes");
+}
+
+TEST_F(ModelLayer, ACheckpointsTokenizerIsThatOfItsManifest) {
+  const std::string step = folder_ + "/checkpoints/step-00000004";
+  base::make_directories(step + "/model");
+  base::rename_path(folder_ + "/config.json", step + "/model/config.json");
+  EXPECT_EQ(parsed({"--model.path", step}).data.tokenizer, "bytes");
+  base::write_file_atomic(step + "/manifest.json", R"({"extra": {"tokenizer": "some/vocabulary"}})");
+  EXPECT_EQ(parsed({"--model.path", step}).data.tokenizer, "some/vocabulary");
+  EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, "some/vocabulary");
+  EXPECT_EQ(parsed({"--model.path", folder_, "--data.tokenizer", "bytes"}).data.tokenizer, "bytes");
+  base::write_file_atomic(step + "/manifest.json", "{}");
+  EXPECT_THROW(parsed({"--model.path", step}), base::DataError);
+}
+
+TEST_F(ModelLayer, AFolderWithoutAFlagIsThePathAlsoBehindASwitch) {
+  EXPECT_EQ(parsed({folder_}).model.path, folder_);
+  const Settings s = parsed({"--bf16", folder_, "--steps", "3"});
+  EXPECT_EQ(s.model.path, folder_);
+  EXPECT_EQ(s.precision.compute, "bf16");
+  EXPECT_EQ(parsed({yaml("train: {steps: 7}\n"), folder_}).train.steps, 7);
 }
 
 TEST_F(ModelLayer, APathWithoutAModelIsTheFilesErrorOrOneOfSeveral) {

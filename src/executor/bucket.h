@@ -1,6 +1,6 @@
-// One flat buffer of parameters as a rank keeps it: values and, unless they are frozen, sum of gradients and optimizer, each
-// whole or this rank's range of it, as the ZeRO stage says (S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
-// Models", SC 2020).
+// One flat buffer of parameters as a rank keeps it: values and, unless they are frozen, sum of gradients and optimizer,
+// each whole or this rank's range of it, as the ZeRO stage says (S. Rajbhandari et al., "ZeRO: Memory Optimizations
+// Toward Training Trillion Parameter Models", SC 2020).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
-// Runs one rank's list of instructions, step after step: of training, or of an evaluation over the same units. It knows no schedule and no parallelism: what to do in which
-// order is the program's business. Activations are in flights.h, messages between stages in pipeline_messages.h, those
-// between replicas in replica_traffic.h.
+// Runs one rank's list of instructions, step after step: of training, or of an evaluation over the same units. It knows
+// no schedule and no parallelism: what to do in which order is the program's business. Activations are in flights.h,
+// messages between stages in pipeline_messages.h, those between replicas in replica_traffic.h.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,9 @@ struct ExportReport {
   std::vector<std::string> notes;  // what the user should know, a sentence each: numbers that became infinite, ...
 };
 
-// The folder appears whole or not at all: it is written as TO.partial and renamed. Memory: 64 MiB. ConfigError when `to` is there and not an empty folder, or TO.partial is there; DataError as of
-// ModelSource::load, and for what cannot be written.
+// The folder appears whole or not at all: it is written as TO.partial and renamed. Memory: 64 MiB. ConfigError when `to`
+// is there and not an empty folder, or TO.partial is there; DataError as of ModelSource::load, and for what cannot be
+// written.
 ExportReport write_model_folder(train::ModelSource& source, const ExportRequest& request);
 
 }  // namespace troika::commands
