@@ -12,7 +12,7 @@ namespace troika::model {
 namespace {
 
 TEST(HuggingFaceConfig, OfGpt2HoldsTheNumbersUnderThePublishedKeys) {
-  const auto j = nlohmann::json::parse(hugging_face_config(small_gpt2(true)));
+  const auto j = nlohmann::json::parse(hugging_face_config(narrow_gpt2(true)));
   EXPECT_EQ(j["architectures"], nlohmann::json({"GPT2LMHeadModel"}));
   EXPECT_EQ(j["model_type"], "gpt2");
   EXPECT_EQ(j["activation_function"], "gelu_new");
@@ -28,7 +28,7 @@ TEST(HuggingFaceConfig, OfGpt2HoldsTheNumbersUnderThePublishedKeys) {
 }
 
 TEST(HuggingFaceConfig, HoldsTheNumbersUnderThePublishedKeys) {
-  const auto j = nlohmann::json::parse(hugging_face_config(small(true)));
+  const auto j = nlohmann::json::parse(hugging_face_config(narrow(true)));
   EXPECT_EQ(j["architectures"], nlohmann::json({"Qwen3ForCausalLM"}));
   EXPECT_EQ(j["model_type"], "qwen3");
   EXPECT_EQ(j["hidden_size"], 64);
@@ -46,7 +46,7 @@ TEST(HuggingFaceConfig, HoldsTheNumbersUnderThePublishedKeys) {
 
 TEST(HuggingFaceConfig, OfQwen2LlamaAndMistralNamesTheirClassesAndWhatTheyKnow) {
   const auto published = [](const std::string& architecture) {
-    return nlohmann::json::parse(hugging_face_config(small_as(architecture, false)));
+    return nlohmann::json::parse(hugging_face_config(narrow_as(architecture, false)));
   };
   const auto qwen2 = published("qwen2"), llama = published("llama"), mistral = published("mistral");
   EXPECT_EQ(qwen2["architectures"], nlohmann::json({"Qwen2ForCausalLM"}));
@@ -71,10 +71,10 @@ TEST(HuggingFaceConfig, OfEveryFamilyReadsBackAsTheSameModel) {
     settings.model = m;
     return config::to_yaml(settings);
   };
-  std::vector<config::ModelSettings> models{small_gpt2(true), small_gpt2(false)};
+  std::vector<config::ModelSettings> models{narrow_gpt2(true), narrow_gpt2(false)};
   for (const char* architecture : {"qwen3", "qwen2", "llama", "mistral"}) {
     for (const char* scaling : {"none", "linear", "llama3"}) {
-      models.push_back(small_as(architecture, models.size() % 2 == 0));
+      models.push_back(narrow_as(architecture, models.size() % 2 == 0));
       models.back().rope_scaling = scaling;
     }
   }
@@ -85,7 +85,7 @@ TEST(HuggingFaceConfig, OfEveryFamilyReadsBackAsTheSameModel) {
 }
 
 TEST(HuggingFaceConfig, WritesScaledFrequenciesAsTheyArePublished) {
-  config::ModelSettings m = small_as("llama", true);
+  config::ModelSettings m = narrow_as("llama", true);
   m.rope_scaling = "llama3";
   m.rope_factor = 32;
   EXPECT_EQ(nlohmann::json::parse(hugging_face_config(m))["rope_scaling"],

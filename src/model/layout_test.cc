@@ -76,7 +76,7 @@ Shapes names_of(const std::vector<ParameterInfo>& all) {
 
 TEST(Layout, NamesAndShapesAreThosePublishedForQwen3) {
   for (const bool tied : {true, false}) {
-    const auto all = all_parameters(small(tied));
+    const auto all = all_parameters(narrow(tied));
     EXPECT_EQ(names_of(all), published_names(tied));
     EXPECT_EQ(all.size(), published_names(tied).size());
   }
@@ -85,7 +85,7 @@ TEST(Layout, NamesAndShapesAreThosePublishedForQwen3) {
 TEST(Layout, NamesAndShapesAreThosePublishedForQwen2LlamaAndMistral) {
   for (const std::string architecture : {"qwen2", "llama", "mistral"}) {
     for (const bool tied : {true, false}) {
-      const auto all = all_parameters(small_as(architecture, tied));
+      const auto all = all_parameters(narrow_as(architecture, tied));
       EXPECT_EQ(names_of(all), published_names_of(architecture, tied)) << architecture;
       EXPECT_EQ(all.size(), published_names_of(architecture, tied).size());
     }
@@ -94,27 +94,27 @@ TEST(Layout, NamesAndShapesAreThosePublishedForQwen2LlamaAndMistral) {
 
 TEST(Layout, NamesAndShapesAreThosePublishedForGpt2) {
   for (const bool tied : {true, false}) {
-    const auto all = all_parameters(small_gpt2(tied));
+    const auto all = all_parameters(narrow_gpt2(tied));
     EXPECT_EQ(names_of(all), published_names_of_gpt2(tied));
     EXPECT_EQ(all.size(), published_names_of_gpt2(tied).size());
   }
 }
 
 TEST(Layout, AnUnknownArchitectureIsRefused) {
-  config::ModelSettings m = small(true);
+  config::ModelSettings m = narrow(true);
   m.architecture = "gpt3";
   EXPECT_THROW(all_parameters(m), base::ConfigError);
 }
 
 TEST(Layout, AllParametersAreSortedByName) {
-  config::ModelSettings m = small(false);
+  config::ModelSettings m = narrow(false);
   m.layers = 12;  // "layers.10" sorts before "layers.2"
   const auto all = all_parameters(m);
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LT(all[i - 1].name, all[i].name);
 }
 
 TEST(Layout, MatricesDecayAndStartNormalVectorsDoNeither) {
-  for (const config::ModelSettings& m : {small(false), small_gpt2(false), small_as("qwen2", false)}) {
+  for (const config::ModelSettings& m : {narrow(false), narrow_gpt2(false), narrow_as("qwen2", false)}) {
     for (const auto& info : all_parameters(m)) {
       const bool matrix = info.shape.size() == 2;
       EXPECT_EQ(info.decays, matrix) << info.name;

@@ -4,7 +4,7 @@
 
 namespace troika::model {
 
-config::ModelSettings small(bool tied) {
+config::ModelSettings narrow(bool tied) {
   config::ModelSettings m;
   m.layers = 2;
   m.hidden = 64;
@@ -17,8 +17,8 @@ config::ModelSettings small(bool tied) {
   return m;
 }
 
-config::ModelSettings small_gpt2(bool tied) {
-  config::ModelSettings m = small(tied);
+config::ModelSettings narrow_gpt2(bool tied) {
+  config::ModelSettings m = narrow(tied);
   m.architecture = "gpt2";
   m.kv_heads = m.heads;
   m.head_dim = 16;
@@ -26,8 +26,8 @@ config::ModelSettings small_gpt2(bool tied) {
   return m;
 }
 
-config::ModelSettings small_as(const std::string& architecture, bool tied) {
-  config::ModelSettings m = small(tied);
+config::ModelSettings narrow_as(const std::string& architecture, bool tied) {
+  config::ModelSettings m = narrow(tied);
   m.architecture = architecture;
   return m;
 }
@@ -35,7 +35,7 @@ config::ModelSettings small_as(const std::string& architecture, bool tied) {
 std::vector<config::ModelSettings> uneven_models() {
   std::vector<config::ModelSettings> models;
   for (const auto& [heads, kv_heads] : {std::pair{8, 2}, {8, 1}, {8, 4}, {8, 8}, {6, 3}, {6, 2}, {9, 3}, {12, 3}}) {
-    config::ModelSettings m = small(models.size() % 2 == 0);
+    config::ModelSettings m = narrow(models.size() % 2 == 0);
     m.heads = heads;
     m.kv_heads = kv_heads;
     m.head_dim = 6;
@@ -43,13 +43,13 @@ std::vector<config::ModelSettings> uneven_models() {
     models.push_back(m);
   }
   for (const std::int64_t kv_heads : {2, 3, 9}) {  // of 6, 9 and 9 query heads
-    models.push_back(small_as("qwen2", kv_heads == 3));
+    models.push_back(narrow_as("qwen2", kv_heads == 3));
     models.back().heads = kv_heads == 2 ? 6 : 9;
     models.back().kv_heads = kv_heads;
     models.back().head_dim = 6;
   }
   for (const std::int64_t heads : {6, 7}) {
-    config::ModelSettings m = small_gpt2(heads % 2 == 0);
+    config::ModelSettings m = narrow_gpt2(heads % 2 == 0);
     m.heads = m.kv_heads = heads;
     m.head_dim = 6;
     m.hidden = heads * 6;

@@ -1,4 +1,4 @@
-// Small models of every family, for tests of layouts.
+// Narrow models of every family, for tests of layouts.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace troika::model {
 
-config::ModelSettings small(bool tied);
-config::ModelSettings small_gpt2(bool tied);
-config::ModelSettings small_as(const std::string& architecture, bool tied);  // a relative of Llama
+config::ModelSettings narrow(bool tied);
+config::ModelSettings narrow_gpt2(bool tied);
+config::ModelSettings narrow_as(const std::string& architecture, bool tied);  // a relative of Llama
 std::vector<config::ModelSettings> uneven_models();  // heads and widths that do not divide evenly over tp ranks
 
 }  // namespace troika::model

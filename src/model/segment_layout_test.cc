@@ -12,8 +12,8 @@ namespace troika::model {
 namespace {
 
 TEST(SegmentLayout, OfOneRankHoldsEveryParameterWhole) {
-  for (const config::ModelSettings& m : {small(true), small(false), small_as("qwen2", true), small_as("llama", false),
-                                         small_gpt2(true), small_gpt2(false)}) {
+  for (const config::ModelSettings& m : {narrow(true), narrow(false), narrow_as("qwen2", true),
+                                         narrow_as("llama", false), narrow_gpt2(true), narrow_gpt2(false)}) {
     for (int segment = 0; segment < segment_count(m); ++segment) {
       const auto infos = segment_parameters(m, segment);
       const SegmentLayout layout = segment_layout(m, segment);
@@ -96,7 +96,7 @@ TEST(SegmentLayout, HoldersOfASlotHoldTheSameElements) {
 }
 
 TEST(SegmentLayout, KeyHeadsAreCutWhereTheirHoldersChange) {
-  config::ModelSettings m = small(true);
+  config::ModelSettings m = narrow(true);
   m.heads = 9;
   m.kv_heads = 3;
   std::vector<std::pair<int, int>>
@@ -110,7 +110,7 @@ TEST(SegmentLayout, KeyHeadsAreCutWhereTheirHoldersChange) {
 
 TEST(SegmentLayout, RowsThatOneProductReadsAreAdjacent) {
   for (const int size : {1, 2}) {
-    const SegmentLayout layout = segment_layout(small(true), 1, {size - 1, size});
+    const SegmentLayout layout = segment_layout(narrow(true), 1, {size - 1, size});
     std::map<std::string, std::int64_t> offset;
     for (const Slot& slot : layout.slots)
       offset[slot.info.name.substr(std::string("model.layers.0.").size())] = slot.offset;
@@ -121,7 +121,7 @@ TEST(SegmentLayout, RowsThatOneProductReadsAreAdjacent) {
 }
 
 TEST(SegmentLayout, TheBiasesOfQwen2StandBehindTheRowsOfTheirProductAndAreCutAlike) {
-  config::ModelSettings m = small_as("qwen2", true);
+  config::ModelSettings m = narrow_as("qwen2", true);
   m.heads = 9;
   m.kv_heads = 3;
   std::vector<std::string> order;
@@ -145,7 +145,7 @@ TEST(SegmentLayout, TheBiasesOfQwen2StandBehindTheRowsOfTheirProductAndAreCutAli
 }
 
 TEST(SegmentLayout, QueriesKeysAndValuesOfGpt2AreOneSlotOfTheSameColumnsOfEach) {
-  const config::ModelSettings m = small_gpt2(true);
+  const config::ModelSettings m = narrow_gpt2(true);
   const auto slots = segment_layout(m, 1, {1, 4}).slots;
   const auto slot = std::find_if(slots.begin(), slots.end(),
                                  [](const Slot& s) { return s.info.name == "transformer.h.0.attn.c_attn.weight"; });
@@ -163,20 +163,20 @@ TEST(SegmentLayout, QueriesKeysAndValuesOfGpt2AreOneSlotOfTheSameColumnsOfEach) 
 }
 
 TEST(SegmentLayout, TheTiedUseHasTheSlotsOfTheEmbedding) {
-  const SegmentLayout layout = tied_layout(small(true), {1, 2});
+  const SegmentLayout layout = tied_layout(narrow(true), {1, 2});
   ASSERT_EQ(layout.slots.size(), 1U);
   EXPECT_EQ(layout.slots[0].info.name, "model.embed_tokens.weight");
   EXPECT_EQ(layout.slots[0].region.offset, 129 * 64);
   EXPECT_EQ(layout.elements, 130 * 64);
-  EXPECT_EQ(tied_layout(small_gpt2(true), {1, 2}).elements, (130 + 40) * 64);
+  EXPECT_EQ(tied_layout(narrow_gpt2(true), {1, 2}).elements, (130 + 40) * 64);
 }
 
 TEST(SegmentLayout, MoreRanksThanHeadsAreRefused) {
-  EXPECT_THROW(segment_layout(small(true), 1, {0, 5}), base::ConfigError);
+  EXPECT_THROW(segment_layout(narrow(true), 1, {0, 5}), base::ConfigError);
 }
 
 TEST(SegmentCosts, CountTheProductsOfEachSegment) {
-  const config::ModelSettings m = small(true);
+  const config::ModelSettings m = narrow(true);
   const auto costs = segment_costs(m, 32);
   ASSERT_EQ(costs.size(), 4U);
   EXPECT_EQ(costs[1], 64.0 * (96 + 2 * 48) + 96 * 64 + 3 * 64 * 192 + 2 * 96 * 32);
@@ -186,7 +186,7 @@ TEST(SegmentCosts, CountTheProductsOfEachSegment) {
 }
 
 TEST(SegmentCosts, OfGpt2HaveOneProductLessInTheFeedForward) {
-  const auto costs = segment_costs(small_gpt2(true), 32);
+  const auto costs = segment_costs(narrow_gpt2(true), 32);
   EXPECT_EQ(costs[1], 64.0 * 3 * 64 + 64 * 64 + 2 * 64 * 192 + 2 * 64 * 32);
 }
 
