@@ -1,46 +1,61 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to a trained model: packages, build, tokenizer, three processes as a pipeline, two data-parallel, a sample.
 # Everything it makes is under build/ and runs/quickstart; a second run builds nothing again and continues what is there.
+# In a bundle (tools/bundle.sh) it takes the programs beside it and installs and builds nothing.
+#   STEPS   of the pipeline, 700 by default; the data-parallel run goes on for a seventh of them
 set -euo pipefail
 cd "$(dirname "$0")"
 
 title() { printf '\n== %s\n' "$*"; }
 run=runs/quickstart
-troika=build/release/troika
+steps=${STEPS:-700}
+more=$((steps + steps / 7))
 
-title "Packages"
-tools/install-packages.sh build
-echo "all packages are installed"
+if [ -x bin/troika ]; then
+  troika=bin/troika
+  corpus=(licenses)
+  of_what="the licenses in this bundle"
+  prompt="Permission is "
+else
+  troika=build/release/troika
+  title "Packages"
+  tools/install-packages.sh build
+  echo "all packages are installed"
 
-title "Build"
-[ -f build/release/build.ninja ] || cmake --preset release -DTROIKA_TESTS=OFF >/dev/null
-cmake --build --preset release --target troika troika-engine
+  title "Build"
+  [ -f build/release/build.ninja ] || cmake --preset release -DTROIKA_TESTS=OFF >/dev/null
+  cmake --build --preset release --target troika troika-engine
 
-title "Corpus and tokenizer: the C and C++ headers of this machine"
-headers=()
-for folder in /usr/include/c++ /usr/include/linux /usr/include/asm-generic; do
-  if [ -d "$folder" ]; then headers+=("$folder"); fi
-done
-[ -f $run/tokenizer/tokenizer.json ] || $troika data tokenizer "${headers[@]}" --vocab 512 --out $run/tokenizer
-$troika data prepare "${headers[@]}" --tokenizer $run/tokenizer --out $run/tokens
+  corpus=()
+  for folder in /usr/include/c++ /usr/include/linux /usr/include/asm-generic; do
+    if [ -d "$folder" ]; then corpus+=("$folder"); fi
+  done
+  of_what="the C and C++ headers of this machine"
+  prompt="#ifndef _"
+fi
+
+title "Corpus and tokenizer: $of_what"
+[ -f $run/tokenizer/tokenizer.json ] || $troika data tokenizer "${corpus[@]}" --vocab 512 --out $run/tokenizer
+$troika data prepare "${corpus[@]}" --tokenizer $run/tokenizer --out $run/tokens
 
 common=(--data.train $run/tokens --data.tokenizer $run/tokenizer --out $run/run --seed 1 --seq-len 128
   --micro-batch-size 1 --global-batch-size 6 --lr 3e-3 --optimizer.min-lr 3e-4 --warmup-steps 20
   --model.layers 3 --model.hidden 192 --model.init-std 0.06 --model.heads 4 --model.kv-heads 2 --model.head-dim 48 --model.ffn 512)
+in_pipeline=$((steps / 7)) in_data_parallel=$((steps + steps / 14)) # steps that are recorded
 
 title "Train: three processes, one pipeline of three stages"
-$troika launch --nproc-per-node 3 -- train --pp 3 --steps 700 --profile 100 "${common[@]}"
+$troika launch --nproc-per-node 3 -- train --pp 3 --steps $steps --profile $in_pipeline "${common[@]}"
 
 title "Continue the same checkpoint: two processes, data-parallel"
-$troika launch --nproc-per-node 2 -- train --dp 2 --steps 800 --profile 750 "${common[@]}"
+$troika launch --nproc-per-node 2 -- train --dp 2 --steps $more --profile $in_data_parallel "${common[@]}"
 
-title "What every rank did in step 100 (pipeline)"
-$troika timeline $run/run --step 100
-title "What every rank did in step 750 (data-parallel)"
-$troika timeline $run/run --step 750
+title "What every rank did in step $in_pipeline (pipeline)"
+$troika timeline $run/run --step $in_pipeline
+title "What every rank did in step $in_data_parallel (data-parallel)"
+$troika timeline $run/run --step $in_data_parallel
 
 title "A sample"
-$troika generate $run/run --prompt '#ifndef _' --max-new-tokens 400 --temperature 0.7 --seed 3
+$troika generate $run/run --prompt "$prompt" --max-new-tokens 400 --temperature 0.7 --seed 3
 
 title "Loss"
 awk -F'"loss": ' '{split($2, v, ","); if (NR == 1) first = v[1]; last = v[1]} END {printf "first step %s, last step %s\n", first, last}' $run/run/metrics.jsonl

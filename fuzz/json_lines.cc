@@ -1,11 +1,18 @@
-// Files with a JSON object a line: text to train on, token ids to train on, metrics of a run.
+// Files of JSON records: text, conversations and token ids to train on, metrics of a run.
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
-#include "data/corpus.h"
+#include "data/chunks.h"
+#include "data/json_array.h"
 #include "data/loader.h"
-#include "data/tokenized.h"
+#include "datasets/conversations.h"
+#include "datasets/packed.h"
+#include "datasets/padded.h"
+#include "datasets/tokenized_lines.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
@@ -14,7 +21,7 @@
 namespace troika::fuzz {
 
 static void read_corpus(std::string_view text) {
-  const data::Chunk chunk{nullptr, text, "a.jsonl", true, 1, text, true, true};
+  const data::Chunk chunk{nullptr, text, "a.jsonl", data::Layout::json_lines, 1, text, true, true};
   accepted([&] {
     data::for_each_part(chunk, "text", [](const data::DocumentPart& part) {
       require(!part.view.empty() && part.document == part.view, "a line is a whole document");
@@ -31,25 +38,61 @@ static void require_ids(const std::vector<std::int32_t>& ids) {
 
 static void read_tokenized(const std::string& line) {
   accepted([&] {
-    const data::TokenizedLine parsed = data::parse_tokenized_line(line, vocabulary, most_ids, "a line");
-    require(parsed.ids.size() <= most_ids, "a line is cut");
+    const datasets::TokenizedLine parsed = datasets::parse_tokenized_line(line, vocabulary, "a line");
     require(parsed.labels.empty() || parsed.labels.size() == parsed.ids.size(), "each id has a label");
     require_ids(parsed.ids);
     require_ids(parsed.labels);
   });
 }
 
+static void read_all(const data::Samples& samples) {
+  std::vector<std::int32_t> inputs(most_ids), targets(most_ids);
+  for (std::int64_t i = 0; i < samples.samples(); ++i) {
+    samples.read(i, inputs.data(), targets.data());
+    require_ids(inputs);
+    require_ids(targets);
+    for (const std::int64_t start : samples.document_starts(i))
+      require(start > 0 && start < most_ids, "documents begin within the sample");
+  }
+}
+
 static void read_samples(std::string_view content) {
   static MemoryFile file;
   file.set(content);
   accepted([&] {
-    data::looks_tokenized(file.path());
-    const data::TokenizedSamples samples(file.path(), most_ids, vocabulary);
-    std::vector<std::int32_t> inputs(most_ids), targets(most_ids);
-    for (std::int64_t i = 0; i < samples.samples(); ++i) {
-      samples.read(i, inputs.data(), targets.data());
-      require_ids(inputs);
-      require_ids(targets);
+    const auto lines = std::make_shared<const datasets::TokenizedLines>(file.path(), vocabulary);
+    read_all(datasets::PaddedSamples(lines, most_ids, "lines"));
+    read_all(datasets::PackedSamples(lines, most_ids, "lines"));
+  });
+}
+
+// Whatever is accepted has messages with roles, and a record that was written by us reads back.
+static void read_conversation(const std::string& line) {
+  accepted([&] {
+    const nlohmann::ordered_json record = base::parse_ordered_json(line, "a line");
+    const datasets::RecordShape shape = datasets::shape_of(record, "text", "a line");
+    if (shape.format == datasets::Format::text || shape.format == datasets::Format::tokenized) return;
+    datasets::Conversation conversation = datasets::conversation_of(record, shape, "a line");
+    require(!conversation.messages.empty(), "a conversation has messages");
+    for (const auto& message : conversation.messages)
+      require(message.at("role").is_string() && message.contains("content"), "a message has a role and content");
+    const nlohmann::ordered_json written{{"messages", conversation.messages}, {"tools", conversation.tools}};
+    const auto again = datasets::conversation_of(written, datasets::usual_shape(datasets::Format::messages), "it");
+    require(again.messages == conversation.messages && again.tools == conversation.tools, "a conversation reads back");
+  });
+}
+
+// The cutter of arrays agrees with the parser where that accepts them.
+static void read_array(std::string_view content) {
+  accepted([&] {
+    const nlohmann::ordered_json whole = base::parse_ordered_json(content, "an array");
+    if (!whole.is_array()) return;
+    std::size_t at = data::array_begin(content, "an array");
+    for (const auto& element : whole) {
+      const std::size_t end = data::element_end(content, at);
+      require(end != std::string_view::npos, "an element ends");
+      require(base::parse_ordered_json(content.substr(at, end - at), "it") == element, "an element is cut out whole");
+      at = end + 1;
     }
   });
 }
@@ -70,8 +113,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::read_corpus(input);
   for (const std::string& line : base::split(input, '\n')) {
     fuzz::read_tokenized(line);
+    fuzz::read_conversation(line);
     fuzz::read_metrics(line);
   }
   fuzz::read_samples(input);
+  fuzz::read_array(input);
   return 0;
 }

@@ -36,16 +36,16 @@ function mark(names, into,    i, n, list) {
 }
 BEGIN {
   set_floor(0, "base")
-  set_floor(1, "config cpu tensor")
+  set_floor(1, "config cpu jinja tensor")
   set_floor(2, "mesh metrics rendezvous")
   set_floor(3, "comm schedule data kernels")
-  set_floor(4, "sharding cost")
+  set_floor(4, "sharding cost datasets")
   set_floor(5, "model optimizer")
   set_floor(6, "executor checkpoint")
   set_floor(7, "train")
   set_floor(8, "commands")
   mark("tensor comm kernels sharding model optimizer executor checkpoint train", needs_torch)
-  mark("base config cpu mesh metrics rendezvous schedule data cost", torch_free)
+  mark("base config cpu jinja datasets mesh metrics rendezvous schedule data cost", torch_free)
   mark("launch data timeline cli.h cli.cc main.cc", torch_free_command)
   violations = files = 0
 }

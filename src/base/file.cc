@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -27,6 +29,7 @@ namespace {
 // Owns a descriptor for one scope.
 struct Descriptor {
   int value;
+  int release() { return std::exchange(value, -1); }
   ~Descriptor() {
     if (value >= 0) ::close(value);
   }
@@ -120,8 +123,12 @@ void remove_tree(const std::string& path) {
   if (error) fail("remove", path, error.value());
 }
 
-void rename_path(const std::string& from, const std::string& to) {
+void replace_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail("rename '" + from + "' to", to, errno);
+}
+
+void rename_path(const std::string& from, const std::string& to) {
+  replace_file(from, to);
   sync_directory_of(to);
 }
 
@@ -159,16 +166,22 @@ std::string hash_file(const std::string& path) {
   return fmt::format("{:016x}", digest);
 }
 
-MappedFile::MappedFile(const std::string& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.value < 0) fail("open", path, errno);
+static Descriptor open_to_read(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("open", path, errno);
+  return Descriptor{descriptor};
+}
+
+MappedFile::MappedFile(const std::string& path) : MappedFile(open_to_read(path).value, path) {}
+
+MappedFile::MappedFile(int descriptor, const std::string& name) {
   struct stat status {};
-  if (::fstat(file.value, &status) != 0) fail("read the size of", path, errno);
-  if (!S_ISREG(status.st_mode)) throw DataError(fmt::format("'{}' is not a regular file", path));
+  if (::fstat(descriptor, &status) != 0) fail("read the size of", name, errno);
+  if (!S_ISREG(status.st_mode)) throw DataError(fmt::format("'{}' is not a regular file", name));
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
-  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.value, 0);
-  if (mapped == MAP_FAILED) fail("map", path, errno);
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (mapped == MAP_FAILED) fail("map", name, errno);
   data_ = static_cast<const std::byte*>(mapped);
 }
 
@@ -203,15 +216,19 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
-FileLock::FileLock(const std::string& path) : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+FileLock::FileLock(const std::string& path, const std::function<void()>& while_waiting)
+    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) fail("open", path, errno);
-  while (::flock(descriptor_, LOCK_EX) != 0) {
-    if (errno != EINTR) {
-      const int code = errno;
-      ::close(descriptor_);
-      fail("lock", path, code);
+  Descriptor owner{descriptor_};
+  while (::flock(descriptor_, LOCK_EX | (while_waiting ? LOCK_NB : 0)) != 0) {
+    if (errno == EWOULDBLOCK) {
+      while_waiting();
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    } else if (errno != EINTR) {
+      fail("lock", path, errno);
     }
   }
+  descriptor_ = owner.release();
 }
 
 FileLock::~FileLock() { ::close(descriptor_); }

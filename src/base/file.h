@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ bool directory_exists(const std::string& path);
 std::int64_t file_size(const std::string& path);
 void remove_tree(const std::string& path);                         // no error when absent
 void rename_path(const std::string& from, const std::string& to);  // atomic on one file system
+// The same without waiting for the disk: after a crash of the machine `to` may be the old file, the new one or damaged.
+void replace_file(const std::string& from, const std::string& to);
 
 // Names (not paths) inside a directory, sorted by byte value; empty when the directory is absent.
 std::vector<std::string> list_directory(const std::string& path);
@@ -36,6 +39,8 @@ std::string hash_file(const std::string& path);
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
+  // The file of an open descriptor, which the caller may close afterwards; `name` is for messages.
+  MappedFile(int descriptor, const std::string& name);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
@@ -58,7 +63,8 @@ class MappedFile {
 // An exclusive lock on `path` (created when absent) held for the lifetime of the object; the constructor waits for it.
 class FileLock {
  public:
-  explicit FileLock(const std::string& path);
+  // `while_waiting` is called ten times a second until the lock is there; may be empty.
+  explicit FileLock(const std::string& path, const std::function<void()>& while_waiting = {});
   ~FileLock();
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

@@ -24,15 +24,22 @@ static void refuse_depth(std::string_view text, const std::string& origin) {
   }
 }
 
-json parse_json(std::string_view text, const std::string& origin) {
+template <class Json>
+static Json parsed(std::string_view text, const std::string& origin) {
   refuse_depth(text, origin);
   try {
-    return json::parse(text.begin(), text.end());
-  } catch (const json::parse_error& error) {
+    return Json::parse(text.begin(), text.end());
+  } catch (const typename Json::parse_error& error) {
     throw DataError(fmt::format("{}: not valid JSON at byte {}", origin, error.byte));
-  } catch (const json::out_of_range&) {
+  } catch (const typename Json::out_of_range&) {
     throw DataError(fmt::format("{}: a number is too large for a double", origin));
   }
+}
+
+json parse_json(std::string_view text, const std::string& origin) { return parsed<json>(text, origin); }
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& origin) {
+  return parsed<nlohmann::ordered_json>(text, origin);
 }
 
 static const json& member(const json& object, const std::string& key, const std::string& origin) {

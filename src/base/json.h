@@ -10,6 +10,7 @@ namespace troika::base {
 
 // Parses one document. `origin` (a path, "line 3 of x.jsonl") is named in the DataError. Nesting deeper than 256 is refused.
 nlohmann::json parse_json(std::string_view text, const std::string& origin);
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& origin);  // members as they stand
 
 // Typed members; a missing member or another type is a DataError that names origin and key.
 std::int64_t json_int(const nlohmann::json& object, const std::string& key, const std::string& origin);

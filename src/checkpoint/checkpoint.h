@@ -25,7 +25,8 @@ namespace troika::checkpoint {
 using sharding::element_count;
 using sharding::Region;
 
-// `data` is one-dimensional, fp32, contiguous, elements() long, any device; region elements in order.
+// `data` is one-dimensional, fp32 (or half precision, which save() widens), contiguous, elements() long, any device;
+// region elements in order.
 struct Slice {
   std::string name;                 // Hugging Face name; optimizer state behind "adam_m." and "adam_v."
   std::vector<std::int64_t> shape;  // of the whole tensor
@@ -73,8 +74,9 @@ Found open_at(const std::string& path, comm::Channel& world);
 // wanted region may be any part of a tensor and ranks may want the same elements. Memory: 12 MiB besides mapped files.
 void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world);
 
-// Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's folder, on
-// any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host that wrote it.
+// Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's
+// folder, on any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host
+// that wrote it.
 Found open_any(const std::string& path, comm::Channel& world);
 
 // A few lines for people: step, parts, bytes, hosts.

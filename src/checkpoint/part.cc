@@ -13,23 +13,38 @@ using base::BugError;
 
 static constexpr std::int64_t host_buffer_elements = 1 << 18;
 
-void check_slice(const Slice& slice) {
+static void check_name_and_region(const Slice& slice) {
   const std::int64_t numel = element_count(slice.shape);
   const std::string problem = region_problem(slice.region, numel);
   if (!problem.empty()) throw BugError(fmt::format("the region of slice '{}' is impossible: {}", slice.name, problem));
   if (slice.name.empty() || slice.name.find('#') != std::string::npos)
     throw BugError(fmt::format("a tensor may not be named '{}'", slice.name));
+}
+
+static bool is_vector(const Slice& slice) {
   const at::Tensor& data = slice.data;
-  if (!data.defined() || data.scalar_type() != at::kFloat || !data.is_contiguous() || data.dim() != 1 ||
-      data.numel() != slice.region.elements())
+  return data.defined() && data.is_contiguous() && data.dim() == 1 && data.numel() == slice.region.elements();
+}
+
+void check_slice(const Slice& slice) {
+  check_name_and_region(slice);
+  if (!is_vector(slice) || slice.data.scalar_type() != at::kFloat)
     throw BugError(fmt::format("the data of slice '{}' is not a contiguous fp32 vector of {} elements", slice.name,
                                slice.region.elements()));
+}
+
+void check_slice_to_save(const Slice& slice) {
+  check_name_and_region(slice);
+  const bool half =
+      is_vector(slice) && (slice.data.scalar_type() == at::kBFloat16 || slice.data.scalar_type() == at::kHalf);
+  if (!half) check_slice(slice);
 }
 
 static void write_data(SafetensorsWriter& writer, const Slice& slice) {
   const at::Tensor& data = slice.data;
   for (std::int64_t at = 0; at < data.numel(); at += host_buffer_elements) {
-    const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.numel() - at)).to(at::kCPU);
+    const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.numel() - at))
+                           .to(at::device(at::kCPU).dtype(at::kFloat));
     writer.write(piece.data_ptr(), piece.numel() * 4);
     if (slice.written) slice.written();
   }

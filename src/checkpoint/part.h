@@ -15,7 +15,10 @@ namespace troika::checkpoint {
 // BugError when a slice's data is not what `Slice` promises.
 void check_slice(const Slice& slice);
 
-// Writes one part. Data on a device passes through a host buffer of 4 MiB.
+// The same, but that half precision is good, too.
+void check_slice_to_save(const Slice& slice);
+
+// Writes one part, in fp32. Data on a device passes through a host buffer of 4 MiB.
 WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices);
 
 }  // namespace troika::checkpoint

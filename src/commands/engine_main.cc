@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "commands/bench/bench.h"
+#include "commands/chat/chat.h"
 #include "commands/cli.h"
 #include "commands/eval/eval.h"
 #include "commands/export/export.h"
@@ -22,9 +23,10 @@ int main(int argc, char** argv, char** environment) {
     if (verb == "train") return troika::commands::run_train(rest, variables);
     if (verb == "eval") return troika::commands::run_eval(rest, variables);
     if (verb == "generate") return troika::commands::run_generate(rest, variables);
+    if (verb == "chat") return troika::commands::run_chat(rest, variables);
     if (verb == "export") return troika::commands::run_export(rest, variables);
     if (verb == "bench") return troika::commands::run_bench(rest, variables);
     throw troika::base::ConfigError(
-        "troika-engine has the verbs train, eval, generate, export and bench; start it as `troika`");
+        "troika-engine has the verbs train, eval, generate, chat, export and bench; start it as `troika`");
   });
 }

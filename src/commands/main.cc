@@ -13,6 +13,7 @@
 #include "commands/cli.h"
 #include "commands/data/data.h"
 #include "commands/launch/launch.h"
+#include "commands/launch/options.h"
 #include "commands/timeline/timeline.h"
 #include "config/config.h"
 
@@ -28,9 +29,10 @@ const char* const usage =
     "  launch     start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...\n"
     "  eval       the loss of a model on data: troika eval RUN --data.valid FILE\n"
     "  generate   continue a text, or a file of prompts, with a model folder, a run or a checkpoint\n"
+    "  chat       talk with a model, or answer a file of conversations\n"
     "  export     write a model as a folder that Hugging Face's tools load: troika export RUN DIR\n"
     "  bench      measure a training step, its operations or the messages between ranks, on random tokens\n"
-    "  data       prepare token shards, train a tokenizer, look into shards\n"
+    "  data       prepare token shards, train a tokenizer, look at what a run would train on\n"
     "  timeline   merge, summarise and print what every rank did in a step\n"
     "  help       this page; `troika help train` lists every setting\n"
     "  version    the version\n"
@@ -39,13 +41,12 @@ const char* const usage =
     "75 another rank or the network, 130 interrupted after saving.\n";
 
 // The mask outlives exec. libtorch starts threads while it is loaded, before the engine's main(); one that did not block
-// these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals).
-void block_stop_signals() {
-  sigset_t stop;
-  ::sigemptyset(&stop);
-  ::sigaddset(&stop, SIGINT);
-  ::sigaddset(&stop, SIGTERM);
-  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+// these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals, Interrupt).
+void block_signals(std::initializer_list<int> signals) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : signals) ::sigaddset(&set, signal);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
 int become_engine(char** argv) {
@@ -77,15 +78,21 @@ int run(int argc, char** argv, char** environment) {
   if (verb == "train" && !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
     return print(troika::config::settings_help());
   }
-  if (verb == "train") block_stop_signals();
-  for (const char* of_engine : {"train", "eval", "generate", "export", "bench"})
+  const auto variables = troika::commands::capture_environment(environment);
+  if (verb == "train" && troika::commands::launches_itself(variables)) {
+    arguments.insert(arguments.begin(), verb);
+    return troika::commands::run_launch(troika::commands::implied_launch(arguments, variables), variables);
+  }
+  if (verb == "train") block_signals({SIGINT, SIGTERM});
+  if (verb == "chat") block_signals({SIGINT});
+  for (const char* of_engine : {"train", "eval", "generate", "chat", "export", "bench"})
     if (verb == of_engine) return become_engine(argv);
   if (verb == "launch")
-    return troika::commands::run_launch(arguments, troika::commands::capture_environment(environment));
-  if (verb == "data") return troika::commands::run_data(arguments, stdout);
+    return troika::commands::run_launch(arguments, variables);
+  if (verb == "data") return troika::commands::run_data(arguments, stdout, stderr, variables);
   if (verb == "timeline") return print(troika::commands::timeline_report(arguments));
   const std::string near = troika::base::nearest(
-      verb, {"train", "launch", "eval", "generate", "export", "bench", "data", "timeline", "help", "version"});
+      verb, {"train", "launch", "eval", "generate", "chat", "export", "bench", "data", "timeline", "help", "version"});
   throw ConfigError("there is no verb '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
                     " See troika --help.");
 }

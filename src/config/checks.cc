@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text.h"
 #include "config/profile.h"
 
@@ -81,6 +84,35 @@ void check_gpt2(const ModelSettings& m, Findings* findings) {
   }
 }
 
+void check_weights(const DataSettings& d, Findings* findings) {
+  if (d.weights.empty() || d.train.empty()) return;
+  const auto sources = std::count(d.train.begin(), d.train.end(), ',') + 1;
+  const auto weights = static_cast<std::ptrdiff_t>(d.weights.size());
+  if (weights != sources && weights != 1) {  // one: a path with commas in it
+    findings->errors.push_back(
+        fmt::format("data.weights has {} numbers, but data.train names {} sources: one for each", weights, sources));
+  }
+  if (std::all_of(d.weights.begin(), d.weights.end(), [](double weight) { return weight == 0; }))
+    findings->errors.emplace_back("data.weights are all 0, so nothing is left to train on: give one above 0");
+}
+
+void check_data(const DataSettings& d, Findings* findings) {
+  if (!d.valid.empty() && d.valid_share > 0) {
+    findings->errors.push_back(
+        fmt::format("data.valid '{}' and data.valid_share {} both say what to evaluate on: leave one of them out",
+                    d.valid, d.valid_share));
+  }
+  if (d.valid_share > 1 && d.valid_share != std::floor(d.valid_share)) {
+    findings->errors.push_back(
+        fmt::format("data.valid_share {} is a number of samples, as it is above 1, but not whole: {} and {} are the "
+                    "nearest that are",
+                    d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
+  }
+  check_weights(d, findings);
+  if (d.packing && d.format == "text")
+    findings->notes.emplace_back("data.packing has no effect on data.format text, which fills every sequence");
+}
+
 // Settings of rotary positions that somebody changed and the model does not look at.
 void note_unused_rope_settings(const ModelSettings& m, Findings* findings) {
   const ModelSettings d;
@@ -129,6 +161,7 @@ void settle_model(Settings* settings, Findings* findings) {
 
 void settle_run(Settings* settings, Findings* findings) {
   const auto& train = settings->train;
+  check_data(settings->data, findings);
   settle_learning_rate(&settings->optimizer, findings);
   const std::int64_t warmup = settings->optimizer.warmup_steps;
   if (train.steps > 0 && warmup > train.steps) {

@@ -12,7 +12,7 @@ void check_shape(const ModelSettings& model, Findings* findings);
 // Writes middle_layers into layers and checks the shape of the model.
 void settle_model(Settings* settings, Findings* findings);
 
-// Learning rate, steps, device, profile, loss scale.
+// Data, learning rate, steps, device, profile, loss scale.
 void settle_run(Settings* settings, Findings* findings);
 
 }  // namespace troika::config

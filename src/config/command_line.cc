@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "config/deepspeed.h"
 #include "config/presets.h"
 #include "config/spellings.h"
 
@@ -14,7 +16,7 @@ namespace {
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
-const std::vector<std::string> own_flags = {"config", "print-config", "help"};
+const std::vector<std::string> own_flags = {"config", "deepspeed", "print-config", "help"};
 
 bool is_known(std::string_view name) {
   const bool own = std::find(own_flags.begin(), own_flags.end(), normalised(name)) != own_flags.end();
@@ -71,6 +73,8 @@ class Parser {
       result_.print_config = boolean().value_or(true);
     } else if (name == "config") {
       if (const auto file = value()) take_file(*file);
+    } else if (name == "deepspeed") {
+      if (const auto file = value()) take_deepspeed(*file);
     } else if (const Ignored* ignored = find_ignored(name)) {
       result_.layer.notes.push_back(fmt::format("{} is ignored: {}", shown_, ignored->why));
       if (next_ < arguments_.size() && !is_known_flag(arguments_[next_])) skip_any();
@@ -128,8 +132,9 @@ class Parser {
     return starts_with(token, "--") && is_known(token.substr(2, token.find('=') - 2));
   }
 
-  // A folder is a model, anything else a file of settings.
+  // A folder is a model, name=value a flag without its dashes, anything else a file of settings.
   void take_word(const std::string& path) {
+    if (is_known_flag("--" + path) && path.find('=') != std::string::npos) return read_flag("--" + path);
     if (!base::directory_exists(path)) return take_file(path);
     result_.layer.assignments.push_back({&field_of("model.path"), path, path});
   }
@@ -140,6 +145,14 @@ class Parser {
     } else {
       fail(fmt::format("'{}' is a second configuration file beside '{}'; one is read", path, result_.file));
     }
+  }
+
+  void take_deepspeed(const std::string& file) {
+    Layer theirs = read_deepspeed({"deepspeed", FlatKey::Kind::text, file, shown_}, "");
+    Layer& mine = result_.layer;
+    std::move(theirs.assignments.begin(), theirs.assignments.end(), std::back_inserter(mine.assignments));
+    std::move(theirs.notes.begin(), theirs.notes.end(), std::back_inserter(mine.notes));
+    std::move(theirs.errors.begin(), theirs.errors.end(), std::back_inserter(mine.errors));
   }
 
   const std::vector<std::string>& arguments_;

@@ -21,8 +21,8 @@ struct CommandLine {
   bool help = false;
 };
 
-// `arguments` are those after the verb. `--name value`, `--name=value`; a flag of a true/false setting alone means
-// true.
+// `arguments` are those after the verb. `--name value`, `--name=value`, `name=value`; a flag of a true/false setting
+// alone means true. `--deepspeed FILE` gives the settings of DeepSpeed's JSON (deepspeed.h).
 CommandLine read_command_line(const std::vector<std::string>& arguments);
 
 // The variables of the table. An empty variable counts as absent.

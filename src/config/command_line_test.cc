@@ -108,6 +108,17 @@ TEST(CommandLine, ASingleErrorIsJustItsSentence) {
   EXPECT_EQ(parse_error({"--model.tie-embeddings=maybe"}), "--model.tie-embeddings takes true or false, not 'maybe'");
 }
 
+TEST(CommandLine, AWordWithAnEqualsSignIsAFlagWithoutItsDashes) {
+  EXPECT_EQ(parsed({"learning_rate=1e-5", "train.steps=3"}).train.steps, 3);
+  EXPECT_EQ(read_command_line({"runs/a=b.yaml"}).file, "runs/a=b.yaml");
+}
+
+TEST(CommandLine, DeepSpeedsFileIsAFlagToo) {
+  const std::string file = temporary_file("ds.json", R"({"zero_optimization": {"stage": 2}})");
+  EXPECT_EQ(parsed({"--deepspeed", file}).parallel.zero, 2);
+  EXPECT_EQ(parsed({"--deepspeed", file, "--zero", "1"}).parallel.zero, 1);
+}
+
 TEST(CommandLine, OneFileIsRead) {
   const CommandLine line = read_command_line({"a.yaml", "b.yaml", "--config"});
   EXPECT_THAT(line.layer.errors,
@@ -167,8 +178,8 @@ TEST(CommandLine, WordsOfOtherProgramsForMemoryAreUnderstood) {
 }
 
 TEST(CommandLine, APythonFileIsRefusedWithThePresets) {
-  const std::string text = parse_error({"configs/dual_gpu/balanced.py"});
-  EXPECT_THAT(text, HasSubstr("'configs/dual_gpu/balanced.py' is a Python file"));
+  const std::string text = parse_error({"configs/dual_gpu/fast.py"});
+  EXPECT_THAT(text, HasSubstr("'configs/dual_gpu/fast.py' is a Python file"));
   EXPECT_THAT(text, HasSubstr("qwen3-tiny, qwen3-small"));
 }
 

@@ -11,6 +11,7 @@
 #include "config/fields.h"
 #include "config/layers.h"
 #include "config/presets.h"
+#include "config/run_presets.h"
 #include "config/yaml.h"
 
 namespace troika::config {
@@ -20,12 +21,25 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+// configs/dual_gpu/balanced.py, or the word alone.
+Layer preset_layer(const std::string& path, const std::string& preset) {
+  Layer layer;
+  layer.assignments.push_back({&field_of("train.preset"), preset, path});
+  if (path != preset)
+    layer.notes.push_back(fmt::format("'{}' selects --preset {} by its name; the file is not read", path, preset));
+  return layer;
+}
+
 Layer read_file_layer(const std::string& path) {
-  if (ends_with(path, ".py")) {
+  const std::string preset = run_preset_named(path);
+  const bool is_python = ends_with(path, ".py");
+  if (!preset.empty() && (is_python || !base::file_exists(path))) return preset_layer(path, preset);
+  if (is_python) {
     Layer layer;
-    layer.errors.push_back(
-        fmt::format("'{}' is a Python file, which is not run here: give a YAML file or --model.preset with one of {}",
-                    path, base::join(preset_names(), ", ")));
+    layer.errors.push_back(fmt::format(
+        "'{}' is a Python file, which is not run here: give a YAML file, --preset conservative, balanced or "
+        "aggressive, or --model.preset with one of {}",
+        path, base::join(preset_names(), ", ")));
     return layer;
   }
   return read_yaml(base::read_file(path), path);

@@ -75,9 +75,13 @@ void add_model(Table& t) {
       .spelled("llama3-3b", "llama3.2-3b")
       .spelled("mistral-7b-v0.3", "mistral-7b");
   t.add<s, &M::path>("model.path",
-                     "Start from these weights: a Hugging Face model folder, a checkpoint or a run's folder.")
+                     "Start from these weights: a Hugging Face model folder, an adapter's, a checkpoint or a run's.")
       .familiar({"model-name-or-path", "model-path"})
       .unset("none; new weights")
+      .agree(Agreement::none);
+  t.add<s, &M::base>("model.base", "The model beside an adapter at model.path, instead of the one that it names.")
+      .flags({"base"})
+      .unset("the one that it names")
       .agree(Agreement::none);
   t.add<s, &M::architecture>("model.architecture", "The family of decoder.")
       .words({"qwen3", "qwen2", "llama", "mistral", "gpt2"});
@@ -123,20 +127,97 @@ void add_model(Table& t) {
       .range(0, 10000);
 }
 
-void add_data(Table& t) {
+void add_lora(Table& t) {
+  using M = LoraSettings;
+  constexpr auto s = &Settings::lora;
+  t.add<s, &M::rank>("lora.rank", "Width of the low-rank adapters that are trained beside frozen weights; 0: none.")
+      .familiar({"lora-rank"})
+      .range(0, 65536);
+  t.add<s, &M::alpha>("lora.alpha", "An adapter's product counts alpha / rank times; 0: 2 x rank.")
+      .familiar({"lora-alpha"})
+      .range(0, 1e6);
+  t.add<s, &M::dropout>("lora.dropout", "Share of an adapter's inputs that are dropped in training; below 1.")
+      .familiar({"lora-dropout"})
+      .range(0, std::nextafter(1.0, 0.0));
+  t.add<s, &M::targets>(
+       "lora.targets",
+       "all, or products parted by commas: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj.")
+      .familiar({"lora-target"});
+  t.add<s, &M::path>("lora.path", "Begin with this adapter: a PEFT folder, a checkpoint or a run's folder.")
+      .familiar({"adapter-name-or-path"})
+      .unset("none; a new adapter")
+      .agree(Agreement::none);
+}
+
+void add_sources(Table& t) {
   using M = DataSettings;
   constexpr auto s = &Settings::data;
-  t.add<s, &M::train>("data.train", "Training data: a text file, a JSONL file, a folder of those, or prepared shards.")
+  t.add<s, &M::train>("data.train",
+                      "Training data, parted by commas: text, JSON or JSONL files (also .gz, .zst), folders, prepared "
+                      "shards, or names in dataset_info.json.")
+      .familiar({"dataset"})
       .unset("none")
       .agree(Agreement::none);
   t.add<s, &M::valid>("data.valid", "Data to evaluate on, of the same kinds; every token of it counts once.")
       .familiar({"eval-dataset", "validation-file"})
       .unset("none; no evaluation")
       .agree(Agreement::none);
+  t.add<s, &M::valid_share>(
+       "data.valid_share",
+       "Part of the samples of data.train that is kept for evaluation; 1 and above: so many samples.")
+      .familiar({"val-size"})
+      .range(0, 1e12);
+  t.add<s, &M::folder>("data.folder", "Folder with dataset_info.json, whose names data.train and data.valid may use.")
+      .familiar({"dataset-dir"})
+      .unset("none")
+      .agree(Agreement::none);
+  t.add<s, &M::format>("data.format", "What the sources hold; auto: found out by their first record.")
+      .words({"auto", "text", "alpaca", "sharegpt", "messages", "tokenized"})
+      .spelled("openai", "messages");
+  t.add<s, &M::weights>("data.weights",
+                        "Weights of the sources of data.train, in their order; data.mix says what they mean.")
+      .familiar({"interleave-probs"})
+      .unset("1 each")
+      .range(0, 1e6);
+  t.add<s, &M::mix>(
+       "data.mix",
+       "Weights are; concat: how often an epoch holds a source, under, over: shares of the sources in an epoch "
+       "that ends with the first, the last source used up.")
+      .familiar({"mix-strategy"})
+      .words({"concat", "under", "over"})
+      .spelled("interleave_under", "under")
+      .spelled("interleave_over", "over");
+  t.add<s, &M::max_samples>("data.max_samples", "Most samples of each source, its first ones; 0: all.")
+      .familiar({"max-samples"})
+      .range(0, tera);
+}
+
+void add_conversations(Table& t) {
+  using M = DataSettings;
+  constexpr auto s = &Settings::data;
+  t.add<s, &M::chat_template>(
+       "data.chat_template",
+       "How conversations become text; auto: the tokenizer's own template; chatml; alpaca; or a file "
+       "with a Jinja template.")
+      .agree(Agreement::word_or_path);
+  t.add<s, &M::thinking>("data.thinking", "Given to the template as enable_thinking.").familiar({"enable-thinking"});
+  t.add<s, &M::loss_on>("data.loss_on", "Tokens of a conversation that carry loss.")
+      .words({"answers", "last_answer", "all"});
+  t.add<s, &M::packing>("data.packing",
+                        "Several samples in one sequence, with attention and positions of their own each.")
+      .familiar({"packing", "neat-packing"});
+  t.add<s, &M::dedup>("data.dedup", "Of equal samples only the first counts.");
+  t.add<s, &M::shuffle>("data.shuffle", "A new order of the samples in every epoch.");
+}
+
+void add_data(Table& t) {
+  using M = DataSettings;
+  constexpr auto s = &Settings::data;
   t.add<s, &M::tokenizer>("data.tokenizer", "bytes, a folder that holds tokenizer.json, or such a file.")
       .spelled("byte", "bytes")
       .agree(Agreement::word_or_path);
   t.add<s, &M::cache>("data.cache", "Folder of prepared shards.")
+      .familiar({"tokenized-path"})
       .unset("data in the run's folder")
       .agree(Agreement::none);
   t.add<s, &M::text_key>("data.text_key", "The member of a JSONL object that holds the text.");
@@ -144,7 +225,7 @@ void add_data(Table& t) {
       .range(0, 65536)
       .agree(Agreement::none);
   t.add<s, &M::workers>("data.workers", "Threads that tokenize; 0: all cores.")
-      .familiar({"num-workers"})
+      .familiar({"num-workers", "preprocessing-num-workers"})
       .range(0, 65536)
       .agree(Agreement::none);
 }
@@ -155,12 +236,12 @@ void add_batch(Table& t) {
   t.add<s, &M::seq_len>("batch.seq_len", "Length of a training sequence.")
       .unit("tokens")
       .flags({"seq-len"})
-      .familiar({"max-seq-len", "max-length"})
+      .familiar({"max-seq-len", "max-length", "cutoff-len"})
       .range(1, million * 16);
   t.add<s, &M::micro_batch_size>("batch.micro_batch_size", "Sequences in one forward pass.")
       .unit("sequences")
       .flags({"micro-batch-size"})
-      .familiar({"device-batch-size"})
+      .familiar({"device-batch-size", "per-device-train-batch-size", "per-gpu-train-batch-size"})
       .unset("derived")
       .range(1, million);
   t.add<s, &M::global_batch_size>("batch.global_batch_size", "Sequences per optimizer step, over all ranks.")
@@ -192,6 +273,11 @@ void add_batch(Table& t) {
       .familiar({"total-batch-size"})
       .unset("derived")
       .range(1, tera);
+  t.add<s, &M::find_micro_batch_size>(
+       "batch.find_micro_batch_size",
+       "Take the largest micro_batch_size whose predicted memory fits, instead of the one stated.")
+      .flags({"find-micro-batch-size"})
+      .familiar({"auto-find-batch-size"});
 }
 
 void add_axes(Table& t) {
@@ -292,20 +378,29 @@ void add_optimizer(Table& t) {
   t.add<s, &M::lr>("optimizer.lr", "Highest learning rate.").flags({"lr"}).familiar({"learning-rate"}).range(0, 1000);
   t.add<s, &M::min_lr>("optimizer.min_lr", "Learning rate at the end of the decay.").range(0, 1000);
   t.add<s, &M::beta1>("optimizer.beta1", "AdamW's decay of the mean gradient; below 1.")
+      .familiar({"adam-beta1"})
       .range(0, std::nextafter(1.0, 0.0));
   t.add<s, &M::beta2>("optimizer.beta2", "AdamW's decay of the mean squared gradient; below 1.")
+      .familiar({"adam-beta2"})
       .range(0, std::nextafter(1.0, 0.0));
-  t.add<s, &M::eps>("optimizer.eps", "Added to the root in AdamW's update.").range(0, 1);
-  t.add<s, &M::weight_decay>("optimizer.weight_decay", "Decoupled weight decay.").range(0, 1000);
+  t.add<s, &M::eps>("optimizer.eps", "Added to the root in AdamW's update.").familiar({"adam-epsilon"}).range(0, 1);
+  t.add<s, &M::weight_decay>("optimizer.weight_decay", "Decoupled weight decay.")
+      .familiar({"weight-decay"})
+      .range(0, 1000);
   t.add<s, &M::clip_norm>("optimizer.clip_norm", "Largest global gradient norm; 0: no clipping.")
       .familiar({"max-grad-norm"})
       .range(0, 1e30);
   t.add<s, &M::lr_schedule>("optimizer.lr_schedule", "Course of the learning rate after the warm-up.")
-      .words({"cosine", "linear", "constant"});
+      .familiar({"lr-scheduler-type"})
+      .words({"cosine", "linear", "constant"})
+      .spelled("constant_with_warmup", "constant");
   t.add<s, &M::warmup_steps>("optimizer.warmup_steps", "Steps over which the learning rate rises from 0.")
       .unit("steps")
       .familiar({"warmup-steps"})
       .range(0, tera);
+  t.add<s, &M::warmup_ratio>("optimizer.warmup_ratio", "Warm-up as a share of all steps, used when warmup_steps is 0.")
+      .familiar({"warmup-ratio"})
+      .range(0, 1);
 }
 
 void add_precision(Table& t) {
@@ -333,6 +428,20 @@ void add_precision(Table& t) {
 void add_train(Table& t) {
   using M = TrainSettings;
   constexpr auto s = &Settings::train;
+  t.add<s, &M::preset>("train.preset",
+                       "A named set of model size and batch for two devices; every other setting overrides it.")
+      .flags({"preset"})
+      .words({"none", "conservative", "balanced", "aggressive"});
+  t.add<s, &M::freeze>("train.freeze",
+                       "Parts that are not trained, parted by commas: embedding, head, layers as 0-3 or 7. Where "
+                       "embedding and head share a table, both or neither.")
+      .flags({"freeze"})
+      .unset("none");
+  t.add<s, &M::trainable_layers>("train.trainable_layers",
+                                 "Train only the last N layers, or the first N if negative, and nothing else; 0: all.")
+      .flags({"trainable-layers"})
+      .familiar({"freeze-trainable-layers"})
+      .range(-10000, 10000);
   t.add<s, &M::steps>("train.steps", "Optimizer steps; 0: epochs decide.")
       .unit("steps")
       .flags({"steps"})
@@ -340,16 +449,22 @@ void add_train(Table& t) {
       .range(0, tera);
   t.add<s, &M::epochs>("train.epochs", "Passes over the data, used when steps is 0; may be a fraction.")
       .flags({"epochs"})
-      .familiar({"num-epochs"})
+      .familiar({"num-epochs", "num-train-epochs"})
       .range(tiny, 1e9);
   t.add<s, &M::seed>("train.seed", "Seed of weights and data order.").flags({"seed"}).range(0, any_seed);
   t.add<s, &M::device>("train.device", "auto, cpu, cuda, or one device such as cuda:1.")
       .flags({"device"})
       .agree(Agreement::kind);
-  t.add<s, &M::out>("train.out", "The run's folder.").flags({"out"}).familiar({"save-dir"}).agree(Agreement::none);
+  t.add<s, &M::out>("train.out", "The run's folder.")
+      .flags({"out"})
+      .familiar({"save-dir", "output-dir"})
+      .agree(Agreement::none);
   t.add<s, &M::resume>("train.resume", "auto: the newest complete checkpoint of the run; never; or a path.")
       .flags({"resume"})
+      .familiar({"resume-from-checkpoint"})
       .words({"auto", "never"})
+      .spelled("true", "auto")
+      .spelled("false", "never")
       .agree(Agreement::word_or_path);
   t.add<s, &M::threads>("train.threads", "Threads per rank; 0: the host's cores divided by the ranks on it.")
       .variables({"OMP_NUM_THREADS"})
@@ -369,7 +484,9 @@ void add_train(Table& t) {
       .unit("steps")
       .familiar({"save-steps"})
       .range(0, tera);
-  t.add<c, &C::keep>("checkpoint.keep", "Newest complete checkpoints kept.").range(1, million);
+  t.add<c, &C::keep>("checkpoint.keep", "Newest complete checkpoints kept.")
+      .familiar({"save-total-limit"})
+      .range(1, million);
   t.add<c, &C::keep_best>("checkpoint.keep_best", "Also save and keep the one with the lowest loss on data.valid.");
 }
 
@@ -409,8 +526,11 @@ void add_comm(Table& t) {
 
 std::vector<Field> build() {
   Table table;
-  table.reserve(112);
+  table.reserve(144);
   add_model(table);
+  add_lora(table);
+  add_sources(table);
+  add_conversations(table);
   add_data(table);
   add_batch(table);
   add_axes(table);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/model_layer.h"
+#include "config/run_presets.h"
 
 namespace troika::config {
 namespace {
@@ -149,7 +150,9 @@ void lay_on_model(const std::vector<Layer>& layers, Pile* pile) {
 
 }  // namespace
 
-Pile pile(const std::vector<Layer>& layers, Paths paths) {
+Pile pile(const std::vector<Layer>& given, Paths paths) {
+  std::vector<Layer> layers{run_preset_layer(given)};
+  layers.insert(layers.end(), given.begin(), given.end());
   Pile result;
   for (const auto& layer : layers) {
     result.errors.insert(result.errors.end(), layer.errors.begin(), layer.errors.end());

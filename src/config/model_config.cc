@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "config/adapter_folder.h"
 
 namespace troika::config {
 namespace {
@@ -42,9 +43,25 @@ std::string without_slashes_at_end(std::string path) {
   return path;
 }
 
-}  // namespace
+std::string base_of(const std::string& path, const std::string& given) {
+  const std::string named = given.empty() ? base_named_by(path) : given;
+  if (!base::directory_exists(named)) throw without_base(path, named);
+  return without_slashes_at_end(named);
+}
 
-std::string tokenizer_of(const std::string& folder) {
+// `path` when it is no adapter's folder, else the model below it. `on_adapter(folder)` for each on the way.
+template <class OnAdapter>
+std::string without_adapters(std::string path, std::string base, const OnAdapter& on_adapter) {
+  for (int count = 0; is_adapter_folder(path); ++count) {
+    if (count == most_adapters) throw too_many_adapters(path);
+    on_adapter(path);
+    path = base_of(path, base);
+    base.clear();
+  }
+  return path;
+}
+
+std::string tokenizer_beside(const std::string& folder) {
   if (base::file_exists(folder + "/tokenizer.json")) return folder;
   const std::size_t slash = folder.rfind('/') + 1;
   const std::string manifest = folder.substr(0, slash) + "manifest.json";
@@ -54,8 +71,19 @@ std::string tokenizer_of(const std::string& folder) {
   return extra.contains("tokenizer") ? base::json_string(extra, "tokenizer", manifest) : "";
 }
 
-std::string model_folder_of(const std::string& given) {
-  const std::string path = without_slashes_at_end(given);
+}  // namespace
+
+std::string tokenizer_of(const std::string& path, const std::string& base) {
+  std::string own;
+  const auto remember = [&](const std::string& adapter) {
+    if (own.empty() && base::file_exists(adapter + "/tokenizer.json")) own = adapter;
+  };
+  const std::string model = without_adapters(without_slashes_at_end(path), base, remember);
+  return own.empty() ? tokenizer_beside(model_folder_of(model)) : own;
+}
+
+std::string model_folder_of(const std::string& given, const std::string& base) {
+  const std::string path = without_adapters(without_slashes_at_end(given), base, [](const std::string&) {});
   if (path.empty()) throw base::DataError("the path of a model is empty");
   if (has_config(path)) return path;
   if (has_config(path + "/model")) return path + "/model";
@@ -63,15 +91,17 @@ std::string model_folder_of(const std::string& given) {
     const std::string folder = newest_model_in(checkpoints);
     if (!folder.empty()) return folder;
   }
-  if (!base::directory_exists(path)) throw base::DataError(fmt::format("'{}' is not a folder", path));
+  if (!base::directory_exists(path))
+    throw base::DataError(
+        fmt::format("'{}' is not a folder here: nothing is downloaded, so copy the model's folder", path));
   throw base::DataError(fmt::format(
       "'{}' holds no model: neither config.json (a model's folder), nor model/config.json (a checkpoint), nor "
       "checkpoints/step-NNNNNNNN/model/config.json (a run)",
       path));
 }
 
-ModelSettings read_model_config(const std::string& path) {
-  const std::string file = model_folder_of(path) + "/config.json";
+ModelSettings read_model_config(const std::string& path, const std::string& base) {
+  const std::string file = model_folder_of(path, base) + "/config.json";
   const std::int64_t bytes = base::file_size(file);
   if (bytes > most_bytes)
     throw base::DataError(fmt::format("{} has {} bytes; at most {} are read", file, bytes, most_bytes));

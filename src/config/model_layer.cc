@@ -58,7 +58,7 @@ void lay_preset(const std::vector<Layer>& layers, Pile* pile) {
 static bool is_free(const Field& field, const ModelSettings& model) {
   const std::string key = field.key();
   const bool longer = key == "model.max_positions" && model.architecture != "gpt2";  // gpt2 has a vector for each
-  return longer || key == "model.path" || key == "model.preset" || key == "model.init_std" ||
+  return longer || key == "model.path" || key == "model.base" || key == "model.preset" || key == "model.init_std" ||
          key == "model.middle_layers";
 }
 
@@ -78,24 +78,39 @@ void check_against(const PathModel& model, const std::vector<Layer>& layers, Pil
   pile->settings.model.vocab = model.settings.model.vocab;
 }
 
-std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Pile* pile) {
+// One of them says what the model is: the higher layer.
+static void choose_path(const std::vector<Layer>& layers, Pile* pile) {
   const auto [level, path] = chosen(layers, "model.path");
-  if (path == nullptr || path->value.empty()) return std::nullopt;
   const auto [preset_level, preset] = chosen(layers, "model.preset");
-  if (preset != nullptr && preset_level >= level && preset->value != no_preset) {
+  if (preset == nullptr || preset->value == no_preset) return;
+  if (preset_level >= level) {
     pile->errors.push_back(
         fmt::format("model.preset {} ({}) and model.path {} ({}) both say what the model is; take one", preset->value,
                     preset->origin, path->value, path->origin));
-  }
-  if (preset != nullptr && preset_level < level && preset->value != no_preset) {
+  } else {
     pile->notes.push_back(fmt::format("model.preset {} ({}) is replaced by model.path {} ({})", preset->value,
                                       preset->origin, path->value, path->origin));
   }
+}
+
+std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Pile* pile) {
+  const Assignment* path = chosen(layers, "model.path").assignment;
+  const Assignment* stated_base = chosen(layers, "model.base").assignment;
+  const std::string base = stated_base == nullptr ? "" : stated_base->value;
+  if (path == nullptr || path->value.empty()) {
+    if (!base.empty())
+      pile->errors.push_back(
+          fmt::format("model.base {} ({}) is the model beside an adapter; name the adapter with "
+                      "model.path, or leave model.base out",
+                      base, stated_base->origin));
+    return std::nullopt;
+  }
+  choose_path(layers, pile);
   PathModel model;
-  model.settings.model = read_model_config(path->value);
-  const std::string folder = model_folder_of(path->value);
-  model.file = folder + "/config.json";
-  if (const std::string tokenizer = tokenizer_of(folder); !tokenizer.empty()) model.settings.data.tokenizer = tokenizer;
+  model.settings.model = read_model_config(path->value, base);
+  model.file = model_folder_of(path->value, base) + "/config.json";
+  const std::string tokenizer = tokenizer_of(path->value, base);
+  if (!tokenizer.empty()) model.settings.data.tokenizer = tokenizer;
   return model;
 }
 

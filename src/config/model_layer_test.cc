@@ -106,6 +106,45 @@ TEST_F(ModelLayer, ACheckpointsTokenizerIsThatOfItsManifest) {
   EXPECT_THROW(parsed({"--model.path", step}), base::DataError);
 }
 
+// An adapter's folder below the model's.
+static std::string adapter(const std::string& model, const std::string& name, const std::string& config) {
+  const std::string path = model + "/" + name;
+  base::make_directories(path);
+  base::write_file_atomic(path + "/adapter_config.json", config);
+  return path;
+}
+
+TEST_F(ModelLayer, AnAdaptersModelIsThatOfItsBase) {
+  const std::string names_it = adapter(folder_, "a", R"({"base_model_name_or_path": ")" + folder_ + "\"}");
+  const Settings s = parsed({"--model.path", names_it});
+  EXPECT_EQ(s.model.path, names_it);
+  EXPECT_EQ(s.model.layers, 3);
+  EXPECT_EQ(s.model.base, "");
+  EXPECT_EQ(parsed({adapter(folder_, "b", "{}"), "--base", folder_}).model.hidden, 64);
+  const std::string on_adapter = adapter(folder_, "c", R"({"base_model_name_or_path": ")" + names_it + "\"}");
+  EXPECT_EQ(parsed({on_adapter}).model.hidden, 64);
+  EXPECT_EQ(parsed({yaml(to_yaml(parsed({folder_ + "/b", "--base", folder_})))}).model.base, folder_);
+}
+
+TEST_F(ModelLayer, AnAdaptersTokenizerIsItsOwnOrThatOfItsBase) {
+  const std::string path = adapter(folder_, "a", R"({"base_model_name_or_path": ")" + folder_ + "\"}");
+  EXPECT_EQ(parsed({path}).data.tokenizer, "bytes");
+  base::write_file_atomic(folder_ + "/tokenizer.json", "{}");
+  EXPECT_EQ(parsed({path}).data.tokenizer, folder_);
+  base::write_file_atomic(path + "/tokenizer.json", "{}");
+  EXPECT_EQ(parsed({path}).data.tokenizer, path);
+}
+
+TEST_F(ModelLayer, AnAdapterWhoseBaseIsElsewhereSaysHowToNameIt) {
+  const std::string path = adapter(folder_, "a", R"({"base_model_name_or_path": "Some/Model-8B"})");
+  EXPECT_THAT(parse_error({path}),
+              testing::AllOf(HasSubstr(path), HasSubstr("Some/Model-8B"), HasSubstr("--base PATH")));
+  EXPECT_THAT(parse_error({"--base", folder_}),
+              HasSubstr("is the model beside an adapter; name the adapter with model.path"));
+  base::write_file_atomic(path + "/adapter_config.json", R"({"base_model_name_or_path": ")" + path + "\"}");
+  EXPECT_THROW(parsed({path}), base::DataError);
+}
+
 TEST_F(ModelLayer, AFolderWithoutAFlagIsThePathAlsoBehindASwitch) {
   EXPECT_EQ(parsed({folder_}).model.path, folder_);
   const Settings s = parsed({"--bf16", folder_, "--steps", "3"});

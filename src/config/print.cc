@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/fields.h"
 #include "config/presets.h"
+#include "config/run_presets.h"
 #include "config/spellings.h"
 
 namespace troika::config {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view section_titles[][2] = {
     {"model", "The network"},
+    {"lora", "Low-rank adapters"},
     {"data", "Text to train on"},
     {"batch", "Sequences per step; what is left out is derived"},
     {"parallel", "Layout over processes"},
@@ -119,6 +121,19 @@ std::string markdown_of(const Field& field) {
                      also(field, "`", "`"));
 }
 
+std::string run_presets_markdown() {
+  std::string text =
+      "\n## Run presets\n\nFor two devices, chosen with `--preset`. The model has width 64 x layers, heads of 128 with "
+      "keys and values of their\nown, feed-forward 3 x width; `--depth` takes another number of layers and with it "
+      "another width.\n\n"
+      "| name | layers | hidden | micro_batch_size | seq_len | total_batch_size |\n|---|---|---|---|---|---|\n";
+  for (const RunPreset& p : run_presets()) {
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", p.name, p.layers, 64 * p.layers, p.micro_batch_size,
+                        p.seq_len, p.total_batch_size);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_yaml(const Settings& settings) {
@@ -135,7 +150,9 @@ std::string settings_help() {
   std::string text =
       "Settings, highest first: command line, environment, YAML file, preset, default.\n"
       "'-' and '_' are equal in names. Defaults stand in [ ].\n"
-      "  CONFIG.yaml, --config CONFIG.yaml\n      a file of settings; also: environment CONFIG_FILE\n"
+      "  CONFIG.yaml, --config CONFIG.yaml\n      a file of settings, of Troika or LLaMA-Factory, or the name of a run "
+      "preset; also: environment CONFIG_FILE\n"
+      "  --deepspeed FILE.json\n      DeepSpeed's settings as settings of ours; see docs/llama-factory.md\n"
       "  --print-config\n      print the resolved settings as YAML and end\n"
       "  -h, --help\n      print this and end\n";
   for (const auto& [section, title] : section_titles) {
@@ -144,7 +161,11 @@ std::string settings_help() {
       if (field.section == section) text += help_of(field);
     }
   }
-  text += fmt::format("\nPresets: {}\n", base::join(preset_names(), ", "));
+  text += fmt::format("\nModel presets: {}\nRun presets:\n", base::join(preset_names(), ", "));
+  for (const RunPreset& p : run_presets()) {
+    text += fmt::format("  {}: {} layers, micro_batch_size {}, seq_len {}, total_batch_size {} tokens\n", p.name,
+                        p.layers, p.micro_batch_size, p.seq_len, p.total_batch_size);
+  }
   for (const auto& row : switches()) text += fmt::format("--{}: {} {}\n", row.name, row.key, row.value);
   for (const auto& row : ignored_flags()) text += fmt::format("--{}: accepted and ignored; {}\n", row.name, row.why);
   for (const auto& row : ignored_variables()) text += fmt::format("{}: ignored; {}\n", row.name, row.why);
@@ -171,7 +192,8 @@ std::string settings_markdown() {
     }
   }
   text +=
-      "\n## Presets\n\n| name | architecture | layers | hidden | heads | kv_heads | head_dim | ffn | vocab | tied "
+      "\n## Model presets\n\n| name | architecture | layers | hidden | heads | kv_heads | head_dim | ffn | vocab | "
+      "tied "
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& name : preset_names()) {
     const ModelSettings m = find_preset(name);
@@ -179,6 +201,7 @@ std::string settings_markdown() {
                         m.hidden, m.heads, m.kv_heads, m.head_dim, m.ffn,
                         m.vocab == 0 ? "the tokenizer's" : fmt::to_string(m.vocab), m.tie_embeddings ? "yes" : "no");
   }
+  text += run_presets_markdown();
   text += "\n## Accepted for familiarity\n\n| spelling | what happens |\n|---|---|\n";
   for (const auto& row : switches()) text += fmt::format("| `--{}` | sets {} to {} |\n", row.name, row.key, row.value);
   for (const auto& row : ignored_flags()) text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "config/config.h"
 #include "config/fields.h"
+#include "config/llama_factory_keys.h"
 
 namespace troika::config {
 namespace {
@@ -24,6 +25,10 @@ TEST(SettingsText, TheHelpIsTheGoldenFile) {
 
 TEST(SettingsText, TheSettingsPageIsPrintedFromTheTable) {
   expect_file(std::string(TROIKA_SOURCE_DIR) + "/docs/settings.md", settings_markdown());
+}
+
+TEST(SettingsText, ThePageOfLlamaFactorysKeysIsPrintedFromItsTable) {
+  expect_file(std::string(TROIKA_SOURCE_DIR) + "/docs/llama-factory.md", llama_factory_markdown());
 }
 
 TEST(SettingsText, TheDefaultsAsYamlAreTheGoldenFile) {

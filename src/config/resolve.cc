@@ -7,7 +7,10 @@
 #include "config/batch.h"
 #include "config/checks.h"
 #include "config/fields.h"
+#include "config/freeze.h"
 #include "config/layout_checks.h"
+#include "config/lora.h"
+#include "config/micro_batch.h"
 #include "config/pipeline_checks.h"
 
 namespace troika::config {
@@ -26,16 +29,6 @@ std::vector<std::string> single_violations(const Settings& settings) {
   return errors;
 }
 
-// The three quantities in their plain spelling, so that every way to ask for one run prints the same.
-void pin(const Batch& batch, BatchSettings* settings) {
-  BatchSettings pinned;
-  pinned.seq_len = batch.seq_len;
-  pinned.micro_batch_size = batch.micro;
-  pinned.global_batch_size = batch.global;
-  pinned.microbatches = batch.microbatches_per_rank;
-  *settings = pinned;
-}
-
 }  // namespace
 
 Resolved resolve(const Settings& settings, std::int64_t world_size) {
@@ -48,11 +41,15 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
   settle_model(&resolved.settings, &findings);
   settle_pipeline(&resolved.settings, &findings);
   check_layout(resolved.settings, resolved.layout, &findings);
+  check_freeze(resolved.settings, &findings);
+  check_lora(resolved.settings, &findings);
   settle_run(&resolved.settings, &findings);
-  resolved.batch = solve_batch(settings.batch, resolved.layout.dp, &findings);
+  resolved.batch = solve_open_batch(settings.batch, resolved.layout.dp, &findings);
   throw_if_any(findings.errors);
   resolved.settings.parallel.dp = resolved.layout.dp;
-  pin(resolved.batch, &resolved.settings.batch);
+  resolved.batch_candidates = batch_candidates(settings.batch, resolved.batch, resolved.layout.dp);
+  resolved.settings.batch = pinned(resolved.batch);
+  resolved.settings.batch.find_micro_batch_size = settings.batch.find_micro_batch_size;
   resolved.notes = std::move(findings.notes);
   return resolved;
 }

@@ -18,12 +18,15 @@
 //   only microbatches the batch_size of 16 x accumulation, rounded down to what num_microbatches divides (at least 1
 //   each) only the total    4 microbatches per accumulation round, or the largest smaller number that divides none
 //   batch_size 16 and num_microbatches 4
-// With accumulation above 1 the microbatches per rank must be a multiple of it.
+// With accumulation above 1 the microbatches per rank must be a multiple of it. With find_micro_batch_size
+// (micro_batch.h) the sequences in one forward are chosen when memory is known: the sequences per step stay where they
+// are stated, else the microbatches per rank.
 //
 // Other rules: gpt2: kv_heads is heads, heads x head_dim is hidden, and there is no rope_scaling; all others: heads is a
 // multiple of kv_heads and head_dim even; llama3's rope_low_freq_factor is below its rope_high_freq_factor; middle_layers <=
 // layers (and becomes layers); seq_len <= max_positions; warmup_steps <= steps; min_lr <= lr (a
-// default min_lr above lr becomes lr / 10); loss_scale >= loss_scale_min.
+// default min_lr above lr becomes lr / 10); loss_scale >= loss_scale_min; data.valid and data.valid_share exclude each
+// other, and a valid_share of 1 and above is whole; a weight for each source, not all 0.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +59,8 @@ struct Resolved {
   Settings settings;
   Layout layout;
   Batch batch;
-  std::vector<std::string> notes;  // familiar spellings ignored and the like, one sentence each
+  std::vector<Batch> batch_candidates;  // with find_micro_batch_size: what may take its place, ascending by micro
+  std::vector<std::string> notes;       // familiar spellings ignored and the like, one sentence each
 };
 
 // Validates everything that needs no file and no peer. Throws one ConfigError that lists every violation, a line each:

@@ -11,7 +11,8 @@ namespace troika::config {
 
 struct ModelSettings {
   std::string preset = "qwen3-tiny";
-  std::string path;                    // a Hugging Face model folder, a checkpoint or a run; empty: new weights
+  std::string path;                    // a model folder, an adapter, a checkpoint or a run; empty: new weights
+  std::string base;                    // the model beside an adapter at path; empty: the one that it names
   std::string architecture = "qwen3";  // qwen3, qwen2, llama, mistral, gpt2
   std::int64_t layers = 4;
   std::int64_t hidden = 256;   // D, width of the residual stream
@@ -33,14 +34,34 @@ struct ModelSettings {
   std::int64_t middle_layers = 0;  // keep only this many transformer layers; 0: all
 };
 
+struct LoraSettings {           // low-rank adapters beside frozen weights
+  std::int64_t rank = 0;        // 0: none
+  double alpha = 0;             // the adapter's product counts alpha / rank times; 0: 2 x rank
+  double dropout = 0;           // of the adapter's input
+  std::string targets = "all";  // all, or products by name: q_proj,v_proj
+  std::string path;             // an adapter to begin with: a PEFT folder or a run; empty: a new one
+};
+
 struct DataSettings {
-  std::string train;                // a text file, JSONL file, folder or token shard folder
-  std::string valid;                // the same, to evaluate on; empty: no evaluation
-  std::string tokenizer = "bytes";  // bytes, a folder with tokenizer.json, or the file
-  std::string cache;                // folder of prepared shards; empty: OUT/data
-  std::string text_key = "text";    // of a JSONL object
-  std::int64_t prefetch = 4;        // microbatches read ahead
-  std::int64_t workers = 0;         // tokenizing threads; 0: all cores
+  std::string train;       // sources, parted by commas: files, folders, token shards, or names in dataset_info.json
+  std::string valid;       // the same, to evaluate on; empty: none
+  double valid_share = 0;  // of the samples of train kept for evaluation; 1 and above: a count
+  std::string folder;      // with dataset_info.json, whose names train and valid may use
+  std::string format = "auto";         // auto, text, alpaca, sharegpt, messages, tokenized
+  std::vector<double> weights;         // of the sources of train, in their order; empty: 1 each
+  std::string mix = "concat";          // what weights mean: concat, under, over
+  std::int64_t max_samples = 0;        // of each source, its first ones; 0: all
+  std::string chat_template = "auto";  // auto: the tokenizer's own; chatml, alpaca; or a Jinja file
+  bool thinking = true;                // enable_thinking of the template
+  std::string loss_on = "answers";     // answers, last_answer, all
+  bool packing = false;                // several samples in one sequence
+  bool dedup = true;                   // equal samples count once
+  bool shuffle = true;                 // a new order every epoch
+  std::string tokenizer = "bytes";     // bytes, a folder with tokenizer.json, or the file
+  std::string cache;                   // folder of prepared shards; empty: OUT/data
+  std::string text_key = "text";       // of a JSONL object
+  std::int64_t prefetch = 4;           // microbatches read ahead
+  std::int64_t workers = 0;            // tokenizing threads; 0: all cores
 };
 
 struct BatchSettings {  // unset members are derived; resolve.h has the rules
@@ -52,6 +73,7 @@ struct BatchSettings {  // unset members are derived; resolve.h has the rules
   std::optional<std::int64_t> num_microbatches;   // per data-parallel rank and accumulation round (familiar spelling)
   std::int64_t accumulation = 1;                  // rounds per step (familiar spelling)
   std::optional<std::int64_t> total_batch_size;   // tokens per optimizer step (familiar spelling)
+  bool find_micro_batch_size = false;             // the largest that fits, instead of the one stated
 };
 
 struct ParallelSettings {
@@ -84,6 +106,7 @@ struct OptimizerSettings {
   double clip_norm = 1.0;              // 0: no clipping
   std::string lr_schedule = "cosine";  // cosine, linear, constant
   std::int64_t warmup_steps = 0;
+  double warmup_ratio = 0;  // of all steps, used when warmup_steps is 0
 };
 
 struct PrecisionSettings {
@@ -97,8 +120,11 @@ struct PrecisionSettings {
 };
 
 struct TrainSettings {
-  std::int64_t steps = 0;  // 0: epochs decide
-  double epochs = 1;       // used when steps is 0
+  std::string preset = "none";        // none, conservative, balanced, aggressive: model size and batch for two devices
+  std::string freeze;                 // parts that are not trained: embedding, head, layers as 0-3 or 7
+  std::int64_t trainable_layers = 0;  // only the last N layers, or the first -N, are trained; 0: all
+  std::int64_t steps = 0;             // 0: epochs decide
+  double epochs = 1;                  // used when steps is 0
   std::uint64_t seed = 1234;
   std::string device = "auto";  // auto, cpu, cuda
   std::string out = "runs/default";
@@ -129,6 +155,7 @@ struct LogSettings {
 
 struct Settings {
   ModelSettings model;
+  LoraSettings lora;
   DataSettings data;
   BatchSettings batch;
   ParallelSettings parallel;

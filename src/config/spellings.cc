@@ -18,6 +18,7 @@ const std::vector<Ignored>& ignored_variables() {
       {"WANDB_*", "metrics are written to the run's folder only"},
       {"USE_LIBUV", "the store that ranks meet at does not use it"},
       {"TORCH_COMPILE", "nothing is compiled at run time"},
+      {"FORCE_TORCHRUN", "torchrun is not needed, because train starts its ranks itself, as troika launch does"},
   };
   return rows;
 }
@@ -29,6 +30,11 @@ const std::vector<Switch>& switches() {
       {"fp32", "precision.compute", "fp32"},
       {"gradient-checkpointing", "parallel.recompute", "full"},
       {"activation-checkpointing", "parallel.recompute", "full"},
+      {"disable-gradient-checkpointing", "parallel.recompute", "none"},
+      {"pure-bf16", "precision.compute", "bf16"},
+      {"train-on-prompt", "data.loss_on", "all"},
+      {"mask-history", "data.loss_on", "last_answer"},
+      {"disable-shuffling", "data.shuffle", "false"},
   };
   return rows;
 }

@@ -5,8 +5,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "config/flat_keys.h"
+#include "config/llama_factory.h"
 #include "config/spellings.h"
 
 namespace troika::config {
@@ -52,22 +55,80 @@ class Reader {
       layer_.errors.push_back(fmt::format("{} is empty: it needs at least one section such as train:", origin_));
     } else if (!root.IsMap()) {
       fail(root, "expected sections such as model: and train:, each with keys below it");
+    } else if (const FlatKeys keys = flat_keys(root); is_llama_factory(keys)) {
+      layer_ = read_llama_factory(keys);
+      read_sections(root);
     } else {
       for (auto entry = root.begin(); entry != root.end() && !gives_up(); ++entry)
         read_top(entry->first, entry->second);
     }
   }
 
+  // What stands at top level beside sections.
+  FlatKeys flat_keys(const YAML::Node& root) {
+    std::vector<FlatKey> keys;
+    for (const auto& entry : root) {
+      if (!entry.first.IsScalar() || is_section(entry.first, entry.second)) continue;
+      keys.push_back(flat_key(entry.first, entry.second));
+    }
+    return {origin_, std::move(keys)};
+  }
+
+  FlatKey flat_key(const YAML::Node& key, const YAML::Node& value) {
+    FlatKey flat{key.Scalar(), FlatKey::Kind::text, "", at(key.Mark())};
+    if (value.IsNull()) {
+      flat.kind = FlatKey::Kind::nothing;
+    } else if (value.IsMap()) {
+      flat.kind = FlatKey::Kind::object;
+      flat.text = json_text(value);
+    } else {
+      flat.text = value.IsScalar() ? base::trim(value.Scalar()) : parts_of(value);
+    }
+    return flat;
+  }
+
+  // Anchors can stand for themselves, or for more than memory holds: `room` bounds the values, `depth` the nesting.
+  static nlohmann::json json_of(const YAML::Node& node, int depth, int* room) {
+    if (depth == 0 || --*room < 0) return "too much";
+    if (node.IsScalar()) return node.Scalar();
+    nlohmann::json json;
+    if (node.IsMap()) json = nlohmann::json::object();
+    for (auto entry = node.begin(); entry != node.end() && *room > 0; ++entry) {
+      if (node.IsSequence()) {
+        json.push_back(json_of(*entry, depth - 1, room));
+      } else if (entry->first.IsScalar()) {
+        json[entry->first.Scalar()] = json_of(entry->second, depth - 1, room);
+      }
+    }
+    return json;
+  }
+
+  static std::string json_text(const YAML::Node& node) {
+    int room = 4096;
+    return json_of(node, 16, &room).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  // The sections of a file that has other keys beside them.
+  void read_sections(const YAML::Node& root) {
+    for (auto entry = root.begin(); entry != root.end() && !gives_up(); ++entry) {
+      if (is_section(entry->first, entry->second)) read_top(entry->first, entry->second);
+    }
+  }
+
+  static bool is_section(const YAML::Node& key, const YAML::Node& value) {
+    return key.IsScalar() && value.IsMap() && section_exists(key.Scalar());
+  }
+
   void read_top(const YAML::Node& key, const YAML::Node& value) {
     if (!key.IsScalar()) return fail(key, "a key must be a word");
     const std::string name = key.Scalar();
-    const bool is_section = name.find('.') == std::string::npos && section_exists(name);
-    if (is_section && value.IsMap()) {
+    const bool names_section = name.find('.') == std::string::npos && section_exists(name);
+    if (is_section(key, value)) {
       for (auto entry = value.begin(); entry != value.end() && !gives_up(); ++entry)
         read_key(name, entry->first, entry->second);
-    } else if (is_section && !value.IsNull()) {
+    } else if (names_section && !value.IsNull()) {
       fail(value, fmt::format("section {} needs keys below it", name));
-    } else if (!is_section) {
+    } else if (!names_section) {
       read_flat(key, value);
     }
   }
@@ -112,15 +173,19 @@ class Reader {
       const bool may_be_empty = std::holds_alternative<Access<std::string>>(field.access) || field.is_list();
       text = may_be_empty ? "" : "null";
     } else if (value.IsSequence() && field.is_list()) {
-      std::vector<std::string> parts;
-      for (const auto& part : value) parts.push_back(part.IsScalar() ? part.Scalar() : "a nested value");
-      text = base::join(parts, ",");
+      text = parts_of(value);
     } else if (value.IsScalar()) {
       text = value.Scalar();
     } else {
       return fail(key, fmt::format("{} takes one value, not a {}", field.key(), value.IsMap() ? "section" : "list"));
     }
     layer_.assignments.push_back({&field, text, at(key.Mark())});
+  }
+
+  static std::string parts_of(const YAML::Node& sequence) {
+    std::vector<std::string> parts;
+    for (const auto& part : sequence) parts.push_back(part.IsScalar() ? part.Scalar() : "a nested value");
+    return base::join(parts, ",");
   }
 
   static bool section_exists(const std::string& name) {

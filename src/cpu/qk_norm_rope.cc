@@ -26,7 +26,8 @@ void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::in
   const float *wa = wa_row.read(op.w), *wb = wb_row.read(op.w + I);
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t b = row / op.T, t = row % op.T;
-    const float *cos = cos_row.read(op.cos + t * I), *sin = sin_row.read(op.sin + t * I);
+    const std::int64_t angles = op.rows.at(row, t) * I;
+    const float *cos = cos_row.read(op.rows.cos + angles), *sin = sin_row.read(op.rows.sin + angles);
     for (std::int64_t head = 0; head < op.n; ++head) {
       const float *xa = xa_row.read(x.at(b, t, head)), *xb = xb_row.read(x.at(b, t, head) + I);
       float *ya = ya_row.write(y.at(b, t, head)), *yb = yb_row.write(y.at(b, t, head) + I);
@@ -59,7 +60,8 @@ void qk_norm_rope_backward_rows(const QkNormRope& op, std::int64_t begin, std::i
   const float *wa = wa_row.read(op.w), *wb = wb_row.read(op.w + I);
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t b = row / op.T, t = row % op.T;
-    const float *cos = cos_row.read(op.cos + t * I), *sin = sin_row.read(op.sin + t * I);
+    const std::int64_t angles = op.rows.at(row, t) * I;
+    const float *cos = cos_row.read(op.rows.cos + angles), *sin = sin_row.read(op.rows.sin + angles);
     for (std::int64_t head = 0; head < op.n; ++head) {
       const float *dya = dya_row.read(dy.at(b, t, head)), *dyb = dyb_row.read(dy.at(b, t, head) + I);
       const float *xa = xa_row.read(x.at(b, t, head)), *xb = xb_row.read(x.at(b, t, head) + I);

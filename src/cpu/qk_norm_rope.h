@@ -4,12 +4,14 @@
 #include <cstdint>
 
 #include "cpu/heads.h"
+#include "cpu/rope.h"
 
 namespace troika::cpu {
 
 struct QkNormRope {
   std::int64_t B = 0, T = 0, n = 0, H = 0;
-  const float *w = nullptr, *cos = nullptr, *sin = nullptr;  // H; T x H/2 each
+  const float* w = nullptr;  // H
+  RopeRows rows;
 };
 
 // rstd: B x T x n, may be null.

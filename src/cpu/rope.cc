@@ -22,7 +22,8 @@ void rope_rows(const Rope& op, std::int64_t begin, std::int64_t end, float direc
   PaddedRow xa_row(I), xb_row(I), cos_row(I), sin_row(I), ya_row(I), yb_row(I);
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t b = row / op.T, t = row % op.T;
-    const float *cos = cos_row.read(op.cos + t * I), *sin = sin_row.read(op.sin + t * I);
+    const std::int64_t angles = op.rows.at(row, t) * I;
+    const float *cos = cos_row.read(op.rows.cos + angles), *sin = sin_row.read(op.rows.sin + angles);
     for (std::int64_t head = 0; head < op.n; ++head) {
       const float *xa = xa_row.read(x.at(b, t, head)), *xb = xb_row.read(x.at(b, t, head) + I);
       float *ya = ya_row.write(y.at(b, t, head)), *yb = yb_row.write(y.at(b, t, head) + I);

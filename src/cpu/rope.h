@@ -7,9 +7,16 @@
 
 namespace troika::cpu {
 
+// Cosines and sines in rows of H/2.
+struct RopeRows {
+  const float *cos = nullptr, *sin = nullptr;
+  const std::int64_t* row = nullptr;  // B x T: which row belongs to a position; null: row t
+  std::int64_t at(std::int64_t position, std::int64_t t) const { return row == nullptr ? t : row[position]; }
+};
+
 struct Rope {
   std::int64_t B = 0, T = 0, n = 0, H = 0;
-  const float *cos = nullptr, *sin = nullptr;  // T x H/2 each
+  RopeRows rows;
 };
 
 enum class Turn { forward, back };

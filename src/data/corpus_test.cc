@@ -1,4 +1,4 @@
-#include "data/corpus.h"
+#include "data/chunks.h"
 
 #include <gmock/gmock.h>
 
@@ -34,7 +34,7 @@ TEST(Corpus, ListsFoldersInByteOrderWithoutBinaryEmptyAndHiddenFiles) {
   EXPECT_THAT(names_of(corpus), ElementsAre("a/Y.h", "a/z.h", "b.txt", "lines.jsonl"));
   EXPECT_EQ(corpus.bytes, 6);
   EXPECT_EQ(corpus.skipped_binary, 1);
-  EXPECT_TRUE(corpus.files[3].json_lines);
+  EXPECT_EQ(corpus.files[3].layout, Layout::json_lines);
 }
 
 TEST(Corpus, HashesNamesAndContentsButNotWhereTheyLie) {
@@ -71,8 +71,8 @@ TEST(ChunkReader, CutsFilesWithoutLosingAByte) {
         corpus, [](std::string_view text, std::size_t from) { return std::min(from, text.size()); }, size);
     std::string text, lines;
     while (const auto chunk = reader.next()) {
-      if (chunk->json_lines) {
-        EXPECT_EQ(chunk->first_line, 1 + std::count(lines.begin(), lines.end(), '\n'));
+      if (chunk->layout == Layout::json_lines) {
+        EXPECT_EQ(chunk->first_record, 1 + std::count(lines.begin(), lines.end(), '\n'));
         lines += chunk->text;
       } else {
         EXPECT_EQ(chunk->begins, text.empty());

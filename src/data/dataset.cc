@@ -26,7 +26,7 @@ static void check_entry(const TokenShard& shard, const ShardIndex::Entry& entry,
                   shard.path(), header.tokens, header.payload_hash, entry.tokens, entry.payload_hash));
 }
 
-static std::vector<TokenShard> open_shards(const std::string& path, Verify verify) {
+static std::vector<TokenShard> shards_at(const std::string& path, Verify verify) {
   std::vector<TokenShard> shards;
   if (!base::directory_exists(path)) {
     shards.emplace_back(path, verify);
@@ -53,7 +53,7 @@ TokenStream TokenStream::open(const std::string& path) {
 }
 
 TokenStream TokenStream::open(const std::string& path, Verify verify) {
-  return TokenStream(path, open_shards(path, verify));
+  return TokenStream(path, shards_at(path, verify));
 }
 
 TokenStream::TokenStream(std::string path, std::vector<TokenShard> shards)

@@ -20,6 +20,7 @@ void fill_batch(const Samples& dataset, const std::vector<std::uint64_t>& sample
   batch->inputs.assign(static_cast<std::size_t>(rows * length), 0);
   batch->targets.assign(static_cast<std::size_t>(rows * length), no_target);
   batch->document_starts.clear();
+  batch->documents = dataset.documents();
   for (std::int64_t row = 0; row < count; ++row) {
     const auto sample = static_cast<std::int64_t>(samples[static_cast<std::size_t>(row)]);
     dataset.read(sample, batch->inputs.data() + row * length, batch->targets.data() + row * length);

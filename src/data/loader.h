@@ -24,6 +24,7 @@ struct TokenBatch {
   std::vector<std::int32_t> inputs;           // [B*T]
   std::vector<std::int32_t> targets;          // [B*T], the token after each input; -1: no loss there
   std::vector<std::int64_t> document_starts;  // elements, not in column 0, at which a document begins; ascending
+  Documents documents = Documents::joined;
 };
 
 inline constexpr std::int32_t no_target = -1;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "data/corpus.h"
 #include "data/dataset.h"
 #include "data/progress.h"
 #include "data/tokenizer.h"
@@ -17,6 +18,8 @@ struct PrepareOptions {
   std::string text_key = "text";
   std::int64_t workers = 0;                               // threads; 0: all cores. The shards do not depend on it.
   std::int64_t tokens_per_shard = std::int64_t{1} << 28;  // a shard ends with the document that reaches this
+  std::int64_t max_documents = 0;                         // the first ones of the input; 0: all
+  JsonFiles json_files = JsonFiles::documents;            // what .json files are
 };
 
 struct PrepareReport {
@@ -26,16 +29,24 @@ struct PrepareReport {
   bool reused = false;  // the folder held exactly this already; the other numbers are those of the folder
 };
 
-// Tokenizes text files (one document each), .jsonl files (a document per line) and folders of them into `folder`:
-// tokens-00000.bin ... and index.json. Each document ends with the tokenizer's end mark. The folder appears whole or
-// not at all. Throws ConfigError when `folder` holds something else already, DataError for bad input (see find_corpus).
+// Tokenizes text files (one document each), .jsonl files (a document per record) and folders of them, compressed or not,
+// into `folder`: tokens-00000.bin ... and index.json. Each document ends with the tokenizer's end mark. The folder appears
+// whole or not at all. What was done when a process was killed lies in `folder`.parts.HASH, and the next one with the same
+// inputs goes on from there. Throws ConfigError when `folder` holds something else already, DataError for bad input (see
+// find_corpus).
 PrepareReport prepare(const std::vector<std::string>& inputs, const Tokenizer& tokenizer, const std::string& folder,
                       const PrepareOptions& options, const OnProgress& on_progress);
 
-// Shards at `path` (a shard folder or .bin file) are opened as they are; they must come from `tokenizer` (DataError).
+// Shards at `path` (a shard folder or .bin file); they must come from `tokenizer` (DataError).
+std::shared_ptr<const TokenStream> open_shards(const std::string& path, const Tokenizer& tokenizer);
+
 // Text is prepared into cache_folder/<hash of tokenizer, names, sizes and contents> by the first process that comes -
-// the others wait for it - and reused from then on; a damaged cache is made anew. Uses text_key and workers of
-// `settings`.
+// the others wait for it, and are told how far it is - and reused from then on; a damaged cache is made anew.
+std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
+                                                const std::string& cache_folder, const PrepareOptions& options,
+                                                const OnProgress& on_progress);
+
+// open_shards or prepare_once, by what `path` holds. Uses text_key and workers of `settings`.
 std::shared_ptr<const TokenStream> open_or_prepare(const config::DataSettings& settings, const std::string& path,
                                                    const std::string& cache_folder, const Tokenizer& tokenizer,
                                                    const OnProgress& on_progress);

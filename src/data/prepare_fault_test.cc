@@ -1,4 +1,7 @@
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "data/byte_tokenizer.h"
@@ -47,6 +50,33 @@ TEST(OpenOrPrepare, MakesADamagedOrHalfWrittenCacheAnew) {
   EXPECT_TRUE(prepares_again());
   EXPECT_THAT(base::list_directory(cache), testing::ElementsAre(key, key + ".lock"));
   EXPECT_FALSE(prepares_again());
+}
+
+// A corpus of six chunks; a process is killed when three have been written.
+TEST(OpenOrPrepare, GoesOnWhereAKilledProcessStood) {
+  const TestFolder folder;
+  const std::string text = source_like_text(250000, 5), path = folder.write("a.txt", text);
+  ASSERT_GT(text.size(), std::size_t{5} << 20);
+  config::DataSettings settings;
+  settings.workers = 1;
+  const std::string sound = open_or_prepare(settings, path, folder / "whole", ByteTokenizer(), {})->fingerprint();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    open_or_prepare(settings, path, folder / "cut", ByteTokenizer(), [](const Progress& progress) {
+      if (progress.done_bytes > 3 << 20) ::raise(SIGKILL);
+    });
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  Progress last;
+  const auto stream =
+      open_or_prepare(settings, path, folder / "cut", ByteTokenizer(), [&](const Progress& p) { last = p; });
+  EXPECT_EQ(stream->fingerprint(), sound);
+  EXPECT_GE(last.parts_taken_up, 3);
+  const std::string key = base::list_directory(folder / "cut").at(0);
+  EXPECT_THAT(base::list_directory(folder / "cut"), testing::ElementsAre(key, key + ".lock"));
 }
 
 TEST(OpenOrPrepare, NamesTruncatedShardsThatWereGivenByPath) {

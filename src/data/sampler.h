@@ -11,10 +11,14 @@ struct SampleId {
   std::uint64_t index = 0;  // of the data set
 };
 
-// A fresh permutation per epoch, in O(1) memory: a pure function of (seed, place). Threads: const, safe.
+// shuffled: a fresh permutation per epoch, in O(1) memory, a pure function of (seed, place). natural: the order of the
+// data set, in every epoch.
+enum class SampleOrder { shuffled, natural };
+
+// Threads: const, safe.
 class Sampler {
  public:
-  Sampler(std::int64_t samples, std::uint64_t seed);  // samples >= 1
+  Sampler(std::int64_t samples, std::uint64_t seed, SampleOrder order = SampleOrder::shuffled);  // samples >= 1
 
   SampleId locate(std::uint64_t global_sample_index) const;
   std::uint64_t sample_at(std::uint64_t global_sample_index) const { return locate(global_sample_index).index; }
@@ -23,6 +27,7 @@ class Sampler {
  private:
   std::uint64_t samples_;
   std::uint64_t seed_;
+  SampleOrder order_;
 };
 
 // Full steps of `global_batch` rows that one epoch holds; at least 1 (the stream goes on into the next epoch).

@@ -37,6 +37,13 @@ TEST(Sampler, ShufflesEachEpochAndSeedAnew) {
   EXPECT_EQ(epoch_of(sampler, 1), epoch_of(same, 1));
 }
 
+TEST(Sampler, KeepsTheNaturalOrderInEveryEpochWhenAsked) {
+  const Sampler sampler(5, 7, SampleOrder::natural);
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
+    EXPECT_EQ(epoch_of(sampler, epoch), (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(sampler.locate(12).epoch, 2u);
+}
+
 TEST(Sampler, CountsTheStepsOfEpochs) {
   EXPECT_EQ(steps_per_epoch(100, 12), 8);
   EXPECT_EQ(steps_per_epoch(5, 12), 1);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "data/bpe_trainer.h"
-#include "data/corpus.h"
+#include "data/chunks.h"
 #include "data/document_filter.h"
 #include "data/ordered_map.h"
 

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "sharding/range_exchange.h"
@@ -92,21 +94,33 @@ void Bucket::free(Use use) {
 std::vector<Bucket*> SegmentUnit::buckets() const {
   std::vector<Bucket*> all{bucket.get()};
   if (second_use != nullptr) all.push_back(second_use.get());
+  if (adapter != nullptr) all.push_back(adapter.get());
+  return all;
+}
+
+std::vector<Bucket*> SegmentUnit::written() const {
+  std::vector<Bucket*> all = buckets();
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Bucket* one) { return !one->has_gradients(); }), all.end());
   return all;
 }
 
 std::vector<SegmentUnit::Read> SegmentUnit::read() const {
   std::vector<Read> all{{bucket.get(), Use::first}};
   if (table != nullptr) all.push_back({table, table_use});
+  if (adapter != nullptr) all.push_back({adapter.get(), Use::first});
   return all;
 }
 
 model::SegmentBuffer SegmentUnit::parameters() const {
-  return {bucket->values(Use::first), table == nullptr ? at::Tensor() : table->values(table_use)};
+  return {bucket->values(Use::first), table == nullptr ? at::Tensor() : table->values(table_use),
+          adapter == nullptr ? at::Tensor() : adapter->values(Use::first)};
 }
 
 model::SegmentBuffer SegmentUnit::leaves() const {
-  return {bucket->sum().leaf(), second_use == nullptr ? at::Tensor() : second_use->sum().leaf()};
+  const auto leaf = [](Bucket* one) {
+    return one == nullptr || !one->has_gradients() ? at::Tensor() : one->sum().leaf();
+  };
+  return {leaf(bucket.get()), leaf(second_use.get()), leaf(adapter.get())};
 }
 
 }  // namespace troika::executor

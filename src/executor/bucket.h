@@ -36,9 +36,9 @@ struct BucketSettings {
 class Bucket {
  public:
   using OnWait = sharding::CanonicalSum::OnWait;
-  // parameters: values that are trained. frozen: values that nobody updates, as in an evaluation; no optimizer, no master copy,
-  // and no gradients unless a backward writes them. gradients: the second use of a tied embedding whose parameters are in
-  // another bucket of this rank.
+  // parameters: values that are trained. frozen: values that nobody updates, as in an evaluation; no gradients, no
+  // optimizer, no master copy. gradients: the second use of a tied embedding whose parameters are in another bucket of
+  // this rank.
   enum class Content { parameters, frozen, gradients };
 
   Bucket(model::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger);
@@ -47,6 +47,7 @@ class Bucket {
   sharding::CanonicalSum& sum() { return sum_; }
   const sharding::CanonicalSum& sum() const { return sum_; }
   bool has_parameters() const { return content_ != Content::gradients; }
+  bool has_gradients() const { return content_ != Content::frozen; }   // that backward writes
   bool is_trained() const { return content_ == Content::parameters; }  // has an optimizer
   optimizer::AdamW& optimizer() { return *optimizer_; }
   // Of the range held(), in the compute dtype: what an optimizer, or whoever loads frozen values, writes.
@@ -55,8 +56,8 @@ class Bucket {
 
   // Every replica holds a range of its own, not all of it.
   bool shared_out() const { return zero_ > 0 && replicas_ > 1; }
-  // The range whose values this rank answers for, with the optimizer state if any: all of it in ZeRO 0, this rank's range
-  // otherwise.
+  // The range whose values this rank answers for, with the optimizer state if any: all of it in ZeRO 0, this rank's
+  // range otherwise.
   sharding::Range held() const { return held_; }
   // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
   at::Tensor gradient(const OnWait& on_wait);
@@ -97,11 +98,14 @@ class Bucket {
 struct SegmentUnit {
   std::unique_ptr<model::Segment> body;
   std::unique_ptr<Bucket> bucket;
-  std::unique_ptr<Bucket> second_use;  // the head of a tied model: gradient of the table by the head
-  Bucket* table = nullptr;             // and where the head reads the table: second_use, or the embedding's bucket
-  Use table_use = Use::first;          // as which reader of that bucket
+  std::unique_ptr<Bucket>
+      second_use;  // the head of a tied model: gradient of the table by the head, or a copy of the table
+  std::unique_ptr<Bucket> adapter;  // a block's low-rank adapters
+  Bucket* table = nullptr;     // where the head of a tied model reads the table: second_use, or the embedding's bucket
+  Use table_use = Use::first;  // as which reader of that bucket
 
-  std::vector<Bucket*> buckets() const;  // that this segment's backward writes
+  std::vector<Bucket*> buckets() const;  // its own
+  std::vector<Bucket*> written() const;  // of these, that backward writes
   struct Read {
     Bucket* bucket;
     Use use;

@@ -59,7 +59,7 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
 StepResult Executor::run(const StepSettings& settings) {
   settings_ = settings;
   result_ = {};
-  flights_.begin_step(settings.loss_scale);
+  flights_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample});
   for (const Instruction& instruction : instructions_) {
     try {
       execute(instruction);
@@ -193,7 +193,7 @@ template <class Visit>
 void Executor::each_bucket(const Instruction& i, Visit visit) {
   const schedule::SegmentRange range = schedule::segments_of(program_, i);
   for (int g = range.begin; g < range.end; ++g) {
-    for (Bucket* bucket : units_.at(g)->buckets()) visit(*bucket);
+    for (Bucket* bucket : units_.at(g)->written()) visit(*bucket);
   }
 }
 

@@ -39,8 +39,9 @@ struct Place {
 using TokenSource = std::function<model::Tokens(std::int64_t step, int microbatch)>;
 
 struct StepSettings {
-  std::int64_t step = 1;    // counts from 1
-  std::int64_t update = 1;  // of the optimizer, counts from 1; behind `step` by the steps that were skipped
+  std::int64_t step = 1;          // counts from 1
+  std::int64_t update = 1;        // of the optimizer, counts from 1; behind `step` by the steps that were skipped
+  std::int64_t first_sample = 0;  // global index of the step's first sample; the microbatches' follow one another
   double lr = 0;
   double clip_norm = 0;   // 0: none
   double loss_scale = 1;  // of the backward passes; the results below are without it
@@ -62,7 +63,7 @@ struct Setup {
   Border border;
   model::Keep keep = model::Keep::for_backward;
   TokenSource source;
-  std::vector<std::string> parameter_names;  // all of the model, in name order; empty for an evaluation
+  std::vector<std::string> parameter_names;  // of all that is trained, in name order; empty for an evaluation
 };
 
 class Executor {
@@ -72,8 +73,8 @@ class Executor {
   Executor(const schedule::Program& program, Setup setup, Channels channels, const Units& units, tensor::Ledger& ledger,
            Observer& observer);
 
-  // One optimizer step or one round of an evaluation, which leaves of the result loss, tokens, losses and memory_bytes and takes
-  // only `step` of the settings. Errors carry the instruction, the step and the rank.
+  // One optimizer step or one round of an evaluation, which leaves of the result loss, tokens, losses and memory_bytes
+  // and takes only `step` of the settings. Errors carry the instruction, the step and the rank.
   StepResult run(const StepSettings& settings);
 
   // Collective over the replicas: after the values that they hold were set from outside, everybody has all of them.

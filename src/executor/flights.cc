@@ -18,18 +18,24 @@ Flights::Flights(const schedule::Program& program, const std::vector<Instruction
 }
 
 void Flights::load(int microbatch, model::Tokens tokens) {
-  tokens.loss_scale = loss_scale_;
+  mark(microbatch, tokens);
   tokens_[microbatch] = std::move(tokens);
 }
 
-// A stage in the middle sees no tokens, only their shape.
+void Flights::mark(int microbatch, model::Tokens& tokens) const {
+  tokens.loss_scale = step_.loss_scale;
+  tokens.step = step_.step;
+  tokens.first_sample = step_.first_sample + microbatch * border_.B;
+}
+
+// A stage that loads no tokens sees only their shape.
 const model::Tokens& Flights::tokens(int microbatch) {
   const auto [found, absent] = tokens_.try_emplace(microbatch);
   if (absent) {
     found->second.B = border_.B;
     found->second.T = border_.T;
     found->second.T_whole = border_.T_whole;
-    found->second.loss_scale = loss_scale_;
+    mark(microbatch, found->second);
   }
   return found->second;
 }
@@ -52,22 +58,25 @@ void Flights::forward(const Instruction& i, const BorderSource& border_mD) {
   if (done) forget(i);
 }
 
-// Tokens too, unless the last stage, which reads them, is still to come on this rank.
+// Tokens too, unless a stage that reads them is still to come on this rank.
 void Flights::forget(const Instruction& i) {
   ledger_.release(tensor::Use::activations, flights_.at({i.microbatch, i.stage}).booked_bytes);
   flights_.erase({i.microbatch, i.stage});
   const auto& ranks = program_.pp_rank_of_stage;
-  const bool read_again = i.stage + 1 < program_.stages() && ranks[static_cast<std::size_t>(i.stage)] == ranks.back();
-  if (!read_again) tokens_.erase(i.microbatch);
+  for (int later = i.stage + 1; later < program_.stages(); ++later) {
+    const bool here = ranks[static_cast<std::size_t>(later)] == ranks[static_cast<std::size_t>(i.stage)];
+    if (here && schedule::reads_tokens(program_, later)) return;
+  }
+  tokens_.erase(i.microbatch);
 }
 
 void Flights::forward_segment(const Instruction& i, int segment, Flight& flight) {
   const SegmentUnit& unit = ready(segment, i);
   SegmentFlight& of_segment = flight.segments[segment];
-  const bool again = recomputed_.count({i.microbatch, segment}) > 0;
+  const bool again = recomputed_.count({i.microbatch, segment}) > 0, backward = segment >= program_.first_trained;
   if (again) of_segment.input_mD = flight.x_mD;
-  model::ForwardResult result =
-      unit.body->forward(unit.parameters(), flight.x_mD, tokens(i.microbatch), again ? model::Keep::nothing : keep_);
+  model::ForwardResult result = unit.body->forward(unit.parameters(), flight.x_mD, tokens(i.microbatch),
+                                                   again || !backward ? model::Keep::nothing : keep_);
   flight.x_mD = std::move(result.y_mD);
   of_segment.saved = std::move(result.saved);
   if (segment + 1 == program_.segments()) losses_[i.microbatch] = result.loss;
@@ -113,14 +122,17 @@ void Flights::input_segment(const Instruction& i, int segment, Flight& flight, c
   if (segment + 1 == program_.end_segment(i.stage)) flight.dy_mD = border_mD();
   SegmentFlight& of_segment = flight.segments.at(segment);
   flight.dy_mD = unit.body->backward_input(unit.parameters(), flight.dy_mD, tokens(i.microbatch), *of_segment.saved);
+  if (segment == program_.first_trained) flight.dy_mD.reset();  // nobody reads it
   book(flight);
 }
 
 void Flights::weight_segment(const Instruction& i, int segment, Flight& flight) {
   const SegmentUnit& unit = *units_.at(segment);
-  unit.body->backward_weight(unit.leaves(), tokens(i.microbatch), *flight.segments.at(segment).saved);
+  const std::vector<Bucket*> written = unit.written();
+  if (!written.empty())
+    unit.body->backward_weight(unit.leaves(), tokens(i.microbatch), *flight.segments.at(segment).saved);
   flight.segments.at(segment).saved.reset();
-  for (Bucket* bucket : unit.buckets()) bucket->sum().push(i.microbatch);
+  for (Bucket* bucket : written) bucket->sum().push(i.microbatch);
   book(flight);
 }
 
@@ -129,7 +141,7 @@ at::Tensor Flights::take_output(const Instruction& i) {
   const at::Tensor y_mD = std::move(flight.x_mD);
   flight.x_mD.reset();
   book(flight);
-  if (program_.evaluates()) forget(i);
+  if (!schedule::has_backward(program_, i.stage)) forget(i);
   return y_mD;
 }
 

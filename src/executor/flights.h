@@ -1,5 +1,5 @@
 // Microbatches between their forward and the end of their backward: what each segment keeps, and what stands at the
-// borders of the stage. In an evaluation nothing of a microbatch is left once its forward has given its output on.
+// borders of the stage. Without a backward nothing of a microbatch is left once its forward has given its output on.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,7 +32,12 @@ class Flights {
   Flights(const schedule::Program& program, const std::vector<Instruction>& lane, const Units& units,
           ReplicaTraffic& replicas, const Border& border, model::Keep keep, tensor::Ledger& ledger);
 
-  void begin_step(double loss_scale) { loss_scale_ = loss_scale; }
+  // What the tokens of all microbatches of a step say alike, and where its samples begin (model::Tokens).
+  struct Step {
+    double loss_scale = 1;
+    std::int64_t step = 0, first_sample = 0;
+  };
+  void begin_step(const Step& step) { step_ = step; }
   void load(int microbatch, model::Tokens tokens);
 
   // The first segment of a stage takes over the stage's input, the last leaves its output. `border_mD` of forward: the
@@ -68,6 +73,7 @@ class Flights {
   void input_segment(const Instruction& i, int segment, Flight& flight, const BorderSource& border_mD);
   void weight_segment(const Instruction& i, int segment, Flight& flight);
   const model::Tokens& tokens(int microbatch);
+  void mark(int microbatch, model::Tokens& tokens) const;  // with the step
   void book(Flight& flight);
   void forget(const Instruction& i);
   SegmentUnit& ready(int segment, const Instruction& i);
@@ -79,7 +85,7 @@ class Flights {
   const model::Keep keep_;
   tensor::Ledger& ledger_;
   std::set<Key> recomputed_;  // (microbatch, segment): forward keeps only the input
-  double loss_scale_ = 1;
+  Step step_;
   std::map<int, model::Tokens> tokens_;
   std::map<Key, Flight> flights_;
   std::map<int, kernels::LossSum> losses_;

@@ -25,8 +25,10 @@ enum class Purpose : std::uint32_t { gradients = 0, totals = 1, parameters = 2, 
 enum class Use : std::uint32_t { first = 0, second = 1 };  // of a tied embedding's table
 
 inline std::uint32_t replica_tag(Purpose purpose, int segment, Use use) {
-  return static_cast<std::uint32_t>(purpose) << 24 | static_cast<std::uint32_t>(segment) << 1 |
+  return static_cast<std::uint32_t>(purpose) << 24 | static_cast<std::uint32_t>(segment) << 2 |
          static_cast<std::uint32_t>(use);
 }
+
+inline std::uint32_t adapter_tag(Purpose purpose, int segment) { return replica_tag(purpose, segment, Use::first) | 2; }
 
 }  // namespace troika::executor

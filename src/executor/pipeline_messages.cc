@@ -2,8 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <iterator>
+
 #include "base/clock.h"
 #include "executor/message_tag.h"
+#include "schedule/border.h"
 #include "tensor/booked.h"
 
 namespace troika::executor {
@@ -13,7 +16,7 @@ using schedule::Kind;
 void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
   const bool forward = i.kind == Kind::send_act;
   const int to_stage = forward ? i.stage + 1 : i.stage - 1;
-  if (program_.evaluates()) finish_sends(i);  // one is under way at a time
+  if (schedule::is_unanswered(program_, i)) finish_unanswered(i);  // one is under way at a time
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
   message.transfer = pp_.send(message.tensor, rank_of(to_stage),
                               message_tag(forward ? Cargo::activation : Cargo::gradient, i.microbatch, to_stage));
@@ -45,6 +48,14 @@ void PipelineMessages::finish(Message& message, const Instruction& waiting) {
   ledger_.release(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
   observer_.waited(waiting, begin, end);
   observer_.transferred(message.instruction, message.begin_seconds, end);
+}
+
+void PipelineMessages::finish_unanswered(const Instruction& waiting) {
+  for (auto at = sends_.begin(); at != sends_.end();) {
+    const bool unanswered = schedule::is_unanswered(program_, at->second.instruction);
+    if (unanswered) finish(at->second, waiting);
+    at = unanswered ? sends_.erase(at) : std::next(at);
+  }
 }
 
 void PipelineMessages::finish_sends(const Instruction& waiting) {

@@ -25,8 +25,8 @@ class PipelineMessages {
 
   void send(const schedule::Instruction& i, const at::Tensor& tensor);     // send_act, send_grad
   void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
-  // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it. Lets go of
-  // the sends that this message proves to have arrived.
+  // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it. Lets
+  // go of the sends that this message proves to have arrived.
   at::Tensor take(schedule::Kind kind, const schedule::Instruction& waiting);
   void finish_sends(const schedule::Instruction& waiting);  // all that are left
   // Both ends of the tied embedding give `mine` and get the other's, which the ledger counts as gradients.
@@ -41,6 +41,7 @@ class PipelineMessages {
   };
   int rank_of(int stage) const { return program_.pp_rank_of_stage.at(static_cast<std::size_t>(stage)); }
   void finish(Message& message, const schedule::Instruction& waiting);
+  void finish_unanswered(const schedule::Instruction& waiting);
 
   const schedule::Program& program_;
   const schedule::Arrivals arrivals_;

@@ -20,22 +20,24 @@ Bucket::OnWait ReplicaTraffic::on_wait(const Instruction& waiting) const {
   return [this, waiting](double begin, double end) { observer_.waited(waiting, begin, end); };
 }
 
-std::uint32_t ReplicaTraffic::gradient_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) {
-  return replica_tag(purpose, unit.bucket->layout().segment,
-                     bucket == unit.second_use.get() ? Use::second : Use::first);
+std::uint32_t ReplicaTraffic::bucket_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket) {
+  const int segment = unit.bucket->layout().segment;
+  if (bucket == unit.adapter.get()) return adapter_tag(purpose, segment);
+  return replica_tag(purpose, segment, bucket == unit.second_use.get() ? Use::second : Use::first);
 }
 
 // The head of a tied model reads a bucket of its own, or as the second reader the embedding's.
 std::uint32_t ReplicaTraffic::parameter_tag(const SegmentUnit& unit, const Bucket* bucket, Use use) {
-  if (bucket == unit.second_use.get()) return gradient_tag(Purpose::parameters, unit, bucket);
+  if (bucket == unit.second_use.get() || bucket == unit.adapter.get())
+    return bucket_tag(Purpose::parameters, unit, bucket);
   return replica_tag(Purpose::parameters, bucket->layout().segment, use);
 }
 
 void ReplicaTraffic::reduce_gradients(const Instruction& i) {
   if (program_.reduces_each_microbatch()) finish_reductions(i);
   each_unit(i, [&](const SegmentUnit& unit) {
-    for (Bucket* bucket : unit.buckets()) {
-      bucket->sum().start_reduce(replicas_, gradient_tag(Purpose::gradients, unit, bucket));
+    for (Bucket* bucket : unit.written()) {
+      bucket->sum().start_reduce(replicas_, bucket_tag(Purpose::gradients, unit, bucket));
       reductions_.push_back({bucket, i, base::monotonic_seconds()});
     }
   });
@@ -54,9 +56,9 @@ void ReplicaTraffic::finish_reductions(const Instruction& waiting) {
 }
 
 void ReplicaTraffic::finish_reductions(const SegmentUnit& unit, const Instruction& waiting) {
+  const std::vector<Bucket*> own = unit.written();
   for (const UnderWay& reduction : reductions_) {
-    if (reduction.bucket == unit.bucket.get() || reduction.bucket == unit.second_use.get())
-      finish_reduction(reduction, waiting);
+    if (std::find(own.begin(), own.end(), reduction.bucket) != own.end()) finish_reduction(reduction, waiting);
   }
 }
 
@@ -65,7 +67,7 @@ void ReplicaTraffic::gather_gradients(const Instruction& i) {
     finish_reductions(unit, i);
     for (Bucket* bucket : unit.buckets()) {
       if (!bucket->is_trained()) continue;
-      bucket->sum().start_gather(replicas_, gradient_tag(Purpose::totals, unit, bucket));
+      bucket->sum().start_gather(replicas_, bucket_tag(Purpose::totals, unit, bucket));
       totals_.push_back({bucket, i, base::monotonic_seconds()});
     }
   });
@@ -146,7 +148,11 @@ at::Tensor ReplicaTraffic::gradient(Bucket& bucket, const Instruction& waiting) 
 // A copy of the table, and its second use, are counted where the embedding is.
 std::vector<const Bucket*> ReplicaTraffic::counted() const {
   std::vector<const Bucket*> all;
-  for (const auto& [segment, unit] : units_) all.push_back(unit->bucket.get());
+  for (const auto& [segment, unit] : units_) {
+    for (const Bucket* bucket : unit->buckets()) {
+      if (bucket->is_trained() && bucket != unit->second_use.get()) all.push_back(bucket);
+    }
+  }
   return all;
 }
 

@@ -16,7 +16,8 @@ namespace troika::executor {
 
 using Units = std::map<int, std::unique_ptr<SegmentUnit>>;  // by segment, those this rank holds
 
-// One rank's thread. Instructions without a segment mean all segments of their stage. Errors of the channel pass through.
+// One rank's thread. Instructions without a segment mean all segments of their stage. Errors of the channel pass
+// through.
 class ReplicaTraffic {
  public:
   ReplicaTraffic(const schedule::Program& program, comm::Channel& replicas, const Units& units, Observer& observer)
@@ -54,7 +55,7 @@ class ReplicaTraffic {
   };
   void finish_reduction(const UnderWay& reduction, const schedule::Instruction& waiting);
   void await_gather(const UnderWay& gather, const schedule::Instruction& waiting);
-  static std::uint32_t gradient_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket);
+  static std::uint32_t bucket_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket);
   static std::uint32_t parameter_tag(const SegmentUnit& unit, const Bucket* bucket, Use use);
   std::vector<SegmentUnit::Read> gathered(const SegmentUnit& unit) const;
   template <class Visit>

@@ -1,5 +1,6 @@
-// What all ranks must know before the optimizer steps, and of an evaluation, gathered by one exact sum of integers over the world: every
-// number has one rank that contributes its bits, all others contribute 0, so no rounding and no order is involved.
+// What all ranks must know before the optimizer steps, and of an evaluation, gathered by one exact sum of integers over
+// the world: every number has one rank that contributes its bits, all others contribute 0, so no rounding and no order
+// is involved.
 #pragma once
 
 #include <cstdint>

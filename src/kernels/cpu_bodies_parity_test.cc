@@ -44,13 +44,23 @@ Operation layer_norm(std::int64_t M, std::int64_t D) {
           [run] { return run(reference::layer_norm_forward, reference::layer_norm_backward); }};
 }
 
-Operation qk_norm_rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int64_t H) {
-  const auto run = [B, T, n, H](auto forward, auto backward) {
+enum class Rows { by_position, picked };
+
+// Of positions three apart; picked: of documents of 7 positions.
+RopeTable rope_table(std::int64_t B, std::int64_t T, std::int64_t H, Rows picking) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
+  for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
+  RopeTable table = make_rope_table(positions, {H, 1e6}, at::kCPU);
+  if (picking == Rows::picked) table.row_BT = at::arange(B * T, at::kLong).view({B, T}).remainder(7).clamp_max_(T - 1);
+  return table;
+}
+
+Operation qk_norm_rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int64_t H,
+                       Rows picking = Rows::by_position) {
+  const auto run = [=](auto forward, auto backward) {
     const at::Tensor x = random_normal("x", {B, T, n + 2, H}).narrow(2, 1, n), w = random_normal("w", {H});
     const at::Tensor dy = random_normal("dy", {B, T, n, H}), dx = at::empty(x.sizes()), dw = at::empty({H});
-    std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
-    for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
-    const RopeTable rope = make_rope_table(positions, {H, 1e6}, at::kCPU);
+    const RopeTable rope = rope_table(B, T, H, picking);
     QkNormRopeSaved saved;
     const at::Tensor y = forward(x, w, 1e-6, rope, &saved);
     backward(dy, x, w, rope, saved, dx, dw);
@@ -60,12 +70,10 @@ Operation qk_norm_rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int6
           [run] { return run(reference::qk_norm_rope_forward, reference::qk_norm_rope_backward); }};
 }
 
-Operation rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int64_t H) {
-  const auto run = [B, T, n, H](auto forward, auto backward) {
+Operation rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int64_t H, Rows picking = Rows::by_position) {
+  const auto run = [=](auto forward, auto backward) {
     const at::Tensor x = random_normal("x", {B, T, n + 2, H}).narrow(2, 1, n), dx = at::empty(x.sizes());
-    std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
-    for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
-    const RopeTable table = make_rope_table(positions, {H, 1e6}, at::kCPU);
+    const RopeTable table = rope_table(B, T, H, picking);
     backward(random_normal("dy", {B, T, n, H}), table, dx);
     return std::vector<at::Tensor>{forward(x, table), dx};
   };
@@ -112,6 +120,8 @@ std::vector<Operation> operations() {
           qk_norm_rope(2, 130, 3, 64),
           rope(1, 1, 1, 2),
           rope(2, 130, 3, 64),
+          qk_norm_rope(2, 130, 3, 64, Rows::picked),
+          rope(2, 130, 3, 64, Rows::picked),
           rope(1, 77, 5, 22),
           swiglu(200, 333),
           swiglu(70, 256),

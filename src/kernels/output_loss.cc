@@ -50,9 +50,11 @@ at::Tensor weights_of(const at::Tensor& targets_M, double scale) {
 
 }  // namespace
 
-LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element) {
+LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element,
+                          LossGradients wanted) {
   const std::int64_t logits_bytes = M * v * bytes_per_element;
-  const std::int64_t gradients_bytes = M * D * bytes_per_element + v * D * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t dw_bytes = wanted == LossGradients::input ? 0 : v * D * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t gradients_bytes = M * D * bytes_per_element + dw_bytes;
   return parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
 }
 
@@ -84,11 +86,14 @@ OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_v
 }
 
 OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const at::Tensor& w_vD,
-                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved) {
+                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved,
+                                                  LossGradients wanted) {
   const at::Tensor w = multiplied(w_vD), room = chunk_room(x_MD, w_vD.size(0)), weight_M = weights_of(targets_M, scale);
   OutputLossPart part = empty_part(x_MD);
-  saved = {{}, {}, at::empty_like(x_MD), at::empty(w_vD.sizes(), x_MD.options().dtype(at::kFloat))};
-  if (x_MD.size(0) == 0) saved.dw_vD.zero_();
+  saved = {{}, {}, at::empty_like(x_MD), {}};
+  if (wanted == LossGradients::input_and_weight)
+    saved.dw_vD = at::empty(w_vD.sizes(), x_MD.options().dtype(at::kFloat));
+  if (x_MD.size(0) == 0 && saved.dw_vD.defined()) saved.dw_vD.zero_();
   each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
     const at::Tensor x_mD = x_MD.narrow(0, begin, rows), targets_m = targets_M.narrow(0, begin, rows);
     const at::Tensor logits_mv = room.narrow(0, 0, rows);
@@ -99,6 +104,7 @@ OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const 
     cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows));
     const at::Tensor d_mv = x_MD.is_cpu() ? logits_mv : to_dtype_of(x_MD, logits_mv);
     saved.dx_MD.narrow(0, begin, rows).copy_(linear_backward_input(d_mv, w));
+    if (!saved.dw_vD.defined()) return;
     (begin == 0 ? linear_backward_weight : linear_backward_weight_add)(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD);
   });
   return part;

@@ -15,8 +15,11 @@ namespace troika::kernels {
 // What forward leaves for backward: the logits, or the gradients themselves. Gradients need the whole vocabulary on this
 // rank.
 enum class LossKeep { logits, gradients };
+// Of what: of a frozen projection's input alone.
+enum class LossGradients { input_and_weight, input };
 // Gradients where they take less than half of the bytes. parts: in how many the vocabulary is split.
-LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element);
+LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element,
+                          LossGradients wanted = LossGradients::input_and_weight);
 
 struct OutputLossSaved {
   // LossKeep::logits, in x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's
@@ -25,7 +28,7 @@ struct OutputLossSaved {
   at::Tensor part_lse_M;  // fp32; beside halves only, until backward_input
   // LossKeep::gradients.
   at::Tensor dx_MD;  // in x's dtype, until backward_input
-  at::Tensor dw_vD;  // fp32
+  at::Tensor dw_vD;  // fp32; where it is wanted
   std::int64_t bytes() const;
 };
 
@@ -46,7 +49,8 @@ OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_v
 
 // Forward of the whole vocabulary that keeps the gradients of scale * sum of token losses.
 OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const at::Tensor& w_vD,
-                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved);
+                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved,
+                                                  LossGradients wanted = LossGradients::input_and_weight);
 
 // All parts in the order of their rows, at least one; a single part is returned as it is.
 OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);

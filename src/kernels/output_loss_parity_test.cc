@@ -149,6 +149,10 @@ void expect_gradients_parity(const Case& c, at::ScalarType dtype) {
   EXPECT_TRUE(at::equal(part.target_M, plain.target_M));
   const std::int64_t element = dtype == at::kFloat ? 4 : 2;
   EXPECT_EQ(saved.bytes(), c.M * c.D * element + c.V * c.D * 4);
+  OutputLossSaved of_input;
+  output_loss_forward_with_gradients(x, w, targets, scale, of_input, LossGradients::input);
+  EXPECT_TRUE(at::equal(of_input.dx_MD, saved.dx_MD));
+  EXPECT_EQ(of_input.bytes(), c.M * c.D * element);
   Parity exact, stored(dtype);
   exact.compare("loss", output_loss_sum(part, targets).loss, want.loss.item<double>());
   stored.compare("dx", output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved), want.x.grad());

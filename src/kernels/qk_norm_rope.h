@@ -15,7 +15,7 @@ struct QkNormRopeSaved {
   std::int64_t bytes() const { return rstd_BTn.defined() ? static_cast<std::int64_t>(rstd_BTn.nbytes()) : 0; }
 };
 
-// x_BTnH may be a strided view (last dim contiguous). Row t of `rope` belongs to x[:, t]; rows beyond T are not read.
+// x_BTnH may be a strided view (last dim contiguous).
 // Returns a contiguous y_BTnH.
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved);

@@ -7,6 +7,7 @@
 #include "cpu/rope.h"
 #include "kernels/cpu_bodies.h"
 #include "kernels/head_views.h"
+#include "kernels/host_rope.h"
 #include "kernels/precision.h"
 #include "kernels/reference/reference.h"
 
@@ -35,8 +36,8 @@ at::Tensor frequencies_of(const RopeFrequencies& f) {
 // y is x turned; fp32 with a contiguous last dim.
 void turn(const at::Tensor& x, const RopeTable& rope, cpu::Turn turn, const at::Tensor& y) {
   if constexpr (has_cpu_bodies) {
-    const at::Tensor cos = rope.cos_TI.contiguous(), sin = rope.sin_TI.contiguous();
-    const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), cos.data_ptr<float>(), sin.data_ptr<float>()};
+    const HostRope table(rope);
+    const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), table.rows};
     cpu::rope(op, turn, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y));
   }
 }
@@ -47,11 +48,11 @@ RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const Rope
                           const c10::Device& device) {
   const at::Tensor position_T1 = at::tensor(positions, at::kLong).to(at::kDouble).unsqueeze(1);
   const at::Tensor angle_TI = position_T1 * frequencies_of(frequencies);
-  return {angle_TI.cos().to(at::kFloat).to(device), angle_TI.sin().to(at::kFloat).to(device)};
+  return {angle_TI.cos().to(at::kFloat).to(device), angle_TI.sin().to(at::kFloat).to(device), {}};
 }
 
 RopeTable rows(const RopeTable& table, const at::Tensor& index_T) {
-  return {table.cos_TI.index_select(0, index_T), table.sin_TI.index_select(0, index_T)};
+  return {table.cos_TI.index_select(0, index_T), table.sin_TI.index_select(0, index_T), {}};
 }
 
 at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {

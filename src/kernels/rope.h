@@ -25,9 +25,11 @@ struct RopeFrequencies {
   RopeScaling scaling = {};
 };
 
-// Cosines and sines, one row per given position, computed in double, stored in fp32.
+// Cosines and sines, one row per given position, computed in double, stored in fp32. Row t belongs to x[:, t], and rows
+// beyond T are not read; or row_BT says which row belongs to x[b, t].
 struct RopeTable {
   at::Tensor cos_TI, sin_TI;
+  at::Tensor row_BT;  // int64, optional
 };
 RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const RopeFrequencies& frequencies,
                           const c10::Device& device);
@@ -35,8 +37,7 @@ RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const Rope
 // The rows of `table` that index_T (int64, on its device) names, in that order.
 RopeTable rows(const RopeTable& table, const at::Tensor& index_T);
 
-// x_BTnH may be a strided view (last dim contiguous). Row t of `rope` belongs to x[:, t]; rows beyond T are not read.
-// Returns a contiguous y_BTnH.
+// x_BTnH may be a strided view (last dim contiguous). Returns a contiguous y_BTnH.
 at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope);
 
 // Writes dx_BTnH, which may be a strided view (last dim contiguous).

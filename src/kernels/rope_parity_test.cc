@@ -98,6 +98,23 @@ TEST(RopeParity, WritesOnlyItsOwnHeadsOfAWiderGradient) {
   }
 }
 
+TEST(RopeParity, PickedRowsGiveTheBitsOfATablePutTogetherFromThem) {
+  const RopeTable all = make_rope_table(positions_from(0, 20), {10, 1e4}, at::kCPU);
+  RopeTable picking = all;
+  picking.row_BT = at::tensor({0, 1, 2, 0, 1, 0, 19, 3, 0, 1}, at::kLong).view({2, 5});
+  const at::Tensor x = random_normal("x", {2, 5, 3, 10}), dy = random_normal("dy", x.sizes());
+  const at::Tensor y = rope_forward(x, picking), dx = at::empty_like(x), dx_b = at::empty({1, 5, 3, 10});
+  rope_backward(dy, picking, dx);
+  for (std::int64_t b = 0; b < 2; ++b) {
+    const RopeTable of_b = rows(all, picking.row_BT[b]);
+    EXPECT_TRUE(at::equal(y.narrow(0, b, 1), rope_forward(x.narrow(0, b, 1), of_b)));
+    EXPECT_TRUE(at::equal(reference::rope_forward(x, picking).narrow(0, b, 1),
+                          reference::rope_forward(x.narrow(0, b, 1), of_b)));
+    rope_backward(dy.narrow(0, b, 1), of_b, dx_b);
+    EXPECT_TRUE(at::equal(dx.narrow(0, b, 1), dx_b));
+  }
+}
+
 TEST(RopeTable, ARowDependsOnItsPositionAlone) {
   const RopeTable all = make_rope_table(positions_from(0, 50), {16, 1e6}, at::kCPU);
   const RopeTable some = make_rope_table({49, 0, 7, 7}, {16, 1e6}, at::kCPU);

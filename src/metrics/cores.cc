@@ -25,6 +25,21 @@ static std::vector<int> allowed_cores_of(pid_t process) {
 
 std::vector<int> allowed_cores() { return allowed_cores_of(0); }
 
+static void allow_cores(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+CoresOfLauncher::CoresOfLauncher() : own_(allowed_cores()) {
+  const std::vector<int> all = allowed_cores_of(::getppid());
+  if (all.size() > own_.size()) allow_cores(all);
+}
+
+CoresOfLauncher::~CoresOfLauncher() { allow_cores(own_); }
+
 // `quota` and `period` in microseconds, as texts; 0 for "max", -1 and anything else.
 static int cores_of(const std::string& quota, const std::string& period) {
   std::int64_t per_period = 0, length = 0;

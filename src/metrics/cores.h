@@ -19,6 +19,19 @@ int usable_cores_of_rank(int ranks);
 // because of its neighbours; ranks that may run on all of them share them. A quota (0: none) holds for all ranks together.
 int share_of_cores(int own, int all, int quota, int ranks);
 
+// While it lives, the calling thread and those that it starts may run on all cores of the process that started this
+// one: for work that one rank does while the others of its host wait. Nothing changes where the system does not allow it.
+class CoresOfLauncher {
+ public:
+  CoresOfLauncher();
+  ~CoresOfLauncher();
+  CoresOfLauncher(const CoresOfLauncher&) = delete;
+  CoresOfLauncher& operator=(const CoresOfLauncher&) = delete;
+
+ private:
+  const std::vector<int> own_;
+};
+
 // "0-3,6".
 std::string format_cores(const std::vector<int>& cores);
 

@@ -49,6 +49,21 @@ TEST(Cores, UnderAQuotaAreSharedWithTheOtherRanks) {
   EXPECT_EQ(share_of_cores(8, 16, 1, 2), 1);
 }
 
+TEST(Cores, OfTheLauncherAreLentToABoundRankForAWhile) {
+  const std::vector<int> before = allowed_cores();  // those of the test's parent too, which is not bound
+  cpu_set_t all, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(before.front()), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  {
+    const CoresOfLauncher lent;
+    EXPECT_EQ(allowed_cores(), before);
+  }
+  EXPECT_EQ(allowed_cores(), std::vector<int>{before.front()});
+  ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 TEST(Cores, AreFormattedAsRanges) {
   EXPECT_EQ(format_cores({}), "");
   EXPECT_EQ(format_cores({3}), "3");

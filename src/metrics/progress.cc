@@ -33,14 +33,6 @@ static double fraction_done(const ProgressState& state) {
   return std::clamp(static_cast<double>(state.step) / static_cast<double>(state.total_steps), 0.0, 1.0);
 }
 
-static std::string draw_bar(double fraction, std::size_t columns) {
-  const auto full = static_cast<std::size_t>(fraction * static_cast<double>(columns));
-  std::string bar = std::string(full, '=');
-  if (full < columns) bar += '>';
-  bar.resize(columns, ' ');
-  return "[" + bar + "]";
-}
-
 std::string format_bar(const ProgressState& state, int width) {
   const auto columns = static_cast<std::size_t>(std::max(width, 1));
   const std::string head = fmt::format("step {}/{}", state.step, state.total_steps);
@@ -78,6 +70,7 @@ ProgressStyle progress_style(const std::string& name, std::FILE* out) {
 Progress::Progress(std::FILE* out, ProgressStyle style, std::int64_t done_steps, std::int64_t total_steps,
                    double now_seconds)
     : out_(out),
+      line_(out),
       style_(style),
       first_step_(done_steps + 1),
       total_steps_(total_steps),
@@ -93,20 +86,11 @@ double Progress::eta_seconds(std::int64_t step, double now_seconds) const {
          static_cast<double>(std::max<std::int64_t>(total_steps_ - step, 0));
 }
 
-// Overwrites the bar on the screen; spaces wipe what a longer one left.
-void Progress::draw(const std::string& bar) {
-  const std::size_t wipe = drawn_columns_ > bar.size() ? drawn_columns_ - bar.size() : 0;
-  std::fprintf(out_, "\r%s%s", bar.c_str(), std::string(wipe, ' ').c_str());
-  std::fflush(out_);
-  drawn_columns_ = bar.size();
-  bar_ = bar;
-}
-
 void Progress::step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds) {
   if (style_ == ProgressStyle::none) return;
   const ProgressState state{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)};
   if (style_ == ProgressStyle::bar) {
-    draw(format_bar(state, terminal_width(out_) - 1));  // the last column would make some terminals wrap
+    line_.draw(format_bar(state, terminal_width(out_) - 1));  // the last column would make some terminals wrap
     return;
   }
   if (step != first_step_ && step != total_steps_ && now_seconds - last_line_seconds_ < 1.0) return;
@@ -115,21 +99,8 @@ void Progress::step_done(std::int64_t step, double loss, double tokens_per_secon
   std::fflush(out_);
 }
 
-void Progress::note(const std::string& text) {
-  const std::string bar = bar_;
-  const bool drawn = drawn_columns_ > 0;
-  if (drawn) std::fprintf(out_, "\r%s\r", std::string(drawn_columns_, ' ').c_str());
-  std::fprintf(out_, "%s\n", text.c_str());
-  drawn_columns_ = 0;
-  if (drawn) draw(bar);
-  std::fflush(out_);
-}
+void Progress::note(const std::string& text) { line_.print_above(text); }
 
-void Progress::finish() {
-  if (drawn_columns_ == 0) return;
-  std::fprintf(out_, "\n");
-  std::fflush(out_);
-  drawn_columns_ = 0;
-}
+void Progress::finish() { line_.end(); }
 
 }  // namespace troika::metrics

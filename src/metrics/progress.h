@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "metrics/bar.h"
+
 namespace troika::metrics {
 
 struct ProgressState {
@@ -48,14 +50,12 @@ class Progress {
 
  private:
   double eta_seconds(std::int64_t step, double now_seconds) const;
-  void draw(const std::string& bar);
 
   std::FILE* out_;
+  RewrittenLine line_;
   ProgressStyle style_;
   std::int64_t first_step_, total_steps_;
   double begin_seconds_, last_line_seconds_;
-  std::size_t drawn_columns_ = 0;  // of the bar on the screen; 0: none
-  std::string bar_;
 };
 
 }  // namespace troika::metrics

@@ -5,21 +5,25 @@
 namespace troika::model {
 
 std::int64_t AttentionSaved::bytes() const {
-  return norm.bytes() + rotation.bytes() +
+  return norm.bytes() + rotation.bytes() + qkv_adapter.bytes() + o_adapter.bytes() +
          bytes_of({&x_mD, &normed_mD, &qkv_MC, &rotated.q_BTnH, &rotated.k_BTkH, &output.out_BTnH, &output.lse_BnT,
                    &dy_MD, &dqkv_MC, &dnorm_E, &drotation_W});
 }
 
-AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
+AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
+                             const Trained& trained, int segment)
     : groups_(groups),
       widths_(local_widths(model, groups.share())),
       H(model.head_dim),
       n(widths_.heads.count),
       k(widths_.kv_heads.count),
       norm_(make_norm(model)),
-      qkv_(architecture_of(model), Product::queries_keys_values, model.hidden, (n + 2 * k) * H),
-      o_(architecture_of(model), Product::other, n * H, model.hidden),
-      rope_(positions.rope) {
+      trained_(trained.own(segment)),
+      qkv_({architecture_of(model), Product::queries_keys_values, model.hidden, (n + 2 * k) * H},
+           {model, trained, AdaptedProduct::queries_keys_values, segment, groups}, trained_),
+      o_({architecture_of(model), Product::other, n * H, model.hidden},
+         {model, trained, AdaptedProduct::attention_output, segment, groups}, trained_),
+      positions_(positions) {
   if (has_rotary_positions(architecture_of(model))) rotation_.emplace(model);
   const std::int64_t group = model.heads / model.kv_heads;
   for (std::int64_t head = widths_.heads.begin; head < widths_.heads.end(); ++head)
@@ -30,13 +34,15 @@ std::int64_t AttentionHalf::elements() const {
   return norm_->elements() + qkv_.elements() + (rotation_ ? rotation_->elements() : 0) + o_.elements();
 }
 
-AttentionHalf::Weights AttentionHalf::weights(const at::Tensor& flat) const {
-  Views views(flat);
+std::int64_t AttentionHalf::adapter_elements() const { return qkv_.adapter_elements() + o_.adapter_elements(); }
+
+AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
+  Views own(buffer.own), adapter(buffer.adapter);
   Weights w;
-  w.norm_E = views.take({norm_->elements()});
-  w.qkv_W = views.take({qkv_.elements()});
-  if (rotation_) w.rotation_W = views.take({rotation_->elements()});
-  w.o_W = views.take({o_.elements()});
+  w.norm_E = own.take({norm_->elements()});
+  w.qkv = {own.take({qkv_.elements()}), adapter.take({qkv_.adapter_elements()})};
+  if (rotation_) w.rotation_W = own.take({rotation_->elements()});
+  w.o = {own.take({o_.elements()}), adapter.take({o_.adapter_elements()})};
   return w;
 }
 
@@ -52,42 +58,52 @@ QueriesAndKeys AttentionHalf::queries_and_keys(const at::Tensor& qkv_MC, const T
 
 sharding::LocalAttention AttentionHalf::input(const Tokens& tokens, const AttentionSaved& s) const {
   const QueriesAndKeys both = rotation_ ? s.rotated : queries_and_keys(s.qkv_MC, tokens);
-  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, tokens, n + k, k), kv_of_head_};
+  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, tokens, n + k, k), kv_of_head_, tokens.first_key_BT};
 }
 
 void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const {
-  if (rotation_) s.rotated = rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC, tokens), rope_, s.rotation);
+  if (rotation_)
+    s.rotated =
+        rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC, tokens), rope_of(positions_, tokens), s.rotation);
 }
 
-at::Tensor AttentionHalf::forward(const at::Tensor& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
+at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
                                   AttentionSaved& s) const {
   const Weights w = weights(parameters);
   const std::int64_t M = tokens.B * tokens.T;
   s.x_mD = x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x_mD, &s.norm);
-  s.qkv_MC = qkv_.forward(w.qkv_W, groups_.tensor->spread(s.normed_mD, M));
-  if (keep != Keep::for_backward) drop(s.normed_mD);
+  s.qkv_MC = qkv_.forward(w.qkv, groups_.tensor->spread(s.normed_mD, M), tokens, s.qkv_adapter);
+  if (keep != Keep::for_backward || !qkv_.has_gradient()) drop(s.normed_mD);
   rotate(w, tokens, s);
   s.output = groups_.context->attend(input(tokens, s), tokens.T_whole);
   if (keep != Keep::for_backward) s.rotated = {};
   if (keep == Keep::nothing) drop(s.qkv_MC);
-  at::Tensor y_mD = groups_.tensor->collect(o_.product(w.o_W, s.output.out_BTnH.view({M, n * H})));
-  o_.add_bias(w.o_W, y_mD);
+  const at::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
+  at::Tensor y_mD = groups_.tensor->collect(o_.product(w.o, out_MA, tokens, s.o_adapter));
+  o_.add_bias(w.o, y_mD);
   return y_mD.add_(x_mD);
 }
 
-at::Tensor AttentionHalf::backward_input(const at::Tensor& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+at::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                          AttentionSaved& s) const {
   const Weights w = weights(parameters);
   s.dy_MD = groups_.tensor->spread(dy_mD, tokens.B * tokens.T);
-  if (!s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
-  attend_backward(w, o_.backward_input(w.o_W, s.dy_MD), tokens, s);
-  const at::Tensor dnormed_mD = groups_.tensor->collect(qkv_.backward_input(w.qkv_W, s.dqkv_MC));
+  if (qkv_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
+  attend_backward(w, o_.backward_input(w.o, s.dy_MD, tokens, s.o_adapter), tokens, s);
+  const at::Tensor dnormed_mD = groups_.tensor->collect(qkv_.backward_input(w.qkv, s.dqkv_MC, tokens, s.qkv_adapter));
   s.dnorm_E = gradient_like(w.norm_E);
   at::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
   drop(s.x_mD);
   s.norm = {};
+  drop_unread(s);
   return dx_mD;
+}
+
+void AttentionHalf::drop_unread(AttentionSaved& s) const {
+  if (!trained_) drop(s.dnorm_E, s.drotation_W);
+  if (!qkv_.has_gradient()) drop(s.dqkv_MC);
+  if (!o_.has_gradient()) drop(s.dy_MD, s.output.out_BTnH);
 }
 
 void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA, const Tokens& tokens,
@@ -99,8 +115,8 @@ void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA,
   const QueriesAndKeys dx = queries_and_keys(s.dqkv_MC, tokens);
   if (rotation_) {
     s.drotation_W = gradient_like(w.rotation_W);
-    rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC, tokens), rope_, s.rotation, dx,
-                        s.drotation_W);
+    rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC, tokens),
+                        rope_of(positions_, tokens), s.rotation, dx, s.drotation_W);
   } else {
     dx.q_BTnH.copy_(d.dq_BTnH);
     dx.k_BTkH.copy_(d.dk_BSkH);
@@ -111,11 +127,13 @@ void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA,
   s.rotation = {};
 }
 
-void AttentionHalf::backward_weight(const at::Tensor& gradients, const Tokens& tokens, const AttentionSaved& s) const {
+void AttentionHalf::backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const AttentionSaved& s) const {
   const Weights g = weights(gradients);
   const std::int64_t M = tokens.B * tokens.T;
-  o_.backward_weight(g.o_W, s.dy_MD, s.output.out_BTnH.view({M, n * H}));
-  qkv_.backward_weight(g.qkv_W, s.dqkv_MC, groups_.tensor->spread(s.normed_mD, M));
+  if (o_.has_gradient()) o_.backward_weight(g.o, s.dy_MD, s.output.out_BTnH.view({M, n * H}), tokens, s.o_adapter);
+  if (qkv_.has_gradient())
+    qkv_.backward_weight(g.qkv, s.dqkv_MC, groups_.tensor->spread(s.normed_mD, M), tokens, s.qkv_adapter);
+  if (!trained_) return;
   g.norm_E.copy_(s.dnorm_E);
   if (rotation_) g.rotation_W.copy_(s.drotation_W);
 }

@@ -1,9 +1,9 @@
-// The two halves of a block on a tp rank: y = x + attention(norm(x)) over some of the query heads and the key/value heads
-// that they read, and y = x + feed_forward(norm(x)) over some of its columns. Each is a segment's three calls over its
-// part of the block's buffer; each half's weights follow in the order in which the architecture's split lays them out.
-// Shapes: B sequences, T positions, M = B * T rows, m of them that this rank keeps, D width, H head width, E and W the
-// elements of a norm and of a projection. Of this rank: n query heads, k key/value heads, C = (n + 2 k) H the width of q, k,
-// v side by side, F feed-forward, U the inputs of its activation.
+// The two halves of a block on a tp rank: y = x + attention(norm(x)) over some of the query heads and the key/value
+// heads that they read, and y = x + feed_forward(norm(x)) over some of its columns. Each is a segment's three calls
+// over its part of the block's buffer; each half's weights follow in the order in which the architecture's split lays
+// them out. Shapes: B sequences, T positions, M = B * T rows, m of them that this rank keeps, D width, H head width, E
+// and W the elements of a norm and of a projection. Of this rank: n query heads, k key/value heads, C = (n + 2 k) H the
+// width of q, k, v side by side, F feed-forward, U the inputs of its activation.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,49 +16,60 @@
 #include "config/settings.h"
 #include "kernels/attention.h"
 #include "model/activation.h"
+#include "model/adapted_projection.h"
 #include "model/new_rows.h"
 #include "model/norm.h"
 #include "model/positions.h"
-#include "model/projection.h"
 #include "model/rotation.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
+#include "model/trained.h"
 
 namespace troika::model {
 
-// What forward keeps for backward_input, then what that leaves for backward_weight. Without rotation q and k are where
-// their product left them.
+// A half's parts of a block's buffers (SegmentBuffer).
+struct HalfBuffer {
+  at::Tensor own, adapter;
+};
+
+// What forward keeps for backward_input, then what that leaves for backward_weight, of products that are trained or
+// have adapters. Without rotation q and k are where their product left them.
 struct AttentionSaved {
   at::Tensor x_mD, normed_mD, qkv_MC;
   QueriesAndKeys rotated;
   kernels::AttentionOutput output;
   NormSaved norm;
   RotationSaved rotation;
+  LowRankSaved qkv_adapter, o_adapter;
   at::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_W;
   std::int64_t bytes() const;
 };
 
 class AttentionHalf {
  public:
-  AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups);
+  AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
+                const Trained& trained = {}, int segment = 1);
   std::int64_t elements() const;  // of the buffers below
+  std::int64_t adapter_elements() const;
 
-  at::Tensor forward(const at::Tensor& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
+  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
                      AttentionSaved& saved) const;
-  at::Tensor backward_input(const at::Tensor& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+  at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             AttentionSaved& saved) const;
-  void backward_weight(const at::Tensor& gradients, const Tokens& tokens, const AttentionSaved& saved) const;
+  void backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const AttentionSaved& saved) const;
 
-  // forward for new rows x_MD of sequences whose earlier keys and values lie in caches, alone in its groups; writes the new
-  // ones of `block` (0 is the first) beside them.
+  // forward for new rows x_MD of sequences whose earlier keys and values lie in caches, alone in its groups and without
+  // adapters; writes the new ones of `block` (0 is the first) beside them.
   at::Tensor extend(const at::Tensor& parameters, const at::Tensor& x_MD, const NewRows& rows,
                     std::int64_t block) const;
 
  private:
   struct Weights {
-    at::Tensor norm_E, qkv_W, rotation_W, o_W;
+    at::Tensor norm_E, rotation_W;
+    ProductBuffer qkv, o;
   };
-  Weights weights(const at::Tensor& flat) const;
+  Weights weights(const HalfBuffer& buffer) const;
+  void drop_unread(AttentionSaved& s) const;  // by backward_weight
   at::Tensor heads(const at::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first, std::int64_t count) const;
   QueriesAndKeys queries_and_keys(const at::Tensor& qkv_MC, const Tokens& tokens) const;
   sharding::LocalAttention input(const Tokens& tokens, const AttentionSaved& s) const;
@@ -70,39 +81,45 @@ class AttentionHalf {
   const LocalWidths widths_;
   const std::int64_t H, n, k;
   const std::unique_ptr<const Norm> norm_;
-  const Projection qkv_, o_;
+  const bool trained_;
+  const AdaptedProjection qkv_, o_;
   std::optional<const Rotation> rotation_;
-  const kernels::RopeTable rope_;  // of this rank's positions; empty without rotation
+  const Positions positions_;
   std::vector<std::int64_t> kv_of_head_;
 };
 
 struct FeedForwardSaved {
   at::Tensor x_mD, normed_mD, up_MU, hidden_MF;
   NormSaved norm;
+  LowRankSaved up_adapter, down_adapter;
   at::Tensor dy_MD, dup_MU, dnorm_E;
   std::int64_t bytes() const;
 };
 
 class FeedForwardHalf {
  public:
-  FeedForwardHalf(const config::ModelSettings& model, const Groups& groups);
+  FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const Trained& trained = {},
+                  int segment = 1);
 
-  at::Tensor forward(const at::Tensor& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
+  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
                      FeedForwardSaved& saved) const;
-  at::Tensor backward_input(const at::Tensor& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+  at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             FeedForwardSaved& saved) const;
-  void backward_weight(const at::Tensor& gradients, const Tokens& tokens, const FeedForwardSaved& saved) const;
+  void backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const FeedForwardSaved& saved) const;
 
  private:
   struct Weights {
-    at::Tensor norm_E, up_W, down_W;
+    at::Tensor norm_E;
+    ProductBuffer up, down;
   };
-  Weights weights(const at::Tensor& flat) const;
+  Weights weights(const HalfBuffer& buffer) const;
+  void drop_unread(FeedForwardSaved& s) const;
 
   const Groups groups_;
   const Activation activation_;
   const std::unique_ptr<const Norm> norm_;
-  const Projection up_, down_;
+  const bool trained_;
+  const AdaptedProjection up_, down_;
 };
 
 }  // namespace troika::model

@@ -1,5 +1,6 @@
 #include "model/block_segment.h"
 
+#include "model/adapter.h"
 #include "model/block_halves.h"
 
 namespace troika::model {
@@ -13,12 +14,14 @@ struct BlockSaved final : Saved {
 
 class BlockSegment final : public Segment {
  public:
-  BlockSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
+  BlockSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
+               const Trained& trained, int segment)
       : groups_(groups),
         positions_(positions),
-        layout_(segment_layout(model, 1, groups.share())),
-        attention_(model, positions, groups),
-        feed_forward_(model, groups) {}
+        layout_(segment_layout(model, segment, groups.share())),
+        adapter_layout_(adapter_layout(model, trained.lora, segment, groups.share())),
+        attention_(model, positions, groups, trained, segment),
+        feed_forward_(model, groups, trained, segment) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
                         Keep keep) const override {
@@ -43,21 +46,30 @@ class BlockSegment final : public Segment {
     const auto& s = static_cast<const BlockSaved&>(saved);
     feed_forward_.backward_weight(of_feed_forward(gradients), tokens, s.feed_forward);
     attention_.backward_weight(of_attention(gradients), tokens, s.attention);
-    groups_.tensor->sum_shared(partial_gradients(gradients.flat));
+    std::vector<sharding::SharedSlice> partial = partial_gradients(layout_, gradients.flat);
+    for (const auto& slice : partial_gradients(adapter_layout_, gradients.adapter)) partial.push_back(slice);
+    groups_.tensor->sum_shared(partial);
   }
 
  private:
   // The attention's weights stand first, then the feed-forward's.
-  at::Tensor of_attention(const SegmentBuffer& buffer) const { return buffer.flat.narrow(0, 0, attention_.elements()); }
-  at::Tensor of_feed_forward(const SegmentBuffer& buffer) const {
-    return buffer.flat.narrow(0, attention_.elements(), layout_.elements - attention_.elements());
+  HalfBuffer of_attention(const SegmentBuffer& buffer) const {
+    return {part(buffer.flat, 0, attention_.elements()), part(buffer.adapter, 0, attention_.adapter_elements())};
+  }
+  HalfBuffer of_feed_forward(const SegmentBuffer& buffer) const {
+    return {part(buffer.flat, attention_.elements(), layout_.elements),
+            part(buffer.adapter, attention_.adapter_elements(), adapter_layout_.elements)};
+  }
+  static at::Tensor part(const at::Tensor& flat, std::int64_t begin, std::int64_t end) {
+    return flat.defined() ? flat.narrow(0, begin, end - begin) : at::Tensor();
   }
 
   // Gradients that other ranks hold too and of which this rank has found a summand only.
-  std::vector<sharding::SharedSlice> partial_gradients(const at::Tensor& flat) const {
+  std::vector<sharding::SharedSlice> partial_gradients(const SegmentLayout& layout, const at::Tensor& flat) const {
+    if (!flat.defined()) return {};
     const bool all_rows = groups_.tensor->sequence_parallel() == sharding::SequenceParallel::off;
     std::vector<sharding::SharedSlice> slices;
-    for (const Slot& slot : layout_.slots) {
+    for (const Slot& slot : layout.slots) {
       const bool own = slot.end_holder - slot.first_holder == 1;
       const bool whole = slot.found == Found::whole || (slot.found == Found::of_own_rows && all_rows);
       if (!own && !whole)
@@ -68,7 +80,7 @@ class BlockSegment final : public Segment {
 
   const Groups groups_;
   const Positions positions_;
-  const SegmentLayout layout_;
+  const SegmentLayout layout_, adapter_layout_;
   const AttentionHalf attention_;
   const FeedForwardHalf feed_forward_;
 };
@@ -76,8 +88,8 @@ class BlockSegment final : public Segment {
 }  // namespace
 
 std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const Positions& positions,
-                                            const Groups& groups) {
-  return std::make_unique<BlockSegment>(model, positions, groups);
+                                            const Groups& groups, const Trained& trained, int segment) {
+  return std::make_unique<BlockSegment>(model, positions, groups, trained, segment);
 }
 
 }  // namespace troika::model

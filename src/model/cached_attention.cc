@@ -30,11 +30,12 @@ at::Tensor AttentionHalf::attend(const at::Tensor& q_MnH, const NewRows& rows, s
 
 at::Tensor AttentionHalf::extend(const at::Tensor& parameters, const at::Tensor& x_MD, const NewRows& rows,
                                  std::int64_t block) const {
-  const Weights w = weights(parameters);
+  const Weights w = weights({parameters, {}});
+  LowRankSaved no_adapter;
   Tokens tokens;
   tokens.B = 1;
   tokens.T = x_MD.size(0);
-  const at::Tensor qkv_MC = qkv_.forward(w.qkv_W, norm_->forward(w.norm_E, x_MD, nullptr));
+  const at::Tensor qkv_MC = qkv_.forward(w.qkv, norm_->forward(w.norm_E, x_MD, nullptr), tokens, no_adapter);
   QueriesAndKeys both = queries_and_keys(qkv_MC, tokens);
   RotationSaved unused;
   if (rotation_) both = rotation_->forward(w.rotation_W, both, rows.rope, unused);
@@ -45,7 +46,7 @@ at::Tensor AttentionHalf::extend(const at::Tensor& parameters, const at::Tensor&
   }
   const at::Tensor q_MnH = both.q_BTnH[0].to(rows.parts.front().cache->dtype());
   const at::Tensor out_MA = attend(q_MnH, rows, block).reshape({tokens.T, n * H}).to(x_MD.scalar_type());
-  return o_.forward(w.o_W, out_MA).add_(x_MD);
+  return o_.forward(w.o, out_MA, tokens, no_adapter).add_(x_MD);
 }
 
 }  // namespace troika::model

@@ -69,14 +69,14 @@ at::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences
     const at::Tensor& flat = parameters_[static_cast<std::size_t>(1 + block)];
     x_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
     FeedForwardSaved unused;
-    x_MD = feed_forward_.forward(flat.narrow(0, own, flat.numel() - own), x_MD, tokens, Keep::nothing, unused);
+    x_MD = feed_forward_.forward({flat.narrow(0, own, flat.numel() - own), {}}, x_MD, tokens, Keep::nothing, unused);
   }
   for (const Continuation* one : sequences) one->cache->lengthen(count);
   return x_MD;
 }
 
 at::Tensor CachedDecoder::logits(const at::Tensor& x_MD) const {
-  SegmentBuffer head{parameters_[static_cast<std::size_t>(1 + model_.layers)], {}};
+  SegmentBuffer head{parameters_[static_cast<std::size_t>(1 + model_.layers)], {}, {}};
   if (model_.tie_embeddings) head.tied = parameters_.front();
   return head_logits(model_, head, x_MD);
 }

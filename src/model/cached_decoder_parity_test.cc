@@ -69,7 +69,7 @@ struct Subject {
       own.copy_(decoders[0].parameters()[i]);
     }
     const at::Tensor x_MD = body.forward({}, whole(ids), Keep::nothing).y_mD;
-    SegmentBuffer head{decoders[0].parameters()[body.parameters().size()], {}};
+    SegmentBuffer head{decoders[0].parameters()[body.parameters().size()], {}, {}};
     if (model.tie_embeddings) head.tied = decoders[0].parameters()[0];
     return head_logits(model, head, x_MD.narrow(0, x_MD.size(0) - 1, 1));
   }

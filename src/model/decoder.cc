@@ -18,14 +18,14 @@ TensorShare Parallelism::share() const {
 
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
                                                     const c10::Device& device, const Parallelism& parallel,
-                                                    const OnLogits& on_logits) {
+                                                    const OnLogits& on_logits, const Trained& trained) {
   const Groups groups = groups_of(parallel);
   const Positions positions = make_positions(model, seq_len, device, *groups.context);
   std::vector<std::unique_ptr<Segment>> segments;
   segments.push_back(make_embedding_segment(model, positions, groups));
   for (std::int64_t layer = 0; layer < model.layers; ++layer)
-    segments.push_back(make_block_segment(model, positions, groups));
-  segments.push_back(make_head_segment(model, groups, on_logits));
+    segments.push_back(make_block_segment(model, positions, groups, trained, static_cast<int>(layer) + 1));
+  segments.push_back(make_head_segment(model, groups, trained, on_logits));
   return segments;
 }
 
@@ -77,7 +77,7 @@ void Decoder::initialise(std::uint64_t seed, double init_std) const {
 }
 
 SegmentBuffer Decoder::buffer(const std::vector<at::Tensor>& flats, std::size_t index) const {
-  SegmentBuffer buffer{flats[index], {}};
+  SegmentBuffer buffer{flats[index], {}, {}};
   if (has_tied_use() && index + 1 == segments_.size()) buffer.tied = flats.back();
   return buffer;
 }

@@ -20,13 +20,14 @@ struct Parallelism {
 };
 
 // All segments of the model in order, for sequences of at most seq_len positions, of exactly seq_len under context
-// parallelism. They hold no parameters. `on_logits` may be empty.
+// parallelism. They hold no parameters. `on_logits` may be empty. Backward of what is not `trained` keeps and computes
+// what the segments before need.
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
                                                     const c10::Device& device, const Parallelism& parallel = {},
-                                                    const OnLogits& on_logits = {});
+                                                    const OnLogits& on_logits = {}, const Trained& trained = {});
 
-// Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout starts
-// from the same bits. Works on as many threads as libtorch may use.
+// Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout
+// starts from the same bits. Works on as many threads as libtorch may use.
 void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std);
 // The same for elements `range` of the buffer, of which `flat` holds no others.
 void initialise(const SegmentLayout& layout, const sharding::Range& range, const at::Tensor& flat, std::uint64_t seed,

@@ -25,6 +25,12 @@ struct Split {
 struct Case {
   config::ModelSettings model;
   std::int64_t B = 2, T = 7, silent = 0;
+  std::int64_t document = 0;  // length of documents that are apart; 0: they are not
+
+  Tokens tokens() const {
+    const Tokens joined = make_tokens(model, B, T, silent, at::kCPU);
+    return document == 0 ? joined : with_documents(joined, document);
+  }
 };
 
 config::ModelSettings odd_model(std::int64_t heads, std::int64_t kv_heads, bool tied) {
@@ -79,6 +85,9 @@ Tokens tokens_of_rank(const Tokens& whole, const sharding::ContextGroup& context
   part.ids_M = cut(whole.ids_M);
   part.targets_M = cut(whole.targets_M);
   part.T = positions.numel();
+  if (!whole.first_key_BT.defined()) return part;
+  part.first_key_BT = whole.first_key_BT.index_select(1, positions);
+  part.position_BT = whole.position_BT.index_select(1, positions);
   return part;
 }
 
@@ -107,7 +116,7 @@ void run_rank(const Case& c, const Split& split, comm::Channel& tensor_channel, 
   options.parallel = {&tensor, &context};
   rank.decoders = make_decoders(c.model, {0, 2, segment_count(c.model)}, options);
   perturb_vectors(rank.decoders);
-  const Tokens tokens = tokens_of_rank(make_tokens(c.model, c.B, c.T, c.silent, at::kCPU), context);
+  const Tokens tokens = tokens_of_rank(c.tokens(), context);
   rank.gradients = forward_backward(rank.decoders, tokens, 42.0, split.keep);
   const Decoder all(c.model, options);
   all.initialise(7, c.model.init_std);
@@ -158,7 +167,7 @@ Outcome run_whole(const Case& c, at::ScalarType dtype = at::kFloat) {
   const auto decoders = make_decoders(c.model, {0, segment_count(c.model)}, options_for(c.T));
   perturb_vectors(decoders);
   for (const at::Tensor& flat : decoders[0].parameters()) flat.copy_(flat.to(dtype));
-  const Gradients g = forward_backward(decoders, make_tokens(c.model, c.B, c.T, c.silent, at::kCPU), 42.0);
+  const Gradients g = forward_backward(decoders, c.tokens(), 42.0);
   return {g.loss.loss, g.loss.tokens, gradients_by_name(decoders, g)};
 }
 
@@ -285,6 +294,18 @@ TEST(DecoderSplitParity, Gpt2OnContextParallelRanks) {
   expect_parity({odd_gpt2(3, false), 2, 3}, {{1, 3}});
   for (const auto sequence : {SequenceParallel::off, SequenceParallel::on})
     expect_parity({odd_gpt2(5, true), 2, 11}, {{2, 2, sequence}, {3, 2, sequence}, {2, 3, sequence}});
+}
+
+TEST(DecoderSplitParity, DocumentsApartOnTensorAndContextParallelRanks) {
+  for (const auto& m : {odd_model(8, 2, true), odd_llama(6, 3, false), odd_gpt2(5, true)}) {
+    for (const std::int64_t document : {1, 4, 11}) {
+      expect_parity({m, 2, 17, 3, document}, {{1, 2},
+                                              {1, 3},
+                                              {2, 1, SequenceParallel::on},
+                                              {2, 2, SequenceParallel::on, Keep::lean},
+                                              {2, 2, SequenceParallel::off}});
+    }
+  }
 }
 
 TEST(DecoderSplitParity, ComputingAgainWhatIsCheapChangesNoBitOnSplitRanks) {

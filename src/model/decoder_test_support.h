@@ -37,6 +37,9 @@ void perturb_vectors(const std::vector<Decoder>& decoders);
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
                    const c10::Device& device);
 
+// The same with documents apart: of `length` positions each, but in sequence b the first is b positions shorter.
+Tokens with_documents(Tokens tokens, std::int64_t length);
+
 struct Gradients {
   kernels::LossSum loss;
   std::vector<std::vector<at::Tensor>> leaves;  // by decoder and layout

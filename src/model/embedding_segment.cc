@@ -42,7 +42,7 @@ class EmbeddingSegment final : public Segment {
   void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
     const at::Tensor dy_MD = groups_.tensor->spread(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
     kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, table(gradients));
-    if (P > 0) kernels::embedding_backward_weight(dy_MD, positions_of(tokens), 0, learned(gradients));
+    if (P > 0) kernels::embedding_backward_weight(dy_MD, learned_rows_of(positions_, tokens), 0, learned(gradients));
   }
 
  private:
@@ -52,12 +52,9 @@ class EmbeddingSegment final : public Segment {
   at::Tensor learned(const SegmentBuffer& buffer) const {
     return buffer.flat.narrow(0, vocab_.count * D, P * D).view({P, D});
   }
-  at::Tensor positions_of(const Tokens& tokens) const {  // [M]
-    return positions_.index_T.narrow(0, 0, tokens.T).repeat({tokens.B});
-  }
   void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, at::Tensor& y_mD) const {
     const sharding::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
-    const at::Tensor own_m = positions_of(tokens).narrow(0, rows.begin, rows.count);
+    const at::Tensor own_m = learned_rows_of(positions_, tokens).narrow(0, rows.begin, rows.count);
     y_mD.add_(kernels::embedding_forward(own_m, learned(parameters), 0));
   }
 

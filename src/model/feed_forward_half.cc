@@ -5,67 +5,81 @@
 namespace troika::model {
 
 std::int64_t FeedForwardSaved::bytes() const {
-  return norm.bytes() + bytes_of({&x_mD, &normed_mD, &up_MU, &hidden_MF, &dy_MD, &dup_MU, &dnorm_E});
+  return norm.bytes() + up_adapter.bytes() + down_adapter.bytes() +
+         bytes_of({&x_mD, &normed_mD, &up_MU, &hidden_MF, &dy_MD, &dup_MU, &dnorm_E});
 }
 
 static std::int64_t own_columns(const config::ModelSettings& model, const Groups& groups) {
   return local_widths(model, groups.share()).ffn.count;
 }
 
-FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Groups& groups)
+FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const Trained& trained,
+                                 int segment)
     : groups_(groups),
       activation_(activation_of(architecture_of(model))),
       norm_(make_norm(model)),
-      up_(architecture_of(model), Product::other, model.hidden,
-          activation_.inputs_per_output * own_columns(model, groups)),
-      down_(architecture_of(model), Product::other, own_columns(model, groups), model.hidden) {}
+      trained_(trained.own(segment)),
+      up_({architecture_of(model), Product::other, model.hidden,
+           activation_.inputs_per_output * own_columns(model, groups)},
+          {model, trained, AdaptedProduct::feed_forward_input, segment, groups}, trained_),
+      down_({architecture_of(model), Product::other, own_columns(model, groups), model.hidden},
+            {model, trained, AdaptedProduct::feed_forward_output, segment, groups}, trained_) {}
 
-FeedForwardHalf::Weights FeedForwardHalf::weights(const at::Tensor& flat) const {
-  Views views(flat);
+FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) const {
+  Views own(buffer.own), adapter(buffer.adapter);
   Weights w;
-  w.norm_E = views.take({norm_->elements()});
-  w.up_W = views.take({up_.elements()});
-  w.down_W = views.take({down_.elements()});
+  w.norm_E = own.take({norm_->elements()});
+  w.up = {own.take({up_.elements()}), adapter.take({up_.adapter_elements()})};
+  w.down = {own.take({down_.elements()}), adapter.take({down_.adapter_elements()})};
   return w;
 }
 
-at::Tensor FeedForwardHalf::forward(const at::Tensor& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
                                     Keep keep, FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.x_mD = x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x_mD, &s.norm);
-  s.up_MU = up_.forward(w.up_W, groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T));
-  if (keep != Keep::for_backward) drop(s.normed_mD);
+  s.up_MU = up_.forward(w.up, groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T), tokens, s.up_adapter);
+  if (keep != Keep::for_backward || !up_.has_gradient()) drop(s.normed_mD);
   s.hidden_MF = activation_.forward(s.up_MU);
   if (keep == Keep::nothing) drop(s.up_MU);
-  at::Tensor y_mD = groups_.tensor->collect(down_.product(w.down_W, s.hidden_MF));
-  if (keep != Keep::for_backward) drop(s.hidden_MF);
-  down_.add_bias(w.down_W, y_mD);
+  at::Tensor y_mD = groups_.tensor->collect(down_.product(w.down, s.hidden_MF, tokens, s.down_adapter));
+  if (keep != Keep::for_backward || !down_.has_gradient()) drop(s.hidden_MF);
+  down_.add_bias(w.down, y_mD);
   return y_mD.add_(x_mD);
 }
 
-at::Tensor FeedForwardHalf::backward_input(const at::Tensor& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+at::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                            FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.dy_MD = groups_.tensor->spread(dy_mD, tokens.B * tokens.T);
-  if (!s.hidden_MF.defined()) s.hidden_MF = activation_.forward(s.up_MU);
-  if (!s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
-  s.dup_MU = activation_.backward(down_.backward_input(w.down_W, s.dy_MD), s.up_MU);
+  if (down_.has_gradient() && !s.hidden_MF.defined()) s.hidden_MF = activation_.forward(s.up_MU);
+  if (up_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
+  s.dup_MU = activation_.backward(down_.backward_input(w.down, s.dy_MD, tokens, s.down_adapter), s.up_MU);
   drop(s.up_MU);
-  const at::Tensor dnormed_mD = groups_.tensor->collect(up_.backward_input(w.up_W, s.dup_MU));
+  const at::Tensor dnormed_mD = groups_.tensor->collect(up_.backward_input(w.up, s.dup_MU, tokens, s.up_adapter));
   s.dnorm_E = gradient_like(w.norm_E);
   at::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
   drop(s.x_mD);
   s.norm = {};
+  drop_unread(s);
   return dx_mD;
 }
 
-void FeedForwardHalf::backward_weight(const at::Tensor& gradients, const Tokens& tokens,
+void FeedForwardHalf::drop_unread(FeedForwardSaved& s) const {
+  if (!trained_) drop(s.dnorm_E);
+  if (!up_.has_gradient()) drop(s.dup_MU);
+  if (!down_.has_gradient()) drop(s.dy_MD);
+}
+
+void FeedForwardHalf::backward_weight(const HalfBuffer& gradients, const Tokens& tokens,
                                       const FeedForwardSaved& s) const {
   const Weights g = weights(gradients);
-  down_.backward_weight(g.down_W, s.dy_MD, s.hidden_MF);
-  up_.backward_weight(g.up_W, s.dup_MU, groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T));
-  g.norm_E.copy_(s.dnorm_E);
+  const std::int64_t M = tokens.B * tokens.T;
+  if (down_.has_gradient()) down_.backward_weight(g.down, s.dy_MD, s.hidden_MF, tokens, s.down_adapter);
+  if (up_.has_gradient())
+    up_.backward_weight(g.up, s.dup_MU, groups_.tensor->spread(s.normed_mD, M), tokens, s.up_adapter);
+  if (trained_) g.norm_E.copy_(s.dnorm_E);
 }
 
 }  // namespace troika::model

@@ -18,6 +18,7 @@ struct HeadSaved final : Saved {
   at::Tensor x_mD, normed_mD, lse_M, dnorm_E;
   NormSaved norm;
   kernels::OutputLossSaved loss;
+  kernels::LossKeep kept = kernels::LossKeep::logits;
   std::int64_t bytes() const override {
     return norm.bytes() + loss.bytes() + bytes_of({&x_mD, &normed_mD, &lse_M, &dnorm_E});
   }
@@ -41,8 +42,12 @@ double gradient_scale(const Tokens& tokens) {
 
 class HeadSegment final : public Segment {
  public:
-  HeadSegment(const config::ModelSettings& model, const Groups& groups, OnLogits on_logits)
-      : groups_(groups), D(model.hidden), norm_(make_norm(model)), on_logits_(std::move(on_logits)) {
+  HeadSegment(const config::ModelSettings& model, const Groups& groups, const Trained& trained, OnLogits on_logits)
+      : groups_(groups),
+        trained_(trained.own(segment_count(model) - 1)),
+        D(model.hidden),
+        norm_(make_norm(model)),
+        on_logits_(std::move(on_logits)) {
     for (int rank = 0; rank < groups.share().size; ++rank)
       parts_.push_back(local_widths(model, {rank, groups.share().size}).vocab);
     vocab_ = parts_[static_cast<std::size_t>(groups.share().rank)];
@@ -56,9 +61,9 @@ class HeadSegment final : public Segment {
     const at::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
     const at::Tensor normed_MD = groups_.tensor->spread(normed_mD, tokens.B * tokens.T);
     if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
-    const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, keep, saved->loss);
-    if (!has_gradients(*saved)) {
-      if (keep == Keep::for_backward) saved->normed_mD = normed_mD;
+    const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, keep, *saved);
+    if (saved->kept == kernels::LossKeep::logits) {
+      if (keep == Keep::for_backward && trained_) saved->normed_mD = normed_mD;
       saved->lse_M = whole.lse_M;
     }
     ForwardResult result;
@@ -73,38 +78,45 @@ class HeadSegment final : public Segment {
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     const at::Tensor dnormed_mD = groups_.tensor->collect(kernels::output_loss_backward_input(
         p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, gradient_scale(tokens), s.loss));
-    if (!s.normed_mD.defined() && !has_gradients(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
+    if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
     s.dnorm_E = gradient_like(p.norm_E);
     at::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
-    s.x_mD.reset();
-    s.lse_M.reset();
+    drop(s.x_mD, s.lse_M);
+    if (!trained_) {
+      s.loss = {};
+      s.norm = {};
+      drop(s.dnorm_E);
+    }
     return dx_mD;
   }
 
   void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
+    if (!trained_) return;
     auto& s = static_cast<HeadSaved&>(saved);
     const HeadTensors g = views(gradients, norm_->elements(), vocab_.count, D);
     g.norm_E.copy_(s.dnorm_E);
     if (gradients.tied.defined()) behind_table(gradients.tied).zero_();
     const at::Tensor normed_MD =
-        has_gradients(s) ? at::Tensor() : groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T);
+        reads_normed(s) ? groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T) : at::Tensor();
     kernels::output_loss_backward_weight(normed_MD, s.loss, g.table_vD);
     // Of own rows; without sequence parallelism every rank has seen all rows.
     if (groups_.tensor->sequence_parallel() == sharding::SequenceParallel::on) groups_.tensor->sum({g.norm_E});
   }
 
  private:
-  static bool has_gradients(const HeadSaved& s) { return s.loss.dw_vD.defined(); }
+  // Whether backward_weight does.
+  bool reads_normed(const HeadSaved& s) const { return trained_ && s.kept == kernels::LossKeep::logits; }
 
   kernels::OutputLossPart loss(const at::Tensor& x_MD, const at::Tensor& table_vD, const Tokens& tokens, Keep keep,
-                               kernels::OutputLossSaved& saved) const {
-    const auto kept = kernels::output_loss_keep(x_MD.size(0), D, vocab_.count, groups_.tensor->size(),
-                                                static_cast<std::int64_t>(x_MD.element_size()));
-    if (keep != Keep::nothing && kept == kernels::LossKeep::gradients)
+                               HeadSaved& saved) const {
+    const auto wanted = trained_ ? kernels::LossGradients::input_and_weight : kernels::LossGradients::input;
+    saved.kept = kernels::output_loss_keep(x_MD.size(0), D, vocab_.count, groups_.tensor->size(),
+                                           static_cast<std::int64_t>(x_MD.element_size()), wanted);
+    if (keep != Keep::nothing && saved.kept == kernels::LossKeep::gradients)
       return kernels::output_loss_forward_with_gradients(x_MD, table_vD, tokens.targets_M, gradient_scale(tokens),
-                                                         saved);
+                                                         saved.loss, wanted);
     return join(kernels::output_loss_forward(x_MD, table_vD, tokens.targets_M, vocab_.begin,
-                                             keep == Keep::nothing ? nullptr : &saved));
+                                             keep == Keep::nothing ? nullptr : &saved.loss));
   }
 
   // Of all ranks' vocabularies, side by side.
@@ -138,6 +150,7 @@ class HeadSegment final : public Segment {
   }
 
   const Groups groups_;
+  const bool trained_;
   std::vector<sharding::Range> parts_;  // of the vocabulary, by tp rank
   sharding::Range vocab_;               // this rank's
   const std::int64_t D;
@@ -148,8 +161,8 @@ class HeadSegment final : public Segment {
 }  // namespace
 
 std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, const Groups& groups,
-                                           OnLogits on_logits) {
-  return std::make_unique<HeadSegment>(model, groups, std::move(on_logits));
+                                           const Trained& trained, OnLogits on_logits) {
+  return std::make_unique<HeadSegment>(model, groups, trained, std::move(on_logits));
 }
 
 at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD) {

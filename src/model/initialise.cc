@@ -24,7 +24,12 @@ void in_pieces(const sharding::Range& range, const std::function<void(std::int64
   }
 }
 
-void draw(const base::Philox& random, std::int64_t first, std::int64_t count, float scale, float* out) {
+void draw_uniform(const base::Philox& random, std::int64_t first, std::int64_t count, float bound, float* out) {
+  for (std::int64_t i = 0; i < count; ++i)
+    out[i] = bound * static_cast<float>(2 * random.uniform(static_cast<std::uint64_t>(first + i)) - 1);
+}
+
+void draw_normal(const base::Philox& random, std::int64_t first, std::int64_t count, float scale, float* out) {
   if constexpr (kernels::has_cpu_bodies) {
     cpu::random_normal(random, static_cast<std::uint64_t>(first), count, scale, out);
   } else {
@@ -36,6 +41,7 @@ void draw(const base::Philox& random, std::int64_t first, std::int64_t count, fl
 // Elements [begin, end) of a slot, counted in its own order.
 void draw_part(const Slot& slot, const base::Philox& random, float scale, std::int64_t begin, std::int64_t end,
                float* slot_begin) {
+  const auto draw = slot.info.init == ParameterInfo::Init::uniform ? draw_uniform : draw_normal;
   const sharding::Region& region = slot.region;
   while (begin < end) {
     const std::int64_t run = begin / region.run, within = begin % region.run;
@@ -48,11 +54,12 @@ void draw_part(const Slot& slot, const base::Philox& random, float scale, std::i
 // `range` of the slot, whose first element would stand at slot_begin.
 void initialise_slot(const Slot& slot, const sharding::Range& range, float* slot_begin, std::uint64_t seed,
                      double init_std) {
-  if (slot.info.init == ParameterInfo::Init::normal) {
+  const bool normal = slot.info.init == ParameterInfo::Init::normal;
+  if (normal || slot.info.init == ParameterInfo::Init::uniform) {
     const base::Philox random(seed, slot.info.name);
-    in_pieces(range, [&](std::int64_t begin, std::int64_t end) {
-      draw_part(slot, random, static_cast<float>(init_std * slot.info.init_scale), begin, end, slot_begin);
-    });
+    const auto scale = static_cast<float>(normal ? init_std * slot.info.init_scale : slot.info.init_scale);
+    in_pieces(range,
+              [&](std::int64_t begin, std::int64_t end) { draw_part(slot, random, scale, begin, end, slot_begin); });
   } else {
     const float value = slot.info.init == ParameterInfo::Init::ones ? 1.0f : 0.0f;
     in_pieces(range,

@@ -9,6 +9,7 @@
 
 #include "config/settings.h"
 #include "model/segment.h"
+#include "model/trained.h"
 #include "sharding/range.h"
 #include "sharding/region.h"
 #include "sharding/tensor_group.h"
@@ -18,9 +19,9 @@ namespace troika::model {
 struct ParameterInfo {
   std::string name;  // "model.layers.0.self_attn.q_proj.weight"
   std::vector<std::int64_t> shape;
-  enum class Init { normal, ones, zeros } init = Init::normal;
+  enum class Init { normal, uniform, ones, zeros } init = Init::normal;
   bool decays = true;           // weight decay applies (matrices yes, norms and biases no)
-  double init_scale = 1;        // of a normal: the factor on model.init_std
+  double init_scale = 1;        // of a normal: the factor on model.init_std; of a uniform: its bound
   bool looked_up_only = false;  // rows are picked and added to, never multiplied
   std::int64_t elements() const;
 };
@@ -40,16 +41,17 @@ struct TensorShare {
   int rank = 0, size = 1;
 };
 
-// What a tp rank holds of a block, the head and the embedding: query heads evenly; the key/value heads that those read, so
-// several ranks may hold one; feed-forward and vocabulary evenly.
+// What a tp rank holds of a block, the head and the embedding: query heads evenly; the key/value heads that those read,
+// so several ranks may hold one; feed-forward and vocabulary evenly.
 struct LocalWidths {
   sharding::Range heads, kv_heads, ffn, vocab;
 };
 LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share);
 
-// What of the gradient of a slot each of several holders finds by itself: all of it, or a summand, of the rows that it keeps
-// between split operations (without sequence parallelism these are all rows) or of its query heads.
-enum class Found { whole, of_own_rows, of_own_heads };
+// What of the gradient of a slot each of several holders finds by itself: all of it, or a summand, of the rows that it
+// keeps between split operations (without sequence parallelism these are all rows), of its query heads, or of its part
+// of a product's inputs or outputs.
+enum class Found { whole, of_own_rows, of_own_heads, of_own_part };
 
 // Elements of one parameter that the same tp ranks hold.
 struct Slot {
@@ -73,13 +75,19 @@ struct SegmentLayout {
 // parameter: key/value heads are cut where their holders change.
 SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});
 
-// The second use of a tied embedding's table, by the head: a buffer of its own for that use's gradient and, where the rank
-// does not hold the embedding too, for a copy of the parameters. The slots are those of segment 0, also what stands behind
-// the table there, so that both buffers are shared out over replicas alike; the head's gradient of the rest is zero.
+// The second use of a tied embedding's table, by the head: a buffer of its own for that use's gradient and, where the
+// rank does not hold the embedding too, for a copy of the parameters. The slots are those of segment 0, also what
+// stands behind the table there, so that both buffers are shared out over replicas alike; the head's gradient of the
+// rest is zero.
 SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare& share = {});
 
-// Seconds of one forward in arbitrary units (multiply-adds per token), for splitting the segments into stages by cost.
-std::vector<double> segment_costs(const config::ModelSettings& model, std::int64_t seq_len);
+// The lowest segment with something to train: its own parameters or adapters.
+int first_trained_segment(const config::ModelSettings& model, const Trained& trained);
+
+// Seconds of one microbatch in arbitrary units (multiply-adds per token of a forward, so a third of those of all three
+// passes; a segment without some of them counts less), for splitting the segments into stages by cost.
+std::vector<double> segment_costs(const config::ModelSettings& model, std::int64_t seq_len,
+                                  const Trained& trained = {});
 
 // What each segment holds of one microbatch, in bytes: the sum of the Saved structs.
 struct SavedBytes {
@@ -87,11 +95,11 @@ struct SavedBytes {
   std::vector<std::int64_t> half;   // after backward_input, for backward_weight
 };
 
-// B sequences of T positions of this rank (under context parallelism its own); bytes_per_element of the compute dtype, 4 or
-// 2. What backward_weight needs is the same for every Keep.
+// B sequences of T positions of this rank (under context parallelism its own); bytes_per_element of the compute dtype,
+// 4 or 2. What backward_weight needs is the same for every Keep.
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
                                const TensorShare& share, sharding::SequenceParallel split, Keep keep,
-                               std::int64_t bytes_per_element);
+                               std::int64_t bytes_per_element, const Trained& trained = {});
 
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);

@@ -29,7 +29,11 @@ ParameterInfo bias(const std::string& name, std::int64_t width) {
 }
 
 LayoutBuilder::LayoutBuilder(const config::ModelSettings& model, int segment, const TensorShare& share)
-    : share_(share), widths_(local_widths(model, share)) {
+    : share_(share),
+      widths_(local_widths(model, share)),
+      heads_(model.heads),
+      kv_heads_(model.kv_heads),
+      head_dim_(model.head_dim) {
   layout_.segment = segment;
 }
 
@@ -45,6 +49,28 @@ void LayoutBuilder::rows_of_heads(const ParameterInfo& info, const Range& heads,
                                   int end_holder) {
   const std::int64_t row = unit * info.elements() / info.shape[0], elements = heads.count * row;
   add(info, {heads.begin * row, elements, elements, 1}, Found::of_own_heads, first_holder, end_holder);
+}
+
+int LayoutBuilder::holder_of_head(std::int64_t head) const {
+  int rank = 0;
+  while (sharding::part_of(heads_, rank, share_.size).end() <= head) ++rank;
+  return rank;
+}
+
+// The tp ranks whose query heads read this key/value head: [first, end).
+std::pair<int, int> LayoutBuilder::holders_of_key(std::int64_t kv_head) const {
+  const std::int64_t group = heads_ / kv_heads_;
+  return {holder_of_head(kv_head * group), holder_of_head(kv_head * group + group - 1) + 1};
+}
+
+void LayoutBuilder::key_rows(const ParameterInfo& info) {
+  for (std::int64_t begin = widths_.kv_heads.begin; begin < widths_.kv_heads.end();) {
+    const auto mine = holders_of_key(begin);
+    std::int64_t end = begin + 1;
+    while (end < widths_.kv_heads.end() && holders_of_key(end) == mine) ++end;
+    rows_of_heads(info, {begin, end - begin}, head_dim_, mine.first, mine.second);
+    begin = end;
+  }
 }
 
 // Parts of all rows are equally far apart, so they are the runs of one region.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/layout.h"
@@ -28,6 +29,8 @@ class LayoutBuilder {
   void rows(const ParameterInfo& info, const sharding::Range& rows, std::int64_t unit = 1);
   void rows_of_heads(const ParameterInfo& info, const sharding::Range& heads, std::int64_t unit, int first_holder,
                      int end_holder);
+  // Rows, head_dim each, of the key/value heads: a slot for each run of them with the same holders.
+  void key_rows(const ParameterInfo& info);
   // The same columns, or elements of a vector, of each of `groups` equal parts that stand side by side.
   void columns(const ParameterInfo& info, const sharding::Range& columns, std::int64_t unit = 1,
                std::int64_t groups = 1);
@@ -40,8 +43,12 @@ class LayoutBuilder {
  private:
   void add(const ParameterInfo& info, const sharding::Region& region, Found found, int first_holder, int end_holder);
 
+  int holder_of_head(std::int64_t head) const;
+  std::pair<int, int> holders_of_key(std::int64_t kv_head) const;
+
   const TensorShare share_;
   const LocalWidths widths_;
+  const std::int64_t heads_, kv_heads_, head_dim_;  // of the model
   SegmentLayout layout_;
 };
 

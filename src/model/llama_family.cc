@@ -10,9 +10,6 @@
 namespace troika::model {
 namespace {
 
-using sharding::part_of;
-using sharding::Range;
-
 // How a parameter of a block is split over tp ranks: norms not at all, the others by rows or columns of these.
 enum class Cut { norm, head_norm, query_rows, key_rows, query_columns, ffn_rows, ffn_columns };
 
@@ -59,31 +56,6 @@ std::vector<ParameterInfo> parameters(const config::ModelSettings& m, int segmen
   return infos;
 }
 
-int holder_of_head(const config::ModelSettings& model, std::int64_t head, int size) {
-  int rank = 0;
-  while (part_of(model.heads, rank, size).end() <= head) ++rank;
-  return rank;
-}
-
-// The tp ranks whose query heads read key/value head `head`: [first, end).
-std::pair<int, int> holders(const config::ModelSettings& model, std::int64_t head, int size) {
-  const std::int64_t group = model.heads / model.kv_heads;
-  return {holder_of_head(model, head * group, size), holder_of_head(model, head * group + group - 1, size) + 1};
-}
-
-// The rank's key/value heads, one slot for each run of them with the same holders.
-void add_key_rows(LayoutBuilder& builder, const config::ModelSettings& model, const ParameterInfo& info) {
-  const Range kv_heads = builder.widths().kv_heads;
-  const int size = builder.share().size;
-  for (std::int64_t begin = kv_heads.begin; begin < kv_heads.end();) {
-    const auto mine = holders(model, begin, size);
-    std::int64_t end = begin + 1;
-    while (end < kv_heads.end() && holders(model, end, size) == mine) ++end;
-    builder.rows_of_heads(info, {begin, end - begin}, model.head_dim, mine.first, mine.second);
-    begin = end;
-  }
-}
-
 void split_part(LayoutBuilder& builder, const config::ModelSettings& m, const Part& part) {
   const LocalWidths& widths = builder.widths();
   switch (part.cut) {
@@ -94,7 +66,7 @@ void split_part(LayoutBuilder& builder, const config::ModelSettings& m, const Pa
     case Cut::query_rows:
       return builder.rows(part.info, widths.heads, m.head_dim);
     case Cut::key_rows:
-      return add_key_rows(builder, m, part.info);
+      return builder.key_rows(part.info);
     case Cut::query_columns:
       return builder.columns(part.info, widths.heads, m.head_dim);
     case Cut::ffn_rows:

@@ -25,15 +25,30 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   Positions positions;
   positions.seq_len = seq_len;
   const std::vector<std::int64_t> mine = context.positions(seq_len);
+  const auto on_device = [&](const std::vector<std::int64_t>& values) {
+    return at::tensor(values, at::TensorOptions().dtype(at::kLong)).to(device);
+  };
   if (has_rotary_positions(architecture_of(model))) {
-    positions.rope = kernels::make_rope_table(mine, rope_frequencies(model), device);
+    positions.whole_rope =
+        kernels::make_rope_table(sharding::ContextGroup().positions(seq_len), rope_frequencies(model), device);
+    positions.rope = context.size() == 1 ? positions.whole_rope : kernels::rows(positions.whole_rope, on_device(mine));
     return positions;
   }
   if (seq_len > model.max_positions)
     throw base::ConfigError(fmt::format("a sequence of {} tokens for a model that has learned {} positions: at most {}",
                                         seq_len, model.max_positions, model.max_positions));
-  positions.index_T = at::tensor(mine, at::TensorOptions().dtype(at::kLong)).to(device);
+  positions.index_T = on_device(mine);
   return positions;
+}
+
+kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens) {
+  if (!tokens.position_BT.defined()) return positions.rope;
+  return {positions.whole_rope.cos_TI, positions.whole_rope.sin_TI, tokens.position_BT};
+}
+
+at::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens) {
+  if (tokens.position_BT.defined()) return tokens.position_BT.flatten();
+  return positions.index_T.narrow(0, 0, tokens.T).repeat({tokens.B});
 }
 
 void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context) {

@@ -16,9 +16,13 @@ namespace troika::model {
 // rank, as the architecture's positions need it.
 struct Positions {
   std::int64_t seq_len = 0;
-  kernels::RopeTable rope;  // rotary
-  at::Tensor index_T;       // learned; int64
+  kernels::RopeTable rope, whole_rope;  // rotary; of all positions
+  at::Tensor index_T;                   // learned; int64
 };
+
+// The rows that belong to the positions of `tokens`, which begin anew in documents that are apart.
+kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);  // rotary
+at::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
 
 // Of a model with rotary positions.
 kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);

@@ -22,7 +22,6 @@ struct RotationSaved {
   std::int64_t bytes() const { return q.bytes() + k.bytes(); }
 };
 
-// Row t of `rope` belongs to position t of the heads; rows beyond T are not read.
 class Rotation {
  public:
   explicit Rotation(const config::ModelSettings& model);

@@ -18,15 +18,22 @@ namespace troika::model {
 struct Tokens {
   at::Tensor ids_M;      // int64
   at::Tensor targets_M;  // int64; -100: no loss
+  // Where the documents of a sequence are apart, of every position; else undefined. int64.
+  at::Tensor first_key_BT;  // the position in the whole sequence at which its document begins: no key before it is seen
+  at::Tensor position_BT;   // within its document
   std::int64_t B = 0, T = 0;
   std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
   double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)
+  // What dropout depends on: the optimizer step, from 1, and the global index of the first sequence's sample, which the
+  // others follow. Step 0: an evaluation, in which nothing is dropped.
+  std::int64_t step = 0, first_sample = 0;
 };
 
 // A segment's flat buffer (parameters in the compute dtype, or gradients in fp32), one-dimensional, laid out as
-// segment_layout says; and for the head of a tied model the one that tied_layout describes.
+// segment_layout says; for the head of a tied model the one that tied_layout describes; for a block with adapters
+// theirs (adapter_layout). Gradients of what is not trained are undefined.
 struct SegmentBuffer {
-  at::Tensor flat, tied;
+  at::Tensor flat, tied, adapter;
 };
 
 // What forward leaves for backward. bytes() shrinks as backward_input drops what backward_weight does not need.
@@ -64,8 +71,8 @@ class Segment {
   virtual at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                     Saved& saved) const = 0;
 
-  // Writes (never adds) this microbatch's gradient of every parameter, fp32. After backward_input. What several tp ranks
-  // hold is their sum, with the same bits on each.
+  // Writes (never adds) this microbatch's gradient of every trained parameter, fp32. After backward_input. What several
+  // tp ranks hold is their sum, with the same bits on each.
   virtual void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const = 0;
 };
 

@@ -1,6 +1,10 @@
 // What each segment costs, from numbers alone.
+#include <array>
+
+#include "config/lora.h"
 #include "kernels/output_loss.h"
 #include "model/activation.h"
+#include "model/adapter.h"
 #include "model/architecture.h"
 #include "model/layout.h"
 #include "model/norm.h"
@@ -24,9 +28,53 @@ Shape shape_of(const config::ModelSettings& model) {
           activation_of(architecture).inputs_per_output};
 }
 
+// How many of a product's adapters there are, and whether a backward reads its x and dy.
+struct ProductUse {
+  std::int64_t adapters = 0;
+  bool has_gradient = false;
+  std::int64_t if_gradient(std::int64_t width) const { return has_gradient ? width : 0; }
+};
+
+struct BlockUse {
+  bool own = true;  // the block's own weights are trained
+  std::int64_t rank = 0;
+  std::array<ProductUse, 4> products;
+  const ProductUse& of(AdaptedProduct product) const { return products[static_cast<std::size_t>(product)]; }
+  std::int64_t adapted_width() const {  // of dropout(x) A^T of all products
+    std::int64_t sum = 0;
+    for (const ProductUse& use : products) sum += use.adapters;
+    return sum * rank;
+  }
+};
+
+BlockUse block_use(const Trained& trained, int segment) {
+  BlockUse use;
+  use.own = trained.own(segment);
+  use.rank = trained.lora.rank;
+  if (has_adapters(trained.lora)) {
+    for (const std::string& target : config::lora_targets(trained.lora))
+      ++use.products[static_cast<std::size_t>(product_of(target))].adapters;
+  }
+  for (ProductUse& product : use.products) product.has_gradient = use.own || product.adapters > 0;
+  return use;
+}
+
+// Forward, backward to the input and backward to the weights take about the same time each.
+double share_of_passes(const Trained& trained, int segment, int first_trained) {
+  const bool backward = segment >= first_trained;
+  return backward && trained.own(segment) ? 1 : (backward ? 2.0 : 1.0) / 3;
+}
+
 }  // namespace
 
-std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t seq_len) {
+int first_trained_segment(const config::ModelSettings& model, const Trained& trained) {
+  if (has_adapters(trained.lora)) return 1;
+  int segment = 0;
+  while (segment + 1 < segment_count(model) && !trained.own(segment)) ++segment;
+  return segment;
+}
+
+std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t seq_len, const Trained& trained) {
   const double D = static_cast<double>(m.hidden), NH = static_cast<double>(m.heads * m.head_dim);
   const double KH = static_cast<double>(m.kv_heads * m.head_dim), F = static_cast<double>(m.ffn);
   const double products = static_cast<double>(1 + shape_of(m).inputs);
@@ -34,12 +82,16 @@ std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t s
   std::vector<double> costs(static_cast<std::size_t>(segment_count(m)), block);
   costs.front() = D;  // a look-up
   costs.back() = D * static_cast<double>(m.vocab);
+  const int first = first_trained_segment(m, trained);
+  for (int segment = 0; segment < segment_count(m); ++segment)
+    costs[static_cast<std::size_t>(segment)] *= share_of_passes(trained, segment, first);
   return costs;
 }
 
 // Shapes: M rows of a microbatch, m those that this rank keeps between split operations.
 static std::int64_t block_saved_bytes(const config::ModelSettings& model, std::int64_t M, std::int64_t m,
-                                      const LocalWidths& widths, Keep keep, std::int64_t bytes_per_element) {
+                                      const LocalWidths& widths, Keep keep, std::int64_t bytes_per_element,
+                                      const BlockUse& use) {
   const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim, f = widths.ffn.count;
   const Shape shape = shape_of(model);
   const std::int64_t stream = 2 * model.hidden;  // x and mid
@@ -48,18 +100,28 @@ static std::int64_t block_saved_bytes(const config::ModelSettings& model, std::i
   // Of norms, of normed heads; log-sum-exp.
   const std::int64_t statistics = 4 * (m * 2 * shape.norm_saved + M * shape.normed_heads * (n + k) + M * n);
   // Again from these: outputs of the two norms; rotated q and k; the activation.
-  const std::int64_t again = keep == Keep::lean ? 0 : m * 2 * model.hidden + M * (shape.rotated * (n + k) * H + f);
-  return bytes_per_element * (m * stream + M * products + again) + statistics;
+  const std::int64_t normed = use.of(AdaptedProduct::queries_keys_values).if_gradient(model.hidden) +
+                              use.of(AdaptedProduct::feed_forward_input).if_gradient(model.hidden);
+  const std::int64_t hidden = use.of(AdaptedProduct::feed_forward_output).if_gradient(f);
+  const std::int64_t again = keep == Keep::lean ? 0 : m * normed + M * (shape.rotated * (n + k) * H + hidden);
+  return bytes_per_element * (m * stream + M * (products + use.adapted_width()) + again) + statistics;
 }
 
-// The gradients of the two sums, of q k v and of the first product; what weights were multiplied with; the norms' gradients.
+// Of products with a gradient: that of their outputs, and what they were multiplied with; the norms' gradients.
 static std::int64_t block_half_bytes(const config::ModelSettings& model, std::int64_t M, std::int64_t m,
-                                     const LocalWidths& widths, std::int64_t bytes_per_element) {
+                                     const LocalWidths& widths, std::int64_t bytes_per_element, const BlockUse& use) {
   const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim, f = widths.ffn.count;
   const Shape shape = shape_of(model);
-  const std::int64_t gradients = 2 * model.hidden + (n + 2 * k) * H + shape.inputs * f, inputs = n * H + f;
-  return bytes_per_element * (M * (gradients + inputs) + m * 2 * model.hidden) +
-         4 * (2 * shape.norm_elements + shape.normed_heads * 2 * H);
+  const ProductUse &qkv = use.of(AdaptedProduct::queries_keys_values), &o = use.of(AdaptedProduct::attention_output);
+  const ProductUse &up = use.of(AdaptedProduct::feed_forward_input),
+                   &down = use.of(AdaptedProduct::feed_forward_output);
+  const std::int64_t D = model.hidden;
+  const std::int64_t of_all_rows = qkv.if_gradient((n + 2 * k) * H) + o.if_gradient(D + n * H) +
+                                   up.if_gradient(shape.inputs * f) + down.if_gradient(D + f);
+  const std::int64_t norms = use.own ? 2 * shape.norm_elements + shape.normed_heads * 2 * H : 0;
+  return bytes_per_element *
+             (M * (of_all_rows + 2 * use.adapted_width()) + m * (qkv.if_gradient(D) + up.if_gradient(D))) +
+         4 * norms;
 }
 
 struct HeadBytes {
@@ -67,36 +129,45 @@ struct HeadBytes {
 };
 
 static HeadBytes head_saved_bytes(const config::ModelSettings& model, std::int64_t M, std::int64_t m, std::int64_t v,
-                                  int parts, Keep keep, std::int64_t bytes_per_element) {
+                                  int parts, Keep keep, std::int64_t bytes_per_element, bool trained) {
   const Shape shape = shape_of(model);
   const std::int64_t D = model.hidden, statistics = 4 * m * shape.norm_saved;
-  if (kernels::output_loss_keep(M, D, v, parts, bytes_per_element) == kernels::LossKeep::gradients) {
-    const std::int64_t dw = 4 * v * D;
-    return {bytes_per_element * (m * D + M * D) + dw + statistics, dw + statistics + 4 * shape.norm_elements};
+  const auto wanted = trained ? kernels::LossGradients::input_and_weight : kernels::LossGradients::input;
+  HeadBytes bytes;
+  if (kernels::output_loss_keep(M, D, v, parts, bytes_per_element, wanted) == kernels::LossKeep::gradients) {
+    const std::int64_t dw = trained ? 4 * v * D : 0;
+    bytes = {bytes_per_element * (m * D + M * D) + dw + statistics, dw + statistics + 4 * shape.norm_elements};
+  } else {
+    const std::int64_t normed = keep == Keep::lean || !trained ? 0 : m * D;
+    const std::int64_t half_lse = bytes_per_element == 4 ? 0 : 4 * M;  // kernels::OutputLossSaved::part_lse_M
+    bytes = {bytes_per_element * (m * D + normed + M * v) + statistics + 4 * M + half_lse,
+             bytes_per_element * (m * D + M * v) + statistics + 4 * shape.norm_elements};
   }
-  const std::int64_t normed = keep == Keep::lean ? 0 : m * D;
-  const std::int64_t half_lse = bytes_per_element == 4 ? 0 : 4 * M;  // kernels::OutputLossSaved::part_lse_M
-  return {bytes_per_element * (m * D + normed + M * v) + statistics + 4 * M + half_lse,
-          bytes_per_element * (m * D + M * v) + statistics + 4 * shape.norm_elements};
+  if (!trained) bytes.half = 0;
+  return bytes;
 }
 
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, std::int64_t B, std::int64_t T,
                                const TensorShare& share, sharding::SequenceParallel split, Keep keep,
-                               std::int64_t bytes_per_element) {
+                               std::int64_t bytes_per_element, const Trained& trained) {
   const auto segments = static_cast<std::size_t>(segment_count(model));
   const LocalWidths widths = local_widths(model, share);
   const std::int64_t M = B * T, D = model.hidden;
   const std::int64_t m =
       split == sharding::SequenceParallel::on ? sharding::part_of(M, share.rank, share.size).count : M;
   SavedBytes bytes;
-  bytes.half.assign(segments, block_half_bytes(model, M, m, widths, bytes_per_element));
+  const auto use_of = [&](std::size_t segment) { return block_use(trained, static_cast<int>(segment)); };
+  bytes.half.assign(segments, 0);
+  for (std::size_t i = 1; i + 1 < segments; ++i)
+    bytes.half[i] = block_half_bytes(model, M, m, widths, bytes_per_element, use_of(i));
   bytes.half.front() = bytes_per_element * m * D;
-  const HeadBytes head = head_saved_bytes(model, M, m, widths.vocab.count, share.size, keep, bytes_per_element);
+  const HeadBytes head = head_saved_bytes(model, M, m, widths.vocab.count, share.size, keep, bytes_per_element,
+                                          trained.own(static_cast<int>(segments) - 1));
   bytes.half.back() = head.half;
   bytes.whole.assign(segments, 0);
   if (keep == Keep::nothing) return bytes;
   for (std::size_t i = 1; i + 1 < segments; ++i)
-    bytes.whole[i] = block_saved_bytes(model, M, m, widths, keep, bytes_per_element);
+    bytes.whole[i] = block_saved_bytes(model, M, m, widths, keep, bytes_per_element, use_of(i));
   bytes.whole.back() = head.whole;
   return bytes;
 }

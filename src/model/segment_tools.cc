@@ -27,7 +27,7 @@ std::int64_t bytes_of(std::initializer_list<const at::Tensor*> tensors) {
 at::Tensor Views::take(at::IntArrayRef shape) {
   const std::int64_t begin = offset_;
   offset_ += c10::multiply_integers(shape);
-  return flat_.narrow(0, begin, offset_ - begin).view(shape);
+  return flat_.defined() ? flat_.narrow(0, begin, offset_ - begin).view(shape) : at::Tensor();
 }
 
 }  // namespace troika::model

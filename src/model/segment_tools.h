@@ -27,7 +27,7 @@ void drop(Tensors&... tensors) {
   (tensors.reset(), ...);
 }
 
-// Views of a flat buffer, one after the other.
+// Views of a flat buffer, one after the other; undefined ones of an undefined buffer.
 class Views {
  public:
   explicit Views(at::Tensor flat) : flat_(std::move(flat)) {}

@@ -7,7 +7,7 @@
 namespace troika::schedule {
 
 Arrivals::Arrivals(const Program& program, int lane) {
-  if (program.evaluates()) return;  // there a send is known to have arrived before the next one starts
+  if (program.evaluates()) return;
   std::set<int> peers;
   const int dp_rank = lane % program.dp;
   for (const int stage : stages_of_lane(program, lane)) {
@@ -31,7 +31,8 @@ void Arrivals::follow(const Program& program, int lane, int peer) {
     if (sends_grad) std::swap(proven_[{Kind::recv_grad, m, s - 1}], taken);
     if (!is_computation(i.kind)) continue;
     const auto [begin, end] = segments_of(program, i);
-    if (i.kind == Kind::fwd && begin == program.first_segment(s) && here(s - 1))
+    const bool answered = s > 0 && has_backward(program, s - 1);
+    if (i.kind == Kind::fwd && begin == program.first_segment(s) && here(s - 1) && answered)
       taken.push_back({Kind::send_act, m, s - 1});
     if (is_input_backward(i.kind) && end == program.end_segment(s) && here(s + 1))
       taken.push_back({Kind::send_grad, m, s + 1});

@@ -1,6 +1,7 @@
 // Small facts about stages, segments and lanes of a program.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "schedule/instruction.h"
@@ -11,10 +12,38 @@ struct SegmentRange {
   int begin = 0, end = 0;
 };
 
-// The segments an instruction is about: its own, or all of its stage.
+// What only segments with a backward have: the backward itself and what follows from it.
+inline bool belongs_to_backward(Kind kind) {
+  switch (kind) {
+    case Kind::refwd:
+    case Kind::bwd:
+    case Kind::bwd_input:
+    case Kind::bwd_weight:
+    case Kind::reduce_grads:
+    case Kind::gather_grads:
+    case Kind::fetch:
+    case Kind::offload:
+    case Kind::step:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The segments an instruction is about: its own, or all of its stage that have what it does.
 inline SegmentRange segments_of(const Program& program, const Instruction& i) {
   if (i.segment >= 0) return {i.segment, i.segment + 1};
-  return {program.first_segment(i.stage), program.end_segment(i.stage)};
+  const int first = program.first_segment(i.stage), end = program.end_segment(i.stage);
+  return {belongs_to_backward(i.kind) ? std::min(std::max(first, program.first_trained), end) : first, end};
+}
+
+inline bool has_backward(const Program& program, int stage) {
+  return !program.evaluates() && program.end_segment(stage) > program.first_trained;
+}
+
+// A send_act for which no gradient will come back. Of these one is under way at a time.
+inline bool is_unanswered(const Program& program, const Instruction& i) {
+  return i.kind == Kind::send_act && !has_backward(program, i.stage);
 }
 
 inline std::vector<int> stages_of_lane(const Program& program, int lane) {
@@ -25,18 +54,33 @@ inline std::vector<int> stages_of_lane(const Program& program, int lane) {
   return stages;
 }
 
+inline std::vector<int> trained_stages_of_lane(const Program& program, int lane) {
+  std::vector<int> stages;
+  for (const int stage : stages_of_lane(program, lane)) {
+    if (has_backward(program, stage)) stages.push_back(stage);
+  }
+  return stages;
+}
+
 inline bool is_input_backward(Kind kind) { return kind == Kind::bwd || kind == Kind::bwd_input; }
 inline bool is_weight_backward(Kind kind) { return kind == Kind::bwd || kind == Kind::bwd_weight; }
 inline bool uses_parameters(Kind kind) { return is_computation(kind) && kind != Kind::bwd_weight; }
 
-// The first and the last stage read tokens: ids and targets.
-inline bool reads_tokens(const Program& program, int stage) { return stage == 0 || stage + 1 == program.stages(); }
+// The first and the last stage read tokens, ids and targets; all do where attention needs to know documents.
+inline bool reads_tokens(const Program& program, int stage) {
+  return program.all_load || stage == 0 || stage + 1 == program.stages();
+}
 
 // True when stage `left` and stage left+1 exist and sit on different pp ranks, so that a message crosses.
 inline bool crosses_lanes(const Program& program, int left) {
   if (left < 0 || left + 1 >= program.stages()) return false;
   const auto at = static_cast<std::size_t>(left);
   return program.pp_rank_of_stage[at] != program.pp_rank_of_stage[at + 1];
+}
+
+// The same where both have a backward, so that a gradient goes back.
+inline bool gradient_crosses_lanes(const Program& program, int left) {
+  return crosses_lanes(program, left) && has_backward(program, left);
 }
 
 inline bool tied_on_one_lane(const Program& program) {

@@ -3,7 +3,8 @@
 //
 // What every built program promises to whoever runs it:
 // - Stage s sits on pp rank s % pp. Shares are contiguous in ZeRO 0, 1 and round-robin in ZeRO 2, 3 (instruction.h).
-// - `load m` stands once per lane that holds the first or the last stage, before the first use of the microbatch.
+// - `load m` stands once per lane that holds the first or the last stage, with all_load on every lane, before the first
+//   use of the microbatch.
 // - recv_act m.s and recv_grad m.s post a receive. It stands before the previous computation of a stage that received
 //   in that direction on that lane (the first one before the computation that precedes its use), so a transfer overlaps
 //   computing, and at most two receives per direction are held.
@@ -20,13 +21,15 @@
 //   last use. Consecutive uses share a gather, and so does a use after which the same segment would be gathered again
 //   at once.
 // - reduce_grads: `m.s.g` behind each weight backward in ZeRO 2, 3 (for any overlap); with Overlap::on `*.s.g` behind
-//   the weight backward of the share's last microbatch, but not before the send_grad of that pass, which the stage before
-//   waits for; with Overlap::off or one replica `*.s` at the end.
+//   the weight backward of the share's last microbatch, but not before the send_grad of that pass, which the stage
+//   before waits for; with Overlap::off or one replica `*.s` at the end.
 // - gather_grads: ZeRO 0 with several replicas, Overlap::on `*.s.g` behind the computation that follows the reduction,
 //   those of the tied embedding behind reduce_tied, the rest at the end; Overlap::off `*.s` at the end.
 // - The end: reductions, reduce_tied (one lane with both uses: `reduce_tied *.0` once), gather_grads, norm, then
 //   `step *.s`; by segment with Offload::state (`fetch a | fetch b | step a | offload a | fetch c | step b ...`) and in
 //   ZeRO 1, 2 (`step a | gather_params a | step b ...`).
+// - With first_trained above 0: no backward, recomputation, reduction and step of the segments below it, and no
+//   gradient to a stage of such segments alone. Its forwards run ahead as far as their messages are taken.
 // - bytes: sends and receives boundary_bytes; reduce_tied tied_bytes when another lane takes part; exchanges of
 //   replicas those of SegmentBytes (0 with one replica).
 #pragma once
@@ -58,6 +61,8 @@ struct StepShape {
   int microbatches = 1;    // of the whole step; a multiple of dp
   int zero = 0;
   bool tied = false;
+  int first_trained = 0;  // the lowest segment that is trained
+  bool all_load = false;  // every stage reads tokens
   Recompute recompute = Recompute::none;
   Overlap overlap = Overlap::on;
   Offload offload = Offload::none;
@@ -73,9 +78,10 @@ struct StepShape {
 Program build(const std::string& schedule, const StepShape& shape);
 std::vector<std::string> schedule_names();
 
-// Forwards alone, of microbatches that are evaluated rather than trained on, with the stages of `training`; its schedule,
-// recompute and offload have no say. Each microbatch goes through a stage whole before the next one does; with several
-// stages on a rank, microbatches go in groups of pp. ZeRO 3 gathers and frees as in training. The end: `loss`.
+// Forwards alone, of microbatches that are evaluated rather than trained on, with the stages of `training`; its
+// schedule, recompute and offload have no say. Each microbatch goes through a stage whole before the next one does;
+// with several stages on a rank, microbatches go in groups of pp. ZeRO 3 gathers and frees as in training. The end:
+// `loss`.
 Program build_evaluation(const StepShape& training);
 Bounds bounds_of_evaluation(const Program& program);  // one microbatch in flight
 

@@ -134,6 +134,17 @@ TEST(Builder, OnlyFirstAndLastStageLoad) {
     EXPECT_EQ(count_of(interleaved.lanes[lane], Kind::load), lane == 1 ? 0 : 4);
 }
 
+TEST(Builder, EveryStageLoadsOnceWhereAllReadTokens) {
+  for (const char* schedule : {"1f1b", "interleaved"}) {
+    StepShape shape = shape_of(3, 1, 4, 1, stages_per_rank(schedule));
+    shape.all_load = true;
+    for (const Program& program : {build(schedule, shape), build_evaluation(shape)}) {
+      for (const auto& lane : program.lanes) EXPECT_EQ(count_of(lane, Kind::load), 4);
+      EXPECT_TRUE(parse_program(to_text(program)).all_load);
+    }
+  }
+}
+
 TEST(Builder, TailReducesTiedEmbeddingOnFirstAndLastStageOnly) {
   StepShape shape = shape_of(3, 1, 3);
   shape.tied = true;

@@ -5,15 +5,16 @@
 //   (gather_params, reduce_grads, gather_grads, reduce_tied, norm, loss) begin once all their lanes have come.
 // - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; fwd, refwd, bwd and bwd_input for the
 //   gather_params of their segments.
-// - gather_params, fetch and offload wait for nothing and only start; so does reduce_grads, but in ZeRO 2, 3 with several
-//   replicas it waits for all those before it on its lane: one microbatch's gradients are under way at a time. gather_grads
-//   waits for the reduce_grads of its segments, then starts.
+// - gather_params, fetch and offload wait for nothing and only start; so does reduce_grads, but in ZeRO 2, 3 with
+//   several replicas it waits for all those before it on its lane: one microbatch's gradients are under way at a time.
+//   gather_grads waits for the reduce_grads of its segments, then starts.
 // - reduce_tied waits for the reduce_grads of the tied segments on its lane (the embedding's, the head's), norm for all
 //   sends and all reduce_grads of its lane; both block until their exchange is complete. They meet the lanes of the
 //   first and the last stage of one dp rank, or all lanes.
 // - step waits for gather_grads and fetch of its segments.
-// - In an evaluation send_act waits for the send before it on its lane, then starts, so that one is under way at a time; loss
-//   waits for the last one and blocks until its exchange, which meets all lanes, is complete.
+// - A send_act for which no gradient will come back (of a stage without a backward, or in an evaluation) waits for the
+//   one before it on its lane, then starts, so that one is under way at a time; loss waits for the last one and blocks
+//   until its exchange, which meets all lanes, is complete.
 // - The end of a lane waits for everything it started.
 // - reduce_grads, gather_grads and gather_params meet the dp lanes of their stage, in ZeRO 2, 3 the reduce_grads of one
 //   round (m / dp). The n-th of a name on one lane meets the n-th on the others.
@@ -57,6 +58,7 @@ struct Report {  // all per lane
 //   with several replicas, gather_params after step anywhere but in ZeRO 1, 2 with several replicas, or are not
 //   complete there; gather_grads or norm come before reduce_tied;
 // - an evaluation has a backward, a reduction, norm, step or copies, or anything behind loss, or a training loss;
+// - a segment below first_trained has a backward or what follows from one, or a gradient goes to a stage without one;
 // - anything but fetch, step, offload and gather_params follows norm; a segment is fetched and not offloaded again, or
 //   the reverse;
 // - more microbatches are in flight than the bound.

@@ -20,8 +20,10 @@ std::int64_t Lane::bytes_sent(const Instruction& i) const {
 Slots whole_passes(const Lane& lane, const Order& order) {
   const auto share = lane.program.microbatches_of(lane.dp_rank());
   Slots slots;
-  for (const Instruction& i : order)
+  for (const Instruction& i : order) {
+    if (belongs_to_backward(i.kind) && !has_backward(lane.program, i.stage)) continue;
     slots.push_back({{}, pass(i.kind, share[static_cast<std::size_t>(i.microbatch)], i.stage), {}});
+  }
   return slots;
 }
 

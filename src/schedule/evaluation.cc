@@ -8,8 +8,9 @@
 
 namespace troika::schedule {
 
-// In groups of pp microbatches, each through all stages of the lane in order. Every lane follows the one order by group, stage
-// and microbatch, in which whatever a forward needs stands before it: so no placement of stages makes a deadlock.
+// In groups of pp microbatches, each through all stages of the lane in order. Every lane follows the one order by
+// group, stage and microbatch, in which whatever a forward needs stands before it: so no placement of stages makes a
+// deadlock.
 static Order order_evaluation(const Program& program, int lane) {
   Order order;
   for (int begin = 0; begin < program.share_size(); begin += program.pp) {
@@ -25,6 +26,7 @@ Program build_evaluation(const StepShape& training) {
   StepShape shape = training;
   shape.recompute = Recompute::none;
   shape.offload = Offload::none;
+  shape.first_trained = 0;
   Program program = frame(shape);
   program.task = Task::evaluation;
   for (int lane = 0; lane < static_cast<int>(program.lanes.size()); ++lane)

@@ -35,6 +35,8 @@ Program frame(const StepShape& shape) {
   program.zero = shape.zero;
   program.microbatches = shape.microbatches;
   program.tied = shape.tied;
+  program.first_trained = shape.first_trained;
+  program.all_load = shape.all_load;
   program.segment_begin = shape.segment_begin;
   program.pp_rank_of_stage = shape.pp_rank_of_stage;
   if (program.pp_rank_of_stage.empty()) {

@@ -54,12 +54,13 @@ void InFlight::take(const Instruction& receive) {
 // The input becomes part of what is saved, the output that of the next segment, whose input has bounds_.kept_bytes.
 void InFlight::forward(const Instruction& i) {
   const int m = i.microbatch, s = i.stage;
-  segments_left_.emplace(std::pair{m, s}, program_.end_segment(s) - program_.first_segment(s));
+  const auto [begin, end] = segments_of(program_, {Kind::bwd, m, s, -1, 0});
+  segments_left_.emplace(std::pair{m, s}, end - begin);
   if (i.segment == program_.first_segment(s)) {
     take({Kind::recv_act, m, s});
     hold({What::output, m, s - 1}, 0);
   }
-  if (!program_.evaluates())
+  if (!program_.evaluates() && i.segment >= program_.first_trained)
     hold({What::saved, m, i.segment}, of_segment(recomputed(i) ? bounds_.kept_bytes : bounds_.saved_bytes, i.segment));
   hold({What::output, m, s}, of_segment(bounds_.kept_bytes, i.segment + 1));
 }
@@ -72,7 +73,8 @@ void InFlight::backward_input(const Instruction& i) {
   }
   const auto& left = bounds_.half_bytes.empty() ? bounds_.saved_bytes : bounds_.half_bytes;
   hold({What::saved, m, i.segment}, of_segment(left, i.segment));
-  hold({What::gradient, m, s}, of_segment(bounds_.kept_bytes, i.segment));
+  const bool nobody_wants_it = i.segment > 0 && i.segment == program_.first_trained;
+  hold({What::gradient, m, s}, nobody_wants_it ? 0 : of_segment(bounds_.kept_bytes, i.segment));
 }
 
 void InFlight::backward_weight(const Instruction& i) {
@@ -84,7 +86,7 @@ void InFlight::backward_weight(const Instruction& i) {
 void InFlight::send(const Instruction& i) {
   const bool forward = i.kind == Kind::send_act;
   hold({forward ? What::output : What::gradient, i.microbatch, i.stage}, 0);
-  if (program_.evaluates()) {
+  if (is_unanswered(program_, i)) {
     hold(under_way_, 0);
     under_way_ = {What::sent_act, i.microbatch, i.stage};
   }
@@ -114,7 +116,7 @@ void InFlight::visit_part(const Instruction& part) {
   count_gathered(part);
   peak_bytes_ = std::max(peak_bytes_, bytes_);
   peak_count_ = std::max(peak_count_, count());
-  if (program_.evaluates() && part.kind == Kind::fwd && part.segment + 1 == program_.end_segment(s))
+  if (part.kind == Kind::fwd && part.segment + 1 == program_.end_segment(s) && !has_backward(program_, s))
     segments_left_.erase({m, s});
 }
 

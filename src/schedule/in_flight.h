@@ -12,9 +12,10 @@
 
 namespace troika::schedule {
 
-// Follows one lane of a sound program as an executor runs it. A microbatch counts from its first forward on a stage to the
-// end of its last weight backward there, in an evaluation to the end of its last forward, which keep nothing. Bytes: what segments keep between their passes, what stands between two
-// segments or stages, received messages from posting to use, sent ones until they surely arrived (arrivals.h) or norm.
+// Follows one lane of a sound program as an executor runs it. A microbatch counts from its first forward on a stage to
+// the end of its last weight backward there, where there is no backward to the end of its last forward. Bytes: what
+// segments keep between their passes, what stands between two segments or stages, received messages from posting to
+// use, sent ones until they surely arrived (arrivals.h) or norm.
 class InFlight {
  public:
   InFlight(const Program& program, const Bounds& bounds, int lane);
@@ -51,7 +52,7 @@ class InFlight {
   std::map<Key, std::int64_t> held_;
   std::int64_t bytes_ = 0, peak_bytes_ = 0, gathered_bytes_ = 0, peak_gathered_bytes_ = 0;
   int peak_count_ = 0;
-  Key under_way_{What::sent_act, -1, -1};  // the newest send of an evaluation
+  Key under_way_{What::sent_act, -1, -1};  // the newest unanswered send
 };
 
 }  // namespace troika::schedule

@@ -1,4 +1,5 @@
-// The vocabulary of the step program: what one rank does in one training step, or in one round of an evaluation, in order.
+// The vocabulary of the step program: what one rank does in one training step, or in one round of an evaluation, in
+// order.
 //
 // Words: microbatch = index over all data-parallel ranks of one step; stage = consecutive segments, numbered along the
 // pipeline; segment = numbered within the whole model; lane = a rank of the pp x dp grid (all ranks of one tp/cp group
@@ -15,7 +16,7 @@ namespace troika::schedule {
 
 // In brackets: without segment, all segments of the stage, forwards in order and backwards in reverse order.
 enum class Kind : std::uint8_t {
-  load,           // m      read the microbatch's tokens (first and last stage need them)
+  load,           // m      read the microbatch's tokens (first and last stage need them, or all)
   fwd,            // m.s[.g] keeps what backward needs, or only its input where a refwd m.s.g stands later
   refwd,          // m.s[.g] forward again before the backward, for recomputation
   bwd,            // m.s[.g] both halves of backward at once
@@ -56,8 +57,8 @@ struct Instruction {
 bool is_communication(Kind kind);  // starts a transfer or an exchange with other ranks
 bool is_computation(Kind kind);    // fwd, refwd, bwd, bwd_input, bwd_weight
 
-// "fwd 4.1", "gather_params *.1.7", "reduce_grads *.1", "load 4", "norm": kind, then microbatch.stage.segment with `*` for an
-// unset microbatch and trailing unset parts left out.
+// "fwd 4.1", "gather_params *.1.7", "reduce_grads *.1", "load 4", "norm": kind, then microbatch.stage.segment with `*`
+// for an unset microbatch and trailing unset parts left out.
 std::string to_text(const Instruction& instruction);
 Instruction parse_instruction(std::string_view text);  // ConfigError names the text and the character
 
@@ -65,8 +66,10 @@ Instruction parse_instruction(std::string_view text);  // ConfigError names the 
 inline constexpr int max_lanes = 16384, max_stages = 16384, max_segments = 65536, max_microbatches = 1000000;
 inline constexpr std::int64_t max_passes = 1 << 24;  // microbatches x segments
 
-// training: forwards, backwards and an optimizer step. evaluation: forwards only, which keep nothing for a backward, and
-// `loss` in place of norm and step; of the kinds above load, fwd, send_act, recv_act, gather_params and free_params.
+// training: forwards, backwards and an optimizer step; segments below the lowest trained one have forwards only, which
+// keep nothing, and no part in what follows from backwards. evaluation: forwards only, which keep nothing for a
+// backward, and `loss` in place of norm and step; of the kinds above load, fwd, send_act, recv_act, gather_params and
+// free_params.
 enum class Task : std::uint8_t { training, evaluation };
 
 // One step for every lane.
@@ -79,7 +82,9 @@ struct Program {
   int microbatches = 1;                         // of the whole step
   std::vector<int> pp_rank_of_stage;            // size = number of stages
   std::vector<int> segment_begin;               // size stages + 1: first segment of each stage, then the end
-  bool tied = false;                            // first and last stage share the embedding
+  bool tied = false;                            // first and last stage share the embedding, which is trained
+  int first_trained = 0;                        // of training: the lowest segment with a backward
+  bool all_load = false;                        // every stage reads tokens, not only the first and the last
   std::vector<std::vector<Instruction>> lanes;  // size pp * dp
 
   bool evaluates() const { return task == Task::evaluation; }
@@ -108,8 +113,9 @@ struct Program {
 };
 
 // Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (stages: the pp rank of each
-// stage; segments: segment_begin; an evaluation has "evaluation" behind it), then one line per lane, instructions separated by " | ". Parses back to an equal
-// program (bytes are not part of it). ConfigError names line and word, or line, column and lane.
+// stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; "all_load"; an evaluation has
+// "evaluation" there), then one line per lane, instructions separated by " | ". Parses back to an equal program (bytes
+// are not part of it). ConfigError names line and word, or line, column and lane.
 std::string to_text(const Program& program);
 Program parse_program(std::string_view text);
 

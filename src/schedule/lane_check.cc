@@ -90,7 +90,10 @@ void LaneCheck::once(bool* done) const {
 
 void LaneCheck::message(const Instruction& i) {
   const bool to_next = i.kind == Kind::send_act || i.kind == Kind::recv_grad;
-  require(crosses_lanes(program_, to_next ? i.stage : i.stage - 1), "there is no stage on another lane on that side");
+  const int left = to_next ? i.stage : i.stage - 1;
+  require(crosses_lanes(program_, left), "there is no stage on another lane on that side");
+  const bool gradient = i.kind == Kind::send_grad || i.kind == Kind::recv_grad;
+  require(!gradient || has_backward(program_, left), "the stage before has no backward");
   require(messages_.insert({i.kind, {i.microbatch, i.stage}}).second, "stands twice");
   if (i.kind == Kind::send_act)
     require(table_.all(PassTable::forward, i.microbatch, i.stage),

@@ -40,7 +40,8 @@ void LaneCheck::complete() const {
   if (!norm_) missing(lane_, {end, -1, -1, -1, 0}, "every lane takes part in it once");
   if (program_.evaluates()) return;
   for (const int stage : stages) {
-    for (int g = program_.first_segment(stage); g < program_.end_segment(stage); ++g) complete_segment(stage, g);
+    const SegmentRange range = segments_of(program_, {Kind::step, -1, stage, -1, 0});
+    for (int g = range.begin; g < range.end; ++g) complete_segment(stage, g);
   }
 }
 
@@ -49,7 +50,7 @@ void LaneCheck::complete_passes(int stage) const {
     for (int g = program_.first_segment(stage); g < program_.end_segment(stage); ++g) {
       if (!table_.has(PassTable::forward, m, stage, g))
         missing(lane_, {Kind::fwd, m, stage, g, 0}, "every microbatch needs its forward");
-      if (program_.evaluates()) continue;
+      if (program_.evaluates() || g < program_.first_trained) continue;
       if (!table_.has(PassTable::input, m, stage, g))
         missing(lane_, {Kind::bwd, m, stage, g, 0}, "every forward needs its backward");
       if (!table_.has(PassTable::weight, m, stage, g))

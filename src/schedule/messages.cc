@@ -14,7 +14,7 @@ std::optional<Instruction> receive_of(const Lane& lane, const Instruction& c) {
   const std::int64_t bytes = lane.shape.boundary_bytes;
   if (c.kind == Kind::fwd && crosses_lanes(lane.program, c.stage - 1))
     return Instruction{Kind::recv_act, c.microbatch, c.stage, -1, bytes};
-  if (is_input_backward(c.kind) && crosses_lanes(lane.program, c.stage))
+  if (is_input_backward(c.kind) && gradient_crosses_lanes(lane.program, c.stage))
     return Instruction{Kind::recv_grad, c.microbatch, c.stage, -1, bytes};
   return std::nullopt;
 }
@@ -23,7 +23,7 @@ std::optional<Instruction> send_of(const Lane& lane, const Instruction& c) {
   const std::int64_t bytes = lane.shape.boundary_bytes;
   if (c.kind == Kind::fwd && crosses_lanes(lane.program, c.stage))
     return Instruction{Kind::send_act, c.microbatch, c.stage, -1, bytes};
-  if (is_input_backward(c.kind) && crosses_lanes(lane.program, c.stage - 1))
+  if (is_input_backward(c.kind) && gradient_crosses_lanes(lane.program, c.stage - 1))
     return Instruction{Kind::send_grad, c.microbatch, c.stage, -1, bytes};
   return std::nullopt;
 }

@@ -21,7 +21,9 @@ struct Case {
            std::to_string(s.dp) + " replicas " + std::to_string(s.replicas) + " zero " + std::to_string(s.zero) +
            " m " + std::to_string(s.microbatches) + " segments " + std::to_string(s.segment_begin.back()) +
            (s.tied ? " tied" : "") + (s.recompute == Recompute::full ? " recompute" : "") +
-           (s.overlap == Overlap::on ? " overlap" : "") + (s.offload == Offload::state ? " offload" : "");
+           (s.overlap == Overlap::on ? " overlap" : "") + (s.offload == Offload::state ? " offload" : "") +
+           (s.first_trained > 0 ? " trained_from " + std::to_string(s.first_trained) : "") +
+           (s.all_load ? " all_load" : "");
   }
   int share() const { return shape.microbatches / shape.dp; }
 };
@@ -66,6 +68,9 @@ Case draw_case(Draw* draw) {
   s.tied_bytes = draw->from(0, 100);
   for (int g = 0; g < s.segment_begin.back(); ++g)
     s.segments.push_back({draw->from(0, 300), draw->from(0, 300), draw->from(0, 300)});
+  s.all_load = draw->from(0, 2) == 0;
+  const bool frozen = draw->from(0, 2) == 0;
+  if (frozen && !s.tied) s.first_trained = draw->from(1, s.segment_begin.back() - 1);
   return c;
 }
 
@@ -190,6 +195,9 @@ TEST(EveryLayout, InterleavedHasNoDeadlockForAnyNumberOfMicrobatches) {
           if (share % pp == 0) {
             EXPECT_EQ(report.max_in_flight, promised.max_in_flight);
           }
+          Case part = c;
+          part.shape.first_trained = (share + dp) % (pp * stages);
+          check(build(part.schedule, part.shape), promised);
         }
       }
     }
@@ -356,7 +364,9 @@ TEST(EveryLayout, NoInstructionIsDispensable) {
   for (const auto& schedule : schedule_names()) {
     for (int zero = 0; zero <= 3; ++zero) {
       StepShape shape = shape_of(3, 2, 4, 2, stages_per_rank(schedule));
-      shape.tied = true;
+      shape.tied = zero % 2 == 0;
+      shape.first_trained = shape.tied ? 0 : 3;
+      shape.all_load = zero >= 2;
       shape.zero = zero;
       shape.offload = Offload::state;
       const Program sound = build(schedule, shape);

@@ -18,7 +18,7 @@ std::vector<Instruction> reductions_behind(const Lane& lane, const Instruction& 
 
 // The stage before can do nothing without its gradient, and a reduction would take the link before it.
 bool precedes_send(const Lane& lane, const Instruction& c) {
-  if (lane.program.reduces_each_microbatch() || !crosses_lanes(lane.program, c.stage - 1)) return false;
+  if (lane.program.reduces_each_microbatch() || !gradient_crosses_lanes(lane.program, c.stage - 1)) return false;
   return c.kind == Kind::refwd || (c.kind == Kind::bwd && c.segment > lane.program.first_segment(c.stage));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/border.h"
 #include "schedule/fault.h"
 
 namespace troika::schedule {
@@ -49,6 +50,12 @@ std::string wrong_segments(const Program& p) {
     if (p.end_segment(s) <= p.first_segment(s))
       return fmt::format("stage {} has no segment: it begins with {}, the next with {}", s, p.first_segment(s),
                          p.end_segment(s));
+  }
+  if (p.first_trained < 0 || p.first_trained >= p.segments())
+    return fmt::format("the first trained segment is {}, but the last of all is {}", p.first_trained, p.segments() - 1);
+  if (p.first_trained > 0 && (p.tied || p.evaluates())) {
+    return fmt::format("the first trained segment is {}, but {}", p.first_trained,
+                       p.evaluates() ? "an evaluation trains none" : "a tied embedding is trained in segment 0");
   }
   if (p.segments() > max_segments) return fmt::format("{} segments are more than {}", p.segments(), max_segments);
   if (static_cast<std::int64_t>(p.microbatches) * p.segments() > max_passes)
@@ -107,6 +114,9 @@ void check_place(const Program& program, std::size_t lane, std::size_t index) {
   const bool stage_here = i.stage < 0 || (i.stage < program.stages() &&
                                           program.pp_rank_of_stage[static_cast<std::size_t>(i.stage)] == pp_rank);
   if (!stage_here) fault(program, lane, index, "the stage does not sit on this lane");
+  const auto [begin, end] = i.stage < 0 ? SegmentRange{0, 1} : segments_of(program, i);
+  if (belongs_to_backward(i.kind) && (begin >= end || begin < program.first_trained))
+    fault(program, lane, index, fmt::format("segments below {} have no backward", program.first_trained));
   const bool mine =
       i.microbatch < program.microbatches && (i.microbatch < 0 || program.dp_rank_of(i.microbatch) == dp_rank);
   if (!mine) fault(program, lane, index, "the microbatch does not belong to this lane's share");

@@ -9,17 +9,17 @@
 //     bwd, bwd_input m.s, recv_grad m.s   bwd or bwd_input m.(s+1) has ended on its lane
 //     gather_grads                        the last lane has begun reduce_grads of the segment
 //     step                                the last lane has begun gather_grads of the segment
-//     reduce_grads, gather_params (at the end of a lane), reduce_tied, norm, loss   the last lane has begun the instruction
-//     anything else (gathers before a use, reduce_grads m.s.g, which waits for the one before it, sends, copies, no
-//     producer in the trace)              from the begin of the wait
-//   reduce_tied, norm and loss block their lane: where the trace has only their `transfer`, what compute and wait leave of it
-//   counts as a wait. Other transfers are not counted.
+//     reduce_grads, gather_params (at the end of a lane), reduce_tied, norm, loss   the last lane has begun the
+//     instruction anything else (gathers before a use, reduce_grads m.s.g, which waits for the one before it, sends,
+//     copies, no producer in the trace)              from the begin of the wait
+//   reduce_tied, norm and loss block their lane: where the trace has only their `transfer`, what compute and wait leave
+//   of it counts as a wait. Other transfers are not counted.
 // - bubble: the rest of the span: idle, or waiting for a peer that had not finished its own work.
 //   compute + communication + bubble = span, per lane.
 // - pipeline window: from the first begin of a fwd to the last end of a backward over all lanes.
 // - pipeline bubble share: the part of lanes x window that is neither computing nor communicating, where reduce_grads,
-//   gather_grads, reduce_tied, norm, loss, fetch, offload and step count as idle. For equal stages and a fast link this is
-//   (p-1)/(m+p-1), with m the microbatches of one dp share.
+//   gather_grads, reduce_tied, norm, loss, fetch, offload and step count as idle. For equal stages and a fast link this
+//   is (p-1)/(m+p-1), with m the microbatches of one dp share.
 #pragma once
 
 #include <string>

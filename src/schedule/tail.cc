@@ -11,7 +11,7 @@ namespace {
 class Tail {
  public:
   Tail(const Lane& lane, std::vector<Instruction>* out)
-      : lane_(lane), stages_(stages_of_lane(lane.program, lane.index)), out_(out) {}
+      : lane_(lane), stages_(trained_stages_of_lane(lane.program, lane.index)), out_(out) {}
 
   void append() {
     if (lane_.program.evaluates()) return out_->push_back({Kind::loss, -1, -1, -1, 0});
@@ -60,10 +60,10 @@ class Tail {
     }
     std::vector<Instruction> segments;
     for (const int stage : stages_) {
-      for (int g = lane_.program.first_segment(stage); g < lane_.program.end_segment(stage); ++g)
-        segments.push_back({Kind::fetch, -1, stage, g, 0});
+      const auto [begin, end] = segments_of(lane_.program, {Kind::fetch, -1, stage, -1, 0});
+      for (int g = begin; g < end; ++g) segments.push_back({Kind::fetch, -1, stage, g, 0});
     }
-    if (offloads) out_->push_back(segments.front());
+    if (offloads && !segments.empty()) out_->push_back(segments.front());
     for (std::size_t k = 0; k < segments.size(); ++k) {
       if (offloads && k + 1 < segments.size()) out_->push_back(segments[k + 1]);  // copied while this one steps
       add(Kind::step, segments[k].stage, segments[k].segment);

@@ -24,7 +24,7 @@ class Pending {
     if (i.kind == Kind::gather_grads) take(&reduces_, i.stage, i.segment, &waits);
     if (i.kind == Kind::reduce_tied) take_tied(i, &waits);
     if (i.kind == Kind::norm) take_for_norm(&waits);
-    if (i.kind == Kind::loss || (i.kind == Kind::send_act && program_.evaluates())) take_sends(&waits);
+    if (i.kind == Kind::loss || is_unanswered(program_, i)) take_all(&unanswered_, &waits);
     if (i.kind == Kind::step) {
       take(&totals_, i.stage, i.segment, &waits);
       take(&fetches_, i.stage, i.segment, &waits);
@@ -36,7 +36,11 @@ class Pending {
     const std::pair<int, int> segment{i.stage, i.segment};
     if (i.kind == Kind::recv_act) acts_[{i.microbatch, i.stage}] = meeting;
     if (i.kind == Kind::recv_grad) grads_[{i.microbatch, i.stage}] = meeting;
-    if (i.kind == Kind::send_act || i.kind == Kind::send_grad) sends_.push_back(meeting);
+    if (is_unanswered(program_, i)) {
+      unanswered_.push_back(meeting);
+    } else if (i.kind == Kind::send_act || i.kind == Kind::send_grad) {
+      sends_.push_back(meeting);
+    }
     if (i.kind == Kind::gather_params) gathers_[segment].push_back(meeting);
     if (i.kind == Kind::reduce_grads) reduces_[segment].push_back(meeting);
     if (i.kind == Kind::gather_grads) totals_[segment].push_back(meeting);
@@ -73,20 +77,21 @@ class Pending {
     if (i.stage == last || tied_on_one_lane(program_)) take(&reduces_, last, program_.segments() - 1, waits);
   }
 
-  void take_sends(std::vector<std::size_t>* waits) {
-    waits->insert(waits->end(), sends_.begin(), sends_.end());
-    sends_.clear();
+  static void take_all(std::vector<std::size_t>* sends, std::vector<std::size_t>* to) {
+    to->insert(to->end(), sends->begin(), sends->end());
+    sends->clear();
   }
 
   void take_for_norm(std::vector<std::size_t>* waits) {
-    take_sends(waits);
+    take_all(&unanswered_, waits);
+    take_all(&sends_, waits);
     take_all(&reduces_, reduces_.begin(), reduces_.end(), waits);
   }
 
   const Program& program_;
   Messages acts_, grads_;
   Exchanges gathers_, reduces_, totals_, fetches_;
-  std::vector<std::size_t> sends_;
+  std::vector<std::size_t> sends_, unanswered_;
 };
 
 }  // namespace

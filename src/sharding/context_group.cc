@@ -8,15 +8,30 @@
 namespace troika::sharding {
 namespace {
 
-kernels::AttentionInput input_of(const Piece& piece, const at::Tensor& q_BtnH, const at::Tensor& kv_2BtkH,
-                                 const std::vector<std::int64_t>& kv_of_head) {
+// Pieces of which some query sees some key, with what attention reads.
+struct SeenPiece {
+  Piece piece;
   kernels::AttentionInput input;
-  input.q_BTnH = q_BtnH.narrow(1, piece.q.begin, piece.q.count);
-  input.k_BSkH = kv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count);
-  input.v_BSkH = kv_2BtkH.select(0, 1).narrow(1, piece.k.begin, piece.k.count);
-  input.kv_of_head = kv_of_head;
-  input.q_offset = piece.q_position;
-  return input;
+};
+
+std::vector<SeenPiece> seen_pieces(const Ring& ring, int visitor, const LocalAttention& local,
+                                   const at::Tensor& kv_2BtkH) {
+  std::vector<SeenPiece> seen;
+  for (const Piece& piece : ring.pieces(visitor)) {
+    kernels::AttentionInput input;
+    if (local.first_key_Bt.defined()) {
+      const at::Tensor of_piece = local.first_key_Bt.narrow(1, piece.q.begin, piece.q.count);
+      input.first_key_BT = ring.keys_before(of_piece, piece, visitor);
+      if (input.first_key_BT.min().item<std::int64_t>() >= piece.k.count) continue;
+    }
+    input.q_BTnH = local.q_BtnH.narrow(1, piece.q.begin, piece.q.count);
+    input.k_BSkH = kv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count);
+    input.v_BSkH = kv_2BtkH.select(0, 1).narrow(1, piece.k.begin, piece.k.count);
+    input.kv_of_head = local.kv_of_head;
+    input.q_offset = piece.q_position;
+    seen.push_back({piece, std::move(input)});
+  }
+  return seen;
 }
 
 kernels::AttentionOutput narrow(const kernels::AttentionOutput& output, std::int64_t begin, std::int64_t count) {
@@ -46,6 +61,7 @@ static kernels::AttentionInput whole_input(const LocalAttention& local) {
   input.k_BSkH = local.k_BtkH;
   input.v_BSkH = local.v_BtkH;
   input.kv_of_head = local.kv_of_head;
+  input.first_key_BT = local.first_key_Bt;
   return input;
 }
 
@@ -55,8 +71,8 @@ kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, std::
   const std::vector<Range> chunks{ring.low(rank()), ring.high(rank())};
   std::vector<kernels::AttentionOutput> sums(2);
   ring.travel(at::stack({local.k_BtkH, local.v_BtkH}), [&](int step, const at::Tensor& kv_2BtkH) {
-    for (const Piece& piece : ring.pieces(ring.visitor(step))) {
-      const auto part = kernels::attention_forward(input_of(piece, local.q_BtnH, kv_2BtkH, local.kv_of_head));
+    for (const auto& [piece, input] : seen_pieces(ring, ring.visitor(step), local, kv_2BtkH)) {
+      const auto part = kernels::attention_forward(input);
       for (std::size_t c = 0; c < 2; ++c) {
         if (!contains(piece.q, chunks[c])) continue;
         const auto of_chunk = narrow(part, chunks[c].begin - piece.q.begin, chunks[c].count);
@@ -91,8 +107,7 @@ kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout
     comm::Transfer arriving;
     if (step > 0) arriving = ring.receive_gradients(dkv_2BtkH);
     std::vector<std::pair<Piece, kernels::AttentionGradients>> parts;
-    for (const Piece& piece : ring.pieces(visitor)) {
-      const auto input = input_of(piece, local.q_BtnH, kv_2BtkH, local.kv_of_head);
+    for (const auto& [piece, input] : seen_pieces(ring, visitor, local, kv_2BtkH)) {
       parts.emplace_back(piece, kernels::attention_backward(dout_BtnH.narrow(1, piece.q.begin, piece.q.count), input,
                                                             narrow(output, piece.q.begin, piece.q.count)));
     }

@@ -23,6 +23,7 @@ namespace troika::sharding {
 struct LocalAttention {
   at::Tensor q_BtnH, k_BtkH, v_BtkH;
   std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
+  at::Tensor first_key_Bt;  // int64, optional: the first position of the whole sequence that a query may see
 };
 
 // Threads: one rank's thread.
@@ -41,7 +42,8 @@ class ContextGroup {
   std::vector<std::int64_t> positions(std::int64_t T) const;
 
   // Causal attention over the whole sequence. Alone: one attention_forward. Only pairs of chunks that see each other are
-  // computed; parts are merged by their log-sum-exp in fp32 and the result has q's dtype, lse fp32.
+  // computed, which changes no message; parts are merged by their log-sum-exp in fp32 and the result has q's dtype,
+  // lse fp32.
   kernels::AttentionOutput attend(const LocalAttention& local, std::int64_t T) const;
   // Gradients of this rank's q, k, v, each in its dtype; dk and dv travel with their keys and return home, summed in fp32.
   kernels::AttentionGradients attend_backward(const at::Tensor& dout_BtnH, const LocalAttention& local,

@@ -12,6 +12,7 @@ namespace {
 
 struct Shape {
   std::int64_t B = 2, T = 8, n = 4, k = 2, H = 6;
+  std::int64_t document = 0;  // length of documents; 0: no bounds
 };
 
 LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
@@ -21,13 +22,18 @@ LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
   // A strided view, as the values of a block are.
   input.v_BtkH = random_normal("v", 0, {s.B, s.T, s.k + 3, s.H}, dtype).narrow(2, 2, s.k);
   for (std::int64_t head = 0; head < s.n; ++head) input.kv_of_head.push_back(head * s.k / s.n);
+  if (s.document == 0) return input;
+  const at::Tensor shift_B1 = at::arange(s.B, at::kLong).unsqueeze(1);  // sequences differ
+  const at::Tensor position_BT = at::arange(s.T, at::kLong).unsqueeze(0) + shift_B1;
+  input.first_key_Bt = (position_BT - position_BT.remainder(s.document) - shift_B1).clamp_min_(0);
   return input;
 }
 
 at::Tensor cut(const at::Tensor& x_BTnH, const at::Tensor& positions) { return x_BTnH.index_select(1, positions); }
 
 LocalAttention cut(const LocalAttention& whole, const at::Tensor& positions) {
-  return {cut(whole.q_BtnH, positions), cut(whole.k_BtkH, positions), cut(whole.v_BtkH, positions), whole.kv_of_head};
+  return {cut(whole.q_BtnH, positions), cut(whole.k_BtkH, positions), cut(whole.v_BtkH, positions), whole.kv_of_head,
+          whole.first_key_Bt.defined() ? cut(whole.first_key_Bt, positions) : at::Tensor()};
 }
 
 void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound) {
@@ -101,6 +107,14 @@ TEST(ContextGroup, SplitEqualsWholeForEvenAndOddLengths) {
 TEST(ContextGroup, SplitEqualsWholeWithFewerPositionsThanChunks) {
   for (const int size : {2, 3, 4}) {
     for (const std::int64_t T : {1, 2, 3, 5, 7}) expect_parity({1, T, 3, 1, 5}, size, at::kFloat, 1e-5);
+  }
+}
+
+TEST(ContextGroup, SplitEqualsWholeForDocumentsApart) {
+  for (const int size : {2, 3, 4}) {
+    for (const std::int64_t T : {3, 13, 24})
+      for (const std::int64_t document : {1, 3, 5, 12})
+        expect_parity({2, T, 4, 2, 6, document}, size, at::kFloat, 1e-5);
   }
 }
 

@@ -33,6 +33,13 @@ std::vector<Piece> Ring::pieces(int visitor) const {
   return found;
 }
 
+at::Tensor Ring::keys_before(const at::Tensor& position, const Piece& piece, int visitor) const {
+  const auto [low, high] = chunks_of(T_, visitor, size_);
+  const at::Tensor of_low = (position - low.begin).clamp_(0, low.count);
+  if (piece.k.count == low.count) return of_low;
+  return of_low.add_((position - high.begin).clamp_(0, high.count));
+}
+
 comm::Transfer Ring::send(const at::Tensor& tensor, std::uint32_t tag) const {
   return tensor.numel() == 0 ? comm::Transfer() : channel_.send(tensor, (rank_ + 1) % size_, tag);
 }

@@ -21,8 +21,8 @@ struct Chunks {
 };
 Chunks chunks_of(std::int64_t T, int rank, int size);
 
-// Some of this rank's queries and some of a visiting rank's keys, by local position, that see each other: all of them, or
-// causally as if query i of them stood at position q_position + i and key i at i.
+// Some of this rank's queries and some of a visiting rank's keys, from its first on, by local position, that see each
+// other: all of them, or causally as if query i of them stood at position q_position + i and key i at i.
 struct Piece {
   Range q, k;
   std::int64_t q_position = 0;
@@ -42,6 +42,8 @@ class Ring {
   // Whose keys are here in a step, and the pairs of chunks that see each other: this rank's queries, `visitor`'s keys.
   int visitor(int step) const { return (rank_ - step + size_) % size_; }
   std::vector<Piece> pieces(int visitor) const;
+  // How many of the piece's keys stand before a position of the whole sequence; int64, any shape.
+  at::Tensor keys_before(const at::Tensor& position, const Piece& piece, int visitor) const;
 
   // To and from the neighbours. Empty tensors do not travel: both sides know.
   comm::Transfer send_gradients(const at::Tensor& tensor) const { return send(tensor, gradients_tag); }

@@ -18,11 +18,20 @@ namespace {
 using schedule::Instruction;
 using schedule::Kind;
 
-// What a rank computes of one microbatch in a forward or backward, in units of model::segment_costs.
+// The part of a segment's cost that a pass takes, where a forward and a whole backward are 1 each.
+double part_in_pass(const Plan& plan, Kind kind, int segment) {
+  const double weights = plan.trained.own(segment) ? 0.5 : 0;
+  if (kind == Kind::bwd_weight) return weights;
+  if (kind == Kind::bwd_input) return 0.5;
+  return kind == Kind::bwd ? 0.5 + weights : 1;
+}
+
+// What a rank computes of one microbatch in a pass, in units of model::segment_costs.
 double cost_of(const Plan& plan, const std::vector<double>& costs, const Instruction& i) {
   double sum = 0;
   const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
-  for (int g = range.begin; g < range.end; ++g) sum += costs[static_cast<std::size_t>(g)];
+  for (int g = range.begin; g < range.end; ++g)
+    sum += part_in_pass(plan, i.kind, g) * costs[static_cast<std::size_t>(g)];
   const double tokens = static_cast<double>(plan.resolved.batch.micro * plan.resolved.batch.seq_len);
   return sum * tokens / static_cast<double>(plan.shape.tp * plan.shape.cp);
 }
@@ -72,7 +81,7 @@ double exchange_seconds(const Instruction& i, std::size_t lanes, double norm_byt
 // Losses, counts and squared norms of a step, to every other rank, 8 bytes each.
 double norm_bytes(const Plan& plan) {
   const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches) * static_cast<std::size_t>(plan.shape.cp) +
-                     plan.parameter_names().size() * static_cast<std::size_t>(plan.shape.tp);
+                     plan.trained_parameters().size() * static_cast<std::size_t>(plan.shape.tp);
   return static_cast<double>(8 * facts * static_cast<std::size_t>(plan.shape.world() - 1));
 }
 
@@ -110,7 +119,7 @@ double elements_of_segments(const Plan& plan, const Instruction& i) {
   const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
   for (int g = range.begin; g < range.end; ++g) {
     for (const BucketShape& bucket : buckets_of(plan, g, {0, plan.shape.tp}))
-      sum += static_cast<double>(bucket.layout.elements);
+      sum += bucket.trained ? static_cast<double>(bucket.layout.elements) : 0;
   }
   return sum;
 }
@@ -126,8 +135,7 @@ schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const
     const auto first_rank = static_cast<std::size_t>(lane * plan.shape.tp * plan.shape.cp);
     const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(first_rank);
     const bool forward = i.kind == Kind::fwd || i.kind == Kind::refwd;
-    const double half = i.kind == Kind::bwd_input || i.kind == Kind::bwd_weight ? 0.5 : 1;
-    return (forward ? speed.forward_seconds : half * speed.backward_seconds) * cost_of(plan, costs, i);
+    return (forward ? speed.forward_seconds : speed.backward_seconds) * cost_of(plan, costs, i);
   };
   model.link = [link](int, int) { return link; };
   model.exchange_seconds = [link, facts = norm_bytes(plan)](const Instruction& i, const std::vector<int>& lanes) {
@@ -152,19 +160,23 @@ double span_of(const schedule::StepTrace& trace) {
 }  // namespace
 
 RankSpeed speed_of(const Plan& plan, int lane, const std::map<std::string, double>& phase_seconds, std::int64_t steps) {
-  double units = 0, elements = 0;  // of one step
+  double forward = 0, backward = 0, elements = 0;  // of one step
   const auto costs = segment_costs(plan);
   for (const Instruction& i : plan.program.lanes.at(static_cast<std::size_t>(lane))) {
-    if (i.kind == Kind::fwd) units += cost_of(plan, costs, i);
+    if (i.kind == Kind::fwd) forward += cost_of(plan, costs, i);
+    if (i.kind == Kind::bwd || i.kind == Kind::bwd_input || i.kind == Kind::bwd_weight)
+      backward += cost_of(plan, costs, i);
     if (i.kind == Kind::step) elements += elements_of_segments(plan, i);
   }
-  const double count = static_cast<double>(steps);
+  // A rank of frozen segments alone has no backward and no steps.
+  const auto per_unit = [&](std::initializer_list<Kind> kinds, double units) {
+    return units > 0 ? seconds_of(phase_seconds, kinds) / (units * static_cast<double>(steps)) : 0;
+  };
   RankSpeed speed;
-  speed.forward_seconds = seconds_of(phase_seconds, {Kind::fwd}) / (units * count);
-  speed.backward_seconds = seconds_of(phase_seconds, {Kind::bwd, Kind::bwd_input, Kind::bwd_weight}) / (units * count);
+  speed.forward_seconds = per_unit({Kind::fwd}, forward);
+  speed.backward_seconds = per_unit({Kind::bwd, Kind::bwd_input, Kind::bwd_weight}, backward);
   speed.tail_seconds =
-      seconds_of(phase_seconds, {Kind::reduce_grads, Kind::gather_grads, Kind::reduce_tied, Kind::norm, Kind::step}) /
-      (elements * count);
+      per_unit({Kind::reduce_grads, Kind::gather_grads, Kind::reduce_tied, Kind::norm, Kind::step}, elements);
   return speed;
 }
 

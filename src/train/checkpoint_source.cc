@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "config/config.h"
 #include "model/layout.h"
-#include "train/companions.h"
+#include "train/checkpoint_facts.h"
 
 namespace troika::train {
 namespace {
@@ -20,36 +17,23 @@ class CheckpointSource : public ModelSource {
   explicit CheckpointSource(checkpoint::Found found) : found_(std::move(found)), model_(model_of(found_)) {}
 
   const config::ModelSettings& model() const override { return model_; }
-  std::string tokenizer() const override { return fact("tokenizer"); }
+  std::string tokenizer() const override { return fact_of(found_, "tokenizer"); }
+  std::string chat_template() const override { return settings_of(found_).data.chat_template; }
   std::string config_json() const override { return found_.facts.model_config_json; }
   std::string dtype() const override {
-    const std::string dtype = fact(weights_dtype_fact);
+    const std::string dtype = fact_of(found_, weights_dtype_fact);
     return dtype == "bf16" || dtype == "fp16" ? dtype : "fp32";
   }
 
   std::map<std::string, std::string> facts() const override {
     std::map<std::string, std::string> kept;
     for (const char* name : {weights_dtype_fact, weights_from_fact})
-      if (!fact(name).empty()) kept[name] = fact(name);
+      if (!fact_of(found_, name).empty()) kept[name] = fact_of(found_, name);
     return kept;
   }
 
-  // Those of its tokenizer, and how to generate as the folder says from which the run began, if that is there.
-  std::vector<std::string> companions() const override {
-    const std::string folder = folder_of_tokenizer(tokenizer()), generation = "/generation_config.json";
-    std::vector<std::string> paths = companions_in(folder);
-    const std::string origin = fact(weights_from_fact);
-    if (origin.empty() || !base::file_exists(origin + generation)) return paths;
-    paths.erase(std::remove(paths.begin(), paths.end(), folder + generation), paths.end());
-    paths.push_back(origin + generation);
-    return paths;
-  }
-
-  std::string fingerprint() const override {
-    std::string text;
-    for (const checkpoint::Part& part : found_.parts) text += part.file + " " + part.hash + "\n";
-    return base::hash_bytes(text);
-  }
+  std::vector<std::string> companions() const override { return companions_of(found_); }
+  std::string fingerprint() const override { return fingerprint_of(found_); }
 
   void check(const config::ModelSettings& model) const override {
     std::map<std::string, std::vector<std::int64_t>> shapes;
@@ -77,15 +61,9 @@ class CheckpointSource : public ModelSource {
 
  private:
   static config::ModelSettings model_of(const checkpoint::Found& found) {
-    config::ModelSettings model =
-        config::settings_from_yaml(found.facts.settings_yaml, found.path + "/manifest.json").model;
+    config::ModelSettings model = settings_of(found).model;
     model.path = found.path;
     return model;
-  }
-
-  std::string fact(const std::string& name) const {
-    const auto place = found_.facts.extra.find(name);
-    return place == found_.facts.extra.end() ? "" : place->second;
   }
 
   const checkpoint::Found found_;

@@ -82,7 +82,7 @@ class Evaluations : public testing::TestWithParam<bool> {
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<data::TokenizedSamples> samples_;
+  std::unique_ptr<datasets::PaddedSamples> samples_;
 };
 
 const std::vector<std::string>& equal_layouts() {
@@ -247,7 +247,7 @@ class Best : public testing::Test {
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<data::TokenizedSamples> samples_;
+  std::unique_ptr<datasets::PaddedSamples> samples_;
 };
 
 std::string name_of(std::int64_t step) { return fmt::format("step-{:08}", step); }

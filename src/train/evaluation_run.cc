@@ -138,7 +138,7 @@ class Run {
 
   void open() {
     session_.at(0, "opening the model");
-    source_ = open_model(settings_.model.path, world());
+    source_ = open_model(settings_.model.path, world(), settings_.model.base);
     source_->check(settings_.model);
     session_.at(0, "preparing the data");
     const auto tokenizer = data::open_tokenizer(settings_.data.tokenizer);
@@ -146,7 +146,7 @@ class Run {
     std::optional<Scratch> scratch;
     if (settings_.data.cache.empty()) scratch.emplace(name);
     data_ = open_data(request_, settings_.data.valid, scratch ? scratch->path() : settings_.data.cache,
-                      data::Reading::evaluation, *tokenizer);
+                      datasets::Reading::evaluation, *tokenizer);
     rendezvous::Facts facts;
     facts.values = {{"data", data_.samples->fingerprint()}, {"weights", source_->fingerprint()}};
     session_.agree("data", facts);  // afterwards every rank has mapped what it needs of the scratch folder
@@ -155,8 +155,10 @@ class Run {
   void plan() {
     const std::int64_t most_per_rank = request_.logits.empty() ? no_limit : 1;  // logits of one are much already
     const std::int64_t samples = data_.samples->samples();
-    plan_ = make_evaluation_plan(
-        request_.resolved, {data_.vocab, samples, data_.tokens, data_.samples->fingerprint(), samples}, most_per_rank);
+    const data::Samples& all = *data_.samples;
+    plan_ = make_evaluation_plan(request_.resolved,
+                                 {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, all.documents()},
+                                 most_per_rank);
     if (!request_.logits.empty()) count_logits();
     check_free_memory(request_, plan_, machine_);
     session_.agree("program", program_facts(plan_));
@@ -205,7 +207,7 @@ class Run {
   Watcher watcher_;
   Machine machine_;
   std::unique_ptr<ModelSource> source_;
-  data::OpenedSamples data_;
+  datasets::OpenedSamples data_;
   Plan plan_;
   std::unique_ptr<LogitsFile> logits_;
   double told_seconds_ = base::monotonic_seconds();

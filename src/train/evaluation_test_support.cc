@@ -4,14 +4,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/draw_test_support.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "data/loader.h"
+#include "datasets/listed_sequences_test_support.h"
+#include "datasets/tokenized_lines.h"
 #include "tensor/device.h"
 #include "train/model_source.h"
 
 namespace troika::train {
 
-std::unique_ptr<data::TokenizedSamples> unlike_samples(const std::string& folder, std::int64_t seq_len) {
+std::unique_ptr<datasets::PaddedSamples> unlike_samples(const std::string& folder, std::int64_t seq_len) {
   const base::Philox random(5, "samples");
   std::string text;
   std::uint64_t drawn = 0;
@@ -29,12 +33,30 @@ std::unique_ptr<data::TokenizedSamples> unlike_samples(const std::string& folder
   base::make_directories(folder);
   const std::string path = folder + "/valid.jsonl";
   base::write_file_atomic(path, text);
-  return std::make_unique<data::TokenizedSamples>(path, seq_len, 259);
+  const auto lines = std::make_shared<const datasets::TokenizedLines>(path, 259);
+  return std::make_unique<datasets::PaddedSamples>(lines, seq_len, path);
+}
+
+std::shared_ptr<const datasets::Sequences> drawn_sequences(std::int64_t seq_len) {
+  base::Draw draw("sequences");
+  std::vector<datasets::ListedSequences::One> all(60);
+  for (auto& [ids, labels] : all) {
+    for (std::int64_t left = draw.from(1, static_cast<int>(seq_len) + 3); left > 0; --left) {
+      ids.push_back(draw.from(0, 258));
+      labels.push_back(draw.one_in(3) ? data::no_target : ids.back());
+    }
+  }
+  return std::make_shared<const datasets::ListedSequences>(std::move(all));
+}
+
+std::unique_ptr<datasets::PackedSamples> packed_samples(std::int64_t seq_len) {
+  return std::make_unique<datasets::PackedSamples>(drawn_sequences(seq_len), seq_len, "a list");
 }
 
 Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {
-  return make_evaluation_plan(config::resolve(settings, world),
-                              {259, samples.samples(), 0, samples.fingerprint(), samples.samples()}, no_limit);
+  return make_evaluation_plan(
+      config::resolve(settings, world),
+      {259, samples.samples(), 0, samples.fingerprint(), samples.samples(), samples.documents()}, no_limit);
 }
 
 std::vector<RankEvaluation> evaluate_on_threads(const Plan& plan, const std::string& path,

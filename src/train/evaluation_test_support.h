@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "data/tokenized.h"
+#include "datasets/packed.h"
+#include "datasets/padded.h"
 #include "train/frozen_rank.h"
 #include "train/thread_ranks_test_support.h"
 
@@ -22,7 +23,11 @@ class DeafObserver final : public executor::Observer {
 };
 
 // 11 samples of unlike lengths, one longer than `seq_len`, one without a target; ids below 259; some with labels.
-std::unique_ptr<data::TokenizedSamples> unlike_samples(const std::string& folder, std::int64_t seq_len);
+std::unique_ptr<datasets::PaddedSamples> unlike_samples(const std::string& folder, std::int64_t seq_len);
+
+// 60 sequences of lengths from 1 to seq_len + 3, ids below 259; every third id has no label.
+std::shared_ptr<const datasets::Sequences> drawn_sequences(std::int64_t seq_len);
+std::unique_ptr<datasets::PackedSamples> packed_samples(std::int64_t seq_len);  // of these
 
 // What an evaluation of the checkpoint or run at `path` does in the layout of `settings`.
 Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples);

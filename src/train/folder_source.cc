@@ -1,18 +1,16 @@
 #include "train/folder_source.h"
 
 #include <ATen/Parallel.h>
-#include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/file.h"
-#include "base/host_name.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/weights_match.h"
 #include "checkpoint/weights_read.h"
 #include "config/model_config.h"
 #include "tensor/device.h"
-#include "train/checkpoint_source.h"
+#include "train/checkpoint_facts.h"
 #include "train/companions.h"
+#include "train/copies.h"
 
 namespace troika::train {
 namespace {
@@ -71,17 +69,6 @@ class FolderSource : public ModelSource {
   std::int64_t bytes_ = 0, bytes_read_ = 0;
 };
 
-void refuse_unlike(const std::string& path, const std::vector<std::string>& fingerprints,
-                   const std::vector<std::string>& hosts) {
-  for (std::size_t rank = 1; rank < fingerprints.size(); ++rank) {
-    if (fingerprints[rank] == fingerprints[0]) continue;
-    throw base::ConfigError(fmt::format(
-        "the weights in '{}' on rank {}'s host {} (fingerprint {}) are not those on rank 0's host {} ({}); copy one "
-        "folder to all hosts",
-        path, rank, hosts[rank], fingerprints[rank], hosts[0], fingerprints[0]));
-  }
-}
-
 }  // namespace
 
 std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::Channel& world) {
@@ -90,8 +77,7 @@ std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::C
     source = std::make_unique<FolderSource>(path);
     return source->fingerprint();
   });
-  const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
-  refuse_unlike(path, fingerprints, hosts);
+  refuse_unlike_copies(path, fingerprints, world);
   return source;
 }
 

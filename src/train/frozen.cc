@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/decoder.h"
 #include "tensor/booked.h"
 #include "train/snapshot.h"
 #include "train/step_shape.h"
@@ -23,6 +24,14 @@ std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
   return all;
 }
 
+template <class Set>
+void by_way_of_fp32(const c10::Device& device, const Bucket& bucket, tensor::Ledger& ledger, const Set& set) {
+  const at::Tensor& own = bucket.own_values();
+  const at::Tensor exact = tensor::booked_empty(own.numel(), at::kFloat, device, ledger, tensor::Use::parameters);
+  set(exact);
+  own.copy_(exact);
+}
+
 // Of the rank that has most; alike on all ranks.
 std::size_t most_buckets(const Plan& plan) {
   std::vector<std::size_t> of_pp_rank(static_cast<std::size_t>(plan.shape.pp));
@@ -31,7 +40,7 @@ std::size_t most_buckets(const Plan& plan) {
         of_pp_rank[static_cast<std::size_t>(plan.program.pp_rank_of_stage[static_cast<std::size_t>(stage)])];
     for (int g = plan.program.first_segment(stage); g < plan.program.end_segment(stage); ++g) {
       for (const BucketShape& bucket : buckets_of(plan, g, plan.tensor_share({})))
-        count += bucket.has_parameters ? 1 : 0;
+        count += bucket.has_values && !bucket.trained ? 1 : 0;
     }
   }
   return *std::max_element(of_pp_rank.begin(), of_pp_rank.end());
@@ -54,11 +63,22 @@ void load_frozen(const Plan& plan, const executor::Units& units, const FillWeigh
       fill({});
       continue;
     }
-    const at::Tensor& own = buckets[k]->own_values();
-    const at::Tensor exact =
-        tensor::booked_empty(own.numel(), at::kFloat, own.device(), ledger, tensor::Use::parameters);
-    fill(weights_in(*buckets[k], exact));
-    own.copy_(exact);
+    by_way_of_fp32(buckets[k]->own_values().device(), *buckets[k], ledger,
+                   [&](const at::Tensor& exact) { fill(weights_in(*buckets[k], exact)); });
+  }
+}
+
+void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger) {
+  for (Bucket* bucket : frozen_buckets(units)) {
+    const auto set = [&](const at::Tensor& exact) {
+      model::initialise(bucket->layout(), bucket->held(), exact, seed, init_std);
+    };
+    const at::Tensor& own = bucket->own_values();
+    if (own.is_cpu() && own.scalar_type() == at::kFloat) {
+      set(own);
+    } else {
+      by_way_of_fp32(at::kCPU, *bucket, ledger, set);
+    }
   }
 }
 

@@ -18,4 +18,7 @@ using FillWeights = std::function<void(const std::vector<checkpoint::Slice>& wan
 // Executor::publish_parameters makes them everybody's.
 void load_frozen(const Plan& plan, const executor::Units& units, const FillWeights& fill, tensor::Ledger& ledger);
 
+// The same from (seed, name, element), not collective.
+void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger);
+
 }  // namespace troika::train

@@ -18,26 +18,27 @@ Text::Text(const TextModel& model, const data::Tokenizer& tokenizer, const std::
       random_(options.seed, "generate"),
       cache_(model.decoder().new_cache()),
       stop_(options.stop_texts) {
+  restart(prompt);
+}
+
+bool Text::is_full() const { return positions() >= model_->context(); }
+
+void Text::restart(const std::vector<std::int32_t>& prompt) {
   if (prompt.empty()) throw base::ConfigError("the prompt is empty; give at least one character with --prompt");
-  feed(prompt);
-}
-
-bool Text::is_full() const { return positions_ >= model_->context(); }
-
-void Text::feed(const std::vector<std::int32_t>& ids) {
-  const auto count = static_cast<std::int64_t>(ids.size());
-  if (positions_ + count >= model_->context())
+  if (static_cast<std::int64_t>(prompt.size()) >= model_->context())
     throw base::ConfigError(
-        fmt::format("{} tokens leave no room for another where there are {} positions; shorten the text",
-                    positions_ + count, model_->context()));
-  for (const std::int32_t id : ids) seen_.add(id);
-  pending_.insert(pending_.end(), ids.begin(), ids.end());
-  positions_ += count;
-}
-
-void Text::go_on(const std::vector<std::int32_t>& ids) {
-  feed(ids);
+        fmt::format("{} tokens leave no room for another where there are {} positions; shorten the text", prompt.size(),
+                    model_->context()));
+  const auto common = std::mismatch(ids_.begin(), ids_.end(), prompt.begin(), prompt.end()).first - ids_.begin();
+  const auto last = static_cast<std::int64_t>(prompt.size()) - 1;  // whose logits are needed
+  kept_ = std::min({static_cast<std::int64_t>(common), last, cache_.length()});
+  cache_.shorten(kept_);
+  ids_ = prompt;
+  pending_.assign(prompt.begin() + kept_, prompt.end());
+  seen_ = SeenIds();
+  for (const std::int32_t id : prompt) seen_.add(id);
   stop_ = StopText(options_.stop_texts);
+  certain_.clear();
   tokens_ = 0;
   ended_ = false;
 }
@@ -56,10 +57,10 @@ void Text::end(Finish finish) {
 
 void Text::add(std::vector<float> logits) {
   penalise_repetition(logits, seen_, options_.sampling.repetition_penalty);
-  const std::int32_t id = draw(logits, options_.sampling, random_.uniform(static_cast<std::uint64_t>(positions_)));
+  const std::int32_t id = draw(logits, options_.sampling, random_.uniform(static_cast<std::uint64_t>(positions())));
   pending_ = {id};
+  ids_.push_back(id);
   seen_.add(id);
-  ++positions_;
   if (std::find(options_.stop_ids.begin(), options_.stop_ids.end(), id) != options_.stop_ids.end())
     return end(Finish::stop);
   ++tokens_;

@@ -34,21 +34,21 @@ class Text {
        const TextOptions& options);
 
   bool ended() const { return ended_; }
-  Finish finish() const { return finish_; }              // once it has ended
-  std::int64_t tokens() const { return tokens_; }        // drawn since the prompt or the last go_on, without a stop id
-  std::int64_t positions() const { return positions_; }  // ids in all, drawn stop ids too
-  bool is_full() const;                                  // the model has no more positions
+  Finish finish() const { return finish_; }        // once it has ended
+  std::int64_t tokens() const { return tokens_; }  // drawn since the prompt, without a stop id
+  std::int64_t positions() const { return static_cast<std::int64_t>(ids_.size()); }  // ids in all, drawn stop ids too
+  bool is_full() const;                                                              // the model has no more positions
   std::int64_t cache_bytes() const { return cache_.bytes(); }
   // The bytes of the continuation that have become certain since the last call; they may end inside a character.
   std::string take();
 
-  // Goes on behind all ids so far with these, of a further turn, as behind a new prompt; what was computed is kept.
-  // ConfigError when they do not fit.
-  void go_on(const std::vector<std::int32_t>& ids);
+  // Begins anew with another prompt, as if the text were new, but what was computed of their common beginning is kept.
+  // Errors as of the constructor; the text is then as before.
+  void restart(const std::vector<std::int32_t>& prompt);
+  std::int64_t kept() const { return kept_; }  // positions that the last restart did not have to compute
 
  private:
   friend void advance(const TextModel& model, const std::vector<Text*>& texts);
-  void feed(const std::vector<std::int32_t>& ids);
   void add(std::vector<float> logits);
   void end(Finish finish);
 
@@ -57,11 +57,12 @@ class Text {
   const TextOptions options_;
   const base::Philox random_;
   model::KeyValueCache cache_;
-  std::vector<std::int32_t> pending_;  // not in the cache yet
+  std::vector<std::int32_t> ids_;      // the prompt and what was drawn
+  std::vector<std::int32_t> pending_;  // the last of them, not in the cache yet
   SeenIds seen_;
   StopText stop_;
   std::string certain_;
-  std::int64_t positions_ = 0, tokens_ = 0;
+  std::int64_t tokens_ = 0, kept_ = 0;
   bool ended_ = false;
   Finish finish_ = Finish::length;
 };

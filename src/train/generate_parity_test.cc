@@ -3,55 +3,17 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "train/drawn_weights_test_support.h"
 #include "train/generate.h"
 
 namespace troika::train {
 namespace {
 using Ids = std::vector<std::int32_t>;
 
-config::ModelSettings small(const std::string& architecture) {
-  config::ModelSettings m;
-  m.architecture = architecture;
-  m.layers = 2;
-  m.hidden = 32;
-  m.heads = 4;
-  m.kv_heads = architecture == "gpt2" ? 4 : 2;
-  m.head_dim = 8;
-  m.ffn = 64;
-  m.vocab = 264;
-  m.max_positions = 96;
-  return m;
-}
-
-// Weights drawn by name.
-class DrawnWeights final : public ModelSource {
- public:
-  explicit DrawnWeights(const std::string& architecture) : model_(small(architecture)) {}
-  const config::ModelSettings& model() const override { return model_; }
-  std::string tokenizer() const override { return "bytes"; }
-  std::vector<std::string> companions() const override { return {}; }
-  std::string config_json() const override { return ""; }
-  std::string dtype() const override { return "fp32"; }
-  std::map<std::string, std::string> facts() const override { return {}; }
-  std::string fingerprint() const override { return ""; }
-  void check(const config::ModelSettings&) const override {}
-  void load(const config::ModelSettings&, const std::vector<checkpoint::Slice>& wanted, comm::Channel&) override {
-    for (const checkpoint::Slice& slice : wanted) {
-      at::Tensor data = slice.data;
-      base::Philox(1, slice.name).fill_normal(0, data.numel(), data.data_ptr<float>());
-      data.mul_(slice.shape.size() == 1 ? 1.0 : 0.3);
-    }
-  }
-  std::int64_t bytes_read() const override { return 0; }
-  std::int64_t bytes() const override { return 0; }
-
- private:
-  const config::ModelSettings model_;
-};
-
 class Generating : public testing::TestWithParam<const char*> {
  protected:
-  Generating() : source_(GetParam()), model_(source_, {}), tokenizer_(data::open_tokenizer("bytes")) {}
+  Generating()
+      : source_(small_text_model(GetParam())), model_(source_, {}), tokenizer_(data::open_tokenizer("bytes")) {}
 
   Ids ids(const std::string& text) const { return tokenizer_->encode(text); }
   std::string whole(Text& text) const {
@@ -140,7 +102,8 @@ TEST_P(Generating, EndsAtTheLastPositionOfTheModel) {
   EXPECT_EQ(text.finish(), Finish::length);
   EXPECT_TRUE(text.is_full());
   EXPECT_EQ(text.positions(), 96);
-  EXPECT_THROW(text.go_on({1}), base::ConfigError);
+  EXPECT_THROW(text.restart(ids(std::string(96, 'y'))), base::ConfigError);
+  EXPECT_EQ(text.positions(), 96);
   EXPECT_THROW(Text(model_, *tokenizer_, ids(std::string(96, 'x')), {}), base::ConfigError);
   EXPECT_THROW(Text(model_, *tokenizer_, {}, {}), base::ConfigError);
   TextModel::Options options;
@@ -148,14 +111,31 @@ TEST_P(Generating, EndsAtTheLastPositionOfTheModel) {
   EXPECT_THROW(TextModel(source_, options), base::ConfigError);
 }
 
-TEST_P(Generating, GoingOnIsAsIfAllHadBeenOnePrompt) {
-  Text turns(model_, *tokenizer_, ids("first turn"), of(0, 10));
-  const std::string first = whole(turns);
-  turns.go_on(ids("second turn"));
-  EXPECT_FALSE(turns.ended());
-  const std::string second = whole(turns);
-  EXPECT_EQ(turns.tokens(), 10);
-  EXPECT_EQ(second, alone(ids("first turn" + first + "second turn"), of(0, 10)));
+TEST_P(Generating, AnotherPromptGivesWhatItGivesANewTextAndCostsOnlyWhatDiffers) {
+  Text text(model_, *tokenizer_, ids("first turn"), of(0, 10));
+  const std::string first = whole(text);
+  const auto gives = [&](const std::string& prompt, std::int64_t kept) {
+    text.restart(ids(prompt));
+    EXPECT_FALSE(text.ended());
+    EXPECT_EQ(text.kept(), kept) << prompt;
+    EXPECT_EQ(whole(text), alone(ids(prompt), of(0, 10))) << prompt;
+    EXPECT_EQ(text.tokens(), 10);
+  };
+  const std::string longer = "first turn" + first + "second turn";
+  gives(longer, 10 + 9);  // the last token drawn was not computed
+  gives(longer, 30);      // all but the position that says what comes next
+  gives("first time", 7);
+  gives("other", 0);
+}
+
+TEST_P(Generating, ATextThatWasLeftInTheMiddleMayBeginAnew) {
+  TextOptions options = of(1, 10);
+  options.sampling.repetition_penalty = 1.3;
+  Text text(model_, *tokenizer_, ids("first turn"), options);
+  for (int i = 0; i < 4; ++i) advance(model_, {&text});
+  text.restart(ids("first turn, again"));
+  EXPECT_EQ(text.kept(), 10);
+  EXPECT_EQ(whole(text), alone(ids("first turn, again"), options));
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Generating, testing::Values("qwen3", "llama", "gpt2"));

@@ -17,7 +17,7 @@ using schedule::Kind;
 
 struct BucketNumbers {
   std::int64_t elements = 0, own = 0;  // own: of this rank's range
-  bool has_parameters = true;
+  bool has_values = true, trained = true;
   sharding::SumBytes sum;
 };
 
@@ -25,7 +25,7 @@ struct BucketNumbers {
 schedule::Bounds bytes_of_segments(const Plan& plan, const mesh::Coordinate& at) {
   auto saved =
       model::segment_saved_bytes(plan.model(), plan.resolved.batch.micro, plan.positions(at), plan.tensor_share(at),
-                                 plan.sequence_parallel(), plan.keep(), plan.element_bytes());
+                                 plan.sequence_parallel(), plan.keep(), plan.element_bytes(), plan.trained);
   schedule::Bounds bounds;
   bounds.saved_bytes = std::move(saved.whole);
   bounds.half_bytes = std::move(saved.half);
@@ -45,8 +45,8 @@ class Walk {
       for (int g = program_->first_segment(stage); g < program_->end_segment(stage); ++g) {
         for (const BucketShape& bucket : buckets_of(plan, g, plan.tensor_share(at))) {
           const sharding::ShardPlan shards = shard_plan(plan, bucket);
-          segments_[g].push_back({shards.elements(), shards.elements_of(sum.place.index()).count, bucket.has_parameters,
-                                  sharding::SumBytes(shards, sum)});
+          segments_[g].push_back({shards.elements(), shards.elements_of(sum.place.index()).count, bucket.has_values,
+                                  bucket.trained, sharding::SumBytes(shards, sum)});
         }
       }
     }
@@ -70,21 +70,21 @@ class Walk {
     const std::int64_t bytes = plan_.element_bytes();
     const std::int64_t state_bytes = bytes == 4 ? 8 : 12;  // m, v, and the master copy of half precision
     const bool in_memory = plan_.state_place().kind != optimizer::StatePlace::Kind::file;
-    std::int64_t largest = 0;  // that the rank answers for
+    std::int64_t largest = 0;  // of the frozen ones, that the rank answers for
     for (const auto& [segment, buckets] : segments_) {
       for (const BucketNumbers& bucket : buckets) {
-        if (!bucket.has_parameters) continue;
+        if (!bucket.has_values) continue;
         const std::int64_t held = program_->shards(1) ? bucket.own : bucket.elements;
         now_.parameters += bytes * (program_->shards(3) ? bucket.own : bucket.elements);
-        if (in_memory && !program_->evaluates()) now_.state += state_bytes * held;
-        largest = std::max(largest, held);
+        if (in_memory && bucket.trained) now_.state += state_bytes * held;
+        if (!bucket.trained) largest = std::max(largest, held);
       }
     }
     note();
-    if (program_->evaluates() && bytes < 4) note_loading(4 * largest);
+    if (bytes < 4) note_loading(4 * largest);
   }
 
-  // load_frozen reads one buffer after the other in fp32.
+  // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
   void note_loading(std::int64_t bytes) {
     now_.parameters += bytes;
     note();
@@ -114,6 +114,7 @@ class Walk {
 
   template <class Change>
   void change_sum(BucketNumbers& bucket, Change change) {
+    if (!bucket.trained) return;
     now_.gradients -= bucket.sum.held();
     change(bucket.sum);
     now_.gradients += bucket.sum.held();

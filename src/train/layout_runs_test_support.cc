@@ -106,7 +106,7 @@ std::vector<metrics::StepMetrics> LayoutRuns::train(const std::string& name, con
   s.train.out = folder(name);
   const int world = apply_layout(layout, &s);
   base::make_directories(s.train.out);
-  expect_alike(train_on_threads(s, world, *stream_, customise, {}, {}, valid), layout);
+  expect_alike(train_on_threads(s, world, *stream_, customise, {}, {}, valid, samples), layout);
   return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
 }
 

@@ -37,7 +37,8 @@ class LayoutRuns {
   const data::TokenStream& stream() const { return *stream_; }
 
   config::Settings settings;             // of the next run, but for layout and folder
-  const data::Samples* valid = nullptr;  // to evaluate on; null: no evaluation
+  const data::Samples* samples = nullptr;  // to train on; null: those of the stream
+  const data::Samples* valid = nullptr;    // to evaluate on; null: no evaluation
 
  private:
   TemporaryFolder folder_;

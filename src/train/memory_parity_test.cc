@@ -30,8 +30,8 @@ class Memory : public testing::TestWithParam<bool> {
     s.train.out = runs_.folder(layout);
     const int world = apply_layout(layout, &s);
     base::make_directories(s.train.out);
-    const auto outcomes = train_on_threads(s, world, runs_.stream(), {}, {}, {}, runs_.valid);
-    const Plan plan = plan_for(s, world, runs_.stream(), runs_.valid);
+    const auto outcomes = train_on_threads(s, world, runs_.stream(), {}, {}, {}, runs_.valid, runs_.samples);
+    const Plan plan = plan_for(s, world, runs_.stream(), runs_.valid, runs_.samples);
     std::vector<Lane> lanes(plan.memory.size());
     for (int rank = 0; rank < world; ++rank) {
       const metrics::RunSummary& summary = outcomes[static_cast<std::size_t>(rank)].summary;
@@ -106,11 +106,42 @@ TEST_P(Memory, OfTensorAndContextParallelRanksIsThePlannedOne) {
                      "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});
 }
 
+TEST_P(Memory, OfDocumentsApartIsThePlannedOne) {
+  const auto samples = packed_samples(runs_.settings.batch.seq_len);
+  runs_.samples = runs_.valid = samples.get();
+  expect_as_planned({"", "dp 2 pp 3 zero 3", "cp 2 tp 2", "pp 2 interleaved 2 recompute selective"});
+}
+
 TEST_P(Memory, OfATrainingThatEvaluatesIsThePlannedOne) {
   const auto samples = unlike_samples(runs_.folder("samples"), runs_.settings.batch.seq_len);
   runs_.valid = samples.get();
   runs_.settings.train.eval_every = 1;
   expect_as_planned({"", "dp 2 pp 2 zero 3", "pp 4 recompute full", "pp 2 interleaved 2", "bf16 dp 2 zero 3"});
+}
+
+TEST_P(Memory, OfARunThatTrainsSomeLayersIsThePlannedOne) {
+  runs_.settings.train.resume = "never";
+  runs_.settings.train.freeze = "embedding,head,1,4";
+  expect_as_planned({"", "pp 4", "dp 2 pp 2 zero 3", "dp 2 zero 2", "recompute full", "pp 3 zb-h1 recompute selective",
+                     "tp 2 cp 2 zero 1", "bf16 dp 2 zero 3 offload file"});
+  runs_.settings.train.freeze.clear();
+  runs_.settings.train.trainable_layers = 2;
+  expect_as_planned({"pp 4", "dp 2 pp 3 zero 3 gpipe", "pp 2 interleaved 2", "bf16 pp 3 recompute full"});
+}
+
+TEST_P(Memory, OfARunWithAdaptersIsThePlannedOne) {
+  config::Settings& s = runs_.settings;
+  runs_.train("base", "");
+  s.model.path = runs_.folder("base");
+  s.train.resume = "never";
+  s.lora.rank = 3;
+  s.lora.dropout = 0.1;
+  const auto samples = unlike_samples(runs_.folder("samples"), s.batch.seq_len);
+  runs_.valid = samples.get();
+  expect_as_planned({"", "pp 4", "dp 2 pp 2 zero 3", "dp 2 zero 2", "recompute full", "pp 3 zb-h1 recompute selective",
+                     "tp 2 cp 2 zero 1", "tp 3 plain", "bf16 dp 2 zero 3 offload file", "bf16 pp 2 recompute full"});
+  s.lora.targets = "k_proj,down_proj";
+  expect_as_planned({"dp 2 pp 2 zero 1", "bf16 recompute selective"});
 }
 
 TEST_P(Memory, OfGpt2IsThePlannedOne) {

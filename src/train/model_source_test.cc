@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <exception>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -16,10 +13,10 @@
 #include "checkpoint/conversion.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/self_channel.h"
-#include "comm/threads_channel.h"
 #include "config/config.h"
 #include "model/layout.h"
-#include "train/checkpoint_source.h"
+#include "train/adapter_test_support.h"
+#include "train/checkpoint_facts.h"
 #include "train/published_config.h"
 
 namespace troika::train {
@@ -29,6 +26,7 @@ using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing_support::errors_of_ranks;
 
 config::ModelSettings tiny_model() {
   config::ModelSettings model;
@@ -67,24 +65,6 @@ std::vector<checkpoint::Slice> all_of(const config::ModelSettings& model) {
     wanted.push_back({info.name, info.shape, {0, count, count, 1}, at::full({count}, NAN)});
   }
   return wanted;
-}
-
-// What each of the ranks, which are threads, throws; "" where it throws nothing.
-std::vector<std::string> errors_of_ranks(int size, const std::function<void(comm::Channel&)>& body) {
-  auto channels = comm::make_thread_channels(size, "world", 20);
-  std::vector<std::string> errors(channels.size());
-  std::vector<std::thread> threads;
-  for (std::size_t rank = 0; rank < channels.size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(*channels[rank]);
-      } catch (const base::Error& error) {
-        errors[rank] = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return errors;
 }
 
 class Source : public testing::Test {
@@ -155,7 +135,8 @@ TEST_F(Source, MixedDtypesAreHeldByFp32) {
 }
 
 TEST_F(Source, WhatIsNoModelIsRefusedByName) {
-  EXPECT_THAT(refusal(*this / "none"), HasSubstr("there is no model folder, checkpoint or run '" + *this / "none'"));
+  EXPECT_THAT(refusal(*this / "none"),
+              HasSubstr("there is no model folder, adapter, checkpoint or run '" + *this / "none'"));
   base::make_directories(*this / "empty");
   EXPECT_THAT(refusal(*this / "empty"), HasSubstr("no complete checkpoint in '" + *this / "empty'"));
   write_folder(*this / "m", tiny_model(), DType::f32);

@@ -4,7 +4,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "train/checkpoint_source.h"
+#include "config/freeze.h"
+#include "config/lora.h"
+#include "model/adapter.h"
+#include "train/checkpoint_facts.h"
 
 namespace troika::train {
 namespace {
@@ -27,10 +30,66 @@ void find_checkpoint(const config::TrainSettings& train, comm::Channel& world, O
 void remember_from_checkpoint(Origin* origin) {
   const checkpoint::Facts& facts = origin->found->facts;
   origin->config_json = facts.model_config_json;
-  for (const char* name : {weights_dtype_fact, weights_from_fact}) {
+  for (const char* name : {weights_dtype_fact, weights_from_fact, base_fingerprint_fact}) {
     const auto fact = facts.extra.find(name);
     if (fact != facts.extra.end()) origin->facts.insert(*fact);
   }
+}
+
+// What a run trains, in words.
+std::string parts_of(const config::Settings& s) {
+  if (model::has_adapters(s.lora)) {
+    return fmt::format("adapters of rank {}, scale {:g}, of {}", s.lora.rank, model::adapter_scale(s.lora),
+                       base::join(config::lora_targets(s.lora), ", "));
+  }
+  std::vector<std::string> frozen;
+  const std::vector<bool> trained = config::trained_segments(s);
+  for (std::size_t segment = 0; segment < trained.size(); ++segment) {
+    if (!trained[segment]) frozen.push_back(std::to_string(segment));
+  }
+  return frozen.empty() ? "all weights" : "all but the segments " + base::join(frozen, ", ");
+}
+
+// Their optimizer state is that of the parts which were trained.
+void refuse_other_parts(const checkpoint::Found& found, const config::Settings& now) {
+  std::string before;
+  try {
+    before = parts_of(settings_of(found));
+  } catch (const base::ConfigError&) {  // settings of another version, which knew no parts
+    before = "all weights";
+  }
+  if (before == parts_of(now)) return;
+  throw base::ConfigError(
+      fmt::format("the run of the checkpoint '{0}' trains {1}, this one {2}: go on with lora and train.freeze as they "
+                  "were, or begin anew from its weights with --model.path {0} and another --out",
+                  found.path, before, parts_of(now)));
+}
+
+void open_base(const Plan& plan, comm::Channel& world, Origin* origin) {
+  origin->source = open_model(plan.model().path, world, plan.model().base);
+  origin->source->check(plan.model());
+}
+
+void refuse_other_base(const Plan& plan, const Origin& origin) {
+  const std::string before = fact_of(*origin.found, base_fingerprint_fact), now = origin.source->fingerprint();
+  if (before == now) return;
+  throw base::DataError(fmt::format(
+      "the adapters of '{}' were trained beside weights with the fingerprint {}, but those at model.path '{}' "
+      "have {}; name the weights they belong to",
+      origin.found->path, before, plan.model().path, now));
+}
+
+void open_first_adapter(const Plan& plan, comm::Channel& world, Origin* origin) {
+  const config::LoraSettings& lora = plan.settings().lora;
+  if (lora.path.empty()) return;
+  origin->adapter = open_adapter(lora.path, world);
+  origin->adapter->check(plan.model(), lora);
+  const double scale = model::adapter_scale(origin->adapter->lora());
+  if (scale == model::adapter_scale(lora)) return;
+  throw base::ConfigError(
+      fmt::format("lora.path '{}' has adapters that count {:g} times (alpha / rank), this run's {:g}: "
+                  "set --lora.alpha {:g}",
+                  lora.path, scale, model::adapter_scale(lora), scale * static_cast<double>(lora.rank)));
 }
 
 }  // namespace
@@ -38,14 +97,21 @@ void remember_from_checkpoint(Origin* origin) {
 Origin find_origin(const Plan& plan, comm::Channel& world) {
   Origin origin;
   find_checkpoint(plan.settings().train, world, &origin);
+  const bool adapts = model::has_adapters(plan.settings().lora);
   if (origin.found) {
+    refuse_other_parts(*origin.found, plan.settings());
     remember_from_checkpoint(&origin);
-  } else if (!plan.model().path.empty()) {
-    origin.source = open_model(plan.model().path, world);
-    origin.source->check(plan.model());
-    origin.config_json = origin.source->config_json();
-    origin.facts = origin.source->facts();
   }
+  if ((adapts || !origin.found) && !plan.model().path.empty()) open_base(plan, world, &origin);
+  if (adapts && origin.source != nullptr) {
+    if (origin.found) refuse_other_base(plan, origin);
+    origin.facts[base_fingerprint_fact] = origin.source->fingerprint();
+  }
+  if (origin.found || origin.source == nullptr) return origin;
+  origin.config_json = origin.source->config_json();
+  const auto facts = origin.source->facts();
+  origin.facts.insert(facts.begin(), facts.end());
+  if (adapts) open_first_adapter(plan, world, &origin);
   return origin;
 }
 

@@ -1,4 +1,5 @@
-// Where a run's parameters come from: a checkpoint to go on from, else the weights at model.path, else new ones.
+// Where a run's parameters come from: a checkpoint to go on from, else the weights at model.path, else new ones; and
+// adapters beside them from lora.path.
 #pragma once
 
 #include <map>
@@ -9,6 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
+#include "train/adapter_source.h"
 #include "train/model_source.h"
 #include "train/plan.h"
 
@@ -17,15 +19,20 @@ namespace troika::train {
 struct Origin {
   std::optional<checkpoint::Found> found;
   std::vector<std::string> rejected;    // newer checkpoints that are passed over, one sentence each
-  std::unique_ptr<ModelSource> source;  // only where nothing is found; checked against the plan's model
+  // Only where nothing is found, and beside a checkpoint of adapters, which has no other weights; checked against the
+  // plan's model. With adapters: where they begin; null: they are new.
+  std::unique_ptr<ModelSource> source;
+  std::unique_ptr<AdapterSource> adapter;
 
   // What the checkpoints of this run say of it: the text of a config.json ("": of none), and of Facts::extra.
   std::string config_json;
   std::map<std::string, std::string> facts;
 };
 
-// Collective. Finds what train.resume asks for and opens model.path where there is nothing to go on from; no tensor is read.
-// DataError when checkpoints are there and none can be used, or the weights are not those of the plan's model.
+// Collective. Finds what train.resume asks for and opens model.path where there is nothing to go on from; no tensor is
+// read. DataError when checkpoints are there and none can be used, or the weights are not those of the plan's model, or
+// not those beside which a checkpoint's adapters were trained. ConfigError when the checkpoint's run trained other
+// parts.
 Origin find_origin(const Plan& plan, comm::Channel& world);
 
 }  // namespace troika::train

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "config/freeze.h"
+#include "config/model_config.h"
 #include "executor/message_tag.h"
+#include "model/adapter.h"
 #include "schedule/builder.h"
 #include "schedule/checker.h"
 #include "sharding/range.h"
@@ -39,6 +43,11 @@ std::int64_t settle_steps(config::TrainSettings& train, const DataFacts& data, s
     train.steps = std::max<std::int64_t>(train.steps, 1);
   }
   return train.steps;
+}
+
+void settle_warmup(config::OptimizerSettings& optimizer, std::int64_t steps) {
+  if (optimizer.warmup_steps > 0) return;
+  optimizer.warmup_steps = static_cast<std::int64_t>(std::ceil(optimizer.warmup_ratio * static_cast<double>(steps)));
 }
 
 // So few microbatches that they fit the samples, so many that the stages of a pipeline are busy.
@@ -91,7 +100,8 @@ std::string axes(const mesh::Shape& shape) {
 }
 
 std::string name_of(const config::ModelSettings& model) {
-  return model.path.empty() ? model.preset : fmt::format("{} ({})", model.path, model.architecture);
+  if (!model.path.empty()) return fmt::format("{} ({})", model.path, model.architecture);
+  return model.preset == config::no_preset ? model.architecture : model.preset;
 }
 
 std::string describe_layout(const Plan& plan) {
@@ -112,6 +122,19 @@ std::string describe_layout(const Plan& plan) {
   if (trains && p.offload != "none") text += ", optimizer state in " + p.offload;
   if (plan.settings().precision.compute != "fp32") text += ", " + plan.settings().precision.compute;
   return text;
+}
+
+// Empty when all is trained.
+std::string describe_trained(const Plan& plan) {
+  std::int64_t trained = 0, all = model::parameter_count(plan.model());
+  for (const auto& info : plan.trained_parameters()) trained += info.elements();
+  if (model::has_adapters(plan.trained.lora)) all += trained;
+  if (plan.program.evaluates() || trained == all) return "";
+  return fmt::format("trains  {} of {} parameters ({:.2f} %){}", base::format_count(trained), base::format_count(all),
+                     100 * static_cast<double>(trained) / static_cast<double>(all),
+                     model::has_adapters(plan.trained.lora)
+                         ? fmt::format(", adapters of rank {} beside frozen weights", plan.trained.lora.rank)
+                         : "");
 }
 
 std::string describe_data(const Plan& plan) {
@@ -135,11 +158,20 @@ std::string describe_evaluation(const Plan& plan) {
 
 }  // namespace
 
-std::vector<std::string> Plan::parameter_names() const {
-  std::vector<std::string> names;
-  for (const auto& info : model::all_parameters(model())) names.push_back(info.name);
-  return names;
+std::vector<model::ParameterInfo> Plan::trained_parameters() const {
+  std::vector<model::ParameterInfo> all;
+  for (int segment = 0; segment < model::segment_count(model()); ++segment) {
+    const auto add = [&all](const std::vector<model::ParameterInfo>& infos) {
+      all.insert(all.end(), infos.begin(), infos.end());
+    };
+    if (trained.own(segment)) add(model::segment_parameters(model(), segment));
+    add(model::adapter_parameters(model(), trained.lora, segment));
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
 }
+
+bool Plan::freezes() const { return std::count(trained.segments.begin(), trained.segments.end(), false) > 0; }
 
 sharding::SumShape Plan::sum_shape(const mesh::Coordinate& at) const {
   const sharding::ReplicaPlace place{shape.dp, shape.cp, at.dp, at.cp};
@@ -159,6 +191,10 @@ std::int64_t Plan::positions(const mesh::Coordinate& at) const {
 std::int64_t Plan::rows(const mesh::Coordinate& at) const {
   const std::int64_t all = resolved.batch.micro * positions(at);
   return sequence_parallel() == sharding::SequenceParallel::on ? sharding::part_of(all, at.tp, shape.tp).count : all;
+}
+
+data::Documents documents_of(const data::Samples& samples, const data::Samples* valid) {
+  return valid != nullptr && valid->documents() == data::Documents::apart ? valid->documents() : samples.documents();
 }
 
 c10::ScalarType dtype_of(const config::PrecisionSettings& precision) {
@@ -192,14 +228,16 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
   auto& settings = plan.resolved.settings;
   settle_vocabulary(settings.model, data.vocab, resolved.layout.tp);
   plan.steps = settle_steps(settings.train, data, resolved.batch.global);
+  settle_warmup(settings.optimizer, plan.steps);
   if (settings.optimizer.warmup_steps > plan.steps) {
     throw base::ConfigError(fmt::format("optimizer.warmup_steps is {}, more than the {} steps of this run",
                                         settings.optimizer.warmup_steps, plan.steps));
   }
   plan.shape = shape_of(resolved.layout);
+  plan.trained = {config::trained_segments(settings), settings.lora, settings.train.seed};
   const auto& parallel = settings.parallel;
   if (parallel.schedule_file.empty()) {
-    plan.program = schedule::build(parallel.schedule, step_shape(plan, cut_stages(plan.resolved)));
+    plan.program = schedule::build(parallel.schedule, step_shape(plan, cut_stages(plan)));
   } else {
     plan.program = read_program(plan, parallel.schedule_file);
     set_bytes(step_shape(plan, plan.program.segment_begin), &plan.program);
@@ -218,7 +256,9 @@ Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& dat
   plan.data = data;
   settle_vocabulary(plan.resolved.settings.model, data.vocab, resolved.layout.tp);
   plan.shape = shape_of(resolved.layout);
-  plan.program = evaluation_program(plan, step_shape(plan, cut_stages(plan.resolved)), most_per_rank);
+  const std::vector<int> stages = cut_stages(plan);
+  plan.trained.segments.assign(static_cast<std::size_t>(model::segment_count(plan.model())), false);
+  plan.program = evaluation_program(plan, step_shape(plan, stages), most_per_rank);
   refuse_unnumbered(plan.program);
   plan.memory = memory_of_lanes(plan);
   return plan;
@@ -257,6 +297,7 @@ std::vector<std::string> describe(const Plan& plan) {
   std::vector<std::string> lines{fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}",
                                              name_of(s.model), s.model.layers, s.model.hidden,
                                              base::format_count(model::parameter_count(s.model)), s.model.vocab)};
+  if (const std::string line = describe_trained(plan); !line.empty()) lines.push_back(line);
   if (!plan.program.evaluates()) lines.push_back(describe_data(plan));
   if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));
   lines.push_back(describe_layout(plan));

@@ -9,6 +9,7 @@
 
 #include "config/resolve.h"
 #include "cost/memory.h"
+#include "data/samples.h"
 #include "mesh/mesh.h"
 #include "model/layout.h"
 #include "model/segment.h"
@@ -20,12 +21,16 @@ namespace troika::train {
 
 // What the data brings in.
 struct DataFacts {
-  std::int64_t vocab = 0;          // of the tokenizer
-  std::int64_t samples = 0;        // of seq_len in one epoch
-  std::int64_t tokens = 0;         // 0: drawn at random, without end
-  std::string fingerprint;         // equal on hosts that hold equal data
-  std::int64_t valid_samples = 0;  // to evaluate on; 0: no evaluation
+  std::int64_t vocab = 0;                               // of the tokenizer
+  std::int64_t samples = 0;                             // of seq_len in one epoch
+  std::int64_t tokens = 0;                              // 0: drawn at random, without end
+  std::string fingerprint;                              // equal on hosts that hold equal data
+  std::int64_t valid_samples = 0;                       // to evaluate on; 0: no evaluation
+  data::Documents documents = data::Documents::joined;  // see documents_of
 };
+
+// Apart if those of either are; `valid` may be null. Then every stage has to know where documents begin.
+data::Documents documents_of(const data::Samples& samples, const data::Samples* valid);
 
 c10::ScalarType dtype_of(const config::PrecisionSettings& precision);
 
@@ -34,13 +39,15 @@ struct Plan {
   DataFacts data;
   mesh::Shape shape;
   std::int64_t steps = 0;
+  model::Trained trained;            // by segment; nothing in an evaluation
   schedule::Program program;         // of a training step, or of an evaluation where nothing is trained; checked
   schedule::Program evaluation;      // beside training: of data.valid; no lanes without it; checked
   std::vector<cost::Memory> memory;  // per lane: of its rank that needs most
 
   const config::Settings& settings() const { return resolved.settings; }
   const config::ModelSettings& model() const { return resolved.settings.model; }
-  std::vector<std::string> parameter_names() const;  // sorted
+  std::vector<model::ParameterInfo> trained_parameters() const;  // sorted by name
+  bool freezes() const;                                          // any segment
 
   // What a rank at a coordinate is, for the rooms below.
   model::TensorShare tensor_share(const mesh::Coordinate& at) const { return {at.tp, shape.tp}; }
@@ -54,6 +61,7 @@ struct Plan {
   model::Keep keep() const;            // what a forward without a refwd keeps
   optimizer::StatePlace state_place() const;
   bool embedding_and_head_together() const;  // on one pp rank
+  bool documents_apart() const { return data.documents == data::Documents::apart; }
 };
 
 // ConfigError for what does not fit together (vocabulary smaller than the tokenizer's, too little data, too many ranks);

@@ -11,6 +11,7 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "train/fit_batch.h"
 #include "train/segment_times.h"
 
 namespace troika::train {
@@ -53,7 +54,7 @@ config::Resolved with_measured_costs(Session& session, config::Resolved resolved
 
 // What a run trains on.
 struct Source {
-  std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid
+  std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
   DataFacts facts;
 };
 
@@ -70,16 +71,18 @@ Source source_of(const RunRequest& request) {
   if (s.data.train.empty())
     throw base::ConfigError("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
   const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
-  const data::OpenedSamples opened =
-      open_data(request, s.data.train, data_cache(s), data::Reading::training, *tokenizer);
+  const datasets::OpenedSamples opened =
+      open_data(request, s.data.train, data_cache(s), datasets::Reading::training, *tokenizer);
   const data::Samples& samples = *opened.samples;
   Source source{opened.samples, nullptr, {opened.vocab, samples.samples(), opened.tokens, samples.fingerprint(), 0}};
-  if (s.data.valid.empty()) return source;
-  const data::OpenedSamples valid =
-      open_data(request, s.data.valid, data_cache(s), data::Reading::evaluation, *tokenizer);
-  source.valid = valid.samples;
-  source.facts.vocab = std::max(source.facts.vocab, valid.vocab);
-  source.facts.valid_samples = valid.samples->samples();
+  source.valid = opened.validation;
+  if (!s.data.valid.empty()) {
+    const datasets::OpenedSamples valid =
+        open_data(request, s.data.valid, data_cache(s), datasets::Reading::evaluation, *tokenizer);
+    source.valid = valid.samples;
+    source.facts.vocab = std::max(source.facts.vocab, valid.vocab);
+  }
+  if (source.valid != nullptr) source.facts.valid_samples = source.valid->samples();
   return source;
 }
 
@@ -105,13 +108,15 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.join();
   session.at(0, "preparing the data");
   const Source source = source_of(request);
-  const DataFacts& facts = source.facts;
+  DataFacts facts = source.facts;
+  facts.documents = documents_of(*source.samples, source.valid.get());
   const Machine machine = prepare_machine(request);
   if (s.parallel.offload == "host" && machine.device.is_cpu() && s.train.device == "auto")
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
   session.at(0, "agreeing on settings");
   session.agree("settings", settings_facts(s, data_fingerprint(source)));
-  const Plan plan = make_plan(with_measured_costs(session, request.resolved, facts, machine.device), facts);
+  config::Resolved resolved = with_measured_costs(session, request.resolved, facts, machine.device);
+  const Plan plan = make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
   session.agree("program", program_facts(plan));
   connect(session, request, plan.shape, machine);

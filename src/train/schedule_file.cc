@@ -60,7 +60,11 @@ schedule::Program read_program(const Plan& plan, const std::string& path) {
   refuse_unlike(path, "ZeRO stage", program.zero, plan.settings().parallel.zero);
   refuse_unlike(path, "microbatches", program.microbatches, plan.resolved.batch.microbatches);
   refuse_unlike(path, "segments", program.segments(), segments);
-  refuse_unlike(path, "tied embeddings", program.tied ? 1 : 0, plan.model().tie_embeddings ? 1 : 0);
+  const int first_trained = model::first_trained_segment(plan.model(), plan.trained);
+  refuse_unlike(path, "first trained segment", program.first_trained, first_trained);
+  refuse_unlike(path, "tied embeddings", program.tied ? 1 : 0,
+                plan.model().tie_embeddings && plan.trained.own(0) ? 1 : 0);
+  refuse_unlike(path, "documents apart (all_load)", program.all_load ? 1 : 0, plan.documents_apart() ? 1 : 0);
   if (plan.settings().parallel.offload != "none") refuse_unfetched(path, program);
   return program;
 }

@@ -18,6 +18,8 @@
 namespace troika::train {
 
 static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
+// Before there are groups others may still tokenize or measure; a verdict ends the wait when one of them fails.
+static constexpr double patience_seconds = 7 * 24 * 3600.0;
 
 struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
@@ -73,7 +75,7 @@ Session::~Session() {
 }
 
 void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
-  if (identity_.world_size > 1) rendezvous::agree(*links_->client, identity_, what, facts, settings_.timeout_seconds);
+  if (identity_.world_size > 1) rendezvous::agree(*links_->client, identity_, what, facts, patience_seconds);
 }
 
 void Session::connect(const mesh::Shape& shape) {
@@ -100,11 +102,22 @@ void Session::connect(const mesh::Shape& shape) {
   channels_.replicas = group(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me));
 }
 
+std::vector<std::string> Session::told_by_all(const std::string& what, const std::string& mine) {
+  if (identity_.world_size == 1) return {mine};
+  const auto key_of_rank = [&](int rank) {
+    return rendezvous::key_of(identity_, fmt::format("told/{}/{:06}", what, rank));
+  };
+  links_->client->set(key_of_rank(identity_.world_rank), mine);
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < identity_.world_size; ++rank)
+    texts.push_back(links_->client->get(key_of_rank(rank), patience_seconds));
+  return texts;
+}
+
 std::string Session::told_by_first_rank(const std::string& what, const std::function<std::string()>& text) {
   if (identity_.world_size == 1) return text();
   const std::string key = rendezvous::key_of(identity_, "told/" + what);
   if (identity_.world_rank == 0) links_->client->set(key, text());
-  constexpr double patience_seconds = 3600;  // a verdict ends the wait when rank 0 fails
   return links_->client->get(key, patience_seconds);
 }
 

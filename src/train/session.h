@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/flight_log.h"
 #include "config/settings.h"
@@ -32,6 +33,10 @@ class Session {
 
   // Collective, before there are groups: rank 0 makes the text, all return it. `what` names it once per run.
   std::string told_by_first_rank(const std::string& what, const std::function<std::string()>& text);
+
+  // Collective, before there are groups: every rank gives a text, all return those of all by rank. `what` names it once
+  // per run.
+  std::vector<std::string> told_by_all(const std::string& what, const std::string& mine);
 
   // Collective: builds the groups of this rank.
   void connect(const mesh::Shape& shape);

@@ -33,15 +33,30 @@ void add_slot(Bucket& bucket, const model::Slot& slot, Slices* slices) {
   });
 }
 
+void add_weight(const Bucket& bucket, const model::Slot& slot, const at::Tensor& flat,
+                std::vector<checkpoint::Slice>* weights) {
+  each_region(bucket, slot, [&](const sharding::Region& region, std::int64_t position) {
+    weights->push_back({slot.info.name, slot.info.shape, region, flat.narrow(0, position, region.elements())});
+  });
+}
+
+// Each slot that this rank writes: not of the copy of a table, nor what replica 0 holds as well, nor what another tp
+// rank holds first.
+template <class Visit>
+void each_owned(const executor::SegmentUnit& unit, Bucket& bucket, const executor::Place& place, Visit visit) {
+  const bool copy = &bucket == unit.second_use.get();
+  const bool replica_0_too = !bucket.shared_out() && mesh::replica_index(place.shape, place.at) > 0;
+  if (copy || replica_0_too) return;
+  for (const model::Slot& slot : bucket.layout().slots) {
+    if (slot.first_holder == place.at.tp) visit(slot);
+  }
+}
+
 }  // namespace
 
 std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const at::Tensor& flat) {
   std::vector<checkpoint::Slice> weights;
-  for (const model::Slot& slot : bucket.layout().slots) {
-    each_region(bucket, slot, [&](const sharding::Region& region, std::int64_t position) {
-      weights.push_back({slot.info.name, slot.info.shape, region, flat.narrow(0, position, region.elements())});
-    });
-  }
+  for (const model::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
   return weights;
 }
 
@@ -50,15 +65,27 @@ Slices slices_of(const executor::Units& units, Wanted wanted, const executor::Pl
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
       if (!bucket->is_trained()) continue;
-      const bool copy = bucket == unit->second_use.get();
-      const bool replica_0_too = !bucket->shared_out() && mesh::replica_index(place.shape, place.at) > 0;
-      if (wanted == Wanted::owned && (copy || replica_0_too)) continue;
-      for (const model::Slot& slot : bucket->layout().slots) {
-        if (wanted == Wanted::all || slot.first_holder == place.at.tp) add_slot(*bucket, slot, &slices);
+      const auto add = [&](const model::Slot& slot) { add_slot(*bucket, slot, &slices); };
+      if (wanted == Wanted::owned) {
+        each_owned(*unit, *bucket, place, add);
+      } else {
+        for (const model::Slot& slot : bucket->layout().slots) add(slot);
       }
     }
   }
   return slices;
+}
+
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, const executor::Place& place) {
+  std::vector<checkpoint::Slice> weights;
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (bucket->is_trained() || !bucket->has_parameters()) continue;
+      each_owned(*unit, *bucket, place,
+                 [&](const model::Slot& slot) { add_weight(*bucket, slot, bucket->own_values(), &weights); });
+    }
+  }
+  return weights;
 }
 
 }  // namespace troika::train

@@ -12,7 +12,7 @@ struct Slices {
   std::vector<checkpoint::Slice> weights, state;
 };
 
-// all: what this rank's optimizers hold. owned: of that what this rank writes, so that all ranks together write every
+// all: what this rank answers for. owned: of that what this rank writes, so that all ranks together write every
 // element once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well.
 enum class Wanted { owned, all };
 
@@ -21,5 +21,8 @@ std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const 
 
 // Of what is trained. `settle_units` (units.h) when done with the slices' data.
 Slices slices_of(const executor::Units& units, Wanted wanted, const executor::Place& place);
+
+// What is frozen, in the dtype that is computed with, to be saved.
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, const executor::Place& place);
 
 }  // namespace troika::train

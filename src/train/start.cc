@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "base/units.h"
 #include "config/config.h"
 #include "metrics/cores.h"
+#include "metrics/job_progress.h"
 #include "metrics/memory.h"
 #include "tensor/device.h"
 #include "train/equal_bits.h"
@@ -21,26 +23,53 @@ void say(const Start& start, const std::string& text) {
   if (start.identity.world_rank == 0 && start.screen != nullptr) std::fprintf(start.screen, "%s\n", text.c_str());
 }
 
-// At most once a second.
-static data::OnProgress tokenizing_progress(const Start& start) {
-  return [&start, last = base::monotonic_seconds()](const data::Progress& p) mutable {
-    if (base::monotonic_seconds() - last < 1) return;
-    last = base::monotonic_seconds();
-    say(start, fmt::format("tokenizing {} of {}", base::format_bytes(p.done_bytes), base::format_bytes(p.total_bytes)));
-  };
-}
+namespace {
 
-data::OpenedSamples open_data(const Start& start, const std::string& path, const std::string& cache,
-                              data::Reading reading, const data::Tokenizer& tokenizer) {
-  const config::Settings& s = start.resolved.settings;
-  data::OpenedSamples opened = data::open_samples({path, cache, s.batch.seq_len, s.model.vocab, reading}, s.data,
-                                                  tokenizer, tokenizing_progress(start));
-  if (opened.truncated > 0) {
-    say(start,
-        fmt::format("note: {} of {} samples in '{}' are longer than {} ids and are cut to that; a larger --seq-len "
-                    "keeps them whole",
-                    opened.truncated, opened.samples->samples(), path, s.batch.seq_len));
+// Of data that are tokenized here or, while this rank waits, by another process of the host.
+class TokenizingProgress {
+ public:
+  explicit TokenizingProgress(const Start& start)
+      : start_(start), shown_(screen_of(start), style_of(start), seconds_between_lines) {}
+
+  void show(const data::Progress& p) {
+    const double now = base::monotonic_seconds();
+    const std::string what = p.maker.empty() ? "tokenizing" : p.maker + " tokenizes";
+    const metrics::JobState state{what, p.done_bytes, p.total_bytes, p.tokens, p.parts_taken_up};
+    shown_.show(state, now);
+    if (now - logged_seconds_ < seconds_between_log_lines) return;
+    logged_seconds_ = now;
+    if (log_ == nullptr) log_ = open_log(start_);
+    if (log_ != nullptr) log_->info(metrics::format_job_line(state));
   }
+
+ private:
+  static constexpr double seconds_between_lines = 1, seconds_between_log_lines = 10;
+
+  static std::FILE* screen_of(const Start& start) { return start.identity.world_rank == 0 ? start.screen : nullptr; }
+  static metrics::ProgressStyle style_of(const Start& start) {
+    if (screen_of(start) == nullptr) return metrics::ProgressStyle::none;
+    return metrics::progress_style(start.resolved.settings.log.progress, start.screen);
+  }
+
+  const Start& start_;
+  metrics::JobProgress shown_;
+  std::unique_ptr<metrics::RunLog> log_;  // opened where there is something to say
+  double logged_seconds_ = base::monotonic_seconds() - seconds_between_log_lines + 1;  // short work is not worth a line
+};
+
+}  // namespace
+
+datasets::OpenedSamples open_data(const Start& start, const std::string& stated, const std::string& cache,
+                                  datasets::Reading reading, const data::Tokenizer& tokenizer) {
+  const config::Settings& s = start.resolved.settings;
+  std::optional<TokenizingProgress> progress(start);
+  std::optional<metrics::CoresOfLauncher> all_cores;  // the others of this host wait
+  if (start.identity.source == rendezvous::Identity::Source::troika_launch) all_cores.emplace();
+  datasets::OpenedSamples opened =
+      datasets::open_samples({stated, cache, s.batch.seq_len, s.model.vocab, reading, s.train.seed}, s.data, tokenizer,
+                             [&](const data::Progress& p) { progress->show(p); });
+  progress.reset();
+  for (const std::string& line : opened.report) say(start, line);
   return opened;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/resolve.h"
-#include "data/opened_samples.h"
+#include "datasets/opened_samples.h"
 #include "metrics/run_log.h"
 #include "rendezvous/agreement.h"
 #include "rendezvous/identity.h"
@@ -35,9 +35,11 @@ struct Machine {
 void say(const Start& start, const std::string& text);          // rank 0, to its screen
 std::unique_ptr<metrics::RunLog> open_log(const Start& start);  // null without train.out
 
-// What `path` holds, in samples of the settings' seq_len, with notes and progress on the screen. Text is prepared to `cache`.
-data::OpenedSamples open_data(const Start& start, const std::string& path, const std::string& cache,
-                              data::Reading reading, const data::Tokenizer& tokenizer);
+// The data that `stated` (data.train or data.valid) names, in samples of the settings' seq_len, with a report and progress
+// on the screen. What is tokenized goes to `cache`. Not collective: the first process of a host tokenizes, the others wait,
+// and each rank's log says for whom.
+datasets::OpenedSamples open_data(const Start& start, const std::string& stated, const std::string& cache,
+                                  datasets::Reading reading, const data::Tokenizer& tokenizer);
 
 // Sets the threads of this rank and takes its device. ConfigError when the settings ask for another.
 Machine prepare_machine(const Start& start);

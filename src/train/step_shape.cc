@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "executor/bucket.h"
+#include "model/adapter.h"
 #include "schedule/checker.h"
 #include "schedule/partition.h"
 #include "sharding/canonical_sum.h"
@@ -29,9 +30,11 @@ schedule::SegmentBytes segment_bytes(const Plan& plan, int segment, const mesh::
   schedule::SegmentBytes bytes;
   for (const BucketShape& bucket : buckets_of(plan, segment, plan.tensor_share(at))) {
     const sharding::ShardPlan shards = shard_plan(plan, bucket);
-    bytes.gradients_sent += sharding::CanonicalSum::reduce_bytes_sent(shards, sum);
-    if (bucket.has_parameters) bytes.totals_sent += sharding::CanonicalSum::gather_bytes_sent(shards, sum);
-    const bool sent = bucket.has_parameters || plan.settings().parallel.zero == 3;  // then the head gathers for itself
+    if (bucket.trained) bytes.gradients_sent += sharding::CanonicalSum::reduce_bytes_sent(shards, sum);
+    const bool updated = bucket.has_values && bucket.trained;
+    if (updated) bytes.totals_sent += sharding::CanonicalSum::gather_bytes_sent(shards, sum);
+    const bool sent =
+        updated || plan.settings().parallel.zero == 3;  // then also what is frozen, and the head for itself
     if (sent) bytes.parameters_sent += others * shards.elements_of(sum.place.index()).count * plan.element_bytes();
   }
   return bytes;
@@ -45,7 +48,7 @@ schedule::SegmentBytes most(const schedule::SegmentBytes& a, const schedule::Seg
 std::int64_t tied_bytes(const Plan& plan) {
   std::int64_t bytes = 0;
   for (const mesh::Coordinate& at : coordinates_of_stage(plan.shape, 0)) {
-    const BucketShape table{model::tied_layout(plan.model(), plan.tensor_share(at)), true};
+    const BucketShape table{model::tied_layout(plan.model(), plan.tensor_share(at))};
     bytes = std::max(bytes, 4 * shard_plan(plan, table).elements_of(plan.sum_shape(at).place.index()).count);
   }
   return bytes;
@@ -59,16 +62,16 @@ schedule::Bounds bounds_of(const Plan& plan, const schedule::Program& program) {
 
 }  // namespace
 
-std::vector<int> cut_stages(const config::Resolved& resolved) {
-  const auto& s = resolved.settings;
-  const int stages = static_cast<int>(resolved.layout.pp * s.parallel.virtual_stages);
+std::vector<int> cut_stages(const Plan& plan) {
+  const auto& s = plan.settings();
+  const int stages = static_cast<int>(plan.resolved.layout.pp * s.parallel.virtual_stages);
   schedule::Ranges ranges;
   if (!s.parallel.stage_layers.empty()) {
     ranges = schedule::partition_by_layers(s.parallel.stage_layers, s.model.layers);
   } else {
     const auto& given = s.parallel.stage_costs;
-    ranges =
-        schedule::partition_by_cost(given.empty() ? model::segment_costs(s.model, s.batch.seq_len) : given, stages);
+    ranges = schedule::partition_by_cost(
+        given.empty() ? model::segment_costs(s.model, s.batch.seq_len, plan.trained) : given, stages);
   }
   std::vector<int> begin;
   for (const auto& [first, end] : ranges) begin.push_back(first);
@@ -77,9 +80,15 @@ std::vector<int> cut_stages(const config::Resolved& resolved) {
 }
 
 std::vector<BucketShape> buckets_of(const Plan& plan, int segment, const model::TensorShare& share) {
-  std::vector<BucketShape> buckets{{model::segment_layout(plan.model(), segment, share), true}};
-  if (plan.model().tie_embeddings && segment + 1 == model::segment_count(plan.model()))
-    buckets.push_back({model::tied_layout(plan.model(), share), !plan.embedding_and_head_together()});
+  using Part = BucketShape::Part;
+  const bool trained = plan.trained.own(segment);
+  std::vector<BucketShape> buckets{{model::segment_layout(plan.model(), segment, share), Part::own, true, trained}};
+  if (plan.model().tie_embeddings && segment + 1 == model::segment_count(plan.model())) {
+    buckets.push_back(
+        {model::tied_layout(plan.model(), share), Part::table, !plan.embedding_and_head_together(), trained});
+  }
+  model::SegmentLayout adapters = model::adapter_layout(plan.model(), plan.trained.lora, segment, share);
+  if (adapters.elements > 0) buckets.push_back({std::move(adapters), Part::adapter});
   return buckets;
 }
 
@@ -96,11 +105,13 @@ schedule::StepShape step_shape(const Plan& plan, const std::vector<int>& segment
   shape.replicas = plan.shape.dp * plan.shape.cp;
   shape.microbatches = static_cast<int>(plan.resolved.batch.microbatches);
   shape.zero = static_cast<int>(p.zero);
-  shape.tied = plan.model().tie_embeddings;
+  shape.tied = plan.model().tie_embeddings && plan.trained.own(0);
+  shape.first_trained = model::first_trained_segment(plan.model(), plan.trained);
   shape.recompute = p.recompute == "full" ? schedule::Recompute::full : schedule::Recompute::none;
   shape.overlap = p.overlap ? schedule::Overlap::on : schedule::Overlap::off;
   shape.offload = p.offload == "none" ? schedule::Offload::none : schedule::Offload::state;
   shape.segment_begin = segment_begin;
+  shape.all_load = plan.documents_apart();
   shape.segments.resize(static_cast<std::size_t>(model::segment_count(plan.model())));
   for (int rank = 0; rank < plan.shape.world(); ++rank) {
     const mesh::Coordinate at = mesh::coordinate_of(plan.shape, rank);

@@ -11,12 +11,16 @@
 namespace troika::train {
 
 // Where the stages begin, and the end: by the given layers, the given or measured costs, or the model's multiply-adds.
-std::vector<int> cut_stages(const config::Resolved& resolved);
+std::vector<int> cut_stages(const Plan& plan);
 
-// The buffers in which a rank keeps one segment: its own and, for the head of a tied model, the table's second use.
+// The buffers in which a rank keeps one segment: its own; for the head of a tied model the table's second use; for a
+// block with adapters these.
 struct BucketShape {
+  enum class Part { own, table, adapter };
   model::SegmentLayout layout;
-  bool has_parameters = true;  // false: the rank's embedding has them
+  Part part = Part::own;
+  bool has_values = true;  // false: the rank's embedding has them
+  bool trained = true;     // has gradients, and with values an optimizer
 };
 std::vector<BucketShape> buckets_of(const Plan& plan, int segment, const model::TensorShare& share);
 sharding::ShardPlan shard_plan(const Plan& plan, const BucketShape& bucket);

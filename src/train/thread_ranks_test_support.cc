@@ -74,12 +74,13 @@ static data::TokenDataset dataset_of(const data::TokenStream& stream, std::int64
   return {std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream), seq_len};
 }
 
-Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
-              const data::Samples* valid) {
+Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream, const data::Samples* valid,
+              const data::Samples* samples) {
   const config::Resolved resolved = config::resolve(settings, world);
   const data::TokenDataset dataset = dataset_of(stream, resolved.batch.seq_len);
-  return make_plan(resolved, {stream.vocab_size(), dataset.samples(), stream.tokens(), dataset.fingerprint(),
-                              valid == nullptr ? 0 : valid->samples()});
+  const data::Samples& used = samples == nullptr ? dataset : *samples;
+  return make_plan(resolved, {stream.vocab_size(), used.samples(), stream.tokens(), used.fingerprint(),
+                              valid == nullptr ? 0 : valid->samples(), documents_of(used, valid)});
 }
 
 void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
@@ -106,9 +107,10 @@ void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
 
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise, const Trainer::SegmentMaker& segments,
-                                      comm::LinkRate rate, const data::Samples* valid) {
-  const Plan plan = plan_for(settings, world, stream, valid);
-  const data::TokenDataset dataset = dataset_of(stream, plan.resolved.batch.seq_len);
+                                      comm::LinkRate rate, const data::Samples* valid, const data::Samples* samples) {
+  const Plan plan = plan_for(settings, world, stream, valid, samples);
+  const data::TokenDataset of_stream = dataset_of(stream, plan.resolved.batch.seq_len);
+  const data::Samples& dataset = samples == nullptr ? of_stream : *samples;
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
   const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
   on_rank_threads(plan.shape, rate, [&](RankChannels& channels, int rank) {

@@ -25,16 +25,17 @@ config::Settings small_settings(const std::string& out);
 // Channels of every rank of a shape, as threads.
 std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {});
 
-// What a run on these data does, and an evaluation on `valid` (null: none).
+// What a run on these data does, and an evaluation on `valid` (null: none). `samples`: to train on instead of the stream's.
 Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
-              const data::Samples* valid = nullptr);
+              const data::Samples* valid = nullptr, const data::Samples* samples = nullptr);
 
 // Resolves, plans and trains on `world` threads, each of which lets train.threads of OpenMP's work (0: as many as the caller); returns each rank's outcome. A rank's exception aborts the others and is
 // rethrown (the lowest rank's).
 using Customise = std::function<void(Surroundings&, int world_rank)>;
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise = {}, const Trainer::SegmentMaker& segments = {},
-                                      comm::LinkRate rate = {}, const data::Samples* valid = nullptr);
+                                      comm::LinkRate rate = {}, const data::Samples* valid = nullptr,
+                                      const data::Samples* samples = nullptr);
 
 // Runs one thread per rank with channels of its own. A rank's exception aborts the others and is rethrown (the lowest rank's).
 void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,

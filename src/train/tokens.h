@@ -9,7 +9,8 @@
 
 namespace troika::train {
 
-// This rank's positions of every row, on `device`; rows without a target carry no loss.
+// This rank's positions of every row, on `device`; rows without a target carry no loss. Documents that are apart say
+// where they begin.
 model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
                         const c10::Device& device);
 

@@ -52,6 +52,7 @@ void Trainer::train_step() {
   executor::StepSettings step;
   step.step = at_.step + 1;
   step.update = step.step - at_.skipped;
+  step.first_sample = at_.samples;
   step.loss_scale = loss_scale_.scale();
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, plan_.steps);
   step.clip_norm = settings_.optimizer.clip_norm;
@@ -68,7 +69,7 @@ void Trainer::train_step() {
   attempt_tokens_ += result.tokens;
   last_result_ = result;
   if (result.finite) loss_sum_ += result.loss;
-  if (!result.finite) ++overflowed_;
+  if (!result.finite || result.tokens == 0) ++steps_without_loss_;
   stop_ = result.wishes > 0;
   const double seconds = base::monotonic_seconds() - begin;
   advisor_.step_done(seconds, recorder_.phase_seconds());
@@ -124,7 +125,8 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
 Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings)
     : Trainer(plan, dataset, channels, surroundings,
               [&plan, device = surroundings.device](const model::Parallelism& parallel) {
-                return model::make_segments(plan.model(), plan.resolved.batch.seq_len, device, parallel);
+                return model::make_segments(plan.model(), plan.resolved.batch.seq_len, device, parallel, {},
+                                            plan.trained);
               }) {}
 
 Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& channels, Surroundings surroundings,
@@ -162,7 +164,7 @@ executor::Setup Trainer::setup() {
   executor::Setup setup = setup_of(plan_, place_);
   setup.keep = plan_.keep();
   setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
-  setup.parameter_names = plan_.parameter_names();
+  for (const auto& info : plan_.trained_parameters()) setup.parameter_names.push_back(info.name);
   return setup;
 }
 
@@ -172,16 +174,37 @@ void Trainer::set_parameters() {
   if (origin_.found) position = position_of(*origin_.found);  // these two may refuse, so before anything is touched
   if (origin_.found) remark_on(*origin_.found);
   if (first_rank() && writes()) metrics_.cut_after(position.step);
-  if (origin_.found) return take_over(*origin_.found, position);
-  if (origin_.source == nullptr) return initialise_units(units_, settings_.train.seed, plan_.model().init_std);
-  take_weights(*origin_.source);
+  if (origin_.found) {
+    take_over(*origin_.found, position);
+  } else {
+    begin_anew();
+  }
   origin_.source.reset();
+  origin_.adapter.reset();
 }
 
+void Trainer::begin_anew() {
+  if (origin_.source == nullptr || has_adapters()) initialise_trained(units_, settings_.train.seed, init_std());
+  if (origin_.adapter != nullptr) take_adapters();
+  if (origin_.source == nullptr) return initialise_frozen(units_, settings_.train.seed, init_std(), ledger_);
+  take_weights(*origin_.source);
+}
+
+void Trainer::take_adapters() {
+  origin_.adapter->load(slices_of(units_, Wanted::all, place_).weights, *channels_.world);
+  settle_units(units_, Access::written);
+  note(fmt::format("adapters from {}", settings_.lora.path));
+}
+
+// What is frozen comes in calls of its own, because it may be filled by way of fp32 memory.
 void Trainer::take_weights(ModelSource& source) {
   if (surroundings_.at) surroundings_.at(0, "reading the weights");
-  source.load(plan_.model(), slices_of(units_, Wanted::all, place_).weights, *channels_.world);
-  settle_units(units_, Access::written);
+  const FillWeights fill = [&](const auto& wanted) { source.load(plan_.model(), wanted, *channels_.world); };
+  if (!has_adapters()) {
+    fill(slices_of(units_, Wanted::all, place_).weights);
+    settle_units(units_, Access::written);
+  }
+  if (plan_.freezes()) load_frozen(plan_, units_, fill, ledger_);
   note(fmt::format("weights: {} parameters ({}) from {}; this rank read {} of {}",
                    base::format_count(model::parameter_count(plan_.model())), source.dtype(), plan_.model().path,
                    base::format_bytes(source.bytes_read()), base::format_bytes(source.bytes())));
@@ -202,8 +225,14 @@ void Trainer::take_over(const checkpoint::Found& found, const Position& position
   const Slices slices = slices_of(units_, Wanted::all, place_);
   std::vector<checkpoint::Slice> wanted = slices.weights;
   wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
-  checkpoint::load(found, wanted, *channels_.world);
+  const FillWeights fill = [&](const auto& slices_wanted) { checkpoint::load(found, slices_wanted, *channels_.world); };
+  fill(wanted);
   settle_units(units_, Access::written);
+  if (has_adapters()) {
+    take_weights(*origin_.source);
+  } else if (plan_.freezes()) {
+    load_frozen(plan_, units_, fill, ledger_);
+  }
   at_ = position;
   first_step_ = at_.step;
   if (settings_.train.resume == "auto") saved_step_ = at_.step;  // else it may be another run's
@@ -229,7 +258,9 @@ void Trainer::start_loader() {
   plan.start_step = at_.step;
   plan.start_sample = static_cast<std::uint64_t>(at_.samples);
   plan.prefetch = settings_.data.prefetch;
-  loader_ = std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings_.train.seed), plan);
+  const auto order = settings_.data.shuffle ? data::SampleOrder::shuffled : data::SampleOrder::natural;
+  loader_ =
+      std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings_.train.seed, order), plan);
 }
 
 // The loader counts steps from 0, the executor from 1.
@@ -265,6 +296,10 @@ void Trainer::save() {
   if (settings_.checkpoint.keep_best && at_.best.step > 0) request.protect = {at_.best.step};
   Slices slices = slices_of(units_, Wanted::owned, place_);
   request.weights = std::move(slices.weights);
+  if (!has_adapters()) {
+    const std::vector<checkpoint::Slice> frozen = frozen_slices_of(units_, place_);
+    request.weights.insert(request.weights.end(), frozen.begin(), frozen.end());
+  }
   request.state = std::move(slices.state);
   checkpoint::save(request, *channels_.world);
   settle_units(units_, Access::read);
@@ -288,7 +323,7 @@ metrics::RunSummary Trainer::summary() const {
   s.steps = at_.step - first_step_;
   s.tokens_seen = attempt_tokens_;
   s.loss_sum = loss_sum_;
-  s.steps_with_loss = at_.step - first_step_ - overflowed_;
+  s.steps_with_loss = at_.step - first_step_ - steps_without_loss_;
   s.total_seconds = base::monotonic_seconds() - begin_seconds_;
   s.evaluation_seconds = evaluation_seconds_;
   if (valid_step_ > 0) s.valid = {valid_step_, valid_loss_, at_.best.step, at_.best.loss};

@@ -18,6 +18,7 @@
 #include "metrics/progress.h"
 #include "metrics/run_log.h"
 #include "metrics/summary.h"
+#include "model/adapter.h"
 #include "model/decoder.h"
 #include "optimizer/loss_scale.h"
 #include "sharding/context_group.h"
@@ -25,6 +26,7 @@
 #include "tensor/ledger.h"
 #include "train/advisor.h"
 #include "train/evaluate.h"
+#include "train/frozen.h"
 #include "train/origin.h"
 #include "train/plan.h"
 #include "train/position.h"
@@ -81,6 +83,10 @@ class Trainer {
   void remark_on(const checkpoint::Found& found);
   void take_over(const checkpoint::Found& found, const Position& position);
   void take_weights(ModelSource& source);
+  void begin_anew();
+  void take_adapters();
+  double init_std() const { return plan_.model().init_std; }
+  bool has_adapters() const { return model::has_adapters(settings_.lora); }
   void start_loader();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
@@ -125,11 +131,11 @@ class Trainer {
   std::int64_t first_step_ = 0;   // of this attempt
   std::int64_t attempt_tokens_ = 0;
   executor::StepResult last_result_;
-  std::int64_t overflowed_ = 0;      // steps of this attempt
-  std::optional<Evaluation> valid_;  // of the step just done
-  double valid_loss_ = 0;            // of the last evaluation of this attempt, behind step
-  std::int64_t valid_step_ = 0;      // this one; 0: none
-  double evaluation_seconds_ = 0;    // of this attempt
+  std::int64_t steps_without_loss_ = 0;  // of this attempt: overflowed, or no token carried loss
+  std::optional<Evaluation> valid_;      // of the step just done
+  double valid_loss_ = 0;                // of the last evaluation of this attempt, behind step
+  std::int64_t valid_step_ = 0;          // this one; 0: none
+  double evaluation_seconds_ = 0;        // of this attempt
   double loss_sum_ = 0, begin_seconds_ = 0;
   bool stop_ = false;
 };

@@ -11,19 +11,34 @@ using executor::SegmentUnit;
 
 namespace {
 
+std::unique_ptr<Bucket>& place_of(BucketShape::Part part, SegmentUnit& unit) {
+  if (part == BucketShape::Part::table) return unit.second_use;
+  return part == BucketShape::Part::adapter ? unit.adapter : unit.bucket;
+}
+
 std::unique_ptr<SegmentUnit> make_unit(const Plan& plan, const mesh::Coordinate& at, int segment,
                                        std::unique_ptr<model::Segment> body, const executor::BucketSettings& settings,
                                        tensor::Ledger& ledger) {
   auto unit = std::make_unique<SegmentUnit>();
   unit->body = std::move(body);
-  auto buckets = buckets_of(plan, segment, plan.tensor_share(at));
-  const auto values = plan.program.evaluates() ? Bucket::Content::frozen : Bucket::Content::parameters;
-  unit->bucket = std::make_unique<Bucket>(std::move(buckets[0].layout), values, settings, ledger);
-  if (buckets.size() == 1) return unit;
-  const auto content = buckets[1].has_parameters ? values : Bucket::Content::gradients;
-  unit->second_use = std::make_unique<Bucket>(std::move(buckets[1].layout), content, settings, ledger);
-  if (buckets[1].has_parameters) unit->table = unit->second_use.get();
+  for (BucketShape& shape : buckets_of(plan, segment, plan.tensor_share(at))) {
+    if (!shape.has_values && !shape.trained) continue;
+    const auto content = !shape.has_values ? Bucket::Content::gradients
+                         : shape.trained   ? Bucket::Content::parameters
+                                           : Bucket::Content::frozen;
+    place_of(shape.part, *unit) = std::make_unique<Bucket>(std::move(shape.layout), content, settings, ledger);
+  }
+  const bool has_table = unit->second_use != nullptr && unit->second_use->has_parameters();
+  if (has_table) unit->table = unit->second_use.get();
   return unit;
+}
+
+// The head of a tied model that lies where the embedding does reads the embedding's table.
+void share_table(const Plan& plan, executor::Units& units) {
+  const auto head = units.find(model::segment_count(plan.model()) - 1);
+  if (!plan.model().tie_embeddings || head == units.end() || head->second->table != nullptr) return;
+  head->second->table = units.at(0)->bucket.get();
+  head->second->table_use = executor::Use::second;
 }
 
 }  // namespace
@@ -45,15 +60,11 @@ executor::Units make_units(const Plan& plan, const mesh::Coordinate& at,
     for (int g = plan.program.first_segment(stage); g < plan.program.end_segment(stage); ++g)
       units[g] = make_unit(plan, at, g, std::move(segments[static_cast<std::size_t>(g)]), settings, ledger);
   }
-  SegmentUnit* last = units.empty() ? nullptr : units.rbegin()->second.get();
-  if (last != nullptr && last->second_use != nullptr && last->table == nullptr) {
-    last->table = units.at(0)->bucket.get();
-    last->table_use = executor::Use::second;
-  }
+  share_table(plan, units);
   return units;
 }
 
-void initialise_units(const executor::Units& units, std::uint64_t seed, double init_std) {
+void initialise_trained(const executor::Units& units, std::uint64_t seed, double init_std) {
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
       if (!bucket->is_trained()) continue;

@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {createRequire} from 'node:module';
 import {fileURLToPath} from 'node:url';
+import {install} from './install.mjs';
 import {tokenizerOf} from './ranks.mjs';
 import {englishText, mixedTexts, ownTexts} from './texts.mjs';
 
@@ -17,16 +18,6 @@ let failures = 0;
 function check(good, message) {
   if (!good) ++failures;
   console.log(`${good ? 'ok  ' : 'FAIL'} ${message}`);
-}
-
-function install() {
-  fs.mkdirSync(work, {recursive: true});
-  const lock = fs.readFileSync(path.join(here, 'package-lock.json'), 'utf8');
-  const there = fs.existsSync(at('installed')) ? fs.readFileSync(at('installed'), 'utf8') : '';
-  if (there === lock) return;
-  for (const name of ['package.json', 'package-lock.json']) fs.copyFileSync(path.join(here, name), at(name));
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {cwd: work, stdio: 'inherit'});
-  fs.writeFileSync(at('installed'), lock);
 }
 
 const require = createRequire(at('package.json'));
@@ -131,7 +122,7 @@ async function checkSpeed(english, tokenizer) {
   check(ours >= leastRatio * theirs, `English text, Qwen3's vocabulary: ${ours.toFixed(1)} MB/s, @huggingface/tokenizers ${theirs.toFixed(2)} MB/s: ${(ours / theirs).toFixed(1)} times (at least ${leastRatio}; ${ours >= 20 ? 'above' : 'below'} 20 MB/s)`);
 }
 
-install();
+install(work);
 const texts = [...mixedTexts(4_600_000, 1), ...ownTexts(source, 800_000)];
 const every = (n, accept) => texts.filter((text, i) => i % n === 0 && accept(text));
 const nfc = (text) => text.normalize('NFC'), same = (text) => text;

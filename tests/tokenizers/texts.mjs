@@ -4,7 +4,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-class Random {
+export class Random {
   constructor(seed) {
     this.state = seed >>> 0;
   }

@@ -11,9 +11,12 @@
 #include "base/units.h"
 #include "commands/data/encode.h"
 #include "commands/data/inspect.h"
-#include "commands/data/progress_line.h"
+#include "commands/data/inspect_samples.h"
+#include "commands/data/shown_progress.h"
+#include "commands/own_flags.h"
 #include "data/bpe_trainer.h"
 #include "data/prepare.h"
+#include "data/shard_index.h"
 #include "data/tokenizer_json.h"
 
 namespace troika::commands {
@@ -36,13 +39,12 @@ struct DataArguments {
 
 static std::string run_prepare(const DataArguments& given, std::FILE* progress) {
   const auto tokenizer = data::open_tokenizer(given.tokenizer);
-  ProgressLine line("tokenizing", progress);
+  const data::OnProgress show = shown_progress("tokenizing", progress);
   data::PrepareOptions options;
   options.text_key = given.text_key;
   options.workers = given.workers;
   const double start = base::monotonic_seconds();
-  const data::PrepareReport report =
-      data::prepare(given.inputs, *tokenizer, given.out, options, [&](const data::Progress& now) { line.show(now); });
+  const data::PrepareReport report = data::prepare(given.inputs, *tokenizer, given.out, options, show);
   const double seconds = base::monotonic_seconds() - start;
   if (report.reused) {
     return fmt::format("'{}' already holds this data: {} tokens in {} documents\n", given.out, report.tokens,
@@ -56,14 +58,13 @@ static std::string run_prepare(const DataArguments& given, std::FILE* progress) 
 }
 
 static std::string run_tokenizer(const DataArguments& given, std::FILE* progress) {
-  ProgressLine line("counting words", progress);
+  const data::OnProgress show = shown_progress("counting words", progress);
   data::BpeTrainerOptions options;
   options.vocab_size = given.vocab;
   options.workers = given.workers;
   options.text_key = given.text_key;
   const double start = base::monotonic_seconds();
-  const data::BpeModel model =
-      data::train_bpe_on_files(given.inputs, options, [&](const data::Progress& now) { line.show(now); });
+  const data::BpeModel model = data::train_bpe_on_files(given.inputs, options, show);
   data::save_tokenizer(model, given.out);
   std::string text = fmt::format("a vocabulary of {} tokens in '{}', trained in {}\n", model.tokens.size(), given.out,
                                  base::format_duration(base::monotonic_seconds() - start));
@@ -114,7 +115,26 @@ static void add_encode_and_decode(CLI::App* app, DataArguments* given) {
   decode->add_flag("--jsonl", given->json_lines, "one {\"text\": ...} per line of ids instead of the bytes alone");
 }
 
-int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FILE* progress) {
+// Whether it is about settings of train, not about shards.
+static bool inspects_samples(const std::vector<std::string>& arguments) {
+  return !arguments.empty() && arguments[0] == "inspect" &&
+         (arguments.size() == 1 || !data::looks_like_shards(arguments[1]));
+}
+
+static int run_inspect(Words words, std::FILE* out, std::FILE* progress, const config::Environment& environment) {
+  words.erase(words.begin());
+  const bool help = take_word(words, "--help"), short_help = take_word(words, "-h");
+  if (help || short_help) {
+    std::fputs(inspect_usage, out);
+    return 0;
+  }
+  inspect_samples(words, environment, out, progress);
+  return 0;
+}
+
+int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FILE* progress,
+             const config::Environment& environment) {
+  if (inspects_samples(arguments)) return run_inspect(arguments, out, progress, environment);
   DataArguments given;
   CLI::App app("Text to token shards and tokenizers.", "troika data");
   app.require_subcommand(1);
@@ -127,7 +147,7 @@ int run_data(const std::vector<std::string>& arguments, std::FILE* out, std::FIL
   add_out(tokenizer, &given);
   tokenizer->add_option("--vocab", given.vocab, "tokens, the 256 bytes and <|endoftext|> among them")
       ->capture_default_str();
-  CLI::App* inspect = app.add_subcommand("inspect", "verify shards and show what they hold");
+  CLI::App* inspect = app.add_subcommand("inspect", "show what a run would train on, or what shards hold");
   inspect->add_option("folder", given.folder, "a folder of shards, or one .bin file")->required();
   inspect->add_option("--samples", given.samples, "documents to show")->check(CLI::NonNegativeNumber);
   inspect->add_option("--tokenizer", given.tokenizer, "shows the documents as text");

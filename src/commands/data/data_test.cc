@@ -113,6 +113,31 @@ TEST_F(DataVerb, SaysWhenTheTextIsTooSmallForTheVocabulary) {
               HasSubstr("fewer than the 8192 asked for"));
 }
 
+TEST_F(DataVerb, ShowsSamplesOfConversationsWithTheirLoss) {
+  const std::string path = folder_ + "/a.jsonl";
+  base::write_file_atomic(path,
+                          "{\"instruction\": \"one\", \"output\": \"two\"}\n"
+                          "{\"instruction\": \"three\", \"output\": \"fo\\tur\"}\n");
+  base::write_file_atomic(folder_ + "/t", "{% for m in messages %}{{ m.content }};{% endfor %}");
+  const std::vector<std::string> common{
+      "inspect",      "--data.train", path, "--data.chat_template", folder_ + "/t", "--data.cache",
+      folder_ + "/c", "--seq-len",    "32"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), common.begin(), common.end());
+    return output_of(more);
+  };
+  EXPECT_THAT(with({}),
+              AllOf(HasSubstr("alpaca, 2 records as 2 samples"), HasSubstr("sample 0 of 2: 8 tokens of 32, 4 with"),
+                    HasSubstr("one;\u27e6two;\u27e7"), HasSubstr("three;\u27e6fo\\x09ur;\u27e7")));
+  EXPECT_THAT(with({"--sample", "0", "--color", "always", "--ids"}),
+              AllOf(HasSubstr("one;\033[32mtwo;\033[0m"), HasSubstr("ids: 111 110 101 59\033[32m 116")));
+  EXPECT_THAT(
+      with({"--data.packing", "--samples", "1"}),
+      AllOf(HasSubstr("packed, 1 sample of 32 ids"), HasSubstr("--- document 1 of this sample, from position 8 ---")));
+  EXPECT_THAT(error_of<base::ConfigError>({"inspect", "--data.train", path, "--color", "red"}), HasSubstr("--color"));
+  EXPECT_THAT(output_of({"inspect", "--help"}), HasSubstr("--sample INDEX"));
+}
+
 TEST_F(DataVerb, ExplainsItself) {
   EXPECT_THAT(output_of({"--help"}), AllOf(HasSubstr("prepare"), HasSubstr("tokenizer"), HasSubstr("inspect"),
                                            HasSubstr("encode"), HasSubstr("decode")));
@@ -122,7 +147,8 @@ TEST_F(DataVerb, ExplainsItself) {
 TEST_F(DataVerb, RefusesWrongArgumentsInOneSentence) {
   EXPECT_THAT(error_of<base::ConfigError>({}), HasSubstr("troika data"));
   EXPECT_THAT(error_of<base::ConfigError>({"prepare", in()}), HasSubstr("--out"));
-  EXPECT_THAT(error_of<base::ConfigError>({"inspect", in(), "--sample", "1"}), HasSubstr("--sample"));
+  EXPECT_THAT(error_of<base::ConfigError>({"inspect", "--data.train", in(), "--sample", "x"}), HasSubstr("--sample"));
+  EXPECT_THAT(error_of<base::ConfigError>({"inspect", "--seq-len", "8"}), HasSubstr("data.train is not set"));
   EXPECT_THAT(error_of<base::ConfigError>({"tokenizer", in(), "--out", folder_ + "/t", "--vocab", "100"}),
               HasSubstr("257"));
   EXPECT_THAT(error_of<base::ConfigError>({"tokenizer", in(), "--out", folder_ + "/t", "--workers", "-1"}),
@@ -141,7 +167,6 @@ TEST_F(DataVerb, NamesFilesThatAreMissingDamagedOrMadeByAnotherTokenizer) {
   const std::string shard = shards + "/tokens-00000.bin";
   base::write_file_atomic(shard, base::read_file(shard).substr(0, 1000));
   EXPECT_THAT(error_of<base::DataError>({"inspect", shards}), AllOf(HasSubstr(shard), HasSubstr("truncated")));
-  EXPECT_THAT(error_of<base::DataError>({"inspect", in()}), HasSubstr("index.json' is missing"));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "data/corpus.h"
+#include "data/chunks.h"
 #include "data/ordered_map.h"
 #include "data/tokenizer.h"
 

@@ -11,26 +11,33 @@
 #include "base/units.h"
 #include "checkpoint/listed.h"
 #include "comm/self_channel.h"
+#include "commands/export/adapter_folder.h"
 #include "commands/export/model_folder.h"
 #include "tensor/device.h"
+#include "train/adapter_base.h"
+#include "train/open_weights.h"
 
 namespace troika::commands {
 namespace {
 
 struct Arguments {
-  std::string from, most = "5GB";
+  std::string from, base, most = "5GB";
   ExportRequest request;
+  bool merge = false;
   int threads = 0;
 };
 
 void declare(CLI::App& app, Arguments& a) {
-  app.add_option("from,--model.path", a.from, "a run (its newest checkpoint), a checkpoint or a model folder");
+  app.add_option("from,--model.path", a.from,
+                 "a run (its newest checkpoint), a checkpoint, a model folder or an adapter's folder");
   app.add_option("to", a.request.to, "the folder to be made; it must not exist, or be empty")->required();
   app.add_option(
          "--dtype", a.request.dtype,
          "of the weights: fp32, bf16, fp16, rounded to nearest; auto: that of the folder the run began from, else "
-         "fp32 (default auto)")
+         "fp32, and fp32 for an adapter (default auto)")
       ->check(CLI::IsMember({"auto", "fp32", "bf16", "fp16"}));
+  app.add_flag("--merge", a.merge, "add an adapter to its base and write the whole model, not the adapter alone");
+  app.add_option("--model.base,--base", a.base, "the model beside an adapter; default: the one that the adapter names");
   app.add_option("--max-shard-size", a.most, "bytes of tensors in one file; more make several files (default 5GB)");
   app.add_option("--data.tokenizer,--tokenizer", a.request.tokenizer,
                  "a folder with tokenizer.json, which goes along; default: the model's own");
@@ -85,6 +92,22 @@ bool parse(const std::vector<std::string>& words, Arguments* a) {
   return true;
 }
 
+void refuse_without_adapter(const Arguments& a) {
+  if (!a.merge && a.base.empty()) return;
+  throw base::ConfigError(
+      fmt::format("'{}' is a whole model without an adapter; leave {} out", a.from, a.merge ? "--merge" : "--base"));
+}
+
+// An adapter alone as an adapter's folder, all else as a model folder.
+ExportReport write(const Arguments& a, comm::Channel& self) {
+  train::Weights weights = train::open_weights(a.from, self);
+  if (weights.adapter != nullptr && !a.merge) return write_adapter_folder(*weights.adapter, a.request, a.base);
+  if (weights.adapter != nullptr)
+    return write_model_folder(*train::merge_with_base(std::move(weights.adapter), a.base, self), a.request);
+  refuse_without_adapter(a);
+  return write_model_folder(*weights.model, a.request);
+}
+
 }  // namespace
 
 int run_export(const std::vector<std::string>& arguments, const std::map<std::string, std::string>&) {
@@ -92,7 +115,7 @@ int run_export(const std::vector<std::string>& arguments, const std::map<std::st
   if (!parse(arguments, &a)) return 0;
   if (a.threads > 0) tensor::set_threads(a.threads);
   const auto self = comm::make_self_channel("export");
-  const ExportReport report = write_model_folder(*train::open_model(a.from, *self), a.request);
+  const ExportReport report = write(a, *self);
   if (!report.notes.empty()) std::fprintf(stderr, "note:%s\n", checkpoint::listed(report.notes).c_str());
   std::fputs(fmt::format("wrote {}: {} tensors, {} parameters in {}, {}\nfiles: {}\n", a.request.to, report.tensors,
                          base::format_count(report.parameters), report.dtype, base::format_bytes(report.bytes),

@@ -137,7 +137,7 @@ TEST_F(ExportVerb, WhatCannotBeIsRefusedAndLeavesNothing) {
   const std::string m = *this / "m", out = *this / "out";
   EXPECT_THAT(refusal({m, m}), HasSubstr("is there already; name a folder that does not exist or is empty"));
   EXPECT_THAT(refusal({m, m + "/config.json"}), HasSubstr("is there already"));
-  EXPECT_THAT(refusal({*this / "nowhere", out}), HasSubstr("there is no model folder, checkpoint or run"));
+  EXPECT_THAT(refusal({*this / "nowhere", out}), HasSubstr("there is no model folder, adapter, checkpoint or run"));
   EXPECT_THAT(refusal({m, out, "--dtype", "fp8"}), HasSubstr("fp8 not in"));
   EXPECT_THAT(refusal({m, out, "--dtpe", "fp16"}), HasSubstr("did you mean '--dtype'?"));
   EXPECT_THAT(refusal({m, out, "more"}), HasSubstr("no place for 'more'"));

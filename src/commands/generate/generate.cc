@@ -5,61 +5,25 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/units.h"
-#include "comm/self_channel.h"
 #include "commands/generate/arguments.h"
+#include "commands/generate/batch_progress.h"
+#include "commands/generate/prepared.h"
 #include "commands/generate/printer.h"
 #include "commands/generate/prompt_ids.h"
 #include "commands/generate/prompts.h"
-#include "commands/generate/recommended.h"
-#include "data/tokenizer.h"
 #include "tensor/device.h"
 #include "train/generate.h"
-#include "train/plan.h"
 
 namespace troika::commands {
 namespace {
 
 void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
 
-// What is known before the weights are read.
-struct Prepared {
-  std::unique_ptr<train::ModelSource> source;
-  std::unique_ptr<data::Tokenizer> tokenizer;
-  train::TextOptions options;
-};
-
-std::unique_ptr<data::Tokenizer> tokenizer_of(const GenerateArguments& a, const train::ModelSource& source) {
-  const std::string name = a.tokenizer.empty() ? source.tokenizer() : a.tokenizer;
-  if (name.empty())
-    throw base::ConfigError(
-        fmt::format("'{}' has no tokenizer.json; name the folder that has the model's with --tokenizer DIR", a.path));
-  return data::open_tokenizer(name);
-}
-
-Prepared prepare(const GenerateArguments& a) {
-  Prepared prepared;
-  const auto self = comm::make_self_channel("generate");
-  prepared.source = train::open_model(a.path, *self);
-  prepared.tokenizer = tokenizer_of(a, *prepared.source);
-  std::string config;
-  const train::GenerationConfig recommendation = recommended(*prepared.source, &config);
-  prepared.options = text_options(a, recommendation, *prepared.tokenizer);
-  if (!config.empty()) note(fmt::format("with {}: {}", config, describe(prepared.options)));
-  return prepared;
-}
-
-train::TextModel open_text_model(const GenerateArguments& a, const Prepared& prepared, std::size_t longest_prompt) {
-  train::TextModel::Options options;
-  options.context = std::min(prepared.source->model().max_positions,
-                             static_cast<std::int64_t>(longest_prompt) + prepared.options.new_tokens);
-  options.device = tensor::pick_device(a.device, 0);
-  config::PrecisionSettings precision;
-  precision.compute = a.precision;
-  options.dtype = train::dtype_of(precision);
-  return {*prepared.source, options};
+// The positions that a text of so many prompt tokens may need.
+std::int64_t context_of(const Prepared& prepared, std::size_t prompt) {
+  return static_cast<std::int64_t>(prompt) + prepared.options.new_tokens;
 }
 
 std::string limit_note(const train::TextModel& model, const std::string& what) {
@@ -73,7 +37,7 @@ bool cut_short(const train::Text& text, const train::TextOptions& options) {
 int run_one(const GenerateArguments& a, const Prepared& prepared) {
   const std::string prompt = a.prompt_file ? base::read_file(*a.prompt_file) : a.prompt.value_or("");
   const std::vector<std::int32_t> ids = ids_of(prompt, *prepared.tokenizer, prepared.source->model(), "the prompt");
-  const train::TextModel model = open_text_model(a, prepared, ids.size());
+  const train::TextModel model = open_text_model(a, prepared, context_of(prepared, ids.size()));
   train::Text text(model, *prepared.tokenizer, ids, prepared.options);
   Printer printer(stdout);
   if (!a.json) printer.add(prompt);
@@ -104,27 +68,6 @@ int run_one(const GenerateArguments& a, const Prepared& prepared) {
   return 0;
 }
 
-// A line on stderr, at most one a second.
-class BatchProgress {
- public:
-  explicit BatchProgress(std::size_t total) : total_(total), begin_(base::monotonic_seconds()), last_(begin_) {}
-
-  void add(std::size_t tokens) { tokens_ += tokens; }
-  void show(std::size_t done) {
-    const double now = base::monotonic_seconds();
-    if (now - last_ < 1 && done < total_) return;
-    last_ = now;
-    note(fmt::format("{}/{} texts, {} tokens, {:.1f} tokens/s", done, total_, tokens_,
-                     static_cast<double>(tokens_) / std::max(now - begin_, 1e-9)));
-  }
-
- private:
-  const std::size_t total_;
-  const double begin_;
-  double last_;
-  std::size_t tokens_ = 0;
-};
-
 int run_batch(const GenerateArguments& a, const Prepared& prepared) {
   std::vector<PromptLine> lines = read_prompts(*a.input);
   train::Batch batch;
@@ -136,7 +79,7 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
     batch.prompts.push_back(ids_of(line.prompt, *prepared.tokenizer, prepared.source->model(), what));
     longest = std::max(longest, batch.prompts.back().size());
   }
-  const train::TextModel model = open_text_model(a, prepared, longest);
+  const train::TextModel model = open_text_model(a, prepared, context_of(prepared, longest));
   OrderedLines output(*a.output);
   BatchProgress progress(lines.size());
   const auto on_end = [&](std::size_t i, train::Text& text) {

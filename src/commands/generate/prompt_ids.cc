@@ -24,15 +24,19 @@ Ids ids_of(const std::string& prompt, const data::Tokenizer& tokenizer, const co
   const std::int32_t end = tokenizer.end_of_document_id();
   if (ids.empty() && end >= 0) ids = {end};
   if (ids.empty()) throw base::ConfigError(what + " is empty, and the tokenizer has no mark that begins a text");
-  for (const std::int32_t id : ids) {
-    if (id >= model.vocab)
-      throw base::ConfigError(fmt::format(
-          "{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, model.vocab));
-  }
+  check_ids(ids, model.vocab, what);
   if (static_cast<std::int64_t>(ids.size()) >= model.max_positions)
     throw base::ConfigError(fmt::format("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
                                         what, ids.size(), model.max_positions, model.max_positions - 1));
   return ids;
+}
+
+void check_ids(const Ids& ids, std::int64_t vocab, const std::string& what) {
+  for (const std::int32_t id : ids) {
+    if (id >= vocab)
+      throw base::ConfigError(fmt::format(
+          "{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, vocab));
+  }
 }
 
 }  // namespace troika::commands

@@ -14,7 +14,7 @@ bool ends_with(const std::string& text, const std::string& end) {
 }
 
 // A flag for drawing among several tokens wins over a recommendation never to draw.
-double temperature_of(const GenerateArguments& a, const train::GenerationConfig& config) {
+double temperature_of(const TextArguments& a, const train::GenerationConfig& config) {
   if (a.temperature) return *a.temperature;
   const bool draws = a.top_k || a.top_p || a.min_p;
   if (config.do_sample == false && !draws) return 0;
@@ -35,7 +35,7 @@ train::GenerationConfig recommended(const train::ModelSource& source, std::strin
   return config;
 }
 
-train::TextOptions text_options(const GenerateArguments& a, const train::GenerationConfig& config,
+train::TextOptions text_options(const TextArguments& a, const train::GenerationConfig& config,
                                 const data::Tokenizer& tokenizer) {
   train::TextOptions options;
   train::Sampling& s = options.sampling;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "commands/generate/arguments.h"
+#include "commands/generate/text_arguments.h"
 #include "data/tokenizer.h"
 #include "train/generate.h"
 #include "train/generation_config.h"
@@ -15,7 +15,7 @@ namespace troika::commands {
 // path of the file, "" without it.
 train::GenerationConfig recommended(const train::ModelSource& source, std::string* found);
 
-train::TextOptions text_options(const GenerateArguments& arguments, const train::GenerationConfig& config,
+train::TextOptions text_options(const TextArguments& arguments, const train::GenerationConfig& config,
                                 const data::Tokenizer& tokenizer);
 
 // "temperature 0.6, top-k 20, stop ids 151645 151643"

@@ -11,8 +11,10 @@
 #include "base/text.h"
 #include "commands/own_flags.h"
 #include "config/config.h"
+#include "config/fields.h"
 #include "config/resolve.h"
 #include "metrics/cores.h"
+#include "rendezvous/identity.h"
 
 namespace troika::commands {
 using base::ConfigError;
@@ -38,8 +40,8 @@ std::string from_environment(const Environment& environment, const std::vector<s
 
 Texts defaults_of(const Environment& environment) {
   Texts texts;
-  texts.nproc_per_node = from_environment(environment, {"NPROC_PER_NODE", "PET_NPROC_PER_NODE"});
-  texts.nnodes = from_environment(environment, {"NNODES", "PET_NNODES"});
+  texts.nproc_per_node = from_environment(environment, {"NPROC_PER_NODE", "PET_NPROC_PER_NODE", "NUM_GPUS"});
+  texts.nnodes = from_environment(environment, {"NNODES", "PET_NNODES", "NUM_NODES"});
   texts.node_rank = from_environment(environment, {"NODE_RANK", "PET_NODE_RANK"});
   if (texts.node_rank.empty() && environment.count("SLURM_STEP_ID") > 0) {
     texts.node_rank = from_environment(environment, {"SLURM_NODEID"});
@@ -65,12 +67,16 @@ int number(const std::string& name, const std::string& text, int otherwise, int 
   return static_cast<int>(value);
 }
 
-int processes(const std::string& text) {
+int nvidia_devices() {
   const auto names = base::list_directory("/dev");
-  const auto gpus = static_cast<int>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
+  return static_cast<int>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
     return name.size() > 6 && name.rfind("nvidia", 0) == 0 &&
            name.find_first_not_of("0123456789", 6) == std::string::npos;
   }));
+}
+
+int processes(const std::string& text) {
+  const int gpus = nvidia_devices();
   if (text == "gpu" && gpus == 0)
     throw ConfigError("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
   if (text == "gpu" || (text == "auto" && gpus > 0)) return gpus;
@@ -216,6 +222,21 @@ std::vector<std::string> split_worker(const CLI::App& app, const std::vector<std
 }
 
 }  // namespace
+
+bool launches_itself(const Environment& environment) {
+  if (rendezvous::identify(environment).source != rendezvous::Identity::Source::alone) return false;
+  if (config::parse_bool(from_environment(environment, {"FORCE_TORCHRUN"})).value_or(false)) return true;
+  std::int64_t hosts = 1;
+  return base::parse_int(from_environment(environment, {"NNODES", "NUM_NODES"}), &hosts) && hosts > 1;
+}
+
+std::vector<std::string> implied_launch(const std::vector<std::string>& worker, const Environment& environment) {
+  std::vector<std::string> words;
+  if (defaults_of(environment).nproc_per_node.empty() && nvidia_devices() > 0) words = {"--nproc-per-node", "gpu"};
+  words.emplace_back("--");
+  words.insert(words.end(), worker.begin(), worker.end());
+  return words;
+}
 
 LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   LaunchOptions options;

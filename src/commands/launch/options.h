@@ -27,10 +27,18 @@ struct LaunchOptions {
   std::string help;                 // the help page, when it was asked for; nothing else is set then
 };
 
-// Defaults < environment (NPROC_PER_NODE NNODES NODE_RANK MASTER_ADDR MASTER_PORT; SLURM_NODEID in an srun step) < arguments.
+// Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
+// SLURM_NODEID in an srun step) < arguments.
 // When the worker is `train`, its settings are parsed too: their errors are told once, here, and the run's folder and
 // comm.join_seconds are taken from them. Throws ConfigError.
 LaunchOptions parse_launch(const std::vector<std::string>& arguments,
                            const std::map<std::string, std::string>& environment);
+
+// Whether `train` is to start the ranks itself: FORCE_TORCHRUN is true or NNODES (NUM_NODES) above 1, and no launcher has
+// left a rank in the environment. Throws ConfigError as identify does.
+bool launches_itself(const std::map<std::string, std::string>& environment);
+// The arguments of launch for it: the ranks that the environment says, else one for each NVIDIA device, else one.
+std::vector<std::string> implied_launch(const std::vector<std::string>& worker,
+                                        const std::map<std::string, std::string>& environment);
 
 }  // namespace troika::commands

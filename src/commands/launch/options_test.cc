@@ -73,6 +73,46 @@ TEST(LaunchOptions, TheEnvironmentGivesDefaultsAndFlagsWin) {
   EXPECT_EQ(in_step.node_rank, 3);
 }
 
+TEST(RequirementA1, ThreeHostsStartedByHand) {
+  const auto options = parse_launch({"--nnodes", "3", "--node-rank", "2", "--master-addr", "192.168.1.10",
+                                     "--master-port", "29500", "--program", "x", "y"},
+                                    {});
+  EXPECT_EQ(options.nnodes, 3);
+  EXPECT_EQ(options.node_rank, 2);
+  EXPECT_EQ(options.nproc_per_node, 1);
+  EXPECT_EQ(options.master_address, "192.168.1.10");
+}
+
+TEST(RequirementC5, ANodeOfTheClusterIsInTheEnvironment) {
+  const Environment environment = {{"FORCE_TORCHRUN", "1"},     {"NNODES", "2"},          {"NODE_RANK", "1"},
+                                   {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29600"}, {"NPROC_PER_NODE", "8"}};
+  const auto options = parse_launch(implied_launch({"train", "--help"}, environment), environment);
+  EXPECT_EQ(options.nnodes * options.nproc_per_node, 16);
+  EXPECT_EQ(options.node_rank, 1);
+  EXPECT_EQ(options.master_port, 29600);
+  EXPECT_THAT(options.worker, ElementsAre("train", "--help"));
+}
+
+TEST(RequirementB11, TheirScriptsVariablesAreDefaultsToo) {
+  const auto options = parse_launch({"--node-rank", "1", "--master-addr", "a", "--program", "x", "y"},
+                                    {{"NUM_GPUS", "8"}, {"NUM_NODES", "2"}});
+  EXPECT_EQ(options.nproc_per_node, 8);
+  EXPECT_EQ(options.nnodes, 2);
+}
+
+TEST(LaunchOptions, TrainStartsItsRanksWhereTheEnvironmentAsksForThem) {
+  EXPECT_TRUE(launches_itself({{"FORCE_TORCHRUN", "1"}}));
+  EXPECT_TRUE(launches_itself({{"NNODES", "2"}, {"NODE_RANK", "0"}}));
+  EXPECT_FALSE(launches_itself({{"NNODES", "1"}}));
+  EXPECT_FALSE(launches_itself({{"FORCE_TORCHRUN", "0"}}));
+  EXPECT_FALSE(launches_itself({}));
+  const Environment of_a_rank = {{"FORCE_TORCHRUN", "1"}, {"RANK", "0"},        {"WORLD_SIZE", "2"},
+                                 {"LOCAL_RANK", "0"},     {"MASTER_ADDR", "a"}, {"MASTER_PORT", "5"}};
+  EXPECT_FALSE(launches_itself(of_a_rank));
+  const auto words = implied_launch({"train", "x.yaml"}, {{"NPROC_PER_NODE", "2"}});
+  EXPECT_THAT(words, ElementsAre("--", "train", "x.yaml"));
+}
+
 TEST(LaunchOptions, SaysWhatIsWrong) {
   EXPECT_THAT(error_of({"--nproc-per-nod", "3", "train"}),
               HasSubstr("no flag '--nproc-per-nod' (did you mean --nproc-per-node?)"));

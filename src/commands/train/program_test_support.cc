@@ -39,7 +39,8 @@ static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-Program::Program(const Words& words, const Variables& variables) : mark_("TROIKA_TEST_MARK=" + folder_.path()) {
+Program::Program(const Words& words, const Variables& variables, const std::string& input)
+    : mark_("TROIKA_TEST_MARK=" + folder_.path()) {
   Variables environment{{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"GLOG_minloglevel", "2"}};
   for (const auto& [name, value] : variables) environment[name] = value;
   std::vector<std::string> arguments = words, entries{mark_};
@@ -47,7 +48,7 @@ Program::Program(const Words& words, const Variables& variables) : mark_("TROIKA
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   const std::string output = folder_ / "output.txt";
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, 0, input.c_str(), O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   ::posix_spawn_file_actions_adddup2(&files, 1, 2);
   const int code = ::posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers_to(arguments).data(),

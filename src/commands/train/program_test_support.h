@@ -37,8 +37,8 @@ struct End {
 // A started program. Its ranks and other children are those processes that carry its mark in their environment.
 class Program {
  public:
-  // words[0] is a path. The environment is PATH, OMP_NUM_THREADS=1 and `variables`.
-  explicit Program(const Words& words, const Variables& variables = {});
+  // words[0] is a path. The environment is PATH, OMP_NUM_THREADS=1 and `variables`; the standard input is `input`.
+  explicit Program(const Words& words, const Variables& variables = {}, const std::string& input = "/dev/null");
   ~Program();  // kills what is left
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;

@@ -5,17 +5,23 @@
 
 namespace troika::kernels::reference {
 
+// The rows of cosines or sines that belong to the positions of x: [T, 1, I], or [B, T, 1, I].
+static at::Tensor rows_of(const at::Tensor& table_TI, const at::Tensor& row_BT, const at::Tensor& x_BTnH) {
+  if (!row_BT.defined()) return table_TI.narrow(0, 0, x_BTnH.size(1)).unsqueeze(1);
+  return table_TI.index_select(0, row_BT.flatten()).view({x_BTnH.size(0), x_BTnH.size(1), 1, table_TI.size(1)});
+}
+
 at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, double direction) {
-  const std::int64_t T = x_BTnH.size(1), half = x_BTnH.size(3) / 2;
-  const at::Tensor cos_TI = rope.cos_TI.narrow(0, 0, T).unsqueeze(1);
-  const at::Tensor sin_TI = rope.sin_TI.narrow(0, 0, T).unsqueeze(1).mul(direction);
+  const std::int64_t half = x_BTnH.size(3) / 2;
+  const at::Tensor cos = rows_of(rope.cos_TI, rope.row_BT, x_BTnH);
+  const at::Tensor sin = rows_of(rope.sin_TI, rope.row_BT, x_BTnH).mul(direction);
   const at::Tensor first = x_BTnH.narrow(3, 0, half), second = x_BTnH.narrow(3, half, half);
   at::Tensor y_BTnH = at::empty_like(x_BTnH, at::MemoryFormat::Contiguous);
   at::Tensor y_first = y_BTnH.narrow(3, 0, half), y_second = y_BTnH.narrow(3, half, half);
-  at::mul_out(y_first, first, cos_TI);
-  y_first.sub_(second * sin_TI);
-  at::mul_out(y_second, second, cos_TI);
-  y_second.add_(first * sin_TI);
+  at::mul_out(y_first, first, cos);
+  y_first.sub_(second * sin);
+  at::mul_out(y_second, second, cos);
+  y_second.add_(first * sin);
   return y_BTnH;
 }
 

@@ -1,0 +1,67 @@
+#include "commands/chat/chat.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "commands/chat/arguments.h"
+#include "commands/chat/conversations.h"
+#include "commands/chat/dialogue.h"
+#include "commands/chat/end_marks.h"
+#include "commands/chat/session.h"
+#include "commands/generate/prepared.h"
+#include "tensor/device.h"
+
+namespace troika::commands {
+namespace {
+
+Console console_of(const ChatArguments& a) {
+  Console console;
+  console.kind = ::isatty(STDIN_FILENO) == 1 ? Console::Kind::terminal : Console::Kind::pipe;
+  console.in = stdin;
+  console.out = stdout;
+  console.notes = stderr;
+  console.thinking = a.hide_thinking                ? ShowThinking::hidden
+                     : ::isatty(STDOUT_FILENO) == 1 ? ShowThinking::dimmed
+                                                    : ShowThinking::plain;
+  console.stats = a.stats ? Console::Stats::each_answer : Console::Stats::none;
+  return console;
+}
+
+void talk(const ChatArguments& a, const Speaker& speaker, Interrupt& interrupt) {
+  const Console console = console_of(a);
+  Dialogue dialogue(speaker, a.system);
+  if (console.kind == Console::Kind::terminal)
+    fmt::print(stderr, "{} with {} positions; /help lists the commands\n", a.path, speaker.model->context());
+  Session(dialogue, console, interrupt, speaker.model->context()).run();
+}
+
+}  // namespace
+
+int run_chat(const std::vector<std::string>& arguments, const std::map<std::string, std::string>&) {
+  const ChatArguments a = parse_chat_arguments(arguments);
+  if (a.help) {
+    std::fputs(a.help_text.c_str(), stdout);
+    return 0;
+  }
+  Interrupt interrupt;
+  if (a.threads > 0) tensor::set_threads(a.threads);
+  Prepared prepared = prepare(a);
+  const std::string choice = a.chat_template.empty() ? prepared.source->chat_template() : a.chat_template;
+  const auto chat_template =
+      datasets::open_chat_template(choice, prepared.tokenizer_name, a.thinking,
+                                   prepared.tokenizer->id_to_bytes(prepared.tokenizer->end_of_document_id()));
+  add_end_marks(chat_template, *prepared.tokenizer, &prepared.options);
+  const std::int64_t most = prepared.source->model().max_positions;
+  const train::TextModel model = open_text_model(a, prepared, a.context == 0 ? most : a.context);
+  const Speaker speaker{&model, prepared.tokenizer.get(), &chat_template, prepared.source->model().vocab,
+                        prepared.options};
+  if (a.input)
+    answer_conversations(a, speaker);
+  else
+    talk(a, speaker, interrupt);
+  return 0;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,88 @@
+#include "commands/chat/conversations.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/chat/thinking.h"
+#include "commands/generate/batch_progress.h"
+#include "commands/generate/prompts.h"
+
+namespace troika::commands {
+namespace {
+using Json = nlohmann::ordered_json;
+
+void check_messages(const Json& object, const std::string& origin) {
+  const auto found = object.is_object() ? object.find("messages") : object.end();
+  if (!object.is_object() || found == object.end() || !found->is_array() || found->empty())
+    throw base::DataError(origin + R"( has no member "messages" with at least one message)");
+  for (const Json& message : *found) {
+    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
+      throw base::DataError(origin + R"( has a message without a text "role")");
+  }
+  if (found->back()["role"] == "assistant")
+    throw base::DataError(origin + " ends with an answer; the last message must be the user's, or a tool's");
+}
+
+ConversationLine parse_line(const std::string& line, int number, const std::string& path) {
+  const std::string origin = fmt::format("line {} of '{}'", number, path);
+  ConversationLine one{Json::parse(line, nullptr, false), number};
+  if (one.object.is_discarded()) throw base::DataError(origin + " is not valid JSON");
+  check_messages(one.object, origin);
+  return one;
+}
+
+datasets::Conversation conversation_of(const Json& object) {
+  return {object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
+}
+
+}  // namespace
+
+std::vector<ConversationLine> read_conversations(const std::string& path, const std::string& system) {
+  std::vector<ConversationLine> lines;
+  int number = 0;
+  for (const std::string& line : base::split(base::read_file(path), '\n')) {
+    ++number;
+    if (base::trim(line).empty()) continue;
+    lines.push_back(parse_line(line, number, path));
+    Json& messages = lines.back().object["messages"];
+    if (!system.empty() && messages[0]["role"] != "system")
+      messages.insert(messages.begin(), Json{{"role", "system"}, {"content", system}});
+  }
+  if (lines.empty()) throw base::DataError(fmt::format("'{}' holds no conversations", path));
+  return lines;
+}
+
+void answer_conversations(const ChatArguments& a, const Speaker& speaker) {
+  std::vector<ConversationLine> lines = read_conversations(*a.input, a.system);
+  train::Batch batch;
+  batch.options = speaker.options;
+  batch.together = a.together;
+  std::vector<std::string> opened;
+  for (const ConversationLine& line : lines) {
+    Prompt prompt =
+        prompt_of(conversation_of(line.object), speaker, fmt::format("the conversation of line {}", line.number));
+    batch.prompts.push_back(std::move(prompt.ids));
+    opened.push_back(std::move(prompt.opened));
+  }
+  OrderedLines output(*a.output);
+  BatchProgress progress(lines.size());
+  std::size_t ended = 0;
+  const auto on_end = [&](std::size_t i, train::Text& text) {
+    std::string content = content_of(opened[i] + text.take());
+    if (a.hide_thinking) content = without_thinking(content);
+    Json& object = lines[i].object;
+    object["messages"].push_back({{"role", "assistant"}, {"content", content}});
+    object["tokens"] = text.tokens();
+    object["finish"] = text.finish() == train::Finish::stop ? "stop" : "length";
+    output.add(i, object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    ++ended;
+  };
+  continue_all(*speaker.model, *speaker.tokenizer, batch, on_end, [&](std::size_t drawn) {
+    progress.add(drawn);
+    progress.show(ended);
+  });
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,54 @@
+#include "commands/chat/conversations.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+
+namespace troika::commands {
+namespace {
+using testing::HasSubstr;
+
+class Conversations : public testing::Test {
+ protected:
+  std::vector<ConversationLine> read(const std::string& text, const std::string& system = "") const {
+    base::write_file_atomic(path_, text);
+    return read_conversations(path_, system);
+  }
+  std::string refusal(const std::string& text) const {
+    try {
+      read(text);
+    } catch (const base::DataError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const base::TemporaryFolder folder_;
+  const std::string path_ = folder_.path() + "/in.jsonl";
+};
+
+TEST_F(Conversations, GetTheSystemMessageWhereTheyHaveNone) {
+  const auto lines = read(R"({"id": 1, "messages": [{"role": "user", "content": "a"}]}
+
+{"messages": [{"role": "system", "content": "own"}, {"role": "user", "content": "b"}]})",
+                          "Be brief.");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].object["messages"][0]["content"], "Be brief.");
+  EXPECT_EQ(lines[0].object["messages"].size(), 2u);
+  EXPECT_EQ(lines[1].object["messages"][0]["content"], "own");
+  EXPECT_EQ(lines[1].number, 3);
+}
+
+TEST_F(Conversations, ThatCannotBeAnsweredAreNamedWithTheirLine) {
+  EXPECT_THAT(refusal("\n{\"messages\": \n"), HasSubstr("line 2 of '" + path_ + "' is not valid JSON"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr(R"(has no member "messages" with at least one message)"));
+  EXPECT_THAT(refusal(R"({"messages": []})"), HasSubstr("at least one message"));
+  EXPECT_THAT(refusal(R"({"messages": [{"content": "a"}]})"), HasSubstr(R"(a message without a text "role")"));
+  EXPECT_THAT(refusal(R"({"messages": [{"role": "assistant", "content": "a"}]})"), HasSubstr("ends with an answer"));
+  EXPECT_THAT(refusal("\n"), HasSubstr("holds no conversations"));
+}
+
+}  // namespace
+}  // namespace troika::commands

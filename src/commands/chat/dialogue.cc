@@ -1,0 +1,95 @@
+#include "commands/chat/dialogue.h"
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "commands/chat/thinking.h"
+#include "commands/generate/prompt_ids.h"
+
+namespace troika::commands {
+
+using Json = nlohmann::ordered_json;
+
+Prompt prompt_of(const datasets::Conversation& conversation, const Speaker& speaker, const std::string& what) {
+  const std::string text = speaker.chat_template->render(conversation, datasets::ChatTemplate::End::answer_begins);
+  const Prompt prompt{speaker.tokenizer->encode(text), opened_thinking(text)};
+  check_ids(prompt.ids, speaker.vocab, what);
+  const std::int64_t context = speaker.model->context();
+  if (static_cast<std::int64_t>(prompt.ids.size()) >= context)
+    throw base::ConfigError(
+        fmt::format("{} has {} tokens, which leaves no room for an answer where there are {} positions", what,
+                    prompt.ids.size(), context));
+  return prompt;
+}
+
+std::string content_of(const std::string& bytes) {
+  std::string content;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const std::size_t whole = base::utf8_character_bytes(std::string_view(bytes).substr(i));
+    content += whole == 0 ? "\xEF\xBF\xBD" : bytes.substr(i, whole);
+    i += whole == 0 ? 1 : whole;
+  }
+  return content;
+}
+
+Json Dialogue::messages() const {
+  Json all = Json::array();
+  if (!system_.empty()) all.push_back({{"role", "system"}, {"content", system_}});
+  all.insert(all.end(), turns_.begin(), turns_.end());
+  return all;
+}
+
+bool Dialogue::undo() {
+  if (turns_.empty()) return false;
+  turns_.erase(turns_.end() - 2, turns_.end());
+  return true;
+}
+
+void Dialogue::begin(const Prompt& prompt) {
+  if (text_)
+    text_->restart(prompt.ids);
+  else
+    text_ = std::make_unique<train::Text>(*speaker_.model, *speaker_.tokenizer, prompt.ids, speaker_.options);
+}
+
+std::string Dialogue::draw(const Prompt& prompt, const OnBytes& on_bytes, const std::function<bool()>& interrupted,
+                           Answer* answer) {
+  std::string bytes = prompt.opened;
+  on_bytes(bytes);
+  const double begin = base::monotonic_seconds();
+  double first = begin;
+  bool stopped = false;
+  while (!text_->ended() && !(stopped = interrupted())) {
+    advance(*speaker_.model, {text_.get()});
+    if (first == begin) first = base::monotonic_seconds();
+    const std::string more = text_->take();
+    bytes += more;
+    on_bytes(more);
+  }
+  answer->read_seconds = first - begin;
+  answer->drawn_seconds = base::monotonic_seconds() - first;
+  answer->drawn = text_->tokens();
+  answer->end = stopped                                  ? Answer::End::interrupted
+                : text_->finish() == train::Finish::stop ? Answer::End::stop
+                                                         : Answer::End::length;
+  return content_of(bytes);
+}
+
+Answer Dialogue::answer(const std::string& user, const OnBytes& on_bytes, const std::function<bool()>& interrupted) {
+  const Json question = {{"role", "user"}, {"content", user}};
+  Json asked = messages();
+  asked.push_back(question);
+  const Prompt prompt = prompt_of({asked, nullptr}, speaker_, "the conversation");
+  begin(prompt);
+  Answer answer;
+  answer.read = static_cast<std::int64_t>(prompt.ids.size());
+  answer.kept = text_->kept();
+  const std::string content = draw(prompt, on_bytes, interrupted, &answer);
+  turns_.push_back(question);
+  turns_.push_back({{"role", "assistant"}, {"content", content}});
+  return answer;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,73 @@
+// A conversation with a model, turn by turn.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "data/tokenizer.h"
+#include "datasets/chat_template.h"
+#include "train/generate.h"
+
+namespace troika::commands {
+
+// All must outlive what uses them.
+struct Speaker {
+  const train::TextModel* model = nullptr;
+  const data::Tokenizer* tokenizer = nullptr;
+  const datasets::ChatTemplate* chat_template = nullptr;
+  std::int64_t vocab = 0;  // ids that the model knows
+  train::TextOptions options;
+};
+
+// What the model reads before it answers `conversation`.
+struct Prompt {
+  std::vector<std::int32_t> ids;
+  std::string opened;  // the beginning of the answer, where the template writes it: "<think>\n", or ""
+};
+// ConfigError when the model does not know one of the ids, or has no position left for another, with `what` as the
+// conversation's name; DataError of the template.
+Prompt prompt_of(const datasets::Conversation& conversation, const Speaker& speaker, const std::string& what);
+
+// The answer's text as a message's content: whole characters; bytes that belong to none become U+FFFD.
+std::string content_of(const std::string& bytes);
+
+struct Answer {
+  enum class End { stop, length, interrupted };
+  End end = End::stop;
+  std::int64_t read = 0, kept = 0;  // tokens of the prompt, and those of them that were still known from before
+  std::int64_t drawn = 0;
+  double read_seconds = 0, drawn_seconds = 0;  // to the first token, and from there on
+};
+
+// Each turn renders all messages and computes what differs from what the model has read and written before. One thread.
+class Dialogue {
+ public:
+  using OnBytes = std::function<void(const std::string&)>;
+  Dialogue(const Speaker& speaker, std::string system) : speaker_(speaker), system_(std::move(system)) {}
+
+  nlohmann::ordered_json messages() const;  // the system message first, if there is one
+
+  // Adds the user's message and the model's answer, which grows through `on_bytes`; before each token `interrupted` is
+  // asked, and what there is then remains the answer. Errors as of prompt_of; the dialogue is then as before.
+  Answer answer(const std::string& user, const OnBytes& on_bytes, const std::function<bool()>& interrupted);
+
+  void set_system(std::string system) { system_ = std::move(system); }
+  void reset() { turns_ = nlohmann::ordered_json::array(); }
+  bool undo();  // the last turn; false when there is none
+
+ private:
+  void begin(const Prompt& prompt);
+  std::string draw(const Prompt& prompt, const OnBytes& on_bytes, const std::function<bool()>& interrupted,
+                   Answer* answer);
+
+  const Speaker speaker_;
+  std::string system_;
+  nlohmann::ordered_json turns_ = nlohmann::ordered_json::array();  // user and assistant in turn
+  std::unique_ptr<train::Text> text_;                               // none before the first turn
+};
+
+}  // namespace troika::commands

@@ -1,0 +1,197 @@
+#include "commands/chat/dialogue.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "commands/chat/end_marks.h"
+#include "commands/chat/session.h"
+#include "train/drawn_weights_test_support.h"
+
+namespace troika::commands {
+namespace {
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+const char* const brackets =
+    "{% for m in messages %}[{{ m.role }}]{{ m.content }}[/]{% endfor %}"
+    "{% if add_generation_prompt %}[assistant]{% endif %}";
+
+config::ModelSettings model_of(std::int64_t positions) {
+  config::ModelSettings model = train::small_text_model("qwen3");
+  model.max_positions = positions;
+  return model;
+}
+
+class Talking : public testing::Test {
+ protected:
+  explicit Talking(std::int64_t positions = 400)
+      : source_(model_of(positions)),
+        model_(source_, {}),
+        tokenizer_(data::open_tokenizer("bytes")),
+        chat_template_(brackets, "brackets", {}) {
+    speaker_ = {&model_, tokenizer_.get(), &chat_template_, 264, {}};
+    speaker_.options.sampling.temperature = 0;
+    speaker_.options.new_tokens = 12;
+  }
+
+  // What the model says to `messages` when it reads them from the beginning.
+  std::string alone(const Json& messages) const {
+    const Prompt prompt = prompt_of({messages, nullptr}, speaker_, "the conversation");
+    train::Text text(model_, *tokenizer_, prompt.ids, speaker_.options);
+    while (!text.ended()) advance(model_, {&text});
+    return prompt.opened + text.take();
+  }
+
+  static Answer ask(Dialogue& dialogue, const std::string& user) {
+    return dialogue.answer(
+        user, [](const std::string&) {}, [] { return false; });
+  }
+
+  // Every answer is what the messages before it get without a cache.
+  void expect_answers(const Json& messages) const {
+    Json before = Json::array();
+    for (const Json& message : messages) {
+      if (message["role"] == "assistant") {
+        EXPECT_EQ(message["content"], content_of(alone(before)));
+      }
+      before.push_back(message);
+    }
+  }
+
+  train::DrawnWeights source_;
+  const train::TextModel model_;
+  const std::unique_ptr<data::Tokenizer> tokenizer_;
+  const datasets::ChatTemplate chat_template_;
+  Speaker speaker_;
+};
+
+TEST_F(Talking, AnswersWithTheCacheAreThoseWithoutIt) {
+  Dialogue dialogue(speaker_, "be brief");
+  EXPECT_EQ(ask(dialogue, "hello").kept, 0);
+  const Answer second = ask(dialogue, "and then?");
+  EXPECT_GT(second.kept, 30);
+  EXPECT_GT(ask(dialogue, "so?").kept, second.kept);
+  EXPECT_EQ(dialogue.messages().size(), 7u);
+  expect_answers(dialogue.messages());
+}
+
+TEST_F(Talking, UndoAndAnotherSystemMessageGoBackToWhereTheTextDiffers) {
+  Dialogue dialogue(speaker_, "be brief");
+  EXPECT_FALSE(dialogue.undo());
+  ask(dialogue, "hello");
+  ask(dialogue, "and then?");
+  EXPECT_TRUE(dialogue.undo());
+  EXPECT_EQ(dialogue.messages().size(), 3u);
+  const Answer other = ask(dialogue, "and now?");
+  EXPECT_GT(other.kept, 30);
+  dialogue.set_system("be long");
+  EXPECT_EQ(ask(dialogue, "well").kept, std::string("[system]be ").size());
+  EXPECT_EQ(dialogue.messages()[0]["content"], "be long");
+  dialogue.reset();
+  EXPECT_EQ(dialogue.messages().size(), 1u);
+  ask(dialogue, "hello");
+  expect_answers(dialogue.messages());
+}
+
+TEST_F(Talking, AStoppedAnswerStaysAsFarAsItCame) {
+  Dialogue dialogue(speaker_, "");
+  int asked = 0;
+  const Answer answer = dialogue.answer(
+      "hello", [](const std::string&) {}, [&] { return ++asked > 5; });
+  EXPECT_EQ(answer.end, Answer::End::interrupted);
+  EXPECT_EQ(answer.drawn, 5);
+  const Json messages = dialogue.messages();
+  EXPECT_EQ(messages[1]["content"], content_of(alone(Json::array({messages[0]})).substr(0, 5)));
+  ask(dialogue, "go on");
+  const Json three = Json::array({messages[0], messages[1], dialogue.messages()[2]});
+  EXPECT_EQ(dialogue.messages()[3]["content"], content_of(alone(three)));
+}
+
+TEST_F(Talking, ThePromptsTagBeginsTheAnswer) {
+  const datasets::ChatTemplate thinks("{% for m in messages %}{{ m.content }}{% endfor %}{{ '<think>\\n' }}", "thinks",
+                                      {});
+  speaker_.chat_template = &thinks;
+  Dialogue dialogue(speaker_, "");
+  ask(dialogue, "hello");
+  EXPECT_EQ(dialogue.messages()[1]["content"].get<std::string>().substr(0, 8), "<think>\n");
+}
+
+TEST_F(Talking, WhatTheTemplateWritesBehindAnAnswerEndsIt) {
+  add_end_marks(chat_template_, *tokenizer_, &speaker_.options);
+  EXPECT_THAT(speaker_.options.stop_texts, testing::ElementsAre("[/]"));
+  const datasets::ChatTemplate one_byte("{% for m in messages %}{{ m.content }}~\n{% endfor %}", "one byte", {});
+  train::TextOptions options;
+  add_end_marks(one_byte, *tokenizer_, &options);
+  EXPECT_THAT(options.stop_ids, testing::ElementsAre('~'));
+  EXPECT_TRUE(options.stop_texts.empty());
+}
+
+class TalkingBriefly : public Talking {
+ protected:
+  TalkingBriefly() : Talking(128) {}
+};
+
+TEST_F(TalkingBriefly, AConversationThatFillsTheContextIsToldAndLeftAsItWas) {
+  Dialogue dialogue(speaker_, "");
+  ask(dialogue, "hello");
+  const Json before = dialogue.messages();
+  try {
+    ask(dialogue, std::string(100, 'y'));
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the conversation has"));
+    EXPECT_THAT(error.what(), HasSubstr("leaves no room for an answer where there are 128 positions"));
+  }
+  EXPECT_EQ(dialogue.messages(), before);
+  ask(dialogue, "x");
+  expect_answers(dialogue.messages());
+}
+
+TEST(ContentOf, KeepsWholeCharactersOnly) {
+  EXPECT_EQ(content_of("a\xC3\xA9"), "a\xC3\xA9");
+  EXPECT_EQ(content_of("a\xC3"), "a\xEF\xBF\xBD");
+  EXPECT_EQ(content_of("\xFFz"), "\xEF\xBF\xBDz");
+}
+
+// A terminal's session over files.
+class Commands : public Talking {
+ protected:
+  std::string session(const std::string& lines, Dialogue& dialogue) const {
+    base::write_file_atomic(path("in"), lines);
+    Console console;
+    console.kind = Console::Kind::terminal;
+    console.in = std::fopen(path("in").c_str(), "r");
+    console.out = std::fopen(path("out").c_str(), "w");
+    console.notes = std::fopen(path("notes").c_str(), "w");
+    Interrupt interrupt;
+    Session(dialogue, console, interrupt, model_.context()).run();
+    for (std::FILE* file : {console.in, console.out, console.notes}) std::fclose(file);
+    return base::read_file(path("notes"));
+  }
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  const base::TemporaryFolder folder_;
+};
+
+TEST_F(Commands, OfATerminalDoWhatTheySay) {
+  Dialogue dialogue(speaker_, "");
+  const std::string notes = session("/undo\nhello\n\n/system be brief\n /not a command\nfirst\\\nsecond\n/save " +
+                                        path("saved") + "\n/undo\n/save " + path("saved") + "\n/sav\n/exit\nnever\n",
+                                    dialogue);
+  EXPECT_THAT(notes, HasSubstr("there is no turn to take back"));
+  EXPECT_THAT(notes, HasSubstr("there is no command '/sav'; did you mean '/save'?"));
+  EXPECT_THAT(notes, HasSubstr("appended 7 messages to"));
+  EXPECT_THAT(notes, HasSubstr("appended 5 messages to"));
+  const std::string text = base::read_file(path("saved"));
+  const Json first = Json::parse(text.substr(0, text.find('\n')))["messages"];
+  EXPECT_EQ(first[0]["content"], "be brief");
+  EXPECT_EQ(first[1]["content"], "hello");
+  EXPECT_EQ(first[3]["content"], "/not a command");
+  EXPECT_EQ(first[5]["content"], "first\nsecond");
+  EXPECT_EQ(dialogue.messages().size(), 5u);
+}
+
+}  // namespace
+}  // namespace troika::commands

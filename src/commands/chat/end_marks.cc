@@ -1,0 +1,34 @@
+#include "commands/chat/end_marks.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace troika::commands {
+namespace {
+
+std::string behind_answer(const datasets::ChatTemplate& chat_template) {
+  const std::string answer = "An answer.";
+  datasets::Conversation conversation;
+  conversation.messages = {{{"role", "user"}, {"content", "A question?"}},
+                           {{"role", "assistant"}, {"content", answer}}};
+  const std::string text = chat_template.render(conversation, datasets::ChatTemplate::End::conversation);
+  const std::size_t place = text.rfind(answer);
+  return place == std::string::npos ? "" : base::trim(text.substr(place + answer.size()));
+}
+
+}  // namespace
+
+void add_end_marks(const datasets::ChatTemplate& chat_template, const data::Tokenizer& tokenizer,
+                   train::TextOptions* options) {
+  const std::string behind = behind_answer(chat_template);
+  for (const std::string& mark : {behind, chat_template.end_mark()}) {
+    const auto ids = tokenizer.encode(mark);
+    if (ids.size() == 1 && std::count(options->stop_ids.begin(), options->stop_ids.end(), ids[0]) == 0)
+      options->stop_ids.push_back(ids[0]);
+    if (ids.size() > 1 && mark == behind) options->stop_texts.push_back(mark);
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,141 @@
+#include "commands/chat/session.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace troika::commands {
+namespace {
+
+const char* const help =
+    "/system TEXT  set the system message; alone: take it away\n"
+    "/reset        begin a new conversation; the system message stays\n"
+    "/undo         take back the last turn\n"
+    "/save FILE    append the conversation to a JSONL file\n"
+    "/exit         end, like Ctrl-D\n"
+    "Ctrl-C stops an answer, and ends the program at the prompt. A line that ends in \\ goes on in the next one; a "
+    "turn\n"
+    "that begins with / has a space in front.";
+
+// "/save  x.jsonl" -> {"/save", "x.jsonl"}
+std::pair<std::string, std::string> parted(const std::string& line) {
+  const std::size_t end = std::min(line.find(' '), line.size());
+  return {line.substr(0, end), base::trim(line.substr(end))};
+}
+
+}  // namespace
+
+void Session::note(const std::string& text) const { fmt::print(console_.notes, "{}\n", text); }
+
+std::optional<std::string> Session::read_line() const {
+  std::string line;
+  int c = 0;
+  while ((c = std::fgetc(console_.in)) != EOF && c != '\n') line += static_cast<char>(c);
+  if (c == EOF && line.empty()) return std::nullopt;
+  return line;
+}
+
+std::optional<std::string> Session::read_turn() const {
+  if (console_.kind == Console::Kind::pipe) return read_line();
+  std::string turn;
+  for (const char* mark = "> ";; mark = ". ") {
+    std::fputs(mark, console_.notes);
+    std::fflush(console_.notes);
+    const std::optional<std::string> line = read_line();
+    if (!line) return std::nullopt;
+    turn += *line;
+    if (turn.empty() || turn.back() != '\\') return turn;
+    turn.back() = '\n';
+  }
+}
+
+void Session::run() {
+  for (std::optional<std::string> turn; (turn = read_turn());) {
+    if (base::trim(*turn).empty()) continue;
+    if (!take_turn(*turn)) return;
+  }
+  if (console_.kind == Console::Kind::terminal) std::fputc('\n', console_.notes);
+}
+
+bool Session::take_turn(const std::string& line) {
+  if (console_.kind == Console::Kind::pipe) {
+    answer(line);
+    return true;
+  }
+  try {
+    if (line[0] == '/') return command(line);
+    answer(line[0] == ' ' && base::trim(line)[0] == '/' ? base::trim(line) : line);
+  } catch (const base::ConfigError& error) {
+    note(fmt::format("{}; /undo takes back a turn, /reset begins anew", error.what()));
+  } catch (const base::DataError& error) {
+    note(error.what());
+  }
+  return true;
+}
+
+bool Session::command(const std::string& line) {
+  const auto [name, rest] = parted(line);
+  if (name == "/exit") return false;
+  if (name == "/help") {
+    note(help);
+  } else if (name == "/system") {
+    dialogue_.set_system(rest);
+  } else if (name == "/reset") {
+    dialogue_.reset();
+  } else if (name == "/undo") {
+    if (!dialogue_.undo()) note("there is no turn to take back");
+  } else if (name == "/save") {
+    save(rest);
+  } else {
+    const std::string near = base::nearest(name, {"/help", "/system", "/reset", "/undo", "/save", "/exit"});
+    note(fmt::format("there is no command '{}';{} /help lists them", name,
+                     near.empty() ? "" : " did you mean '" + near + "'?"));
+  }
+  return true;
+}
+
+void Session::save(const std::string& path) const {
+  if (path.empty()) return note("name the file: /save FILE");
+  const nlohmann::ordered_json object = {{"messages", dialogue_.messages()}};
+  base::append_file(path, object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  note(fmt::format("appended {} messages to '{}'", object["messages"].size(), path));
+}
+
+void Session::answer(const std::string& user) {
+  AnswerPrinter printer(console_.out, console_.thinking);
+  bool began = false;
+  const auto print = [&](const std::string& bytes) {
+    began = true;
+    printer.add(bytes);
+  };
+  interrupt_.answer_begins();
+  try {
+    const Answer answer = dialogue_.answer(user, print, [&] { return interrupt_.wished(); });
+    interrupt_.answer_ends();
+    printer.finish();
+    tell(answer);
+  } catch (...) {
+    interrupt_.answer_ends();
+    if (began) printer.finish();
+    throw;
+  }
+}
+
+void Session::tell(const Answer& answer) const {
+  if (answer.end == Answer::End::interrupted) note("stopped");
+  if (answer.end == Answer::End::length && answer.read + answer.drawn >= context_)
+    note(fmt::format("note: the conversation fills all {} positions; /undo takes back a turn, /reset begins anew",
+                     context_));
+  else if (answer.end == Answer::End::length)
+    note(fmt::format("note: the answer ended after {} tokens; --max-new-tokens allows more", answer.drawn));
+  if (console_.stats == Console::Stats::each_answer)
+    note(fmt::format(
+        "read {} tokens, {} of them known, in {}; then {:.1f} tokens/s", answer.read, answer.kept,
+        base::format_duration(answer.read_seconds),
+        static_cast<double>(std::max<std::int64_t>(answer.drawn - 1, 0)) / std::max(answer.drawn_seconds, 1e-9)));
+}
+
+}  // namespace troika::commands

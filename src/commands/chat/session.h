@@ -1,0 +1,51 @@
+// A person, or lines of a pipe, talking with a model.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "commands/chat/dialogue.h"
+#include "commands/chat/interrupt.h"
+#include "commands/chat/thinking.h"
+
+namespace troika::commands {
+
+// Where a session reads and writes. A terminal gets a prompt and has commands; from a pipe each line is a turn.
+struct Console {
+  enum class Kind { terminal, pipe };
+  Kind kind = Kind::pipe;
+  std::FILE *in = nullptr, *out = nullptr, *notes = nullptr;
+  ShowThinking thinking = ShowThinking::plain;
+  enum class Stats { none, each_answer };
+  Stats stats = Stats::none;
+};
+
+class Session {
+ public:
+  // All must outlive it. `context`: the most tokens of the conversation, for its notes.
+  Session(Dialogue& dialogue, const Console& console, Interrupt& interrupt, std::int64_t context)
+      : dialogue_(dialogue), console_(console), interrupt_(interrupt), context_(context) {}
+
+  // Until the input ends, or /exit. In a terminal a turn that fails is told and forgotten; in a pipe its error ends the
+  // session.
+  void run();
+
+ private:
+  std::optional<std::string> read_line() const;  // without the newline; nothing at the end of the input
+  std::optional<std::string> read_turn() const;  // in a terminal, lines that end in a backslash go on
+  bool take_turn(const std::string& line);       // false: it was /exit
+  bool command(const std::string& line);
+  void save(const std::string& path) const;
+  void answer(const std::string& user);
+  void tell(const Answer& answer) const;
+  void note(const std::string& text) const;
+
+  Dialogue& dialogue_;
+  const Console console_;
+  Interrupt& interrupt_;
+  const std::int64_t context_;
+};
+
+}  // namespace troika::commands

@@ -1,0 +1,14 @@
+// Progress of the data verbs on the screen.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "data/progress.h"
+
+namespace troika::commands {
+
+// A bar on a terminal, elsewhere a line every ten seconds; nothing where `to` is null. `what`: "tokenizing".
+data::OnProgress shown_progress(const std::string& what, std::FILE* to);
+
+}  // namespace troika::commands

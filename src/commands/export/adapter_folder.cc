@@ -1,0 +1,51 @@
+#include "commands/export/adapter_folder.h"
+
+#include <algorithm>
+
+#include "checkpoint/safetensors_writer.h"
+#include "comm/self_channel.h"
+#include "commands/export/other_files.h"
+#include "commands/export/partial_folder.h"
+#include "commands/export/tensors.h"
+#include "config/adapter_folder.h"
+#include "config/lora.h"
+#include "train/peft_config.h"
+#include "train/peft_tensors.h"
+
+namespace troika::commands {
+namespace {
+
+void write_weights(train::AdapterSource& source, const std::string& folder, ExportReport* report) {
+  const auto self = comm::make_self_channel("export");
+  const checkpoint::DType dtype = dtype_of(report->dtype);
+  std::vector<checkpoint::TensorEntry> entries;
+  for (const auto& info : source.parameters())
+    entries.push_back({train::peft_prefix + info.name, dtype, info.shape, 0, 0});
+  checkpoint::SafetensorsWriter writer(folder + "/" + train::adapter_weights_name, std::move(entries),
+                                       {{"format", "pt"}});
+  export_tensors(source.parameters(), dtype,
+                 {[&](const auto& slices) { source.load(slices, *self); },
+                  [&](const void* data, std::int64_t bytes) { writer.write(data, bytes); }},
+                 report);
+  writer.finish();
+  report->files.push_back(train::adapter_weights_name);
+}
+
+}  // namespace
+
+ExportReport write_adapter_folder(train::AdapterSource& source, const ExportRequest& request, const std::string& base) {
+  check_tokenizer(request);
+  ExportReport report;
+  report.dtype = request.dtype == "auto" ? "fp32" : request.dtype;
+  PartialFolder partial(request.to);
+  const config::LoraSettings& lora = source.lora();
+  write_other_files({source.tokenizer(), source.companions(), source.chat_template()}, request,
+                    {{config::adapter_config_name,
+                      train::peft_config_text(lora, config::lora_targets(lora), base.empty() ? source.base() : base)}},
+                    partial.path(), &report);
+  write_weights(source, partial.path(), &report);
+  partial.keep();
+  return report;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,137 @@
+#include "commands/export/adapter_folder.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "checkpoint/weights_folder.h"
+#include "comm/self_channel.h"
+#include "commands/export/export.h"
+#include "train/adapter_test_support.h"
+
+namespace troika::commands {
+namespace {
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using Words = std::vector<std::string>;
+using namespace train::testing_support;
+
+class ExportOfAdapters : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name :
+         {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"})
+      base::write_file_atomic(*this / "m/" + name, std::string("{\"of\": \"") + name + "\"}");
+    settings_.model = tiny_llama();
+    settings_.model.path = *this / "m";
+    settings_.lora = tiny_lora();
+    adapter_ = random_adapter(settings_.model, settings_.lora);
+    save_adapter(*this / "run", settings_, adapter_, *self_,
+                 {{"tokenizer", *this / "m"}, {"weights_from", *this / "m"}, {"weights_dtype", "bf16"}});
+  }
+
+  std::string operator/(const std::string& name) const { return folder_.path() + "/" + name; }
+  Tensors loaded(const std::string& path) const { return load_all(*train::open_model(path, *self_)); }
+  static std::string refusal(const Words& words) {
+    try {
+      run_export(words, {});
+    } catch (const base::ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const base::TemporaryFolder folder_;
+  const std::unique_ptr<comm::Channel> self_ = comm::make_self_channel("self");
+  const Tensors weights_ = write_model(*this / "m", tiny_llama());
+  config::Settings settings_;
+  Tensors adapter_;
+};
+
+void expect_equal(const Tensors& got, const Tensors& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (const auto& [name, tensor] : expected) EXPECT_TRUE(at::equal(got.at(name), tensor)) << name;
+}
+
+TEST_F(ExportOfAdapters, AreFoldersThatPeftReads) {
+  ASSERT_EQ(run_export({*this / "run", *this / "a"}, {}), 0);
+  EXPECT_THAT(base::list_directory(*this / "a"),
+              IsSupersetOf({"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja",
+                            "generation_config.json", "tokenizer.json", "tokenizer_config.json"}));
+  EXPECT_EQ(base::read_file(*this / "a/chat_template.jinja"), base::read_file(*this / "m/chat_template.jinja"));
+  const auto config = nlohmann::json::parse(base::read_file(*this / "a/adapter_config.json"));
+  EXPECT_EQ(config["peft_type"], "LORA");
+  EXPECT_EQ(config["task_type"], "CAUSAL_LM");
+  EXPECT_EQ(config["base_model_name_or_path"], *this / "m");
+  EXPECT_EQ(config["r"], 3);
+  EXPECT_EQ(config["lora_alpha"], 7);
+  EXPECT_EQ(config["target_modules"], nlohmann::json({"q_proj", "v_proj", "down_proj"}));
+  EXPECT_EQ(config["bias"], "none");
+  EXPECT_EQ(config["inference_mode"], true);
+  const checkpoint::SafetensorsFile file(*this / "a/adapter_model.safetensors");
+  EXPECT_EQ(file.header().entries.size(), 12u);
+  EXPECT_EQ(file.header().entries[0].name, "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight");
+  EXPECT_EQ(file.header().metadata.at("format"), "pt");
+}
+
+TEST_F(ExportOfAdapters, ComeBackWithEveryBit) {
+  ASSERT_EQ(run_export({*this / "run", *this / "a"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "a", *this / "b"}, {}), 0);
+  for (const std::string& name : base::list_directory(*this / "a"))
+    EXPECT_EQ(base::read_file(*this / "a/" + name), base::read_file(*this / "b/" + name)) << name;
+  expect_equal(loaded(*this / "a"), loaded(*this / "run"));
+  ASSERT_EQ(run_export({*this / "a", *this / "halves", "--dtype", "bf16"}, {}), 0);
+  expect_equal(loaded(*this / "halves"), loaded(*this / "run"));  // whose numbers bf16 holds
+  ASSERT_EQ(run_export({*this / "a", *this / "named", "--base", "Some/Model"}, {}), 0);
+  EXPECT_THAT(base::read_file(*this / "named/adapter_config.json"), HasSubstr("\"Some/Model\""));
+}
+
+TEST_F(ExportOfAdapters, AreWholeModelsWithMerge) {
+  ASSERT_EQ(run_export({*this / "run", *this / "whole", "--merge", "--dtype", "fp32"}, {}), 0);
+  expect_equal(loaded(*this / "whole"), loaded(*this / "run"));
+  EXPECT_FALSE(base::file_exists(*this / "whole/adapter_config.json"));
+  ASSERT_EQ(run_export({*this / "run", *this / "halves", "--merge"}, {}), 0);
+  const checkpoint::WeightsFolder halves(*this / "halves");
+  for (const auto& [name, tensor] : halves.tensors()) EXPECT_EQ(tensor.dtype, checkpoint::DType::bf16) << name;
+  EXPECT_EQ(base::read_file(*this / "halves/chat_template.jinja"), base::read_file(*this / "m/chat_template.jinja"));
+  EXPECT_EQ(refusal({*this / "run", *this / "other", "--merge", "--base", *this / "m"}), "");
+}
+
+TEST_F(ExportOfAdapters, BringTheTemplateThatTheRunWasToldToUse) {
+  settings_.data.chat_template = "alpaca";
+  save_adapter(*this / "run", settings_, adapter_, *self_, {{"tokenizer", *this / "m"}});
+  for (const Words& more : {Words{}, Words{"--merge"}}) {
+    const std::string out = *this / ("out" + std::to_string(more.size()));
+    Words words{*this / "run", out};
+    words.insert(words.end(), more.begin(), more.end());
+    ASSERT_EQ(run_export(words, {}), 0);
+    EXPECT_THAT(base::read_file(out + "/chat_template.jinja"), HasSubstr("### Instruction:"));
+  }
+  settings_.data.chat_template = "chatml";
+  save_adapter(*this / "run", settings_, adapter_, *self_, {{"tokenizer", *this / "m"}});
+  const auto source = train::open_adapter(*this / "run", *self_);
+  EXPECT_THAT(write_adapter_folder(*source, {*this / "told", "auto", "", 0}, "").notes,
+              ElementsAre(HasSubstr("end with <|im_end|>")));
+  base::write_file_atomic(*this / "m/tokenizer_config.json", R"({"eos_token": {"content": "<|im_end|>"}})");
+  EXPECT_THAT(write_adapter_folder(*source, {*this / "quiet", "auto", "", 0}, "").notes, ElementsAre());
+}
+
+TEST_F(ExportOfAdapters, AreRefusedWhereThereIsNone) {
+  EXPECT_THAT(refusal({*this / "m", *this / "out", "--merge"}),
+              HasSubstr("is a whole model without an adapter; leave --merge out"));
+  EXPECT_THAT(refusal({*this / "m", *this / "out", "--base", *this / "m"}), HasSubstr("leave --base out"));
+  base::remove_tree(*this / "m");
+  EXPECT_EQ(refusal({*this / "run", *this / "a"}), "");
+  EXPECT_THAT(refusal({*this / "run", *this / "out", "--merge"}),
+              HasSubstr("name that model's folder with --base PATH"));
+  EXPECT_FALSE(base::directory_exists(*this / "out") || base::directory_exists(*this / "out.partial"));
+}
+
+}  // namespace
+}  // namespace troika::commands

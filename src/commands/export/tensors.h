@@ -1,0 +1,26 @@
+// Tensors out of a source and into a file, a piece at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors.h"
+#include "commands/export/request.h"
+#include "model/layout.h"
+
+namespace troika::commands {
+
+struct TensorStream {
+  std::function<void(const std::vector<checkpoint::Slice>&)> load;  // fills the slices
+  std::function<void(const void* data, std::int64_t bytes)> write;  // the next bytes, no cut across two tensors
+};
+
+// All elements of all tensors in order, in `dtype`. Memory: 64 MiB. Counts tensors, parameters and bytes in the report,
+// and notes for each tensor how many numbers became infinite.
+void export_tensors(const std::vector<model::ParameterInfo>& infos, checkpoint::DType dtype, const TensorStream& stream,
+                    ExportReport* report);
+
+}  // namespace troika::commands

@@ -1,0 +1,50 @@
+#include "commands/generate/prepared.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "comm/self_channel.h"
+#include "commands/generate/recommended.h"
+#include "tensor/device.h"
+#include "train/plan.h"
+
+namespace troika::commands {
+namespace {
+
+std::string tokenizer_name(const TextArguments& a, const train::ModelSource& source) {
+  const std::string name = a.tokenizer.empty() ? source.tokenizer() : a.tokenizer;
+  if (name.empty())
+    throw base::ConfigError(
+        fmt::format("'{}' has no tokenizer.json; name the folder that has the model's with --tokenizer DIR", a.path));
+  return name;
+}
+
+}  // namespace
+
+Prepared prepare(const TextArguments& a) {
+  Prepared prepared;
+  const auto self = comm::make_self_channel("generate");
+  prepared.source = train::open_model(a.path, *self, a.base);
+  prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
+  prepared.tokenizer = data::open_tokenizer(prepared.tokenizer_name);
+  std::string config;
+  const train::GenerationConfig recommendation = recommended(*prepared.source, &config);
+  prepared.options = text_options(a, recommendation, *prepared.tokenizer);
+  if (!config.empty()) fmt::print(stderr, "with {}: {}\n", config, describe(prepared.options));
+  return prepared;
+}
+
+train::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {
+  train::TextModel::Options options;
+  options.context = std::min(prepared.source->model().max_positions, context);
+  options.device = tensor::pick_device(a.device, 0);
+  config::PrecisionSettings precision;
+  precision.compute = a.precision;
+  options.dtype = train::dtype_of(precision);
+  return {*prepared.source, options};
+}
+
+}  // namespace troika::commands

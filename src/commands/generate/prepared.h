@@ -1,0 +1,29 @@
+// What is known of a model before its weights are read, and the model once they are.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "commands/generate/text_arguments.h"
+#include "data/tokenizer.h"
+#include "train/generate.h"
+#include "train/model_source.h"
+#include "train/text_model.h"
+
+namespace troika::commands {
+
+struct Prepared {
+  std::unique_ptr<train::ModelSource> source;
+  std::unique_ptr<data::Tokenizer> tokenizer;
+  std::string tokenizer_name;  // what open_tokenizer took
+  train::TextOptions options;
+};
+
+// Opens what the arguments name; how tokens are drawn goes to stderr where the publisher recommends it. Errors as of
+// train::open_model; ConfigError when there is no tokenizer.
+Prepared prepare(const TextArguments& arguments);
+
+// Reads the weights. `context`: the most positions of a text, cut to what the model has.
+train::TextModel open_text_model(const TextArguments& arguments, const Prepared& prepared, std::int64_t context);
+
+}  // namespace troika::commands

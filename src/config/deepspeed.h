@@ -1,0 +1,17 @@
+// DeepSpeed's JSON as settings.
+#pragma once
+
+#include <string>
+
+#include "config/flat_keys.h"
+#include "config/layers.h"
+
+namespace troika::config {
+
+// `key`: the path of a JSON file or the object itself. Its ZeRO stage, offloading of the optimizer, precision, clipping,
+// batch, optimizer and loss scale as assignments; "auto" leaves a setting open. A relative path is looked for here and
+// then beside `yaml`. A file that is absent but has one of the usual names (ds_z2_config.json, ...) is known by it. What
+// has no effect is one note. Errors stand in the layer; DataError for a file that is no JSON or above 1 MiB.
+Layer read_deepspeed(const FlatKey& key, const std::string& yaml);
+
+}  // namespace troika::config

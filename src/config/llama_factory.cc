@@ -1,0 +1,159 @@
+#include "config/llama_factory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/deepspeed.h"
+#include "config/llama_factory_keys.h"
+#include "config/llama_factory_topics.h"
+#include "config/spellings.h"
+
+namespace troika::config {
+namespace {
+
+// The value as the setting prints it, so that 1e-4 and 0.0001 are equal.
+std::string canonical(const Field& field, const std::string& value) {
+  Settings scratch;
+  return set_text(field, value, &scratch).empty() ? get_text(field, scratch) : value;
+}
+
+const Assignment* find(const Layer& layer, const Field& field) {
+  for (const Assignment& assignment : layer.assignments) {
+    if (assignment.field == &field) return &assignment;
+  }
+  return nullptr;
+}
+
+class Reader {
+ public:
+  explicit Reader(const FlatKeys& keys) : keys_(keys) {}
+
+  Layer read() {
+    check_twice();
+    for (const FlatKey& key : keys_.all()) read_key(key);
+    for (const auto read_topics : {read_method_topics, read_data_topics, read_run_topics})
+      read_topics({keys_, layer_, idle_});
+    read_sharding();
+    take_defaults();
+    note_idle();
+    return std::move(layer_);
+  }
+
+ private:
+  using Meaning = LlamaFactoryKey::Meaning;
+
+  void fail(const FlatKey& key, const std::string& what) {
+    layer_.errors.push_back(fmt::format("{}: {}", key.origin, what));
+  }
+
+  void check_twice() {
+    for (auto key = keys_.all().begin(); key != keys_.all().end(); ++key) {
+      const auto first = std::find_if(keys_.all().begin(), key, [&](const FlatKey& k) { return k.name == key->name; });
+      if (first != key) fail(*key, fmt::format("{} is given twice, first in {}", key->name, first->origin));
+    }
+  }
+
+  void read_key(const FlatKey& key) {
+    const LlamaFactoryKey* row = find_llama_factory_key(key.name);
+    if (row == nullptr || row->meaning == Meaning::spelling) return read_spelling(key);
+    if (row->meaning == Meaning::combined || key.kind == FlatKey::Kind::nothing) return;
+    if (row->meaning == Meaning::lora && is_llama_factory_lora(keys_)) return read_spelling(key);
+    if (row->meaning != Meaning::refused) {
+      idle_.push_back(key.name);
+    } else if (!key.asks_nothing()) {
+      fail(key, fmt::format("{} is not supported: {}", key.name, row->text));
+    }
+  }
+
+  // As at top level of a file of our own.
+  void read_spelling(const FlatKey& key) {
+    const Field* field = find_field(key.name);
+    const Switch* on = find_switch(key.name);
+    if (find_ignored(key.name) != nullptr) {
+      idle_.push_back(key.name);
+    } else if (field == nullptr && on == nullptr) {
+      fail_unknown(key);
+    } else if (key.kind == FlatKey::Kind::object) {
+      fail(key, key.name + " takes one value, not a section");
+    } else if (key.kind == FlatKey::Kind::nothing) {
+      return;
+    } else if (on != nullptr) {
+      read_switch(*on, key);
+    } else {
+      layer_.assignments.push_back({field, key.text, key.origin});
+    }
+  }
+
+  void read_switch(const Switch& on, const FlatKey& key) {
+    const auto set = parse_bool(key.text);
+    if (!set) return fail(key, fmt::format("{} takes true or false, not '{}'", key.name, key.text));
+    if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), key.origin});
+  }
+
+  void fail_unknown(const FlatKey& key) {
+    std::vector<std::string> names;
+    for (const auto& row : llama_factory_keys()) names.push_back(normalised(row.name));
+    for (const auto& row : fields()) names.insert(names.end(), row.familiar.begin(), row.familiar.end());
+    std::string near = base::nearest(normalised(key.name), names);
+    std::replace(near.begin(), near.end(), '-', '_');
+    fail(key, fmt::format("unknown key '{}'{}", key.name, near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+
+  // What DeepSpeed's file states must agree with what this file states.
+  void read_sharding() {
+    const FlatKey* deepspeed = keys_.find("deepspeed");
+    if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
+    Layer theirs = read_deepspeed(*deepspeed, keys_.file());
+    for (Assignment& assignment : theirs.assignments) {
+      const Assignment* own = find(layer_, *assignment.field);
+      if (own == nullptr) {
+        layer_.assignments.push_back(std::move(assignment));
+      } else if (canonical(*own->field, own->value) != canonical(*own->field, assignment.value)) {
+        layer_.errors.push_back(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own->origin,
+                                            own->field->key(), own->value, assignment.value, assignment.origin));
+      }
+    }
+    layer_.notes.insert(layer_.notes.end(), theirs.notes.begin(), theirs.notes.end());
+    layer_.errors.insert(layer_.errors.end(), theirs.errors.begin(), theirs.errors.end());
+  }
+
+  void take_defaults() {
+    std::vector<std::string> taken;
+    for (const LlamaFactoryDefault& row : llama_factory_defaults()) {
+      const Field& field = field_of(row.key);
+      if (find(layer_, field) != nullptr) continue;
+      layer_.assignments.push_back({&field, std::string(row.value), "LLaMA-Factory's default"});
+      taken.push_back(fmt::format("{} {}", row.key, row.value));
+    }
+    if (taken.empty()) return;
+    layer_.notes.push_back(
+        fmt::format("'{}' is read as a file of LLaMA-Factory, whose defaults hold for what it leaves out: {}",
+                    keys_.file(), base::join(taken, ", ")));
+  }
+
+  void note_idle() {
+    if (idle_.empty()) return;
+    layer_.notes.push_back(fmt::format("'{}' has keys without effect here (docs/llama-factory.md): {}", keys_.file(),
+                                       base::join(idle_, ", ")));
+  }
+
+  const FlatKeys& keys_;
+  Layer layer_;
+  std::vector<std::string> idle_;  // names of keys without effect
+};
+
+}  // namespace
+
+bool is_llama_factory(const FlatKeys& keys) {
+  const auto& all = keys.all();
+  return std::any_of(all.begin(), all.end(), [](const FlatKey& key) {
+    const auto is = [&](std::string_view name) { return key.name == name; };
+    return is("stage") || is("finetuning_type") || is("do_train") || is("template") || is("cutoff_len");
+  });
+}
+
+Layer read_llama_factory(const FlatKeys& keys) { return Reader(keys).read(); }
+
+}  // namespace troika::config

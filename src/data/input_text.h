@@ -1,0 +1,40 @@
+// The text of a file, compressed or not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace troika::data {
+
+enum class Compression { none, gzip, zstd };
+
+Compression compression_of(std::string_view name);            // by the ending: .gz, .zst
+std::string_view without_compression(std::string_view name);  // "a.jsonl.gz" -> "a.jsonl"
+bool ends_with(std::string_view text, std::string_view ending);
+
+// The file mapped; what is compressed is first decompressed into a file without a name, which disappears with the
+// object. So memory stays bounded. Movable. Threads: const use is safe.
+class InputText {
+ public:
+  // `scratch`: folder for what is decompressed, created where needed; "": the system's folder for temporary files.
+  // DataError naming `path` when it cannot be read, is damaged, ends in the middle, or has something behind its end,
+  // and naming the folder when it has no room.
+  explicit InputText(const std::string& path, const std::string& scratch = "");
+
+  std::string_view text() const { return file_.text(); }
+  std::int64_t stored_bytes() const { return stored_bytes_; }  // of the file as it lies on the disk
+
+ private:
+  std::int64_t stored_bytes_;
+  base::MappedFile file_;
+};
+
+// The first `most_bytes` bytes of the text, without reading much more. DataError as InputText.
+std::string first_text(const std::string& path, std::size_t most_bytes);
+
+}  // namespace troika::data

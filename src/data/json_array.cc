@@ -1,0 +1,33 @@
+#include "data/json_array.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace troika::data {
+
+static std::size_t string_end(std::string_view text, std::size_t at) {  // the quote that ends it
+  for (++at; at < text.size() && text[at] != '"';) at += text[at] == '\\' ? 2 : 1;
+  return at;
+}
+
+std::size_t element_end(std::string_view text, std::size_t at) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') at = string_end(text, at);
+    if (c == '{' || c == '[') ++depth;
+    if (depth == 0 && (c == ',' || c == ']')) return at;
+    if (c == '}' || c == ']') --depth;
+  }
+  return std::string_view::npos;
+}
+
+std::size_t array_begin(std::string_view text, const std::string& path) {
+  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  if (at == std::string_view::npos || text[at] != '[')
+    throw base::DataError(fmt::format("'{}' does not begin with '[', as an array of records does", path));
+  return at + 1;
+}
+
+}  // namespace troika::data

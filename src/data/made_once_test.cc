@@ -1,0 +1,46 @@
+#include "data/made_once.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "data/data_test_support.h"
+
+namespace troika::data {
+namespace {
+
+TEST(MadeOnce, OneMakesWhileTheOthersWaitAndSeeHowFarItIs) {
+  const TestFolder folder;
+  std::atomic<int> made{0}, waiting{0};
+  std::atomic<bool> there{false};
+  const auto get = [&] {
+    const auto open = [&]() -> std::shared_ptr<int> { return there ? std::make_shared<int>(7) : nullptr; };
+    const auto make = [&](const OnProgress& tell) {
+      ++made;
+      tell({40, 50, 3, 2});
+      for (int i = 0; i < 100 && waiting == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      there = true;
+    };
+    const auto see = [&](const Progress& progress) {
+      EXPECT_EQ(progress.done_bytes, 40);
+      EXPECT_EQ(progress.total_bytes, 50);
+      EXPECT_EQ(progress.parts_taken_up, 2);
+      if (progress.maker.empty()) return;
+      EXPECT_THAT(progress.maker, testing::HasSubstr("process " + std::to_string(::getpid())));
+      ++waiting;
+    };
+    EXPECT_EQ(*made_once<int>(folder / "thing", open, make, see), 7);
+  };
+  std::thread other(get);
+  get();
+  other.join();
+  EXPECT_EQ(made, 1);
+  EXPECT_GE(waiting, 1);
+  EXPECT_THAT(base::list_directory(folder.path()), testing::ElementsAre("thing.lock"));
+}
+
+}  // namespace
+}  // namespace troika::data

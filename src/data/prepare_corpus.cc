@@ -1,0 +1,111 @@
+#include "data/prepare_corpus.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/chunks.h"
+#include "data/document_filter.h"
+#include "data/encoded_chunk.h"
+#include "data/ordered_map.h"
+#include "data/part_store.h"
+#include "data/shard_set.h"
+
+namespace troika::data {
+
+void count_shards(const ShardIndex& index, PrepareReport* report) {
+  report->shards = static_cast<std::int64_t>(index.shards.size());
+  for (const ShardIndex::Entry& shard : index.shards) {
+    report->tokens += shard.tokens;
+    report->documents += shard.documents;
+  }
+}
+
+std::string source_key(const Corpus& corpus, const Tokenizer& tokenizer, const PrepareOptions& options) {
+  return base::hash_bytes(fmt::format("2 {} {} {} {} {}", tokenizer.fingerprint(), corpus_hash(corpus),
+                                      options.tokens_per_shard, options.text_key, options.max_documents));
+}
+
+namespace {
+
+// Documents of the chunks, one of equals, until there are enough.
+class DocumentSink {
+ public:
+  DocumentSink(ShardSet* shards, std::int64_t most_documents) : shards_(shards), most_documents_(most_documents) {}
+
+  void add(const EncodedChunk& chunk) {
+    for (const EncodedPart& part : chunk.parts) {
+      if (part.begins) ++documents_;
+      if (!over() && filter_.keeps(part.key, part.begins)) shards_->add(part);
+      if (part.ends && documents_ == most_documents_) full_ = true;
+    }
+  }
+  bool full() const { return full_; }
+  std::int64_t duplicates() const { return filter_.dropped(); }
+
+ private:
+  bool over() const { return most_documents_ > 0 && documents_ > most_documents_; }
+
+  ShardSet* shards_;
+  const std::int64_t most_documents_;
+  std::int64_t documents_ = 0;
+  bool full_ = false;
+  DocumentFilter filter_;
+};
+
+// Removes a folder unless it was renamed away.
+struct Scrap {
+  std::string path;
+  ~Scrap() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+}  // namespace
+
+static PrepareReport write_shards(const Corpus& corpus, const std::string& source, const Tokenizer& tokenizer,
+                                  const std::string& folder, const PartStore& parts, const PrepareOptions& options,
+                                  const OnProgress& on_progress) {
+  ShardSet shards(folder, tokenizer, options.tokens_per_shard);
+  DocumentSink sink(&shards, options.max_documents);
+  ChunkReader reader(corpus, [&](std::string_view text, std::size_t from) { return tokenizer.next_cut(text, from); });
+  Progress progress{0, corpus.bytes};
+  const auto write = [&](EncodedChunk&& chunk) {
+    sink.add(chunk);
+    progress.done_bytes += chunk.input_bytes;
+    progress.parts_taken_up += chunk.taken_up ? 1 : 0;
+    progress.tokens = shards.tokens();
+    if (on_progress) on_progress(progress);
+  };
+  OrderedMap<Chunk, EncodedChunk>::run(
+      worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
+      [&](Chunk& chunk) { return encode_chunk(chunk, options.text_key, tokenizer, parts); }, write);
+  if (shards.tokens() == 0) {
+    throw base::DataError(
+        fmt::format("'{}' holds no text, only empty documents: give a file with text", corpus.files[0].path));
+  }
+  PrepareReport report{progress.done_bytes};
+  count_shards(shards.finish(source), &report);
+  report.duplicate_documents = sink.duplicates();
+  report.binary_files = corpus.skipped_binary;
+  return report;
+}
+
+PrepareReport prepare_corpus(const Corpus& corpus, const std::string& source, const Tokenizer& tokenizer,
+                             const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress) {
+  const Scrap partial{fmt::format("{}.partial.{}", folder, ::getpid())};
+  const Scrap parts_folder{fmt::format("{}.parts.{}", folder, source)};  // a failure leaves nothing, a kill the parts
+  base::remove_tree(partial.path);
+  base::make_directories(partial.path);
+  const PartStore parts(parts_folder.path);
+  const PrepareReport report = write_shards(corpus, source, tokenizer, partial.path, parts, options, on_progress);
+  base::rename_path(partial.path, folder);
+  return report;
+}
+
+}  // namespace troika::data

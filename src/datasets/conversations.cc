@@ -1,0 +1,141 @@
+#include "datasets/conversations.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "datasets/member.h"
+
+namespace troika::datasets {
+namespace {
+
+void add_message(const char* role, std::string content, Json* messages) {
+  messages->push_back({{"role", role}, {"content", std::move(content)}});
+}
+
+Json alpaca_messages(const Json& record, const Columns& columns, const std::string& origin) {
+  Json messages = Json::array();
+  if (const Json* history = find_member(record, columns.history)) {
+    for (const Json& turn : as_array(*history, columns.history, origin)) {
+      if (as_array(turn, columns.history, origin).size() != 2)
+        throw base::DataError(fmt::format("{}: a turn of '{}' must be [question, answer], not {} texts", origin,
+                                          columns.history, turn.size()));
+      add_message("user", as_string(turn[0], columns.history, origin), &messages);
+      add_message("assistant", as_string(turn[1], columns.history, origin), &messages);
+    }
+  }
+  std::string prompt = string_or_empty(record, columns.prompt, origin);
+  const std::string query = string_or_empty(record, columns.query, origin);
+  if (prompt.empty() && query.empty()) needed_member(record, columns.prompt, origin);
+  prompt += (prompt.empty() || query.empty() ? "" : "\n") + query;
+  add_message("user", std::move(prompt), &messages);
+  add_message("assistant", as_string(needed_member(record, columns.response, origin), columns.response, origin),
+              &messages);
+  return messages;
+}
+
+// {"name": ..., "arguments": ...} or a list of those, as text -> what templates know as tool_calls.
+Json tool_calls_of(const std::string& text, const std::string& name, const std::string& origin) {
+  Json calls = base::parse_ordered_json(text, fmt::format("{}: '{}'", origin, name)), result = Json::array();
+  if (!calls.is_array()) calls = Json::array({calls});
+  for (const Json& call : calls) {
+    as_string(needed_member(as_object(call, name, origin), "name", origin), name + ".name", origin);
+    result.push_back({{"type", "function"}, {"function", call}});
+  }
+  return result;
+}
+
+// One of ours for one of the record's; "" when it is none of them.
+std::string role_of(const std::string& word, const RecordShape& shape) {
+  const Tags& tags = shape.tags;
+  if (word == tags.user || word == "user") return "user";
+  if (word == tags.assistant || word == "assistant" || (!tags.function.empty() && word == tags.function))
+    return "assistant";
+  if (word == tags.observation || word == "tool") return "tool";
+  if (word == tags.system) return "system";
+  return shape.format == Format::messages ? word : "";  // such as developer: the template decides
+}
+
+void refuse_media(const Json& content, const std::string& name, const std::string& origin) {
+  if (!content.is_array()) return;
+  for (const Json& part : content) {
+    const Json* type = find_member(part, "type");
+    if (type == nullptr || *type != "text")
+      throw base::DataError(fmt::format("{}: '{}' has parts that are not text; only text is trained on", origin, name));
+  }
+}
+
+Json message_of(const Json& given, const RecordShape& shape, const std::string& place, const std::string& origin) {
+  const Tags& tags = shape.tags;
+  const std::string role_name = place + "." + tags.role, content_name = place + "." + tags.content;
+  as_object(given, place, origin);
+  const Json* role = find_member(given, tags.role);
+  if (role == nullptr) throw base::DataError(fmt::format("{}: '{}' is missing", origin, role_name));
+  const std::string& word = as_string(*role, role_name, origin);
+  const std::string ours = role_of(word, shape);
+  if (ours.empty()) {
+    throw base::DataError(fmt::format("{}: '{}' is '{}', but may be {}, {}, {}, {} or {}", origin, role_name, word,
+                                      tags.user, tags.assistant, tags.system, tags.observation, tags.function));
+  }
+  const Json* content = find_member(given, tags.content);
+  const bool calls = !tags.function.empty() && word == tags.function;
+  if (content == nullptr && (calls || find_member(given, "tool_calls") == nullptr))
+    throw base::DataError(fmt::format("{}: '{}' is missing", origin, content_name));
+  if (content != nullptr && (calls || !content->is_array())) as_string(*content, content_name, origin);
+  if (content != nullptr) refuse_media(*content, content_name, origin);
+  Json message{{"role", ours}, {"content", calls || content == nullptr ? Json("") : *content}};
+  if (calls) message["tool_calls"] = tool_calls_of(content->get<std::string>(), content_name, origin);
+  for (const auto& [name, value] : given.items())
+    if (name != tags.role && name != tags.content && !message.contains(name)) message[name] = value;
+  return message;
+}
+
+Json listed_messages(const Json& record, const RecordShape& shape, const std::string& origin) {
+  const std::string& name = shape.columns.messages;
+  const Json& given = as_array(needed_member(record, name, origin), name, origin);
+  Json messages = Json::array();
+  for (std::size_t i = 0; i < given.size(); ++i)
+    messages.push_back(message_of(given[i], shape, fmt::format("{}[{}]", name, i), origin));
+  if (messages.empty()) throw base::DataError(fmt::format("{}: '{}' has no messages", origin, name));
+  return messages;
+}
+
+// A list, or such a list as text; a description without its wrapping is wrapped, as published templates print them.
+Json tools_of(const Json& record, const std::string& name, const std::string& origin) {
+  const Json* given = find_member(record, name);
+  if (given == nullptr) return nullptr;
+  Json list = *given;
+  if (list.is_string()) {
+    const std::string text = list.get<std::string>();
+    if (base::trim(text).empty()) return nullptr;
+    list = base::parse_ordered_json(text, fmt::format("{}: '{}'", origin, name));
+  }
+  Json tools = Json::array();
+  for (const Json& tool : as_array(list, name, origin)) {
+    const bool bare = find_member(as_object(tool, name, origin), "type") == nullptr;
+    tools.push_back(bare ? Json{{"type", "function"}, {"function", tool}} : tool);
+  }
+  return tools.empty() ? Json(nullptr) : tools;
+}
+
+}  // namespace
+
+Conversation conversation_of(const Json& record, const RecordShape& shape, const std::string& origin) {
+  if (!record.is_object())
+    throw base::DataError(fmt::format("{}: a record must be an object, not {}", origin, record.type_name()));
+  Conversation conversation;
+  conversation.messages = shape.format == Format::alpaca ? alpaca_messages(record, shape.columns, origin)
+                                                         : listed_messages(record, shape, origin);
+  conversation.tools = tools_of(record, shape.columns.tools, origin);
+  std::string system = string_or_empty(record, shape.columns.system, origin);
+  if (!system.empty() && conversation.messages.front()["role"] != "system") {
+    Json messages = Json::array();
+    add_message("system", std::move(system), &messages);
+    for (Json& message : conversation.messages) messages.push_back(std::move(message));
+    conversation.messages = std::move(messages);
+  }
+  return conversation;
+}
+
+}  // namespace troika::datasets

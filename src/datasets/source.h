@@ -1,0 +1,27 @@
+// What data.train and data.valid name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "datasets/record_shape.h"
+
+namespace troika::datasets {
+
+struct Source {
+  std::string name;                  // as it is stated, for messages
+  std::string path;                  // a file or folder that is there
+  std::optional<RecordShape> shape;  // where it is stated; else the first record tells
+  std::string text_key = "text";     // of records of text
+  std::int64_t max_samples = 0;      // its first ones; 0: all
+};
+
+// `stated`: paths or names of dataset_info.json, parted by commas; a path that exists as it is written, commas included,
+// is one. `settings` for folder, format, text_key and max_samples. DataError for what is neither, with the nearest name,
+// for files of a kind that is not read (Parquet, CSV), and as read_dataset_info.
+std::vector<Source> find_sources(const std::string& stated, const config::DataSettings& settings);
+
+}  // namespace troika::datasets

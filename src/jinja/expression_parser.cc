@@ -1,0 +1,140 @@
+#include "jinja/expression_parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace troika::jinja {
+
+static constexpr int deepest_expression = 300;
+
+void ExpressionParser::set_depth(Expression* expression) const {
+  expression->depth = 1;
+  for (const Expression& part : expression->parts) expression->depth = std::max(expression->depth, part.depth + 1);
+  for (const auto& [name, part] : expression->named) expression->depth = std::max(expression->depth, part.depth + 1);
+  if (expression->depth > deepest_expression)
+    tokens_.fail(expression->line, fmt::format("expressions lie in each other more than {} deep", deepest_expression));
+}
+
+Expression ExpressionParser::make(Kind kind, int line, std::vector<Expression> parts, std::string name) {
+  Expression result;
+  result.kind = kind;
+  result.line = line;
+  result.name = std::move(name);
+  result.parts = std::move(parts);
+  set_depth(&result);
+  return result;
+}
+
+Expression ExpressionParser::any() { return tuple(&ExpressionParser::single); }
+Expression ExpressionParser::condition_or_tuple() { return tuple(&ExpressionParser::condition); }
+
+bool ExpressionParser::ends_tuple() const {
+  using TokenKind = Token::Kind;
+  if (tokens_.sees(TokenKind::print_end) || tokens_.sees(TokenKind::block_end) || tokens_.sees(TokenKind::end))
+    return true;
+  return tokens_.sees_sign(")") || tokens_.sees_sign("=");
+}
+
+Expression ExpressionParser::tuple(Reader item) {
+  const int line = tokens_.line();
+  std::vector<Expression> items = parts_of((this->*item)());
+  bool is_tuple = false;
+  while (tokens_.take_sign(",")) {
+    is_tuple = true;
+    if (ends_tuple()) break;
+    items.push_back((this->*item)());
+  }
+  return is_tuple ? make(Kind::tuple, line, std::move(items)) : std::move(items.front());
+}
+
+Expression ExpressionParser::single() {
+  const TokenReader::Level level(tokens_);
+  const int line = tokens_.line();
+  Expression value = condition();
+  while (tokens_.take_name("if")) {
+    std::vector<Expression> parts = parts_of(condition(), std::move(value));
+    if (tokens_.take_name("else")) parts.push_back(single());
+    value = make(Kind::conditional, line, std::move(parts));
+  }
+  return value;
+}
+
+Expression ExpressionParser::chain(Kind kind, std::string_view word, Reader next) {
+  const int line = tokens_.line();
+  Expression left = (this->*next)();
+  while (tokens_.take_name(word)) left = make(kind, line, parts_of(std::move(left), (this->*next)()));
+  return left;
+}
+
+Expression ExpressionParser::condition() { return chain(Kind::disjunction, "or", &ExpressionParser::conjunction); }
+Expression ExpressionParser::conjunction() { return chain(Kind::conjunction, "and", &ExpressionParser::inverse); }
+
+Expression ExpressionParser::inverse() {
+  const TokenReader::Level level(tokens_);
+  const int line = tokens_.line();
+  if (!tokens_.take_name("not")) return comparison();
+  return make(Kind::inverse, line, parts_of(inverse()));
+}
+
+std::string ExpressionParser::comparison_operator() {
+  for (const char* sign : {"==", "!=", "<", "<=", ">", ">="})
+    if (tokens_.take_sign(sign)) return sign;
+  if (tokens_.take_name("in")) return "in";
+  if (!tokens_.sees_name("not") || tokens_.peek(1).kind != Token::Kind::name || tokens_.peek(1).text != "in") return "";
+  tokens_.take();
+  tokens_.take();
+  return "not in";
+}
+
+Expression ExpressionParser::comparison() {
+  const int line = tokens_.line();
+  std::vector<Expression> parts = parts_of(sum());
+  std::vector<std::string> operators;
+  for (std::string one = comparison_operator(); !one.empty(); one = comparison_operator()) {
+    operators.push_back(std::move(one));
+    parts.push_back(sum());
+  }
+  if (operators.empty()) return std::move(parts.front());
+  Expression result = make(Kind::compare, line, std::move(parts));
+  result.operators = std::move(operators);
+  return result;
+}
+
+Expression ExpressionParser::binary(std::initializer_list<std::string_view> signs, Reader next) {
+  const int line = tokens_.line();
+  Expression left = (this->*next)();
+  for (;;) {
+    const auto sign = std::find_if(signs.begin(), signs.end(), [&](auto one) { return tokens_.take_sign(one); });
+    if (sign == signs.end()) return left;
+    left = make(Kind::binary, line, parts_of(std::move(left), (this->*next)()), std::string(*sign));
+  }
+}
+
+Expression ExpressionParser::sum() { return binary({"+", "-"}, &ExpressionParser::concat); }
+Expression ExpressionParser::product() { return binary({"*", "/", "//", "%"}, &ExpressionParser::power); }
+Expression ExpressionParser::power() { return binary({"**"}, &ExpressionParser::signed_with_filters); }
+
+Expression ExpressionParser::concat() {
+  const int line = tokens_.line();
+  std::vector<Expression> parts = parts_of(product());
+  while (tokens_.take_sign("~")) parts.push_back(product());
+  return parts.size() == 1 ? std::move(parts.front()) : make(Kind::concat, line, std::move(parts));
+}
+
+Expression ExpressionParser::signed_with_filters() { return with_sign(true); }
+
+Expression ExpressionParser::with_sign(bool with_filters) {
+  const TokenReader::Level level(tokens_);
+  const int line = tokens_.line();
+  Expression value;
+  if (tokens_.take_sign("-")) {
+    value = make(Kind::negate, line, parts_of(with_sign(false)));
+  } else {
+    value = tokens_.take_sign("+") ? make(Kind::plus, line, parts_of(with_sign(false))) : primary();
+  }
+  value = postfix(std::move(value));
+  return with_filters ? filters(std::move(value)) : value;
+}
+
+}  // namespace troika::jinja

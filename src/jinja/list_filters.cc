@@ -1,0 +1,151 @@
+// Filters that choose from lists and dicts.
+#include <fmt/format.h>
+
+#include "jinja/access.h"
+#include "jinja/characters.h"
+#include "jinja/filters.h"
+#include "jinja/value_tests.h"
+#include "jinja/value_text.h"
+
+namespace troika::jinja {
+
+static Value generator(const Call& call, std::vector<Value> items) {
+  return call.rendering.list(std::move(items), Sequence::Kind::generator);
+}
+
+static Value use_default(Call& call) {
+  const bool missing = call.self.undefined() != nullptr || (call.flag(1, false) && !is_true(call.self));
+  if (!missing) return call.self;
+  return call.argument(0) == nullptr ? Value("") : *call.argument(0);
+}
+
+static Value first(Call& call) {
+  const Sequence* sequence = call.self.sequence();
+  if (sequence == nullptr || sequence->kind != Sequence::Kind::generator) {
+    const std::vector<Value> all = elements(call.self, call.rendering);
+    return all.empty() ? Value(Undefined{"there is no first item"}) : all.front();
+  }
+  if (sequence->taken == sequence->items.size()) return Value(Undefined{"there is no first item"});
+  return sequence->items[sequence->taken++];
+}
+
+static Value last(Call& call) {
+  const std::vector<Value> all = elements(call.self, call.rendering);
+  return all.empty() ? Value(Undefined{"there is no last item"}) : all.back();
+}
+
+static Value make_list(Call& call) { return call.rendering.list(elements(call.self, call.rendering)); }
+
+static Value items(Call& call) {
+  if (call.self.undefined() != nullptr) return generator(call, {});
+  if (call.self.dict() == nullptr) throw Failure{fmt::format("{} has no items; a dict has", type_name(call.self))};
+  std::vector<Value> pairs;
+  for (const auto& [key, value] : call.self.dict()->entries)
+    pairs.push_back(call.rendering.list({key, value}, Sequence::Kind::tuple));
+  return generator(call, std::move(pairs));
+}
+
+static Value attribute(Call& call) { return item_of(call.self, Value(call.text(0)), call.rendering); }
+
+static Value reverse(Call& call) {
+  std::vector<Value> all = elements(call.self, call.rendering);
+  if (call.self.text() == nullptr) return generator(call, {all.rbegin(), all.rend()});
+  std::string text;
+  for (auto one = all.rbegin(); one != all.rend(); ++one) text += *one->text();
+  return call.rendering.text(std::move(text));
+}
+
+static Value batch(Call& call) {
+  const std::int64_t size = call.integer(0, 1);
+  if (size < 1) throw Failure{fmt::format("batch takes a size of at least 1, not {}", size)};
+  std::vector<Value> rows, row;
+  for (const Value& item : elements(call.self, call.rendering)) {
+    row.push_back(item);
+    if (static_cast<std::int64_t>(row.size()) == size) rows.push_back(call.rendering.list(std::exchange(row, {})));
+  }
+  if (!row.empty() && call.argument(1) != nullptr && !call.argument(1)->is_none()) {
+    call.rendering.charge(sizeof(Value), static_cast<std::size_t>(size));
+    row.resize(static_cast<std::size_t>(size), *call.argument(1));
+  }
+  if (!row.empty()) rows.push_back(call.rendering.list(std::move(row)));
+  return generator(call, std::move(rows));
+}
+
+static Arguments from(const Arguments& given, std::size_t first) {
+  Arguments rest{{}, given.named};
+  if (given.positional.size() > first)
+    rest.positional.assign(given.positional.begin() + static_cast<std::ptrdiff_t>(first), given.positional.end());
+  return rest;
+}
+
+static const Value* named(const Arguments& arguments, std::string_view name) {
+  for (const auto& [key, value] : arguments.named)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+static const Routine& routine_named(const Value& name, const Routine* (*find_one)(std::string_view), const char* kind) {
+  const Routine* found = name.text() == nullptr ? nullptr : find_one(*name.text());
+  if (found != nullptr) return *found;
+  throw Failure{fmt::format("there is no {} '{}'", kind, name.text() == nullptr ? type_name(name) : *name.text())};
+}
+
+static Value map(Call& call) {
+  std::vector<Value> results;
+  const Value* path = named(call.given, "attribute");
+  if (path == nullptr && call.given.positional.empty()) throw Failure{"map lacks a filter or an attribute"};
+  const Arguments rest = from(call.given, 1);
+  for (const Value& item : elements(call.self, call.rendering)) {
+    if (path != nullptr) {
+      results.push_back(path_of(item, *path, call.rendering, named(call.given, "default")));
+    } else {
+      const Routine& filter = routine_named(call.given.positional[0], find_filter, "filter");
+      results.push_back(jinja::call(filter, item, rest, call.rendering));
+    }
+  }
+  return generator(call, std::move(results));
+}
+
+// The items for which the test at `test_at` of the arguments holds; without one, those that are true.
+static Value chosen(const Call& call, std::size_t test_at, bool wanted) {
+  const std::vector<Value>& given = call.given.positional;
+  const bool by_attribute = test_at == 1;
+  if (by_attribute && given.empty()) throw Failure{"selectattr and rejectattr lack an attribute"};
+  const Arguments rest = from(call.given, test_at + 1);
+  std::vector<Value> results;
+  for (const Value& item : elements(call.self, call.rendering)) {
+    Value value = by_attribute ? path_of(item, given[0], call.rendering) : item;
+    bool holds = is_true(value);
+    if (test_at < given.size()) {
+      const Routine& test = routine_named(given[test_at], find_test, "test");
+      holds = is_true(jinja::call(test, std::move(value), rest, call.rendering));
+    }
+    if (holds == wanted) results.push_back(item);
+  }
+  return generator(call, std::move(results));
+}
+
+static Value select(Call& call) { return chosen(call, 0, true); }
+static Value reject(Call& call) { return chosen(call, 0, false); }
+static Value select_attribute(Call& call) { return chosen(call, 1, true); }
+static Value reject_attribute(Call& call) { return chosen(call, 1, false); }
+
+static constexpr Routine filters[] = {{"default", "default_value? boolean?", use_default},
+                                      {"d", "default_value? boolean?", use_default},
+                                      {"first", "", first},
+                                      {"last", "", last},
+                                      {"list", "", make_list},
+                                      {"items", "", items},
+                                      {"attr", "name", attribute},
+                                      {"reverse", "", reverse},
+                                      {"batch", "linecount fill_with?", batch},
+                                      {"map", "*", map},
+                                      {"select", "*", select},
+                                      {"reject", "*", reject},
+                                      {"selectattr", "*", select_attribute},
+                                      {"rejectattr", "*", reject_attribute}};
+
+const Routine* find_list_filter(std::string_view name) { return find(filters, name); }
+void add_list_filter_names(std::vector<std::string>* names) { add_names(filters, names); }
+
+}  // namespace troika::jinja

@@ -1,0 +1,62 @@
+#include "jinja/rendering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/units.h"
+
+namespace troika::jinja {
+
+static constexpr int deepest_value = 256;
+
+void Rendering::charge(std::size_t bytes) {
+  const std::size_t most = options_.limits.total_bytes;
+  if (bytes > most || used_bytes_ > most - bytes) {
+    throw Failure{fmt::format("the template makes or reads more than {} of values",
+                              base::format_bytes(static_cast<std::int64_t>(most)))};
+  }
+  used_bytes_ += bytes;
+}
+
+void Rendering::charge(std::size_t bytes, std::size_t times) {
+  const bool overflows = times > 0 && bytes > std::numeric_limits<std::size_t>::max() / times;
+  charge(overflows ? std::numeric_limits<std::size_t>::max() : bytes * times);
+}
+
+Value Rendering::text(std::string text) {
+  charge(text.size());
+  return Value(std::move(text));
+}
+
+static int one_deeper(int depth) {
+  if (depth < deepest_value) return depth + 1;
+  throw Failure{fmt::format("lists and dicts lie in each other more than {} deep", deepest_value)};
+}
+
+Value Rendering::list(std::vector<Value> items, Sequence::Kind kind) {
+  charge(sizeof(Value), items.size());
+  int depth = 0;
+  for (const Value& item : items) depth = std::max(depth, depth_of(item));
+  return Value(std::make_shared<const Sequence>(Sequence{kind, std::move(items), one_deeper(depth), 0}));
+}
+
+Value Rendering::dict(std::vector<std::pair<Value, Value>> entries) {
+  charge(2 * sizeof(Value), entries.size());
+  int depth = 0;
+  for (const auto& [key, value] : entries) depth = std::max({depth, depth_of(key), depth_of(value)});
+  return Value(std::make_shared<const Dict>(Dict{std::move(entries), one_deeper(depth)}));
+}
+
+Value Rendering::name_space(std::vector<std::pair<std::string, Value>> entries) {
+  charge(2 * sizeof(Value), entries.size() + 1);
+  spaces_.push_back(std::make_shared<Namespace>(Namespace{std::move(entries)}));
+  return Value(spaces_.back());
+}
+
+Rendering::~Rendering() {
+  for (const auto& space : spaces_) space->entries.clear();
+}
+
+}  // namespace troika::jinja

@@ -1,0 +1,55 @@
+// Filters, tests, methods and functions: one form for all of them, with arguments bound as Python binds them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "jinja/rendering.h"
+#include "jinja/value.h"
+
+namespace troika::jinja {
+
+struct Arguments {
+  std::vector<Value> positional;
+  std::vector<std::pair<std::string, Value>> named;  // names differ
+};
+
+struct Call {
+  Rendering& rendering;
+  Value self;                       // what is filtered, tested, or has the method
+  std::vector<const Value*> bound;  // by parameter; null: not given
+  const Arguments& given;
+
+  // The accessors throw Failure for another type.
+  const Value* argument(std::size_t i) const { return bound.at(i); }
+  const std::string& text(std::size_t i) const;
+  std::int64_t integer(std::size_t i, std::int64_t when_missing) const;
+  bool flag(std::size_t i, bool when_missing) const;
+  const std::string& self_text() const;
+};
+
+struct Routine {
+  std::string_view name;
+  std::string_view parameters;  // "old new count?": a `?` may be missing; "*": any, found in Call::given
+  Value (*body)(Call&);
+};
+
+// Throws Failure, naming the routine, when the arguments do not fit.
+Value call(const Routine& routine, Value self, const Arguments& arguments, Rendering& rendering);
+
+// Null: there is none of that name.
+template <std::size_t N>
+const Routine* find(const Routine (&table)[N], std::string_view name) {
+  for (const Routine& routine : table)
+    if (routine.name == name) return &routine;
+  return nullptr;
+}
+
+template <std::size_t N>
+void add_names(const Routine (&table)[N], std::vector<std::string>* names) {
+  for (const Routine& routine : table) names->emplace_back(routine.name);
+}
+
+}  // namespace troika::jinja

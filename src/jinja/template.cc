@@ -1,0 +1,37 @@
+#include "jinja/template.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "jinja/evaluator.h"
+#include "jinja/lexer.h"
+#include "jinja/parser.h"
+
+namespace troika::jinja {
+
+struct Template::Parsed {
+  Body body;
+};
+
+Template::Template(const std::string& source, std::string origin)
+    : origin_(std::move(origin)),
+      parsed_(std::make_unique<const Parsed>(Parsed{parse(tokens_of(source, origin_), origin_)})) {}
+
+Template::~Template() = default;
+
+std::string Template::render(const nlohmann::ordered_json& context, const RenderOptions& options) const {
+  int line = 1;
+  try {
+    Evaluator evaluator(context, options);
+    try {
+      return evaluator.run(parsed_->body);
+    } catch (const Failure&) {
+      line = evaluator.line();
+      throw;
+    }
+  } catch (const Failure& failure) {
+    fail_at(origin_, line, failure.text);
+  }
+}
+
+}  // namespace troika::jinja

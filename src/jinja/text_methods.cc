@@ -1,0 +1,150 @@
+// Methods of str that give text.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "jinja/characters.h"
+#include "jinja/methods.h"
+#include "jinja/value_text.h"
+
+namespace troika::jinja {
+
+static Value stripped(const Call& call, Side side) {
+  const bool by_set = !call.bound.empty() && call.argument(0) != nullptr && !call.argument(0)->is_none();
+  const std::string* set = by_set ? &call.text(0) : nullptr;
+  return call.rendering.text(std::string(strip(call.self_text(), set, side)));
+}
+
+static Value strip_both(Call& call) { return stripped(call, Side::both); }
+static Value strip_left(Call& call) { return stripped(call, Side::left); }
+static Value strip_right(Call& call) { return stripped(call, Side::right); }
+
+static Value make_upper(Call& call) { return call.rendering.text(upper(call.self_text())); }
+static Value make_lower(Call& call) { return call.rendering.text(lower(call.self_text())); }
+static Value make_title(Call& call) { return call.rendering.text(title(call.self_text())); }
+static Value make_capitalized(Call& call) { return call.rendering.text(capitalize(call.self_text())); }
+
+// In front of each character and at the end, as Python replaces "".
+static std::string spread(const std::string& text, const std::string& what, std::int64_t most) {
+  std::string result;
+  std::int64_t done = 0;
+  for (const std::string_view character : characters(text)) {
+    if (most < 0 || done++ < most) result += what;
+    result += character;
+  }
+  return most < 0 || done < most ? result + what : result;
+}
+
+static Value replace(Call& call) {
+  const std::string &text = call.self_text(), &from = call.text(0), &to = call.text(1);
+  const std::int64_t most = call.argument(2) != nullptr && call.argument(2)->is_none() ? -1 : call.integer(2, -1);
+  if (from.empty()) {
+    call.rendering.charge(to.size(), text.size() + 1);
+    return call.rendering.text(spread(text, to, most));
+  }
+  std::string result;
+  std::size_t at = 0;
+  for (std::int64_t done = 0; most < 0 || done < most; ++done) {
+    const std::size_t found = text.find(from, at);
+    if (found == std::string::npos) break;
+    call.rendering.charge(to.size());
+    result.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  return call.rendering.text(result.append(text, at));
+}
+
+static Value join(Call& call) {
+  std::string result;
+  bool first = true;
+  for (const Value& item : elements(*call.argument(0), call.rendering)) {
+    if (item.text() == nullptr) throw Failure{fmt::format("join takes strings, not {}", type_name(item))};
+    call.rendering.charge(call.self_text().size() + item.text()->size());
+    if (!std::exchange(first, false)) result += call.self_text();
+    result += *item.text();
+  }
+  return Value(std::move(result));
+}
+
+static Value remove_prefix(Call& call) {
+  const std::string &text = call.self_text(), &prefix = call.text(0);
+  return text.rfind(prefix, 0) == 0 ? call.rendering.text(text.substr(prefix.size())) : call.self;
+}
+
+static Value remove_suffix(Call& call) {
+  const std::string &text = call.self_text(), &suffix = call.text(0);
+  const bool ends =
+      text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+  return ends ? call.rendering.text(text.substr(0, text.size() - suffix.size())) : call.self;
+}
+
+static std::string filling(const Call& call, char c) {
+  const std::int64_t missing = call.integer(0, 0) - static_cast<std::int64_t>(length(call.self_text()));
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(missing, 0));
+  call.rendering.charge(count);
+  return std::string(count, c);
+}
+
+static Value pad_right(Call& call) { return call.rendering.text(call.self_text() + filling(call, ' ')); }
+static Value pad_left(Call& call) { return call.rendering.text(filling(call, ' ') + call.self_text()); }
+
+static Value fill_zeros(Call& call) {
+  const std::string& text = call.self_text();
+  const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  return call.rendering.text(text.substr(0, sign) + filling(call, '0') + text.substr(sign));
+}
+
+static const Value& field(const Call& call, const std::string& name, std::size_t* next) {
+  std::int64_t number = 0;
+  const bool counts = name.empty(), numbered = !counts && base::parse_int(name, &number) && number >= 0;
+  const std::size_t at = counts ? (*next)++ : static_cast<std::size_t>(number);
+  if ((counts || numbered) && at < call.given.positional.size()) return call.given.positional[at];
+  for (const auto& [key, value] : call.given.named)
+    if (!counts && !numbered && key == name) return value;
+  throw Failure{fmt::format("format lacks a value for '{{{}}}'; only names and numbers can stand there", name)};
+}
+
+static Value format(Call& call) {
+  const std::string& text = call.self_text();
+  std::string result;
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool doubled = at + 1 < text.size() && text[at] == text[at + 1];
+    if (text[at] != '{' && text[at] != '}') {
+      result += text[at];
+    } else if (doubled) {
+      result += text[at++];
+    } else {
+      const std::size_t end = text.find('}', at);
+      if (text[at] == '}' || end == std::string::npos) throw Failure{"format meets a brace without its pair"};
+      result += str(field(call, text.substr(at + 1, end - at - 1), &next), call.rendering);
+      at = end;
+    }
+  }
+  return call.rendering.text(std::move(result));
+}
+
+static constexpr Routine methods[] = {{"strip", "chars?", strip_both},
+                                      {"lstrip", "chars?", strip_left},
+                                      {"rstrip", "chars?", strip_right},
+                                      {"upper", "", make_upper},
+                                      {"lower", "", make_lower},
+                                      {"title", "", make_title},
+                                      {"capitalize", "", make_capitalized},
+                                      {"replace", "old new count?", replace},
+                                      {"join", "iterable", join},
+                                      {"removeprefix", "prefix", remove_prefix},
+                                      {"removesuffix", "suffix", remove_suffix},
+                                      {"ljust", "width", pad_right},
+                                      {"rjust", "width", pad_left},
+                                      {"zfill", "width", fill_zeros},
+                                      {"format", "*", format}};
+
+const Routine* find_text_method(std::string_view name) {
+  const Routine* found = find(methods, name);
+  if (found == nullptr) found = find_split_method(name);
+  return found == nullptr ? find_search_method(name) : found;
+}
+
+}  // namespace troika::jinja

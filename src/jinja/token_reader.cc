@@ -1,0 +1,80 @@
+#include "jinja/token_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace troika::jinja {
+
+static constexpr int deepest_level = 100;
+
+static std::string shown(const Token& token) {
+  switch (token.kind) {
+    case Token::Kind::text:
+      return "text";
+    case Token::Kind::print_begin:
+      return "'{{'";
+    case Token::Kind::print_end:
+      return "'}}'";
+    case Token::Kind::block_begin:
+      return "'{%'";
+    case Token::Kind::block_end:
+      return "'%}'";
+    case Token::Kind::string:
+      return "a string";
+    case Token::Kind::end:
+      return "the end of the template";
+    default:
+      return token.text.empty() ? "a name or number" : "'" + token.text + "'";
+  }
+}
+
+const Token& TokenReader::peek(std::size_t ahead) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+
+const Token& TokenReader::take() {
+  const Token& token = peek();
+  at_ = std::min(at_ + 1, tokens_.size() - 1);
+  return token;
+}
+
+bool TokenReader::take_sign(std::string_view sign) {
+  const bool there = sees_sign(sign);
+  if (there) take();
+  return there;
+}
+
+bool TokenReader::take_name(std::string_view name) {
+  const bool there = sees_name(name);
+  if (there) take();
+  return there;
+}
+
+void TokenReader::fail_expecting(const std::string& wanted) const {
+  fail(fmt::format("{} stands where {} is expected", shown(peek()), wanted));
+}
+
+void TokenReader::expect(Token::Kind kind) {
+  if (!sees(kind)) fail_expecting(shown({kind, "", 0}));
+  take();
+}
+
+void TokenReader::expect_sign(std::string_view sign) {
+  if (!take_sign(sign)) fail_expecting(fmt::format("'{}'", sign));
+}
+
+void TokenReader::expect_name(std::string_view name) {
+  if (!take_name(name)) fail_expecting(fmt::format("'{}'", name));
+}
+
+std::string TokenReader::expect_any_name() {
+  if (!sees(Token::Kind::name)) fail_expecting("a name");
+  return take().text;
+}
+
+TokenReader::Level::Level(TokenReader& reader) : reader_(reader) {
+  if (reader_.level_ == deepest_level)
+    reader_.fail(fmt::format("parts lie in each other more than {} deep", deepest_level));
+  ++reader_.level_;
+}
+
+}  // namespace troika::jinja

@@ -1,0 +1,87 @@
+#include "kernels/dropout.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "cpu/parallel.h"
+#include "kernels/cpu_bodies.h"
+
+namespace troika::kernels {
+namespace {
+
+constexpr std::int64_t rows_at_once = 16;
+
+void in_pieces(std::int64_t rows, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
+  if constexpr (has_cpu_bodies) {
+    cpu::parallel_pieces(rows, rows_at_once, body);
+  } else {
+    at::parallel_for(0, rows, rows_at_once, body);
+  }
+}
+
+constexpr std::int64_t per_block = 8;  // elements, 16 bits each
+
+// A row of the mask: element e is kept where its bits, number e % 8 of block e / 8, are at least `threshold`.
+struct MaskRow {
+  std::array<std::uint32_t, 2> key;
+  std::uint32_t position, sample, step;
+  std::uint32_t threshold;
+  float kept;
+
+  void block(std::int64_t index, float* out) const {
+    const auto words = base::philox4x32({static_cast<std::uint32_t>(index), position, sample, step}, key);
+    for (std::size_t w = 0; w < words.size(); ++w) {
+      out[2 * w] = (words[w] & 0xffff) >= threshold ? kept : 0.0f;
+      out[2 * w + 1] = words[w] >> 16 >= threshold ? kept : 0.0f;
+    }
+  }
+
+  void fill(std::int64_t first, std::int64_t count, float* out) const {
+    const std::int64_t end = first + count;
+    for (std::int64_t begin = first / per_block * per_block; begin < end; begin += per_block) {
+      if (begin >= first && begin + per_block <= end) {
+        block(begin / per_block, out + (begin - first));
+        continue;
+      }
+      std::array<float, per_block> part;
+      block(begin / per_block, part.data());
+      const std::int64_t from = std::max(begin, first), to = std::min(begin + per_block, end);
+      std::copy(part.begin() + (from - begin), part.begin() + (to - begin), out + (from - first));
+    }
+  }
+};
+
+at::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int64_t first, std::int64_t I,
+                   double share) {
+  const auto T = static_cast<std::int64_t>(rows.positions_T.size());
+  at::Tensor mask_MI = at::empty({rows.B * T, I}, at::kFloat);
+  float* const out = mask_MI.data_ptr<float>();
+  const auto threshold = static_cast<std::uint32_t>(std::min(std::round(std::ldexp(share, 16)), 65535.0));
+  in_pieces(rows.B * T, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t m = begin; m < end; ++m) {
+      const MaskRow row{random.key(),
+                        static_cast<std::uint32_t>(rows.positions_T[static_cast<std::size_t>(m % T)]),
+                        static_cast<std::uint32_t>(rows.first_sample + static_cast<std::uint64_t>(m / T)),
+                        static_cast<std::uint32_t>(rows.step),
+                        threshold,
+                        static_cast<float>(1 / (1 - std::ldexp(threshold, -16)))};
+      row.fill(first, I, out + m * I);
+    }
+  });
+  return mask_MI;
+}
+
+}  // namespace
+
+at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+                   std::int64_t first_column, double share) {
+  const at::Tensor mask_MI = mask_of(random, rows, first_column, x_MI.size(1), share).to(x_MI.device());
+  return (x_MI * mask_MI).to(x_MI.scalar_type());
+}
+
+}  // namespace troika::kernels

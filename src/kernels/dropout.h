@@ -1,0 +1,28 @@
+// Dropout whose mask is a function of what an element is, not of where or when it is computed: every layout and every
+// recomputation draws the same. N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
+// Overfitting", 2014 (here inverted: what is kept is divided by the share that is).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+
+namespace troika::kernels {
+
+// What the rows of a microbatch are: row b * T + t is position positions_T[t] of sample first_sample + b at this step.
+// Steps and samples count modulo 2^32.
+struct DropoutRows {
+  std::uint64_t step = 0, first_sample = 0;
+  std::int64_t B = 1;
+  std::vector<std::int64_t> positions_T;
+};
+
+// x_MI with elements set to 0 with probability `share`, rounded to 2^-16, the others times 1 / (1 - that); its dtype.
+// Column i is element first_column + i of the stream `random`. Any device; the same mask on all of them.
+at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+                   std::int64_t first_column, double share);
+
+}  // namespace troika::kernels

@@ -1,0 +1,42 @@
+// A product of a block with the adapters beside it, and whether its own weight is trained. Without adapters and with
+// all trained it is its Projection. Shapes as in projection.h and low_rank.h.
+#pragma once
+
+#include "model/low_rank.h"
+#include "model/projection.h"
+
+namespace troika::model {
+
+// Its pieces of a block's buffers (SegmentBuffer). own: undefined in gradients of what is not trained; adapter:
+// undefined where the block has none.
+struct ProductBuffer {
+  at::Tensor own, adapter;
+};
+
+class AdaptedProjection {
+ public:
+  AdaptedProjection(const Projection& own, LowRank adapter, bool trained)
+      : own_(own), adapter_(std::move(adapter)), trained_(trained) {}
+  std::int64_t elements() const { return own_.elements(); }
+  std::int64_t adapter_elements() const { return adapter_.elements(); }
+
+  // Whether backward_weight reads x and dy; without, it is not to be called.
+  bool has_gradient() const { return trained_ || adapter_.any(); }
+
+  at::Tensor forward(const ProductBuffer& w, const at::Tensor& x_MI, const Tokens& tokens, LowRankSaved& saved) const;
+  // forward in two steps, where the product's sum over tp ranks lies between them. add_bias works in place.
+  at::Tensor product(const ProductBuffer& w, const at::Tensor& x_MI, const Tokens& tokens, LowRankSaved& saved) const;
+  void add_bias(const ProductBuffer& w, const at::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
+
+  at::Tensor backward_input(const ProductBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
+                            LowRankSaved& saved) const;  // dx_MI
+  void backward_weight(const ProductBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI, const Tokens& tokens,
+                       const LowRankSaved& saved) const;
+
+ private:
+  Projection own_;
+  LowRank adapter_;
+  bool trained_;
+};
+
+}  // namespace troika::model

@@ -1,0 +1,232 @@
+// Blocks with adapters, on one rank and split over several, against the reference in double with autograd, whose
+// weights are W + scale * B A; and what each segment holds meanwhile against what is foretold.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <exception>
+#include <thread>
+
+#include "comm/threads_channel.h"
+#include "kernels/dropout.h"
+#include "model/adapter.h"
+#include "model/decoder_test_support.h"
+#include "model/low_rank.h"
+#include "model/reference_test_support.h"
+
+namespace troika::model {
+namespace {
+
+using sharding::SequenceParallel;
+using Tensors = std::map<std::string, at::Tensor>;
+
+constexpr std::int64_t T = 9;
+
+Trained adapters_of(const config::ModelSettings& model, const std::string& targets) {
+  Trained trained;
+  trained.segments.assign(static_cast<std::size_t>(segment_count(model)), false);
+  trained.lora.rank = 3;
+  trained.lora.alpha = 5;
+  trained.lora.targets = targets;
+  return trained;
+}
+
+at::Tensor elements_of(const at::Tensor& whole, const sharding::Region& r) {
+  return whole.view({-1}).as_strided({r.count, r.run}, {r.stride, 1}, r.offset);
+}
+
+// B, which begins at 0, drawn like the rest.
+at::Tensor drawn(const SegmentLayout& layout) {
+  const at::Tensor flat = at::empty({layout.elements}, at::kFloat);
+  for (const Slot& slot : layout.slots) {
+    const at::Tensor whole = at::empty(slot.info.shape, at::kFloat);
+    base::Philox(5, slot.info.name).fill_normal(0, whole.numel(), whole.data_ptr<float>());
+    flat.narrow(0, slot.offset, slot.elements()).copy_(elements_of(whole.mul_(0.2), slot.region).flatten());
+  }
+  return flat;
+}
+
+struct Rank {
+  double loss = 0;
+  std::vector<SegmentLayout> layouts;  // of the adapters, by block
+  std::vector<at::Tensor> gradients;
+  std::exception_ptr error;
+};
+
+struct Case {
+  config::ModelSettings model;
+  std::string targets = "all";
+  Keep keep = Keep::for_backward;
+  SequenceParallel sequence = SequenceParallel::off;
+};
+
+void run_rank(const Case& c, comm::Channel& channel, Rank& rank) {
+  const Trained trained = adapters_of(c.model, c.targets);
+  const sharding::TensorGroup tensor(channel, c.sequence);
+  Decoder::Options options = options_for(T);
+  options.parallel = {&tensor, nullptr};
+  const auto decoders = make_decoders(c.model, {0, segment_count(c.model)}, options);
+  perturb_vectors(decoders);
+  const auto segments = make_segments(c.model, T, at::kCPU, options.parallel, {}, trained);
+  const Tokens tokens = make_tokens(c.model, 2, T, 3, at::kCPU);
+  const SavedBytes foretold =
+      segment_saved_bytes(c.model, tokens.B, T, options.parallel.share(), c.sequence, c.keep, 4, trained);
+  std::vector<SegmentBuffer> buffers;
+  std::vector<std::unique_ptr<Saved>> saved;
+  at::Tensor x, d;
+  for (std::size_t g = 0; g < segments.size(); ++g) {
+    const SegmentLayout layout = adapter_layout(c.model, trained.lora, static_cast<int>(g), options.parallel.share());
+    const bool tied = c.model.tie_embeddings && g + 1 == segments.size();
+    buffers.push_back({decoders[0].parameters()[g], tied ? decoders[0].parameters()[0] : at::Tensor(), drawn(layout)});
+    ForwardResult result = segments[g]->forward(buffers[g], x, tokens, c.keep);
+    x = result.y_mD;
+    rank.loss += result.loss.loss;
+    saved.push_back(std::move(result.saved));
+    if (g > 0) {
+      EXPECT_EQ(saved[g]->bytes(), foretold.whole[g]) << g;
+    }
+    rank.layouts.push_back(layout);
+    rank.gradients.push_back(at::full({layout.elements}, 42.0f));
+  }
+  for (std::size_t g = segments.size() - 1; g > 0; --g) {
+    d = segments[g]->backward_input(buffers[g], d, tokens, *saved[g]);
+    EXPECT_EQ(saved[g]->bytes(), foretold.half[g]) << g;
+    if (g + 1 < segments.size()) segments[g]->backward_weight({{}, {}, rank.gradients[g]}, tokens, *saved[g]);
+  }
+}
+
+std::vector<Rank> run_split(const Case& c, int tp) {
+  const auto channels = comm::make_thread_channels(tp, "tp", 60);
+  std::vector<Rank> ranks(static_cast<std::size_t>(tp));
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    threads.emplace_back([&, r] {
+      try {
+        run_rank(c, *channels[r], ranks[r]);
+      } catch (...) {
+        ranks[r].error = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Rank& rank : ranks) {
+    if (rank.error != nullptr) std::rethrow_exception(rank.error);
+  }
+  return ranks;
+}
+
+struct Expected {
+  double loss = 0;
+  Tensors adapters;  // with gradients
+};
+
+Expected expected(const Case& c) {
+  const Trained trained = adapters_of(c.model, c.targets);
+  const auto decoders = make_decoders(c.model, {0, segment_count(c.model)}, options_for(T));
+  perturb_vectors(decoders);
+  Weights weights;
+  for (const auto& [name, value] : parameters_by_name(decoders)) weights.emplace(name, value.to(at::kDouble));
+  Expected e;
+  WholeTensors whole;
+  for (int segment = 1; segment <= c.model.layers; ++segment) {
+    const SegmentLayout layout = adapter_layout(c.model, trained.lora, segment);
+    whole.place(layout, drawn(layout));
+  }
+  for (const auto& [name, value] : whole.by_name())
+    e.adapters.emplace(name, value.to(at::kDouble).clone().set_requires_grad(true));
+  const std::string a = "lora_A.weight";
+  for (const auto& [name, value] : e.adapters) {
+    if (name.find(a) == std::string::npos) continue;
+    const std::string stem = name.substr(0, name.size() - a.size());
+    at::Tensor& w = weights.at(stem + "weight");
+    w = w + at::matmul(e.adapters.at(stem + "lora_B.weight"), value) * adapter_scale(trained.lora);
+  }
+  const Tokens tokens = make_tokens(c.model, 2, T, 3, at::kCPU);
+  const at::Tensor sum = reference_loss_sum(c.model, weights, tokens.ids_M.view({2, T}), tokens.targets_M.view({2, T}));
+  e.loss = sum.item<double>();
+  reference_backward(sum / static_cast<double>(2 * T));
+  return e;
+}
+
+void expect_parity(const Case& c, const std::vector<int>& splits) {
+  const Expected want = expected(c);
+  for (const int tp : splits) {
+    const std::vector<Rank> ranks = run_split(c, tp);
+    WholeTensors got;
+    for (const Rank& rank : ranks) {
+      EXPECT_NEAR(rank.loss, want.loss, 1e-5 * want.loss);
+      for (std::size_t g = 0; g < rank.layouts.size(); ++g) got.place(rank.layouts[g], rank.gradients[g]);
+    }
+    got.expect_complete();
+    EXPECT_EQ(got.by_name().size(), want.adapters.size());
+    for (const auto& [name, adapter] : want.adapters)
+      EXPECT_LT(relative_error(got.by_name().at(name), adapter.grad()), 1e-5) << name << ", tp " << tp;
+  }
+}
+
+TEST(AdapterParity, EveryTargetOfEveryFamilyOnOneTwoAndThreeRanks) {
+  for (const config::ModelSettings& model : {small_model(true), small_qwen2(false), small_llama(false)}) {
+    expect_parity({model}, {1, 2, 3});
+    expect_parity({model, "all", Keep::lean, SequenceParallel::on}, {2});
+  }
+}
+
+TEST(AdapterParity, SomeTargets) {
+  expect_parity({small_model(true), "k_proj"}, {1, 3});
+  expect_parity({small_model(true), "q_proj,v_proj,down_proj"}, {1, 2});
+  expect_parity({small_model(false), "o_proj,up_proj", Keep::lean}, {1, 2});
+}
+
+TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
+  const config::ModelSettings model = small_model(true);
+  Trained trained = adapters_of(model, "gate_proj,up_proj");
+  trained.lora.dropout = 0.3;
+  const LowRank adapters(model, trained, AdaptedProduct::feed_forward_input, 2, groups_of({}));
+  const std::int64_t I = model.hidden, F = model.ffn, rank = trained.lora.rank;
+  Tokens tokens = make_tokens(model, 2, T, 0, at::kCPU);
+  tokens.step = 4;
+  tokens.first_sample = 11;
+  const at::Tensor w = at::randn({adapters.elements()}), x = at::randn({2 * T, I}), dy = at::randn({2 * T, 2 * F});
+  const at::Tensor y = at::zeros({2 * T, 2 * F}), dx = at::zeros({2 * T, I}), dw = at::full_like(w, 42);
+  LowRankSaved saved;
+  adapters.forward(w, x, tokens, y, saved);
+  adapters.backward_input(w, dy, tokens, dx, saved);
+  adapters.backward_weight(dw, dy, x, tokens, saved);
+
+  // The first column of dx tells the mask apart from the product: an element dropped has no gradient.
+  const at::Tensor W = w.to(at::kDouble).set_requires_grad(true), X = x.to(at::kDouble).set_requires_grad(true);
+  const at::Tensor mask = (dx != 0).to(at::kDouble) / (1 - trained.lora.dropout);
+  EXPECT_NEAR((dx == 0).to(at::kDouble).mean().item<double>(), 0.3, 0.05);
+  const at::Tensor h = at::matmul(X * mask, W.narrow(0, 0, 2 * rank * I).view({2 * rank, I}).t());
+  const auto b = W.narrow(0, 2 * rank * I, 2 * F * rank).view({2, F, rank});
+  const at::Tensor want =
+      at::cat({at::matmul(h.narrow(1, 0, rank), b[0].t()), at::matmul(h.narrow(1, rank, rank), b[1].t())}, 1) *
+      adapter_scale(trained.lora);
+  reference_backward((want * dy.to(at::kDouble)).sum());
+  EXPECT_LT(relative_error(y, want.detach()), 1e-5);
+  EXPECT_LT(relative_error(dx, X.grad()), 1e-5);
+  EXPECT_LT(relative_error(dw, W.grad()), 1e-5);
+  tokens.step = 0;
+  const at::Tensor whole = at::zeros_like(y), all = at::zeros_like(dx);
+  adapters.forward(w, x, tokens, whole, saved);
+  adapters.backward_input(w, dy, tokens, all, saved);
+  EXPECT_EQ((all == 0).sum().item<std::int64_t>(), 0) << "nothing is dropped in an evaluation";
+}
+
+TEST(AdapterParity, ABeginsUniformWithinItsBoundAndBAtZero) {
+  const config::ModelSettings model = small_model(true);
+  const SegmentLayout layout = adapter_layout(model, adapters_of(model, "all").lora, 1);
+  const at::Tensor flat = at::full({layout.elements}, 42.0f);
+  initialise(layout, flat, 3, model.init_std);
+  for (const Slot& slot : layout.slots) {
+    const at::Tensor own = flat.narrow(0, slot.offset, slot.elements());
+    const bool a = slot.info.name.find("lora_A") != std::string::npos;
+    const double bound = a ? 1 / std::sqrt(static_cast<double>(slot.info.shape[1])) : 0;
+    EXPECT_LE(own.abs().max().item<double>(), bound) << slot.info.name;
+    EXPECT_GE(own.max().item<double>(), 0.9 * bound) << slot.info.name;
+    EXPECT_LE(own.min().item<double>(), -0.9 * bound) << slot.info.name;
+  }
+}
+
+}  // namespace
+}  // namespace troika::model

@@ -1,0 +1,130 @@
+#include "model/low_rank.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/lora.h"
+#include "kernels/dropout.h"
+#include "kernels/linear.h"
+
+namespace troika::model {
+namespace {
+
+// A target of the product, with the rows that it has on this rank.
+struct Rows {
+  const char* target;
+  std::int64_t count;
+};
+
+std::vector<Rows> rows_of(const config::ModelSettings& model, const LocalWidths& widths, AdaptedProduct product) {
+  const std::int64_t H = model.head_dim;
+  switch (product) {
+    case AdaptedProduct::queries_keys_values:
+      return {{"q_proj", widths.heads.count * H},
+              {"k_proj", widths.kv_heads.count * H},
+              {"v_proj", widths.kv_heads.count * H}};
+    case AdaptedProduct::attention_output:
+      return {{"o_proj", model.hidden}};
+    case AdaptedProduct::feed_forward_input:
+      return {{"gate_proj", widths.ffn.count}, {"up_proj", widths.ffn.count}};
+    case AdaptedProduct::feed_forward_output:
+      return {{"down_proj", model.hidden}};
+  }
+  return {};
+}
+
+sharding::Range inputs_of(const config::ModelSettings& model, const LocalWidths& widths, AdaptedProduct product) {
+  const std::int64_t H = model.head_dim;
+  if (product == AdaptedProduct::attention_output) return {widths.heads.begin * H, widths.heads.count * H};
+  if (product == AdaptedProduct::feed_forward_output) return widths.ffn;
+  return {0, model.hidden};
+}
+
+std::string stream_name(AdaptedProduct product, int segment) {
+  return fmt::format("layers.{}.product.{}.dropout", segment - 1, static_cast<int>(product));
+}
+
+}  // namespace
+
+std::int64_t LowRankSaved::bytes() const { return bytes_of({&h_MR, &dh_MR}); }
+
+LowRank::LowRank(const config::ModelSettings& model, const Trained& trained, AdaptedProduct product, int segment,
+                 const Groups& groups)
+    : groups_(groups),
+      rank_(trained.lora.rank),
+      scale_(has_adapters(trained.lora) ? adapter_scale(trained.lora) : 0),
+      dropout_(trained.lora.dropout),
+      random_(trained.seed, stream_name(product, segment)) {
+  if (!has_adapters(trained.lora)) return;
+  const std::vector<std::string> targets = config::lora_targets(trained.lora);
+  const LocalWidths widths = local_widths(model, groups.share());
+  const sharding::Range inputs = inputs_of(model, widths, product);
+  I = inputs.count;
+  first_input_ = inputs.begin;
+  for (const Rows& rows : rows_of(model, widths, product)) {
+    if (std::find(targets.begin(), targets.end(), rows.target) != targets.end()) parts_.push_back({O, rows.count});
+    O += rows.count;
+  }
+  R = rank_ * static_cast<std::int64_t>(parts_.size());
+}
+
+std::int64_t LowRank::elements() const {
+  std::int64_t sum = R * I;
+  for (const Part& part : parts_) sum += part.rows * rank_;
+  return sum;
+}
+
+at::Tensor LowRank::a(const at::Tensor& flat) const { return flat.narrow(0, 0, R * I).view({R, I}); }
+
+at::Tensor LowRank::b(const at::Tensor& flat, std::size_t part) const {
+  std::int64_t offset = R * I;
+  for (std::size_t before = 0; before < part; ++before) offset += parts_[before].rows * rank_;
+  return flat.narrow(0, offset, parts_[part].rows * rank_).view({parts_[part].rows, rank_});
+}
+
+at::Tensor LowRank::block(const at::Tensor& b_OR, std::size_t part) const {
+  return b_OR.narrow(0, parts_[part].first, parts_[part].rows)
+      .narrow(1, static_cast<std::int64_t>(part) * rank_, rank_);
+}
+
+at::Tensor LowRank::all_b(const at::Tensor& flat) const {
+  if (parts_.size() == 1 && parts_[0].rows == O) return b(flat, 0);
+  at::Tensor b_OR = at::zeros({O, R}, flat.options());
+  for (std::size_t part = 0; part < parts_.size(); ++part) block(b_OR, part).copy_(b(flat, part));
+  return b_OR;
+}
+
+static kernels::DropoutRows rows_of(const Tokens& tokens, const sharding::ContextGroup& context) {
+  return {static_cast<std::uint64_t>(tokens.step), static_cast<std::uint64_t>(tokens.first_sample), tokens.B,
+          context.positions(tokens.T_whole)};
+}
+
+at::Tensor LowRank::dropped(const at::Tensor& x_MI, const Tokens& tokens) const {
+  if (dropout_ == 0 || tokens.step == 0) return x_MI;
+  return kernels::dropout(x_MI, random_, rows_of(tokens, *groups_.context), first_input_, dropout_);
+}
+
+void LowRank::forward(const at::Tensor& w_W, const at::Tensor& x_MI, const Tokens& tokens, const at::Tensor& y_MO,
+                      LowRankSaved& s) const {
+  s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
+  y_MO.add_(kernels::linear_forward(s.h_MR, all_b(w_W)), scale_);
+}
+
+// Dropout is a product with the mask, forward and backward.
+void LowRank::backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO, const Tokens& tokens,
+                             const at::Tensor& dx_MI, LowRankSaved& s) const {
+  s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W)).mul_(scale_);
+  dx_MI.add_(dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
+}
+
+void LowRank::backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+                              const Tokens& tokens, const LowRankSaved& s) const {
+  kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw_W));
+  const at::Tensor db_OR = at::empty({O, R}, dw_W.options());
+  kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
+  for (std::size_t part = 0; part < parts_.size(); ++part) b(dw_W, part).copy_(block(db_OR, part)).mul_(scale_);
+}
+
+}  // namespace troika::model

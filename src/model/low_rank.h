@@ -1,0 +1,62 @@
+// The adapters beside one product of a block: y += scale * dropout(x) A^T B^T. q, k and v, or gate and up, are rows of
+// one product and read one x, so their A stand one above the other and one B has their rows, each in the columns of its
+// own A; x is dropped alike for all of them.
+// Shapes: M rows, I inputs and O outputs of the product on this rank, R all adapters' ranks together, W = elements().
+// Dtypes as in kernels/precision.h; gradients fp32.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "model/adapter.h"
+#include "model/segment.h"
+#include "model/segment_tools.h"
+#include "model/trained.h"
+
+namespace troika::model {
+
+struct LowRankSaved {
+  at::Tensor h_MR, dh_MR;  // dropout(x) A^T; the gradient of it
+  std::int64_t bytes() const;
+};
+
+class LowRank {
+ public:
+  // Beside `product` of block `segment`. Of this rank as adapter_layout says.
+  LowRank(const config::ModelSettings& model, const Trained& trained, AdaptedProduct product, int segment,
+          const Groups& groups);
+
+  bool any() const { return R > 0; }  // the rest needs one
+  std::int64_t elements() const;      // of its piece of the block's adapter buffer
+
+  void forward(const at::Tensor& w_W, const at::Tensor& x_MI, const Tokens& tokens, const at::Tensor& y_MO,
+               LowRankSaved& saved) const;  // adds to y
+  void backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO, const Tokens& tokens, const at::Tensor& dx_MI,
+                      LowRankSaved& saved) const;  // adds to dx
+  void backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI, const Tokens& tokens,
+                       const LowRankSaved& saved) const;
+
+ private:
+  // The rows of y that one target gives.
+  struct Part {
+    std::int64_t first = 0, rows = 0;
+  };
+  at::Tensor a(const at::Tensor& flat) const;                        // [R, I]
+  at::Tensor b(const at::Tensor& flat, std::size_t part) const;      // [rows, rank]
+  at::Tensor block(const at::Tensor& b_OR, std::size_t part) const;  // where that stands in the B of all parts
+  at::Tensor all_b(const at::Tensor& flat) const;                    // [O, R]
+  at::Tensor dropped(const at::Tensor& x_MI, const Tokens& tokens) const;
+
+  const Groups groups_;
+  const std::int64_t rank_;
+  const double scale_, dropout_;
+  const base::Philox random_;
+  std::vector<Part> parts_;
+  std::int64_t I = 0, O = 0, R = 0;
+  std::int64_t first_input_ = 0;  // of this rank's, in the whole product
+};
+
+}  // namespace troika::model
