@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -55,6 +54,7 @@ class Parser {
         take_word(token);
       }
     }
+    for (const FlatKey& file : deepspeed_) take_deepspeed(read_deepspeed(file, ""), &result_.layer);
     return std::move(result_);
   }
 
@@ -74,7 +74,7 @@ class Parser {
     } else if (name == "config") {
       if (const auto file = value()) take_file(*file);
     } else if (name == "deepspeed") {
-      if (const auto file = value()) take_deepspeed(*file);
+      if (const auto file = value()) deepspeed_.push_back({"deepspeed", FlatKey::Kind::text, *file, shown_});
     } else if (const Ignored* ignored = find_ignored(name)) {
       result_.layer.notes.push_back(fmt::format("{} is ignored: {}", shown_, ignored->why));
       if (next_ < arguments_.size() && !is_known_flag(arguments_[next_])) skip_any();
@@ -147,19 +147,12 @@ class Parser {
     }
   }
 
-  void take_deepspeed(const std::string& file) {
-    Layer theirs = read_deepspeed({"deepspeed", FlatKey::Kind::text, file, shown_}, "");
-    Layer& mine = result_.layer;
-    std::move(theirs.assignments.begin(), theirs.assignments.end(), std::back_inserter(mine.assignments));
-    std::move(theirs.notes.begin(), theirs.notes.end(), std::back_inserter(mine.notes));
-    std::move(theirs.errors.begin(), theirs.errors.end(), std::back_inserter(mine.errors));
-  }
-
   const std::vector<std::string>& arguments_;
   std::size_t next_ = 0;
   std::string shown_;   // the flag at hand as typed, without its value
   std::string inline_;  // the text behind '='
   bool has_inline_ = false;
+  std::vector<FlatKey> deepspeed_;  // compared with all other flags
   CommandLine result_;
 };
 

@@ -116,7 +116,10 @@ TEST(CommandLine, AWordWithAnEqualsSignIsAFlagWithoutItsDashes) {
 TEST(CommandLine, DeepSpeedsFileIsAFlagToo) {
   const std::string file = temporary_file("ds.json", R"({"zero_optimization": {"stage": 2}})");
   EXPECT_EQ(parsed({"--deepspeed", file}).parallel.zero, 2);
-  EXPECT_EQ(parsed({"--deepspeed", file, "--zero", "1"}).parallel.zero, 1);
+  EXPECT_EQ(parsed({"--deepspeed", file, "--zero", "2"}).parallel.zero, 2);
+  for (const auto& words : {std::vector<std::string>{"--deepspeed", file, "--zero", "1"},
+                            std::vector<std::string>{"--zero", "1", "--deepspeed", file}})
+    EXPECT_THAT(parse_error(words), testing::HasSubstr("--zero: parallel.zero is 1, but 2 in deepspeed"));
 }
 
 TEST(CommandLine, OneFileIsRead) {

@@ -38,11 +38,70 @@ const Json& at(const Json& object, const std::string& name) {
   return object.is_object() && found != object.end() ? *found : absent;
 }
 
+// A section of which members are read; the names of all its members, those without effect too.
+struct Section {
+  std::string_view path;
+  std::vector<std::string> read, idle;
+};
+
+const std::vector<Section> sections = {
+    {"zero_optimization",
+     {"stage", "offload_optimizer", "offload_param"},
+     {"allgather_partitions",
+      "allgather_bucket_size",
+      "overlap_comm",
+      "reduce_scatter",
+      "reduce_bucket_size",
+      "use_multi_rank_bucket_allreduce",
+      "contiguous_gradients",
+      "sub_group_size",
+      "round_robin_gradients",
+      "ignore_unused_parameters",
+      "load_from_fp32_weights",
+      "elastic_checkpoint",
+      "legacy_stage1",
+      "pipeline_loading_checkpoint",
+      "override_module_apply",
+      "memory_efficient_linear",
+      "log_trace_cache_warnings",
+      "use_all_reduce_for_fetch_params",
+      "stage3_prefetch_bucket_size",
+      "stage3_param_persistence_threshold",
+      "stage3_model_persistence_threshold",
+      "stage3_max_live_parameters",
+      "stage3_max_reuse_distance",
+      "stage3_module_granularity_threshold",
+      "stage3_gather_16bit_weights_on_model_save",
+      "stage3_gather_fp16_weights_on_model_save",
+      "zero_hpz_partition_size",
+      "zero_quantized_weights",
+      "zero_quantized_nontrainable_weights",
+      "zero_quantized_gradients",
+      "zeropp_loco_param",
+      "mics_shard_size",
+      "mics_hierarchical_params_gather"}},
+    {"zero_optimization.offload_optimizer",
+     {"device", "nvme_path"},
+     {"pin_memory", "buffer_count", "pipeline_read", "pipeline_write", "pipeline", "fast_init", "ratio"}},
+    {"zero_optimization.offload_param",
+     {"device"},
+     {"nvme_path", "pin_memory", "buffer_count", "buffer_size", "max_in_cpu"}},
+    {"bf16",
+     {"enabled"},
+     {"immediate_grad_update", "check_grad_overflow", "bf16_master_weights_and_grads", "bf16_optimizer_states"}},
+    {"fp16",
+     {"enabled", "loss_scale", "initial_scale_power", "loss_scale_window", "min_loss_scale"},
+     {"auto_cast", "hysteresis", "consecutive_hysteresis", "fp16_master_weights_and_grads"}},
+    {"optimizer", {"type", "params"}, {"legacy_fusion"}},
+    {"tensor_parallel", {"autotp_size"}, {"dtype", "tp_overlap_comm", "injection_policy_tuple"}},
+};
+
 class Reader {
  public:
   Reader(const Json& root, std::string origin) : root_(root), origin_(std::move(origin)) {}
 
-  Layer read() {
+  DeepSpeed read() {
+    for (const Section& section : sections) check_section(section);
     read_zero(at(root_, "zero_optimization"));
     read_batch();
     read_precision();
@@ -51,7 +110,7 @@ class Reader {
     refuse("amp", "bf16 and fp16 say what is computed in");
     copy(at(at(root_, "tensor_parallel"), "autotp_size"), "parallel.tp");
     note_rest();
-    return std::move(layer_);
+    return {std::move(layer_), std::move(ruled_out_)};
   }
 
  private:
@@ -64,6 +123,28 @@ class Reader {
   }
 
   void fail(const std::string& what) { layer_.errors.push_back(origin_ + ": " + what); }
+
+  void check_section(const Section& section) {
+    const Json* value = &root_;
+    for (const std::string& name : base::split(std::string(section.path), '.')) value = &at(*value, name);
+    if (value->is_null()) return;
+    if (!value->is_object()) return fail(fmt::format("{} is {}, but must be a section", section.path, value->dump()));
+    for (const auto& [name, member] : value->items()) {
+      const auto has = [&, &named = name](const auto& names) {
+        return std::find(names.begin(), names.end(), named) != names.end();
+      };
+      if (has(section.read)) continue;
+      if (has(section.idle)) {
+        idle_members_.push_back(fmt::format("{}.{}", section.path, name));
+        continue;
+      }
+      std::vector<std::string> names = section.read;
+      names.insert(names.end(), section.idle.begin(), section.idle.end());
+      const std::string near = base::nearest(name, names);
+      fail(fmt::format("unknown member '{}' in {}{}", name, section.path,
+                       near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+  }
 
   void refuse(const std::string& name, const std::string& remedy) {
     const Json& value = at(root_, name);
@@ -95,7 +176,16 @@ class Reader {
     return text && parse_bool(*text).value_or(false);
   }
 
+  void rule_out_precisions() {
+    for (const char* name : {"bf16", "fp16"}) {
+      const auto text = stated(at(at(root_, name), "enabled"));
+      if (text && !parse_bool(*text).value_or(true))
+        ruled_out_.push_back({&field_of("precision.compute"), name, origin_});
+    }
+  }
+
   void read_precision() {
+    rule_out_precisions();
     const Json& fp16 = at(root_, "fp16");
     if (is_on(at(root_, "bf16"))) assign("precision.compute", "bf16");
     if (!is_on(fp16)) return;
@@ -139,6 +229,7 @@ class Reader {
     for (const auto& [name, value] : root_.items()) {
       if (std::find(read.begin(), read.end(), name) == read.end()) idle_.push_back(name);
     }
+    idle_.insert(idle_.end(), idle_members_.begin(), idle_members_.end());
     if (!idle_.empty())
       layer_.notes.push_back(fmt::format("{} has keys without effect here: {}", origin_, base::join(idle_, ", ")));
   }
@@ -146,7 +237,8 @@ class Reader {
   const Json& root_;
   const std::string origin_;
   Layer layer_;
-  std::vector<std::string> idle_;
+  std::vector<Assignment> ruled_out_;
+  std::vector<std::string> idle_, idle_members_;
 };
 
 std::string folder_of(const std::string& path) {
@@ -192,12 +284,40 @@ Layer read_by_name(const std::string& path, const std::string& origin) {
   return layer;
 }
 
+const Assignment* last_of(const Layer& layer, const Field& field) {
+  const auto found = std::find_if(layer.assignments.rbegin(), layer.assignments.rend(),
+                                  [&](const Assignment& assignment) { return assignment.field == &field; });
+  return found == layer.assignments.rend() ? nullptr : &*found;
+}
+
 }  // namespace
 
-Layer read_deepspeed(const FlatKey& key, const std::string& yaml) {
+void take_deepspeed(DeepSpeed theirs, Layer* mine) {
+  const auto contradict = [&](const Assignment& own, const std::string& value, const std::string& origin) {
+    mine->errors.push_back(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own.origin, own.field->key(),
+                                       own.value, value, origin));
+  };
+  for (const Assignment& out : theirs.ruled_out) {
+    const Assignment* own = last_of(*mine, *out.field);
+    if (own != nullptr && own->value == out.value) contradict(*own, "not " + out.value, out.origin);
+  }
+  for (Assignment& assignment : theirs.layer.assignments) {
+    const Field& field = *assignment.field;
+    const Assignment* own = last_of(*mine, field);
+    if (own == nullptr) {
+      mine->assignments.push_back(std::move(assignment));
+    } else if (canonical_text(field, own->value) != canonical_text(field, assignment.value)) {
+      contradict(*own, assignment.value, assignment.origin);
+    }
+  }
+  mine->notes.insert(mine->notes.end(), theirs.layer.notes.begin(), theirs.layer.notes.end());
+  mine->errors.insert(mine->errors.end(), theirs.layer.errors.begin(), theirs.layer.errors.end());
+}
+
+DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {
   const bool is_inline = key.kind == FlatKey::Kind::object;
   const std::string file = is_inline ? "" : find_file(key.text, yaml);
-  if (!is_inline && file.empty()) return read_by_name(key.text, key.origin);
+  if (!is_inline && file.empty()) return {read_by_name(key.text, key.origin), {}};
   const std::string origin = is_inline ? key.origin + " deepspeed" : "deepspeed '" + file + "'";
   if (!is_inline && base::file_size(file) > most_bytes)
     throw base::DataError(fmt::format("{} has {} bytes, but DeepSpeed's settings have at most {}", origin,

@@ -94,6 +94,22 @@ TEST(DeepSpeed, WhatIsNotSupportedIsRefusedByName) {
   EXPECT_THAT(error_of(R"({"zero_optimization": {"stage": 4}})"), HasSubstr("parallel.zero"));
 }
 
+TEST(DeepSpeed, AMisspelledMemberIsAnErrorAndOneWithoutEffectIsNoted) {
+  EXPECT_THAT(error_of(R"({"zero_optimization": {"stagee": 3}})"),
+              HasSubstr("unknown member 'stagee' in zero_optimization; did you mean stage?"));
+  EXPECT_THAT(error_of(R"({"zero_optimization": {"offload_optimizer": {"devise": "cpu"}}})"),
+              HasSubstr("unknown member 'devise' in zero_optimization.offload_optimizer; did you mean device?"));
+  EXPECT_THAT(error_of(R"({"bf16": {"enable": true}})"), HasSubstr("did you mean enabled?"));
+  EXPECT_THAT(error_of(R"({"zero_optimization": 3})"), HasSubstr("zero_optimization is 3, but must be a section"));
+  EXPECT_THAT(base::join(with_file(published).notes, "\n"), HasSubstr("zero_optimization.overlap_comm"));
+}
+
+TEST(DeepSpeed, APrecisionThatIsSwitchedOffContradictsTheYamlsOwn) {
+  EXPECT_THAT(error_of(R"({"bf16": {"enabled": false}})", "bf16: true\n"),
+              HasSubstr("precision.compute is bf16, but not bf16 in deepspeed"));
+  EXPECT_EQ(with_file(R"({"fp16": {"enabled": false}})", "bf16: true\n").settings.precision.compute, "bf16");
+}
+
 TEST(DeepSpeed, AFileIsFoundBesideTheYaml) {
   const std::string json = temporary_file("beside.json", R"({"zero_optimization": {"stage": 2}})");
   const std::string name = json.substr(json.rfind('/') + 1);

@@ -459,7 +459,9 @@ void add_train(Table& t) {
       .flags({"out"})
       .familiar({"save-dir", "output-dir"})
       .agree(Agreement::none);
-  t.add<s, &M::resume>("train.resume", "auto: the newest complete checkpoint of the run; never; or a path.")
+  t.add<s, &M::resume>("train.resume",
+                       "auto: the newest complete checkpoint of the run; never: anew, but a restart by the launcher "
+                       "goes on from what this launch saved; or a path.")
       .flags({"resume"})
       .familiar({"resume-from-checkpoint"})
       .words({"auto", "never"})

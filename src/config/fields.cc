@@ -185,6 +185,11 @@ std::string get_text(const Field& field, const Settings& settings) {
   return std::visit([&](const auto& access) { return write(access.read(settings)); }, field.access);
 }
 
+std::string canonical_text(const Field& field, const std::string& text) {
+  Settings scratch;
+  return set_text(field, text, &scratch).empty() ? get_text(field, scratch) : text;
+}
+
 std::string set_text(const Field& field, const std::string& text, Settings* settings) {
   return std::visit(
       [&](const auto& access) -> std::string {

@@ -71,6 +71,9 @@ std::string normalised(std::string_view name);
 // The value as text that set_text reads back: shortest decimal that round-trips, lists as "2,1,1", unset as "null".
 std::string get_text(const Field& field, const Settings& settings);
 
+// `text` as get_text would print the value, so that 1e-4 and 0.0001 are equal; as it is where it is no value.
+std::string canonical_text(const Field& field, const std::string& text);
+
 // Writes a value given as text. Returns "" or what is wrong, as the end of a sentence: "takes a whole number, not
 // 'abc'". On error the settings are unchanged.
 std::string set_text(const Field& field, const std::string& text, Settings* settings);

@@ -13,12 +13,6 @@
 namespace troika::config {
 namespace {
 
-// The value as the setting prints it, so that 1e-4 and 0.0001 are equal.
-std::string canonical(const Field& field, const std::string& value) {
-  Settings scratch;
-  return set_text(field, value, &scratch).empty() ? get_text(field, scratch) : value;
-}
-
 const Assignment* find(const Layer& layer, const Field& field) {
   for (const Assignment& assignment : layer.assignments) {
     if (assignment.field == &field) return &assignment;
@@ -105,18 +99,7 @@ class Reader {
   void read_sharding() {
     const FlatKey* deepspeed = keys_.find("deepspeed");
     if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
-    Layer theirs = read_deepspeed(*deepspeed, keys_.file());
-    for (Assignment& assignment : theirs.assignments) {
-      const Assignment* own = find(layer_, *assignment.field);
-      if (own == nullptr) {
-        layer_.assignments.push_back(std::move(assignment));
-      } else if (canonical(*own->field, own->value) != canonical(*own->field, assignment.value)) {
-        layer_.errors.push_back(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own->origin,
-                                            own->field->key(), own->value, assignment.value, assignment.origin));
-      }
-    }
-    layer_.notes.insert(layer_.notes.end(), theirs.notes.begin(), theirs.notes.end());
-    layer_.errors.insert(layer_.errors.end(), theirs.errors.begin(), theirs.errors.end());
+    take_deepspeed(read_deepspeed(*deepspeed, keys_.file()), &layer_);
   }
 
   void take_defaults() {
@@ -124,7 +107,7 @@ class Reader {
     for (const LlamaFactoryDefault& row : llama_factory_defaults()) {
       const Field& field = field_of(row.key);
       if (find(layer_, field) != nullptr) continue;
-      layer_.assignments.push_back({&field, std::string(row.value), "LLaMA-Factory's default"});
+      layer_.assignments.push_back({&field, std::string(row.value), llama_factory_default});
       taken.push_back(fmt::format("{} {}", row.key, row.value));
     }
     if (taken.empty()) return;
@@ -155,5 +138,18 @@ bool is_llama_factory(const FlatKeys& keys) {
 }
 
 Layer read_llama_factory(const FlatKeys& keys) { return Reader(keys).read(); }
+
+void refuse_contradictions(Layer* layer) {
+  for (auto later = layer->assignments.begin(); later != layer->assignments.end(); ++later) {
+    const Field& field = *later->field;
+    const auto first = std::find_if(layer->assignments.begin(), later, [&](const Assignment& assignment) {
+      return assignment.field == &field && assignment.origin != llama_factory_default;
+    });
+    if (first == later || later->origin == llama_factory_default) continue;
+    if (canonical_text(field, first->value) == canonical_text(field, later->value)) continue;
+    layer->errors.push_back(fmt::format("{}: {} is given twice, as {} here and first as {} in {}", later->origin,
+                                        field.key(), later->value, first->value, first->origin));
+  }
+}
 
 }  // namespace troika::config

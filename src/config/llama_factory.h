@@ -14,4 +14,10 @@ bool is_llama_factory(const FlatKeys& keys);
 // errors with the nearest name.
 Layer read_llama_factory(const FlatKeys& keys);
 
+// The origin of what the file leaves out.
+inline const char* const llama_factory_default = "LLaMA-Factory's default";
+
+// An error for each setting to which two keys, or a key and a section of ours, give different values.
+void refuse_contradictions(Layer* layer);
+
 }  // namespace troika::config

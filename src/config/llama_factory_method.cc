@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "config/adapter_folder.h"
+#include "config/config.h"
 #include "config/llama_factory_topics.h"
 
 namespace troika::config {
@@ -22,7 +23,12 @@ void read_stage(const Topic& t) {
 }
 
 void read_freeze(const Topic& t) {
-  t.assign("train.trainable_layers", t.keys.text("freeze_trainable_layers", "2"), "freeze_trainable_layers");
+  std::int64_t layers = 2;
+  if (t.keys.find("freeze_trainable_layers") == nullptr) t.assign_default("train.trainable_layers", "2");
+  t.copy("train.trainable_layers", "freeze_trainable_layers");
+  if (base::parse_int(t.keys.text("freeze_trainable_layers", "2"), &layers) && layers == 0)
+    t.fail("freeze_trainable_layers",
+           "freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full");
   if (t.keys.text("freeze_trainable_modules", "all") != "all")
     t.fail("freeze_trainable_modules", "freeze_trainable_modules takes all: whole layers are trained or frozen");
   if (const FlatKey* extra = t.keys.find("freeze_extra_modules"); extra != nullptr && !extra->asks_nothing()) {
@@ -52,6 +58,33 @@ void read_adapter(const Topic& t) {
   if (adapter["target_modules"].is_array()) t.assign("lora.targets", base::join(targets, ","), "adapter_name_or_path");
 }
 
+// The manifest of a checkpoint of ours, of its model folder, or of a run's newest checkpoint; "" when there is none.
+std::string manifest_of(const std::string& path) {
+  const std::string own = path + "/manifest.json", above = path + "/../manifest.json";
+  if (base::file_exists(own)) return own;
+  if (base::split(path, '/').back() == "model" && base::file_exists(above)) return above;
+  std::string newest;
+  for (const std::string& name : base::list_directory(path + "/checkpoints")) {
+    const std::string file = fmt::format("{}/checkpoints/{}/manifest.json", path, name);
+    const bool is_complete = name.rfind("step-", 0) == 0 && name.find('.') == std::string::npos;
+    if (is_complete && file > newest && base::file_exists(file)) newest = file;
+  }
+  return newest;
+}
+
+// What the adapter's run says of it, where the file does not.
+void read_run(const Topic& t) {
+  const std::string file = manifest_of(t.keys.text("adapter_name_or_path"));
+  if (file.empty()) return;
+  const auto manifest = base::parse_json(base::read_file(file), file);
+  const Settings run = settings_from_yaml(base::json_string(manifest, "settings_yaml", file), file);
+  if (run.lora.rank == 0) return;
+  for (const auto& [name, setting] :
+       {std::pair{"lora_rank", "lora.rank"}, {"lora_alpha", "lora.alpha"}, {"lora_target", "lora.targets"}}) {
+    if (t.keys.find(name) == nullptr) t.assign(setting, get_text(field_of(setting), run), "adapter_name_or_path");
+  }
+}
+
 bool states(const Layer& layer, std::string_view setting) {
   return std::any_of(layer.assignments.begin(), layer.assignments.end(),
                      [&](const Assignment& assignment) { return assignment.field->key() == setting; });
@@ -65,8 +98,9 @@ void read_lora(const Topic& t) {
              "others first with troika export --merge");
     t.copy("lora.path", "adapter_name_or_path");
     read_adapter(t);
+    read_run(t);
   }
-  if (!states(t.layer, "lora.rank")) t.assign("lora.rank", "8", "finetuning_type");
+  if (!states(t.layer, "lora.rank")) t.assign_default("lora.rank", "8");
 }
 
 void read_method(const Topic& t) {

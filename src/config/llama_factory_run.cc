@@ -52,7 +52,7 @@ void read_evaluation(const Topic& t) {
   if (t.keys.find("eval_steps") != nullptr)
     return t.set_aside({"logging_steps"}), copy_steps(t, "train.eval_every", "eval_steps");
   if (t.keys.find("logging_steps") != nullptr) return copy_steps(t, "train.eval_every", "logging_steps");
-  t.assign("train.eval_every", "500", name);
+  t.assign_default("train.eval_every", "500");
 }
 
 void read_recomputation(const Topic& t) {

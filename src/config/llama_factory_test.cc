@@ -167,7 +167,34 @@ TEST(LlamaFactory, AnAdapterGoesOnWithTheNumbersOfItsFolder) {
   base::remove_tree(folder);
 }
 
+TEST(LlamaFactory, AnAdapterThatIsARunGoesOnWithItsNumbers) {
+  const std::string folder = file("") + "-run";
+  base::make_directories(folder + "/checkpoints/step-00000002/model");
+  base::write_file_atomic(folder + "/checkpoints/step-00000002/manifest.json",
+                          R"({"settings_yaml": "lora: {rank: 3, alpha: 5, targets: q_proj}"})");
+  const std::string text = "stage: sft\nadapter_name_or_path: " + folder;
+  for (const char* below : {"\n", "/checkpoints/step-00000002\n", "/checkpoints/step-00000002/model\n"}) {
+    const Settings s = read(text + below).settings;
+    EXPECT_EQ(s.lora.rank, 3);
+    EXPECT_EQ(s.lora.alpha, 5);
+    EXPECT_EQ(s.lora.targets, "q_proj");
+  }
+  base::remove_tree(folder);
+}
+
+TEST(LlamaFactory, TwoKeysThatGiveOneSettingDifferentValuesAreAnError) {
+  EXPECT_THAT(
+      error_of(head + "bf16: true\nfp16: true\n"),
+      AllOf(HasSubstr("precision.compute is given twice, as fp16 here and first as bf16 in"), HasSubstr("line 5")));
+  EXPECT_THAT(error_of(head + "per_device_train_batch_size: 1\nmicro_batch_size: 2\n"), HasSubstr("is given twice"));
+  EXPECT_THAT(error_of("stage: sft\nlora_rank: 4\nlora: {rank: 8}\n"), HasSubstr("lora.rank is given twice"));
+  EXPECT_EQ(read("stage: sft\nlora: {rank: 16}\nbatch: {micro_batch_size: 3}\n").settings.lora.rank, 16);
+  EXPECT_EQ(read(head + "bf16: true\nprecision: {compute: bf16}\n").settings.precision.compute, "bf16");
+}
+
 TEST(LlamaFactory, FreezeTrainsTheLastLayers) {
+  EXPECT_THAT(error_of("finetuning_type: freeze\nfreeze_trainable_layers: 0\n"),
+              HasSubstr("freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full"));
   EXPECT_EQ(read("finetuning_type: freeze\n").settings.train.trainable_layers, 2);
   EXPECT_EQ(read("finetuning_type: freeze\nfreeze_trainable_layers: -3\n").settings.train.trainable_layers, -3);
   EXPECT_THAT(error_of("finetuning_type: freeze\nfreeze_trainable_modules: self_attn\n"),

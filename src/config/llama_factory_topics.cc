@@ -5,12 +5,17 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "config/llama_factory.h"
 
 namespace troika::config {
 
 void Topic::assign(std::string_view setting, const std::string& value, std::string_view name) const {
   const FlatKey* key = keys.find(name);
   layer.assignments.push_back({&field_of(setting), value, key == nullptr ? keys.file() : key->origin});
+}
+
+void Topic::assign_default(std::string_view setting, const std::string& value) const {
+  layer.assignments.push_back({&field_of(setting), value, llama_factory_default});
 }
 
 void Topic::copy(std::string_view setting, std::string_view name) const {

@@ -20,7 +20,8 @@ struct Topic {
 
   // `name`: the key that the value stands for, present or not.
   void assign(std::string_view setting, const std::string& value, std::string_view name) const;
-  void copy(std::string_view setting, std::string_view name) const;                               // where it is stated
+  void assign_default(std::string_view setting, const std::string& value) const;  // which a section may overrule
+  void copy(std::string_view setting, std::string_view name) const;               // where it is stated
   void when_on(std::string_view name, std::string_view setting, const std::string& value) const;  // where it is true
   void set_aside(std::initializer_list<std::string_view> names) const;                            // without effect
   void fail(std::string_view name, const std::string& what) const;

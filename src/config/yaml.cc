@@ -58,6 +58,7 @@ class Reader {
     } else if (const FlatKeys keys = flat_keys(root); is_llama_factory(keys)) {
       layer_ = read_llama_factory(keys);
       read_sections(root);
+      refuse_contradictions(&layer_);
     } else {
       for (auto entry = root.begin(); entry != root.end() && !gives_up(); ++entry)
         read_top(entry->first, entry->second);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/input_text.h"
+#include "data/json_array.h"
 
 namespace troika::data {
 namespace fs = std::filesystem;
@@ -18,7 +19,7 @@ static Layout layout_of(std::string_view name, std::string_view first, JsonFiles
   name = without_compression(name);
   const bool records = ends_with(name, ".jsonl") || (json_files == JsonFiles::records && ends_with(name, ".json"));
   if (!records) return Layout::text;
-  const std::size_t at = first.find_first_not_of(" \t\r\n");
+  const std::size_t at = content_begin(first);
   return at != std::string_view::npos && first[at] == '[' ? Layout::json_array : Layout::json_lines;
 }
 
@@ -34,7 +35,7 @@ static bool add_file(const std::string& path, const std::string& name, JsonFiles
 
 static void add_folder(const std::string& path, const std::string& name, JsonFiles json_files, Corpus* corpus) {
   for (const std::string& entry : base::list_directory(path)) {
-    if (entry[0] == '.') continue;
+    if (entry[0] == '.' || entry == "dataset_info.json") continue;
     const std::string below = path + "/" + entry, below_name = name.empty() ? entry : name + "/" + entry;
     std::error_code ignored;
     if (base::directory_exists(below)) {

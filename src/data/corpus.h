@@ -28,9 +28,10 @@ struct Corpus {
 // so.
 enum class JsonFiles { documents, records };
 
-// Files as given; folders recursively, names in byte order, without hidden names (.git), without empty and binary
-// files, and without following links to folders. Each may be compressed (.gz, .zst). Throws DataError when an input is
-// missing, or empty, or a named file is binary, or nothing is left.
+// Files as given; folders recursively, names in byte order, without hidden names (.git), without dataset_info.json,
+// which describes data, without empty and binary files, and without following links to folders. Each may be
+// compressed (.gz, .zst). Throws DataError when an input is missing, or empty, or a named file is binary, or nothing
+// is left.
 Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files = JsonFiles::documents);
 
 // 16 hex digits over the names, sizes and contents of all files: reads everything once.

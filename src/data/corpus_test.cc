@@ -1,11 +1,10 @@
-#include "data/chunks.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
+#include "data/chunks.h"
 #include "data/data_test_support.h"
 
 namespace troika::data {
@@ -35,6 +34,18 @@ TEST(Corpus, ListsFoldersInByteOrderWithoutBinaryEmptyAndHiddenFiles) {
   EXPECT_EQ(corpus.bytes, 6);
   EXPECT_EQ(corpus.skipped_binary, 1);
   EXPECT_EQ(corpus.files[3].layout, Layout::json_lines);
+}
+
+TEST(Corpus, PassesOverByteOrderMarksAndDescriptionsOfData) {
+  const TestFolder folder;
+  folder.write("a.json", "\xEF\xBB\xBF\n[{}]");
+  folder.write("b.json", "\xEF\xBB\xBF{}");
+  folder.write("dataset_info.json", "{}");
+  const Corpus corpus = find_corpus({folder.path()}, JsonFiles::records);
+  ASSERT_THAT(names_of(corpus), ElementsAre("a.json", "b.json"));
+  EXPECT_EQ(corpus.files[0].layout, Layout::json_array);
+  EXPECT_EQ(corpus.files[1].layout, Layout::json_lines);
+  EXPECT_EQ(find_corpus({folder / "dataset_info.json"}).files.size(), 1);
 }
 
 TEST(Corpus, HashesNamesAndContentsButNotWhereTheyLie) {

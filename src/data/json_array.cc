@@ -23,8 +23,14 @@ std::size_t element_end(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
+std::size_t content_begin(std::string_view text) {
+  static constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  const bool marked = text.substr(0, byte_order_mark.size()) == byte_order_mark;
+  return text.find_first_not_of(" \t\r\n", marked ? byte_order_mark.size() : 0);
+}
+
 std::size_t array_begin(std::string_view text, const std::string& path) {
-  const std::size_t at = text.find_first_not_of(" \t\r\n");
+  const std::size_t at = content_begin(text);
   if (at == std::string_view::npos || text[at] != '[')
     throw base::DataError(fmt::format("'{}' does not begin with '[', as an array of records does", path));
   return at + 1;

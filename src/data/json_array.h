@@ -11,6 +11,9 @@ namespace troika::data {
 // ends first. Brackets and strings are counted, nothing is checked.
 std::size_t element_end(std::string_view text, std::size_t at);
 
+// The first character that is neither white space nor a byte order mark (UTF-8); npos when there is none.
+std::size_t content_begin(std::string_view text);
+
 // Behind the opening bracket. DataError naming `path` when the first character is no bracket.
 std::size_t array_begin(std::string_view text, const std::string& path);
 

@@ -101,14 +101,4 @@ std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& 
   return open_shards(folder, tokenizer);
 }
 
-std::shared_ptr<const TokenStream> open_or_prepare(const config::DataSettings& settings, const std::string& path,
-                                                   const std::string& cache_folder, const Tokenizer& tokenizer,
-                                                   const OnProgress& on_progress) {
-  if (looks_like_shards(path)) return open_shards(path, tokenizer);
-  PrepareOptions options;
-  options.text_key = settings.text_key;
-  options.workers = settings.workers;
-  return prepare_once({path}, tokenizer, cache_folder, options, on_progress);
-}
-
 }  // namespace troika::data

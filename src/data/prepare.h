@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
 #include "data/corpus.h"
 #include "data/dataset.h"
 #include "data/progress.h"
@@ -45,10 +44,5 @@ std::shared_ptr<const TokenStream> open_shards(const std::string& path, const To
 std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
                                                 const std::string& cache_folder, const PrepareOptions& options,
                                                 const OnProgress& on_progress);
-
-// open_shards or prepare_once, by what `path` holds. Uses text_key and workers of `settings`.
-std::shared_ptr<const TokenStream> open_or_prepare(const config::DataSettings& settings, const std::string& path,
-                                                   const std::string& cache_folder, const Tokenizer& tokenizer,
-                                                   const OnProgress& on_progress);
 
 }  // namespace troika::data

@@ -28,15 +28,15 @@ TEST(Prepare, SaysSoWhenAllDocumentsAreEmpty) {
               HasSubstr("holds no text"));
 }
 
-TEST(OpenOrPrepare, MakesADamagedOrHalfWrittenCacheAnew) {
+TEST(PrepareOnce, MakesADamagedOrHalfWrittenCacheAnew) {
   const TestFolder folder;
   const std::string path = folder.write("a.txt", "some text"), cache = folder / "cache";
-  const std::string fingerprint = open_or_prepare({}, path, cache, ByteTokenizer(), {})->fingerprint();
+  const std::string fingerprint = prepare_once({path}, ByteTokenizer(), cache, {}, {})->fingerprint();
   const std::string key = base::list_directory(cache).at(0), shard = cache + "/" + key + "/tokens-00000.bin";
   const std::string sound = base::read_file(shard);
   const auto prepares_again = [&] {
     int calls = 0;
-    const auto stream = open_or_prepare({}, path, cache, ByteTokenizer(), [&](const Progress&) { ++calls; });
+    const auto stream = prepare_once({path}, ByteTokenizer(), cache, {}, [&](const Progress&) { ++calls; });
     EXPECT_EQ(stream->fingerprint(), fingerprint);
     EXPECT_EQ(base::read_file(shard), sound);
     return calls == 1;
@@ -53,16 +53,16 @@ TEST(OpenOrPrepare, MakesADamagedOrHalfWrittenCacheAnew) {
 }
 
 // A corpus of six chunks; a process is killed when three have been written.
-TEST(OpenOrPrepare, GoesOnWhereAKilledProcessStood) {
+TEST(PrepareOnce, GoesOnWhereAKilledProcessStood) {
   const TestFolder folder;
   const std::string text = source_like_text(250000, 5), path = folder.write("a.txt", text);
   ASSERT_GT(text.size(), std::size_t{5} << 20);
-  config::DataSettings settings;
-  settings.workers = 1;
-  const std::string sound = open_or_prepare(settings, path, folder / "whole", ByteTokenizer(), {})->fingerprint();
+  PrepareOptions options;
+  options.workers = 1;
+  const std::string sound = prepare_once({path}, ByteTokenizer(), folder / "whole", options, {})->fingerprint();
   const pid_t child = ::fork();
   if (child == 0) {
-    open_or_prepare(settings, path, folder / "cut", ByteTokenizer(), [](const Progress& progress) {
+    prepare_once({path}, ByteTokenizer(), folder / "cut", options, [](const Progress& progress) {
       if (progress.done_bytes > 3 << 20) ::raise(SIGKILL);
     });
     ::_exit(0);
@@ -72,20 +72,20 @@ TEST(OpenOrPrepare, GoesOnWhereAKilledProcessStood) {
   ASSERT_TRUE(WIFSIGNALED(status));
   Progress last;
   const auto stream =
-      open_or_prepare(settings, path, folder / "cut", ByteTokenizer(), [&](const Progress& p) { last = p; });
+      prepare_once({path}, ByteTokenizer(), folder / "cut", options, [&](const Progress& p) { last = p; });
   EXPECT_EQ(stream->fingerprint(), sound);
   EXPECT_GE(last.parts_taken_up, 3);
   const std::string key = base::list_directory(folder / "cut").at(0);
   EXPECT_THAT(base::list_directory(folder / "cut"), testing::ElementsAre(key, key + ".lock"));
 }
 
-TEST(OpenOrPrepare, NamesTruncatedShardsThatWereGivenByPath) {
+TEST(OpenShards, NamesTruncatedOnesThatWereGivenByPath) {
   const TestFolder folder;
   prepare({folder.write("a.txt", "some text")}, ByteTokenizer(), folder / "out", {}, {});
   const std::string shard = folder / "out/tokens-00000.bin";
   base::write_file_atomic(shard, base::read_file(shard).substr(0, 95));
   for (const std::string& path : {folder / "out", shard}) {
-    const auto open = [&] { open_or_prepare({}, path, folder / "cache", ByteTokenizer(), {}); };
+    const auto open = [&] { open_shards(path, ByteTokenizer()); };
     EXPECT_THAT(message_of<base::DataError>(open), testing::AllOf(HasSubstr(shard), HasSubstr("truncated")));
   }
 }

@@ -101,24 +101,24 @@ TEST(Prepare, ReusesAFolderThatHoldsTheSameAndRefusesAnyOther) {
   EXPECT_EQ(base::read_file(folder / "mine/note"), "x");
 }
 
-TEST(OpenOrPrepare, PreparesOnceAndReusesTheCache) {
+TEST(PrepareOnce, PreparesOnceAndReusesTheCache) {
   const TestFolder folder;
   const std::string path = folder.write("a.txt", "some text");
   int calls = 0;
   const auto count = [&](const Progress&) { ++calls; };
-  const config::DataSettings settings;
-  const auto first = open_or_prepare(settings, path, folder / "cache", ByteTokenizer(), count);
+  const PrepareOptions options;
+  const auto first = prepare_once({path}, ByteTokenizer(), folder / "cache", options, count);
   EXPECT_EQ(text_of(*first), "some text|");
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(open_or_prepare(settings, path, folder / "cache", ByteTokenizer(), count)->fingerprint(),
+  EXPECT_EQ(prepare_once({path}, ByteTokenizer(), folder / "cache", options, count)->fingerprint(),
             first->fingerprint());
   EXPECT_EQ(calls, 1);
   folder.write("a.txt", "same size");
-  EXPECT_EQ(text_of(*open_or_prepare(settings, path, folder / "cache", ByteTokenizer(), count)), "same size|");
+  EXPECT_EQ(text_of(*prepare_once({path}, ByteTokenizer(), folder / "cache", options, count)), "same size|");
   EXPECT_EQ(calls, 2);
 }
 
-TEST(OpenOrPrepare, LetsOneOfSeveralAtOncePrepareAndTheOthersUseIt) {
+TEST(PrepareOnce, LetsOneOfSeveralAtOncePrepareAndTheOthersUseIt) {
   const TestFolder folder;
   const std::string path = folder.write("a.txt", source_like_text(30000, 8));
   std::vector<std::string> fingerprints(4);
@@ -127,7 +127,7 @@ TEST(OpenOrPrepare, LetsOneOfSeveralAtOncePrepareAndTheOthersUseIt) {
   for (std::size_t i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       const auto note = [&](const Progress&) { prepared[i] = 1; };
-      fingerprints[i] = open_or_prepare({}, path, folder / "cache", ByteTokenizer(), note)->fingerprint();
+      fingerprints[i] = prepare_once({path}, ByteTokenizer(), folder / "cache", {}, note)->fingerprint();
     });
   }
   for (auto& thread : threads) thread.join();
@@ -135,16 +135,15 @@ TEST(OpenOrPrepare, LetsOneOfSeveralAtOncePrepareAndTheOthersUseIt) {
   EXPECT_EQ(prepared[0] + prepared[1] + prepared[2] + prepared[3], 1);
 }
 
-TEST(OpenOrPrepare, OpensShardsAsTheyAreWhenTheTokenizerFits) {
+TEST(OpenShards, OpensThemAsTheyAreWhenTheTokenizerFits) {
   const TestFolder folder;
   prepare({folder.write("a.txt", "some text")}, ByteTokenizer(), folder / "out", {}, {});
   for (const std::string& path : {folder / "out", folder / "out/tokens-00000.bin"}) {
-    EXPECT_EQ(text_of(*open_or_prepare({}, path, folder / "cache", ByteTokenizer(), {})), "some text|");
+    EXPECT_EQ(text_of(*open_shards(path, ByteTokenizer())), "some text|");
   }
-  EXPECT_FALSE(base::directory_exists(folder / "cache"));
   BpeTrainerOptions training;
   const BpeTokenizer other(train_bpe({{"ab", 3}}, training));
-  EXPECT_THAT(message_of<base::DataError>([&] { open_or_prepare({}, folder / "out", folder / "cache", other, {}); }),
+  EXPECT_THAT(message_of<base::DataError>([&] { open_shards(folder / "out", other); }),
               HasSubstr("made by another tokenizer (vocabulary 259"));
 }
 

@@ -32,30 +32,24 @@ static bool begins_with(const std::string& text, const std::string& beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
 
-static ordered_json first_messages(const ordered_json& messages, std::size_t count) {
-  ordered_json some = ordered_json::array();
-  for (std::size_t i = 0; i < count; ++i) some.push_back(messages[i]);
-  return some;
-}
-
 static void to_character_begin(const std::string& text, std::size_t* bytes) {
   while (*bytes > 0 && *bytes < text.size() && (static_cast<unsigned char>(text[*bytes]) & 0xC0) == 0x80) --*bytes;
 }
 
-ChatTemplate::Answer ChatTemplate::answer_at(const ordered_json& messages, std::size_t turn,
-                                             const ordered_json& tools) const {
+ChatTemplate::Answer ChatTemplate::take_answer(ordered_json* context) const {
   const std::tm date = date_of_samples();
-  ordered_json shown = first_messages(messages, turn);
-  const std::string prompt = render_part(shown, tools, End::answer_begins, date);
-  shown.push_back(messages[turn]);
+  ordered_json& shown = (*context)["messages"];
   Answer answer;
-  answer.text = render_part(shown, tools, End::conversation, date);
+  answer.text = render_context(context, End::conversation, date);
+  shown.erase(shown.size() - 1);
+  const std::string prompt = render_context(context, End::answer_begins, date);
   answer.begin = prompt.size();
   if (!begins_with(answer.text, prompt)) {
     const std::string unlikely =
         "\xEE\x80\x80";  // a private character, so that the content differs from its first letter on
-    shown.back() = {{"role", "assistant"}, {"content", unlikely}};
-    const std::string other = render_part(shown, tools, End::conversation, date);
+    shown.push_back({{"role", "assistant"}, {"content", unlikely}});
+    const std::string other = render_context(context, End::conversation, date);
+    shown.erase(shown.size() - 1);
     answer.begin = common_bytes(answer.text, other, common_bytes(answer.text, prompt, prompt.size()));
     to_character_begin(answer.text, &answer.begin);
   }
@@ -108,13 +102,17 @@ static std::vector<Piece> pieces_of(const Sample& sample) {
 }
 
 std::vector<std::vector<Piece>> ChatTemplate::samples(const Conversation& conversation, LossOn loss_on) const {
-  const ordered_json messages = options_.thinking ? conversation.messages : without_thinking(conversation.messages);
-  if (loss_on == LossOn::all)
-    return {{{render_part(messages, conversation.tools, End::conversation, date_of_samples()), true}}};
+  ordered_json context = context_of(options_.thinking ? conversation.messages : without_thinking(conversation.messages),
+                                    conversation.tools);
+  if (loss_on == LossOn::all) return {{{render_context(&context, End::conversation, date_of_samples()), true}}};
   std::vector<Sample> found;  // of the last answer first
-  for (std::size_t turn = messages.size(); turn-- > 1;) {
-    if (!is_answer(messages[turn])) continue;
-    Answer answer = answer_at(messages, turn, conversation.tools);
+  ordered_json& messages = context["messages"];
+  while (messages.size() > 1) {
+    if (!is_answer(messages.back())) {
+      messages.erase(messages.size() - 1);
+      continue;
+    }
+    Answer answer = take_answer(&context);
     const std::string shown = answer.text.substr(0, answer.end);
     const auto host = std::find_if(found.rbegin(), found.rend(),
                                    [&](const Sample& sample) { return begins_with(sample.text, shown); });

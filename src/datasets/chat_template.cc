@@ -32,26 +32,31 @@ ChatTemplate::ChatTemplate(const std::string& source, const std::string& origin,
 
 static bool has_tools(const ordered_json& tools) { return tools.is_array() && !tools.empty(); }
 
-std::string ChatTemplate::render_part(const ordered_json& messages, const ordered_json& tools, End end,
-                                      const std::tm& now) const {
+ordered_json ChatTemplate::context_of(ordered_json messages, const ordered_json& tools) const {
   ordered_json context;
-  context["messages"] = messages;
+  context["messages"] = std::move(messages);
   context["tools"] = has_tools(tools) ? tools : ordered_json();
   context["documents"] = ordered_json();
-  context["add_generation_prompt"] = end == End::answer_begins;
+  context["add_generation_prompt"] = false;
   context["enable_thinking"] = options_.thinking;
   if (!options_.bos.empty()) context["bos_token"] = options_.bos;
   if (!options_.eos.empty()) context["eos_token"] = options_.eos;
+  return context;
+}
+
+std::string ChatTemplate::render_context(ordered_json* context, End end, const std::tm& now) const {
+  (*context)["add_generation_prompt"] = end == End::answer_begins;
   jinja::RenderOptions options;
   options.now = now;
-  return (has_tools(tools) ? with_tools_ : template_)->render(context, options);
+  return (has_tools((*context)["tools"]) ? with_tools_ : template_)->render(*context, options);
 }
 
 std::string ChatTemplate::render(const Conversation& conversation, End end) const {
   const std::time_t now = std::time(nullptr);
   std::tm today = {};
   localtime_r(&now, &today);
-  return render_part(conversation.messages, conversation.tools, end, today);
+  ordered_json context = context_of(conversation.messages, conversation.tools);
+  return render_context(&context, end, today);
 }
 
 }  // namespace troika::datasets

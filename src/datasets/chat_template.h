@@ -61,9 +61,11 @@ class ChatTemplate {
 
  private:
   struct Answer;
-  std::string render_part(const nlohmann::ordered_json& messages, const nlohmann::ordered_json& tools, End end,
-                          const std::tm& now) const;
-  Answer answer_at(const nlohmann::ordered_json& messages, std::size_t turn, const nlohmann::ordered_json& tools) const;
+  // What a template is given.
+  nlohmann::ordered_json context_of(nlohmann::ordered_json messages, const nlohmann::ordered_json& tools) const;
+  std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
+  // Of the last message of `context`, which is taken off it.
+  Answer take_answer(nlohmann::ordered_json* context) const;
 
   std::shared_ptr<const jinja::Template> template_, with_tools_;
   Options options_;

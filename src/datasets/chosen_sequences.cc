@@ -14,7 +14,8 @@ std::string ChosenSequences::fingerprint() const {
   return base::hash_bytes(all_->fingerprint() + " " + base::hash_bytes(numbers));
 }
 
-std::shared_ptr<const Sequences> with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_len) {
+WithTargets with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_len) {
+  WithTargets result;
   std::vector<std::int64_t> chosen;
   std::vector<std::int32_t> ids, labels;
   for (std::int64_t i = 0; i < all->count(); ++i) {
@@ -24,11 +25,14 @@ std::shared_ptr<const Sequences> with_targets(std::shared_ptr<const Sequences> a
     all->read(i, ids.data(), labels.data());
     const std::size_t kept = std::min(length, static_cast<std::size_t>(seq_len));
     const auto has_target = [](std::int32_t label) { return label != data::no_target; };
-    if (std::any_of(labels.begin() + 1, labels.begin() + static_cast<std::ptrdiff_t>(kept), has_target))
-      chosen.push_back(i);
+    const auto targets =
+        std::count_if(labels.begin() + 1, labels.begin() + static_cast<std::ptrdiff_t>(kept), has_target);
+    if (targets > 0) chosen.push_back(i);
+    result.targets += targets;
   }
-  if (static_cast<std::int64_t>(chosen.size()) == all->count()) return all;
-  return std::make_shared<const ChosenSequences>(std::move(all), std::move(chosen));
+  const bool all_chosen = static_cast<std::int64_t>(chosen.size()) == all->count();
+  result.sequences = all_chosen ? all : std::make_shared<const ChosenSequences>(all, std::move(chosen));
+  return result;
 }
 
 std::shared_ptr<const Sequences> first_sequences(std::shared_ptr<const Sequences> all, std::int64_t count) {

@@ -32,8 +32,12 @@ class ChosenSequences final : public Sequences {
   const std::vector<std::int64_t> chosen_;
 };
 
-// Those with a target among their first seq_len ids; the same object when all have one.
-std::shared_ptr<const Sequences> with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_len);
+struct WithTargets {
+  std::shared_ptr<const Sequences> sequences;  // the same object when all have a target
+  std::int64_t targets = 0;                    // of all, each cut to seq_len ids
+};
+// Those with a target among their first seq_len ids. Reads all once.
+WithTargets with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_len);
 
 // The first `count`, or all when there are fewer.
 std::shared_ptr<const Sequences> first_sequences(std::shared_ptr<const Sequences> all, std::int64_t count);

@@ -57,15 +57,6 @@ std::string role_of(const std::string& word, const RecordShape& shape) {
   return shape.format == Format::messages ? word : "";  // such as developer: the template decides
 }
 
-void refuse_media(const Json& content, const std::string& name, const std::string& origin) {
-  if (!content.is_array()) return;
-  for (const Json& part : content) {
-    const Json* type = find_member(part, "type");
-    if (type == nullptr || *type != "text")
-      throw base::DataError(fmt::format("{}: '{}' has parts that are not text; only text is trained on", origin, name));
-  }
-}
-
 Json message_of(const Json& given, const RecordShape& shape, const std::string& place, const std::string& origin) {
   const Tags& tags = shape.tags;
   const std::string role_name = place + "." + tags.role, content_name = place + "." + tags.content;
@@ -82,12 +73,12 @@ Json message_of(const Json& given, const RecordShape& shape, const std::string& 
   const bool calls = !tags.function.empty() && word == tags.function;
   if (content == nullptr && (calls || find_member(given, "tool_calls") == nullptr))
     throw base::DataError(fmt::format("{}: '{}' is missing", origin, content_name));
-  if (content != nullptr && (calls || !content->is_array())) as_string(*content, content_name, origin);
-  if (content != nullptr) refuse_media(*content, content_name, origin);
-  Json message{{"role", ours}, {"content", calls || content == nullptr ? Json("") : *content}};
-  if (calls) message["tool_calls"] = tool_calls_of(content->get<std::string>(), content_name, origin);
+  const std::string text = content == nullptr ? "" : text_of_content(*content, content_name, origin);
+  Json message{{"role", ours}, {"content", calls ? "" : text}};
+  if (calls) message["tool_calls"] = tool_calls_of(text, content_name, origin);
   for (const auto& [name, value] : given.items())
     if (name != tags.role && name != tags.content && !message.contains(name)) message[name] = value;
+  parse_arguments(&message);
   return message;
 }
 
@@ -119,7 +110,42 @@ Json tools_of(const Json& record, const std::string& name, const std::string& or
   return tools.empty() ? Json(nullptr) : tools;
 }
 
+// Null where `text` is no JSON, or something else than an object.
+Json object_in(const std::string& text) {
+  try {
+    const Json parsed = base::parse_ordered_json(text, "arguments");
+    return parsed.is_object() ? parsed : Json(nullptr);
+  } catch (const base::DataError&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
+
+std::string text_of_content(const Json& content, const std::string& name, const std::string& origin) {
+  if (!content.is_array()) return as_string(content, name, origin);
+  std::string text;
+  for (const Json& part : content) {
+    const std::string& type =
+        as_string(needed_member(as_object(part, name, origin), "type", origin), name + ".type", origin);
+    if (type != "text")
+      throw base::DataError(
+          fmt::format("{}: '{}' has a part of type '{}'; only text is read, leave the record out", origin, name, type));
+    text += as_string(needed_member(part, "text", origin), name + ".text", origin);
+  }
+  return text;
+}
+
+void parse_arguments(Json* message) {
+  if (find_member(*message, "tool_calls") == nullptr || !(*message)["tool_calls"].is_array()) return;
+  for (Json& call : (*message)["tool_calls"]) {
+    if (!call.is_object()) continue;
+    Json& function = find_member(call, "function") != nullptr ? call["function"] : call;
+    if (find_member(function, "arguments") == nullptr || !function["arguments"].is_string()) continue;
+    Json object = object_in(function["arguments"].get<std::string>());
+    if (object.is_object()) function["arguments"] = std::move(object);
+  }
+}
 
 Conversation conversation_of(const Json& record, const RecordShape& shape, const std::string& origin) {
   if (!record.is_object())

@@ -86,9 +86,33 @@ TEST(Messages, KeepTheirMembersInOrder) {
 TEST(Messages, RefuseWhatIsNotText) {
   const RecordShape shape = usual_shape(Format::messages);
   EXPECT_THAT(error_of(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})", shape),
-              HasSubstr("'messages[0].content' has parts that are not text"));
+              HasSubstr("'messages[0].content' has a part of type 'image_url'"));
   EXPECT_THAT(error_of(R"({"messages": [{"role": "user", "content": 5}]})", shape), HasSubstr("'messages[0].content'"));
   EXPECT_THAT(error_of(R"({"messages": "text"})", shape), HasSubstr("'messages' must be an array, not string"));
+}
+
+TEST(Messages, JoinContentThatIsAListOfTexts) {
+  EXPECT_EQ(messages_of(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "A"},
+                             {"type": "text", "text": "0"}]}, {"role": "assistant", "content": []}]})",
+                        usual_shape(Format::messages)),
+            R"([{"role":"user","content":"A0"},{"role":"assistant","content":""}])");
+  EXPECT_THAT(
+      error_of(R"({"messages": [{"role": "user", "content": [{"type": "text"}]}]})", usual_shape(Format::messages)),
+      HasSubstr("'text' is missing"));
+}
+
+TEST(Messages, HaveArgumentsOfCallsAsObjects) {
+  const auto arguments = [](const std::string& given) {
+    const std::string record = R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": null,
+      "tool_calls": [{"function": {"name": "f", "arguments": )" +
+                               given + "}}]}]}";
+    const Conversation one = conversation_of(ordered_json::parse(record), usual_shape(Format::messages), "a record");
+    return one.messages[1]["tool_calls"][0]["function"]["arguments"].dump();
+  };
+  EXPECT_EQ(arguments(R"("{\"b\": 1, \"a\": \"x\"}")"), R"({"b":1,"a":"x"})");
+  EXPECT_EQ(arguments(R"({"b": 1})"), R"({"b":1})");
+  EXPECT_EQ(arguments(R"("{\"b\"")"), R"("{\"b\"")");
+  EXPECT_EQ(arguments(R"("5")"), R"("5")");
 }
 
 TEST(ShapeOf, TellsFormatsByTheirMembers) {

@@ -22,7 +22,10 @@ std::string record_of(std::string_view text, data::Layout layout, bool whole_fil
   return end == text.size() && !whole_file ? "" : base::trim(text.substr(begin, end - begin));
 }
 
-std::optional<FirstRecord> first_of(const data::CorpusFile& file) {
+}  // namespace
+
+std::optional<FirstRecord> first_record(const data::CorpusFile& file) {
+  if (file.layout == data::Layout::text) return std::nullopt;
   for (std::size_t most = std::size_t{1} << 16;; most *= 16) {
     const std::string text = data::first_text(file.path, most);
     const bool whole = text.size() < most;
@@ -32,12 +35,9 @@ std::optional<FirstRecord> first_of(const data::CorpusFile& file) {
   }
 }
 
-}  // namespace
-
 std::optional<FirstRecord> first_record(const data::Corpus& corpus) {
   for (const data::CorpusFile& file : corpus.files) {
-    if (file.layout == data::Layout::text) continue;
-    if (auto found = first_of(file)) return found;
+    if (auto found = first_record(file)) return found;
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "datasets/mixture.h"
@@ -14,11 +15,18 @@ namespace {
 
 using Parts = std::vector<std::shared_ptr<const data::Samples>>;
 
-std::vector<double> weights_of(const config::DataSettings& settings, std::size_t sources, Reading reading) {
-  if (settings.weights.empty() || reading == Reading::evaluation) return std::vector<double>(sources, 1);
-  if (settings.weights.size() == sources) return settings.weights;
-  throw base::ConfigError(fmt::format("data.weights has {} numbers for {} sources of data.train; give one for each",
-                                      settings.weights.size(), sources));
+using Weighted = std::pair<Source, double>;
+
+std::vector<Weighted> weighted_sources(const OpenRequest& request, const config::DataSettings& settings) {
+  const std::vector<double>& weights = settings.weights;
+  const bool equal = weights.empty() || request.reading == Reading::evaluation;
+  std::vector<Weighted> weighted;
+  for (const Source& source : find_sources(request.stated, settings))
+    weighted.emplace_back(source, equal || weighted.size() >= weights.size() ? 1 : weights[weighted.size()]);
+  if (!equal && weights.size() != weighted.size())
+    throw base::ConfigError(fmt::format("data.weights has {} numbers for {} sources of data.train; give one for each",
+                                        weights.size(), weighted.size()));
+  return weighted;
 }
 
 std::shared_ptr<const data::Samples> mixed(const Parts& parts, const std::vector<double>& weights, Mix mix,
@@ -29,28 +37,15 @@ std::shared_ptr<const data::Samples> mixed(const Parts& parts, const std::vector
   return std::make_shared<const MixtureSamples>(std::move(sources), mix, seed);
 }
 
-// How many samples of each source are kept, `wanted` of all together: in proportion, rounded at the running sum.
-std::vector<std::int64_t> counts_of(const Parts& parts, double wanted) {
-  double all = 0, before = 0;
-  for (const auto& part : parts) all += static_cast<double>(part->samples());
-  std::vector<std::int64_t> counts;
-  std::int64_t given = 0;
-  for (const auto& part : parts) {
-    before += static_cast<double>(part->samples());
-    const auto until = static_cast<std::int64_t>(wanted * (before / all) + 0.5);
-    counts.push_back(until - given);
-    given = until;
-  }
-  return counts;
-}
-
 // Cuts every source in two; gives the parts for evaluation.
-Parts split_all(Parts* parts, double share, std::uint64_t seed) {
-  const std::vector<std::int64_t> counts = share < 1 ? std::vector<std::int64_t>() : counts_of(*parts, share);
+Parts split_all(Parts* parts, double share, const OpenRequest& request) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& part : *parts) sizes.push_back(part->samples());
+  const std::vector<std::int64_t> counts = validation_counts(sizes, share, request.stated);
   Parts validation;
   for (std::size_t i = 0; i < parts->size(); ++i) {
-    if (share >= 1 && counts[i] == 0) continue;
-    const Split halves = split((*parts)[i], share < 1 ? share : static_cast<double>(counts[i]), seed);
+    if (counts[i] == 0) continue;
+    const Split halves = split((*parts)[i], counts[i], request.seed);
     (*parts)[i] = halves.training;
     validation.push_back(halves.validation);
   }
@@ -78,17 +73,22 @@ class LazyTemplate {
 
 OpenedSamples open_samples(const OpenRequest& request, const config::DataSettings& settings,
                            const data::Tokenizer& tokenizer, const data::OnProgress& on_progress) {
-  const std::vector<Source> sources = find_sources(request.stated, settings);
-  const std::vector<double> weights = weights_of(settings, sources.size(), request.reading);
+  const std::vector<Weighted> sources = weighted_sources(request, settings);
   LazyTemplate chat_template(settings, tokenizer);
   const Opening opening{settings,        tokenizer,       [&]() -> const ChatTemplate& { return chat_template.get(); },
                         request.cache,   request.seq_len, request.vocab,
                         request.reading, on_progress};
   OpenedSamples opened;
   Parts parts;
-  for (const Source& source : sources) {
+  std::vector<double> weights;
+  for (const auto& [source, weight] : sources) {
+    if (weight == 0) {
+      opened.report.push_back(fmt::format("'{}': left out, its weight is 0", source.name));
+      continue;
+    }
     const OpenedSource one = open_source(source, opening);
     parts.push_back(one.samples);
+    weights.push_back(weight);
     opened.vocab = std::max(opened.vocab, one.vocab);
     opened.tokens += one.tokens;
     opened.truncated += one.truncated;
@@ -96,7 +96,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   }
   const bool training = request.reading == Reading::training;
   if (training && settings.valid_share > 0) {
-    const Parts validation = split_all(&parts, settings.valid_share, request.seed);
+    const Parts validation = split_all(&parts, settings.valid_share, request);
     opened.validation = mixed(validation, std::vector<double>(validation.size(), 1), Mix::concat, request.seed);
     opened.report.push_back(fmt::format("kept for evaluation: {} samples", opened.validation->samples()));
   }

@@ -33,8 +33,10 @@ struct OpenRequest {
 };
 
 // Weights, data.mix and data.valid_share count for training only; sources to evaluate on stand one behind the other.
-// Each source is split by itself, so that no sample is in both parts. ConfigError when there are not as many
-// data.weights as sources; DataError as open_source and find_sources.
+// A source of weight 0 is not opened. Each source is split by itself, so that no sample is in both parts (see
+// validation_counts). It is split by samples: of a conversation that becomes several, or of a document of text, a
+// part may be in each. ConfigError when there are not as many data.weights as sources; DataError as open_source and
+// find_sources.
 OpenedSamples open_samples(const OpenRequest& request, const config::DataSettings& settings,
                            const data::Tokenizer& tokenizer, const data::OnProgress& on_progress);
 

@@ -35,15 +35,18 @@ class Opened : public testing::Test {
   OpenedSamples open(const std::string& stated, std::int64_t seq_len = 32, Reading reading = Reading::training) {
     return open_samples({stated, folder_ / "cache", seq_len, 0, reading, 7}, settings_, data::ByteTokenizer(), {});
   }
-  // "u:q0;a:[yes;]"
+  // "u:q0;a:yes;| [yes;|]", the end mark as |
+  static char letter(std::int32_t id) {
+    return id == data::ByteTokenizer().end_of_document_id() ? '|' : static_cast<char>(id);
+  }
   static std::string text(const data::Samples& samples, std::int64_t number) {
     const auto size = static_cast<std::size_t>(samples.seq_len());
     std::vector<std::int32_t> inputs(size), targets(size);
     samples.read(number, inputs.data(), targets.data());
     std::string shown, taught;
-    for (std::size_t t = 0; t < size && inputs[t] != 0; ++t) shown += static_cast<char>(inputs[t]);
+    for (std::size_t t = 0; t < size && inputs[t] != 0; ++t) shown += letter(inputs[t]);
     for (const std::int32_t target : targets)
-      if (target != data::no_target) taught += static_cast<char>(target);
+      if (target != data::no_target) taught += letter(target);
     return shown + " [" + taught + "]";
   }
 
@@ -54,10 +57,10 @@ class Opened : public testing::Test {
 TEST_F(Opened, ConversationsAreASampleEachWithLossOnTheAnswer) {
   const OpenedSamples opened = open(alpaca("a.jsonl", 3));
   EXPECT_EQ(opened.samples->samples(), 3);
-  EXPECT_EQ(text(*opened.samples, 1), "u:q1;a:yes; [yes;]");
+  EXPECT_EQ(text(*opened.samples, 1), "u:q1;a:yes;| [yes;|]");
   EXPECT_EQ(opened.vocab, data::ByteTokenizer().vocab_size());
   EXPECT_THAT(opened.report,
-              Contains(HasSubstr("alpaca, 3 records as 3 samples with 33 tokens, 12 of them with loss")));
+              Contains(HasSubstr("alpaca, 3 records as 3 samples with 36 tokens, 15 of them with loss")));
 }
 
 TEST_F(Opened, SamplesAreCutDroppedAndCountedOnce) {
@@ -66,11 +69,12 @@ TEST_F(Opened, SamplesAreCutDroppedAndCountedOnce) {
 {"instruction": "q", "output": "a long answer"}
 {"instruction": "a question that is long", "output": "yes"}
 )");
-  const OpenedSamples opened = open(path, 10);
+  const OpenedSamples opened = open(path, 11);
   EXPECT_EQ(opened.samples->samples(), 2);
   EXPECT_EQ(opened.truncated, 1);
-  EXPECT_EQ(text(*opened.samples, 1), "u:q;a:a lo [a lo]");
-  EXPECT_THAT(opened.report, Contains(HasSubstr("left out: 1 duplicate, 1 whose answers begin behind 10 ids")));
+  EXPECT_EQ(text(*opened.samples, 1), "u:q;a:a lon [a lon]");
+  EXPECT_THAT(opened.report, Contains(HasSubstr("2 samples with 22 tokens, 10 of them with loss")));
+  EXPECT_THAT(opened.report, Contains(HasSubstr("left out: 1 duplicate, 1 whose answers begin behind 11 ids")));
   EXPECT_THAT(opened.report, Contains(HasSubstr("1 of 2 samples in")));
   settings_.dedup = false;
   EXPECT_EQ(open(path, 64).samples->samples(), 4);
@@ -87,11 +91,59 @@ TEST_F(Opened, FormatsAndCompressionAreFoundOut) {
         folder_.write(
             "s.jsonl.zst",
             data::zstd(R"({"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "yes"}]})"))})
-    EXPECT_EQ(text(*open(path).samples, 0), "u:q;a:yes; [yes;]");
+    EXPECT_EQ(text(*open(path).samples, 0), "u:q;a:yes;| [yes;|]");
   const std::string ids = "{\"input_ids\": [97, 98]}\n{\"input_ids\": [99, 98]}\n";
   EXPECT_EQ(text(*open(folder_.write("i.jsonl.gz", data::gzip(ids))).samples, 1), "cb [b]");
   settings_.max_samples = 1;
   EXPECT_EQ(open(folder_ / "i.jsonl.gz").samples->samples(), 1);
+}
+
+TEST_F(Opened, AnswersEndWithTheTokenizersEndMarkWhereThatIsNoText) {
+  const std::string path = folder_.write(
+      "m.jsonl", R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"},)"
+                 R"({"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}]})");
+  EXPECT_EQ(text(*open(path, 40).samples, 0), "u:q;a:a;|u:r;a:b;| [a;|b;|]");
+  settings_.loss_on = "last_answer";
+  EXPECT_EQ(text(*open(path, 40).samples, 0), "u:q;a:a;u:r;a:b;| [b;|]");
+}
+
+TEST_F(Opened, TokenIdsWithoutALabelAreLeftOut) {
+  const std::string path = folder_.write("i.jsonl",
+                                         "{\"input_ids\": [97, 98, 99]}\n"
+                                         "{\"input_ids\": [97, 98], \"labels\": [97, -100]}\n"
+                                         "{\"input_ids\": [97, 98, 99], \"labels\": [-100, -100, 99]}\n"
+                                         "{\"input_ids\": [98, 97]}\n");
+  const OpenedSamples opened = open(path, 2);
+  EXPECT_EQ(opened.samples->samples(), 2);
+  EXPECT_THAT(opened.report, Contains(HasSubstr("token ids, 2 samples with 4 tokens, 2 of them with loss; left out: 2 "
+                                                "without a label within 2 ids")));
+  EXPECT_THAT(message_of<base::DataError>([&] { open(path, 1); }),
+              HasSubstr("4 samples, but no position with a target"));
+}
+
+TEST_F(Opened, ArraysMayBeginWithAByteOrderMark) {
+  const std::string path = folder_.write("b.json", "\xEF\xBB\xBF [\n{\"instruction\": \"q\", \"output\": \"yes\"}]");
+  EXPECT_EQ(text(*open(path).samples, 0), "u:q;a:yes;| [yes;|]");
+  EXPECT_EQ(text(*open(folder_.write("b.jsonl", "\xEF\xBB\xBF{\"input_ids\": [97, 98]}\n")).samples, 0), "ab [b]");
+}
+
+TEST_F(Opened, FoldersMustNotMixRecordsAndText) {
+  alpaca("mixed/a.jsonl", 2);
+  EXPECT_EQ(open(folder_ / "mixed").samples->samples(), 2);
+  folder_.write("mixed/dataset_info.json", "{}");
+  EXPECT_EQ(open(folder_ / "mixed").samples->samples(), 2);
+  folder_.write("mixed/README.md", "Some text that is long enough.");
+  EXPECT_THAT(message_of<base::DataError>([&] { open(folder_ / "mixed"); }),
+              AllOf(HasSubstr("a.jsonl': alpaca"), HasSubstr("'README.md'"), HasSubstr("--data.format")));
+  settings_.format = "alpaca";
+  EXPECT_EQ(open(folder_ / "mixed").samples->samples(), 2);
+}
+
+TEST_F(Opened, FoldersOfTextMayHoldOtherJsonFiles) {
+  folder_.write("code/a.cc", "int main() {}");
+  folder_.write("code/package.json", "{\n  \"name\": \"a\"\n}\n");
+  folder_.write("code/t.jsonl", "{\"text\": \"abc\"}\n");
+  EXPECT_EQ(open(folder_ / "code", 4).tokens, 14 + 19 + 4);
 }
 
 TEST_F(Opened, TextIsOneStream) {
@@ -116,6 +168,22 @@ TEST_F(Opened, SeveralSourcesAreMixedByTheirWeights) {
   EXPECT_THAT(message_of<base::ConfigError>([&] { open(both); }), HasSubstr("3 numbers for 2 sources"));
 }
 
+TEST_F(Opened, ASourceOfWeightZeroIsNotRead) {
+  settings_.weights = {1, 0};
+  settings_.valid_share = 0.5;
+  const OpenedSamples opened = open(alpaca("a.jsonl", 4) + "," + folder_.write("bad.jsonl", "not JSON"));
+  EXPECT_EQ(opened.samples->samples(), 2);
+  EXPECT_EQ(opened.validation->samples(), 2);
+  EXPECT_THAT(opened.report, Contains(HasSubstr("bad.jsonl': left out, its weight is 0")));
+}
+
+TEST_F(Opened, ASourceOfOneSampleMayGiveNoneForEvaluation) {
+  settings_.valid_share = 0.5;
+  const OpenedSamples opened = open(alpaca("a.jsonl", 1) + "," + alpaca("b.jsonl", 9, "no"));
+  EXPECT_EQ(opened.samples->samples(), 5);
+  EXPECT_EQ(opened.validation->samples(), 5);
+}
+
 TEST_F(Opened, AShareIsKeptForEvaluation) {
   const std::string both = alpaca("a.jsonl", 40) + "," + alpaca("b.jsonl", 60, "no");
   for (const double share : {0.1, 10.0}) {
@@ -132,11 +200,11 @@ TEST_F(Opened, AShareIsKeptForEvaluation) {
 
 TEST_F(Opened, PackingPutsSeveralIntoASample) {
   settings_.packing = true;
-  const OpenedSamples opened = open(alpaca("a.jsonl", 10));  // 11 ids each
+  const OpenedSamples opened = open(alpaca("a.jsonl", 10));  // 12 ids each
   EXPECT_EQ(opened.samples->samples(), 5);
   EXPECT_EQ(opened.samples->documents(), data::Documents::apart);
   EXPECT_THAT(opened.report, Contains(AllOf(HasSubstr("5 samples of 32 ids"), HasSubstr("2.0 sequences each"),
-                                            HasSubstr("68.8 % full"))));
+                                            HasSubstr("75.0 % full"))));
 }
 
 TEST_F(Opened, WithoutATemplateOneSaysSo) {

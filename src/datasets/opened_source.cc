@@ -11,6 +11,7 @@
 #include "data/shard_index.h"
 #include "data/windows.h"
 #include "datasets/chosen_sequences.h"
+#include "datasets/cut_sequences.h"
 #include "datasets/packed.h"
 #include "datasets/padded.h"
 #include "datasets/source_shape.h"
@@ -81,20 +82,36 @@ void report_truncated(const Source& source, const Opening& opening, std::int64_t
                   opened->truncated, sequences, source.name, opening.seq_len));
 }
 
+// `what` and `left_out` stand in front of and behind the counts of the first line of the report.
+OpenedSource open_sequences(WithTargets taught, const std::string& what, const std::string& left_out,
+                            const Source& source, const Opening& opening) {
+  const std::int64_t kept = taught.sequences->count();
+  OpenedSource opened;
+  arrange(std::move(taught.sequences), source, opening, &opened);
+  const std::string counts =
+      fmt::format("'{}': {}{} with {}, {} of them with loss{}", source.name, what, counted(kept, "sample"),
+                  counted(opened.tokens, "token"), taught.targets, left_out);
+  opened.report.insert(opened.report.begin(), counts);
+  report_truncated(source, opening, kept, &opened);
+  return opened;
+}
+
 OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const data::Corpus corpus = record_files(source);
   const data::CorpusFile& file = corpus.files.front();
   if (corpus.files.size() != 1 || file.layout == data::Layout::json_array)
     throw base::DataError(fmt::format("'{}': token ids are read from one file with an object per line", source.path));
   const std::int64_t vocab = opening.vocab > 0 ? opening.vocab : opening.tokenizer.vocab_size();
-  std::shared_ptr<const Sequences> sequences = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
-  if (source.max_samples > 0) sequences = first_sequences(std::move(sequences), source.max_samples);
-  const std::int64_t count = sequences->count();
-  OpenedSource opened;
+  std::shared_ptr<const Sequences> lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
+  if (source.max_samples > 0) lines = first_sequences(std::move(lines), source.max_samples);
+  check_targets(*lines, opening.seq_len, source.name);
+  const std::int64_t count = lines->count();
+  WithTargets taught = with_targets(std::move(lines), opening.seq_len);
+  const std::int64_t without = count - taught.sequences->count();
+  const std::string left_out =
+      without == 0 ? "" : fmt::format("; left out: {} without a label within {} ids", without, opening.seq_len);
+  OpenedSource opened = open_sequences(std::move(taught), "token ids, ", left_out, source, opening);
   opened.vocab = vocab;
-  opened.report = {fmt::format("'{}': token ids, {}", source.name, counted(count, "sample"))};
-  arrange(std::move(sequences), source, opening, &opened);
-  report_truncated(source, opening, count, &opened);
   return opened;
 }
 
@@ -123,19 +140,15 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   const auto file = tokenize_once(corpus, encoding, opening.cache,
                                   {opening.settings.workers, source.max_samples, equal}, opening.on_progress);
   const SequenceCounts& counts = file->counts();
-  auto sequences = with_targets(file, opening.seq_len);
-  const std::int64_t kept = sequences->count();
+  WithTargets taught = with_targets(file, opening.seq_len);
+  const std::int64_t kept = taught.sequences->count();
   if (kept == 0)
     throw base::DataError(
         fmt::format("every answer of '{}' begins behind {} ids: set a larger --seq-len", source.path, opening.seq_len));
-  OpenedSource opened;
+  const std::string what = fmt::format("{}, {} as ", word_of(shape.format), counted(counts.records, "record"));
+  OpenedSource opened = open_sequences(std::move(taught), what,
+                                       left_out(counts, counts.sequences - kept, opening.seq_len), source, opening);
   opened.vocab = opening.tokenizer.vocab_size();
-  opened.report = {fmt::format("'{}': {}, {} as {} with {}, {} of them with loss{}", source.name, word_of(shape.format),
-                               counted(counts.records, "record"), counted(kept, "sample"),
-                               counted(counts.tokens, "token"), counts.loss_tokens,
-                               left_out(counts, counts.sequences - kept, opening.seq_len))};
-  arrange(std::move(sequences), source, opening, &opened);
-  report_truncated(source, opening, kept, &opened);
   return opened;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -22,14 +23,23 @@ std::optional<RecordShape> stated_shape(const std::string& word) {
   return std::nullopt;
 }
 
-void refuse_other_kinds(const Source& source, const std::string& format) {
+void refuse_table(const std::string& path) {
   static constexpr std::array<const char*, 6> tables = {".parquet", ".csv", ".tsv", ".arrow", ".feather", ".xlsx"};
-  const std::string_view name = data::without_compression(source.path);
-  if (format == "text" || !base::file_exists(source.path)) return;
   for (const char* ending : tables)
-    if (data::ends_with(name, ending))
-      throw base::DataError(fmt::format("'{}': {} files are not read; convert it to JSON lines, an object per record",
-                                        source.path, ending + 1));
+    if (data::ends_with(data::without_compression(path), ending))
+      throw base::DataError(
+          fmt::format("'{}': {} files are not read; convert it to JSON lines, an object per record", path, ending + 1));
+}
+
+// Of a folder all that find_corpus would look at.
+void refuse_tables(const std::string& path) {
+  if (!base::directory_exists(path)) return refuse_table(path);
+  std::error_code ignored;
+  for (const std::string& entry : base::list_directory(path)) {
+    const std::string below = path + "/" + entry;
+    const bool linked_folder = base::directory_exists(below) && std::filesystem::is_symlink(below, ignored);
+    if (entry[0] != '.' && !linked_folder) refuse_tables(below);
+  }
 }
 
 [[noreturn]] void refuse_name(const std::string& word, const std::string& folder,
@@ -53,6 +63,11 @@ Source named_source(const std::string& word, const config::DataSettings& setting
   if (!info.found) refuse_name(word, settings.folder, info.names);
   Source found = *info.found;
   if (settings.format == "text") found.shape = usual_shape(Format::text);
+  if (source.shape && source.shape->format != found.shape->format)
+    throw base::ConfigError(fmt::format(
+        "data.format is {}, but '{}' of '{}/dataset_info.json' is {}: leave data.format auto, or change the entry's "
+        "formatting",
+        settings.format, word, settings.folder, word_of(found.shape->format)));
   return found;
 }
 
@@ -68,7 +83,7 @@ std::vector<Source> find_sources(const std::string& stated, const config::DataSe
     if (base::trim(word).empty()) continue;
     sources.push_back(named_source(words.size() == 1 ? word : base::trim(word), settings));
     sources.back().max_samples = fewer(sources.back().max_samples, settings.max_samples);
-    refuse_other_kinds(sources.back(), settings.format);
+    if (settings.format != "text") refuse_tables(sources.back().path);
   }
   if (sources.empty()) throw base::DataError(fmt::format("'{}' names no data", stated));
   return sources;

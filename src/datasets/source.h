@@ -19,9 +19,10 @@ struct Source {
   std::int64_t max_samples = 0;      // its first ones; 0: all
 };
 
-// `stated`: paths or names of dataset_info.json, parted by commas; a path that exists as it is written, commas included,
-// is one. `settings` for folder, format, text_key and max_samples. DataError for what is neither, with the nearest name,
-// for files of a kind that is not read (Parquet, CSV), and as read_dataset_info.
+// `stated`: paths or names of dataset_info.json, parted by commas; a path that exists as it is written, commas
+// included, is one. `settings` for folder, format, text_key and max_samples. DataError for what is neither, with the
+// nearest name, for files of a kind that is not read (Parquet, CSV), in folders too, unless the format is text, and
+// as read_dataset_info. ConfigError for a format other than text that contradicts the entry of dataset_info.json.
 std::vector<Source> find_sources(const std::string& stated, const config::DataSettings& settings);
 
 }  // namespace troika::datasets

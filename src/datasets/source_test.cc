@@ -30,8 +30,8 @@ const char* const info = R"({
 class Sources : public testing::Test {
  protected:
   Sources() {
-    for (const char* name :
-         {"dataset_info.json", "identity.json", "glaive.jsonl", "texts/a.jsonl", "t.parquet", "a,b.txt"})
+    for (const char* name : {"dataset_info.json", "identity.json", "glaive.jsonl", "texts/a.jsonl", "t.parquet",
+                             "a,b.txt", "more/b/t.csv.gz"})
       folder_.write(name, std::string(name) == "dataset_info.json" ? info : "{}");
     settings_.folder = folder_.path();
   }
@@ -83,6 +83,19 @@ TEST_F(Sources, RefuseWhatIsNotDoneByName) {
   EXPECT_THAT(error("odd"), HasSubstr("alpaca, sharegpt or openai, not 'dolly'"));
   EXPECT_THAT(error("table"), HasSubstr("parquet files are not read"));
   EXPECT_THAT(error("gone"), HasSubstr("gone.json', which does not exist"));
+}
+
+TEST_F(Sources, RefuseTablesInFoldersToo) {
+  EXPECT_THAT(error(folder_ / "more"), HasSubstr("more/b/t.csv.gz': csv files are not read"));
+  settings_.format = "text";
+  EXPECT_EQ(find(folder_ / "more").size(), 1);
+}
+
+TEST_F(Sources, RefuseAFormatThatTheirEntryContradicts) {
+  settings_.format = "alpaca";
+  EXPECT_THAT(message_of<base::ConfigError>([&] { find("glaive"); }),
+              AllOf(HasSubstr("data.format is alpaca"), HasSubstr("'glaive'"), HasSubstr("is sharegpt")));
+  EXPECT_EQ(find("identity").size(), 1);
 }
 
 TEST_F(Sources, NameTheNearestOne) {

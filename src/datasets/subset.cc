@@ -81,18 +81,45 @@ class Subset final : public data::Samples {
   const std::uint64_t seed_;
 };
 
+std::int64_t spare(std::int64_t size) { return std::max<std::int64_t>(size - 1, 0); }
+
+std::int64_t wanted_of(std::int64_t all, std::int64_t most, double share, const std::string& sources) {
+  const double exact = share < 1 ? share * static_cast<double>(all) : share;
+  const auto wanted = static_cast<std::int64_t>(std::clamp(std::round(exact), 1.0, 9e15));
+  if (wanted <= most) return wanted;
+  throw base::ConfigError(
+      fmt::format("data.valid_share {:g} takes {} samples for evaluation, but data.train '{}' has {}, and each source "
+                  "keeps one: {}",
+                  share, wanted, sources, all,
+                  most > 0 ? fmt::format("the most that works is {}", most) : "one source must have 2 at least"));
+}
+
 }  // namespace
 
-Split split(std::shared_ptr<const data::Samples> all, double share, std::uint64_t seed) {
-  const std::int64_t size = all->samples();
-  const double wanted = share < 1 ? share * static_cast<double>(size) : share;
-  const auto count = static_cast<std::int64_t>(std::clamp(std::round(wanted), 1.0, 9e15));
-  if (count >= size) {
-    throw base::ConfigError(
-        fmt::format("data.valid_share {:g} takes {} samples for evaluation, but data.train has {}: {}", share, count,
-                    size, size > 1 ? fmt::format("the most that works is {}", size - 1) : "there must be 2 at least"));
+std::vector<std::int64_t> validation_counts(const std::vector<std::int64_t>& sizes, double share,
+                                            const std::string& sources) {
+  std::int64_t all = 0, most = 0, before = 0, given = 0;
+  for (const std::int64_t size : sizes) all += size, most += spare(size);
+  const std::int64_t wanted = wanted_of(all, most, share, sources);
+  std::vector<std::int64_t> counts;
+  for (const std::int64_t size : sizes) {
+    before += size;
+    const double until = static_cast<double>(wanted) * (static_cast<double>(before) / static_cast<double>(all));
+    counts.push_back(std::min(std::llround(until) - given, static_cast<long long>(spare(size))));
+    given += counts.back();
   }
-  const Choice choice(size, count, seed);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {  // what the last ones could not give
+    const std::int64_t more = std::min(wanted - given, spare(sizes[i]) - counts[i]);
+    counts[i] += more;
+    given += more;
+  }
+  return counts;
+}
+
+Split split(std::shared_ptr<const data::Samples> all, std::int64_t count, std::uint64_t seed) {
+  if (count < 1 || count >= all->samples())
+    throw base::BugError(fmt::format("{} of {} samples for validation", count, all->samples()));
+  const Choice choice(all->samples(), count, seed);
   return {std::make_shared<const Subset>(all, choice, Part::training, seed),
           std::make_shared<const Subset>(all, choice, Part::validation, seed)};
 }

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "data/data_test_support.h"
 #include "datasets/listed_sequences_test_support.h"
 #include "datasets/packed.h"
 #include "datasets/padded.h"
 
 namespace troika::datasets {
 namespace {
+using testing::AllOf;
+using testing::HasSubstr;
 
 std::shared_ptr<const data::Samples> samples(std::size_t count) {
   const auto all = ListedSequences::of_lengths(std::vector<std::int64_t>(count, 2));
@@ -25,7 +28,7 @@ std::vector<std::int64_t> numbers(const data::Samples& part) {
 TEST(Split, GivesTwoPartsThatAreTogetherAll) {
   for (const std::size_t size : {2u, 3u, 7u, 64u, 101u}) {
     for (std::size_t count = 1; count < size; ++count) {
-      const Split parts = split(samples(size), static_cast<double>(count), 5);
+      const Split parts = split(samples(size), static_cast<std::int64_t>(count), 5);
       const auto training = numbers(*parts.training), validation = numbers(*parts.validation);
       EXPECT_EQ(validation.size(), count);
       EXPECT_EQ(training.size(), size - count);
@@ -38,24 +41,35 @@ TEST(Split, GivesTwoPartsThatAreTogetherAll) {
   }
 }
 
-TEST(Split, TakesASharePerHundred) {
-  EXPECT_EQ(split(samples(200), 0.1, 1).validation->samples(), 20);
-  EXPECT_EQ(split(samples(200), 0.001, 1).validation->samples(), 1);
-  EXPECT_EQ(split(samples(200), 1, 1).validation->samples(), 1);
-}
-
 TEST(Split, FollowsFromTheSeed) {
-  const auto of = [](std::uint64_t seed) { return split(samples(100), 0.2, seed); };
+  const auto of = [](std::uint64_t seed) { return split(samples(100), 20, seed); };
   EXPECT_EQ(numbers(*of(1).validation), numbers(*of(1).validation));
   EXPECT_NE(numbers(*of(1).validation), numbers(*of(2).validation));
   EXPECT_NE(of(1).training->fingerprint(), of(2).training->fingerprint());
   EXPECT_NE(of(1).training->fingerprint(), of(1).validation->fingerprint());
 }
 
-TEST(Split, LeavesSomethingToTrainOn) {
-  EXPECT_THROW(split(samples(10), 10, 1), base::ConfigError);
-  EXPECT_THROW(split(samples(10), 0.99, 1), base::ConfigError);
-  EXPECT_THROW(split(samples(1), 0.5, 1), base::ConfigError);
+using Counts = std::vector<std::int64_t>;
+
+TEST(ValidationCounts, AreAShareOrACountInProportion) {
+  EXPECT_EQ(validation_counts({200}, 0.1, "a"), Counts{20});
+  EXPECT_EQ(validation_counts({200}, 0.001, "a"), Counts{1});
+  EXPECT_EQ(validation_counts({200}, 1, "a"), Counts{1});
+  EXPECT_EQ(validation_counts({40, 60}, 0.1, "a,b"), (Counts{4, 6}));
+  EXPECT_EQ(validation_counts({40, 60}, 10, "a,b"), (Counts{4, 6}));
+}
+
+TEST(ValidationCounts, LeaveEachSourceASampleToTrainOn) {
+  EXPECT_EQ(validation_counts({1, 100}, 0.1, "a,b"), (Counts{0, 10}));
+  EXPECT_EQ(validation_counts({100, 1}, 0.1, "a,b"), (Counts{10, 0}));
+  EXPECT_EQ(validation_counts({1, 1, 3}, 0.4, "a,b,c"), (Counts{0, 0, 2}));
+  EXPECT_EQ(validation_counts({3, 1, 1}, 2, "a,b,c"), (Counts{2, 0, 0}));
+  const auto error = [](const Counts& sizes, double share) {
+    return data::message_of<base::ConfigError>([&] { validation_counts(sizes, share, "a,b"); });
+  };
+  EXPECT_THAT(error({1, 1}, 0.5), AllOf(HasSubstr("'a,b' has 2"), HasSubstr("one source must have 2 at least")));
+  EXPECT_THAT(error({5, 5}, 9), HasSubstr("the most that works is 8"));
+  EXPECT_THAT(error({10}, 0.99), HasSubstr("takes 10 samples"));
 }
 
 }  // namespace

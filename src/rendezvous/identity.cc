@@ -69,6 +69,8 @@ static void take_store_of_launcher(Identity& me, const Environment& environment)
   me.master_address = text.substr(0, colon);
   me.store_port = static_cast<int>(port);
   me.generation = text_of(environment, "TROIKA_GENERATION", "0");
+  me.restarted = me.generation != "0";
+  me.launch = text_of(environment, "TROIKA_LAUNCH", "");
 }
 
 static Identity from_rank_variables(const Environment& environment) {
@@ -86,6 +88,9 @@ static Identity from_rank_variables(const Environment& environment) {
   }
   me.source = Identity::Source::torchrun;
   me.generation = text_of(environment, "TORCHELASTIC_RESTART_COUNT", "0");
+  me.restarted = me.generation != "0";
+  me.launch = text_of(environment, "TORCHELASTIC_RUN_ID", "");
+  if (me.launch == "none") me.launch.clear();  // of every launch with a static rendezvous
   me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65534) + 1;
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
   if (me.world_size > 1 && !has(environment, "MASTER_ADDR")) {
@@ -134,7 +139,10 @@ static Identity from_srun(const Environment& environment) {
   const int step = number_of(environment, "SLURM_STEP_ID", 0, 0, INT32_MAX);
   me.store_port = number_of(environment, "MASTER_PORT", 20000 + (job % 1000) * 10 + step % 10, 1, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
-  me.generation = fmt::format("{}.{}.{}", job, step, text_of(environment, "SLURM_RESTART_COUNT", "0"));
+  const std::string restarts = text_of(environment, "SLURM_RESTART_COUNT", "0");
+  me.generation = fmt::format("{}.{}.{}", job, step, restarts);
+  me.restarted = restarts != "0";
+  me.launch = fmt::format("{}.{}", job, step);
   return me;
 }
 

@@ -18,6 +18,8 @@ struct Identity {
   int store_port = 0;            // where our store listens; 0: not decided (alone)
   bool hosts_store = false;      // this rank must start the store server (no launcher of ours does)
   std::string generation = "0";  // key prefix: differs between attempts of one launcher
+  std::string launch;            // alike in all attempts of one launch and in no other launch; "": not known
+  bool restarted = false;        // not the first attempt of its launch
 };
 
 // RANK/WORLD_SIZE first (ours when TROIKA_STORE is set, else torchrun: then the agent holds MASTER_PORT and ours is

@@ -35,7 +35,8 @@ TEST(Identity, TakesOurLaunchersStore) {
                                 {"MASTER_ADDR", "10.0.0.1"},
                                 {"MASTER_PORT", "29500"},
                                 {"TROIKA_STORE", "10.0.0.1:29500"},
-                                {"TROIKA_GENERATION", "2"}});
+                                {"TROIKA_GENERATION", "2"},
+                                {"TROIKA_LAUNCH", "c0ffee"}});
   EXPECT_EQ(me.source, Identity::Source::troika_launch);
   EXPECT_EQ(me.world_rank, 3);
   EXPECT_EQ(me.local_rank, 1);
@@ -43,6 +44,8 @@ TEST(Identity, TakesOurLaunchersStore) {
   EXPECT_EQ(me.master_address, "10.0.0.1");
   EXPECT_EQ(me.store_port, 29500);
   EXPECT_EQ(me.generation, "2");
+  EXPECT_EQ(me.launch, "c0ffee");
+  EXPECT_TRUE(me.restarted);
   EXPECT_FALSE(me.hosts_store);
   EXPECT_EQ(key_of(me, "verdict"), "generation/2/verdict");
 }

@@ -12,6 +12,7 @@ namespace troika::train {
 // What facts.extra says of where a run's weights came from; written by the trainer.
 inline const char* const weights_dtype_fact = "weights_dtype";
 inline const char* const weights_from_fact = "weights_from";
+inline const char* const launch_fact = "launch";                      // rendezvous::Identity::launch
 inline const char* const base_fingerprint_fact = "base_fingerprint";  // of a run with adapters
 
 // ConfigError naming the manifest when they are not read.

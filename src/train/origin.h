@@ -16,9 +16,16 @@
 
 namespace troika::train {
 
+// Which attempt of which launch this is; `launch` as in rendezvous::Identity, alike on all ranks.
+struct Attempt {
+  std::string launch;
+  bool restarted = false;
+};
+
 struct Origin {
   std::optional<checkpoint::Found> found;
-  std::vector<std::string> rejected;    // newer checkpoints that are passed over, one sentence each
+  bool goes_on = false;               // `found` is of the course of this very run, not one that was named
+  std::vector<std::string> rejected;  // newer checkpoints that are passed over, one sentence each
   // Only where nothing is found, and beside a checkpoint of adapters, which has no other weights; checked against the
   // plan's model. With adapters: where they begin; null: they are new.
   std::unique_ptr<ModelSource> source;
@@ -29,10 +36,11 @@ struct Origin {
   std::map<std::string, std::string> facts;
 };
 
-// Collective. Finds what train.resume asks for and opens model.path where there is nothing to go on from; no tensor is
+// Collective. Finds what train.resume asks for (never: a restarted attempt goes on from what its own launch saved) and
+// opens model.path where there is nothing to go on from; no tensor is
 // read. DataError when checkpoints are there and none can be used, or the weights are not those of the plan's model, or
-// not those beside which a checkpoint's adapters were trained. ConfigError when the checkpoint's run trained other
-// parts.
-Origin find_origin(const Plan& plan, comm::Channel& world);
+// not those beside which adapters of a run were trained. ConfigError when the checkpoint's run trained other parts or a
+// model of another shape.
+Origin find_origin(const Plan& plan, const Attempt& attempt, comm::Channel& world);
 
 }  // namespace troika::train

@@ -222,6 +222,8 @@ TEST_F(Parts, AdaptersOfOtherWeightsAreRefused) {
   runs_.settings.train.seed = 1234;
   runs_.settings.model.path = runs_.folder("other");
   EXPECT_THAT(refusal("adapted"), HasSubstr("were trained beside weights"));
+  runs_.settings.lora.path = runs_.folder("adapted");
+  EXPECT_THAT(refusal("further"), HasSubstr("were trained beside weights"));
 }
 
 TEST_F(Parts, AdaptersBeginWhereAnotherRunHasLeftThem) {

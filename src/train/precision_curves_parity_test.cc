@@ -43,7 +43,7 @@ class Curves : public testing::Test {
   }
   const TemporaryFolder folder_;
   const std::shared_ptr<const data::TokenStream> headers_ =
-      data::open_or_prepare({}, "/usr/include/c++", folder_.path() + "/tokens", *data::open_tokenizer("bytes"), {});
+      data::prepare_once({"/usr/include/c++"}, *data::open_tokenizer("bytes"), folder_.path() + "/tokens", {}, {});
 };
 
 TEST_F(Curves, OfHalfPrecisionStayWithinTwoPercentOfFp32AtEveryOneOf200Steps) {

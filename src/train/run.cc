@@ -98,6 +98,8 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   surroundings.stop_wished = request.stop_wished;
   surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
   surroundings.trial = request.trial != nullptr;
+  surroundings.attempt.restarted = request.identity.restarted;
+  surroundings.attempt.launch = session.told_by_first_rank("launch", [&] { return request.identity.launch; });
   if (surroundings.trial) surroundings.on_step = request.trial->on_step;
   return surroundings;
 }

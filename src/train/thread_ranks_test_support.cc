@@ -22,7 +22,7 @@ std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder)
   std::string text;
   for (std::uint64_t i = 0; i < 4000; ++i) text += words[random.bits(i) % 8];
   base::write_file_atomic(folder + "/corpus.txt", text);
-  return data::open_or_prepare({}, folder + "/corpus.txt", folder + "/cache", *data::open_tokenizer("bytes"), {});
+  return data::prepare_once({folder + "/corpus.txt"}, *data::open_tokenizer("bytes"), folder + "/cache", {}, {});
 }
 
 config::Settings small_settings(const std::string& out) {

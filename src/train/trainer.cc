@@ -13,6 +13,7 @@
 #include "model/decoder.h"
 #include "optimizer/learning_rate.h"
 #include "schedule/summary.h"
+#include "train/checkpoint_facts.h"
 #include "train/equal_bits.h"
 #include "train/published_config.h"
 #include "train/snapshot.h"
@@ -137,7 +138,7 @@ Trainer::Trainer(const Plan& plan, const data::Samples& dataset, RankChannels& c
       channels_(channels),
       surroundings_(std::move(surroundings)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
-      origin_(surroundings_.trial ? Origin{} : find_origin(plan, *channels.world)),
+      origin_(surroundings_.trial ? Origin{} : find_origin(plan, surroundings_.attempt, *channels.world)),
       recorder_(surroundings_.at),
       evaluation_recorder_(surroundings_.at),
       advisor_(plan, *channels.world, surroundings_.device),
@@ -235,10 +236,10 @@ void Trainer::take_over(const checkpoint::Found& found, const Position& position
   }
   at_ = position;
   first_step_ = at_.step;
-  if (settings_.train.resume == "auto") saved_step_ = at_.step;  // else it may be another run's
+  if (origin_.goes_on) saved_step_ = at_.step;  // else it may be another run's
   restore_scale(found, &loss_scale_);
   const bool of_other_samples = evaluator_ != nullptr && at_.best.on != surroundings_.valid->fingerprint();
-  if (of_other_samples || settings_.train.resume != "auto") at_.best = {};  // likewise
+  if (of_other_samples || !origin_.goes_on) at_.best = {};  // likewise
   const auto data = found.facts.extra.find("data_fingerprint");
   if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; going on at the same position");
@@ -291,6 +292,7 @@ void Trainer::save() {
   request.facts.extra = facts_of(at_, loss_scale_);
   request.facts.extra["data_fingerprint"] = plan_.data.fingerprint;
   request.facts.extra["tokenizer"] = settings_.data.tokenizer;
+  if (!surroundings_.attempt.launch.empty()) request.facts.extra[launch_fact] = surroundings_.attempt.launch;
   request.facts.extra.insert(origin_.facts.begin(), origin_.facts.end());
   request.keep = settings_.checkpoint.keep;
   if (settings_.checkpoint.keep_best && at_.best.step > 0) request.protect = {at_.best.step};

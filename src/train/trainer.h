@@ -49,6 +49,7 @@ struct Surroundings {
   metrics::RunLog* log = nullptr;                            // may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
   bool trial = false;
+  Attempt attempt;
   const data::Samples* valid = nullptr;  // to evaluate on, where the plan has an evaluation; outlives the trainer
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
 };

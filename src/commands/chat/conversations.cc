@@ -8,6 +8,7 @@
 #include "commands/chat/thinking.h"
 #include "commands/generate/batch_progress.h"
 #include "commands/generate/prompts.h"
+#include "datasets/conversations.h"
 
 namespace troika::commands {
 namespace {
@@ -25,16 +26,26 @@ void check_messages(const Json& object, const std::string& origin) {
     throw base::DataError(origin + " ends with an answer; the last message must be the user's, or a tool's");
 }
 
-ConversationLine parse_line(const std::string& line, int number, const std::string& path) {
-  const std::string origin = fmt::format("line {} of '{}'", number, path);
-  ConversationLine one{Json::parse(line, nullptr, false), number};
-  if (one.object.is_discarded()) throw base::DataError(origin + " is not valid JSON");
-  check_messages(one.object, origin);
-  return one;
+datasets::Conversation conversation_of(const Json& object, const std::string& origin) {
+  datasets::Conversation conversation{object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
+  for (Json& message : conversation.messages) {
+    if (message.contains("content") && message["content"].is_array())
+      message["content"] = datasets::text_of_content(message["content"], "content", origin);
+    datasets::parse_arguments(&message);
+  }
+  return conversation;
 }
 
-datasets::Conversation conversation_of(const Json& object) {
-  return {object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
+ConversationLine parse_line(const std::string& line, int number, const std::string& path, const std::string& system) {
+  const std::string origin = fmt::format("line {} of '{}'", number, path);
+  ConversationLine one{Json::parse(line, nullptr, false), {}, number};
+  if (one.object.is_discarded()) throw base::DataError(origin + " is not valid JSON");
+  check_messages(one.object, origin);
+  Json& messages = one.object["messages"];
+  if (!system.empty() && messages[0]["role"] != "system")
+    messages.insert(messages.begin(), Json{{"role", "system"}, {"content", system}});
+  one.conversation = conversation_of(one.object, origin);
+  return one;
 }
 
 }  // namespace
@@ -45,10 +56,7 @@ std::vector<ConversationLine> read_conversations(const std::string& path, const 
   for (const std::string& line : base::split(base::read_file(path), '\n')) {
     ++number;
     if (base::trim(line).empty()) continue;
-    lines.push_back(parse_line(line, number, path));
-    Json& messages = lines.back().object["messages"];
-    if (!system.empty() && messages[0]["role"] != "system")
-      messages.insert(messages.begin(), Json{{"role", "system"}, {"content", system}});
+    lines.push_back(parse_line(line, number, path, system));
   }
   if (lines.empty()) throw base::DataError(fmt::format("'{}' holds no conversations", path));
   return lines;
@@ -61,8 +69,7 @@ void answer_conversations(const ChatArguments& a, const Speaker& speaker) {
   batch.together = a.together;
   std::vector<std::string> opened;
   for (const ConversationLine& line : lines) {
-    Prompt prompt =
-        prompt_of(conversation_of(line.object), speaker, fmt::format("the conversation of line {}", line.number));
+    Prompt prompt = prompt_of(line.conversation, speaker, fmt::format("the conversation of line {}", line.number));
     batch.prompts.push_back(std::move(prompt.ids));
     opened.push_back(std::move(prompt.opened));
   }

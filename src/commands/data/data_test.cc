@@ -127,13 +127,13 @@ TEST_F(DataVerb, ShowsSamplesOfConversationsWithTheirLoss) {
     return output_of(more);
   };
   EXPECT_THAT(with({}),
-              AllOf(HasSubstr("alpaca, 2 records as 2 samples"), HasSubstr("sample 0 of 2: 8 tokens of 32, 4 with"),
+              AllOf(HasSubstr("alpaca, 2 records as 2 samples"), HasSubstr("sample 0 of 2: 9 tokens of 32, 5 with"),
                     HasSubstr("one;\u27e6two;\u27e7"), HasSubstr("three;\u27e6fo\\x09ur;\u27e7")));
   EXPECT_THAT(with({"--sample", "0", "--color", "always", "--ids"}),
               AllOf(HasSubstr("one;\033[32mtwo;\033[0m"), HasSubstr("ids: 111 110 101 59\033[32m 116")));
   EXPECT_THAT(
       with({"--data.packing", "--samples", "1"}),
-      AllOf(HasSubstr("packed, 1 sample of 32 ids"), HasSubstr("--- document 1 of this sample, from position 8 ---")));
+      AllOf(HasSubstr("packed, 1 sample of 32 ids"), HasSubstr("--- document 1 of this sample, from position 9 ---")));
   EXPECT_THAT(error_of<base::ConfigError>({"inspect", "--data.train", path, "--color", "red"}), HasSubstr("--color"));
   EXPECT_THAT(output_of({"inspect", "--help"}), HasSubstr("--sample INDEX"));
 }

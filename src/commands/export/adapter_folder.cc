@@ -1,7 +1,10 @@
 #include "commands/export/adapter_folder.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <cstdint>
+
+#include "base/error.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/self_channel.h"
 #include "commands/export/other_files.h"
@@ -9,11 +12,29 @@
 #include "commands/export/tensors.h"
 #include "config/adapter_folder.h"
 #include "config/lora.h"
+#include "config/model_config.h"
 #include "train/peft_config.h"
 #include "train/peft_tensors.h"
 
 namespace troika::commands {
 namespace {
+
+// An adapter's folder states no number of layers: the base would be taken whole.
+void refuse_fewer_layers(const train::AdapterSource& source, const std::string& base) {
+  const auto model = source.model();
+  if (!model || base.empty()) return;
+  std::int64_t layers = 0;
+  try {
+    layers = config::read_model_config(base, source.base_beneath()).layers;
+  } catch (const base::Error&) {  // the base is not here
+    return;
+  }
+  if (layers <= model->layers) return;
+  throw base::ConfigError(fmt::format(
+      "'{}' has {} layers, but its base '{}' has {}, all of which an adapter's folder stands for: write the "
+      "whole model with --merge",
+      source.path(), model->layers, base, layers));
+}
 
 void write_weights(train::AdapterSource& source, const std::string& folder, ExportReport* report) {
   const auto self = comm::make_self_channel("export");
@@ -35,13 +56,14 @@ void write_weights(train::AdapterSource& source, const std::string& folder, Expo
 
 ExportReport write_adapter_folder(train::AdapterSource& source, const ExportRequest& request, const std::string& base) {
   check_tokenizer(request);
+  const std::string& beneath = base.empty() ? source.base() : base;
+  refuse_fewer_layers(source, beneath);
   ExportReport report;
   report.dtype = request.dtype == "auto" ? "fp32" : request.dtype;
   PartialFolder partial(request.to);
   const config::LoraSettings& lora = source.lora();
   write_other_files({source.tokenizer(), source.companions(), source.chat_template()}, request,
-                    {{config::adapter_config_name,
-                      train::peft_config_text(lora, config::lora_targets(lora), base.empty() ? source.base() : base)}},
+                    {{config::adapter_config_name, train::peft_config_text(lora, config::lora_targets(lora), beneath)}},
                     partial.path(), &report);
   write_weights(source, partial.path(), &report);
   partial.keep();

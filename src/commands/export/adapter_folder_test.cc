@@ -122,6 +122,13 @@ TEST_F(ExportOfAdapters, BringTheTemplateThatTheRunWasToldToUse) {
   EXPECT_THAT(write_adapter_folder(*source, {*this / "quiet", "auto", "", 0}, "").notes, ElementsAre());
 }
 
+TEST_F(ExportOfAdapters, OfFewerLayersThanTheBaseAreRefusedWithoutMerge) {
+  settings_.model.layers -= 1;
+  save_adapter(*this / "short", settings_, random_adapter(settings_.model, settings_.lora), *self_);
+  EXPECT_THAT(refusal({*this / "short", *this / "a"}), HasSubstr("write the whole model with --merge"));
+  EXPECT_EQ(refusal({*this / "short", *this / "whole", "--merge"}), "");
+}
+
 TEST_F(ExportOfAdapters, AreRefusedWhereThereIsNone) {
   EXPECT_THAT(refusal({*this / "m", *this / "out", "--merge"}),
               HasSubstr("is a whole model without an adapter; leave --merge out"));

@@ -1,6 +1,7 @@
 #include "commands/launch/launch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/text.h"
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
@@ -48,12 +50,19 @@ std::unique_ptr<StoreServer> serve(const LaunchOptions& options) {
   return std::make_unique<StoreServer>(0);
 }
 
-Identity identity_of(const LaunchOptions& options, int port, int attempt) {
+// Of this launch and no other.
+std::string new_launch_id() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  return base::hash_bytes(fmt::format("{} {} {}", base::host_name(), ::getpid(), now));
+}
+
+Identity identity_of(const LaunchOptions& options, const std::string& launch_id, int port, int attempt) {
   Identity identity;
   identity.world_size = options.nnodes * options.nproc_per_node;
   identity.master_address = options.node_rank == 0 ? "127.0.0.1" : options.master_address;
   identity.store_port = port;
   identity.generation = std::to_string(attempt);
+  identity.launch = launch_id;
   return identity;
 }
 
@@ -159,7 +168,8 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                               {"MASTER_ADDR", options.master_address},
                               {"MASTER_PORT", port},
                               {"TROIKA_STORE", options.master_address + ":" + port},
-                              {"TROIKA_GENERATION", identity.generation}};
+                              {"TROIKA_GENERATION", identity.generation},
+                              {"TROIKA_LAUNCH", identity.launch}};
     for (const auto& [name, value] : ours) plan.environment[name] = value;
     const Share& share = shares[static_cast<std::size_t>(local)];
     set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
@@ -208,8 +218,9 @@ static int launch(const LaunchOptions& options, const Environment& environment) 
   Signals signals;  // before any thread starts, so that all of them block the same
   const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options) : nullptr;
   const int port = server != nullptr ? server->port() : options.master_port;
+  const std::string launch_id = new_launch_id();
   for (int attempt = 0;; ++attempt) {
-    const Outcome outcome = attempt_once(options, identity_of(options, port, attempt), environment, signals);
+    const Outcome outcome = attempt_once(options, identity_of(options, launch_id, port, attempt), environment, signals);
     if (!outcome.text.empty()) say(outcome.text);
     if (!worth_another(outcome) || attempt == options.max_restarts) return outcome.exit_code;
     say(fmt::format("restart {} of {}", attempt + 1, options.max_restarts));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -71,6 +72,20 @@ TEST_F(Resume, AfterTheLauncherWasKilledNothingRunsOnAndAnotherLayoutContinues) 
   EXPECT_EQ(end.code, 0) << end.output;
   EXPECT_THAT(end.output, HasSubstr("resumed from step "));
   expect_rows(read_rows(out_), alone_, "launcher killed");
+}
+
+TEST_F(Resume, NeverBeginsAnewButARestartGoesOnFromWhatItsLaunchSaved) {
+  ASSERT_EQ(run(troika(train({"--steps", "4", "--seed", "9"}))).code, 0);  // an earlier run in the same folder
+  Words words = launch(2, train({"--dp", "2", "--resume", "never"}));
+  words.insert(std::find(words.begin(), words.end(), "--"), {"--max-restarts", "1"});
+  Program program(words);
+  await_step(out_, 5);
+  ::kill(program.rank(1), SIGKILL);
+  const End end = program.wait();
+  EXPECT_EQ(end.code, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("restart 1 of 1"));
+  EXPECT_THAT(end.output, HasSubstr("resumed from step "));
+  expect_rows(read_rows(out_), alone_, "restarted");
 }
 
 TEST_F(Resume, CtrlCSavesAndEndsWith130) {
