@@ -40,8 +40,8 @@ This page is printed from the table in `src/config/llama_factory_keys.cc`; a tes
 above it as above any file (`--learning_rate 1e-5`, or `learning_rate=1e-5` as with llamafactory-cli), and sections of
 Troika's own (`parallel:`, `comm:`, ...) may stand beside its keys. What it leaves out has LLaMA-Factory's default where
 that differs from Troika's. An unknown key is an error with the nearest name. The data are found through
-`dataset_info.json` in `dataset_dir`. The steps of `num_train_epochs` are rounded down once, over the whole run: the samples
-of a last part batch go on into the next epoch.
+`dataset_info.json` in `dataset_dir`. The steps of `num_train_epochs` are rounded down once, over the whole run: the
+samples of a last part batch go on into the next epoch.
 
 `FORCE_TORCHRUN=1 NNODES=2 NODE_RANK=0 MASTER_ADDR=... MASTER_PORT=29500 troika train FILE.yaml` on every host starts
 the ranks as `troika launch` does, `NPROC_PER_NODE` of them, or one for each NVIDIA device, or one.
@@ -52,8 +52,8 @@ constexpr std::string_view deepspeed = R"(
 
 `deepspeed` names a file, looked for as written, below the YAML file's folder and beside it, or is the object itself;
 `--deepspeed FILE` does the same on any command line. `"auto"` leaves a value to the YAML file; a number that
-contradicts the YAML file, or a flag beside `--deepspeed`, is an error, and so is `"enabled": false` for the precision that
-they state. A misspelled member of a section below is an error; everything else is named in a note and has no effect.
+contradicts the YAML file, or a flag beside `--deepspeed`, is an error, and so is `"enabled": false` for the precision
+that they state. An unknown member of a section below is an error; everything else is named in a note and has no effect.
 
 | member | becomes |
 |---|---|
