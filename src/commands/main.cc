@@ -87,8 +87,7 @@ int run(int argc, char** argv, char** environment) {
   if (verb == "chat") block_signals({SIGINT});
   for (const char* of_engine : {"train", "eval", "generate", "chat", "export", "bench"})
     if (verb == of_engine) return become_engine(argv);
-  if (verb == "launch")
-    return troika::commands::run_launch(arguments, variables);
+  if (verb == "launch") return troika::commands::run_launch(arguments, variables);
   if (verb == "data") return troika::commands::run_data(arguments, stdout, stderr, variables);
   if (verb == "timeline") return print(troika::commands::timeline_report(arguments));
   const std::string near = troika::base::nearest(

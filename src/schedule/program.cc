@@ -26,11 +26,11 @@ static std::string list_text(const std::vector<int>& numbers) {
 
 std::string to_text(const Program& program) {
   const std::string from = program.first_trained > 0 ? fmt::format(" trained_from {}", program.first_trained) : "";
-  std::string text = fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}{}{}{}\n",
-                                 program.pp, program.dp, program.replicas, program.zero, program.microbatches,
-                                 list_text(program.pp_rank_of_stage), list_text(program.segment_begin),
-                                 program.tied ? " tied" : "", from,
-                                 program.all_load ? " all_load" : "", program.evaluates() ? " evaluation" : "");
+  std::string text =
+      fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}{}{}{}\n", program.pp,
+                  program.dp, program.replicas, program.zero, program.microbatches, list_text(program.pp_rank_of_stage),
+                  list_text(program.segment_begin), program.tied ? " tied" : "", from,
+                  program.all_load ? " all_load" : "", program.evaluates() ? " evaluation" : "");
   for (const auto& lane : program.lanes) {
     std::vector<std::string> words;
     words.reserve(lane.size());
@@ -61,9 +61,10 @@ class Header {
     program.all_load = take("all_load");
     program.task = take("evaluation") ? Task::evaluation : Task::training;
     if (words_.size() > next_)
-      refuse(fmt::format("word {}: only 'tied', 'trained_from', 'all_load' and 'evaluation' may follow the segments, in this "
-                         "order",
-                         next_ + 1));
+      refuse(fmt::format(
+          "word {}: only 'tied', 'trained_from', 'all_load' and 'evaluation' may follow the segments, in this "
+          "order",
+          next_ + 1));
     const std::string wrong = wrong_sizes(program);
     if (!wrong.empty()) refuse(wrong);
     return program;

@@ -36,7 +36,7 @@ class LayoutRuns {
   std::string folder(const std::string& name) const { return folder_.path() + "/" + name; }
   const data::TokenStream& stream() const { return *stream_; }
 
-  config::Settings settings;             // of the next run, but for layout and folder
+  config::Settings settings;               // of the next run, but for layout and folder
   const data::Samples* samples = nullptr;  // to train on; null: those of the stream
   const data::Samples* valid = nullptr;    // to evaluate on; null: no evaluation
 
