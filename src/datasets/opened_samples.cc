@@ -98,10 +98,10 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   if (training && settings.valid_share > 0) {
     const Parts validation = split_all(&parts, settings.valid_share, request);
     opened.validation = mixed(validation, std::vector<double>(validation.size(), 1), Mix::concat, request.seed);
-    opened.report.push_back(fmt::format("kept for evaluation: {} samples", opened.validation->samples()));
+    opened.report.push_back(fmt::format("samples kept for evaluation: {}", opened.validation->samples()));
   }
   opened.samples = mixed(parts, weights, training ? mix_of(settings.mix) : Mix::concat, request.seed);
-  if (parts.size() > 1) opened.report.push_back(fmt::format("an epoch has {} samples", opened.samples->samples()));
+  if (parts.size() > 1) opened.report.push_back(fmt::format("samples in an epoch: {}", opened.samples->samples()));
   return opened;
 }
 
