@@ -187,8 +187,9 @@ void Trainer::set_parameters() {
 void Trainer::begin_anew() {
   if (origin_.source == nullptr || has_adapters()) initialise_trained(units_, settings_.train.seed, init_std());
   if (origin_.adapter != nullptr) take_adapters();
-  if (origin_.source == nullptr) return initialise_frozen(units_, settings_.train.seed, init_std(), ledger_);
-  take_weights(*origin_.source);
+  if (origin_.source != nullptr) return take_weights(*origin_.source);
+  initialise_frozen(units_, settings_.train.seed, init_std(), ledger_);
+  if (plan_.freezes()) note("what is frozen has random weights: --model.path PATH begins from those of a model");
 }
 
 void Trainer::take_adapters() {
