@@ -28,12 +28,12 @@ trap 'exit 130' INT TERM HUP
 
 files_of() { # what the packages have in bin and lib, and the libraries that their programs load
   local files
-  files=$(dpkg-query -L "$@" 2> /dev/null | grep -E '^/(usr/)?(bin|sbin|lib|lib64)/' | while read -r file; do
+  files=$({ dpkg-query -L "$@" 2> /dev/null || [ $? = 1 ]; } | grep -E '^/(usr/)?(bin|sbin|lib|lib64)/' | while read -r file; do
     if [ -f "$file" ] || [ -L "$file" ]; then echo "$file"; fi
-  done || true)
+  done)
   echo "$files"
   while read -r file; do
-    ldd "$file" 2> /dev/null | awk '$2 == "=>" { print $3 }' || true
+    { ldd "$file" 2> /dev/null || [ $? = 1 ]; } | awk '$2 == "=>" { print $3 }' # 1: no program, or a static one
   done < <(grep -E '/s?bin/' <<< "$files") | sort -u | while read -r file; do echo "$file" && readlink -f "$file"; done
 }
 

@@ -38,7 +38,8 @@ missing=$(awk '/not found/ { print $1 }' <<< "$libraries")
 
 # Each file's name as dpkg may know it, with or without /usr, and what owns it: "FILE PACKAGE".
 owners=$(awk '{ print $2 }' <<< "$libraries" | xargs readlink -f | sed 'p; s#^/usr##' | sort -u |
-  xargs dpkg-query -S 2> /dev/null | sed -n 's#^\([^:,]*\).*: \(.*\)$#\2 \1#p' || true)
+  { xargs dpkg-query -S 2> /dev/null || [ $? = 123 ]; } | sed -n 's#^\([^:,]*\).*: \(.*\)$#\2 \1#p') # 123: some names unknown
+[ -n "$owners" ] || die "dpkg-query knows none of the libraries; a bundle is made on Debian"
 declare -A owner packages
 while read -r file package; do owner[${file#/usr}]=$package; done <<< "$owners"
 

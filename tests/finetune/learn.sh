@@ -59,9 +59,14 @@ learn frozen --steps 160 --lr 3e-3 --optimizer.lr-schedule constant --trainable-
 learn lora --steps 160 --lr 1e-2 --optimizer.lr-schedule constant --lora.rank 16 --lora.alpha 32
 learn packed --steps 80 --lr 3e-3 --optimizer.lr-schedule constant --data.packing --global-batch-size 5 --micro-batch-size 1 --seq-len 96
 
-# The adapter leaves the base as it was; base and adapter, and the merged folder, evaluate alike.
-evaluate() { $troika eval --model.path "$1" --data.valid towns.jsonl --data.tokenizer tokenizer --seq-len 48 --json 2>/dev/null | jq .loss; }
+# Run, adapter beside its base, and merged folder evaluate alike.
 $troika export lora adapter >/dev/null
 $troika export lora merged --merge >/dev/null
-for made in lora adapter merged; do echo "$made: loss $(evaluate "$made")"; done | tee lora.losses
-awk '{ if (NR == 1) first = $3; else if (($3 - first) ^ 2 > (1e-5 * first) ^ 2) bad = 1 } END { exit bad }' lora.losses || fail "the merged model differs"
+: > lora.losses
+for made in lora adapter merged; do
+  $troika eval --model.path $made --data.valid towns.jsonl --data.tokenizer tokenizer --seq-len 48 --json > $made.json 2>$made.eval ||
+    { cat $made.eval; fail "$made does not evaluate"; }
+  jq -r --arg made $made '"\($made): loss \(.loss | numbers)"' $made.json | tee -a lora.losses
+done
+awk '{ if (NR == 1) first = $3; if (($3 - first) ^ 2 <= (1e-5 * first) ^ 2 && $3 > 0) ++alike } END { exit alike != 3 }' lora.losses ||
+  fail "run, adapter and merged model differ"
