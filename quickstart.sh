@@ -23,7 +23,7 @@ else
   echo "all packages are installed"
 
   title "Build"
-  [ -f build/release/build.ninja ] || cmake --preset release -DTROIKA_TESTS=OFF >/dev/null
+  [ -f build/release/build.ninja ] || tools/configure.sh programs
   cmake --build --preset release --target troika troika-engine
 
   corpus=()

@@ -1,18 +1,17 @@
 #!/bin/sh
 # Builds what is missing and runs the tests.
-#   ./test.sh          all
+#   ./test.sh          the default tier: one proof of everything
 #   ./test.sh quick    unit, contract and golden tests
+#   ./test.sh full     the default tier, what proves a thing a second time, and fuzzing
 set -eu
 cd "$(dirname "$0")"
-tools/install-packages.sh test
-
-cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
-rm -f build-configure.log
-cmake --build --preset release
-
-cores=$(nproc)
-case ${1:-all} in
-  quick) exec ctest --test-dir build/release --output-on-failure -j "$cores" -L 'unit|contract|golden' ;;
-  all) exec ctest --test-dir build/release --output-on-failure -j "$cores" ;;
-  *) echo "usage: ./test.sh [quick]" >&2; exit 2 ;;
+case ${1:-default} in
+  default) set -- -LE full ;;
+  quick) set -- -L 'unit|contract|golden' -LE full ;;
+  full) set -- ;;
+  *) echo "usage: ./test.sh [quick|full]" >&2; exit 2 ;;
 esac
+tools/install-packages.sh test
+tools/configure.sh release
+cmake --build --preset release
+exec ctest --test-dir build/release --no-tests=error --output-on-failure -j "$(nproc)" "$@"

@@ -5,6 +5,9 @@ if(TROIKA_WERROR)
   add_compile_options(-Werror)
 endif()
 
+# What is worth more than -O2 asks for it (module cpu).
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # The precompiled header needs this sloppiness, else ccache refuses every file that uses it.

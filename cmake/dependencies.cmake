@@ -2,7 +2,6 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
@@ -15,12 +14,12 @@ if(TROIKA_TESTS)
 endif()
 include(cmake/torch.cmake)
 
-# The fast CPU bodies (room cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. A build
-# against a pip torch runs the at:: bodies.
+# The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. A build
+# against a pip torch runs the reference implementations.
 if(TROIKA_TORCH_DIR OR TROIKA_FUZZ)
-  set(TROIKA_CPU_BODIES OFF)
+  set(TROIKA_CPU_KERNELS OFF)
 else()
-  set(TROIKA_CPU_BODIES ON)
+  set(TROIKA_CPU_KERNELS ON)
   find_package(OpenMP REQUIRED)
   find_package(hwy REQUIRED)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -1,1 +1,1 @@
-// Carries the precompiled header that every libtorch room reuses.
+// Carries the precompiled headers that the modules reuse.

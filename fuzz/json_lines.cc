@@ -7,12 +7,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "data/chunks.h"
-#include "data/json_array.h"
+#include "data/conversations.h"
+#include "data/json_records.h"
 #include "data/loader.h"
-#include "datasets/conversations.h"
-#include "datasets/packed.h"
-#include "datasets/padded.h"
-#include "datasets/tokenized_lines.h"
+#include "data/sequence_samples.h"
+#include "data/tokenized_lines.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
@@ -21,7 +20,7 @@
 namespace troika::fuzz {
 
 static void read_corpus(std::string_view text) {
-  const data::Chunk chunk{nullptr, text, "a.jsonl", data::Layout::json_lines, 1, text, true, true};
+  const data::Chunk chunk{nullptr, text, "a.jsonl", data::FileKind::json_lines, 1, text, true, true};
   accepted([&] {
     data::for_each_part(chunk, "text", [](const data::DocumentPart& part) {
       require(!part.view.empty() && part.document == part.view, "a line is a whole document");
@@ -33,12 +32,12 @@ static constexpr std::int64_t vocabulary = 300, most_ids = 8;
 
 static void require_ids(const std::vector<std::int32_t>& ids) {
   for (const std::int32_t id : ids)
-    require((id >= 0 && id < vocabulary) || id == data::no_target, "ids and labels are in the vocabulary");
+    require((id >= 0 && id < vocabulary) || id == data::ignore_index, "ids and labels are in the vocabulary");
 }
 
 static void read_tokenized(const std::string& line) {
   accepted([&] {
-    const datasets::TokenizedLine parsed = datasets::parse_tokenized_line(line, vocabulary, "a line");
+    const data::TokenizedLine parsed = data::parse_tokenized_line(line, vocabulary, "a line");
     require(parsed.labels.empty() || parsed.labels.size() == parsed.ids.size(), "each id has a label");
     require_ids(parsed.ids);
     require_ids(parsed.labels);
@@ -60,9 +59,9 @@ static void read_samples(std::string_view content) {
   static MemoryFile file;
   file.set(content);
   accepted([&] {
-    const auto lines = std::make_shared<const datasets::TokenizedLines>(file.path(), vocabulary);
-    read_all(datasets::PaddedSamples(lines, most_ids, "lines"));
-    read_all(datasets::PackedSamples(lines, most_ids, "lines"));
+    const auto lines = std::make_shared<const data::TokenizedLines>(file.path(), vocabulary);
+    read_all(data::PaddedSamples(lines, most_ids, "lines"));
+    read_all(data::PackedSamples(lines, most_ids, "lines"));
   });
 }
 
@@ -70,15 +69,16 @@ static void read_samples(std::string_view content) {
 static void read_conversation(const std::string& line) {
   accepted([&] {
     const nlohmann::ordered_json record = base::parse_ordered_json(line, "a line");
-    const datasets::RecordShape shape = datasets::shape_of(record, "text", "a line");
-    if (shape.format == datasets::Format::text || shape.format == datasets::Format::tokenized) return;
-    datasets::Conversation conversation = datasets::conversation_of(record, shape, "a line");
-    require(!conversation.messages.empty(), "a conversation has messages");
-    for (const auto& message : conversation.messages)
+    const data::RecordShape shape = data::shape_of(record, "text", "a line");
+    if (shape.format == data::Format::text || shape.format == data::Format::tokenized) return;
+    data::Conversation conversation = data::conversation_of(record, shape, "a line");
+    require(!conversation.messages().empty(), "a conversation has messages");
+    for (const auto& message : conversation.messages())
       require(message.at("role").is_string() && message.contains("content"), "a message has a role and content");
-    const nlohmann::ordered_json written{{"messages", conversation.messages}, {"tools", conversation.tools}};
-    const auto again = datasets::conversation_of(written, datasets::usual_shape(datasets::Format::messages), "it");
-    require(again.messages == conversation.messages && again.tools == conversation.tools, "a conversation reads back");
+    const nlohmann::ordered_json written{{"messages", conversation.messages()}, {"tools", conversation.tools()}};
+    const auto again = data::conversation_of(written, data::usual_shape(data::Format::messages), "it");
+    require(again.messages() == conversation.messages() && again.tools() == conversation.tools(),
+            "a conversation reads back");
   });
 }
 

@@ -5,10 +5,10 @@
 
 #include "base/file.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/weights_folder.h"
 #include "data/shard_index.h"
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
+#include "weights/weights_folder.h"
 
 namespace troika::fuzz {
 using checkpoint::Manifest;
@@ -41,7 +41,7 @@ static std::string with_hash(const std::string& text) {
 
 static void read_weights_index(const std::string& text) {
   accepted([&] {
-    for (const auto& [tensor, file] : checkpoint::parse_weights_index(text, "an index"))
+    for (const auto& [tensor, file] : weights::parse_weights_index(text, "an index"))
       require_inside(file, "a file of weights lies in its folder");
   });
 }

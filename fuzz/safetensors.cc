@@ -21,23 +21,23 @@ static void require_inside(const SafetensorsHeader& header, std::int64_t file_by
   for (const TensorEntry& entry : header.entries) {
     require(entry.begin >= 8 && entry.bytes >= 0 && entry.bytes <= file_bytes - entry.begin, "tensors lie in the file");
     require(end < 0 || entry.begin == end, "tensors adjoin");
-    require(sharding::element_count(entry.shape) * checkpoint::bytes_of(entry.dtype) == entry.bytes,
+    require(shape::element_count(entry.shape) * checkpoint::bytes_of(entry.dtype) == entry.bytes,
             "a tensor's shape and bytes agree");
     end = entry.begin + entry.bytes;
   }
 }
 
 static void require_sound(const PartEntry& entry) {
-  const std::int64_t numel = sharding::element_count(entry.shape), elements = entry.region.elements();
-  require(sharding::region_problem(entry.region, numel).empty(), "a part's region is possible");
-  sharding::Region region;
+  const std::int64_t numel = shape::element_count(entry.shape), elements = entry.region.elements();
+  require(shape::region_problem(entry.region, numel).empty(), "a part's region is possible");
+  shape::Region region;
   std::vector<std::int64_t> shape;
-  sharding::region_from_text(sharding::region_to_text(entry.region, entry.shape), "a region", &region, &shape);
+  shape::region_from_text(shape::region_to_text(entry.region, entry.shape), "a region", &region, &shape);
   require(region.elements() == elements && shape == entry.shape, "a region's text reads back");
   if (elements > 10000) return;
-  require(sharding::common_elements(entry.region, {0, numel, numel, 1}) == elements, "a region lies in its tensor");
+  require(shape::common_elements(entry.region, {0, numel, numel, 1}) == elements, "a region lies in its tensor");
   std::int64_t in_parts = 0;
-  for (const sharding::Region& part : sharding::part_of_region(entry.region, 0, elements)) in_parts += part.elements();
+  for (const shape::Region& part : shape::part_of_region(entry.region, 0, elements)) in_parts += part.elements();
   require(in_parts == elements, "a region's parts are the region");
 }
 

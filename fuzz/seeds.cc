@@ -35,7 +35,7 @@ static void write_traces(const std::string& folder, const std::string& program_f
   base::make_directories(folder);
   const schedule::StepTrace trace =
       schedule::simulate(schedule::parse_program(base::read_file(program_file)), schedule::unit_costs());
-  base::write_file_atomic(folder + "/rank_trace.json", schedule::write_rank_trace({3, -0.25, trace.lanes.front()}));
+  base::write_file_atomic(folder + "/rank_trace.json", schedule::write_rank_trace({3, -0.25, trace.ranks.front()}));
   base::write_file_atomic(folder + "/merged_trace.json", schedule::write_chrome(trace));
 }
 

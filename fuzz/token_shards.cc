@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "data/shard_format.h"
 #include "data/shards.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"

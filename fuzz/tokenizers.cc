@@ -4,14 +4,14 @@
 #include <memory>
 #include <string>
 
-#include "data/bpe.h"
-#include "data/tokenizer_json.h"
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/tokenizer_json.h"
 
 namespace troika::fuzz {
-using data::BpeModel;
-using data::BpeTokenizer;
+using tokenizer::BpeModel;
+using tokenizer::BpeTokenizer;
 
 static constexpr std::size_t most_tokens = 5000;  // more only take time
 
@@ -26,8 +26,8 @@ static void add_bytes(BpeModel* model) {
 
 // Whether decoding must give back every text: nothing in the file asks for less (tokenizer.h).
 static bool keeps_text(const BpeModel& model) {
-  const auto swallows = [](const data::AddedToken& token) { return token.lstrip || token.rstrip; };
-  const auto is_other_text = [&](const data::AddedToken& token) {
+  const auto swallows = [](const tokenizer::AddedToken& token) { return token.lstrip || token.rstrip; };
+  const auto is_other_text = [&](const tokenizer::AddedToken& token) {
     return model.tokens.at(static_cast<std::size_t>(token.id)) != token.content;
   };
   return !model.nfc && !model.prefix_space && std::none_of(model.added.begin(), model.added.end(), swallows) &&
@@ -75,6 +75,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input = fuzz::text_of(data, size);
   const std::string_view json = input.substr(0, input.find('\n'));
   const std::string_view text = input.substr(std::min(json.size() + 1, size));
-  fuzz::accepted([&] { fuzz::use(data::parse_tokenizer_json(json, "a tokenizer"), text); });
+  fuzz::accepted([&] { fuzz::use(tokenizer::parse_tokenizer_json(json, "a tokenizer"), text); });
   return 0;
 }

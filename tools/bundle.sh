@@ -55,7 +55,7 @@ chmod 644 "$bundle"/lib/*
 
 # --- documents and licenses -------------------------------------------------------------------------------------------
 
-cp -r "$root"/README*.md "$root/ARCHITECTURE.md" "$root/LICENSE" "$root/docs" "$root/quickstart.sh" "$bundle/"
+cp -r "$root"/README*.md "$root/ARCHITECTURE.md" "$root/CONTRIBUTING.md" "$root/LICENSE" "$root/docs" "$root/benchmarks" "$root/quickstart.sh" "$bundle/"
 cp -L /usr/share/common-licenses/* "$bundle/licenses/common-licenses/"
 while read -r package; do
   text=$(ls "/usr/share/doc/$package"/copyright* 2> /dev/null | head -n 1)

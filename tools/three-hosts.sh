@@ -121,16 +121,26 @@ make_hosts() {
 model="--model.layers 4 --model.hidden 64 --model.heads 4 --model.kv-heads 2 --model.head-dim 16 --model.ffn 192
   --model.vocab 259 --seq-len 64 --seed 7 --train.threads 1 --data.train corpus.txt --data.tokenizer bytes"
 
-start() { # start NODE OUT FLAGS...: what a person types on that host
-  local node=$1 out=$2
+launch_on() { # launch_on NODE LOG ARGUMENTS...: what a person types on that host
+  local node=$1 log=$2
   shift 2
   (
     cd "$work/host$node" || exit 2
-    # shellcheck disable=SC2086
     exec nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" launch --nnodes 3 --node-rank "$node" \
-      --master-addr "${address[0]}" --master-port $port --nproc-per-node 1 -- train $model --out "$out" "$@"
-  ) > "$work/host$node/$out.text" 2>&1 &
+      --master-addr "${address[0]}" --master-port $port --nproc-per-node 1 -- "$@"
+  ) > "$work/host$node/$log.text" 2>&1 &
   launcher[node]=$!
+}
+start() { # start NODE OUT FLAGS...
+  local node=$1 out=$2
+  shift 2
+  # shellcheck disable=SC2086
+  launch_on "$node" "$out" train $model --out "$out" "$@"
+}
+alone() { # alone NODE FOLDER ARGUMENTS...: one process on that host, in that working folder
+  local node=$1 folder=$2
+  shift 2
+  (cd "$folder" && exec nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@")
 }
 start_all() { # in an order as good as any
   start 2 "$@"
@@ -291,13 +301,13 @@ kill_a_worker() {
   check "no process is left on any host" nobody_left
 }
 
-go_on_elsewhere() {
+resume_elsewhere() {
   local first
   first=$(rows moved)
   # shellcheck disable=SC2086
   start_all moved --dp 3 $batch
   finish_all 90
-  done_well "the same three hosts go on data-parallel" moved
+  done_well "the same three hosts resume data-parallel" moved
   check "from the newest checkpoint: $(grep -oE 'resumed from step [0-9]+' "$work/host0/moved.text") of $first" \
     holds 'resumed from step (4|6|8|10) ' "$work/host0/moved.text"
   # shellcheck disable=SC2086
@@ -308,6 +318,49 @@ go_on_elsewhere() {
   check "all 12 losses and gradient norms have the bits of one process that was never interrupted (last: $(tail -n 1 "$work/moved.bits" | cut -f 2))" \
     cmp -s "$work/alone.bits" "$work/moved.bits"
   check "and there are 12" [ "$(wc -l < "$work/alone.bits")" = 12 ]
+}
+
+whole="--pp 3 --data.tokenizer vocabulary --data.chat-template chatml --model.vocab 320 --batch_size 4 --microbatch_num 2"
+
+moved_run() {
+  local node verb code log=$work/host1/moved_run.text there=$work/host1/elsewhere
+  for node in 0 1 2; do alone $node "$work/host$node" data tokenizer corpus.txt --out vocabulary --vocab 300 > /dev/null; done
+  # shellcheck disable=SC2086
+  start_all whole $whole --train_steps 4
+  finish_all 60
+  done_well "a pipeline with a tokenizer of its own ends well" whole
+  for node in 0 1 2; do
+    mv "$work/host$node/whole" "$work/host$node/elsewhere"
+    rm -r "$work/host$node/vocabulary"
+    check "host $node's checkpoint has manifest, tokenizer and chat template" eval \
+      "(cd '$work/host$node/elsewhere/checkpoints/step-00000004' && [ -s manifest.json ] && cd model && [ -s config.json ] &&
+        [ -s tokenizer.json ] && [ -s tokenizer_config.json ] && [ -s chat_template.jinja ])"
+  done
+  for node in 2 0 1; do
+    launch_on $node evaluated eval elsewhere --data.valid corpus.txt --seq-len 64 --pp 3 --train.threads 1
+  done
+  finish_all 60
+  done_well "the moved run is evaluated on three hosts without the tokenizer it began with" evaluated
+  alone 1 / generate "$there" --prompt the --tokens 5 > "$log" 2>&1
+  check "host 1 alone names what it lacks: $(grep -m1 -oE 'part .*' "$log" | cut -c 1-90)" \
+    holds 'safetensors is missing; it was written on pi[02]' "$log"
+  for node in 0 2; do cp -rn "$work/host$node/elsewhere/checkpoints/." "$there/checkpoints/"; done
+  echo hello > "$work/question"
+  for verb in "generate $there --prompt the --tokens 5" "chat $there --max-new-tokens 5" \
+    "eval $there --data.valid $work/host1/corpus.txt --seq-len 64" "export $there $work/host1/exported"; do
+    # shellcheck disable=SC2086
+    alone 1 / $verb < "$work/question" > "$log" 2>&1
+    code=$?
+    check "with the parts of the others host 1 can ${verb%% *} (exit code $code)" [ $code = 0 ]
+    [ $code = 0 ] || say < "$log"
+  done
+  check "and what it exports has the tokenizer" cmp -s "$work/host1/exported/tokenizer.json" \
+    "$work/host0/elsewhere/tokenizer/tokenizer.json"
+  # shellcheck disable=SC2086
+  start_all elsewhere $whole --train_steps 6
+  finish_all 60
+  done_well "the three hosts resume the moved run" elsewhere
+  check "from its checkpoint" holds 'resumed from step 4 ' "$work/host0/elsewhere.text"
 }
 
 cut_a_link() {
@@ -337,7 +390,8 @@ pipeline
 timeline
 data_parallel
 kill_a_worker
-go_on_elsewhere
+resume_elsewhere
+moved_run
 cut_a_link
 echo "three-hosts: $failures checks failed, $(since "$begin") s"
 [ "$failures" = 0 ]

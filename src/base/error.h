@@ -1,4 +1,4 @@
-// The four kinds of error a room may throw. Rooms throw and add context on the way up; only main.cc prints and exits.
+// The four kinds of error a module may throw. Modules throw and add context on the way up; only main.cc prints and exits.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace troika::base {
 
-// Base of the four kinds below. `what()` is one plain sentence with numbers and a remedy, context lines behind it.
+// Base of the four kinds below. `what()` is one plain sentence with numbers and a remedy, context lines after it.
 // Content of files may stand in it, so it is kept printable() and each part of it below 16 KiB.
 class Error : public std::exception {
  public:

@@ -9,7 +9,7 @@
 namespace troika::base {
 using nlohmann::json;
 
-// Before parsing: nlohmann-json's parser with a callback scans an object's members again for each that is an object.
+// Before parsing: nlohmann-json's parser with a callback scans all keys of an object again for each that is an object.
 static void refuse_depth(std::string_view text, const std::string& origin) {
   bool in_string = false;
   int depth = 0;
@@ -42,7 +42,7 @@ nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::stri
   return parsed<nlohmann::ordered_json>(text, origin);
 }
 
-static const json& member(const json& object, const std::string& key, const std::string& origin) {
+static const json& value_of(const json& object, const std::string& key, const std::string& origin) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (!object.is_object() || found == object.end()) throw DataError(fmt::format("{}: '{}' is missing", origin, key));
   return *found;
@@ -54,7 +54,7 @@ static const json& member(const json& object, const std::string& key, const std:
 }
 
 std::int64_t json_int(const json& object, const std::string& key, const std::string& origin) {
-  const json& value = member(object, key, origin);
+  const json& value = value_of(object, key, origin);
   if (!value.is_number_integer()) wrong_type(key, origin, "a whole number", value);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
     throw DataError(fmt::format("{}: '{}' is {}, which is too large for 64 bits", origin, key, value.dump()));
@@ -63,25 +63,25 @@ std::int64_t json_int(const json& object, const std::string& key, const std::str
 }
 
 double json_double(const json& object, const std::string& key, const std::string& origin) {
-  const json& value = member(object, key, origin);
+  const json& value = value_of(object, key, origin);
   if (!value.is_number()) wrong_type(key, origin, "a number", value);
   return value.get<double>();
 }
 
 std::string json_string(const json& object, const std::string& key, const std::string& origin) {
-  const json& value = member(object, key, origin);
+  const json& value = value_of(object, key, origin);
   if (!value.is_string()) wrong_type(key, origin, "a string", value);
   return value.get<std::string>();
 }
 
 const json& json_array(const json& object, const std::string& key, const std::string& origin) {
-  const json& value = member(object, key, origin);
+  const json& value = value_of(object, key, origin);
   if (!value.is_array()) wrong_type(key, origin, "an array", value);
   return value;
 }
 
 const json& json_object(const json& object, const std::string& key, const std::string& origin) {
-  const json& value = member(object, key, origin);
+  const json& value = value_of(object, key, origin);
   if (!value.is_object()) wrong_type(key, origin, "an object", value);
   return value;
 }

@@ -10,9 +10,9 @@ namespace troika::base {
 
 // Parses one document. `origin` (a path, "line 3 of x.jsonl") is named in the DataError. Nesting deeper than 256 is refused.
 nlohmann::json parse_json(std::string_view text, const std::string& origin);
-nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& origin);  // members as they stand
+nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& origin);  // keys in their order
 
-// Typed members; a missing member or another type is a DataError that names origin and key.
+// Typed values of an object; a missing key or another type is a DataError that names origin and key.
 std::int64_t json_int(const nlohmann::json& object, const std::string& key, const std::string& origin);
 double json_double(const nlohmann::json& object, const std::string& key, const std::string& origin);
 std::string json_string(const nlohmann::json& object, const std::string& key, const std::string& origin);

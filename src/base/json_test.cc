@@ -64,7 +64,7 @@ TEST(ParseJson, RefusesAMillionLevelsWithoutOverflowingTheStack) {
   EXPECT_THAT(error_of([&] { parse_json(objects, "bomb.json"); }), HasSubstr("256"));
 }
 
-TEST(JsonMembers, AreReadByType) {
+TEST(JsonKeys, AreReadByType) {
   const auto j = parse_json(R"({"i": -3, "d": 2.5, "s": "text", "a": [1, 2], "o": {"x": 1}})", "x");
   EXPECT_EQ(json_int(j, "i", "x"), -3);
   EXPECT_EQ(json_double(j, "d", "x"), 2.5);
@@ -74,7 +74,7 @@ TEST(JsonMembers, AreReadByType) {
   EXPECT_EQ(json_int(json_object(j, "o", "x"), "x", "x"), 1);
 }
 
-TEST(JsonMembers, NameOriginAndKeyWhenMissing) {
+TEST(JsonKeys, NameOriginAndKeyWhenMissing) {
   const auto j = parse_json(R"({"a": 1})", "x");
   EXPECT_THAT(error_of([&] { json_int(j, "steps", "state.json"); }),
               testing::AllOf(HasSubstr("state.json"), HasSubstr("'steps'"), HasSubstr("missing")));
@@ -82,7 +82,7 @@ TEST(JsonMembers, NameOriginAndKeyWhenMissing) {
   EXPECT_THAT(error_of([] { json_object(parse_json("null", "x"), "k", "null.json"); }), HasSubstr("null.json"));
 }
 
-TEST(JsonMembers, NameBothTypesWhenTheTypeIsWrong) {
+TEST(JsonKeys, NameBothTypesWhenTheTypeIsWrong) {
   const auto j = parse_json(R"({"d": 2.5, "s": "3", "n": null, "a": []})", "x");
   EXPECT_THAT(error_of([&] { json_int(j, "d", "f"); }), testing::AllOf(HasSubstr("'d'"), HasSubstr("whole number")));
   EXPECT_THAT(error_of([&] { json_int(j, "s", "f"); }), HasSubstr("not string"));

@@ -1,7 +1,6 @@
 // Memory that lies in a file: bytes that a process uses now and then, and that need not be resident meanwhile.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Small text helpers shared by every room.
+// Small text helpers shared by every module.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ std::size_t utf8_character_bytes(std::string_view text);
 bool is_utf8(std::string_view text);
 
 // `text` fit for a terminal and a log: control characters other than newline, and bytes that are not valid UTF-8, as
-// "\x1b"; what goes beyond `most_bytes` is cut off, and how much that is stands behind.
+// "\x1b"; what goes beyond `most_bytes` is cut off, and how much that is stands after.
 std::string printable(std::string_view text, std::size_t most_bytes);
 
 // Whole-string parses: false when anything is left over or out of range; `value` is then unchanged.

@@ -1,8 +1,9 @@
 // Checkpoints: tensors by name and global index, written by every rank in parts, complete only when the manifest
 // stands. Format: docs/formats/checkpoint.md. A folder `step-00000100/` holds
-//   model/config.json, model/model-SSSSS-of-NNNNN.safetensors, model/model.safetensors.index.json   (Hugging Face
-//   names) state/state-SSSSS-of-NNNNN.safetensors                            (adam_m.NAME, adam_v.NAME) manifest.json
-//   (on world rank 0's host, last)
+//   model/model-SSSSS-of-NNNNN.safetensors    (Hugging Face names)
+//   model/config.json, model/model.safetensors.index.json, model/tokenizer.json, ...   (on every disk)
+//   state/state-SSSSS-of-NNNNN.safetensors    (adam_m.NAME, adam_v.NAME)
+//   manifest.json                             (on every disk; on world rank 0's last of all files, then on the others)
 // Disks may be shared or not: every rank writes its own part under its own root; the manifest lists every part with
 // host, size and xxHash; ranks exchange what they miss over the channel when loading. Nothing that is read ever
 // executes.
@@ -14,16 +15,17 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "checkpoint/facts.h"
 #include "comm/channel.h"
-#include "sharding/region.h"
+#include "shape/region.h"
 
 namespace troika::checkpoint {
 
-using sharding::element_count;
-using sharding::Region;
+using shape::element_count;
+using shape::Region;
 
 // `data` is one-dimensional, fp32 (or half precision, which save() widens), contiguous, elements() long, any device;
 // region elements in order.
@@ -35,17 +37,24 @@ struct Slice {
   std::function<void()> written = {};  // called by save() whenever another MiB of `data` is in the file; may be empty
 };
 
+// A file that goes into model/ as it is, on every disk. `content` must outlive the save; equal on all disks.
+struct ModelFile {
+  std::string name;  // "tokenizer.json"
+  std::string_view content;
+};
+
 struct SaveRequest {
   std::string root;  // OUT/checkpoints on this host
   Facts facts;
   std::vector<Slice> weights;  // what this rank writes; together the ranks cover every element exactly once
   std::vector<Slice> state;
-  std::int64_t keep = 2;  // complete checkpoints kept, older ones are removed after the manifest stands
+  std::vector<ModelFile> model_files;  // of the first rank of each disk; others may leave them out
+  std::int64_t keep = 2;               // complete checkpoints kept, older ones are removed after the manifest stands
   std::vector<std::int64_t> protect = {};  // steps that are kept besides
 };
 
-// Collective over `world`. Returns after the manifest is on disk (rank 0) and all ranks know it. On failure on any
-// rank, all ranks throw and no manifest is written. DataError: disk full and the like, with path and cause. BugError:
+// Collective over `world`. Returns after the manifest is on every disk. On failure on any rank, all ranks throw; unless
+// what failed is a copy of the manifest, none is written. DataError: disk full and the like, with path and cause. BugError:
 // the slices of all ranks do not cover every element of every tensor exactly once. Memory: about 10 MiB besides the
 // file system's cache. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
 // next save to remove.

@@ -39,6 +39,9 @@ class Damage : public testing::Test {
       EXPECT_THAT(found->rejected[0], testing::AllOf(testing::StartsWith("step-00000020: "), HasSubstr(reason)));
     });
   }
+  void for_each_manifest(const std::function<void(const std::string& path)>& damage) const {
+    for (int host = 0; host < 3; ++host) damage(at(host, "manifest.json"));
+  }
   std::vector<std::string> roots_;
 };
 
@@ -51,8 +54,14 @@ static void flip_byte(const std::string& path, std::size_t position) {
 TEST_F(Damage, NewestIsUsedWhenNothingIsWrong) { expect_loads(roots_, 3, Cut::columns, 20); }
 
 TEST_F(Damage, DeathBetweenPartsAndManifest) {
-  base::remove_tree(at(0, "manifest.json"));
+  for_each_manifest([](const std::string& path) { base::remove_tree(path); });
   expect_fallback("there is no manifest");
+}
+
+TEST_F(Damage, OneHostsManifestIsEnough) {
+  base::remove_tree(at(0, "manifest.json"));
+  flip_byte(at(1, "manifest.json"), 100);
+  expect_loads(roots_, 3, Cut::columns, 20);
 }
 
 TEST_F(Damage, TruncatedPart) {
@@ -73,17 +82,20 @@ TEST_F(Damage, MissingPart) {
 }
 
 TEST_F(Damage, DamagedManifest) {
-  flip_byte(at(0, "manifest.json"), base::read_file(at(0, "manifest.json")).find("seed: 7") + 6);
+  for_each_manifest([](const std::string& path) { flip_byte(path, base::read_file(path).find("seed: 7") + 6); });
   expect_fallback("its own hash differs");
 }
 
 TEST_F(Damage, TruncatedManifest) {
-  base::write_file_atomic(at(0, "manifest.json"), base::read_file(at(0, "manifest.json")).substr(0, 100));
+  for_each_manifest(
+      [](const std::string& path) { base::write_file_atomic(path, base::read_file(path).substr(0, 100)); });
   expect_fallback("not valid JSON");
 }
 
 TEST_F(Damage, NothingLeftIsNothingFoundWithTheReasons) {
-  for (const char* step : {"/step-00000010/", "/step-00000020/"}) base::remove_tree(roots_[0] + step + "manifest.json");
+  for (const std::string& root : roots_) {
+    for (const char* step : {"/step-00000010/", "/step-00000020/"}) base::remove_tree(root + step + "manifest.json");
+  }
   run_ranks(3, [&](comm::Channel& world) {
     std::vector<std::string> rejected;
     EXPECT_FALSE(find_newest(roots_[static_cast<std::size_t>(world.rank())], world, &rejected).has_value());
@@ -114,7 +126,7 @@ TEST_F(Damage, LeftoversOfADeadSaveAreReplacedAndOtherUnfinishedOnesRemoved) {
   save_all(roots_, 3, 30, Cut::flat, Cut::flat);
   EXPECT_THAT(base::list_directory(roots_[1]), ElementsAre("step-00000020", "step-00000030"));
   EXPECT_THAT(base::list_directory(roots_[1] + "/step-00000030/model"),
-              ElementsAre("config.json", "model-00002-of-00003.safetensors"));
+              ElementsAre("config.json", "model-00002-of-00003.safetensors", "model.safetensors.index.json"));
   expect_loads(roots_, 3, Cut::columns, 30);
 }
 
@@ -182,6 +194,24 @@ TEST(Saving, DiskErrorIsReportedOnAllRanksAndNoManifestAppears) {
   EXPECT_THAT(errors, Each(testing::AllOf(testing::StartsWith("rank 1 on "), HasSubstr("cannot create folder"),
                                           HasSubstr(bad))));
   EXPECT_FALSE(base::file_exists(good + "/step-00000010/manifest.json"));
+}
+
+TEST(Saving, EveryDiskGetsTheManifestAndAllFilesOfTheModelFolderThatHoldNoTensors) {
+  const std::vector<std::string> roots{fresh_folder("host0") + "/checkpoints", fresh_folder("host1") + "/checkpoints"};
+  run_ranks(4, [&](comm::Channel& world) {  // two ranks on each host
+    SaveRequest request =
+        request_for(roots[static_cast<std::size_t>(world.rank() / 2)], 10, Cut::whole, Cut::flat, world);
+    request.model_files = {{"chat_template.jinja", "{{ messages }}"}, {"tokenizer.json", "{}"}};
+    save(request, world);
+  });
+  for (const std::string file : {"manifest.json", "model/config.json", "model/model.safetensors.index.json",
+                                 "model/chat_template.jinja", "model/tokenizer.json"}) {
+    const std::string path = "/step-00000010/" + file;
+    EXPECT_EQ(base::read_file(roots[0] + path), base::read_file(roots[1] + path)) << file;
+  }
+  EXPECT_EQ(base::read_file(roots[1] + "/step-00000010/model/tokenizer.json"), "{}");
+  EXPECT_THAT(base::read_file(roots[1] + "/step-00000010/manifest.json"),
+              testing::AllOf(HasSubstr("model/tokenizer.json"), HasSubstr(base::hash_bytes("{}"))));
 }
 
 // A limit on file sizes makes the write fail in the middle of a part, as a full disk does.

@@ -24,7 +24,7 @@ using nlohmann::json;
 namespace {
 
 // The outcome of looking at one step's folder on all ranks.
-struct Verdict {
+struct Examination {
   std::optional<Found> found;
   std::string reason;  // why not
 };
@@ -100,26 +100,32 @@ static std::string find_holders(const std::string& folder, const Disks& disks, c
   return "";
 }
 
-static Verdict try_manifest(const std::string& folder, const std::string& text, const Disks& disks,
-                            comm::Channel& world) {
-  const Manifest manifest = manifest_from_text(text, manifest_name);
+static Examination try_manifest(const std::string& folder, const std::string& text, const Disks& disks,
+                                comm::Channel& world) {
+  Manifest manifest;
+  try {
+    manifest = manifest_from_text(text, manifest_name);
+  } catch (const DataError& error) {  // the same on all ranks, which hold one text
+    return {std::nullopt, error.what()};
+  }
   Found found{folder, manifest.facts, manifest.parts, {}};
   const std::string reason = find_holders(folder, disks, world, &found.parts);
   if (!reason.empty()) return {std::nullopt, reason};
   return {std::move(found), ""};
 }
 
-static Verdict examine(const std::string& folder, const Disks& disks, comm::Channel& world) {
-  Verdict verdict{std::nullopt, "there is no manifest, so its save never finished or its first host is away"};
+static Examination examine(const std::string& folder, const Disks& disks, comm::Channel& world) {
+  Examination result{std::nullopt,
+                     "there is no manifest, so its save never finished or the hosts that have one are away"};
   try {
     for (const std::string& text : manifests_of(folder, disks, world)) {
-      verdict = try_manifest(folder, text, disks, world);
-      if (verdict.found) return verdict;
+      result = try_manifest(folder, text, disks, world);
+      if (result.found) return result;
     }
-  } catch (const DataError& error) {  // the same on all ranks: they read one text, and gather agrees on errors
-    verdict.reason = error.what();
+  } catch (const DataError& error) {  // the same on all ranks: gather agrees on errors
+    result.reason = error.what();
   }
-  return verdict;
+  return result;
 }
 
 static std::string own_steps(const std::string& root) {
@@ -141,12 +147,12 @@ std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
   std::vector<std::string> rejected;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
     const std::string name = step_folder_name(*step);
-    Verdict verdict = examine(root + "/" + name, disks, world);
-    if (verdict.found) {
-      verdict.found->rejected = rejected;
-      return verdict.found;
+    Examination result = examine(root + "/" + name, disks, world);
+    if (result.found) {
+      result.found->rejected = rejected;
+      return result.found;
     }
-    rejected.push_back(fmt::format("{}: {}", name, verdict.reason));
+    rejected.push_back(fmt::format("{}: {}", name, result.reason));
   }
   if (all_rejected != nullptr) *all_rejected = rejected;
   return std::nullopt;
@@ -156,9 +162,9 @@ Found open_at(const std::string& path, comm::Channel& world) {
   const auto present = gather(world, [&]() -> std::string { return base::directory_exists(path) ? "yes" : "no"; });
   if (std::find(present.begin(), present.end(), "yes") == present.end())
     throw DataError(fmt::format("there is no checkpoint folder '{}' on any host; check the path", path));
-  Verdict verdict = examine(path, detect_disks(path, world), world);
-  if (!verdict.found) throw DataError(fmt::format("the checkpoint '{}' cannot be used: {}", path, verdict.reason));
-  return *verdict.found;
+  Examination result = examine(path, detect_disks(path, world), world);
+  if (!result.found) throw DataError(fmt::format("the checkpoint '{}' cannot be used: {}", path, result.reason));
+  return *result.found;
 }
 
 static bool any_rank(comm::Channel& world, const std::function<bool()>& question) {

@@ -25,15 +25,15 @@ TEST(Gather, ResultsComeByRank) {
 }
 
 TEST(Gather, ErrorOfOneRankIsThrownOnAllWithItsKind) {
-  for (int guilty = 0; guilty < 3; ++guilty)
+  for (int failed = 0; failed < 3; ++failed)
     run_ranks(3, [&](comm::Channel& world) {
       try {
         agree(world, [&] {
-          if (world.rank() == guilty) throw base::ConfigError("no such thing");
+          if (world.rank() == failed) throw base::ConfigError("no such thing");
         });
         ADD_FAILURE() << "nothing was thrown";
       } catch (const base::ConfigError& error) {
-        EXPECT_EQ(error.what(), "rank " + std::to_string(guilty) + " on " + base::host_name() + ": no such thing");
+        EXPECT_EQ(error.what(), "rank " + std::to_string(failed) + " on " + base::host_name() + ": no such thing");
       }
       agree(world, [] {});  // the channel is still usable
     });

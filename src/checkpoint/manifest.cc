@@ -30,11 +30,15 @@ std::string manifest_to_text(const Manifest& manifest) {
   json parts = json::array();
   for (const Part& part : manifest.parts)
     parts.push_back({{"file", part.file}, {"bytes", part.bytes}, {"xxh3", part.hash}, {"host", part.host}});
+  json files = json::array();
+  for (const Manifest::File& file : manifest.files)
+    files.push_back({{"file", file.file}, {"bytes", file.bytes}, {"xxh3", file.hash}});
   json document{{"format", format_name},
                 {"version", format_version},
                 {"step", manifest.facts.step},
                 {"world_size", manifest.world_size},
                 {"parts", parts},
+                {"files", files},
                 {"settings_yaml", manifest.facts.settings_yaml},
                 {"model_config_json", manifest.facts.model_config_json},
                 {"extra", manifest.facts.extra}};

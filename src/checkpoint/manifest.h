@@ -13,6 +13,13 @@ struct Manifest {
   Facts facts;
   std::int64_t world_size = 1;  // of the run that wrote it
   std::vector<Part> parts;      // without holders
+  // Files of model/ that hold no tensors, to be recognised when damaged (config::check_model_file).
+  struct File {
+    std::string file;  // "model/tokenizer.json"
+    std::int64_t bytes = 0;
+    std::string hash;  // xxHash3 of the file
+  };
+  std::vector<File> files = {};
 };
 
 std::string manifest_to_text(const Manifest& manifest);

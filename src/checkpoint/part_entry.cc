@@ -19,7 +19,7 @@ std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::
     if (region == header.metadata.end()) {
       part.region = {0, elements, elements, 1};
     } else {
-      sharding::region_from_text(region->second, origin, &part.region, &part.shape);
+      shape::region_from_text(region->second, origin, &part.region, &part.shape);
     }
     if (part.region.elements() != elements)
       throw DataError(fmt::format("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "sharding/region.h"
+#include "shape/region.h"
 
 namespace troika::checkpoint {
 
 struct PartEntry {
   std::string name;                 // of the tensor
   std::vector<std::int64_t> shape;  // of the whole tensor
-  sharding::Region region;
+  shape::Region region;
   std::int64_t begin = 0;  // byte position in the file
 };
 

@@ -48,7 +48,7 @@ std::string wants_to_text(const std::vector<Want>& wants) {
 }
 
 std::vector<Want> wants_from_text(const std::string& text) {
-  const std::string origin = "the wishes of a rank";
+  const std::string origin = "what a rank wants";
   std::vector<Want> wants;
   for (const json& item : base::parse_json(text, origin)) {
     Want want;

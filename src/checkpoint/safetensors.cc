@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "sharding/region.h"
+#include "shape/region.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -63,7 +63,7 @@ static std::vector<std::int64_t> whole_numbers(const json& array, const std::str
 static std::int64_t checked_count(const std::vector<std::int64_t>& shape, const std::string& origin,
                                   const std::string& tensor) {
   try {
-    return sharding::element_count(shape);
+    return shape::element_count(shape);
   } catch (const DataError& error) {
     refuse(origin, fmt::format("tensor '{}': {}", tensor, error.what()));
   }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "sharding/region.h"
+#include "shape/region.h"
 
 namespace troika::checkpoint {
 using base::BugError;
@@ -84,7 +84,7 @@ static std::string header_text(const std::vector<TensorEntry>& entries,
   for (const TensorEntry& entry : entries) {
     if (entry.name.empty() || header.contains(entry.name))
       throw BugError(fmt::format("a safetensors file cannot hold two tensors named '{}'", entry.name));
-    const std::int64_t begin = std::exchange(end, end + sharding::element_count(entry.shape) * bytes_of(entry.dtype));
+    const std::int64_t begin = std::exchange(end, end + shape::element_count(entry.shape) * bytes_of(entry.dtype));
     header[entry.name] = {
         {"dtype", safetensors_name(entry.dtype)}, {"shape", entry.shape}, {"data_offsets", {begin, end}}};
   }

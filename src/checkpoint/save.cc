@@ -85,21 +85,27 @@ static json write_one(const std::string& folder, const std::string& file, const 
   return {{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", base::host_name()}};
 }
 
-// What this rank puts on its disk, as a JSON list of parts. The model's numbers stand on every disk, so that any host can
-// begin from this checkpoint.
+// On every disk, so that each host's model/ is a model folder but for the parameters that other hosts hold.
+static void write_shared_files(const SaveRequest& request, const Layout& layout, const std::string& folder) {
+  base::write_file_atomic(folder + "/model/config.json", request.facts.model_config_json);
+  base::write_file_atomic(folder + "/model/model.safetensors.index.json", index_text(layout));
+  for (const ModelFile& file : request.model_files)
+    base::write_file_atomic(folder + "/model/" + file.name, file.content);
+}
+
+// What this rank puts on its disk, as a JSON list of parts.
 static std::string write_own_files(const SaveRequest& request, const Layout& layout, const std::string& folder,
                                    const Disks& disks, int rank) {
   const auto me = static_cast<std::size_t>(rank);
   json parts = json::array();
   if (!layout.model_files[me].empty()) parts.push_back(write_one(folder, layout.model_files[me], request.weights));
   if (!layout.state_files[me].empty()) parts.push_back(write_one(folder, layout.state_files[me], request.state));
-  if (disks.leads(rank)) base::write_file_atomic(folder + "/model/config.json", request.facts.model_config_json);
-  if (rank == 0) base::write_file_atomic(folder + "/model/model.safetensors.index.json", index_text(layout));
+  if (disks.leads(rank)) write_shared_files(request, layout, folder);
   return parts.dump();
 }
 
 static Manifest make_manifest(const SaveRequest& request, const std::vector<std::string>& part_texts) {
-  Manifest manifest{request.facts, static_cast<std::int64_t>(part_texts.size()), {}};
+  Manifest manifest{request.facts, static_cast<std::int64_t>(part_texts.size()), {}, {}};
   const std::string origin = "the parts of a rank";
   for (const std::string& text : part_texts)
     for (const json& part : base::parse_json(text, origin))
@@ -108,6 +114,9 @@ static Manifest make_manifest(const SaveRequest& request, const std::vector<std:
                                 base::json_string(part, "xxh3", origin),
                                 base::json_string(part, "host", origin),
                                 {}});
+  for (const ModelFile& file : request.model_files)
+    manifest.files.push_back(
+        {"model/" + file.name, static_cast<std::int64_t>(file.content.size()), base::hash_bytes(file.content)});
   return manifest;
 }
 
@@ -140,11 +149,16 @@ void save(const SaveRequest& request, comm::Channel& world) {
   agree(world, [&] {
     if (leads && world.rank() != 0) replace_folder(partial, folder);
   });
-  agree(world, [&] {
-    if (world.rank() != 0) return;
+  const auto manifests = gather(world, [&]() -> std::string {
+    if (world.rank() != 0) return "";
+    const std::string text = manifest_to_text(make_manifest(request, parts));
     // Before the rename: on rank 0's disk a step's folder always has its list.
-    base::write_file_atomic(partial + "/" + manifest_name, manifest_to_text(make_manifest(request, parts)));
+    base::write_file_atomic(partial + "/" + manifest_name, text);
     replace_folder(partial, folder);
+    return text;
+  });
+  agree(world, [&] {  // only now, so that a list never stands without its parts
+    if (leads && world.rank() != 0) base::write_file_atomic(folder + "/" + manifest_name, manifests[0]);
   });
   prune(request.root, request.facts.step, {request.keep, request.protect}, disks, world);
 }

@@ -11,8 +11,8 @@
 #include "comm/flight_log.h"
 #include "comm/gloo_channel.h"
 #include "comm/threads_channel.h"
+#include "rendezvous/failure_report.h"
 #include "rendezvous/store.h"
-#include "rendezvous/verdict.h"
 
 namespace troika::comm {
 namespace {
@@ -182,7 +182,7 @@ TEST(GlooChannel, AVerdictEndsTheBuildingOfAGroup) {
   const rendezvous::StoreServer server(0);
   rendezvous::StoreClient client("127.0.0.1", server.port(), 5);
   GlooTransport transport(identity(0, 2, server.port()), {"", 30});
-  rendezvous::give_verdict(client, identity(0, 2, server.port()), {2, "rank 1 failed: no such file"});
+  rendezvous::write_failure_report(client, identity(0, 2, server.port()), {2, "rank 1 failed: no such file"});
   const double before = monotonic_seconds();
   EXPECT_THAT(failure_of([&] { transport.group("world", {0, 1}); }), HasSubstr("rank 1 failed: no such file"));
   EXPECT_LT(monotonic_seconds() - before, 3);

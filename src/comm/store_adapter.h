@@ -15,7 +15,7 @@ class Store;
 
 namespace troika::comm {
 
-// Keys get `prefix` and the generation in front. Waits end early, with PeerError, when a verdict is given.
+// Keys get `prefix` and the generation in front. Waits end early, with PeerError, when a failure report is written.
 c10::intrusive_ptr<c10d::Store> adapt_store(std::shared_ptr<rendezvous::StoreClient> client,
                                             const rendezvous::Identity& identity, const std::string& prefix,
                                             double timeout_seconds);

@@ -1,4 +1,5 @@
-// `troika`: the verbs that need no libtorch. The others become (exec) troika-engine, installed beside it.
+// `troika`: the verbs that need no libtorch, and every page of help. For the other verbs it becomes (exec) troika-engine,
+// installed beside it.
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,36 +10,17 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "commands/cli.h"
+#include "commands/completion/completion.h"
 #include "commands/data/data.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
 #include "commands/timeline/timeline.h"
-#include "config/config.h"
+#include "commands/verbs.h"
 
 namespace {
 using troika::base::ConfigError;
-
-const char* const usage =
-    "troika - trains language models on the machines you have\n"
-    "\n"
-    "usage: troika VERB [arguments]\n"
-    "\n"
-    "  train      train a model; alone, or as one rank of a launched run\n"
-    "  launch     start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...\n"
-    "  eval       the loss of a model on data: troika eval RUN --data.valid FILE\n"
-    "  generate   continue a text, or a file of prompts, with a model folder, a run or a checkpoint\n"
-    "  chat       talk with a model, or answer a file of conversations\n"
-    "  export     write a model as a folder that Hugging Face's tools load: troika export RUN DIR\n"
-    "  bench      measure a training step, its operations or the messages between ranks, on random tokens\n"
-    "  data       prepare token shards, train a tokenizer, look at what a run would train on\n"
-    "  timeline   merge, summarise and print what every rank did in a step\n"
-    "  help       this page; `troika help train` lists every setting\n"
-    "  version    the version\n"
-    "\n"
-    "`troika VERB --help` explains a verb. Exit codes: 0 done, 2 settings, 3 data, 70 a fault of Troika,\n"
-    "75 another rank or the network, 130 interrupted after saving.\n";
+using namespace troika::commands;
 
 // The mask outlives exec. libtorch starts threads while it is loaded, before the engine's main(); one that did not block
 // these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals, Interrupt).
@@ -49,7 +31,9 @@ void block_signals(std::initializer_list<int> signals) {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-int become_engine(char** argv) {
+int become_engine(const Call& call, char** argv) {
+  if (call.verb->name == "train") block_signals({SIGINT, SIGTERM});
+  if (call.verb->name == "chat") block_signals({SIGINT});
   std::string path(4096, '\0');
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
   path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
@@ -63,41 +47,36 @@ int print(const std::string& text) {
   return 0;
 }
 
+// The verbs of Program::troika that print no help.
+const Runs runs = {
+    {"launch", [](const Call& call) { return run_launch(call.words, call.environment); }},
+    {"data", [](const Call& call) { return run_data(call, stdout, stderr); }},
+    {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
+    {"completion",
+     [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},
+    {"version",
+     [](const Call& call) {
+       read_with_flags_of(call.last(), call.words).finish();
+       return print("troika 0.1.0\n");
+     }},
+};
+
 int run(int argc, char** argv, char** environment) {
-  std::vector<std::string> arguments(argv + 1, argv + argc);
+  Words arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
-    std::fputs(usage, stderr);
+    std::fputs(overview().c_str(), stderr);
     return 2;
   }
-  const std::string verb = arguments.front();
-  arguments.erase(arguments.begin());
-  if (verb == "help" && !arguments.empty() && arguments.front() == "train")
-    return print(troika::config::settings_help());
-  if (verb == "--help" || verb == "-h" || verb == "help") return print(usage);
-  if (verb == "--version" || verb == "version") return print("troika 0.1.0\n");
-  if (verb == "train" && !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h")) {
-    return print(troika::config::settings_help());
-  }
-  const auto variables = troika::commands::capture_environment(environment);
-  if (verb == "train" && troika::commands::launches_itself(variables)) {
-    arguments.insert(arguments.begin(), verb);
-    return troika::commands::run_launch(troika::commands::implied_launch(arguments, variables), variables);
-  }
-  if (verb == "train") block_signals({SIGINT, SIGTERM});
-  if (verb == "chat") block_signals({SIGINT});
-  for (const char* of_engine : {"train", "eval", "generate", "chat", "export", "bench"})
-    if (verb == of_engine) return become_engine(argv);
-  if (verb == "launch") return troika::commands::run_launch(arguments, variables);
-  if (verb == "data") return troika::commands::run_data(arguments, stdout, stderr, variables);
-  if (verb == "timeline") return print(troika::commands::timeline_report(arguments));
-  const std::string near = troika::base::nearest(
-      verb, {"train", "launch", "eval", "generate", "chat", "export", "bench", "data", "timeline", "help", "version"});
-  throw ConfigError("there is no verb '" + verb + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
-                    " See troika --help.");
+  if (asks_for_help(arguments)) return print(help_for(arguments));
+  if (arguments.front() == "--version") arguments.front() = "version";
+  const Call call = call_of(arguments, capture_environment(environment));
+  if (call.verb->name == "train" && launches_itself(call.environment))
+    return run_launch(implied_launch(arguments, call.environment), call.environment);
+  return call.verb->program == Program::engine ? become_engine(call, argv) : runs.at(call.verb->name)(call);
 }
 
 }  // namespace
 
 int main(int argc, char** argv, char** environment) {
-  return troika::commands::guarded([&] { return run(argc, argv, environment); });
+  return guarded([&] { return run(argc, argv, environment); });
 }

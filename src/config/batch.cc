@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
+#include "config/batch_quantities.h"
 
 namespace troika::config {
 namespace {
@@ -17,205 +16,150 @@ constexpr std::int64_t default_batch_size = 16;
 constexpr std::int64_t default_microbatches = 4;
 constexpr std::int64_t most_tokens = std::int64_t{1} << 50;
 
-using Factor = std::pair<std::string, std::int64_t>;
-
-std::int64_t times(std::int64_t a, std::int64_t b) {  // saturates
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
-}
-
-std::int64_t product_of(const std::vector<Factor>& factors) {
-  std::int64_t product = 1;
-  for (const auto& factor : factors) product = times(product, factor.second);
-  return product;
-}
-
 // "micro_batch_size 16 x seq_len 2048 x dp 2 = 65536"; factors of 1 are left out.
-std::string spell(const std::vector<Factor>& factors, std::int64_t product) {
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : factors) {
-    if (value != 1) parts.push_back(fmt::format("{} {}", name, value));
+std::string spell_unit(const std::vector<Factor>& factors) {
+  std::vector<Factor> named;
+  for (const Factor& factor : factors) {
+    if (factor.second != 1) named.push_back(factor);
   }
-  const std::string text = base::join(parts, " x ");
-  return parts.size() > 1 || product != product_of(factors) ? fmt::format("{} = {}", text, product) : text;
+  if (named.size() > 1) return all_factors(named);
+  return named.empty() ? "" : fmt::format("{} {}", named.front().first, named.front().second);
 }
 
-// One stated spelling of the sequences per step. sequences per rank and step x numerator = value x denominator.
-struct Total {
-  std::string name;
-  std::int64_t value;
-  std::vector<Factor> scale;  // global: dp; total: seq_len x dp; batch_size: none
-  std::int64_t rounds;        // batch_size: accumulation; else 1
-};
+std::string sequences(std::int64_t count) { return fmt::format("{} sequence{}", count, count == 1 ? "" : "s"); }
 
-class Solver {
+// From what is stated to sequences in one forward and microbatches per rank and step.
+class BatchSolver {
  public:
-  Solver(const BatchSettings& settings, std::int64_t dp, Findings* findings)
-      : s_(settings), dp_(dp), findings_(findings) {}
+  BatchSolver(BatchQuantities stated, Findings* findings)
+      : stated_(std::move(stated)), findings_(findings), micro_(stated_.micro) {
+    if (stated_.microbatches) number_ = times(stated_.microbatches->value, stated_.rounds_of(*stated_.microbatches));
+  }
 
-  Batch solve() {
-    collect();
+  void solve() {
     const std::size_t before = findings_->errors.size();
-    if (number_) compare_numbers();
-    if (findings_->errors.size() != before) return {};
-    if (!micro_ && !number_ && totals_.empty()) {
+    if (!micro_ && !number_ && stated_.totals.empty()) {
       take_defaults();
-    } else if (totals_.empty()) {
+    } else if (stated_.totals.empty()) {
       fill_without_total();
     } else {
-      fill_from(totals_.front());
+      fill_from(stated_.totals.front());
     }
-    if (findings_->errors.size() != before) return {};
-    for (const auto& total : totals_) compare(total);
-    return finish();
+    if (findings_->errors.size() != before) return;
+    for (const StatedNumber& total : stated_.totals) compare(total);
   }
+
+  std::int64_t micro() const { return micro_.value_or(1); }
+  std::int64_t microbatches() const { return number_.value_or(1); }
 
  private:
-  void collect() {
-    micro_ = s_.micro_batch_size;
-    if (s_.microbatches) {
-      number_ = s_.microbatches;
-    } else if (s_.num_microbatches) {
-      number_ = times(*s_.num_microbatches, s_.accumulation);
-    }
-    if (s_.batch_size) totals_.push_back({"batch_size", *s_.batch_size, {}, s_.accumulation});
-    if (s_.global_batch_size) totals_.push_back({"global_batch_size", *s_.global_batch_size, {{"dp", dp_}}, 1});
-    if (s_.total_batch_size) {
-      totals_.push_back({"total_batch_size", *s_.total_batch_size, {{"seq_len", s_.seq_len}, {"dp", dp_}}, 1});
-    }
-  }
-
   void take_defaults() {
     micro_ = default_batch_size / default_microbatches;
-    number_ = times(default_microbatches, s_.accumulation);
+    number_ = times(default_microbatches, stated_.rounds);
   }
 
   void fill_without_total() {
-    if (!number_) number_ = s_.accumulation;
+    if (!number_) number_ = stated_.rounds;
     if (micro_) return;
-    const std::int64_t rounds = s_.num_microbatches ? *s_.num_microbatches : *number_;
-    micro_ = std::max<std::int64_t>(1, default_batch_size / rounds);
-    if (*micro_ * rounds != default_batch_size) {
+    const std::int64_t count = stated_.microbatches->value;
+    micro_ = std::max<std::int64_t>(1, default_batch_size / count);
+    if (*micro_ * count != default_batch_size) {
       findings_->notes.push_back(
           fmt::format("the default batch_size of {} does not divide into {} microbatches, so each has {}",
-                      default_batch_size, rounds, sequences(*micro_)));
+                      default_batch_size, count, sequences(*micro_)));
     }
   }
 
-  static bool is_accumulation(const Factor& factor) { return factor.first == "accumulation"; }
-
-  // The factors that the sequences per rank and step must be a multiple of.
-  std::vector<Factor> needed(const Total& total) const {
-    const Factor rounds{"accumulation", s_.accumulation};
-    if (micro_) return {{"micro_batch_size", *micro_}, rounds};
-    if (!number_) return {rounds};
-    if (!s_.microbatches) return {{"num_microbatches", *s_.num_microbatches}, rounds};
-    return {{"microbatches", *number_}};
+  // What the sequences of a rank must be a multiple of, in a round or a step as the total counts.
+  std::vector<Factor> unit_of(const StatedNumber& total) const {
+    const bool in_rounds = total.per == BatchSpelling::Per::round;
+    const Factor rounds{"accumulation", stated_.rounds};
+    std::vector<Factor> unit;
+    if (!micro_ && number_ && stated_.microbatches->per == BatchSpelling::Per::step) {
+      if (!in_rounds) return {{"microbatches", *number_}};
+      return {{"microbatches / accumulation", *number_ / stated_.rounds}};
+    }
+    if (micro_) {
+      unit.emplace_back("micro_batch_size", *micro_);
+    } else if (number_) {
+      unit.emplace_back(stated_.microbatches->name, stated_.microbatches->value);
+    }
+    if (!in_rounds) unit.push_back(rounds);
+    return unit;
   }
 
-  void fill_from(const Total& total) {
+  void fill_from(const StatedNumber& total) {
     if (micro_ && number_) return;
-    std::vector<Factor> factors = needed(total);
-    std::int64_t unit = product_of(factors);
-    if (total.name == "batch_size") {
-      unit /= std::gcd(unit, total.rounds);
-      if (factors.front().first == "microbatches") factors = {{"microbatches / accumulation", unit}};
-      factors.erase(std::remove_if(factors.begin(), factors.end(), is_accumulation), factors.end());
-    }
-    factors.insert(factors.begin() + (factors.empty() ? 0 : 1), total.scale.begin(), total.scale.end());
-    unit = times(unit, product_of(total.scale));
-    if (total.value % unit != 0) return refuse(total, factors, unit);
-    const std::int64_t per_rank = times(total.value / product_of(total.scale), total.rounds);
+    std::vector<Factor> unit = unit_of(total);
+    unit.insert(unit.begin() + (unit.empty() ? 0 : 1), total.scale.begin(), total.scale.end());
+    if (total.value % product_of(unit) != 0) return refuse(total, unit);
+    const std::int64_t per_rank = times(total.value / product_of(total.scale), stated_.rounds_of(total));
     if (micro_) {
       number_ = per_rank / *micro_;
     } else if (number_) {
       micro_ = per_rank / *number_;
     } else {
-      choose_number(total, per_rank / s_.accumulation);
+      choose_number(total, per_rank / stated_.rounds);
     }
   }
 
-  void refuse(const Total& total, const std::vector<Factor>& factors, std::int64_t unit) {
+  void refuse(const StatedNumber& total, const std::vector<Factor>& unit) {
+    const bool in_tokens = total.scale.size() > 1;
     findings_->errors.push_back(fmt::format("batch.{} {}{} is not a multiple of {}: {}", total.name, total.value,
-                                            total.name == "total_batch_size" ? " tokens" : "", spell(factors, unit),
-                                            nearest_multiples(total.value, unit)));
+                                            in_tokens ? " tokens" : "", spell_unit(unit),
+                                            nearest_multiples(total.value, product_of(unit))));
   }
 
   // `round`: sequences per rank and accumulation round.
-  void choose_number(const Total& total, std::int64_t round) {
+  void choose_number(const StatedNumber& total, std::int64_t round) {
     std::int64_t number = std::min(default_microbatches, round);
     while (round % number != 0) --number;
     micro_ = round / number;
-    number_ = times(number, s_.accumulation);
+    number_ = times(number, stated_.rounds);
     if (number == default_microbatches) return;
     findings_->notes.push_back(
         fmt::format("batch.{} {} does not divide into the default of {} microbatches, so it is {} of {}", total.name,
                     total.value, default_microbatches, number, sequences(*micro_)));
   }
 
-  void compare(const Total& total) {
-    const std::int64_t per_rank = times(*micro_, *number_);
-    const std::int64_t scale = product_of(total.scale);
-    if (times(total.value, total.rounds) == times(per_rank, scale)) return;
+  void compare(const StatedNumber& total) {
     std::vector<Factor> factors{{"micro_batch_size", *micro_}, {"microbatches", *number_}};
     factors.insert(factors.end(), total.scale.begin(), total.scale.end());
-    std::string rounds = total.rounds > 1 ? fmt::format(" x accumulation {}", total.rounds) : "";
-    findings_->errors.push_back(fmt::format("batch.{} {}{} is not {}: leave one of them out, and it is derived",
-                                            total.name, total.value, rounds,
-                                            all_factors(factors, times(per_rank, scale))));
+    const std::int64_t rounds = stated_.rounds_of(total);
+    if (times(total.value, rounds) == product_of(factors)) return;
+    findings_->errors.push_back(
+        fmt::format("batch.{} {}{} is not {}: leave one of them out, and it is derived", total.name, total.value,
+                    rounds > 1 ? fmt::format(" x accumulation {}", rounds) : "", all_factors(factors)));
   }
 
-  static std::string all_factors(const std::vector<Factor>& factors, std::int64_t product) {
-    std::vector<std::string> parts;
-    for (const auto& [name, value] : factors) parts.push_back(fmt::format("{} {}", name, value));
-    return fmt::format("{} = {}", base::join(parts, " x "), product);
-  }
-
-  void compare_numbers() {
-    const std::int64_t rounds = s_.accumulation;
-    if (s_.microbatches && s_.num_microbatches && *s_.microbatches != times(*s_.num_microbatches, rounds)) {
-      findings_->errors.push_back(
-          fmt::format("batch.microbatches {} is not {}: leave one of them out", *s_.microbatches,
-                      all_factors({{"num_microbatches", *s_.num_microbatches}, {"accumulation", rounds}},
-                                  times(*s_.num_microbatches, rounds))));
-    } else if (*number_ % rounds != 0) {
-      findings_->errors.push_back(fmt::format("batch.microbatches {} is not a multiple of accumulation {}: {}",
-                                              *number_, rounds, nearest_multiples(*number_, rounds)));
-    }
-  }
-
-  Batch finish() {
-    Batch batch;
-    batch.micro = *micro_;
-    batch.microbatches_per_rank = *number_;
-    batch.microbatches = times(*number_, dp_);
-    batch.global = times(batch.microbatches, *micro_);
-    batch.seq_len = s_.seq_len;
-    if (times(batch.global, s_.seq_len) > most_tokens) {
-      findings_->errors.push_back(
-          fmt::format("batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than "
-                      "2^50 tokens per step: give a smaller one",
-                      *micro_, *number_, dp_, s_.seq_len));
-    }
-    return batch;
-  }
-
-  static std::string sequences(std::int64_t count) {
-    return fmt::format("{} sequence{}", count, count == 1 ? "" : "s");
-  }
-
-  const BatchSettings& s_;
-  std::int64_t dp_;
+  const BatchQuantities stated_;
   Findings* findings_;
   std::optional<std::int64_t> micro_;
   std::optional<std::int64_t> number_;  // microbatches per rank and step
-  std::vector<Total> totals_;
 };
 
 }  // namespace
 
 Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* findings) {
-  return Solver(settings, dp, findings).solve();
+  const std::size_t before = findings->errors.size();
+  BatchQuantities stated = quantities_of(settings, dp, findings);
+  if (findings->errors.size() != before) return {};
+  BatchSolver solver(std::move(stated), findings);
+  solver.solve();
+  if (findings->errors.size() != before) return {};
+  Batch batch;
+  batch.micro = solver.micro();
+  batch.microbatches_per_rank = solver.microbatches();
+  batch.microbatches = times(batch.microbatches_per_rank, dp);
+  batch.global = times(batch.microbatches, batch.micro);
+  batch.seq_len = settings.seq_len;
+  if (times(batch.global, batch.seq_len) > most_tokens) {
+    findings->errors.push_back(
+        fmt::format("batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than "
+                    "2^50 tokens per step: give a smaller one",
+                    batch.micro, batch.microbatches_per_rank, dp, batch.seq_len));
+  }
+  return batch;
 }
 
 std::string nearest_multiples(std::int64_t value, std::int64_t unit) {

@@ -11,7 +11,7 @@
 namespace troika::config {
 namespace {
 
-void settle_learning_rate(OptimizerSettings* o, Findings* findings) {
+void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
   if (o->min_lr <= o->lr) return;
   if (o->min_lr == OptimizerSettings{}.min_lr) {
     o->min_lr = o->lr / 10;
@@ -36,12 +36,13 @@ void check_loss_scale(const PrecisionSettings& p, Findings* findings) {
     findings->errors.push_back(fmt::format("precision.loss_scale {} is below precision.loss_scale_min {}: at least {}",
                                            p.loss_scale, p.loss_scale_min, p.loss_scale_min));
   }
-  if (p.compute == "fp16" || has_default_loss_scale(p)) return;
-  findings->notes.push_back(fmt::format("the loss scale is not used, because precision.compute is {}", p.compute));
+  if (p.compute == Precision::fp16 || has_default_loss_scale(p)) return;
+  findings->notes.push_back(
+      fmt::format("the loss scale is not used, because precision.compute is {}", word_of(p.compute)));
 }
 
 bool is_device(const std::string& device) {
-  if (device == "auto" || device == "cpu" || device == "cuda") return true;
+  if (parse_word<DeviceKind>(device)) return true;
   std::int64_t index = -1;
   return device.rfind("cuda:", 0) == 0 && base::parse_int(device.substr(5), &index) && index >= 0;
 }
@@ -53,13 +54,13 @@ void check_rotary(const ModelSettings& m, Findings* findings) {
                                            m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
   }
   if (m.head_dim % 2 != 0) {
-    findings->errors.push_back(fmt::format("model.head_dim {} is odd, but rotary positions turn pairs: {}", m.head_dim,
+    findings->errors.push_back(fmt::format("model.head_dim {} is odd, but RoPE rotates pairs: {}", m.head_dim,
                                            nearest_multiples(m.head_dim, 2)));
   }
-  if (m.rope_scaling == "llama3" && m.rope_low_freq_factor >= m.rope_high_freq_factor) {
+  if (m.rope_scaling == RopeScaling::llama3 && m.rope_low_freq_factor >= m.rope_high_freq_factor) {
     findings->errors.push_back(
         fmt::format("model.rope_low_freq_factor {} is not below model.rope_high_freq_factor {}: frequencies are "
-                    "blended between them",
+                    "interpolated between them",
                     m.rope_low_freq_factor, m.rope_high_freq_factor));
   }
 }
@@ -74,13 +75,13 @@ void check_gpt2(const ModelSettings& m, Findings* findings) {
   if (m.heads * m.head_dim != m.hidden) {
     findings->errors.push_back(
         fmt::format("model.heads {} x model.head_dim {} is {}, but model.hidden is {}: the heads of gpt2 divide its "
-                    "width, so set hidden to {}",
+                    "hidden size, so set hidden to {}",
                     m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
   }
-  if (m.rope_scaling != "none") {
+  if (m.rope_scaling != RopeScaling::none) {
     findings->errors.push_back(
-        fmt::format("model.rope_scaling {} needs rotary positions, and gpt2 learns a vector for each: set it to none",
-                    m.rope_scaling));
+        fmt::format("model.rope_scaling {} needs RoPE, and gpt2 learns an embedding for each position: set it to none",
+                    word_of(m.rope_scaling)));
   }
 }
 
@@ -109,38 +110,38 @@ void check_data(const DataSettings& d, Findings* findings) {
                     d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
   }
   check_weights(d, findings);
-  if (d.packing && d.format == "text")
+  if (d.packing && d.format == DataFormat::text)
     findings->notes.emplace_back("data.packing has no effect on data.format text, which fills every sequence");
 }
 
-// Settings of rotary positions that somebody changed and the model does not look at.
+// RoPE settings that are stated and that the model does not use.
 void note_unused_rope_settings(const ModelSettings& m, Findings* findings) {
   const ModelSettings d;
   std::vector<std::string> unused;
-  if (m.architecture == "gpt2" && m.rope_theta != d.rope_theta) unused.emplace_back("model.rope_theta");
-  if (m.rope_scaling == "none" && m.rope_factor != d.rope_factor) unused.emplace_back("model.rope_factor");
-  if (m.rope_scaling != "llama3") {
+  if (m.architecture == Family::gpt2 && m.rope_theta != d.rope_theta) unused.emplace_back("model.rope_theta");
+  if (m.rope_scaling == RopeScaling::none && m.rope_factor != d.rope_factor) unused.emplace_back("model.rope_factor");
+  if (m.rope_scaling != RopeScaling::llama3) {
     if (m.rope_low_freq_factor != d.rope_low_freq_factor) unused.emplace_back("model.rope_low_freq_factor");
     if (m.rope_high_freq_factor != d.rope_high_freq_factor) unused.emplace_back("model.rope_high_freq_factor");
     if (m.rope_original_positions != d.rope_original_positions) unused.emplace_back("model.rope_original_positions");
   }
   if (unused.empty()) return;
   findings->notes.push_back(fmt::format("{} {} no effect with model.architecture {} and model.rope_scaling {}",
-                                        base::join(unused, ", "), unused.size() > 1 ? "have" : "has", m.architecture,
-                                        m.rope_scaling));
+                                        base::join(unused, ", "), unused.size() > 1 ? "have" : "has",
+                                        word_of(m.architecture), word_of(m.rope_scaling)));
 }
 
 }  // namespace
 
 void check_shape(const ModelSettings& m, Findings* findings) {
-  if (m.architecture == "gpt2") {
+  if (m.architecture == Family::gpt2) {
     check_gpt2(m, findings);
   } else {
     check_rotary(m, findings);
   }
 }
 
-void settle_model(Settings* settings, Findings* findings) {
+void resolve_model(Settings* settings, Findings* findings) {
   auto& m = settings->model;
   if (m.middle_layers > m.layers) {
     findings->errors.push_back(
@@ -159,10 +160,10 @@ void settle_model(Settings* settings, Findings* findings) {
   }
 }
 
-void settle_run(Settings* settings, Findings* findings) {
+void resolve_run(Settings* settings, Findings* findings) {
   const auto& train = settings->train;
   check_data(settings->data, findings);
-  settle_learning_rate(&settings->optimizer, findings);
+  resolve_learning_rate(&settings->optimizer, findings);
   const std::int64_t warmup = settings->optimizer.warmup_steps;
   if (train.steps > 0 && warmup > train.steps) {
     findings->errors.push_back(fmt::format("optimizer.warmup_steps {} is more than train.steps {}: at most {}", warmup,

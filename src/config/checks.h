@@ -10,9 +10,9 @@ namespace troika::config {
 void check_shape(const ModelSettings& model, Findings* findings);
 
 // Writes middle_layers into layers and checks the shape of the model.
-void settle_model(Settings* settings, Findings* findings);
+void resolve_model(Settings* settings, Findings* findings);
 
 // Data, learning rate, steps, device, profile, loss scale.
-void settle_run(Settings* settings, Findings* findings);
+void resolve_run(Settings* settings, Findings* findings);
 
 }  // namespace troika::config

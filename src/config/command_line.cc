@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/file.h"
 #include "base/text.h"
-#include "config/deepspeed.h"
-#include "config/presets.h"
+#include "config/import/deepspeed.h"
 #include "config/spellings.h"
 
 namespace troika::config {
@@ -15,146 +12,51 @@ namespace {
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
-const std::vector<std::string> own_flags = {"config", "deepspeed", "print-config", "help"};
-
-bool is_known(std::string_view name) {
-  const bool own = std::find(own_flags.begin(), own_flags.end(), normalised(name)) != own_flags.end();
-  return own || find_field(name) != nullptr || find_ignored(name) != nullptr || find_switch(name) != nullptr;
+Take file_taker(SettingsReading& reading) {
+  return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
+    if (!file.empty())
+      return flags->refuse(fmt::format("'{}' is a second configuration file beside '{}'; one is read", path, file));
+    file = path;
+  };
 }
 
-std::string nearest_flag(const std::string& name) {
-  std::vector<std::string> names = own_flags;
-  for (const auto& row : fields()) {
-    names.push_back(row.flag().substr(2));
-    names.insert(names.end(), row.flags.begin(), row.flags.end());
-    names.insert(names.end(), row.familiar.begin(), row.familiar.end());
-  }
-  for (const auto& row : fields()) {  // "--layers" for --model.layers
-    if (normalised(row.name) == name) return row.flag();
-  }
-  const std::string near = base::nearest(name, names);
-  return near.empty() ? "" : "--" + near;
+// A folder is a model, anything else a file of settings.
+Take word_taker(SettingsReading& reading) {
+  return [&layer = reading.line.layer, take_file = file_taker(reading)](const std::string& path,
+                                                                        const std::string& shown, FlagReading* flags) {
+    if (!base::directory_exists(path)) return take_file(path, shown, flags);
+    layer.assignments.push_back({&field_of("model.path"), path, path});
+  };
 }
 
-class Parser {
- public:
-  explicit Parser(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+void add_file_flags(FlagTable& table, SettingsReading& reading) {
+  table.add("config", reading.line.file, "A file of settings, of Troika or LLaMA-Factory, or the name of a run preset.")
+      .shown("CONFIG.yaml")
+      .variables({"CONFIG_FILE"})
+      .unset("none; also as a word without a flag")
+      .taken_by(file_taker(reading));
+  table.add("deepspeed", reading.deepspeed, "DeepSpeed's settings as settings of ours; see docs/llama-factory.md.")
+      .shown("FILE.json")
+      .unset("none")
+      .taken_by([&files = reading.deepspeed](const std::string& path, const std::string& shown, FlagReading*) {
+        files.insert(files.end(), {shown, path});
+      });
+  table.add("print-config", reading.line.print_config, "Print the resolved settings as YAML and end.").alone();
+}
 
-  CommandLine parse() {
-    while (next_ < arguments_.size()) {
-      const std::string& token = arguments_[next_++];
-      if (token == "-h") {
-        result_.help = true;
-      } else if (starts_with(token, "--") && token.size() > 2) {
-        read_flag(token);
-      } else if (starts_with(token, "-")) {
-        fail("unknown flag " + token.substr(0, 2) + ": flags begin with two dashes");
-        skip_value();
-      } else {
-        take_word(token);
-      }
-    }
-    for (const FlatKey& file : deepspeed_) take_deepspeed(read_deepspeed(file, ""), &result_.layer);
-    return std::move(result_);
-  }
+Take setting_taker(const Field& field, SettingsReading& reading) {
+  return [&layer = reading.line.layer, &field](const std::string& text, const std::string& shown, FlagReading*) {
+    layer.assignments.push_back({&field, text, shown});
+  };
+}
 
- private:
-  void fail(std::string what) { result_.layer.errors.push_back(std::move(what)); }
-
-  void read_flag(const std::string& token) {
-    const auto equals = token.find('=');
-    shown_ = token.substr(0, equals);
-    has_inline_ = equals != std::string::npos;
-    inline_ = has_inline_ ? token.substr(equals + 1) : "";
-    const std::string name = normalised(shown_.substr(2));
-    if (name == "help") {
-      result_.help = true;
-    } else if (name == "print-config") {
-      result_.print_config = boolean().value_or(true);
-    } else if (name == "config") {
-      if (const auto file = value()) take_file(*file);
-    } else if (name == "deepspeed") {
-      if (const auto file = value()) deepspeed_.push_back({"deepspeed", FlatKey::Kind::text, *file, shown_});
-    } else if (const Ignored* ignored = find_ignored(name)) {
-      result_.layer.notes.push_back(fmt::format("{} is ignored: {}", shown_, ignored->why));
-      if (next_ < arguments_.size() && !is_known_flag(arguments_[next_])) skip_any();
-    } else if (const Switch* on = find_switch(name)) {
-      if (boolean().value_or(true)) add(field_of(on->key), std::string(on->value));
-    } else if (const Field* field = find_field(name)) {
-      read_field(*field);
-    } else {
-      const std::string near = nearest_flag(name);
-      fail("unknown flag " + shown_ + (near.empty() ? "; --help lists all" : "; did you mean " + near + "?"));
-      skip_value();
-    }
-  }
-
-  void read_field(const Field& field) {
-    if (std::holds_alternative<Access<bool>>(field.access) && !has_inline_) {
-      return add(field, boolean().value_or(true) ? "true" : "false");
-    }
-    if (const auto text = value()) add(field, *text);
-  }
-
-  void add(const Field& field, std::string text) {
-    result_.layer.assignments.push_back({&field, std::move(text), shown_});
-  }
-
-  // The value of the flag at hand: behind '=', or the next token unless that is a flag.
-  std::optional<std::string> value() {
-    if (has_inline_) return inline_;
-    if (next_ < arguments_.size() && !starts_with(arguments_[next_], "--")) return arguments_[next_++];
-    fail(shown_ + " needs a value");
-    return std::nullopt;
-  }
-
-  // An explicit true or false; nothing when the flag stands alone.
-  std::optional<bool> boolean() {
-    if (has_inline_) {
-      const auto parsed = parse_bool(inline_);
-      if (!parsed) fail(shown_ + " takes true or false");
-      return parsed;
-    }
-    const auto parsed = next_ < arguments_.size() ? parse_bool(arguments_[next_]) : std::nullopt;
-    if (parsed) ++next_;
-    return parsed;
-  }
-
-  void skip_value() {
-    if (!has_inline_ && next_ < arguments_.size() && !starts_with(arguments_[next_], "--")) ++next_;
-  }
-
-  void skip_any() {
-    if (!has_inline_) ++next_;
-  }
-
-  static bool is_known_flag(const std::string& token) {
-    return starts_with(token, "--") && is_known(token.substr(2, token.find('=') - 2));
-  }
-
-  // A folder is a model, name=value a flag without its dashes, anything else a file of settings.
-  void take_word(const std::string& path) {
-    if (is_known_flag("--" + path) && path.find('=') != std::string::npos) return read_flag("--" + path);
-    if (!base::directory_exists(path)) return take_file(path);
-    result_.layer.assignments.push_back({&field_of("model.path"), path, path});
-  }
-
-  void take_file(const std::string& path) {
-    if (result_.file.empty()) {
-      result_.file = path;
-    } else {
-      fail(fmt::format("'{}' is a second configuration file beside '{}'; one is read", path, result_.file));
-    }
-  }
-
-  const std::vector<std::string>& arguments_;
-  std::size_t next_ = 0;
-  std::string shown_;   // the flag at hand as typed, without its value
-  std::string inline_;  // the text behind '='
-  bool has_inline_ = false;
-  std::vector<FlatKey> deepspeed_;  // compared with all other flags
-  CommandLine result_;
-};
+Take switch_taker(const Switch& row, SettingsReading& reading) {
+  return [&layer = reading.line.layer, &row](const std::string& text, const std::string& shown, FlagReading* flags) {
+    const auto on = parse_bool(text);
+    if (!on) return flags->refuse(shown + " takes true or false");
+    if (*on) layer.assignments.push_back({&field_of(row.key), std::string(row.value), shown});
+  };
+}
 
 // "eth0" of "=eth0,eth1", the form of NCCL_SOCKET_IFNAME.
 std::string first_interface(const std::string& list) {
@@ -167,36 +69,70 @@ bool matches(std::string_view variable, std::string_view pattern) {
   return is_prefix ? starts_with(variable, pattern.substr(0, pattern.size() - 1)) : variable == pattern;
 }
 
-}  // namespace
-
-CommandLine read_command_line(const std::vector<std::string>& arguments) { return Parser(arguments).parse(); }
-
-Layer read_environment(const Environment& environment) {
-  Layer layer;
-  for (const auto& field : fields()) {
-    for (const auto variable : field.variables) {
-      const auto found = environment.find(std::string(variable));
-      if (found == environment.end() || found->second.empty()) continue;
-      const std::string origin = fmt::format("{} in the environment", variable);
-      const bool is_interface = field.key() == "comm.interface";
-      if (is_interface && found->second.front() == '^') {
-        layer.notes.push_back(origin +
-                              " is ignored: it names interfaces to avoid, and --comm.interface takes one to use");
-        continue;
-      }
-      layer.assignments.push_back({&field, is_interface ? first_interface(found->second) : found->second, origin});
-      break;
+void read_variables_of(const Field& field, const Environment& environment, Layer* layer) {
+  for (const auto variable : field.variables) {
+    const auto found = environment.find(std::string(variable));
+    if (found == environment.end() || found->second.empty()) continue;
+    const std::string origin = fmt::format("{} in the environment", variable);
+    const bool is_interface = field.key() == "comm.interface";
+    if (is_interface && found->second.front() == '^') {
+      layer->notes.push_back(origin +
+                             " is ignored: it names interfaces to avoid, and --comm.interface takes one to use");
+      continue;
     }
+    layer->assignments.push_back({&field, is_interface ? first_interface(found->second) : found->second, origin});
+    return;
   }
+}
+
+void note_ignored(const Environment& environment, Layer* layer) {
   for (const auto& row : ignored_variables()) {
     std::vector<std::string> present;
     for (const auto& [name, value] : environment) {
       if (matches(name, row.name)) present.push_back(name);
     }
     if (present.empty()) continue;
-    layer.notes.push_back(fmt::format("{} in the environment {} ignored: {}", base::join(present, ", "),
-                                      present.size() > 1 ? "are" : "is", row.why));
+    layer->notes.push_back(fmt::format("{} in the environment {} ignored: {}", base::join(present, ", "),
+                                       present.size() > 1 ? "are" : "is", row.why));
   }
+}
+
+}  // namespace
+
+FlagTable settings_table(SettingsReading& reading) {
+  FlagTable table("troika train");
+  add_file_flags(table, reading);
+  for (const Field& field : fields()) {
+    const Target target = field.target(reading.defaults);
+    const Takes takes = is_truth(target) ? Takes::truth : Takes::value;
+    table.add_row({&field, takes, target, setting_taker(field, reading)});
+  }
+  for (const Switch& row : switches())
+    table.add(row.name, reading.switched, row.key).taken_by(switch_taker(row, reading));
+  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why);
+  table.on_word(word_taker(reading));
+  return table;
+}
+
+CommandLine read_command_line(const std::vector<std::string>& arguments, const FlagTable* own) {
+  SettingsReading reading;
+  const FlagTable table = settings_table(reading);
+  FlagReading flags = own == nullptr ? read_flags({&table}, arguments) : read_flags({own, &table}, arguments);
+  CommandLine& line = reading.line;
+  line.help = flags.help;
+  line.layer.notes = std::move(flags.notes);
+  line.layer.errors = std::move(flags.errors);
+  for (std::size_t i = 0; i < reading.deepspeed.size(); i += 2) {
+    const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1], reading.deepspeed[i]};
+    take_deepspeed(read_deepspeed(file, ""), &line.layer);
+  }
+  return std::move(line);
+}
+
+Layer read_environment(const Environment& environment) {
+  Layer layer;
+  for (const auto& field : fields()) read_variables_of(field, environment, &layer);
+  note_ignored(environment, &layer);
   return layer;
 }
 

@@ -1,15 +1,10 @@
-// The command line and the environment, read into layers.
-//
-// The table drives the parser; no argument library stands between. Reasons: all errors are reported together (CLI11
-// stops at the first), the value behind an unknown or ignored flag is never printed (CLI11 quotes it, and it may be a
-// password), and time: 75 options with four names each cost CLI11 2.1 about 1.5 ms on a 2-core x86 machine, of the 2 ms
-// that reading settings may take.
+// The settings of train as a table of flags, and the environment, read into layers.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "config/config.h"
+#include "config/flag_table.h"
 #include "config/layers.h"
 
 namespace troika::config {
@@ -21,9 +16,21 @@ struct CommandLine {
   bool help = false;
 };
 
-// `arguments` are those after the verb. `--name value`, `--name=value`, `name=value`; a flag of a true/false setting
-// alone means true. `--deepspeed FILE` gives the settings of DeepSpeed's JSON (deepspeed.h).
-CommandLine read_command_line(const std::vector<std::string>& arguments);
+// What the rows of settings_table write into.
+struct SettingsReading {
+  CommandLine line;
+  Settings defaults;                   // for help
+  std::vector<std::string> deepspeed;  // files, each behind its flag as typed
+  bool switched = false;               // of no meaning: a switch sets its setting
+};
+
+// The settings, the words of other programs that set or ignore something, and --config, --deepspeed, --print-config. A
+// word that is no flag is model.path where it names a folder, else the YAML file.
+FlagTable settings_table(SettingsReading& reading);
+
+// `arguments` are those after the verb, `own` the flags of a verb that takes settings too; nullptr: train's alone.
+// `--deepspeed FILE` gives the settings of DeepSpeed's JSON (import/deepspeed.h), compared with all other flags.
+CommandLine read_command_line(const std::vector<std::string>& arguments, const FlagTable* own = nullptr);
 
 // The variables of the table. An empty variable counts as absent.
 Layer read_environment(const Environment& environment);

@@ -65,7 +65,7 @@ TEST(CommandLine, ReadsThePinnedInterface) {
   EXPECT_EQ(s.train.out, "RUN");
   EXPECT_EQ(s.model.kv_heads, 2);
   EXPECT_EQ(s.model.vocab, 259);
-  EXPECT_EQ(s.parallel.schedule, "gpipe");
+  EXPECT_EQ(s.parallel.schedule, Schedule::gpipe);
   EXPECT_EQ(s.checkpoint.keep, 3);
   EXPECT_EQ(s.train.resume, "never");
 }
@@ -163,20 +163,20 @@ TEST(CommandLine, RankFlagsOfOtherLaunchersAreAcceptedWithANote) {
 }
 
 TEST(CommandLine, PrecisionSwitchesSetTheComputeType) {
-  EXPECT_EQ(parsed({"--bf16"}).precision.compute, "bf16");
-  EXPECT_EQ(parsed({"--fp16", "true"}).precision.compute, "fp16");
-  EXPECT_EQ(parsed({"--fp16", "false"}).precision.compute, "fp32");
-  EXPECT_EQ(parsed({"--bf16", "--fp32"}).precision.compute, "fp32");
-  EXPECT_EQ(parsed({"--precision.compute", "bfloat16"}).precision.compute, "bf16");
+  EXPECT_EQ(parsed({"--bf16"}).precision.compute, Precision::bf16);
+  EXPECT_EQ(parsed({"--fp16", "true"}).precision.compute, Precision::fp16);
+  EXPECT_EQ(parsed({"--fp16", "false"}).precision.compute, Precision::fp32);
+  EXPECT_EQ(parsed({"--bf16", "--fp32"}).precision.compute, Precision::fp32);
+  EXPECT_EQ(parsed({"--precision.compute", "bfloat16"}).precision.compute, Precision::bf16);
 }
 
 TEST(CommandLine, WordsOfOtherProgramsForMemoryAreUnderstood) {
-  EXPECT_EQ(parsed({"--gradient_checkpointing"}).parallel.recompute, "full");
-  EXPECT_EQ(parsed({"--activation-checkpointing", "true"}).parallel.recompute, "full");
-  EXPECT_EQ(parsed({"--gradient-checkpointing", "false"}).parallel.recompute, "none");
-  EXPECT_EQ(parsed({"--activation_recomputation", "selective"}).parallel.recompute, "selective");
-  EXPECT_EQ(parsed({"--offload_optimizer", "cpu"}).parallel.offload, "host");
-  EXPECT_EQ(parsed({"--offload", "nvme"}).parallel.offload, "file");
+  EXPECT_EQ(parsed({"--gradient_checkpointing"}).parallel.recompute, Recompute::full);
+  EXPECT_EQ(parsed({"--activation-checkpointing", "true"}).parallel.recompute, Recompute::full);
+  EXPECT_EQ(parsed({"--gradient-checkpointing", "false"}).parallel.recompute, Recompute::none);
+  EXPECT_EQ(parsed({"--activation_recomputation", "selective"}).parallel.recompute, Recompute::selective);
+  EXPECT_EQ(parsed({"--offload_optimizer", "cpu"}).parallel.offload, Offload::host);
+  EXPECT_EQ(parsed({"--offload", "nvme"}).parallel.offload, Offload::file);
   EXPECT_FALSE(parsed({"--overlap", "off"}).parallel.overlap);
 }
 

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/fields.h"
+#include "config/import/run_presets.h"
 #include "config/layers.h"
 #include "config/presets.h"
-#include "config/run_presets.h"
 #include "config/yaml.h"
 
 namespace troika::config {
@@ -71,7 +71,7 @@ Layer read_file_beside(CommandLine* command_line, const Environment& environment
 }  // namespace
 
 Settings settings_from_yaml(const std::string& text, const std::string& origin) {
-  const Pile result = pile({read_yaml(text, origin)}, Paths::left);
+  const MergedSettings result = merge_layers({read_yaml(text, origin)}, Paths::left);
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
   return result.settings;
 }
@@ -80,19 +80,28 @@ bool ParsedSettings::states(const std::string& key) const {
   return std::find(stated.begin(), stated.end(), key) != stated.end();
 }
 
-ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment) {
+static ParsedSettings parse(CommandLine command_line, const Environment& environment) {
   ParsedSettings parsed;
-  CommandLine command_line = read_command_line(arguments);
   parsed.help = command_line.help;
   parsed.print_config = command_line.print_config;
   if (parsed.help) return parsed;
   for (const Assignment& assignment : command_line.layer.assignments) parsed.stated.push_back(assignment.field->key());
   Layer file = read_file_beside(&command_line, environment);
-  Pile result = pile({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
+  MergedSettings result =
+      merge_layers({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
   if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
   parsed.settings = std::move(result.settings);
   for (const std::string& note : result.notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
   return parsed;
+}
+
+ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment) {
+  return parse(read_command_line(arguments), environment);
+}
+
+ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
+                              const FlagTable& own) {
+  return parse(read_command_line(arguments, &own), environment);
 }
 
 std::string agreement_hash(const Settings& settings) {

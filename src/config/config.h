@@ -1,15 +1,13 @@
-// The front door of the config room: command line + environment + YAML -> Settings, and back to text.
+// The front door of module config: command line + environment + YAML -> Settings, and back to text.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "config/flag_table.h"
 #include "config/settings.h"
 
 namespace troika::config {
-
-using Environment = std::map<std::string, std::string>;  // captured once in main.cc
 
 // What the command line asked for besides the settings.
 struct ParsedSettings {
@@ -27,6 +25,9 @@ struct ParsedSettings {
 // `--name=value` both work. Throws one ConfigError that lists all errors (unknown keys with the nearest name, malformed
 // values). Follows model.path (layers.h has the rules); DataError when no supported model is there.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);
+// The same for a verb with flags beside the settings: `own` takes those, and its errors are among all others.
+ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
+                              const FlagTable& own);
 
 // YAML that parses back to the same settings, sections in order, every field.
 std::string to_yaml(const Settings& settings);

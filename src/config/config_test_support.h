@@ -1,4 +1,4 @@
-// Shared by the tests of this room.
+// Shared by the tests of this module.
 #pragma once
 
 #include <string>

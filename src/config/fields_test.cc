@@ -60,7 +60,7 @@ TEST(Fields, ReadsEveryType) {
   EXPECT_EQ(set_text(field_of("batch.micro_batch_size"), "null", &s), "");
   EXPECT_FALSE(s.batch.micro_batch_size.has_value());
   EXPECT_EQ(set_text(field_of("parallel.schedule"), "GPipe", &s), "");
-  EXPECT_EQ(s.parallel.schedule, "gpipe");
+  EXPECT_EQ(s.parallel.schedule, Schedule::gpipe);
 }
 
 TEST(Fields, SaysWhatIsWrongAndLeavesTheSettingAlone) {

@@ -70,7 +70,7 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
   const bool frozen = !s.train.freeze.empty(), chosen = s.train.trainable_layers != 0;
   if (s.lora.rank > 0) {
     if (frozen || chosen) {
-      errors->push_back(fmt::format("{} and lora.rank {} exclude each other: beside adapters all weights are frozen",
+      errors->push_back(fmt::format("{} and lora.rank {} exclude each other: adapters freeze all other weights",
                                     frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
     }
     trained.assign(trained.size(), false);

@@ -53,7 +53,7 @@ TEST(Freeze, WhatIsWrongIsNamed) {
 
 TEST(Lora, TargetsComeInTheOrderOfALayer) {
   LoraSettings lora;
-  EXPECT_EQ(lora_targets(lora), adapted_products());
+  EXPECT_EQ(lora_targets(lora), adaptable_projections());
   lora.targets = "v_proj, q_proj";
   EXPECT_THAT(lora_targets(lora), ElementsAre("q_proj", "v_proj"));
 }

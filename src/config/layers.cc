@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "config/batch_quantities.h"
+#include "config/import/run_presets.h"
 #include "config/model_layer.h"
-#include "config/run_presets.h"
 
 namespace troika::config {
 namespace {
@@ -20,64 +21,42 @@ bool states(const Stated& stated, Keys... keys) {
   return (... || (stated.count(keys) > 0));
 }
 
-// The three quantities of batch.h, each with its spellings.
-bool has_micro(const BatchSettings& b) { return b.micro_batch_size.has_value(); }
-bool has_number(const BatchSettings& b) { return b.microbatches || b.num_microbatches; }
-bool has_total(const BatchSettings& b) { return b.global_batch_size || b.total_batch_size || b.batch_size; }
-
-void drop_number(BatchSettings* b) {
-  b->microbatches.reset();
-  b->num_microbatches.reset();
-  if (!b->batch_size) b->accumulation = 1;
+// Whether a layer states the quantity, in any spelling.
+bool states(const Stated& stated, BatchQuantity quantity) {
+  return std::any_of(batch_spellings.begin(), batch_spellings.end(), [&](const BatchSpelling& spelling) {
+    return spelling.quantity == quantity && stated.count("batch." + std::string(spelling.name)) > 0;
+  });
 }
 
-void drop_total(BatchSettings* b) {
-  b->global_batch_size.reset();
-  b->total_batch_size.reset();
-  b->batch_size.reset();
-}
-
-struct Quantities {
-  bool micro, number, total;
-};
-
-Quantities stated_quantities(const Stated& s) {
-  return {states(s, "batch.micro_batch_size"), states(s, "batch.microbatches", "batch.num_microbatches"),
-          states(s, "batch.global_batch_size", "batch.total_batch_size", "batch.batch_size")};
-}
-
-void make_way_for_batch(const Stated& s, BatchSettings* b) {
-  const Quantities now = stated_quantities(s);
-  const bool accumulates = states(s, "batch.accumulation");
-  if (accumulates) {
-    b->microbatches.reset();
-    b->global_batch_size.reset();
-    b->total_batch_size.reset();
+// What replaces it: another spelling of the quantity; a count of rounds replaces what counts steps.
+void replace_spellings(const Stated& s, BatchSettings* lower) {
+  for (const BatchSpelling& spelling : batch_spellings) {
+    const bool counts_steps = spelling.quantity != BatchQuantity::micro && spelling.per == BatchSpelling::Per::step;
+    if (states(s, spelling.quantity) || (counts_steps && states(s, "batch.accumulation")))
+      (lower->*spelling.member).reset();
   }
-  if (states(s, "batch.microbatches")) b->accumulation = 1;
-  if (now.micro) b->micro_batch_size.reset();
-  if (now.number) {
-    b->microbatches.reset();
-    b->num_microbatches.reset();
-  }
-  if (now.total) drop_total(b);
+  if (states(s, "batch.microbatches")) lower->accumulation = 1;
+}
 
-  const bool micro = now.micro || has_micro(*b);
-  const bool number = now.number || has_number(*b);
-  const bool total = now.total || has_total(*b);
+void make_way_for_batch(const Stated& s, BatchSettings* lower) {
+  using Q = BatchQuantity;
+  replace_spellings(s, lower);
+  const auto given = [&](Q quantity) { return states(s, quantity) || states(*lower, quantity); };
+  const bool micro = given(Q::micro), number = given(Q::microbatches), total = given(Q::total);
+  const bool any_now = states(s, Q::micro) || states(s, Q::microbatches) || states(s, Q::total);
   const bool layout = states(s, "parallel.dp", "parallel.pp", "parallel.tp", "parallel.cp", "batch.seq_len");
-  const bool per_rank_total = states(s, "batch.batch_size") || b->batch_size.has_value();
-  if (micro && number && total && (now.micro || now.number || now.total || (layout && !per_rank_total))) {
-    if (!now.number) {
-      drop_number(b);
-    } else if (!now.total) {
-      drop_total(b);
-    } else if (!now.micro) {
-      b->micro_batch_size.reset();
+  const bool total_per_rank = states(s, "batch.batch_size") || lower->batch_size.has_value();
+  if (micro && number && total && (any_now || (layout && !total_per_rank))) {
+    for (const Q third : {Q::microbatches, Q::total, Q::micro}) {
+      if (states(s, third)) continue;
+      clear(lower, third);
+      if (third == Q::microbatches && !lower->batch_size) lower->accumulation = 1;
+      break;
     }
   }
   // Rounds stated below mean nothing once the sequences per forward and per step are both given.
-  if (micro && !number && now.total && !accumulates && !per_rank_total) b->accumulation = 1;
+  const bool rounds_are_open = !states(s, "batch.accumulation") && !total_per_rank;
+  if (micro && !number && states(s, Q::total) && rounds_are_open) lower->accumulation = 1;
 }
 
 // One of three says where stages are cut, and two of them count layers.
@@ -109,51 +88,51 @@ void set_stages(std::int64_t virtual_stages, const Stated& s, ParallelSettings* 
 void fit_schedule(const Stated& s, ParallelSettings* p) {
   const bool schedule = states(s, "parallel.schedule");
   const bool stages = states(s, "parallel.virtual_stages");
-  const bool is_interleaved = p->schedule == "interleaved";
+  const bool is_interleaved = p->schedule == Schedule::interleaved;
   const bool leaves_pipeline = states(s, "parallel.pp") && p->pp == 1 && !schedule && !stages;
   if ((schedule && !stages && !is_interleaved) || leaves_pipeline) set_stages(1, s, p);
   const bool contradicts = stages && !schedule && is_interleaved == (p->virtual_stages == 1);
   if (contradicts || (leaves_pipeline && is_interleaved)) p->schedule = ParallelSettings{}.schedule;
 }
 
-void lay(const Layer& layer, Pile* pile) {
+void lay(const Layer& layer, MergedSettings* merged) {
   Stated stated;
   for (const auto& assignment : layer.assignments) stated.insert(assignment.field->key());
-  make_way(stated, &pile->settings);
+  make_way(stated, &merged->settings);
   for (const auto& [field, value, origin] : layer.assignments) {
     if (field->key() == "model.preset") continue;  // already below
-    const std::string wrong = set_text(*field, value, &pile->settings);
+    const std::string wrong = set_text(*field, value, &merged->settings);
     if (wrong.empty()) continue;
     const bool named = normalised(origin) == field->flag();
-    pile->errors.push_back(named ? origin + " " + wrong : fmt::format("{}: {} {}", origin, field->key(), wrong));
+    merged->errors.push_back(named ? origin + " " + wrong : fmt::format("{}: {} {}", origin, field->key(), wrong));
   }
-  fit_schedule(stated, &pile->settings.parallel);
+  fit_schedule(stated, &merged->settings.parallel);
 }
 
-void lay_all(const std::vector<Layer>& layers, Pile* pile) {
-  for (const auto& layer : layers) lay(layer, pile);
+void lay_all(const std::vector<Layer>& layers, MergedSettings* merged) {
+  for (const auto& layer : layers) lay(layer, merged);
 }
 
-void lay_on_preset(const std::vector<Layer>& layers, Pile* pile) {
-  lay_preset(layers, pile);
-  lay_all(layers, pile);
+void lay_on_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
+  lay_preset(layers, merged);
+  lay_all(layers, merged);
 }
 
 // On the model at their path, or on their preset.
-void lay_on_model(const std::vector<Layer>& layers, Pile* pile) {
-  const std::optional<PathModel> model = read_path_model(layers, pile);
-  if (!model) return lay_on_preset(layers, pile);
-  pile->settings = model->settings;
-  lay_all(layers, pile);
-  check_against(*model, layers, pile);
+void lay_on_model(const std::vector<Layer>& layers, MergedSettings* merged) {
+  const std::optional<PathModel> model = read_path_model(layers, merged);
+  if (!model) return lay_on_preset(layers, merged);
+  merged->settings = model->settings;
+  lay_all(layers, merged);
+  check_against(*model, layers, merged);
 }
 
 }  // namespace
 
-Pile pile(const std::vector<Layer>& given, Paths paths) {
+MergedSettings merge_layers(const std::vector<Layer>& given, Paths paths) {
   std::vector<Layer> layers{run_preset_layer(given)};
   layers.insert(layers.end(), given.begin(), given.end());
-  Pile result;
+  MergedSettings result;
   for (const auto& layer : layers) {
     result.errors.insert(result.errors.end(), layer.errors.begin(), layer.errors.end());
     result.notes.insert(result.notes.end(), layer.notes.begin(), layer.notes.end());

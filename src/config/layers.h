@@ -1,5 +1,5 @@
-// The layers a run's settings are piled from: preset, YAML, environment, command line. A source reads into a Layer;
-// pile() puts them on top of each other.
+// The layers a run's settings are merged from: preset, YAML, environment, command line. A source reads into a Layer;
+// merge_layers() lays them on top of each other.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Layer {
   std::vector<std::string> errors;
 };
 
-struct Pile {
+struct MergedSettings {
   Settings settings;
   std::vector<std::string> notes;
   std::vector<std::string> errors;
@@ -38,10 +38,9 @@ enum class Paths { followed, left };
 // so is every single model setting that differs from the model's shape or formulas; its folder
 // becomes data.tokenizer where that is stated nowhere and tokenizer.json is there. DataError when the path leads to no
 // model that is supported, unless there are other errors, which then include this one. A layer replaces what it
-// contradicts in lower ones, and what it leaves undetermined is derived anew:
-//   - a batch number replaces the lower spelling of the same quantity (sequences per forward, microbatches per rank,
-//     sequences per step); when all three quantities are then given, a lower number of microbatches gives way first,
-//     then a lower total (batch.h has the three quantities);
+// contradicts in lower ones, and what it leaves open is derived again:
+//   - a batch number replaces the lower spellings of the same quantity (batch_quantities.h); when all three quantities
+//     are then given, lower microbatches give way first, then a lower total;
 //   - pp, tp, cp or dp: a lower number of microbatches gives way when the other two quantities are given, so the same
 //     global batch is cut anew; without dp, a lower dp becomes what remains of the world;
 //   - pp, virtual_stages, layers or middle_layers: a lower stage_layers gives way, for the last two stage_costs as well;
@@ -49,6 +48,6 @@ enum class Paths { followed, left };
 //   - schedule: a lower schedule_file, and a lower virtual_stages unless it says interleaved; virtual_stages: a lower
 //     schedule that does not go with it; pp 1: a lower virtual_stages and a lower interleaved;
 //   - epochs without steps: a lower steps gives way.
-Pile pile(const std::vector<Layer>& layers, Paths paths);
+MergedSettings merge_layers(const std::vector<Layer>& layers, Paths paths);
 
 }  // namespace troika::config

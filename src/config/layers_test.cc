@@ -84,7 +84,7 @@ TEST(Layers, ScheduleAndStagesPerRankMakeWayForEachOther) {
   const auto asked = [&](std::vector<std::string> arguments, std::int64_t world) {
     arguments.insert(arguments.begin(), file);
     const auto p = resolved(arguments, world).settings.parallel;
-    return p.schedule + " " + std::to_string(p.virtual_stages);
+    return word_of(p.schedule) + " " + std::to_string(p.virtual_stages);
   };
   EXPECT_EQ(asked({}, 2), "interleaved 2");
   EXPECT_EQ(asked({"--schedule", "1f1b"}, 2), "1f1b 1");
@@ -92,8 +92,8 @@ TEST(Layers, ScheduleAndStagesPerRankMakeWayForEachOther) {
   EXPECT_EQ(asked({"--virtual-stages", "1"}, 2), "1f1b 1");
   EXPECT_EQ(asked({"--pp", "1"}, 2), "1f1b 1");
   const std::string other = temporary_file("other.yaml", "parallel: {pp: 2, schedule: gpipe, stage_layers: [3, 1]}\n");
-  EXPECT_EQ(parsed({other, "--virtual-stages", "1"}).parallel.schedule, "gpipe");
-  EXPECT_EQ(resolved({other, "--virtual-stages", "2"}, 2).settings.parallel.schedule, "interleaved");
+  EXPECT_EQ(parsed({other, "--virtual-stages", "1"}).parallel.schedule, Schedule::gpipe);
+  EXPECT_EQ(resolved({other, "--virtual-stages", "2"}, 2).settings.parallel.schedule, Schedule::interleaved);
   EXPECT_EQ(parsed({other, "--schedule", "zb-h1"}).parallel.stage_layers.size(), 2u);
 }
 

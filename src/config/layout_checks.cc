@@ -84,7 +84,7 @@ void check_context_parallel(const Settings& s, Findings* findings) {
 }
 
 void check_reproducible(const ParallelSettings& p, Findings* findings) {
-  if (p.reproducible != "bits" || (p.tp == 1 && p.cp == 1)) return;
+  if (p.reproducible != Reproducible::bits || (p.tp == 1 && p.cp == 1)) return;
   ParallelSettings shown = p;
   shown.dp = 0;
   shown.pp = 1;
@@ -99,13 +99,14 @@ void note_what_changes_nothing(const Settings& s, std::int64_t shards, Findings*
   if (p.zero > 0 && shards == 1) {
     findings->notes.push_back(fmt::format("parallel.zero {} splits nothing, because dp x cp is 1", p.zero));
   }
-  if (p.offload == "host" && s.train.device == "cpu") {
+  if (p.offload == Offload::host && word_or(s.train.device, DeviceKind::numbered) == DeviceKind::cpu) {
     findings->notes.push_back(
         "parallel.offload host changes nothing: on the device cpu the optimizer state lies in the host's memory "
         "anyway");
   }
-  if (!p.offload_folder.empty() && p.offload != "file") {
-    findings->notes.push_back(fmt::format("parallel.offload_folder is not used, because offload is {}", p.offload));
+  if (!p.offload_folder.empty() && p.offload != Offload::file) {
+    findings->notes.push_back(
+        fmt::format("parallel.offload_folder is not used, because offload is {}", word_of(p.offload)));
   }
 }
 

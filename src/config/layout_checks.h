@@ -13,7 +13,7 @@ namespace troika::config {
 Layout solve_layout(const ParallelSettings& settings, std::int64_t world_size, Findings* findings);
 
 // tp against the model, cp against the sequence, both against reproducible; zero and offload that change nothing are
-// noted. `settings.model` is settled.
+// noted. `settings.model` is final.
 void check_layout(const Settings& settings, const Layout& layout, Findings* findings);
 
 }  // namespace troika::config

@@ -1,4 +1,4 @@
-// Low-rank adapters in the settings: which products they stand beside, and what does not go with them.
+// LoRA adapters in the settings: which projections they adapt, and what does not go with them.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace troika::config {
 
-// The products of a block that an adapter may stand beside, in the order of a block's parameters.
-const std::vector<std::string>& adapted_products();
+// The projections of a layer that an adapter may be on, in the order of the layer's parameters.
+const std::vector<std::string>& adaptable_projections();
 
-// Those that lora.targets names, in that order. ConfigError naming what is none of them.
+// Those that lora.targets names, in that order, and their names. ConfigError naming what is none of them.
+std::vector<Projection> adapted_projections(const LoraSettings& lora);
 std::vector<std::string> lora_targets(const LoraSettings& lora);
 
 // Nothing without adapters but a path that would be one.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/batch_quantities.h"
+
 namespace troika::config {
 namespace {
 
@@ -15,12 +17,10 @@ Batch batch_of(Batch solved, std::int64_t micro, std::int64_t microbatches_per_r
 
 }  // namespace
 
-bool states_total(const BatchSettings& s) { return s.global_batch_size || s.total_batch_size || s.batch_size; }
-
 std::vector<Batch> batch_candidates(const BatchSettings& stated, const Batch& solved, std::int64_t dp) {
   std::vector<Batch> batches;
   if (!stated.find_micro_batch_size) return batches;
-  if (!states_total(stated)) {
+  if (!states(stated, BatchQuantity::total)) {
     for (std::int64_t power = 1; power <= most_free_micro_batch; power *= 2) {
       batches.push_back(batch_of(solved, power, solved.microbatches_per_rank, dp));
       if (power > 1 && power < most_free_micro_batch)
@@ -39,15 +39,14 @@ std::vector<Batch> batch_candidates(const BatchSettings& stated, const Batch& so
 Batch solve_open_batch(const BatchSettings& stated, std::int64_t dp, Findings* findings) {
   Findings tried = *findings;
   const Batch batch = solve_batch(stated, dp, &tried);
-  const bool is_open = stated.find_micro_batch_size && states_total(stated);
+  const bool is_open = stated.find_micro_batch_size && states(stated, BatchQuantity::total);
   if (tried.errors.size() == findings->errors.size() || !is_open) {
     *findings = std::move(tried);
     return batch;
   }
   BatchSettings open = stated;
-  open.micro_batch_size.reset();
-  open.microbatches.reset();
-  open.num_microbatches.reset();
+  clear(&open, BatchQuantity::micro);
+  clear(&open, BatchQuantity::microbatches);
   return solve_batch(open, dp, findings);
 }
 

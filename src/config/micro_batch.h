@@ -8,9 +8,6 @@
 
 namespace troika::config {
 
-// Whether the sequences per step are stated, in any spelling.
-bool states_total(const BatchSettings& settings);
-
 // solve_batch; with find_micro_batch_size, sequences per forward and microbatches that contradict the stated sequences
 // per step are left out.
 Batch solve_open_batch(const BatchSettings& stated, std::int64_t dp, Findings* findings);

@@ -10,8 +10,8 @@
 
 namespace troika::config {
 
-// Sets the pile's model to the preset of the highest layer that names one.
-void lay_preset(const std::vector<Layer>& layers, Pile* pile);
+// Sets merged->settings.model to the preset of the highest layer that names one.
+void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged);
 
 // The model at model.path, and its tokenizer as data.tokenizer where it has one.
 struct PathModel {
@@ -19,12 +19,12 @@ struct PathModel {
   Settings settings;
 };
 
-// Reads it; nothing when no layer states a path. A preset beside it is an error or a note in the pile. DataError when no
-// supported model is there.
-std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Pile* pile);
+// Reads it; nothing when no layer states a path. A preset beside it is an error or a note. DataError when no supported
+// model is there.
+std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, MergedSettings* merged);
 
 // After all layers are laid on the model: an error for each stated setting that contradicts it. A vocabulary of 0 becomes
 // the model's; fewer transformer layers mean its first ones.
-void check_against(const PathModel& model, const std::vector<Layer>& layers, Pile* pile);
+void check_against(const PathModel& model, const std::vector<Layer>& layers, MergedSettings* merged);
 
 }  // namespace troika::config

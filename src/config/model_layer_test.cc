@@ -30,7 +30,7 @@ class ModelLayer : public testing::Test {
 
 TEST_F(ModelLayer, APathGivesTheNumbersOfItsConfiguration) {
   const Settings s = parsed({"--model.path", folder_});
-  EXPECT_EQ(s.model.architecture, "qwen2");
+  EXPECT_EQ(s.model.architecture, Family::qwen2);
   EXPECT_EQ(s.model.hidden, 64);
   EXPECT_EQ(s.model.layers, 3);
   EXPECT_EQ(s.model.head_dim, 16);
@@ -106,6 +106,21 @@ TEST_F(ModelLayer, ACheckpointsTokenizerIsThatOfItsManifest) {
   EXPECT_THROW(parsed({"--model.path", step}), base::DataError);
 }
 
+TEST_F(ModelLayer, ACheckpointsOwnCopyOfTheTokenizerIsTakenBeforeThePathInItsManifest) {
+  const std::string step = folder_ + "/checkpoints/step-00000004", copy = step + "/model/tokenizer.json";
+  base::make_directories(step + "/model");
+  base::rename_path(folder_ + "/config.json", step + "/model/config.json");
+  base::write_file_atomic(copy, "{}");
+  base::write_file_atomic(step + "/manifest.json",
+                          R"({"extra": {"tokenizer": "some/vocabulary"}, "files": [{"file": "model/tokenizer.json",
+                          "xxh3": ")" +
+                              base::hash_bytes("{}") + "\"}]}");
+  EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, step + "/model");
+  base::write_file_atomic(copy, "{ }");
+  EXPECT_THROW(parsed({"--model.path", folder_}), base::DataError);
+  EXPECT_EQ(parsed({"--model.path", folder_, "--data.tokenizer", "bytes"}).data.tokenizer, "bytes");
+}
+
 // An adapter's folder below the model's.
 static std::string adapter(const std::string& model, const std::string& name, const std::string& config) {
   const std::string path = model + "/" + name;
@@ -140,7 +155,7 @@ TEST_F(ModelLayer, AnAdapterWhoseBaseIsElsewhereSaysHowToNameIt) {
   EXPECT_THAT(parse_error({path}),
               testing::AllOf(HasSubstr(path), HasSubstr("Some/Model-8B"), HasSubstr("--base PATH")));
   EXPECT_THAT(parse_error({"--base", folder_}),
-              HasSubstr("is the model beside an adapter; name the adapter with model.path"));
+              HasSubstr("is the base of an adapter; name the adapter with model.path"));
   base::write_file_atomic(path + "/adapter_config.json", R"({"base_model_name_or_path": ")" + path + "\"}");
   EXPECT_THROW(parsed({path}), base::DataError);
 }
@@ -149,7 +164,7 @@ TEST_F(ModelLayer, AFolderWithoutAFlagIsThePathAlsoBehindASwitch) {
   EXPECT_EQ(parsed({folder_}).model.path, folder_);
   const Settings s = parsed({"--bf16", folder_, "--steps", "3"});
   EXPECT_EQ(s.model.path, folder_);
-  EXPECT_EQ(s.precision.compute, "bf16");
+  EXPECT_EQ(s.precision.compute, Precision::bf16);
   EXPECT_EQ(parsed({yaml("train: {steps: 7}\n"), folder_}).train.steps, 7);
 }
 
@@ -173,7 +188,7 @@ TEST_F(ModelLayer, RanksAgreeOnTheNumbersNotOnThePath) {
   Settings there = here;
   there.model.path = "/elsewhere";
   EXPECT_EQ(agreement_hash(here), agreement_hash(there));
-  there.model.rope_scaling = "linear";
+  there.model.rope_scaling = RopeScaling::linear;
   EXPECT_NE(agreement_hash(here), agreement_hash(there));
 }
 

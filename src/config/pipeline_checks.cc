@@ -12,29 +12,29 @@ namespace troika::config {
 namespace {
 
 void refuse_without_pipeline(const ParallelSettings& p, Findings* findings) {
-  const std::string asked = p.virtual_stages > 1 ? fmt::format("virtual_stages {}", p.virtual_stages)
-                                                 : fmt::format("schedule {}", p.schedule);
+  const std::string asked =
+      p.virtual_stages > 1 ? fmt::format("virtual_stages {}", p.virtual_stages) : "schedule " + word_of(p.schedule);
   findings->errors.push_back(
       fmt::format("parallel.{} needs a pipeline, but pp is 1: set pp to 2 or more, or take {}", asked,
-                  p.schedule == "interleaved" ? "schedule 1f1b with virtual_stages 1" : "virtual_stages 1"));
+                  p.schedule == Schedule::interleaved ? "schedule 1f1b with virtual_stages 1" : "virtual_stages 1"));
 }
 
-void settle_schedule(ParallelSettings* p, Findings* findings) {
-  const bool is_interleaved = p->schedule == "interleaved";
+void resolve_schedule(ParallelSettings* p, Findings* findings) {
+  const bool is_interleaved = p->schedule == Schedule::interleaved;
   const bool has_many = p->virtual_stages > 1;
   if (is_interleaved == has_many) return;
   if (is_interleaved) {
     p->virtual_stages = 2;
     findings->notes.push_back("parallel.virtual_stages is 2, because the schedule interleaved needs 2 or more");
   } else if (p->schedule == ParallelSettings{}.schedule) {
-    p->schedule = "interleaved";
+    p->schedule = Schedule::interleaved;
     findings->notes.push_back(
         fmt::format("parallel.schedule is interleaved, because virtual_stages is {}", p->virtual_stages));
   } else {
     findings->errors.push_back(
         fmt::format("parallel.schedule {} has one stage per rank, but virtual_stages is {}: set schedule to "
                     "interleaved, or virtual_stages to 1",
-                    p->schedule, p->virtual_stages));
+                    word_of(p->schedule), p->virtual_stages));
   }
 }
 
@@ -95,7 +95,7 @@ void check_one_cut(const ParallelSettings& p, Findings* findings) {
   std::vector<std::string> stated;
   if (!p.stage_layers.empty()) stated.emplace_back("stage_layers");
   if (!p.stage_costs.empty()) stated.emplace_back("stage_costs");
-  if (p.stage_balance == "measured") stated.emplace_back("stage_balance measured");
+  if (p.stage_balance == StageBalance::measured) stated.emplace_back("stage_balance measured");
   if (stated.size() < 2) return;
   findings->errors.push_back(
       fmt::format("parallel: {} each decide where stages are cut: keep one of them", base::join(stated, " and ")));
@@ -103,12 +103,12 @@ void check_one_cut(const ParallelSettings& p, Findings* findings) {
 
 }  // namespace
 
-void settle_pipeline(Settings* settings, Findings* findings) {
+void resolve_pipeline(Settings* settings, Findings* findings) {
   auto& p = settings->parallel;
   const std::size_t before = findings->errors.size();
   if (p.schedule_file.empty()) {
-    const bool needs_pipeline = p.virtual_stages > 1 || p.schedule == "interleaved";
-    p.pp == 1 && needs_pipeline ? refuse_without_pipeline(p, findings) : settle_schedule(&p, findings);
+    const bool needs_pipeline = p.virtual_stages > 1 || p.schedule == Schedule::interleaved;
+    p.pp == 1 && needs_pipeline ? refuse_without_pipeline(p, findings) : resolve_schedule(&p, findings);
   }
   if (findings->errors.size() == before) check_stage_count(*settings, findings);
   check_stage_layers(*settings, findings);

@@ -7,7 +7,7 @@
 namespace troika::config {
 
 // Makes schedule and virtual_stages fit each other, unless a schedule file decides, and checks stages and cuts.
-// `settings->model` is settled.
-void settle_pipeline(Settings* settings, Findings* findings);
+// `settings->model` is final.
+void resolve_pipeline(Settings* settings, Findings* findings);
 
 }  // namespace troika::config

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 TEST(Schedule, SeveralStagesPerRankMeanInterleaved) {
   const Resolved run = resolved({"--pp", "2", "--virtual-stages", "2"}, 2);
-  EXPECT_EQ(run.settings.parallel.schedule, "interleaved");
+  EXPECT_EQ(run.settings.parallel.schedule, Schedule::interleaved);
   EXPECT_THAT(run.notes, ElementsAre("parallel.schedule is interleaved, because virtual_stages is 2"));
 }
 
@@ -48,7 +48,7 @@ TEST(Schedule, OneRankIsNoPipeline) {
 
 TEST(Schedule, AFileDecidesInItsPlace) {
   const Resolved run = resolved({"--pp", "2", "--virtual-stages", "2", "--schedule-file", "my.program"}, 2);
-  EXPECT_EQ(run.settings.parallel.schedule, "1f1b");
+  EXPECT_EQ(run.settings.parallel.schedule, Schedule::one_f_one_b);
   EXPECT_EQ(run.settings.parallel.virtual_stages, 2);
   EXPECT_TRUE(run.notes.empty());
 }

@@ -34,7 +34,8 @@ constexpr std::array<Qwen3Preset, 11> qwen3_presets = {{
 
 // Heads divide the width. scaling: the factor of llama3's rule over 8192 positions; 0: none.
 struct LlamaPreset {
-  std::string_view name, architecture;
+  std::string_view name;
+  Family architecture;
   std::int64_t hidden, layers, heads, kv_heads, ffn, vocab, max_positions;
   double rope_theta, norm_eps, scaling;
   bool tied;
@@ -42,20 +43,20 @@ struct LlamaPreset {
 
 constexpr std::array<LlamaPreset, 14> llama_presets = {{
     // name, architecture, hidden, layers, heads, kv_heads, ffn, vocab, max_positions, rope_theta, norm_eps, scaling, tied
-    {"qwen2.5-0.5b", "qwen2", 896, 24, 14, 2, 4864, 151936, 32768, 1e6, 1e-6, 0, true},
-    {"qwen2.5-1.5b", "qwen2", 1536, 28, 12, 2, 8960, 151936, 131072, 1e6, 1e-6, 0, true},
-    {"qwen2.5-3b", "qwen2", 2048, 36, 16, 2, 11008, 151936, 32768, 1e6, 1e-6, 0, true},
-    {"qwen2.5-7b", "qwen2", 3584, 28, 28, 4, 18944, 152064, 131072, 1e6, 1e-6, 0, false},
-    {"qwen2.5-14b", "qwen2", 5120, 48, 40, 8, 13824, 152064, 131072, 1e6, 1e-5, 0, false},
-    {"qwen2.5-32b", "qwen2", 5120, 64, 40, 8, 27648, 152064, 131072, 1e6, 1e-5, 0, false},
-    {"qwen2.5-72b", "qwen2", 8192, 80, 64, 8, 29568, 152064, 131072, 1e6, 1e-5, 0, false},
-    {"llama3-8b", "llama", 4096, 32, 32, 8, 14336, 128256, 8192, 5e5, 1e-5, 0, false},
-    {"llama3-70b", "llama", 8192, 80, 64, 8, 28672, 128256, 8192, 5e5, 1e-5, 0, false},
-    {"llama3.1-8b", "llama", 4096, 32, 32, 8, 14336, 128256, 131072, 5e5, 1e-5, 8, false},
-    {"llama3.1-70b", "llama", 8192, 80, 64, 8, 28672, 128256, 131072, 5e5, 1e-5, 8, false},
-    {"llama3.2-1b", "llama", 2048, 16, 32, 8, 8192, 128256, 131072, 5e5, 1e-5, 32, true},
-    {"llama3.2-3b", "llama", 3072, 28, 24, 8, 8192, 128256, 131072, 5e5, 1e-5, 32, true},
-    {"mistral-7b", "mistral", 4096, 32, 32, 8, 14336, 32768, 32768, 1e6, 1e-5, 0, false},
+    {"qwen2.5-0.5b", Family::qwen2, 896, 24, 14, 2, 4864, 151936, 32768, 1e6, 1e-6, 0, true},
+    {"qwen2.5-1.5b", Family::qwen2, 1536, 28, 12, 2, 8960, 151936, 131072, 1e6, 1e-6, 0, true},
+    {"qwen2.5-3b", Family::qwen2, 2048, 36, 16, 2, 11008, 151936, 32768, 1e6, 1e-6, 0, true},
+    {"qwen2.5-7b", Family::qwen2, 3584, 28, 28, 4, 18944, 152064, 131072, 1e6, 1e-6, 0, false},
+    {"qwen2.5-14b", Family::qwen2, 5120, 48, 40, 8, 13824, 152064, 131072, 1e6, 1e-5, 0, false},
+    {"qwen2.5-32b", Family::qwen2, 5120, 64, 40, 8, 27648, 152064, 131072, 1e6, 1e-5, 0, false},
+    {"qwen2.5-72b", Family::qwen2, 8192, 80, 64, 8, 29568, 152064, 131072, 1e6, 1e-5, 0, false},
+    {"llama3-8b", Family::llama, 4096, 32, 32, 8, 14336, 128256, 8192, 5e5, 1e-5, 0, false},
+    {"llama3-70b", Family::llama, 8192, 80, 64, 8, 28672, 128256, 8192, 5e5, 1e-5, 0, false},
+    {"llama3.1-8b", Family::llama, 4096, 32, 32, 8, 14336, 128256, 131072, 5e5, 1e-5, 8, false},
+    {"llama3.1-70b", Family::llama, 8192, 80, 64, 8, 28672, 128256, 131072, 5e5, 1e-5, 8, false},
+    {"llama3.2-1b", Family::llama, 2048, 16, 32, 8, 8192, 128256, 131072, 5e5, 1e-5, 32, true},
+    {"llama3.2-3b", Family::llama, 3072, 28, 24, 8, 8192, 128256, 131072, 5e5, 1e-5, 32, true},
+    {"mistral-7b", Family::mistral, 4096, 32, 32, 8, 14336, 32768, 32768, 1e6, 1e-5, 0, false},
 }};
 
 // Feed-forward of 4 x hidden, 1024 positions, tied.
@@ -103,7 +104,7 @@ ModelSettings model_of(const LlamaPreset& preset) {
   model.norm_eps = preset.norm_eps;
   model.tie_embeddings = preset.tied;
   if (preset.scaling == 0) return model;
-  model.rope_scaling = "llama3";
+  model.rope_scaling = RopeScaling::llama3;
   model.rope_factor = preset.scaling;
   return model;
 }
@@ -111,7 +112,7 @@ ModelSettings model_of(const LlamaPreset& preset) {
 ModelSettings model_of(const Gpt2Preset& preset) {
   ModelSettings model;
   model.preset = preset.name;
-  model.architecture = "gpt2";
+  model.architecture = Family::gpt2;
   model.hidden = preset.hidden;
   model.layers = preset.layers;
   model.heads = model.kv_heads = preset.heads;

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/settings.h"
 
 namespace troika::config {
+
+// The preset of settings that come from a file: none is below them.
+inline constexpr std::string_view no_preset = "none";
 
 // The model of a preset, its own name in `preset`. qwen3-tiny ... qwen3-large are our sizes (tiny is the default of
 // settings.h). These have the numbers of the published base models' config.json: qwen3-0.6b ... qwen3-32b (Qwen/Qwen3-*),

@@ -35,7 +35,7 @@ TEST(Presets, PublishedGpt2ModelsHaveTheirPublishedNumbers) {
   for (const Published& p : {Published{"gpt2-124m", 768, 12, 12}, Published{"gpt2-medium", 1024, 24, 16},
                              Published{"gpt2-large", 1280, 36, 20}, Published{"gpt2-xl", 1600, 48, 25}}) {
     const ModelSettings m = find_preset(p.name);
-    EXPECT_EQ(m.architecture, "gpt2") << p.name;
+    EXPECT_EQ(m.architecture, Family::gpt2) << p.name;
     EXPECT_EQ((std::vector<std::int64_t>{m.hidden, m.layers, m.heads, m.kv_heads, m.head_dim, m.ffn, m.vocab}),
               (std::vector<std::int64_t>{p.hidden, p.layers, p.heads, p.heads, 64, 4 * p.hidden, 50257}))
         << p.name;
@@ -51,7 +51,7 @@ struct Numbers {
   bool tied;
 };
 
-void expect_numbers(const char* name, const char* architecture, const Numbers& n) {
+void expect_numbers(const char* name, Family architecture, const Numbers& n) {
   const ModelSettings m = find_preset(name);
   EXPECT_EQ(m.architecture, architecture) << name;
   EXPECT_EQ(
@@ -60,7 +60,7 @@ void expect_numbers(const char* name, const char* architecture, const Numbers& n
       << name;
   EXPECT_EQ(m.rope_theta, n.theta) << name;
   EXPECT_EQ(m.norm_eps, n.eps) << name;
-  EXPECT_EQ(m.rope_scaling, n.scaling > 0 ? "llama3" : "none") << name;
+  EXPECT_EQ(m.rope_scaling, n.scaling > 0 ? RopeScaling::llama3 : RopeScaling::none) << name;
   if (n.scaling > 0) {
     EXPECT_EQ(m.rope_factor, n.scaling) << name;
     EXPECT_EQ(m.rope_low_freq_factor, 1) << name;
@@ -71,20 +71,20 @@ void expect_numbers(const char* name, const char* architecture, const Numbers& n
 }
 
 TEST(Presets, PublishedQwen2LlamaAndMistralModelsHaveTheirPublishedNumbers) {
-  expect_numbers("qwen2.5-0.5b", "qwen2", {896, 24, 14, 2, 64, 4864, 151936, 32768, 1e6, 1e-6, 0, true});
-  expect_numbers("qwen2.5-1.5b", "qwen2", {1536, 28, 12, 2, 128, 8960, 151936, 131072, 1e6, 1e-6, 0, true});
-  expect_numbers("qwen2.5-3b", "qwen2", {2048, 36, 16, 2, 128, 11008, 151936, 32768, 1e6, 1e-6, 0, true});
-  expect_numbers("qwen2.5-7b", "qwen2", {3584, 28, 28, 4, 128, 18944, 152064, 131072, 1e6, 1e-6, 0, false});
-  expect_numbers("qwen2.5-14b", "qwen2", {5120, 48, 40, 8, 128, 13824, 152064, 131072, 1e6, 1e-5, 0, false});
-  expect_numbers("qwen2.5-32b", "qwen2", {5120, 64, 40, 8, 128, 27648, 152064, 131072, 1e6, 1e-5, 0, false});
-  expect_numbers("qwen2.5-72b", "qwen2", {8192, 80, 64, 8, 128, 29568, 152064, 131072, 1e6, 1e-5, 0, false});
-  expect_numbers("llama3-8b", "llama", {4096, 32, 32, 8, 128, 14336, 128256, 8192, 5e5, 1e-5, 0, false});
-  expect_numbers("llama3-70b", "llama", {8192, 80, 64, 8, 128, 28672, 128256, 8192, 5e5, 1e-5, 0, false});
-  expect_numbers("llama3.1-8b", "llama", {4096, 32, 32, 8, 128, 14336, 128256, 131072, 5e5, 1e-5, 8, false});
-  expect_numbers("llama3.1-70b", "llama", {8192, 80, 64, 8, 128, 28672, 128256, 131072, 5e5, 1e-5, 8, false});
-  expect_numbers("llama3.2-1b", "llama", {2048, 16, 32, 8, 64, 8192, 128256, 131072, 5e5, 1e-5, 32, true});
-  expect_numbers("llama3.2-3b", "llama", {3072, 28, 24, 8, 128, 8192, 128256, 131072, 5e5, 1e-5, 32, true});
-  expect_numbers("mistral-7b", "mistral", {4096, 32, 32, 8, 128, 14336, 32768, 32768, 1e6, 1e-5, 0, false});
+  expect_numbers("qwen2.5-0.5b", Family::qwen2, {896, 24, 14, 2, 64, 4864, 151936, 32768, 1e6, 1e-6, 0, true});
+  expect_numbers("qwen2.5-1.5b", Family::qwen2, {1536, 28, 12, 2, 128, 8960, 151936, 131072, 1e6, 1e-6, 0, true});
+  expect_numbers("qwen2.5-3b", Family::qwen2, {2048, 36, 16, 2, 128, 11008, 151936, 32768, 1e6, 1e-6, 0, true});
+  expect_numbers("qwen2.5-7b", Family::qwen2, {3584, 28, 28, 4, 128, 18944, 152064, 131072, 1e6, 1e-6, 0, false});
+  expect_numbers("qwen2.5-14b", Family::qwen2, {5120, 48, 40, 8, 128, 13824, 152064, 131072, 1e6, 1e-5, 0, false});
+  expect_numbers("qwen2.5-32b", Family::qwen2, {5120, 64, 40, 8, 128, 27648, 152064, 131072, 1e6, 1e-5, 0, false});
+  expect_numbers("qwen2.5-72b", Family::qwen2, {8192, 80, 64, 8, 128, 29568, 152064, 131072, 1e6, 1e-5, 0, false});
+  expect_numbers("llama3-8b", Family::llama, {4096, 32, 32, 8, 128, 14336, 128256, 8192, 5e5, 1e-5, 0, false});
+  expect_numbers("llama3-70b", Family::llama, {8192, 80, 64, 8, 128, 28672, 128256, 8192, 5e5, 1e-5, 0, false});
+  expect_numbers("llama3.1-8b", Family::llama, {4096, 32, 32, 8, 128, 14336, 128256, 131072, 5e5, 1e-5, 8, false});
+  expect_numbers("llama3.1-70b", Family::llama, {8192, 80, 64, 8, 128, 28672, 128256, 131072, 5e5, 1e-5, 8, false});
+  expect_numbers("llama3.2-1b", Family::llama, {2048, 16, 32, 8, 64, 8192, 128256, 131072, 5e5, 1e-5, 32, true});
+  expect_numbers("llama3.2-3b", Family::llama, {3072, 28, 24, 8, 128, 8192, 128256, 131072, 5e5, 1e-5, 32, true});
+  expect_numbers("mistral-7b", Family::mistral, {4096, 32, 32, 8, 128, 14336, 32768, 32768, 1e6, 1e-5, 0, false});
 }
 
 TEST(Presets, SizesForMeasuringHaveAVocabularyOfTheirOwn) {
@@ -109,7 +109,7 @@ TEST(Presets, EveryPresetHasHeadsThatFit) {
     const ModelSettings m = find_preset(name);
     EXPECT_EQ(m.heads % m.kv_heads, 0) << name;
     EXPECT_EQ(m.head_dim % 2, 0) << name;
-    if (m.architecture == "gpt2") {
+    if (m.architecture == Family::gpt2) {
       EXPECT_EQ(m.heads * m.head_dim, m.hidden) << name;
     }
   }

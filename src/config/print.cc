@@ -6,28 +6,16 @@
 #include <set>
 
 #include "base/text.h"
+#include "config/command_line.h"
 #include "config/config.h"
 #include "config/fields.h"
+#include "config/flag_help.h"
+#include "config/import/run_presets.h"
 #include "config/presets.h"
-#include "config/run_presets.h"
 #include "config/spellings.h"
 
 namespace troika::config {
 namespace {
-
-constexpr std::string_view section_titles[][2] = {
-    {"model", "The network"},
-    {"lora", "Low-rank adapters"},
-    {"data", "Text to train on"},
-    {"batch", "Sequences per step; what is left out is derived"},
-    {"parallel", "Layout over processes"},
-    {"optimizer", "AdamW and the learning rate"},
-    {"precision", "Number formats"},
-    {"train", "The run"},
-    {"checkpoint", "Saving"},
-    {"comm", "Messages between ranks"},
-    {"log", "Messages to you"},
-};
 
 // Words that YAML readers take for something other than text.
 bool is_yaml_word(std::string text) {
@@ -59,66 +47,20 @@ std::string quoted(const std::string& text) {
 
 std::string yaml_value(const Field& field, const Settings& settings) {
   const std::string text = get_text(field, settings);
-  if (std::holds_alternative<Access<std::string>>(field.access)) return is_plain(text) ? text : quoted(text);
+  if (field.is_text()) return is_plain(text) ? text : quoted(text);
   if (!field.is_list()) return text;
   return "[" + base::join(base::split(text, ','), ", ") + "]";
 }
 
-std::string default_text(const Field& field) {
-  const std::string text = get_text(field, Settings{});
-  const bool is_unset = text.empty() || text == "null";
-  return is_unset ? std::string(field.unset) : text;
-}
-
-template <class Names>
-std::string list(const Names& names, std::string_view before, std::string_view after) {
-  std::vector<std::string> parts;
-  for (const auto& name : names) parts.push_back(fmt::format("{}{}{}", before, name, after));
-  return base::join(parts, ", ");
-}
-
-std::string type_word(const Field& field) {
-  if (std::holds_alternative<Access<bool>>(field.access)) return "true|false";
-  if (std::holds_alternative<Access<std::string>>(field.access)) {
-    return field.words.empty() || field.agreement == Agreement::word_or_path
-               ? "TEXT"
-               : fmt::format("{}", fmt::join(field.words, "|"));
-  }
-  if (std::holds_alternative<Access<std::vector<std::int64_t>>>(field.access)) return "N,N,...";
-  if (std::holds_alternative<Access<std::vector<double>>>(field.access)) return "X,X,...";
-  return std::holds_alternative<Access<double>>(field.access) ? "X" : "N";
-}
-
-std::string with_unit(const Field& field) {
-  const std::string text = default_text(field);
-  const bool is_number = !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
-  return field.unit.empty() || !is_number || text != get_text(field, Settings{})
-             ? text
-             : fmt::format("{} {}", text, field.unit);
-}
-
-std::string also(const Field& field, std::string_view before, std::string_view after) {
-  std::vector<std::string> parts;
-  if (!field.familiar.empty()) parts.push_back(list(field.familiar, fmt::format("{}--", before), after));
-  if (!field.variables.empty()) parts.push_back("environment " + list(field.variables, before, after));
-  return base::join(parts, "; ");
-}
-
-std::string help_of(const Field& field) {
-  std::string text = "  " + list(field.flags, "--", "");
-  if (!field.flags.empty()) text += ", ";
-  text += fmt::format("{} {}\n      {} [{}]\n", field.flag(), type_word(field), field.help, with_unit(field));
-  const std::string others = also(field, "", "");
-  return others.empty() ? text : text + "      also: " + others + "\n";
-}
-
 std::string markdown_of(const Field& field) {
+  Settings defaults;
+  const Target target = field.target(defaults);
   std::string flags = fmt::format("`{}`", field.flag());
   for (const auto flag : field.flags) flags += fmt::format(" `--{}`", flag);
-  std::string values = type_word(field);
+  std::string values = value_shown(field, target);
   std::replace(values.begin(), values.end(), '|', ' ');
-  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", field.name, flags, values, with_unit(field), field.help,
-                     also(field, "`", "`"));
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", field.name, flags, values, default_shown(field, target),
+                     field.help, also_shown(field, "`", "`"));
 }
 
 std::string run_presets_markdown() {
@@ -128,8 +70,8 @@ std::string run_presets_markdown() {
       "another width.\n\n"
       "| name | layers | hidden | micro_batch_size | seq_len | total_batch_size |\n|---|---|---|---|---|---|\n";
   for (const RunPreset& p : run_presets()) {
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", p.name, p.layers, 64 * p.layers, p.micro_batch_size,
-                        p.seq_len, p.total_batch_size);
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", word_of(p.preset), p.layers, 64 * p.layers,
+                        p.micro_batch_size, p.seq_len, p.total_batch_size);
   }
   return text;
 }
@@ -147,24 +89,29 @@ std::string to_yaml(const Settings& settings) {
 }
 
 std::string settings_help() {
+  SettingsReading scratch;
+  const FlagTable table = settings_table(scratch);
   std::string text =
+      "troika train: train a model; alone, or as one rank of a launched run\n\n"
+      "usage: troika train [CONFIG.yaml] [flags]\n"
+      "       troika launch --nproc-per-node 3 -- train [CONFIG.yaml] [flags]\n\n"
       "Settings, highest first: command line, environment, YAML file, preset, default.\n"
-      "'-' and '_' are equal in names. Defaults stand in [ ].\n"
-      "  CONFIG.yaml, --config CONFIG.yaml\n      a file of settings, of Troika or LLaMA-Factory, or the name of a run "
-      "preset; also: environment CONFIG_FILE\n"
-      "  --deepspeed FILE.json\n      DeepSpeed's settings as settings of ours; see docs/llama-factory.md\n"
-      "  --print-config\n      print the resolved settings as YAML and end\n"
-      "  -h, --help\n      print this and end\n";
-  for (const auto& [section, title] : section_titles) {
+      "'-' and '_' are equal in names. Defaults stand in [ ].\n";
+  for (const FlagRow& row : table.rows()) {
+    if (!row.flag->section.empty()) break;  // behind the table's own flags
+    text += help_row(row);
+  }
+  text += help_row_of_help();
+  for (const auto& [section, title] : section_titles()) {
     text += fmt::format("\n{}: {}\n", section, title);
-    for (const auto& field : fields()) {
-      if (field.section == section) text += help_of(field);
+    for (const FlagRow& row : table.rows()) {
+      if (row.flag->section == section) text += help_row(row);
     }
   }
   text += fmt::format("\nModel presets: {}\nRun presets:\n", base::join(preset_names(), ", "));
   for (const RunPreset& p : run_presets()) {
-    text += fmt::format("  {}: {} layers, micro_batch_size {}, seq_len {}, total_batch_size {} tokens\n", p.name,
-                        p.layers, p.micro_batch_size, p.seq_len, p.total_batch_size);
+    text += fmt::format("  {}: {} layers, micro_batch_size {}, seq_len {}, total_batch_size {} tokens\n",
+                        word_of(p.preset), p.layers, p.micro_batch_size, p.seq_len, p.total_batch_size);
   }
   for (const auto& row : switches()) text += fmt::format("--{}: {} {}\n", row.name, row.key, row.value);
   for (const auto& row : ignored_flags()) text += fmt::format("--{}: accepted and ignored; {}\n", row.name, row.why);
@@ -175,7 +122,7 @@ std::string settings_help() {
 std::string settings_markdown() {
   std::string text =
       "# Settings\n\n"
-      "This page is printed from the table in `src/config/field_table.cc`; a test compares the two.\n\n"
+      "This page is printed from the rows in `src/config/settings`; a test compares the two.\n\n"
       "Highest first: command line, environment, YAML file, preset, default. A higher place replaces what it "
       "contradicts in a\n"
       "lower one. In YAML a key stands in its section, or a familiar spelling stands at top level. `-` and `_` are "
@@ -183,7 +130,7 @@ std::string settings_markdown() {
       "names. The first argument without dashes (or `--config FILE`, or `CONFIG_FILE` in the environment) is the YAML "
       "file.\n"
       "`--print-config` prints the resolved settings as YAML that reads back.\n";
-  for (const auto& [section, title] : section_titles) {
+  for (const auto& [section, title] : section_titles()) {
     text += fmt::format(
         "\n## {}\n\n{}.\n\n| key | flags | values | default | meaning | also understood |\n|---|---|---|---|---|---|\n",
         section, title);
@@ -197,8 +144,8 @@ std::string settings_markdown() {
       "|\n|---|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& name : preset_names()) {
     const ModelSettings m = find_preset(name);
-    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, m.architecture, m.layers,
-                        m.hidden, m.heads, m.kv_heads, m.head_dim, m.ffn,
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", name, word_of(m.architecture),
+                        m.layers, m.hidden, m.heads, m.kv_heads, m.head_dim, m.ffn,
                         m.vocab == 0 ? "the tokenizer's" : fmt::to_string(m.vocab), m.tie_embeddings ? "yes" : "no");
   }
   text += run_presets_markdown();

@@ -38,12 +38,12 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
   resolved.settings = settings;
   Findings findings;
   resolved.layout = solve_layout(settings.parallel, world_size, &findings);
-  settle_model(&resolved.settings, &findings);
-  settle_pipeline(&resolved.settings, &findings);
+  resolve_model(&resolved.settings, &findings);
+  resolve_pipeline(&resolved.settings, &findings);
   check_layout(resolved.settings, resolved.layout, &findings);
   check_freeze(resolved.settings, &findings);
   check_lora(resolved.settings, &findings);
-  settle_run(&resolved.settings, &findings);
+  resolve_run(&resolved.settings, &findings);
   resolved.batch = solve_open_batch(settings.batch, resolved.layout.dp, &findings);
   throw_if_any(findings.errors);
   resolved.settings.parallel.dp = resolved.layout.dp;

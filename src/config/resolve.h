@@ -9,18 +9,12 @@
 // an entry per stage and sums to layers; stage_costs has layers + 2 entries, not all 0; these two and stage_balance
 // measured exclude each other.
 //
-// Batch: three quantities, global = micro x microbatches per rank x dp. Each has several spellings:
-//   sequences in one forward       micro_batch_size
-//   microbatches per rank and step microbatches, or num_microbatches x accumulation
-//   sequences per step             global_batch_size, or total_batch_size / seq_len, or batch_size x accumulation x dp
-// Any two give the third; all three (and two spellings of one) must agree. When fewer are given:
-//   only micro        microbatches = accumulation
-//   only microbatches the batch_size of 16 x accumulation, rounded down to what num_microbatches divides (at least 1
-//   each) only the total    4 microbatches per accumulation round, or the largest smaller number that divides none
-//   batch_size 16 and num_microbatches 4
-// With accumulation above 1 the microbatches per rank must be a multiple of it. With find_micro_batch_size
-// (micro_batch.h) the sequences in one forward are chosen when memory is known: the sequences per step stay where they
-// are stated, else the microbatches per rank.
+// Batch: global = micro x microbatches per rank x dp, three quantities, each with its spellings (batch_quantities.h). Any
+// two give the third; all three, and two spellings of one, must agree. Of micro alone, one microbatch per accumulation
+// round follows; of microbatches alone, about 16 sequences per rank and round; of the total alone, 4 microbatches per
+// round, or the largest smaller number that divides it; of nothing, 4 microbatches of 4 sequences per round. With
+// find_micro_batch_size (micro_batch.h), micro is chosen when memory is known: the total stays where it is stated, else
+// the microbatches per rank.
 //
 // Other rules: gpt2: kv_heads is heads, heads x head_dim is hidden, and there is no rope_scaling; all others: heads is a
 // multiple of kv_heads and head_dim even; llama3's rope_low_freq_factor is below its rope_high_freq_factor; middle_layers <=
@@ -41,7 +35,7 @@ namespace troika::config {
 struct Batch {
   std::int64_t micro = 1;
   std::int64_t microbatches_per_rank = 1;
-  std::int64_t microbatches = 1;  // of all data-parallel ranks; times cp: the leaves of the canonical gradient sum
+  std::int64_t microbatches = 1;  // of all data-parallel ranks
   std::int64_t global = 1;
   std::int64_t seq_len = 1;
 

@@ -109,8 +109,8 @@ TEST(Model, ShapesThatGpt2CannotHaveAreRefused) {
             "model.kv_heads 2 is not model.heads 4: gpt2 has a key and a value head for every query head, so set "
             "kv_heads to 4, or take a preset such as gpt2-124m");
   EXPECT_EQ(error({"--model.hidden", "250"}),
-            "model.heads 4 x model.head_dim 64 is 256, but model.hidden is 250: the heads of gpt2 divide its width, so "
-            "set hidden to 256");
+            "model.heads 4 x model.head_dim 64 is 256, but model.hidden is 250: the heads of gpt2 divide its hidden "
+            "size, so set hidden to 256");
   EXPECT_EQ(error({"--seq-len", "1025"}),
             "batch.seq_len 1025 is more than model.max_positions 1024: at most 1024, or raise max_positions");
   EXPECT_EQ(resolved({"--model.preset", "gpt2", "--seq-len", "1024"}, 1).settings.model.preset, "gpt2-124m");
@@ -181,7 +181,7 @@ TEST(Resolve, FamiliesWithRotaryPositionsHaveEvenHeadsInGroups) {
 
 TEST(Resolve, ScaledRotaryFrequenciesNeedRotaryPositionsAndBoundsInOrder) {
   EXPECT_THAT(resolve_error({"--model.preset", "gpt2-tiny", "--model.rope-scaling", "linear"}, 1),
-              HasSubstr("model.rope_scaling linear needs rotary positions"));
+              HasSubstr("model.rope_scaling linear needs RoPE"));
   EXPECT_THAT(resolve_error({"--model.rope-scaling", "llama3", "--model.rope-low-freq-factor", "4"}, 1),
               HasSubstr("model.rope_low_freq_factor 4 is not below model.rope_high_freq_factor 4"));
   EXPECT_EQ(resolved({"--model.preset", "llama3-1b"}, 1).settings.model.rope_factor, 32);
@@ -204,10 +204,9 @@ TEST(Resolve, NotesSettingsOfRotaryPositionsThatAreNotLookedAt) {
 TEST(Resolve, ChecksSingleValuesOfSettingsBuiltInCode) {
   Settings s;
   s.model.layers = 0;
-  s.parallel.schedule = "none";
+  s.train.epochs = 0;
   EXPECT_EQ(config_error([&] { resolve(s, 1); }),
-            "model.layers must be at least 1, not 0\nparallel.schedule takes gpipe or 1f1b or interleaved or zb-h1, "
-            "not 'none'");
+            "model.layers must be at least 1, not 0\ntrain.epochs must be above 0, not 0");
 }
 
 TEST(Resolve, IsItsOwnFixedPoint) {
@@ -237,7 +236,7 @@ TEST(Agreement, DiffersOnlyWhereItMatters) {
   other.train.threads = 3;
   other.data.train = "other/path";
   other.comm.interface = "eth7";
-  other.log.level = "debug";
+  other.log.level = LogLevel::debug;
   other.parallel.schedule_file = "elsewhere.program";
   other.parallel.offload_folder = "fast/disk";
   EXPECT_EQ(agreement_hash(base), agreement_hash(other));

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "config/flat_keys.h"
-#include "config/llama_factory.h"
+#include "config/import/flat_keys.h"
+#include "config/import/llama_factory.h"
 #include "config/spellings.h"
 
 namespace troika::config {
@@ -19,9 +19,9 @@ std::string named(std::string_view name, const std::string& section_clause, cons
   return fmt::format("unknown key '{}'{}{}", name, section_clause, near.empty() ? "" : "; did you mean " + near + "?");
 }
 
-class Reader {
+class YamlReader {
  public:
-  explicit Reader(const std::string& origin) : origin_(origin) {}
+  explicit YamlReader(const std::string& origin) : origin_(origin) {}
 
   Layer read(const std::string& text) {
     if (text.size() > most_bytes) {
@@ -88,25 +88,25 @@ class Reader {
     return flat;
   }
 
-  // Anchors can stand for themselves, or for more than memory holds: `room` bounds the values, `depth` the nesting.
-  static nlohmann::json json_of(const YAML::Node& node, int depth, int* room) {
-    if (depth == 0 || --*room < 0) return "too much";
+  // Anchors can stand for themselves, or for more than memory holds: `budget` bounds the values, `depth` the nesting.
+  static nlohmann::json json_of(const YAML::Node& node, int depth, int* budget) {
+    if (depth == 0 || --*budget < 0) return "too much";
     if (node.IsScalar()) return node.Scalar();
     nlohmann::json json;
     if (node.IsMap()) json = nlohmann::json::object();
-    for (auto entry = node.begin(); entry != node.end() && *room > 0; ++entry) {
+    for (auto entry = node.begin(); entry != node.end() && *budget > 0; ++entry) {
       if (node.IsSequence()) {
-        json.push_back(json_of(*entry, depth - 1, room));
+        json.push_back(json_of(*entry, depth - 1, budget));
       } else if (entry->first.IsScalar()) {
-        json[entry->first.Scalar()] = json_of(entry->second, depth - 1, room);
+        json[entry->first.Scalar()] = json_of(entry->second, depth - 1, budget);
       }
     }
     return json;
   }
 
   static std::string json_text(const YAML::Node& node) {
-    int room = 4096;
-    return json_of(node, 16, &room).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    int budget = 4096;
+    return json_of(node, 16, &budget).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
   // The sections of a file that has other keys beside them.
@@ -171,7 +171,7 @@ class Reader {
     if (!is_new) return fail(key, fmt::format("{} is given twice, first on line {}", field.key(), first->second));
     std::string text;
     if (value.IsNull()) {
-      const bool may_be_empty = std::holds_alternative<Access<std::string>>(field.access) || field.is_list();
+      const bool may_be_empty = field.is_text() || field.is_list();
       text = may_be_empty ? "" : "null";
     } else if (value.IsSequence() && field.is_list()) {
       text = parts_of(value);
@@ -217,6 +217,6 @@ class Reader {
 
 }  // namespace
 
-Layer read_yaml(const std::string& text, const std::string& origin) { return Reader(origin).read(text); }
+Layer read_yaml(const std::string& text, const std::string& origin) { return YamlReader(origin).read(text); }
 
 }  // namespace troika::config

@@ -35,7 +35,7 @@ TEST(Yaml, ReadsSectionsAndFamiliarKeysAtTopLevel) {
   EXPECT_EQ(s.batch.micro_batch_size, 3);
   EXPECT_EQ(s.batch.seq_len, 99);
   EXPECT_EQ(s.optimizer.lr, 1e-4);
-  EXPECT_EQ(s.precision.compute, "bf16");
+  EXPECT_EQ(s.precision.compute, Precision::bf16);
   EXPECT_THAT(to_yaml(s), Not(HasSubstr("geheim")));
 }
 
@@ -102,7 +102,7 @@ TEST(Yaml, WhatIsPrintedReadsBack) {
   s.data.text_key = "größe";
   s.batch.global_batch_size = 12;
   s.parallel.stage_layers = {3, 2, 2};
-  s.parallel.reproducible = "off";
+  s.parallel.reproducible = Reproducible::off;
   s.optimizer.lr = 1.0 / 3;
   s.train.seed = 18446744073709551615u;
   s.train.profile = "2,5-7";

@@ -1,4 +1,4 @@
-// Element-wise parts of feed-forward layers, fp32. Formulas: kernels/swiglu.h, kernels/gelu.h.
+// Element-wise parts of feed-forward layers, fp32. Formulas: kernels/activation.h, kernels/activation.h.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. fp32. Meaning of
 // the numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch. Heads that
-// share a key/value head add to its gradients in ascending order, anew for every 256 queries.
+// share a key/value head add to its gradients in ascending order, again for every 256 queries.
 //
 // Memory beyond the results, with H rounded up to whole vectors: forward at most 64 (10 H + 64) floats per thread;
 // backward at most 64 (21 H + 128) floats per thread, and B n T floats.

@@ -3,6 +3,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 

@@ -62,7 +62,7 @@ HWY_INLINE F16 weights16(const Fp16* p) {
     x.part[i] = hn::PromoteTo(Part(), hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(p + i * part_lanes)));
   return x;
 }
-// The first `count` of sixteen; zeros behind them.
+// The first `count` of sixteen; zeros after them.
 template <class Element>
 HWY_INLINE F16 weights16(const Element* p, std::int64_t count) {
   if (count >= 16) return weights16(p);

@@ -1,4 +1,4 @@
-// Matrix products in fp32. Shapes: C is M x N, row-major; A is M x K, B is K x N. Each thread multiplies whole tiles of C
+// GEMM in fp32. Shapes: C is M x N, row-major; A is M x K, B is K x N. Each thread multiplies whole tiles of C
 // whose size depends on the shape alone, so bits do not depend on the number of threads.
 #pragma once
 
@@ -12,7 +12,7 @@ struct Matrix {
   std::int64_t row_stride = 0, column_stride = 1;
 };
 
-// What a product is added to.
+// What A B is added to.
 struct Addend {
   enum class Kind { zero, row, output } kind = Kind::zero;
   const float* row = nullptr;  // of `row`: N values, added to every row of C; `output`: C itself

@@ -49,7 +49,7 @@ void expect_product(const Shape& s, Order a_order, Order b_order, Addend::Kind k
     for (std::int64_t j = 0; j < stride; j += 1 + s.N / 41) {
       const auto at = static_cast<std::size_t>(i * stride + j);
       if (j >= s.N) {
-        EXPECT_EQ(c[at], before[at]) << "beside the product";
+        EXPECT_EQ(c[at], before[at]) << "outside C";
         continue;
       }
       double want = exact(a, b, i, j, s.K);

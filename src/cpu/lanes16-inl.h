@@ -1,6 +1,6 @@
 // Sixteen floats, whatever the machine's vector width: sums then have one order everywhere, and a kernel has one text.
 // With fused multiply-add a result's bits do not depend on the width; without it mul_add rounds twice.
-// For files compiled once per SIMD target, like rms_norm.cc; not for SVE, whose vectors cannot be members.
+// For files compiled once per SIMD target, like norm.cc; not for SVE, whose vectors cannot be members.
 #if defined(TROIKA_CPU_LANES16_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_LANES16_INL_H_
 #undef TROIKA_CPU_LANES16_INL_H_

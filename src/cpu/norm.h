@@ -1,4 +1,4 @@
-// RMSNorm and LayerNorm over rows of width D, fp32, contiguous. Formulas: kernels/rms_norm.h, kernels/layer_norm.h.
+// RMSNorm and LayerNorm over rows of width D, fp32, contiguous. Formulas: kernels/norm.h, kernels/norm.h.
 #pragma once
 
 #include <cstdint>

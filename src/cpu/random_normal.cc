@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-#include "base/box_muller.h"
+#include "base/random.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/random_normal.cc"

@@ -1,4 +1,4 @@
-// Rotary positions; formulas in kernels/rope.h. fp32.
+// Rotary positions, alone and after RMSNorm of each head; formulas in kernels/rope.h. fp32.
 #pragma once
 
 #include <cstdint>
@@ -23,5 +23,17 @@ enum class Turn { forward, back };
 
 // y is x turned by the angle of its position, or back by it: back is forward's gradient. They must not overlap.
 void rope(const Rope& op, Turn turn, const Heads& x, const MutableHeads& y);
+
+// RMSNorm over each head, then rotary positions.
+struct QkNormRope {
+  std::int64_t B = 0, T = 0, n = 0, H = 0;
+  const float* w = nullptr;  // H
+  RopeRows rows;
+};
+
+// rstd: B x T x n, may be null.
+void qk_norm_rope_forward(const QkNormRope& op, double eps, const Heads& x, const MutableHeads& y, float* rstd);
+void qk_norm_rope_backward(const QkNormRope& op, const Heads& dy, const Heads& x, const float* rstd,
+                           const MutableHeads& dx, float* dw);
 
 }  // namespace troika::cpu

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
-// The first `count` of sixteen; zeros behind them.
+// The first `count` of sixteen; zeros after them.
 HWY_INLINE F16 first16(const float* p, std::int64_t count) {
   if (count >= 16) return load16(p);
   float copy[16] = {};

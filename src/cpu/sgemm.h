@@ -1,6 +1,8 @@
 // The matrix library behind gemm.h: oneDNN on x86-64, the BLAS that libtorch uses elsewhere.
 #pragma once
 
+#include <cstdint>
+
 #include "cpu/gemm.h"
 
 namespace troika::cpu {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "data/json_array.h"
+#include "data/json_records.h"
 
 namespace troika::data {
 
@@ -19,8 +19,8 @@ ChunkReader::ChunkReader(const Corpus& corpus, NextCut next_cut, std::size_t chu
 void ChunkReader::open_next_file() {
   const CorpusFile& source = corpus_.files[file_index_];
   file_ = std::make_shared<const InputText>(source.path, corpus_.scratch);
-  at_ = source.layout == Layout::json_array ? array_begin(file_->text(), source.path) : 0;
-  record_ = source.layout == Layout::json_array ? 0 : 1;
+  at_ = source.kind == FileKind::json_array ? array_begin(file_->text(), source.path) : 0;
+  record_ = source.kind == FileKind::json_array ? 0 : 1;
   counted_bytes_ = 0;
 }
 
@@ -36,7 +36,7 @@ struct Elements {
 };
 }  // namespace
 
-// As many as reach `most_bytes`; `rest` begins behind a bracket or a comma.
+// As many as reach `most_bytes`; `rest` begins after a bracket or a comma.
 static Elements cut_elements(std::string_view rest, std::size_t most_bytes, const std::string& path) {
   Elements found{element_end(rest, 0), 1};
   while (found.bytes < most_bytes && rest[found.bytes] == ',')
@@ -51,17 +51,17 @@ static std::size_t behind_element(std::string_view text, std::size_t at, const s
   if (text[at] == ',') return at + 1;
   const std::size_t more = text.find_first_not_of(" \t\r\n", at + 1);
   if (more == std::string_view::npos) return text.size();
-  throw base::DataError(fmt::format("'{}' has something behind its array of records, at byte {}", path, more));
+  throw base::DataError(fmt::format("'{}' has text after its array of records, at byte {}", path, more));
 }
 
 std::size_t ChunkReader::cut(std::string_view rest) {
   const CorpusFile& source = corpus_.files[file_index_];
-  if (source.layout == Layout::json_array) {
+  if (source.kind == FileKind::json_array) {
     const Elements found = cut_elements(rest, chunk_bytes_, source.path);
     record_ += found.count;
     return found.bytes;
   }
-  if (source.layout == Layout::text) return rest.size() <= chunk_bytes_ ? rest.size() : next_cut_(rest, chunk_bytes_);
+  if (source.kind == FileKind::text) return rest.size() <= chunk_bytes_ ? rest.size() : next_cut_(rest, chunk_bytes_);
   const std::size_t size = behind_line(rest, chunk_bytes_ - 1);
   record_ += std::count(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size), '\n');
   return size;
@@ -78,12 +78,12 @@ std::optional<Chunk> ChunkReader::next() {
   const std::int64_t first_record = record_;
   const std::size_t begin = at_, size = cut(rest);
   at_ += size;
-  if (source.layout == Layout::json_array) at_ = behind_element(all, at_, source.path);
+  if (source.kind == FileKind::json_array) at_ = behind_element(all, at_, source.path);
   const double share = static_cast<double>(at_) / static_cast<double>(all.size());
   const auto behind = static_cast<std::int64_t>(share * static_cast<double>(file_->stored_bytes()));
   return Chunk{
-      file_, rest.substr(0, size), source.path,       source.layout, first_record,
-      all,   begin == 0,           at_ == all.size(), number_++,     behind - std::exchange(counted_bytes_, behind)};
+      file_, rest.substr(0, size), source.path,       source.kind, first_record,
+      all,   begin == 0,           at_ == all.size(), number_++,   behind - std::exchange(counted_bytes_, behind)};
 }
 
 static void for_each_line(const Chunk& chunk, const std::function<void(std::string_view, const std::string&)>& use) {
@@ -108,7 +108,7 @@ static void for_each_element(const Chunk& chunk, const std::function<void(std::s
 
 void for_each_record(const Chunk& chunk,
                      const std::function<void(std::string_view record, const std::string& origin)>& use) {
-  chunk.layout == Layout::json_array ? for_each_element(chunk, use) : for_each_line(chunk, use);
+  chunk.kind == FileKind::json_array ? for_each_element(chunk, use) : for_each_line(chunk, use);
 }
 
 static std::string text_of(std::string_view record, const std::string& origin, const std::string& text_key) {
@@ -125,7 +125,7 @@ static std::string text_of(std::string_view record, const std::string& origin, c
 
 void for_each_part(const Chunk& chunk, const std::string& text_key,
                    const std::function<void(const DocumentPart&)>& use) {
-  if (chunk.layout == Layout::text) return use({"", chunk.text, chunk.document, chunk.begins, chunk.ends});
+  if (chunk.kind == FileKind::text) return use({"", chunk.text, chunk.document, chunk.begins, chunk.ends});
   for_each_record(chunk, [&](std::string_view record, const std::string& origin) {
     DocumentPart part;
     part.text = text_of(record, origin, text_key);

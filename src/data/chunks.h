@@ -1,6 +1,7 @@
 // The data of a corpus, cut into chunks that threads work on.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,7 +19,7 @@ struct Chunk {
   std::shared_ptr<const InputText> file;  // keeps `text` alive
   std::string_view text;
   std::string path;
-  Layout layout = Layout::text;
+  FileKind kind = FileKind::text;
   std::int64_t first_record = 1;      // of lines the number of the first, from 1; of arrays the index, from 0
   std::string_view document;          // text files: the whole document
   bool begins = false, ends = false;  // text files: this chunk begins, ends the document
@@ -35,7 +36,7 @@ class ChunkReader {
   // Chunks are at least `chunk_bytes` long, except the last of a file.
   ChunkReader(const Corpus& corpus, NextCut next_cut, std::size_t chunk_bytes = 1 << 20);
 
-  // Nothing at the end. DataError for a JSON array that does not end, or that something stands behind.
+  // Nothing at the end. DataError for a JSON array that does not end, or that is followed by something else.
   std::optional<Chunk> next();
 
  private:
@@ -52,12 +53,12 @@ class ChunkReader {
   std::int64_t counted_bytes_ = 0;  // of this file, in earlier chunks
 };
 
-// The records of a chunk of JSON, not parsed; lines without anything are passed over. `origin` names the place: "line 3
+// The records of a chunk of JSON, not parsed; empty lines are skipped. `origin` names the place: "line 3
 // of 'x.jsonl'", "[2] of 'x.json'".
 void for_each_record(const Chunk& chunk,
                      const std::function<void(std::string_view record, const std::string& origin)>& use);
 
-// The texts of one chunk: itself, or the member `text_key` of each record. Throws DataError naming file, place and
+// The texts of one chunk: itself, or the value of `text_key` in each record. Throws DataError naming file, place and
 // remedy.
 struct DocumentPart {
   std::string text;           // set for records

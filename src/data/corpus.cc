@@ -8,26 +8,26 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/input_text.h"
-#include "data/json_array.h"
+#include "data/json_records.h"
 
 namespace troika::data {
 namespace fs = std::filesystem;
 
 static constexpr std::size_t looked_at_bytes = 8192;
 
-static Layout layout_of(std::string_view name, std::string_view first, JsonFiles json_files) {
+static FileKind kind_of(std::string_view name, std::string_view first, JsonFiles json_files) {
   name = without_compression(name);
   const bool records = ends_with(name, ".jsonl") || (json_files == JsonFiles::records && ends_with(name, ".json"));
-  if (!records) return Layout::text;
+  if (!records) return FileKind::text;
   const std::size_t at = content_begin(first);
-  return at != std::string_view::npos && first[at] == '[' ? Layout::json_array : Layout::json_lines;
+  return at != std::string_view::npos && first[at] == '[' ? FileKind::json_array : FileKind::json_lines;
 }
 
 // False for what is binary.
 static bool add_file(const std::string& path, const std::string& name, JsonFiles json_files, Corpus* corpus) {
   const std::string first = first_text(path, looked_at_bytes);
   if (first.find('\0') != std::string::npos) return false;
-  CorpusFile file{path, name, base::file_size(path), layout_of(name, first, json_files)};
+  CorpusFile file{path, name, base::file_size(path), kind_of(name, first, json_files)};
   corpus->bytes += file.bytes;
   corpus->files.push_back(std::move(file));
   return true;

@@ -8,13 +8,13 @@
 namespace troika::data {
 
 // What a file holds: one document, or records of JSON, an object a line or an array of objects.
-enum class Layout { text, json_lines, json_array };
+enum class FileKind { text, json_lines, json_array };
 
 struct CorpusFile {
   std::string path;
   std::string name;  // below the input that named it; the same on every host
   std::int64_t bytes = 0;
-  Layout layout = Layout::text;
+  FileKind kind = FileKind::text;
 };
 
 struct Corpus {

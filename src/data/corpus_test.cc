@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/text_files_test_support.h"
 #include "data/chunks.h"
-#include "data/data_test_support.h"
 
 namespace troika::data {
 namespace {
@@ -19,7 +19,7 @@ std::vector<std::string> names_of(const Corpus& corpus) {
 }
 
 TEST(Corpus, ListsFoldersInByteOrderWithoutBinaryEmptyAndHiddenFiles) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   folder.write("b.txt", "b");
   folder.write("a/z.h", "z");
   folder.write("a/Y.h", "y");
@@ -33,23 +33,23 @@ TEST(Corpus, ListsFoldersInByteOrderWithoutBinaryEmptyAndHiddenFiles) {
   EXPECT_THAT(names_of(corpus), ElementsAre("a/Y.h", "a/z.h", "b.txt", "lines.jsonl"));
   EXPECT_EQ(corpus.bytes, 6);
   EXPECT_EQ(corpus.skipped_binary, 1);
-  EXPECT_EQ(corpus.files[3].layout, Layout::json_lines);
+  EXPECT_EQ(corpus.files[3].kind, FileKind::json_lines);
 }
 
 TEST(Corpus, PassesOverByteOrderMarksAndDescriptionsOfData) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   folder.write("a.json", "\xEF\xBB\xBF\n[{}]");
   folder.write("b.json", "\xEF\xBB\xBF{}");
   folder.write("dataset_info.json", "{}");
   const Corpus corpus = find_corpus({folder.path()}, JsonFiles::records);
   ASSERT_THAT(names_of(corpus), ElementsAre("a.json", "b.json"));
-  EXPECT_EQ(corpus.files[0].layout, Layout::json_array);
-  EXPECT_EQ(corpus.files[1].layout, Layout::json_lines);
+  EXPECT_EQ(corpus.files[0].kind, FileKind::json_array);
+  EXPECT_EQ(corpus.files[1].kind, FileKind::json_lines);
   EXPECT_EQ(find_corpus({folder / "dataset_info.json"}).files.size(), 1);
 }
 
 TEST(Corpus, HashesNamesAndContentsButNotWhereTheyLie) {
-  const TestFolder a, b;
+  const base::TestFolder a, b;
   a.write("x/1.txt", "one");
   b.write("x/1.txt", "one");
   EXPECT_EQ(corpus_hash(find_corpus({a.path()})), corpus_hash(find_corpus({b.path()})));
@@ -58,9 +58,9 @@ TEST(Corpus, HashesNamesAndContentsButNotWhereTheyLie) {
 }
 
 TEST(Corpus, SaysWhatIsWrongWithAnInput) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const auto error = [&](const std::string& input) {
-    return message_of<base::DataError>([&] { find_corpus({input}); });
+    return base::message_of<base::DataError>([&] { find_corpus({input}); });
   };
   EXPECT_THAT(error(folder / "none.txt"), HasSubstr("none.txt' does not exist"));
   EXPECT_THAT(error(folder.write("empty.txt", "")), HasSubstr("empty.txt' is empty"));
@@ -72,8 +72,8 @@ TEST(Corpus, SaysWhatIsWrongWithAnInput) {
 }
 
 TEST(ChunkReader, CutsFilesWithoutLosingAByte) {
-  const TestFolder folder;
-  const std::string a = source_like_text(200, 1), b = "{\"text\": 1}\n\n{\"text\": 2}\n{\"text\": 3}";
+  const base::TestFolder folder;
+  const std::string a = base::source_like_text(200, 1), b = "{\"text\": 1}\n\n{\"text\": 2}\n{\"text\": 3}";
   folder.write("a.txt", a);
   folder.write("b.jsonl", b);
   const Corpus corpus = find_corpus({folder.path()});
@@ -82,7 +82,7 @@ TEST(ChunkReader, CutsFilesWithoutLosingAByte) {
         corpus, [](std::string_view text, std::size_t from) { return std::min(from, text.size()); }, size);
     std::string text, lines;
     while (const auto chunk = reader.next()) {
-      if (chunk->layout == Layout::json_lines) {
+      if (chunk->kind == FileKind::json_lines) {
         EXPECT_EQ(chunk->first_record, 1 + std::count(lines.begin(), lines.end(), '\n'));
         lines += chunk->text;
       } else {
@@ -108,17 +108,17 @@ std::vector<std::string> texts_of(const std::string& path, const std::string& ke
 }
 
 TEST(JsonLines, GiveOneDocumentPerLine) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string path =
       folder.write("a.jsonl", "{\"t\": \"one\\n\\u00e9\"}\r\n\n  \n{\"x\": 0, \"t\": \"two\"}\n{\"t\": \"\"}");
   EXPECT_THAT(texts_of(path, "t"), ElementsAre("one\né", "two"));
 }
 
 TEST(JsonLines, NameTheLineThatIsWrongAndTheRemedy) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const auto error = [&](const std::string& lines) {
     const std::string path = folder.write("a.jsonl", lines);
-    return message_of<base::DataError>([&] { texts_of(path, "text"); });
+    return base::message_of<base::DataError>([&] { texts_of(path, "text"); });
   };
   EXPECT_THAT(error("{\"text\": \"a\"}\n{\"body\": \"b\"}\n"),
               testing::AllOf(HasSubstr("line 2 of"), HasSubstr("'text' is missing"), HasSubstr("--text-key")));

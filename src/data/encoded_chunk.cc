@@ -1,8 +1,30 @@
 #include "data/encoded_chunk.h"
 
-#include "data/byte_stream.h"
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "data/conversations.h"
+#include "data/part_store.h"
 
 namespace troika::data {
+
+DocumentKey document_key(std::string_view document) {
+  const XXH128_hash_t hash = XXH3_128bits(document.data(), document.size());
+  return {hash.low64, hash.high64};
+}
+
+bool DocumentFilter::keeps(const DocumentKey& key, bool begins) {
+  if (begins) {
+    keeping_ = seen_.insert(key).second;
+    if (!keeping_) ++dropped_;
+  }
+  return keeping_;
+}
 
 static std::string to_bytes(const std::vector<EncodedPart>& parts) {
   ByteWriter writer;
@@ -30,12 +52,12 @@ static std::vector<EncodedPart> from_bytes(std::string_view bytes) {
   return parts;
 }
 
-EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const Tokenizer& tokenizer,
+EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const tokenizer::Tokenizer& tokenizer,
                           const PartStore& store) {
   EncodedChunk result{{}, chunk.input_bytes, false};
   if (const auto stored = store.get(chunk.number)) {
     result.parts = from_bytes(*stored);
-    result.taken_up = true;
+    result.reused = true;
     return result;
   }
   for_each_part(chunk, text_key, [&](const DocumentPart& part) {
@@ -44,6 +66,68 @@ EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const
   });
   store.put(chunk.number, to_bytes(result.parts));
   return result;
+}
+
+static std::string to_bytes(const EncodedRecords& records) {
+  ByteWriter writer;
+  writer.put(records.sequences_of_record);
+  writer.put(records.lengths);
+  writer.put(records.ids);
+  writer.put(records.has_loss);
+  return writer.bytes();
+}
+
+static void from_bytes(std::string_view bytes, EncodedRecords* records) {
+  ByteReader reader(bytes);
+  records->sequences_of_record = reader.get_vector<std::uint32_t>();
+  records->lengths = reader.get_vector<std::uint64_t>();
+  records->ids = reader.get_vector<std::int32_t>();
+  records->has_loss = reader.get_vector<std::uint8_t>();
+}
+
+// A span by itself: the ids after its border are those of generation. Where no text is the tokenizer's end mark (bytes),
+// its id stands after an answer.
+static void add_sequence(const std::vector<TextSpan>& spans, const Encoding& encoding, EncodedRecords* records) {
+  const std::size_t before = records->ids.size();
+  const std::int32_t end = encoding.tokenizer.end_of_document_id();
+  const bool end_is_no_text = encoding.chat_template.end_mark().empty() && end >= 0;
+  for (const TextSpan& span : spans) {
+    std::vector<std::int32_t> ids = encoding.tokenizer.encode(span.text);
+    if (span.has_loss && end_is_no_text) ids.push_back(end);
+    records->ids.insert(records->ids.end(), ids.begin(), ids.end());
+    records->has_loss.insert(records->has_loss.end(), ids.size(), span.has_loss ? 1 : 0);
+  }
+  if (records->ids.size() == before) return;
+  records->lengths.push_back(records->ids.size() - before);
+  ++records->sequences_of_record.back();
+}
+
+static void add_record(std::string_view record, const std::string& origin, const Encoding& encoding,
+                       EncodedRecords* records) {
+  const Conversation conversation = conversation_of(base::parse_ordered_json(record, origin), encoding.shape, origin);
+  records->sequences_of_record.push_back(0);
+  try {
+    for (const std::vector<TextSpan>& spans : encoding.chat_template.samples(conversation, encoding.loss_on))
+      add_sequence(spans, encoding, records);
+  } catch (base::DataError& error) {
+    error.add_context(fmt::format("while rendering {}", origin));
+    throw;
+  }
+}
+
+EncodedRecords encode_records(const Chunk& chunk, const Encoding& encoding, const PartStore& store) {
+  EncodedRecords records;
+  records.input_bytes = chunk.input_bytes;
+  if (const auto stored = store.get(chunk.number)) {
+    from_bytes(*stored, &records);
+    records.reused = true;
+    return records;
+  }
+  for_each_record(chunk, [&](std::string_view record, const std::string& origin) {
+    add_record(record, origin, encoding, &records);
+  });
+  store.put(chunk.number, to_bytes(records));
+  return records;
 }
 
 }  // namespace troika::data

@@ -1,18 +1,46 @@
-// A chunk of text as token ids, in memory and as bytes of a part file.
+// A chunk of a corpus as token ids, of documents or of conversations, in memory and as the bytes of a part file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
+#include "data/chat_template.h"
 #include "data/chunks.h"
-#include "data/document_filter.h"
 #include "data/part_store.h"
-#include "data/tokenizer.h"
+#include "data/record_format.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::data {
 
+// XXH3 of a document, 128 bits: two different documents share one with a chance below 1e-18 among 1e10.
+struct DocumentKey {
+  std::uint64_t low = 0, high = 0;
+  bool operator==(const DocumentKey& other) const { return low == other.low && high == other.high; }
+};
+
+DocumentKey document_key(std::string_view document);
+
+// Fed with the parts of documents in order; the first of equal documents is kept.
+class DocumentFilter {
+ public:
+  // Whether this part belongs to a kept document. `key` matters where `begins` is set.
+  bool keeps(const DocumentKey& key, bool begins);
+  std::int64_t dropped() const { return dropped_; }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const DocumentKey& key) const { return key.low; }
+  };
+  std::unordered_set<DocumentKey, Hash> seen_;
+  bool keeping_ = true;
+  std::int64_t dropped_ = 0;
+};
+
+// A chunk of text as token ids, in memory and as bytes of a part file.
 struct EncodedPart {
   DocumentKey key;
   bool begins = true, ends = true;
@@ -22,11 +50,34 @@ struct EncodedPart {
 struct EncodedChunk {
   std::vector<EncodedPart> parts;
   std::int64_t input_bytes = 0;
-  bool taken_up = false;  // an earlier process had made it
+  bool reused = false;  // an earlier process had made it
 };
 
 // Takes it from `store`, or makes it and puts it there. DataError as for_each_part.
-EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const Tokenizer& tokenizer,
+EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const tokenizer::Tokenizer& tokenizer,
                           const PartStore& store);
+
+// The records of a chunk as token sequences, in memory and as bytes of a part file.
+
+// Decides every id and label of a conversation.
+struct Encoding {
+  const tokenizer::Tokenizer& tokenizer;
+  const ChatTemplate& chat_template;
+  LossOn loss_on = LossOn::answers;
+  RecordShape shape;
+};
+
+// Sequences stand one after the other in ids and has_loss.
+struct EncodedRecords {
+  std::vector<std::uint32_t> sequences_of_record;
+  std::vector<std::uint64_t> lengths;  // of sequences, at least 1 each
+  std::vector<std::int32_t> ids;       // of all
+  std::vector<std::uint8_t> has_loss;  // of each id
+  std::int64_t input_bytes = 0;
+  bool reused = false;  // an earlier process had made them
+};
+
+// Takes them from `store`, or makes them and puts them there. DataError naming the record.
+EncodedRecords encode_records(const Chunk& chunk, const Encoding& encoding, const PartStore& store);
 
 }  // namespace troika::data

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,7 +22,7 @@ bool ends_with(std::string_view text, std::string_view ending);
 class InputText {
  public:
   // `scratch`: folder for what is decompressed, created where needed; "": the system's folder for temporary files.
-  // DataError naming `path` when it cannot be read, is damaged, ends in the middle, or has something behind its end,
+  // DataError naming `path` when it cannot be read, is damaged, ends in the middle, or has data after its end,
   // and naming the folder when it has no room.
   explicit InputText(const std::string& path, const std::string& scratch = "");
 
@@ -36,5 +36,14 @@ class InputText {
 
 // The first `most_bytes` bytes of the text, without reading much more. DataError as InputText.
 std::string first_text(const std::string& path, std::size_t most_bytes);
+
+// gzip (RFC 1952) and Zstandard (RFC 8878), by zlib and libzstd.
+
+// Takes the next bytes; false: no more are wanted.
+using TakeBytes = std::function<bool(std::string_view bytes)>;
+
+// Decompresses `content`, all members or frames one after the other. DataError naming `path` for damage, for an end in
+// the middle and for anything else after the end.
+void decompress(std::string_view content, Compression compression, const std::string& path, const TakeBytes& take);
 
 }  // namespace troika::data

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/text_files_test_support.h"
 #include "data/chunks.h"
 #include "data/compress_test_support.h"
-#include "data/data_test_support.h"
 
 namespace troika::data {
 namespace {
@@ -14,10 +14,10 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string text = source_like_text(20000, 3);  // several pieces of output
+const std::string text = base::source_like_text(20000, 3);  // several pieces of output
 
 TEST(InputText, ReadsWhatIsCompressedAsWhatItWas) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   for (const std::string& path :
        {folder.write("a.txt", text), folder.write("a.txt.gz", gzip(text)), folder.write("a.txt.zst", zstd(text))}) {
     EXPECT_EQ(InputText(path, folder / "scratch").text(), text);
@@ -27,16 +27,16 @@ TEST(InputText, ReadsWhatIsCompressedAsWhatItWas) {
 }
 
 TEST(InputText, ReadsSeveralMembersOneAfterTheOther) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   EXPECT_EQ(InputText(folder.write("a.gz", gzip("one ") + gzip("two")), folder.path()).text(), "one two");
   EXPECT_EQ(InputText(folder.write("a.zst", zstd("one ") + zstd("two")), folder.path()).text(), "one two");
 }
 
 TEST(InputText, RefusesWhatIsTruncatedDamagedOrFollowedByOtherThings) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const auto error = [&](const std::string& name, const std::string& content) {
     const std::string path = folder.write(name, content);
-    return message_of<base::DataError>([&] { InputText(path, folder / "scratch"); });
+    return base::message_of<base::DataError>([&] { InputText(path, folder / "scratch"); });
   };
   const std::string gz = gzip(text), zst = zstd(text);
   for (const std::size_t size : {std::size_t{1}, gz.size() / 2, gz.size() - 1})
@@ -69,7 +69,7 @@ std::vector<std::string> records_of(const std::string& path, std::size_t chunk_b
 }
 
 TEST(Records, OfAnArrayAreItsElementsAtAnyChunkSize) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string array = " [ {\"a\": [1, \"]}\\\"\"]} ,\n{\"b\":{}},3 , \"x,\\\\\" ]\n";
   const auto same = ElementsAre("[0] {\"a\": [1, \"]}\\\"\"]}", "[1] {\"b\":{}}", "[2] 3", "[3] \"x,\\\\\"");
   for (const std::size_t size : {1, 20, 1000}) {
@@ -82,18 +82,18 @@ TEST(Records, OfAnArrayAreItsElementsAtAnyChunkSize) {
 }
 
 TEST(Records, OfAnArrayThatIsCutOrFollowedByMoreAreRefused) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const auto error = [&](const std::string& content) {
     const std::string path = folder.write("a.json", content);
-    return message_of<base::DataError>([&] { records_of(path, 4); });
+    return base::message_of<base::DataError>([&] { records_of(path, 4); });
   };
   EXPECT_THAT(error("[{}, {}"), HasSubstr("ends inside its array"));
   EXPECT_THAT(error("[{}, \"a"), HasSubstr("ends inside its array"));
-  EXPECT_THAT(error("[{}] {}"), HasSubstr("something behind its array of records, at byte 5"));
+  EXPECT_THAT(error("[{}] {}"), HasSubstr("text after its array of records, at byte 5"));
 }
 
 TEST(JsonLines, GiveOneDocumentPerLineWhereTheyAreCompressed) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const Corpus corpus = find_corpus({folder.write("a.jsonl.gz", gzip("{\"text\": \"one\"}\n{\"text\": \"two\"}\n"))});
   ChunkReader reader(corpus, {});
   std::string texts;

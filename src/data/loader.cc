@@ -10,28 +10,28 @@
 
 namespace troika::data {
 
-void fill_batch(const Samples& dataset, const std::vector<std::uint64_t>& samples, std::int64_t rows,
+void fill_batch(const Samples& samples, const std::vector<std::uint64_t>& numbers, std::int64_t rows,
                 TokenBatch* batch) {
-  const std::int64_t length = dataset.seq_len();
-  const auto count = static_cast<std::int64_t>(samples.size());
+  const std::int64_t length = samples.seq_len();
+  const auto count = static_cast<std::int64_t>(numbers.size());
   if (count > rows) throw base::BugError(fmt::format("{} samples do not fit into {} rows", count, rows));
   batch->rows = rows;
   batch->length = length;
   batch->inputs.assign(static_cast<std::size_t>(rows * length), 0);
-  batch->targets.assign(static_cast<std::size_t>(rows * length), no_target);
+  batch->targets.assign(static_cast<std::size_t>(rows * length), ignore_index);
   batch->document_starts.clear();
-  batch->documents = dataset.documents();
+  batch->documents = samples.documents();
   for (std::int64_t row = 0; row < count; ++row) {
-    const auto sample = static_cast<std::int64_t>(samples[static_cast<std::size_t>(row)]);
-    dataset.read(sample, batch->inputs.data() + row * length, batch->targets.data() + row * length);
-    for (const std::int64_t position : dataset.document_starts(sample)) {
+    const auto sample = static_cast<std::int64_t>(numbers[static_cast<std::size_t>(row)]);
+    samples.read(sample, batch->inputs.data() + row * length, batch->targets.data() + row * length);
+    for (const std::int64_t position : samples.document_starts(sample)) {
       batch->document_starts.push_back(row * length + position);
     }
   }
 }
 
-Loader::Loader(const Samples& dataset, const Sampler& sampler, LoaderPlan plan)
-    : dataset_(dataset), sampler_(sampler), plan_(std::move(plan)) {
+Loader::Loader(const Samples& samples, const Sampler& sampler, LoaderPlan plan)
+    : samples_(samples), sampler_(sampler), plan_(std::move(plan)) {
   for (const int microbatch : plan_.microbatches) {
     if (microbatch < 0 || (microbatch + 1) * plan_.micro > plan_.global_batch) {
       throw base::BugError(fmt::format("microbatch {} of {} rows is not within the global batch of {}", microbatch,
@@ -58,11 +58,11 @@ TokenBatch Loader::load(std::int64_t step, int microbatch) const {
                               static_cast<std::uint64_t>((step - plan_.start_step) * plan_.global_batch) +
                               static_cast<std::uint64_t>(microbatch * plan_.micro);
   batch.first_sample = static_cast<std::int64_t>(first);
-  std::vector<std::uint64_t> samples;
+  std::vector<std::uint64_t> numbers;
   for (std::int64_t row = 0; row < plan_.micro; ++row) {
-    samples.push_back(sampler_.sample_at(first + static_cast<std::uint64_t>(row)));
+    numbers.push_back(sampler_.sample_at(first + static_cast<std::uint64_t>(row)));
   }
-  fill_batch(dataset_, samples, plan_.micro, &batch);
+  fill_batch(samples_, numbers, plan_.micro, &batch);
   return batch;
 }
 
@@ -87,7 +87,7 @@ void Loader::serve() {
 }
 
 TokenBatch Loader::next(std::int64_t step, int microbatch) {
-  if (plan_.microbatches.empty()) throw base::BugError("a batch was asked from a loader whose rank loads none");
+  if (plan_.microbatches.empty()) throw base::BugError("a batch was requested of a loader whose rank loads none");
   std::unique_lock<std::mutex> lock(mutex_);
   if (ready_.empty() && !error_) {
     const double start = base::monotonic_seconds();

@@ -9,12 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include "data/sampler.h"
 #include "data/samples.h"
 
 namespace troika::data {
 
-// One microbatch, rows one behind the other: element (b, t) at b * length + t.
+// One microbatch, rows one after the other: element (b, t) at b * length + t.
 struct TokenBatch {
   std::int64_t step = 0;
   int microbatch = 0;                         // global index within the step
@@ -22,15 +21,13 @@ struct TokenBatch {
   std::int64_t rows = 0;                      // B
   std::int64_t length = 0;                    // T
   std::vector<std::int32_t> inputs;           // [B*T]
-  std::vector<std::int32_t> targets;          // [B*T], the token after each input; -1: no loss there
+  std::vector<std::int32_t> targets;          // [B*T], the token after each input; ignore_index: no loss there
   std::vector<std::int64_t> document_starts;  // elements, not in column 0, at which a document begins; ascending
   Documents documents = Documents::joined;
 };
 
-inline constexpr std::int32_t no_target = -1;
-
-// Reads the named samples (of the data set, not of the stream) into rows; rows beyond them get input 0 and no target.
-void fill_batch(const Samples& dataset, const std::vector<std::uint64_t>& samples, std::int64_t rows,
+// Reads the samples with these numbers into rows; rows beyond them get input 0 and no loss.
+void fill_batch(const Samples& samples, const std::vector<std::uint64_t>& numbers, std::int64_t rows,
                 TokenBatch* batch);
 
 // What one rank loads. Row b of microbatch m of step s has the global sample index
@@ -44,10 +41,10 @@ struct LoaderPlan {
   std::int64_t prefetch = 4;       // microbatches read ahead; less than 1 counts as 1
 };
 
-// A thread reads ahead. next() and the destructor belong to one thread. `dataset` must outlive the loader.
+// A thread reads ahead. next() and the destructor belong to one thread. `samples` must outlive the loader.
 class Loader {
  public:
-  Loader(const Samples& dataset, const Sampler& sampler, LoaderPlan plan);
+  Loader(const Samples& samples, const Sampler& sampler, LoaderPlan plan);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -64,7 +61,7 @@ class Loader {
   void serve();
   TokenBatch load(std::int64_t step, int microbatch) const;
 
-  const Samples& dataset_;
+  const Samples& samples_;
   const Sampler sampler_;
   const LoaderPlan plan_;
   double waited_seconds_ = 0;

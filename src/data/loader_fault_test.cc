@@ -1,15 +1,15 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "data/data_test_support.h"
-#include "data/dataset.h"
+#include "base/text_files_test_support.h"
 #include "data/loader.h"
+#include "data/token_stream.h"
 
 namespace troika::data {
 namespace {
 
 TEST(Loader, HandsOutWhatWasReadAndThenThrowsTheErrorOfItsThread) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   ShardWriter writer(folder / "a.bin", 100, "00000000000000aa");
   writer.append(std::vector<std::int32_t>(41, 5));
   writer.end_document();
@@ -20,11 +20,11 @@ TEST(Loader, HandsOutWhatWasReadAndThenThrowsTheErrorOfItsThread) {
   bytes[80 + 2 * (4 * sampler.sample_at(1) + 2)] = 0x7F;
   base::write_file_atomic(folder / "a.bin", bytes);
   const auto stream = std::make_shared<const TokenStream>(TokenStream::open(folder / "a.bin", Verify::lengths));
-  const TokenDataset dataset(stream, 4);
+  const TokenSamples dataset(stream, 4);
   Loader loader(dataset, sampler, {1, 1, {0}, 0, 0, 8});
   EXPECT_EQ(loader.next(0, 0).inputs[0], 5);
   for (int again = 0; again < 2; ++again) {
-    EXPECT_THAT(message_of<base::DataError>([&] { loader.next(1, 0); }), testing::HasSubstr("stands the id 127"));
+    EXPECT_THAT(base::message_of<base::DataError>([&] { loader.next(1, 0); }), testing::HasSubstr("is the id 127"));
   }
 }
 

@@ -6,15 +6,15 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "data/data_test_support.h"
-#include "data/dataset.h"
+#include "base/text_files_test_support.h"
+#include "data/token_stream.h"
 
 namespace troika::data {
 namespace {
 using testing::ElementsAre;
 
 // One shard of tokens 0, 1, 2, ... in documents of 10.
-std::shared_ptr<const TokenStream> counting_stream(const TestFolder& folder, std::int32_t tokens) {
+std::shared_ptr<const TokenStream> counting_stream(const base::TestFolder& folder, std::int32_t tokens) {
   ShardWriter writer(folder / "a.bin", 5000, "00000000000000aa");
   for (std::int32_t first = 0; first < tokens; first += 10) {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(10, tokens - first)));
@@ -27,8 +27,8 @@ std::shared_ptr<const TokenStream> counting_stream(const TestFolder& folder, std
 }
 
 TEST(Loader, GivesTheRowsOfTheGlobalOrderToEachRank) {
-  const TestFolder folder;
-  const TokenDataset dataset(counting_stream(folder, 401), 8);
+  const base::TestFolder folder;
+  const TokenSamples dataset(counting_stream(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
   // 3 microbatches of 2 rows a step; rank 0 loads 0 and 2, rank 1 loads 1.
   Loader first(dataset, sampler, {6, 2, {0, 2}, 5, 30, 2}), second(dataset, sampler, {6, 2, {1}, 5, 30, 1});
@@ -52,8 +52,8 @@ TEST(Loader, GivesTheRowsOfTheGlobalOrderToEachRank) {
 }
 
 TEST(Loader, ContinuesWhereTheDataStoodWhenTheBatchSizeChanges) {
-  const TestFolder folder;
-  const TokenDataset dataset(counting_stream(folder, 401), 8);
+  const base::TestFolder folder;
+  const TokenSamples dataset(counting_stream(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
   Loader loader(dataset, sampler, {4, 4, {0}, 10, 60, 2});
   EXPECT_EQ(loader.next(10, 0).first_sample, 60);
@@ -61,11 +61,11 @@ TEST(Loader, ContinuesWhereTheDataStoodWhenTheBatchSizeChanges) {
 }
 
 TEST(Loader, RefusesWhatIsNotNextInThePlan) {
-  const TestFolder folder;
-  const TokenDataset dataset(counting_stream(folder, 401), 8);
+  const base::TestFolder folder;
+  const TokenSamples dataset(counting_stream(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
   Loader loader(dataset, sampler, {4, 2, {0, 1}, 0, 0, 2});
-  EXPECT_THAT(message_of<base::BugError>([&] { loader.next(0, 1); }),
+  EXPECT_THAT(base::message_of<base::BugError>([&] { loader.next(0, 1); }),
               testing::HasSubstr("microbatch 0 of step 0 is next"));
   EXPECT_EQ(loader.next(0, 0).microbatch, 0);
   EXPECT_THROW(Loader(dataset, sampler, {4, 2, {2}, 0, 0, 2}), base::BugError);
@@ -73,8 +73,8 @@ TEST(Loader, RefusesWhatIsNotNextInThePlan) {
 }
 
 TEST(Loader, EndsAtOnceWithBatchesUnread) {
-  const TestFolder folder;
-  const TokenDataset dataset(counting_stream(folder, 401), 8);
+  const base::TestFolder folder;
+  const TokenSamples dataset(counting_stream(folder, 401), 8);
   for (int i = 0; i < 50; ++i) {
     Loader loader(dataset, Sampler(dataset.samples(), 3), {4, 2, {0, 1}, 0, 0, 3});
     if (i % 2 == 0) loader.next(0, 0);
@@ -82,13 +82,13 @@ TEST(Loader, EndsAtOnceWithBatchesUnread) {
 }
 
 TEST(FillBatch, MarksDocumentStartsAndRowsWithoutASample) {
-  const TestFolder folder;
-  const TokenDataset dataset(counting_stream(folder, 100), 8);
+  const base::TestFolder folder;
+  const TokenSamples dataset(counting_stream(folder, 100), 8);
   TokenBatch batch;
   fill_batch(dataset, {0, 1}, 3, &batch);
   EXPECT_THAT(batch.document_starts, ElementsAre(8 + 2));  // token 10; token 8 begins row 1, no document
   EXPECT_EQ(batch.inputs[16], 0);
-  for (std::size_t i = 16; i < 24; ++i) EXPECT_EQ(batch.targets[i], no_target);
+  for (std::size_t i = 16; i < 24; ++i) EXPECT_EQ(batch.targets[i], ignore_index);
   EXPECT_EQ(batch.targets[15], 16);
   EXPECT_THROW(fill_batch(dataset, {0, 1}, 1, &batch), base::BugError);
 }

@@ -1,17 +1,52 @@
-// What several processes of a host need and one of them makes.
+// What several processes of a host need and one of them makes, and how far it is.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/file.h"
-#include "data/progress_board.h"
 
 namespace troika::data {
 
+struct Progress {
+  std::int64_t done_bytes = 0;  // of the input
+  std::int64_t total_bytes = 0;
+  std::int64_t tokens = 0;        // written so far; 0 where none are
+  std::int64_t parts_reused = 0;  // chunks that an earlier process had finished
+  std::string maker = "";         // who works, where another process does: "process 4711 on pi2"; else empty
+};
+
+// Called on the thread that called the job, after each chunk of about 1 MiB, or ten times a second while another process
+// works. May be empty.
+using OnProgress = std::function<void(const Progress&)>;
+
+// Progress of a job where other processes see it.
+
+// The file is there while the object is. One thread. Never throws when the disk refuses: the job matters more than its progress.
+class ProgressBoard {
+ public:
+  explicit ProgressBoard(std::string path);
+  ~ProgressBoard();
+  ProgressBoard(const ProgressBoard&) = delete;
+  ProgressBoard& operator=(const ProgressBoard&) = delete;
+
+  void post(const Progress& progress);  // at most four times a second
+
+ private:
+  const std::string path_;
+  double last_seconds_ = -1;
+};
+
+// What the process that works has posted last, with its name; nothing when none has.
+std::optional<Progress> posted_progress(const std::string& path);
+
+// What several processes of a host need and one of them makes.
+
 // Gives what `open` finds. When that is nothing, the first process that comes makes it, under a lock at `path`.lock; the
-// others wait and are told how far it is. `make` throws what it wants; `open` gives null for what is not there or
+// others wait and are told its progress. `make` throws what it wants; `open` gives null for what is not there or
 // damaged, and is called again afterwards. The folder of `path` is there.
 template <class T>
 std::shared_ptr<T> made_once(const std::string& path, const std::function<std::shared_ptr<T>()>& open,

@@ -7,13 +7,13 @@
 #include <chrono>
 #include <thread>
 
-#include "data/data_test_support.h"
+#include "base/text_files_test_support.h"
 
 namespace troika::data {
 namespace {
 
 TEST(MadeOnce, OneMakesWhileTheOthersWaitAndSeeHowFarItIs) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   std::atomic<int> made{0}, waiting{0};
   std::atomic<bool> there{false};
   const auto get = [&] {
@@ -27,7 +27,7 @@ TEST(MadeOnce, OneMakesWhileTheOthersWaitAndSeeHowFarItIs) {
     const auto see = [&](const Progress& progress) {
       EXPECT_EQ(progress.done_bytes, 40);
       EXPECT_EQ(progress.total_bytes, 50);
-      EXPECT_EQ(progress.parts_taken_up, 2);
+      EXPECT_EQ(progress.parts_reused, 2);
       if (progress.maker.empty()) return;
       EXPECT_THAT(progress.maker, testing::HasSubstr("process " + std::to_string(::getpid())));
       ++waiting;

@@ -10,7 +10,7 @@
 
 namespace troika::data {
 
-static constexpr std::size_t hash_characters = 16;
+static constexpr std::size_t key_characters = 16;
 
 PartStore::PartStore(std::string folder) : folder_(std::move(folder)) { base::make_directories(folder_); }
 
@@ -20,9 +20,9 @@ std::optional<std::string> PartStore::get(std::int64_t chunk) const {
   const std::string path = path_of(chunk);
   if (!base::file_exists(path)) return std::nullopt;
   std::string content = base::read_file(path);
-  if (content.size() < hash_characters) return std::nullopt;
-  const std::string hash = content.substr(0, hash_characters);
-  content.erase(0, hash_characters);
+  if (content.size() < key_characters) return std::nullopt;
+  const std::string hash = content.substr(0, key_characters);
+  content.erase(0, key_characters);
   if (base::hash_bytes(content) != hash) return std::nullopt;
   return content;
 }

@@ -20,7 +20,7 @@ static std::optional<PrepareReport> already_prepared(const std::string& folder, 
       base::file_exists(index_path(folder)) && looks_like_shards(folder) && read_shard_index(folder).source == source;
   if (!same) {
     throw base::ConfigError(
-        fmt::format("the folder '{}' already holds something else than this data: choose another --out or "
+        fmt::format("the folder '{}' already holds other data: choose another --out or "
                     "remove it",
                     folder));
   }
@@ -41,8 +41,8 @@ static std::string parent_of(const std::string& folder) {
   return parent.empty() ? "." : parent;
 }
 
-PrepareReport prepare(const std::vector<std::string>& inputs, const Tokenizer& tokenizer, const std::string& folder,
-                      const PrepareOptions& options, const OnProgress& on_progress) {
+PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::Tokenizer& tokenizer,
+                      const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress) {
   Corpus corpus = find_corpus(inputs, options.json_files);
   const std::string source = source_key(corpus, tokenizer, options), target = without_slash(folder);
   corpus.scratch = parent_of(target);
@@ -50,7 +50,7 @@ PrepareReport prepare(const std::vector<std::string>& inputs, const Tokenizer& t
   return prepare_corpus(corpus, source, tokenizer, target, options, on_progress);
 }
 
-static std::shared_ptr<const TokenStream> checked(TokenStream stream, const Tokenizer& tokenizer) {
+static std::shared_ptr<const TokenStream> checked(TokenStream stream, const tokenizer::Tokenizer& tokenizer) {
   if (stream.tokenizer_fingerprint() != tokenizer.fingerprint() || stream.vocab_size() != tokenizer.vocab_size()) {
     throw base::DataError(
         fmt::format("the tokens in '{}' were made by another tokenizer (vocabulary {}, fingerprint {}) than the one "
@@ -63,7 +63,8 @@ static std::shared_ptr<const TokenStream> checked(TokenStream stream, const Toke
 }
 
 // The cached shards when they are there and sound.
-static std::shared_ptr<const TokenStream> open_cached(const std::string& folder, const Tokenizer& tokenizer) {
+static std::shared_ptr<const TokenStream> open_cached(const std::string& folder,
+                                                      const tokenizer::Tokenizer& tokenizer) {
   if (!base::file_exists(index_path(folder))) return nullptr;
   try {
     return checked(TokenStream::open(folder), tokenizer);
@@ -79,13 +80,13 @@ static void remove_partials(const std::string& cache_folder, const std::string& 
   }
 }
 
-std::shared_ptr<const TokenStream> open_shards(const std::string& path, const Tokenizer& tokenizer) {
+std::shared_ptr<const TokenStream> open_shards(const std::string& path, const tokenizer::Tokenizer& tokenizer) {
   return checked(TokenStream::open(path), tokenizer);
 }
 
-std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
-                                                const std::string& cache_folder, const PrepareOptions& options,
-                                                const OnProgress& on_progress) {
+std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs,
+                                                const tokenizer::Tokenizer& tokenizer, const std::string& cache_folder,
+                                                const PrepareOptions& options, const OnProgress& on_progress) {
   Corpus corpus = find_corpus(inputs, options.json_files);
   corpus.scratch = cache_folder;
   base::make_directories(cache_folder);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "data/corpus.h"
-#include "data/dataset.h"
-#include "data/progress.h"
-#include "data/tokenizer.h"
+#include "data/made_once.h"
+#include "data/token_stream.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::data {
 
@@ -24,25 +24,25 @@ struct PrepareOptions {
 struct PrepareReport {
   std::int64_t bytes = 0, documents = 0, tokens = 0, shards = 0;
   std::int64_t duplicate_documents = 0;  // left out
-  std::int64_t binary_files = 0;         // of folders, passed over
+  std::int64_t binary_files = 0;         // of folders, skipped
   bool reused = false;  // the folder held exactly this already; the other numbers are those of the folder
 };
 
 // Tokenizes text files (one document each), .jsonl files (a document per record) and folders of them, compressed or not,
 // into `folder`: tokens-00000.bin ... and index.json. Each document ends with the tokenizer's end mark. The folder appears
 // whole or not at all. What was done when a process was killed lies in `folder`.parts.HASH, and the next one with the same
-// inputs goes on from there. Throws ConfigError when `folder` holds something else already, DataError for bad input (see
+// inputs resumes there. Throws ConfigError when `folder` holds something else already, DataError for bad input (see
 // find_corpus).
-PrepareReport prepare(const std::vector<std::string>& inputs, const Tokenizer& tokenizer, const std::string& folder,
-                      const PrepareOptions& options, const OnProgress& on_progress);
+PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::Tokenizer& tokenizer,
+                      const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress);
 
 // Shards at `path` (a shard folder or .bin file); they must come from `tokenizer` (DataError).
-std::shared_ptr<const TokenStream> open_shards(const std::string& path, const Tokenizer& tokenizer);
+std::shared_ptr<const TokenStream> open_shards(const std::string& path, const tokenizer::Tokenizer& tokenizer);
 
 // Text is prepared into cache_folder/<hash of tokenizer, names, sizes and contents> by the first process that comes -
-// the others wait for it, and are told how far it is - and reused from then on; a damaged cache is made anew.
-std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs, const Tokenizer& tokenizer,
-                                                const std::string& cache_folder, const PrepareOptions& options,
-                                                const OnProgress& on_progress);
+// the others wait for it, and are told its progress - and reused from then on; a damaged cache is made again.
+std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs,
+                                                const tokenizer::Tokenizer& tokenizer, const std::string& cache_folder,
+                                                const PrepareOptions& options, const OnProgress& on_progress);
 
 }  // namespace troika::data

@@ -5,17 +5,49 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "data/chunks.h"
-#include "data/document_filter.h"
 #include "data/encoded_chunk.h"
 #include "data/ordered_map.h"
 #include "data/part_store.h"
-#include "data/shard_set.h"
 
 namespace troika::data {
+
+ShardSet::ShardSet(std::string folder, const tokenizer::Tokenizer& tokenizer, std::int64_t tokens_per_shard)
+    : folder_(std::move(folder)), end_(tokenizer.end_of_document_id()), tokens_per_shard_(tokens_per_shard) {
+  index_.vocab_size = tokenizer.vocab_size();
+  index_.tokenizer_fingerprint = tokenizer.fingerprint();
+}
+
+void ShardSet::add(const EncodedPart& part) {
+  if (!writer_) {
+    name_ = fmt::format("tokens-{:05d}.bin", index_.shards.size());
+    writer_.emplace(folder_ + "/" + name_, index_.vocab_size, index_.tokenizer_fingerprint);
+  }
+  writer_->append(part.ids);
+  if (!part.ends) return;
+  if (end_ >= 0) writer_->append({end_});
+  writer_->end_document();
+  if (writer_->tokens() >= tokens_per_shard_) close_shard();
+}
+
+ShardIndex ShardSet::finish(const std::string& source) {
+  close_shard();
+  index_.source = source;
+  write_shard_index(folder_, index_);
+  return index_;
+}
+
+void ShardSet::close_shard() {
+  if (!writer_) return;
+  const ShardHeader header = writer_->finish();
+  writer_.reset();
+  finished_tokens_ += header.tokens;
+  index_.shards.push_back({name_, header.tokens, header.documents, header.payload_hash});
+}
 
 void count_shards(const ShardIndex& index, PrepareReport* report) {
   report->shards = static_cast<std::int64_t>(index.shards.size());
@@ -25,7 +57,7 @@ void count_shards(const ShardIndex& index, PrepareReport* report) {
   }
 }
 
-std::string source_key(const Corpus& corpus, const Tokenizer& tokenizer, const PrepareOptions& options) {
+std::string source_key(const Corpus& corpus, const tokenizer::Tokenizer& tokenizer, const PrepareOptions& options) {
   return base::hash_bytes(fmt::format("2 {} {} {} {} {}", tokenizer.fingerprint(), corpus_hash(corpus),
                                       options.tokens_per_shard, options.text_key, options.max_documents));
 }
@@ -68,8 +100,9 @@ struct Scrap {
 
 }  // namespace
 
-static PrepareReport write_shards(const Corpus& corpus, const std::string& source, const Tokenizer& tokenizer,
-                                  const std::string& folder, const PartStore& parts, const PrepareOptions& options,
+static PrepareReport write_shards(const Corpus& corpus, const std::string& source,
+                                  const tokenizer::Tokenizer& tokenizer, const std::string& folder,
+                                  const PartStore& parts, const PrepareOptions& options,
                                   const OnProgress& on_progress) {
   ShardSet shards(folder, tokenizer, options.tokens_per_shard);
   DocumentSink sink(&shards, options.max_documents);
@@ -78,7 +111,7 @@ static PrepareReport write_shards(const Corpus& corpus, const std::string& sourc
   const auto write = [&](EncodedChunk&& chunk) {
     sink.add(chunk);
     progress.done_bytes += chunk.input_bytes;
-    progress.parts_taken_up += chunk.taken_up ? 1 : 0;
+    progress.parts_reused += chunk.reused ? 1 : 0;
     progress.tokens = shards.tokens();
     if (on_progress) on_progress(progress);
   };
@@ -96,7 +129,7 @@ static PrepareReport write_shards(const Corpus& corpus, const std::string& sourc
   return report;
 }
 
-PrepareReport prepare_corpus(const Corpus& corpus, const std::string& source, const Tokenizer& tokenizer,
+PrepareReport prepare_corpus(const Corpus& corpus, const std::string& source, const tokenizer::Tokenizer& tokenizer,
                              const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress) {
   const Scrap partial{fmt::format("{}.partial.{}", folder, ::getpid())};
   const Scrap parts_folder{fmt::format("{}.parts.{}", folder, source)};  // a failure leaves nothing, a kill the parts

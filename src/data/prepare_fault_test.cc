@@ -4,39 +4,41 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "data/byte_tokenizer.h"
-#include "data/data_test_support.h"
+#include "base/text_files_test_support.h"
 #include "data/prepare.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::data {
 namespace {
 using testing::HasSubstr;
 
 TEST(Prepare, LeavesNothingBehindWhenTheInputIsBad) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   folder.write("in/a.txt", "good");
   folder.write("in/b.jsonl", "{\"text\": \"good\"}\nbad\n");
-  EXPECT_THAT(message_of<base::DataError>([&] { prepare({folder / "in"}, ByteTokenizer(), folder / "out", {}, {}); }),
+  EXPECT_THAT(base::message_of<base::DataError>(
+                  [&] { prepare({folder / "in"}, tokenizer::ByteTokenizer(), folder / "out", {}, {}); }),
               HasSubstr("line 2 of"));
   EXPECT_THAT(base::list_directory(folder.path()), testing::ElementsAre("in"));
 }
 
 TEST(Prepare, SaysSoWhenAllDocumentsAreEmpty) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string path = folder.write("a.jsonl", "{\"text\": \"\"}\n\n");
-  EXPECT_THAT(message_of<base::DataError>([&] { prepare({path}, ByteTokenizer(), folder / "out", {}, {}); }),
-              HasSubstr("holds no text"));
+  EXPECT_THAT(
+      base::message_of<base::DataError>([&] { prepare({path}, tokenizer::ByteTokenizer(), folder / "out", {}, {}); }),
+      HasSubstr("holds no text"));
 }
 
 TEST(PrepareOnce, MakesADamagedOrHalfWrittenCacheAnew) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string path = folder.write("a.txt", "some text"), cache = folder / "cache";
-  const std::string fingerprint = prepare_once({path}, ByteTokenizer(), cache, {}, {})->fingerprint();
+  const std::string fingerprint = prepare_once({path}, tokenizer::ByteTokenizer(), cache, {}, {})->fingerprint();
   const std::string key = base::list_directory(cache).at(0), shard = cache + "/" + key + "/tokens-00000.bin";
   const std::string sound = base::read_file(shard);
   const auto prepares_again = [&] {
     int calls = 0;
-    const auto stream = prepare_once({path}, ByteTokenizer(), cache, {}, [&](const Progress&) { ++calls; });
+    const auto stream = prepare_once({path}, tokenizer::ByteTokenizer(), cache, {}, [&](const Progress&) { ++calls; });
     EXPECT_EQ(stream->fingerprint(), fingerprint);
     EXPECT_EQ(base::read_file(shard), sound);
     return calls == 1;
@@ -54,15 +56,16 @@ TEST(PrepareOnce, MakesADamagedOrHalfWrittenCacheAnew) {
 
 // A corpus of six chunks; a process is killed when three have been written.
 TEST(PrepareOnce, GoesOnWhereAKilledProcessStood) {
-  const TestFolder folder;
-  const std::string text = source_like_text(250000, 5), path = folder.write("a.txt", text);
+  const base::TestFolder folder;
+  const std::string text = base::source_like_text(250000, 5), path = folder.write("a.txt", text);
   ASSERT_GT(text.size(), std::size_t{5} << 20);
   PrepareOptions options;
   options.workers = 1;
-  const std::string sound = prepare_once({path}, ByteTokenizer(), folder / "whole", options, {})->fingerprint();
+  const std::string sound =
+      prepare_once({path}, tokenizer::ByteTokenizer(), folder / "whole", options, {})->fingerprint();
   const pid_t child = ::fork();
   if (child == 0) {
-    prepare_once({path}, ByteTokenizer(), folder / "cut", options, [](const Progress& progress) {
+    prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cut", options, [](const Progress& progress) {
       if (progress.done_bytes > 3 << 20) ::raise(SIGKILL);
     });
     ::_exit(0);
@@ -72,21 +75,21 @@ TEST(PrepareOnce, GoesOnWhereAKilledProcessStood) {
   ASSERT_TRUE(WIFSIGNALED(status));
   Progress last;
   const auto stream =
-      prepare_once({path}, ByteTokenizer(), folder / "cut", options, [&](const Progress& p) { last = p; });
+      prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cut", options, [&](const Progress& p) { last = p; });
   EXPECT_EQ(stream->fingerprint(), sound);
-  EXPECT_GE(last.parts_taken_up, 3);
+  EXPECT_GE(last.parts_reused, 3);
   const std::string key = base::list_directory(folder / "cut").at(0);
   EXPECT_THAT(base::list_directory(folder / "cut"), testing::ElementsAre(key, key + ".lock"));
 }
 
 TEST(OpenShards, NamesTruncatedOnesThatWereGivenByPath) {
-  const TestFolder folder;
-  prepare({folder.write("a.txt", "some text")}, ByteTokenizer(), folder / "out", {}, {});
+  const base::TestFolder folder;
+  prepare({folder.write("a.txt", "some text")}, tokenizer::ByteTokenizer(), folder / "out", {}, {});
   const std::string shard = folder / "out/tokens-00000.bin";
   base::write_file_atomic(shard, base::read_file(shard).substr(0, 95));
   for (const std::string& path : {folder / "out", shard}) {
-    const auto open = [&] { open_shards(path, ByteTokenizer()); };
-    EXPECT_THAT(message_of<base::DataError>(open), testing::AllOf(HasSubstr(shard), HasSubstr("truncated")));
+    const auto open = [&] { open_shards(path, tokenizer::ByteTokenizer()); };
+    EXPECT_THAT(base::message_of<base::DataError>(open), testing::AllOf(HasSubstr(shard), HasSubstr("truncated")));
   }
 }
 

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "base/error.h"
-#include "data/bpe_trainer.h"
-#include "data/byte_tokenizer.h"
-#include "data/data_test_support.h"
+#include "base/text_files_test_support.h"
+#include "data/corpus_bpe.h"
 #include "data/shard_index.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::data {
 namespace {
@@ -23,17 +23,17 @@ std::vector<std::int32_t> tokens_of(const TokenStream& stream) {
 std::string text_of(const TokenStream& stream) {  // document ends as '|'
   std::string text;
   for (const std::int32_t id : tokens_of(stream))
-    text.push_back(id == ByteTokenizer::end_id ? '|' : static_cast<char>(id));
+    text.push_back(id == tokenizer::ByteTokenizer::end_id ? '|' : static_cast<char>(id));
   return text;
 }
 
 TEST(Prepare, WritesEachDocumentOnceAndEndsItWithTheMark) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   folder.write("in/a.txt", "alpha");
   folder.write("in/b.jsonl", "{\"text\": \"one\"}\n{\"text\": \"alpha\"}\n{\"text\": \"two\"}\n{\"text\": \"one\"}\n");
   folder.write("in/c.txt", "two");
   folder.write("in/d.bin.dat", std::string("\0", 1));
-  const PrepareReport report = prepare({folder / "in"}, ByteTokenizer(), folder / "out/", {}, {});
+  const PrepareReport report = prepare({folder / "in"}, tokenizer::ByteTokenizer(), folder / "out/", {}, {});
   EXPECT_EQ(text_of(TokenStream::open(folder / "out")), "alpha|one|two|");
   EXPECT_EQ(report.documents, 3);
   EXPECT_EQ(report.duplicate_documents, 3);
@@ -44,17 +44,17 @@ TEST(Prepare, WritesEachDocumentOnceAndEndsItWithTheMark) {
 }
 
 TEST(Prepare, GivesTheSameBytesForAnyNumberOfWorkersAndTheIdsOfUncutText) {
-  const TestFolder folder;
-  BpeTrainerOptions training;
+  const base::TestFolder folder;
+  tokenizer::BpeTrainerOptions training;
   training.vocab_size = 600;
-  const std::string text = source_like_text(90000, 2);  // several chunks
+  const std::string text = base::source_like_text(90000, 2);  // several chunks
   folder.write("in/a.txt", text);
   std::string lines;
   for (int i = 0; i < 3000; ++i) lines += "{\"text\": \"document " + std::to_string(i % 2000) + " of many\"}\n";
   folder.write("in/b.jsonl", lines);
   folder.write("in/c.txt", text);  // a duplicate that was cut
-  folder.write("in/d.txt", source_like_text(100, 3));
-  const BpeTokenizer tokenizer(train_bpe_on_files({folder / "in"}, training, {}));
+  folder.write("in/d.txt", base::source_like_text(100, 3));
+  const tokenizer::BpeTokenizer tokenizer(train_bpe_on_files({folder / "in"}, training, {}));
   std::vector<std::string> results;
   for (const std::int64_t workers : {1, 2, 3}) {
     const std::string out = folder / ("out" + std::to_string(workers));
@@ -62,7 +62,7 @@ TEST(Prepare, GivesTheSameBytesForAnyNumberOfWorkersAndTheIdsOfUncutText) {
     options.workers = workers;
     options.tokens_per_shard = 500000;
     EXPECT_EQ(prepare({folder / "in"}, tokenizer, out, options, {}).documents, 1 + 2000 + 1);
-    results.push_back(contents_of(out));
+    results.push_back(base::contents_of(out));
   }
   EXPECT_EQ(results[1], results[0]);
   EXPECT_EQ(results[2], results[0]);
@@ -76,10 +76,11 @@ TEST(Prepare, GivesTheSameBytesForAnyNumberOfWorkersAndTheIdsOfUncutText) {
 }
 
 TEST(Prepare, ReportsProgressUpToTheEnd) {
-  const TestFolder folder;
-  const std::string path = folder.write("a.txt", source_like_text(60000, 2));
+  const base::TestFolder folder;
+  const std::string path = folder.write("a.txt", base::source_like_text(60000, 2));
   std::vector<Progress> seen;
-  prepare({path}, ByteTokenizer(), folder / "out", {}, [&](const Progress& progress) { seen.push_back(progress); });
+  prepare({path}, tokenizer::ByteTokenizer(), folder / "out", {},
+          [&](const Progress& progress) { seen.push_back(progress); });
   ASSERT_GT(seen.size(), 1u);
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_GT(seen[i].done_bytes, seen[i - 1].done_bytes);
   EXPECT_EQ(seen.back().done_bytes, seen.back().total_bytes);
@@ -87,47 +88,50 @@ TEST(Prepare, ReportsProgressUpToTheEnd) {
 }
 
 TEST(Prepare, ReusesAFolderThatHoldsTheSameAndRefusesAnyOther) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string path = folder.write("a.txt", "some text");
-  prepare({path}, ByteTokenizer(), folder / "out", {}, {});
-  const PrepareReport again = prepare({path}, ByteTokenizer(), folder / "out", {}, {});
+  prepare({path}, tokenizer::ByteTokenizer(), folder / "out", {}, {});
+  const PrepareReport again = prepare({path}, tokenizer::ByteTokenizer(), folder / "out", {}, {});
   EXPECT_TRUE(again.reused);
   EXPECT_EQ(again.tokens, 10);
   folder.write("a.txt", "other text");
-  EXPECT_THAT(message_of<base::ConfigError>([&] { prepare({path}, ByteTokenizer(), folder / "out", {}, {}); }),
-              HasSubstr("already holds something else"));
+  EXPECT_THAT(
+      base::message_of<base::ConfigError>([&] { prepare({path}, tokenizer::ByteTokenizer(), folder / "out", {}, {}); }),
+      HasSubstr("already holds other data"));
   folder.write("mine/note", "x");
-  EXPECT_THROW(prepare({path}, ByteTokenizer(), folder / "mine", {}, {}), base::ConfigError);
+  EXPECT_THROW(prepare({path}, tokenizer::ByteTokenizer(), folder / "mine", {}, {}), base::ConfigError);
   EXPECT_EQ(base::read_file(folder / "mine/note"), "x");
 }
 
 TEST(PrepareOnce, PreparesOnceAndReusesTheCache) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string path = folder.write("a.txt", "some text");
   int calls = 0;
   const auto count = [&](const Progress&) { ++calls; };
   const PrepareOptions options;
-  const auto first = prepare_once({path}, ByteTokenizer(), folder / "cache", options, count);
+  const auto first = prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cache", options, count);
   EXPECT_EQ(text_of(*first), "some text|");
   EXPECT_EQ(calls, 1);
-  EXPECT_EQ(prepare_once({path}, ByteTokenizer(), folder / "cache", options, count)->fingerprint(),
+  EXPECT_EQ(prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cache", options, count)->fingerprint(),
             first->fingerprint());
   EXPECT_EQ(calls, 1);
   folder.write("a.txt", "same size");
-  EXPECT_EQ(text_of(*prepare_once({path}, ByteTokenizer(), folder / "cache", options, count)), "same size|");
+  EXPECT_EQ(text_of(*prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cache", options, count)), "same size|");
   EXPECT_EQ(calls, 2);
 }
 
 TEST(PrepareOnce, LetsOneOfSeveralAtOncePrepareAndTheOthersUseIt) {
-  const TestFolder folder;
-  const std::string path = folder.write("a.txt", source_like_text(30000, 8));
+  const base::TestFolder folder;
+  const std::string path = folder.write("a.txt", base::source_like_text(30000, 8));
   std::vector<std::string> fingerprints(4);
   std::vector<int> prepared(4, 0);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
-      const auto note = [&](const Progress&) { prepared[i] = 1; };
-      fingerprints[i] = prepare_once({path}, ByteTokenizer(), folder / "cache", {}, note)->fingerprint();
+      const auto note = [&](const Progress& now) {
+        if (now.maker.empty()) prepared[i] = 1;  // who waits hears of the other's progress too
+      };
+      fingerprints[i] = prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cache", {}, note)->fingerprint();
     });
   }
   for (auto& thread : threads) thread.join();
@@ -136,14 +140,14 @@ TEST(PrepareOnce, LetsOneOfSeveralAtOncePrepareAndTheOthersUseIt) {
 }
 
 TEST(OpenShards, OpensThemAsTheyAreWhenTheTokenizerFits) {
-  const TestFolder folder;
-  prepare({folder.write("a.txt", "some text")}, ByteTokenizer(), folder / "out", {}, {});
+  const base::TestFolder folder;
+  prepare({folder.write("a.txt", "some text")}, tokenizer::ByteTokenizer(), folder / "out", {}, {});
   for (const std::string& path : {folder / "out", folder / "out/tokens-00000.bin"}) {
-    EXPECT_EQ(text_of(*open_shards(path, ByteTokenizer())), "some text|");
+    EXPECT_EQ(text_of(*open_shards(path, tokenizer::ByteTokenizer())), "some text|");
   }
-  BpeTrainerOptions training;
-  const BpeTokenizer other(train_bpe({{"ab", 3}}, training));
-  EXPECT_THAT(message_of<base::DataError>([&] { open_shards(folder / "out", other); }),
+  tokenizer::BpeTrainerOptions training;
+  const tokenizer::BpeTokenizer other(tokenizer::train_bpe({{"ab", 3}}, training));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open_shards(folder / "out", other); }),
               HasSubstr("made by another tokenizer (vocabulary 259"));
 }
 

@@ -1,12 +1,16 @@
 #include "data/shards.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
-#include "data/shard_format.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -59,14 +63,14 @@ static std::int64_t widen(const std::byte* from, std::int64_t count, std::int32_
 void TokenShard::read(std::int64_t first, std::int64_t count, std::int32_t* out) const {
   if (first < 0 || count < 0 || first > header_.tokens - count) {
     throw base::BugError(
-        fmt::format("tokens {} to {} asked from '{}', which has {}", first, first + count, path_, header_.tokens));
+        fmt::format("tokens {} to {} requested of '{}', which has {}", first, first + count, path_, header_.tokens));
   }
   const std::byte* from = tokens_ + first * header_.bytes_per_token;
   const std::int64_t largest =
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
   if (largest >= header_.vocab_size) {
     throw base::DataError(
-        fmt::format("'{}' is damaged: between tokens {} and {} stands the id {}, but the vocabulary has {}; {}", path_,
+        fmt::format("'{}' is damaged: between tokens {} and {} is the id {}, but the vocabulary has {}; {}", path_,
                     first, first + count, largest, header_.vocab_size, remedy));
   }
 }
@@ -93,6 +97,176 @@ std::int64_t TokenShard::document_at(std::int64_t token) const {
     }
   }
   return low;
+}
+
+static constexpr std::string_view shard_magic = "TRTOKENS";
+static constexpr std::uint64_t shard_version = 1;
+static constexpr std::size_t checked_bytes = shard_header_bytes - 16;  // covered by the hash at the end of the header
+static const char* const shard_remedy = "delete it and prepare the data again ('troika data prepare')";
+
+static void put(std::uint64_t value, std::size_t bytes, std::string* out) {
+  for (std::size_t i = 0; i < bytes; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
+}
+
+static std::uint64_t get(std::string_view file, std::size_t at, std::size_t bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < bytes; ++i) value |= std::uint64_t{static_cast<unsigned char>(file[at + i])} << (8 * i);
+  return value;
+}
+
+std::size_t padded_token_bytes(const ShardHeader& header) {
+  return (static_cast<std::size_t>(header.tokens) * static_cast<std::size_t>(header.bytes_per_token) + 7) / 8 * 8;
+}
+
+std::size_t shard_file_bytes(const ShardHeader& header) {
+  return shard_header_bytes + padded_token_bytes(header) + 8 * static_cast<std::size_t>(header.documents);
+}
+
+std::string encode_shard_header(const ShardHeader& header) {
+  std::string bytes(shard_magic);
+  put(shard_version, 4, &bytes);
+  put(static_cast<std::uint64_t>(header.bytes_per_token), 4, &bytes);
+  put(static_cast<std::uint64_t>(header.tokens), 8, &bytes);
+  put(static_cast<std::uint64_t>(header.documents), 8, &bytes);
+  put(static_cast<std::uint64_t>(header.vocab_size), 8, &bytes);
+  put(std::stoull(header.tokenizer_fingerprint, nullptr, 16), 8, &bytes);
+  put(std::stoull(header.payload_hash, nullptr, 16), 8, &bytes);
+  put(0, 8, &bytes);
+  bytes += base::hash_bytes(bytes);
+  return bytes;
+}
+
+ShardHeader decode_shard_header(std::string_view file, const std::string& path) {
+  if (file.size() < shard_header_bytes) {
+    throw base::DataError(
+        fmt::format("'{}' holds {} bytes, but a token shard begins with a header of {}: it is empty or "
+                    "truncated; {}",
+                    path, file.size(), shard_header_bytes, shard_remedy));
+  }
+  if (file.substr(0, shard_magic.size()) != shard_magic) {
+    throw base::DataError(
+        fmt::format("'{}' is not a token shard: it does not begin with '{}'; give a text file, a folder "
+                    "or shards made by 'troika data prepare'",
+                    path, shard_magic));
+  }
+  if (get(file, 8, 4) != shard_version) {
+    throw base::DataError(
+        fmt::format("'{}' is a token shard of shard_version {}, and this program reads shard_version {}; {}", path,
+                    get(file, 8, 4), shard_version, shard_remedy));
+  }
+  const std::string stored(file.substr(checked_bytes, 16)), actual = base::hash_bytes(file.substr(0, checked_bytes));
+  const auto field = [&](std::size_t at, std::size_t bytes) { return static_cast<std::int64_t>(get(file, at, bytes)); };
+  ShardHeader header{field(16, 8), field(24, 8), field(32, 8), field(12, 4), "", ""};
+  header.tokenizer_fingerprint = fmt::format("{:016x}", get(file, 40, 8));
+  header.payload_hash = fmt::format("{:016x}", get(file, 48, 8));
+  constexpr std::int64_t most = std::int64_t{1} << 48;  // keeps sizes computed from a forged header in range
+  const bool sane = header.tokens >= 0 && header.tokens < most && header.documents >= 0 && header.documents < most &&
+                    header.vocab_size > 0 && header.vocab_size < (std::int64_t{1} << 31) &&
+                    (header.bytes_per_token == 2 || header.bytes_per_token == 4);
+  if (stored != actual || !sane) {
+    throw base::DataError(fmt::format("the header of '{}' is damaged (its hash is {}, {} is written there); {}", path,
+                                      actual, stored, shard_remedy));
+  }
+  return header;
+}
+
+// XXH3 over a stream, as base::hash_bytes gives it for the whole.
+class ShardWriter::Hasher {
+ public:
+  Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~Hasher() { XXH3_freeState(state_); }
+  Hasher(const Hasher&) = delete;
+  Hasher& operator=(const Hasher&) = delete;
+  void add(const void* bytes, std::size_t size) { XXH3_64bits_update(state_, bytes, size); }
+  std::string hex() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_)); }
+
+ private:
+  XXH3_state_t* state_;
+};
+
+[[noreturn]] static void fail(const char* action, const std::string& path) {
+  throw base::DataError(
+      fmt::format("cannot {} '{}': {}; free some space or choose another folder", action, path, std::strerror(errno)));
+}
+
+static void write_all(int descriptor, const char* bytes, std::size_t size, const std::string& path) {
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", path);
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+}
+
+ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const std::string& tokenizer_fingerprint)
+    : path_(path),
+      temporary_(fmt::format("{}.tmp.{}", path, ::getpid())),
+      descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+      hasher_(std::make_unique<Hasher>()) {
+  if (descriptor_ < 0) fail("create", temporary_);
+  header_.vocab_size = vocab_size;
+  header_.bytes_per_token = vocab_size <= 65536 ? 2 : 4;
+  header_.tokenizer_fingerprint = tokenizer_fingerprint;
+  header_.payload_hash = std::string(16, '0');
+  if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0) fail("write", temporary_);  // the header comes last
+}
+
+ShardWriter::~ShardWriter() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+}
+
+void ShardWriter::write(const void* bytes, std::size_t size) {
+  hasher_->add(bytes, size);
+  write_all(descriptor_, static_cast<const char*>(bytes), size, temporary_);
+}
+
+void ShardWriter::append(const std::vector<std::int32_t>& ids) {
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= header_.vocab_size) {
+      throw base::BugError(
+          fmt::format("the tokenizer gave the id {}, but its vocabulary has {}", id, header_.vocab_size));
+    }
+  }
+  if (header_.bytes_per_token == 2) {
+    const std::vector<std::uint16_t> narrow(ids.begin(), ids.end());
+    write(narrow.data(), 2 * narrow.size());
+  } else {
+    write(ids.data(), 4 * ids.size());
+  }
+  header_.tokens += static_cast<std::int64_t>(ids.size());
+}
+
+void ShardWriter::end_document() {
+  const auto end = static_cast<std::uint64_t>(header_.tokens);
+  if (end > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(end);
+}
+
+void ShardWriter::write_at_start(const std::string& bytes) {
+  if (::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    fail("write", temporary_);
+}
+
+void ShardWriter::close_file() {
+  if (::fsync(descriptor_) != 0) fail("sync", temporary_);
+  ::close(std::exchange(descriptor_, -1));
+}
+
+ShardHeader ShardWriter::finish() {
+  const auto end = static_cast<std::uint64_t>(header_.tokens);
+  if (end != (ends_.empty() ? 0 : ends_.back())) throw base::BugError("a shard was finished inside a document");
+  const std::string padding(
+      padded_token_bytes(header_) - static_cast<std::size_t>(header_.tokens * header_.bytes_per_token), '\0');
+  write(padding.data(), padding.size());
+  write(ends_.data(), 8 * ends_.size());
+  header_.documents = static_cast<std::int64_t>(ends_.size());
+  header_.payload_hash = hasher_->hex();
+  write_at_start(encode_shard_header(header_));
+  close_file();
+  base::rename_path(temporary_, path_);
+  return header_;
 }
 
 }  // namespace troika::data

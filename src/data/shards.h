@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -17,12 +18,12 @@ struct ShardHeader {
   std::int64_t vocab_size = 0;
   std::int64_t bytes_per_token = 2;   // 2 up to a vocabulary of 65536, else 4
   std::string tokenizer_fingerprint;  // 16 hex digits
-  std::string payload_hash;           // 16 hex digits, over everything behind the header
+  std::string payload_hash;           // 16 hex digits, over everything after the header
 };
 
 enum class Verify {
   lengths,   // header and file size
-  contents,  // also the hash of everything behind the header: reads the whole file
+  contents,  // also the hash of everything after the header: reads the whole file
 };
 
 // One shard file, mapped. Movable. Threads: const use is safe.
@@ -39,7 +40,7 @@ class TokenShard {
   // when the range is not within the shard.
   void read(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
-  // Token offset behind document i (its end mark included), ascending in i, at most tokens. DataError when it is not.
+  // Token offset after document i (its end mark included), ascending in i, at most tokens. DataError when it is not.
   std::int64_t document_end(std::int64_t index) const;
 
   // The first document whose end is greater than `token`; documents() when none is.
@@ -84,5 +85,19 @@ class ShardWriter {
   std::unique_ptr<Hasher> hasher_;
   std::vector<std::uint64_t> ends_;
 };
+
+// The header of a token shard as bytes.
+inline constexpr std::size_t shard_header_bytes = 80;
+
+// Bytes the ids take, padding to a multiple of 8 included.
+std::size_t padded_token_bytes(const ShardHeader& header);
+
+// Size of the whole file.
+std::size_t shard_file_bytes(const ShardHeader& header);
+
+std::string encode_shard_header(const ShardHeader& header);
+
+// Throws DataError naming `path` when `file` does not begin with a whole, undamaged header of this format.
+ShardHeader decode_shard_header(std::string_view file, const std::string& path);
 
 }  // namespace troika::data

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "data/data_test_support.h"
+#include "base/text_files_test_support.h"
 #include "data/shards.h"
 
 namespace troika::data {
@@ -21,10 +21,10 @@ class DamagedShard : public testing::Test {
 
   std::string error_of(const std::string& bytes, Verify verify) {
     base::write_file_atomic(path_, bytes);
-    return message_of<base::DataError>([&] { TokenShard shard(path_, verify); });
+    return base::message_of<base::DataError>([&] { TokenShard shard(path_, verify); });
   }
 
-  TestFolder folder_;
+  base::TestFolder folder_;
   std::string path_ = folder_ / "tokens-00000.bin";
   std::string sound_;
 };
@@ -58,11 +58,12 @@ TEST_F(DamagedShard, IsNoticedOnReadingAnIdBeyondTheVocabulary) {
   const TokenShard shard(path_, Verify::lengths);
   std::vector<std::int32_t> ids(9);
   EXPECT_NO_THROW(shard.read(0, 4, ids.data()));
-  EXPECT_THAT(message_of<base::DataError>([&] { shard.read(0, 9, ids.data()); }), HasSubstr("the vocabulary has 300"));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { shard.read(0, 9, ids.data()); }),
+              HasSubstr("the vocabulary has 300"));
 }
 
 TEST(ForgedShard, IsNoticedWhereItsDocumentsDoNotEndOneAfterTheOther) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   const std::string path = folder / "tokens-00000.bin";
   ShardWriter writer(path, 300, "00c0ffee00c0ffee");
   for (int document = 0; document < 3; ++document) {
@@ -77,7 +78,7 @@ TEST(ForgedShard, IsNoticedWhereItsDocumentsDoNotEndOneAfterTheOther) {
     bytes[bytes.size() - 16] = end;
     base::write_file_atomic(path, bytes);
     const auto use = [&] { TokenShard(path, Verify::lengths).document_end(1); };
-    EXPECT_THAT(message_of<base::DataError>(use), HasSubstr("is damaged: document "));
+    EXPECT_THAT(base::message_of<base::DataError>(use), HasSubstr("is damaged: document "));
   }
 }
 

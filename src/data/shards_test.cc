@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "data/data_test_support.h"
+#include "base/text_files_test_support.h"
 
 namespace troika::data {
 namespace {
@@ -20,7 +20,7 @@ std::vector<std::int32_t> all_of(const TokenShard& shard) {
 }
 
 TEST(TokenShard, ReadsBackIdsAndDocumentsInBothWidths) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   for (const std::int64_t vocab : {65536, 65537}) {
     ShardWriter writer(folder / "a.bin", vocab, fingerprint);
     writer.append({1, 2});
@@ -42,7 +42,7 @@ TEST(TokenShard, ReadsBackIdsAndDocumentsInBothWidths) {
 }
 
 TEST(TokenShard, FindsTheDocumentOfEachToken) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   ShardWriter writer(folder / "a.bin", 100, fingerprint);
   for (int length = 1; length <= 5; ++length) {
     writer.append(std::vector<std::int32_t>(static_cast<std::size_t>(length), length));
@@ -58,7 +58,7 @@ TEST(TokenShard, FindsTheDocumentOfEachToken) {
 }
 
 TEST(TokenShard, HasTheBytesTheFormatPageDescribes) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   ShardWriter writer(folder / "a.bin", 300, fingerprint);
   writer.append({0x0102, 3});
   writer.end_document();
@@ -75,7 +75,7 @@ TEST(TokenShard, HasTheBytesTheFormatPageDescribes) {
 }
 
 TEST(ShardWriter, LeavesNothingBehindWhenItIsNotFinished) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   {
     ShardWriter writer(folder / "a.bin", 100, fingerprint);
     writer.append({1, 2, 3});
@@ -85,7 +85,7 @@ TEST(ShardWriter, LeavesNothingBehindWhenItIsNotFinished) {
 }
 
 TEST(ShardWriter, RefusesIdsOutsideTheVocabularyAndOpenDocuments) {
-  const TestFolder folder;
+  const base::TestFolder folder;
   ShardWriter writer(folder / "a.bin", 100, fingerprint);
   EXPECT_THROW(writer.append({100}), base::BugError);
   EXPECT_THROW(writer.append({-1}), base::BugError);

@@ -8,7 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "schedule/border.h"
+#include "executor/gradient_norm.h"
+#include "schedule/instruction/placement.h"
 
 namespace troika::executor {
 using schedule::Kind;
@@ -17,7 +18,7 @@ const std::map<Kind, Executor::Handler>& Executor::handlers() {
   static const std::map<Kind, Handler> table{
       {Kind::load, &Executor::load},
       {Kind::fwd, &Executor::forward},
-      {Kind::refwd, &Executor::forward_again},
+      {Kind::refwd, &Executor::recompute},
       {Kind::bwd, &Executor::backward},
       {Kind::bwd_input, &Executor::backward_input},
       {Kind::bwd_weight, &Executor::backward_weight},
@@ -42,15 +43,16 @@ const std::map<Kind, Executor::Handler>& Executor::handlers() {
 Executor::Executor(const schedule::Program& program, Setup setup, Channels channels, const Units& units,
                    tensor::Ledger& ledger, Observer& observer)
     : program_(program),
-      instructions_(program.lanes.at(static_cast<std::size_t>(program.lane(setup.place.at.pp, setup.place.at.dp)))),
+      instructions_(
+          program.ranks.at(static_cast<std::size_t>(program.grid_rank(setup.place.at.pp, setup.place.at.dp)))),
       setup_(std::move(setup)),
       channels_(channels),
       units_(units),
       ledger_(ledger),
       observer_(observer),
-      messages_(program, program.lane(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer),
+      messages_(program, program.grid_rank(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer),
       replicas_(program, channels.replicas, units, observer),
-      flights_(program, instructions_, units, replicas_, setup_.border, setup_.keep, ledger) {
+      in_flight_(program, instructions_, units, replicas_, setup_.boundary, setup_.activations, ledger) {
   for (const Instruction& i : instructions_) {
     if (handlers().count(i.kind) == 0) throw base::BugError("the executor has no handler for " + to_text(i));
   }
@@ -59,7 +61,8 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
 StepResult Executor::run(const StepSettings& settings) {
   settings_ = settings;
   result_ = {};
-  flights_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample});
+  listen_to_groups();
+  in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample});
   for (const Instruction& instruction : instructions_) {
     try {
       execute(instruction);
@@ -93,40 +96,45 @@ void Executor::execute(const Instruction& instruction) {
   observer_.ended(instruction, begin, base::monotonic_seconds());
 }
 
-void Executor::exchanged_inside(double begin_seconds, double end_seconds) {
-  if (current_ != nullptr) observer_.exchanged_inside(*current_, begin_seconds, end_seconds);
+// At every run, because the groups may serve another executor in between.
+void Executor::listen_to_groups() {
+  const auto exchanged = [this](double begin, double end) { observer_.exchanged_inside(*current_, begin, end); };
+  if (setup_.tensor_group != nullptr) setup_.tensor_group->set_on_wait(exchanged);
+  if (setup_.context_group != nullptr) setup_.context_group->set_on_wait(exchanged);
 }
 
-void Executor::load(const Instruction& i) { flights_.load(i.microbatch, setup_.source(settings_.step, i.microbatch)); }
+void Executor::load(const Instruction& i) {
+  in_flight_.load(i.microbatch, setup_.source(settings_.step, i.microbatch));
+}
 
 at::Tensor Executor::stage_input(const Instruction& i) {
   if (i.stage == 0) return {};
-  if (schedule::crosses_lanes(program_, i.stage - 1)) return messages_.take(Kind::recv_act, i);
-  return flights_.take_output({Kind::send_act, i.microbatch, i.stage - 1});
+  if (schedule::crosses_ranks(program_, i.stage - 1)) return messages_.take(Kind::recv_act, i);
+  return in_flight_.take_output({Kind::send_act, i.microbatch, i.stage - 1});
 }
 
 at::Tensor Executor::output_gradient(const Instruction& i) {
   if (i.stage + 1 == program_.stages()) return {};
-  if (schedule::crosses_lanes(program_, i.stage)) return messages_.take(Kind::recv_grad, i);
-  return flights_.take_input_gradient({Kind::send_grad, i.microbatch, i.stage + 1});
+  if (schedule::crosses_ranks(program_, i.stage)) return messages_.take(Kind::recv_grad, i);
+  return in_flight_.take_input_gradient({Kind::send_grad, i.microbatch, i.stage + 1});
 }
 
 void Executor::forward(const Instruction& i) {
-  flights_.forward(i, [&] { return stage_input(i); });
+  in_flight_.forward(i, [&] { return stage_input(i); });
 }
 
 void Executor::backward(const Instruction& i) {
-  flights_.backward(i, [&] { return output_gradient(i); });
+  in_flight_.backward(i, [&] { return output_gradient(i); });
 }
 
 void Executor::backward_input(const Instruction& i) {
-  flights_.backward_input(i, [&] { return output_gradient(i); });
+  in_flight_.backward_input(i, [&] { return output_gradient(i); });
 }
 
 void Executor::receive(const Instruction& i) {
   const auto& device = units_.begin()->second->bucket->sum().device();
-  const auto options = at::TensorOptions().dtype(setup_.border.dtype).device(device);
-  messages_.receive(i, at::empty({setup_.border.rows, setup_.border.D}, options));
+  const auto options = at::TensorOptions().dtype(setup_.boundary.dtype).device(device);
+  messages_.receive(i, at::empty({setup_.boundary.rows, setup_.boundary.D}, options));
 }
 
 // Adds the two uses of the tied embedding: the look-up's gradient plus the head's, in that order.
@@ -152,13 +160,15 @@ void Executor::norm(const Instruction& i) {
   replicas_.finish_reductions(i);
   const mesh::Shape& shape = setup_.place.shape;
   StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size()}, setup_.parameter_names);
-  facts.set_squares(setup_.place.at.tp, replicas_.squares(setup_.place.at.tp, i));
-  facts.set_wish(settings_.wish);
+  const int tp_rank = setup_.place.at.tp;
+  facts.set_squares(tp_rank, gradient_squares(units_, channels_.replicas, tp_rank, replicas_.on_wait(i)));
+  facts.set_stop_request(settings_.stop_request);
   share_facts(facts, i);
 
-  result_.wishes = facts.wishes();
+  result_.stop_requests = facts.stop_requests();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
-  const double factor = static_cast<double>(setup_.border.B * setup_.border.T_whole) / tokens / settings_.loss_scale;
+  const double factor =
+      static_cast<double>(setup_.boundary.B * setup_.boundary.T_whole) / tokens / settings_.loss_scale;
   result_.gradient_norm = facts.gradient_norm() * factor;
   result_.finite = std::isfinite(result_.loss) && std::isfinite(result_.gradient_norm);
   const bool clip = settings_.clip_norm > 0 && result_.gradient_norm > settings_.clip_norm;
@@ -169,7 +179,7 @@ void Executor::norm(const Instruction& i) {
 void Executor::share_facts(StepFacts& facts, const Instruction& i) {
   const mesh::Coordinate& at = setup_.place.at;
   if (at.tp == 0) {  // the other ranks of the tensor group have the same losses
-    for (const auto& [microbatch, loss] : flights_.losses()) facts.set_loss(microbatch, at.cp, loss);
+    for (const auto& [microbatch, loss] : in_flight_.losses()) facts.set_loss(microbatch, at.cp, loss);
   }
   facts.set_memory(setup_.place.world_rank, ledger_.peak());
   const double begin = base::monotonic_seconds();
@@ -222,7 +232,7 @@ void Executor::step(const Instruction& i) {
 // The end of a program waits for everything it started.
 void Executor::finish() {
   replicas_.await_all_parameters(instructions_.back());
-  flights_.clear();
+  in_flight_.clear();
 }
 
 }  // namespace troika::executor

@@ -1,6 +1,6 @@
 // Runs one rank's list of instructions, step after step: of training, or of an evaluation over the same units. It knows
-// no schedule and no parallelism: what to do in which order is the program's business. Activations are in flights.h,
-// messages between stages in pipeline_messages.h, those between replicas in replica_traffic.h.
+// no schedule and no parallelism: what to do in which order is the program's business. Activations are in
+// in_flight_activations.h, messages between stages in pipeline_messages.h, those between replicas in replica_traffic.h.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "executor/flights.h"
+#include "executor/in_flight_activations.h"
 #include "executor/observer.h"
 #include "executor/pipeline_messages.h"
 #include "executor/replica_traffic.h"
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
-#include "schedule/instruction.h"
+#include "schedule/instruction/program.h"
+#include "sharding/context_group.h"
+#include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
 
 namespace troika::executor {
@@ -43,9 +45,9 @@ struct StepSettings {
   std::int64_t update = 1;        // of the optimizer, counts from 1; behind `step` by the steps that were skipped
   std::int64_t first_sample = 0;  // global index of the step's first sample; the microbatches' follow one another
   double lr = 0;
-  double clip_norm = 0;   // 0: none
-  double loss_scale = 1;  // of the backward passes; the results below are without it
-  std::int64_t wish = 0;  // summed over all ranks into StepResult::wishes: a rank asks all to stop after this step
+  double clip_norm = 0;           // 0: none
+  double loss_scale = 1;          // of the backward passes; the results below are without it
+  std::int64_t stop_request = 0;  // 1: this rank asks all to stop after this step; summed over all ranks
 };
 
 struct StepResult {
@@ -53,16 +55,19 @@ struct StepResult {
   std::int64_t tokens = 0;   // loss tokens of the step, all ranks
   double gradient_norm = 0;  // before clipping
   bool finite = true;        // loss and norm are numbers; otherwise nothing was updated. Alike on all ranks.
-  std::int64_t wishes = 0;
+  std::int64_t stop_requests = 0;
   std::int64_t memory_bytes = 0;  // the most that any rank held at once so far, of all four uses of the ledger
   std::vector<double> losses;     // of an evaluation: the sum of each microbatch's token losses
 };
 
 struct Setup {
   Place place;
-  Border border;
-  model::Keep keep = model::Keep::for_backward;
+  StageBoundary boundary;
+  shape::SavedActivations activations = shape::SavedActivations::all;
   TokenSource source;
+  // The groups inside segments, which tell this executor's observer how long they stand still while it runs; null: nobody.
+  sharding::TensorGroup* tensor_group = nullptr;
+  sharding::ContextGroup* context_group = nullptr;
   std::vector<std::string> parameter_names;  // of all that is trained, in name order; empty for an evaluation
 };
 
@@ -80,23 +85,21 @@ class Executor {
   // Collective over the replicas: after the values that they hold were set from outside, everybody has all of them.
   void publish_parameters() { replicas_.publish(); }
 
-  // For the groups inside segments, whose exchanges took [begin, end].
-  void exchanged_inside(double begin_seconds, double end_seconds);
-
  private:
   using Instruction = schedule::Instruction;
   using Handler = void (Executor::*)(const Instruction&);
   static const std::map<schedule::Kind, Handler>& handlers();
 
+  void listen_to_groups();
   void execute(const Instruction& instruction);
   void load(const Instruction& i);
   void forward(const Instruction& i);
-  void forward_again(const Instruction& i) { flights_.forward_again(i); }
+  void recompute(const Instruction& i) { in_flight_.recompute(i); }
   void backward(const Instruction& i);
   void backward_input(const Instruction& i);
-  void backward_weight(const Instruction& i) { flights_.backward_weight(i); }
-  void send_activation(const Instruction& i) { messages_.send(i, flights_.take_output(i)); }
-  void send_gradient(const Instruction& i) { messages_.send(i, flights_.take_input_gradient(i)); }
+  void backward_weight(const Instruction& i) { in_flight_.backward_weight(i); }
+  void send_activation(const Instruction& i) { messages_.send(i, in_flight_.take_output(i)); }
+  void send_gradient(const Instruction& i) { messages_.send(i, in_flight_.take_input_gradient(i)); }
   void receive(const Instruction& i);
   void gather_parameters(const Instruction& i) { replicas_.gather_parameters(i); }
   void free_parameters(const Instruction& i) { replicas_.free_parameters(i); }
@@ -125,7 +128,7 @@ class Executor {
   Observer& observer_;
   PipelineMessages messages_;
   ReplicaTraffic replicas_;
-  Flights flights_;
+  InFlightActivations in_flight_;
 
   const Instruction* current_ = nullptr;
   StepSettings settings_;

@@ -5,31 +5,33 @@
 #include <iterator>
 
 #include "base/clock.h"
-#include "executor/message_tag.h"
-#include "schedule/border.h"
+#include "executor/message_tags.h"
+#include "schedule/instruction/placement.h"
 #include "tensor/booked.h"
 
 namespace troika::executor {
 using schedule::Instruction;
 using schedule::Kind;
 
+static StageMessage content_of(const Instruction& message) {
+  const bool activation = schedule::traits(message.kind).payload == schedule::Payload::activation;
+  return activation ? StageMessage::activation : StageMessage::gradient;
+}
+
 void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
-  const bool forward = i.kind == Kind::send_act;
-  const int to_stage = forward ? i.stage + 1 : i.stage - 1;
+  const int to_stage = schedule::peer_stage(i);
   if (schedule::is_unanswered(program_, i)) finish_unanswered(i);  // one is under way at a time
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
-  message.transfer = pp_.send(message.tensor, rank_of(to_stage),
-                              message_tag(forward ? Cargo::activation : Cargo::gradient, i.microbatch, to_stage));
-  ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
+  message.transfer = pp_.send(message.tensor, pp_rank_of(to_stage), message_tag(content_of(i), i.microbatch, to_stage));
+  ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
   sends_[to_text(i)] = std::move(message);
 }
 
 void PipelineMessages::receive(const Instruction& i, const at::Tensor& buffer) {
-  const bool forward = i.kind == Kind::recv_act;
   Message message{i, buffer, {}, base::monotonic_seconds()};
-  message.transfer = pp_.recv(message.tensor, rank_of(forward ? i.stage - 1 : i.stage + 1),
-                              message_tag(forward ? Cargo::activation : Cargo::gradient, i.microbatch, i.stage));
-  ledger_.hold(tensor::Use::activations, static_cast<std::int64_t>(buffer.nbytes()));
+  message.transfer =
+      pp_.recv(message.tensor, pp_rank_of(schedule::peer_stage(i)), message_tag(content_of(i), i.microbatch, i.stage));
+  ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(buffer.nbytes()));
   receives_[to_text(i)] = std::move(message);
 }
 
@@ -45,7 +47,7 @@ void PipelineMessages::finish(Message& message, const Instruction& waiting) {
   const double begin = base::monotonic_seconds();
   message.transfer.wait();
   const double end = base::monotonic_seconds();
-  ledger_.release(tensor::Use::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
+  ledger_.release(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
   observer_.waited(waiting, begin, end);
   observer_.transferred(message.instruction, message.begin_seconds, end);
 }
@@ -66,11 +68,11 @@ void PipelineMessages::finish_sends(const Instruction& waiting) {
 at::Tensor PipelineMessages::exchange_tied(const Instruction& i, const at::Tensor& mine, int peer_stage) {
   const double begin = base::monotonic_seconds();
   const at::Tensor theirs =
-      tensor::booked_empty(mine.numel(), mine.scalar_type(), mine.device(), ledger_, tensor::Use::gradients);
+      tensor::booked_empty(mine.numel(), mine.scalar_type(), mine.device(), ledger_, tensor::MemoryUse::gradients);
   comm::Transfer receiving, sending;
   if (mine.numel() > 0) {
-    receiving = pp_.recv(theirs, rank_of(peer_stage), message_tag(Cargo::tied, 0, i.stage));
-    sending = pp_.send(mine, rank_of(peer_stage), message_tag(Cargo::tied, 0, peer_stage));
+    receiving = pp_.recv(theirs, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, i.stage));
+    sending = pp_.send(mine, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, peer_stage));
   }
   receiving.wait();
   sending.wait();

@@ -9,8 +9,7 @@
 
 #include "comm/channel.h"
 #include "executor/observer.h"
-#include "schedule/arrivals.h"
-#include "schedule/instruction.h"
+#include "schedule/check/known_arrivals.h"
 #include "tensor/ledger.h"
 
 namespace troika::executor {
@@ -18,10 +17,10 @@ namespace troika::executor {
 // One rank's thread. Errors of the channel pass through.
 class PipelineMessages {
  public:
-  // Of one lane of the program. `ledger` counts what is on its way.
-  PipelineMessages(const schedule::Program& program, int lane, comm::Channel& pp, tensor::Ledger& ledger,
+  // `rank` is one of the program's grid. `ledger` counts what is on its way.
+  PipelineMessages(const schedule::Program& program, int rank, comm::Channel& pp, tensor::Ledger& ledger,
                    Observer& observer)
-      : program_(program), arrivals_(program, lane), pp_(pp), ledger_(ledger), observer_(observer) {}
+      : program_(program), arrivals_(program, rank), pp_(pp), ledger_(ledger), observer_(observer) {}
 
   void send(const schedule::Instruction& i, const at::Tensor& tensor);     // send_act, send_grad
   void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
@@ -39,12 +38,12 @@ class PipelineMessages {
     comm::Transfer transfer;
     double begin_seconds = 0;
   };
-  int rank_of(int stage) const { return program_.pp_rank_of_stage.at(static_cast<std::size_t>(stage)); }
+  int pp_rank_of(int stage) const { return program_.pp_rank_of_stage.at(static_cast<std::size_t>(stage)); }
   void finish(Message& message, const schedule::Instruction& waiting);
   void finish_unanswered(const schedule::Instruction& waiting);
 
   const schedule::Program& program_;
-  const schedule::Arrivals arrivals_;
+  const schedule::KnownArrivals arrivals_;
   comm::Channel& pp_;
   tensor::Ledger& ledger_;
   Observer& observer_;

@@ -1,20 +1,15 @@
-// What a rank exchanges with the other holders of its parameters: gradients, their totals, parameters, squares.
+// What a rank exchanges with the other holders of its parameters: gradients, their totals, parameters.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "comm/channel.h"
-#include "executor/bucket.h"
-#include "executor/message_tag.h"
+#include "executor/message_tags.h"
 #include "executor/observer.h"
-#include "schedule/instruction.h"
+#include "executor/segment_unit.h"
+#include "schedule/instruction/program.h"
 
 namespace troika::executor {
-
-using Units = std::map<int, std::unique_ptr<SegmentUnit>>;  // by segment, those this rank holds
 
 // One rank's thread. Instructions without a segment mean all segments of their stage. Errors of the channel pass
 // through.
@@ -37,10 +32,6 @@ class ReplicaTraffic {
   // The step's gradient of what the bucket's optimizer holds.
   at::Tensor gradient(Bucket& bucket, const schedule::Instruction& waiting);
 
-  // Sums of squares of the parameters that count and whose first holder is `tp_rank`, by name: on replica 0 of all
-  // elements this tp rank holds, on the others empty. After the reductions.
-  std::map<std::string, double> squares(int tp_rank, const schedule::Instruction& waiting);
-
   // After the values that replicas hold were set from outside: every replica gets all of them.
   void publish();
 
@@ -51,17 +42,15 @@ class ReplicaTraffic {
     Bucket* bucket;
     schedule::Instruction instruction;
     double begin_seconds;
-    Use use = Use::first;  // of a gather: for which reader
+    ReadBy by = ReadBy::own_segment;  // of a gather: for which reader
   };
   void finish_reduction(const UnderWay& reduction, const schedule::Instruction& waiting);
   void await_gather(const UnderWay& gather, const schedule::Instruction& waiting);
-  static std::uint32_t bucket_tag(Purpose purpose, const SegmentUnit& unit, const Bucket* bucket);
-  static std::uint32_t parameter_tag(const SegmentUnit& unit, const Bucket* bucket, Use use);
+  static std::uint32_t bucket_tag(ReplicaMessage message, const SegmentUnit& unit, const Bucket* bucket);
+  static std::uint32_t parameter_tag(const SegmentUnit& unit, const Bucket* bucket, ReadBy by);
   std::vector<SegmentUnit::Read> gathered(const SegmentUnit& unit) const;
   template <class Visit>
   void each_unit(const schedule::Instruction& i, Visit visit) const;
-  std::vector<const Bucket*> counted() const;
-  std::vector<std::vector<double>> squares_of_replicas(const schedule::Instruction& waiting) const;
 
   const schedule::Program& program_;
   comm::Channel& replicas_;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "optimizer/optimizer.h"
-#include "sharding/tree.h"
+#include "shape/tree.h"
 
 namespace troika::executor {
 
@@ -75,7 +75,7 @@ std::vector<double> StepFacts::losses() const {
   return losses;
 }
 
-double StepFacts::loss_sum() const { return sharding::tree_sum(losses()); }
+double StepFacts::loss_sum() const { return shape::tree_sum(losses()); }
 
 std::int64_t StepFacts::tokens() const {
   std::int64_t sum = 0;

@@ -24,8 +24,8 @@ class StepFacts {
   // Each of these by exactly one rank of the world per microbatch and cp rank, or per parameter and tp rank.
   void set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss);
   void set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name);
-  void set_wish(std::int64_t wish) { values_.back() = wish; }  // by any rank; summed
-  void set_memory(int world_rank, std::int64_t bytes);         // by that rank
+  void set_stop_request(std::int64_t request) { values_.back() = request; }  // by any rank; summed
+  void set_memory(int world_rank, std::int64_t bytes);                       // by that rank
 
   void sum_over(comm::Channel& world);
 
@@ -33,9 +33,9 @@ class StepFacts {
   std::vector<double> losses() const;  // by microbatch, each the sum over its cp ranks in order
   double loss_sum() const;             // of these, by the fixed tree
   std::int64_t tokens() const;
-  double gradient_norm()
-      const;  // the fixed tree over parameters in name order, each the sum over tp ranks; square root
-  std::int64_t wishes() const { return values_.back(); }
+  // Root of the fixed tree's sum over parameters in name order, each the sum over tp ranks.
+  double gradient_norm() const;
+  std::int64_t stop_requests() const { return values_.back(); }
   std::int64_t largest_memory() const;
 
  private:
@@ -46,7 +46,7 @@ class StepFacts {
   const FactCounts counts_;
   const std::vector<std::string>& names_;
   const std::size_t losses_;          // how many
-  std::vector<std::int64_t> values_;  // losses, token counts, squares (bits of doubles), bytes per rank, wish
+  std::vector<std::int64_t> values_;  // losses, token counts, squares (bits of doubles), bytes per rank, stop requests
 };
 
 }  // namespace troika::executor

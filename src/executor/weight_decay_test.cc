@@ -27,7 +27,7 @@ BucketSettings settings_of(int zero, int replicas, int replica, c10::ScalarType 
   settings.zero = zero;
   settings.sum.microbatches = replicas;
   settings.sum.place = {replicas, 1, replica, 0};
-  settings.sum.sharing = zero >= 2 ? sharding::Sharing::every_round : sharding::Sharing::at_end;
+  settings.sum.sharing = zero >= 2 ? shape::Sharing::every_round : shape::Sharing::at_end;
   settings.dtype = dtype;
   settings.optimizer.weight_decay = decay;
   return settings;
@@ -37,16 +37,16 @@ BucketSettings settings_of(int zero, int replicas, int replica, c10::ScalarType 
 struct Seen {
   std::int64_t matrices = 0, norms = 0;
 };
-Seen step_one_rank(const model::SegmentLayout& layout, const BucketSettings& settings) {
+Seen step_one_rank(const shape::SegmentLayout& layout, const BucketSettings& settings) {
   tensor::Ledger ledger;
-  Bucket bucket(layout, Bucket::Content::parameters, settings, ledger);
-  const sharding::Range held = bucket.held();
+  Bucket bucket(layout, Bucket::Content::trainable, settings, ledger);
+  const shape::Range held = bucket.held();
   bucket.optimizer().master().fill_(1);
   bucket.optimizer().master_changed();
   bucket.optimizer().step(at::zeros({held.count}), lr, 1, 1);
   const at::Tensor after = bucket.optimizer().master().contiguous();
   Seen seen;
-  for (const model::Slot& slot : layout.slots) {
+  for (const shape::Slot& slot : layout.slots) {
     const bool matrix = slot.info.shape.size() == 2;
     const double expected = matrix ? 1 - lr * decay : 1;
     for (std::int64_t i = std::max(slot.offset, held.begin); i < std::min(slot.offset + slot.elements(), held.end());
@@ -62,7 +62,7 @@ Seen step_one_rank(const model::SegmentLayout& layout, const BucketSettings& set
 void expect_decay(int segment, int tp, int zero, int replicas, c10::ScalarType dtype) {
   std::int64_t norms = 0, matrices = 0, expected = 0;
   for (int tp_rank = 0; tp_rank < tp; ++tp_rank) {
-    const auto layout = model::segment_layout(model(), segment, {tp_rank, tp});
+    const auto layout = shape::segment_layout(model(), segment, {tp_rank, tp});
     expected += layout.elements * (zero == 0 ? replicas : 1);
     for (int replica = 0; replica < replicas; ++replica) {
       const Seen seen = step_one_rank(layout, settings_of(zero, replicas, replica, dtype));
@@ -90,7 +90,7 @@ TEST(WeightDecay, IsOnMatricesAndNotOnNormsInWholeAndShardedBuffers) {
 TEST(WeightDecay, OfATiedTableIsTheSameInItsCopyAtTheHead) {
   config::ModelSettings tied = model();
   tied.tie_embeddings = true;
-  const auto layout = model::tied_layout(tied);
+  const auto layout = shape::tied_layout(tied);
   EXPECT_EQ(step_one_rank(layout, settings_of(1, 2, 0, at::kFloat)).norms, 0);
   EXPECT_GT(step_one_rank(layout, settings_of(1, 2, 1, at::kFloat)).matrices, 0);
 }

@@ -23,7 +23,7 @@ static Value bound_method(const Value& object, const Routine& method) {
 
 static Value cycle(const LoopState& loop) {
   const auto body = [at = loop.at](Rendering&, const Arguments& arguments) {
-    if (arguments.positional.empty()) throw Failure{"loop.cycle lacks something to choose from"};
+    if (arguments.positional.empty()) throw Failure{"loop.cycle needs at least one argument"};
     return arguments.positional[at % arguments.positional.size()];
   };
   return Value(std::make_shared<const Callable>(Callable{body}));

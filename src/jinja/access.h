@@ -9,10 +9,10 @@
 
 namespace troika::jinja {
 
-// `object.name`: a method goes before a member of a dict.
+// `object.name`: a method goes before a key of a dict.
 Value attribute_of(const Value& object, const std::string& name, Rendering& rendering);
 
-// `object[key]`: a member of a dict goes before a method.
+// `object[key]`: a key of a dict goes before a method.
 Value item_of(const Value& object, const Value& key, Rendering& rendering);
 
 // `object["a.0.b"]` as filters take it: one element after the other. `when_missing` (or null) stands for those that

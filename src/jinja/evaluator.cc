@@ -6,14 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "jinja/access.h"
-#include "jinja/context.h"
-#include "jinja/functions.h"
+#include "jinja/builtins.h"
 #include "jinja/operators.h"
+#include "jinja/rendering.h"
 #include "jinja/value_text.h"
 
 namespace troika::jinja {
-using Kind = Expression::Kind;
-
 Evaluator::Evaluator(const nlohmann::ordered_json& context, const RenderOptions& options) : rendering_(options) {
   open_scope(nullptr);
   for (const auto& [name, value] : context.items()) declare(name, value_of(value, rendering_));
@@ -31,7 +29,7 @@ std::string Evaluator::run(const Body& body) {
 
 void Evaluator::go_deeper() {
   if (++depth_ <= rendering_.limits().depth) return;
-  throw Failure{fmt::format("parts and macros are called in each other more than {} deep", rendering_.limits().depth)};
+  throw Failure{fmt::format("blocks and macros are nested more than {} levels deep", rendering_.limits().depth)};
 }
 
 // Where something fails, the whole rendering ends, so that nothing is restored then: line_ says where.
@@ -48,49 +46,49 @@ Value Evaluator::evaluate(const Expression& expression) {
 Value Evaluator::evaluate_kind(const Expression& expression) {
   const auto part = [&](std::size_t i) { return evaluate(expression.parts[i]); };
   switch (expression.kind) {
-    case Kind::constant:
+    case Expression::Kind::constant:
       return expression.constant;
-    case Kind::name:
+    case Expression::Kind::name:
       return name(expression);
-    case Kind::list:
+    case Expression::Kind::list:
       return rendering_.list(evaluate_all(expression.parts));
-    case Kind::tuple:
+    case Expression::Kind::tuple:
       return rendering_.list(evaluate_all(expression.parts), Sequence::Kind::tuple);
-    case Kind::dict:
+    case Expression::Kind::dict:
       return dict(expression);
-    case Kind::attribute:
+    case Expression::Kind::attribute:
       return attribute_of(part(0), expression.name, rendering_);
-    case Kind::item: {
+    case Expression::Kind::item: {
       const Value object = part(0);
       return item_of(object, part(1), rendering_);
     }
-    case Kind::slice: {
+    case Expression::Kind::slice: {
       const std::vector<Value> all = evaluate_all(expression.parts);
       return slice_of(all[0], all[1], all[2], all[3], rendering_);
     }
-    case Kind::call:
+    case Expression::Kind::call:
       return called(expression);
-    case Kind::filter:
-    case Kind::test:
+    case Expression::Kind::filter:
+    case Expression::Kind::test:
       return routine(expression);
-    case Kind::negate:
+    case Expression::Kind::negate:
       return negated(part(0));
-    case Kind::plus:
+    case Expression::Kind::plus:
       return plus(part(0));
-    case Kind::inverse:
+    case Expression::Kind::inverse:
       return Value(!is_true(part(0)));
-    case Kind::binary: {
+    case Expression::Kind::binary: {
       const Value left = part(0);
       return arithmetic(expression.name, left, part(1), rendering_);
     }
-    case Kind::concat:
+    case Expression::Kind::concat:
       return concat(expression);
-    case Kind::compare:
+    case Expression::Kind::compare:
       return comparison(expression);
-    case Kind::conjunction:
-    case Kind::disjunction:
+    case Expression::Kind::conjunction:
+    case Expression::Kind::disjunction:
       return either(expression);
-    case Kind::conditional:
+    case Expression::Kind::conditional:
       return conditional(expression);
   }
   return {};
@@ -147,7 +145,7 @@ Value Evaluator::comparison(const Expression& expression) {
 
 Value Evaluator::either(const Expression& expression) {
   Value left = evaluate(expression.parts[0]);
-  const bool decides = is_true(left) == (expression.kind == Kind::disjunction);
+  const bool decides = is_true(left) == (expression.kind == Expression::Kind::disjunction);
   return decides ? left : evaluate(expression.parts[1]);
 }
 
@@ -177,9 +175,9 @@ Value Evaluator::routine(const Expression& expression) {
   return call(*expression.routine, std::move(self), arguments(expression), rendering_);
 }
 
-// `filters`: one behind the other, the innermost on nothing.
+// `filters`: one after the other, the innermost on nothing.
 Value Evaluator::filtered(const Expression& filters, const Value& value) {
-  if (filters.kind != Kind::filter) return value;
+  if (filters.kind != Expression::Kind::filter) return value;
   Value self = filtered(filters.parts[0], value);
   line_ = filters.line;
   return call(*filters.routine, std::move(self), arguments(filters), rendering_);

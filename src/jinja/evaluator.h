@@ -1,6 +1,7 @@
 // Runs a parsed template once.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>

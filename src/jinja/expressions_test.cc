@@ -175,7 +175,7 @@ TEST(Expressions, SayWhatIsWrongWithTheirLine) {
   EXPECT_THAT(refusal("{{ 1 // 0 }}"), HasSubstr("1 // 0 has no result"));
   EXPECT_THAT(refusal("{{ numbers[::0] }}"), HasSubstr("step of a slice is 0"));
   EXPECT_THAT(refusal("{{ 5 | length }}"), HasSubstr("an integer has no length"));
-  EXPECT_THAT(refusal("{{ s | replace('a') }}"), HasSubstr("replace lacks the argument 'new'"));
+  EXPECT_THAT(refusal("{{ s | replace('a') }}"), HasSubstr("replace is missing the argument 'new'"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace troika::jinja {
 
 static std::string escaped_unit(std::int32_t unit) { return fmt::format("\\u{:04x}", unit); }
 
-static std::string escaped(std::int32_t point) {
+static std::string json_escaped(std::int32_t point) {
   switch (point) {
     case '"':
       return "\\\"";
@@ -35,12 +35,12 @@ static std::string escaped(std::int32_t point) {
   }
 }
 
-static std::string quoted(const std::string& text, bool ascii) {
+static std::string json_quoted(const std::string& text, bool ascii) {
   std::string result = "\"";
   for (const std::string_view character : characters(text)) {
     const std::int32_t point = code_point(character);
     const bool escapes = point == '"' || point == '\\' || (point >= 0 && point < 0x20) || (ascii && point > 0x7E);
-    result += escapes ? escaped(point) : std::string(character);
+    result += escapes ? json_escaped(point) : std::string(character);
   }
   return result + "\"";
 }
@@ -54,7 +54,7 @@ class Writer {
   void write(const Value& value) {
     if (const std::string* text = value.text()) {
       rendering_.charge(4, text->size());
-      add(quoted(*text, style_.ascii));
+      add(json_quoted(*text, style_.ascii));
     } else if (value.sequence() != nullptr && value.sequence()->kind != Sequence::Kind::generator) {
       write_items(value.sequence()->items);
     } else if (value.dict() != nullptr) {

@@ -10,7 +10,7 @@ namespace troika::jinja {
 
 struct JsonStyle {
   bool ascii = false;                 // other characters as \u escapes
-  bool sorted = false;                // members by their keys
+  bool sorted = false;                // by their keys
   std::optional<std::string> indent;  // of each level; none: one line
   std::string between = ", ", behind_key = ": ";
 };

@@ -19,15 +19,13 @@ void fail_at(const std::string& origin, int line, const std::string& text) {
 
 namespace {
 
-using Kind = Token::Kind;
-
 class Lexer {
  public:
   Lexer(std::string_view source, const std::string& origin) : source_(source), origin_(origin) {}
 
   std::vector<Token> run() {
     while (at_ < source_.size()) lex_text();
-    add(Kind::end, "");
+    add(Token::Kind::end, "");
     return std::move(tokens_);
   }
 
@@ -38,7 +36,7 @@ class Lexer {
   bool sees(std::string_view text) const { return rest().substr(0, text.size()) == text; }
   char peek() const { return at_ < source_.size() ? source_[at_] : '\0'; }
   [[noreturn]] void fail(const std::string& text) const { fail_at(origin_, line_, text); }
-  void add(Kind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
+  void add(Token::Kind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
 
   void advance(std::size_t bytes) {
     const std::string_view passed = source_.substr(at_, bytes);
@@ -64,7 +62,7 @@ class Lexer {
   }
 
   void add_text(std::string_view text) {
-    if (!text.empty()) add(Kind::text, std::string(text));
+    if (!text.empty()) add(Token::Kind::text, std::string(text));
   }
 
   // Behind a tag: `-` takes all white space away, a block's or a comment's end one newline unless it has a `+`.
@@ -141,7 +139,7 @@ class Lexer {
   }
 
   void lex_tag(bool prints) {
-    add(prints ? Kind::print_begin : Kind::block_begin, "");
+    add(prints ? Token::Kind::print_begin : Token::Kind::block_begin, "");
     std::string open;  // brackets
     for (skip_space(); !lex_end_of_tag(prints, open); skip_space()) {
       if (at_ >= source_.size()) fail(fmt::format("a tag has no end '{}'", prints ? "}}" : "%}"));
@@ -154,7 +152,7 @@ class Lexer {
     const std::string_view close = prints ? "}}" : "%}";
     const char sign = peek() == '-' || (peek() == '+' && !prints) ? peek() : '\0';
     if (rest().substr(sign == '\0' ? 0 : 1, 2) != close) return false;
-    add(prints ? Kind::print_end : Kind::block_end, "");
+    add(prints ? Token::Kind::print_end : Token::Kind::block_end, "");
     advance(sign == '\0' ? 2 : 3);
     after_tag(sign, prints);
     return true;
@@ -176,7 +174,7 @@ class Lexer {
   void lex_name() {
     std::size_t bytes = 0;
     while (at_ + bytes < source_.size() && is_word(source_[at_ + bytes])) ++bytes;
-    add(Kind::name, std::string(rest().substr(0, bytes)));
+    add(Token::Kind::name, std::string(rest().substr(0, bytes)));
     advance(bytes);
   }
 
@@ -187,7 +185,7 @@ class Lexer {
   }
 
   void lex_number() {
-    const bool behind_dot = !tokens_.empty() && tokens_.back().kind == Kind::sign && tokens_.back().text == ".";
+    const bool behind_dot = !tokens_.empty() && tokens_.back().kind == Token::Kind::sign && tokens_.back().text == ".";
     std::size_t end = digits_from(at_);
     bool is_real = false;
     if (!behind_dot && end + 1 < source_.size() && source_[end] == '.' && is_digit(source_[end + 1])) {
@@ -204,8 +202,8 @@ class Lexer {
     }
     std::string text(source_.substr(at_, end - at_));
     text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
-    if (end < source_.size() && is_word(source_[end])) fail(fmt::format("'{}{}' is no number", text, source_[end]));
-    add(is_real ? Kind::real : Kind::integer, std::move(text));
+    if (end < source_.size() && is_word(source_[end])) fail(fmt::format("'{}{}' is not a number", text, source_[end]));
+    add(is_real ? Token::Kind::real : Token::Kind::integer, std::move(text));
     advance(end - at_);
   }
 
@@ -216,7 +214,7 @@ class Lexer {
     if (end >= source_.size()) fail("a string has no end");
     std::string text, problem;
     if (!read_escapes(source_.substr(at_ + 1, end - at_ - 1), &text, &problem)) fail(problem);
-    add(Kind::string, std::move(text));
+    add(Token::Kind::string, std::move(text));
     advance(end + 1 - at_);
   }
 
@@ -230,7 +228,7 @@ class Lexer {
       fail(fmt::format("the character '{}' is not expected", rest().substr(0, bytes)));
     }
     keep_brackets((*sign)[0], open);
-    add(Kind::sign, std::string(*sign));
+    add(Token::Kind::sign, std::string(*sign));
     advance(sign->size());
   }
 
@@ -248,7 +246,7 @@ class Lexer {
   std::vector<Token> tokens_;
   std::size_t at_ = 0;
   int line_ = 1;
-  bool line_begins_ = true;  // where the text behind the last tag begins
+  bool line_begins_ = true;  // where the text after the last tag begins
 };
 
 }  // namespace

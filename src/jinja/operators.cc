@@ -7,7 +7,7 @@
 
 namespace troika::jinja {
 
-[[noreturn]] static void refuse(std::string_view sign, const Value& left, const Value& right) {
+[[noreturn]] static void refuse_operands(std::string_view sign, const Value& left, const Value& right) {
   for (const Value* value : {&left, &right})
     if (value->undefined() != nullptr) throw Failure{value->undefined()->reason};
   throw Failure{fmt::format("'{}' does not work between {} and {}", sign, type_name(left), type_name(right))};
@@ -78,7 +78,8 @@ static bool is_list(const Value& value) {
 
 static Value joined(const Value& left, const Value& right, Rendering& rendering) {
   if (left.text() != nullptr && right.text() != nullptr) return rendering.text(*left.text() + *right.text());
-  if (!is_list(left) || !is_list(right) || left.sequence()->kind != right.sequence()->kind) refuse("+", left, right);
+  if (!is_list(left) || !is_list(right) || left.sequence()->kind != right.sequence()->kind)
+    refuse_operands("+", left, right);
   std::vector<Value> items = left.sequence()->items;
   items.insert(items.end(), right.sequence()->items.begin(), right.sequence()->items.end());
   return rendering.list(std::move(items), left.sequence()->kind);
@@ -107,22 +108,22 @@ Value arithmetic(std::string_view sign, const Value& left, const Value& right, R
   if (sign == "*" && repeats(left) && right.is_whole()) return repeated(left, right.as_integer(), rendering);
   if (sign == "*" && left.is_whole() && repeats(right)) return repeated(right, left.as_integer(), rendering);
   if (sign == "%" && left.text() != nullptr) return rendering.text(printf_text(*left.text(), right, rendering));
-  refuse(sign, left, right);
+  refuse_operands(sign, left, right);
 }
 
 Value negated(const Value& value) {
-  if (!value.is_number()) refuse("-", Value(std::int64_t{0}), value);
+  if (!value.is_number()) refuse_operands("-", Value(std::int64_t{0}), value);
   return value.real() != nullptr ? Value(-*value.real()) : whole_arithmetic("-", 0, value.as_integer());
 }
 
 Value plus(const Value& value) {
-  if (!value.is_number()) refuse("+", Value(std::int64_t{0}), value);
+  if (!value.is_number()) refuse_operands("+", Value(std::int64_t{0}), value);
   return value.real() != nullptr ? value : Value(value.as_integer());
 }
 
 bool contains(const Value& container, const Value& value, Rendering& rendering) {
   if (const std::string* text = container.text()) {
-    if (value.text() == nullptr) refuse("in", value, container);
+    if (value.text() == nullptr) refuse_operands("in", value, container);
     rendering.charge(text->size());
     return text->find(*value.text()) != std::string::npos;
   }

@@ -1,7 +1,6 @@
 // Operators with Python's meaning. All throw Failure for operands that have none.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "jinja/rendering.h"
@@ -18,8 +17,5 @@ Value plus(const Value& value);
 bool compare(std::string_view sign, const Value& left, const Value& right, Rendering& rendering);
 
 bool contains(const Value& container, const Value& value, Rendering& rendering);
-
-// text % value: %s, %r, %d, %i, %f with a precision, %%.
-std::string printf_text(const std::string& format, const Value& values, Rendering& rendering);
 
 }  // namespace troika::jinja

@@ -6,15 +6,13 @@
 #include <array>
 
 #include "base/text.h"
+#include "jinja/builtins.h"
 #include "jinja/expression_parser.h"
-#include "jinja/functions.h"
 #include "jinja/token_reader.h"
 
 namespace troika::jinja {
 
 namespace {
-
-using Kind = Statement::Kind;
 
 class Parser {
  public:
@@ -37,7 +35,7 @@ class Parser {
     Body body;
     for (;;) {
       if (tokens_.sees(Token::Kind::text)) {
-        body.push_back(statement(Kind::text));
+        body.push_back(statement(Statement::Kind::text));
         body.back().text = tokens_.take().text;
       } else if (tokens_.sees(Token::Kind::print_begin)) {
         body.push_back(print());
@@ -60,7 +58,7 @@ class Parser {
     return false;
   }
 
-  Statement statement(Kind kind) const {
+  Statement statement(Statement::Kind kind) const {
     Statement result;
     result.kind = kind;
     result.line = tokens_.line();
@@ -68,7 +66,7 @@ class Parser {
   }
 
   Statement print() {
-    Statement result = statement(Kind::print);
+    Statement result = statement(Statement::Kind::print);
     tokens_.expect(Token::Kind::print_begin);
     result.expressions.push_back(expressions_.any());
     tokens_.expect(Token::Kind::print_end);
@@ -104,7 +102,7 @@ class Parser {
   }
 
   Statement choice() {
-    Statement result = statement(Kind::choice);
+    Statement result = statement(Statement::Kind::choice);
     do {
       result.expressions.push_back(expressions_.condition_or_tuple());
       end_tag();
@@ -163,7 +161,7 @@ class Parser {
   }
 
   Statement loop() {
-    Statement result = statement(Kind::loop);
+    Statement result = statement(Statement::Kind::loop);
     result.target = target();
     tokens_.expect_name("in");
     result.expressions.push_back(expressions_.condition_or_tuple());
@@ -178,10 +176,10 @@ class Parser {
     return result;
   }
 
-  Statement leave_loop() { return jump(Kind::leave_loop, "break"); }
-  Statement continue_loop() { return jump(Kind::continue_loop, "continue"); }
+  Statement leave_loop() { return jump(Statement::Kind::leave_loop, "break"); }
+  Statement continue_loop() { return jump(Statement::Kind::continue_loop, "continue"); }
 
-  Statement jump(Kind kind, std::string_view word) {
+  Statement jump(Statement::Kind kind, std::string_view word) {
     if (loops_ == 0) tokens_.fail(fmt::format("'{}' stands outside of a loop", word));
     const Statement result = statement(kind);
     end_tag();
@@ -189,14 +187,14 @@ class Parser {
   }
 
   Statement set() {
-    Statement result = statement(Kind::set);
+    Statement result = statement(Statement::Kind::set);
     result.target = target();
     if (tokens_.take_sign("=")) {
       result.expressions.push_back(expressions_.any());
       end_tag();
       return result;
     }
-    result.kind = Kind::set_block;
+    result.kind = Statement::Kind::set_block;
     if (tokens_.take_sign("|")) result.expressions.push_back(expressions_.filters_only());
     end_tag();
     result.bodies.push_back(statements({"endset"}));
@@ -213,7 +211,7 @@ class Parser {
   }
 
   Statement macro() {
-    Statement result = statement(Kind::macro);
+    Statement result = statement(Statement::Kind::macro);
     result.text = tokens_.expect_any_name();
     assigned_.push_back(result.text);
     tokens_.expect_sign("(");
@@ -223,7 +221,7 @@ class Parser {
         result.expressions.push_back(expressions_.single());
       } else if (!result.expressions.empty()) {
         tokens_.fail(
-            fmt::format("the parameter '{}' without a default stands behind one with", result.parameters.back()));
+            fmt::format("the parameter '{}' without a default follows one with a default", result.parameters.back()));
       }
       if (!tokens_.take_sign(",")) break;
     }
@@ -235,7 +233,7 @@ class Parser {
   }
 
   Statement with() {
-    Statement result = statement(Kind::with);
+    Statement result = statement(Statement::Kind::with);
     while (!tokens_.sees(Token::Kind::block_end)) {
       if (!result.targets.empty()) tokens_.expect_sign(",");
       result.targets.push_back(target());
@@ -249,7 +247,7 @@ class Parser {
   }
 
   Statement generation() {
-    Statement result = statement(Kind::scope);
+    Statement result = statement(Statement::Kind::scope);
     end_tag();
     result.bodies.push_back(statements({"endgeneration"}));
     end_block("endgeneration");
@@ -257,7 +255,7 @@ class Parser {
   }
 
   Statement filter() {
-    Statement result = statement(Kind::filter);
+    Statement result = statement(Statement::Kind::filter);
     result.expressions.push_back(expressions_.filters_only());
     end_tag();
     result.bodies.push_back(statements({"endfilter"}));

@@ -39,14 +39,14 @@ TEST(Refusals, NameTheLineOfWhatIsMalformed) {
       {"{# x", "t.jinja line 1: a comment has no end '#}'"},
       {"{% raw %}", "t.jinja line 1: a raw block has no end '{% endraw %}'"},
       {"{{ 'x }}", "t.jinja line 1: a string has no end"},
-      {"{{ a b }}", "t.jinja line 1: 'b' stands where '}}' is expected"},
+      {"{{ a b }}", "t.jinja line 1: '}}' is expected, not 'b'"},
       {"{{ (1] }}", "t.jinja line 1: ']' closes nothing"},
       {"{{ $ }}", "t.jinja line 1: the character '$' is not expected"},
-      {"{{ }}", "t.jinja line 1: '}}' stands where a name is expected"},
+      {"{{ }}", "t.jinja line 1: a name is expected, not '}}'"},
       {"{% break %}", "t.jinja line 1: 'break' stands outside of a loop"},
       {"{% set true = 1 %}", "t.jinja line 1: 'true' cannot be assigned to"},
       {"{{ 99999999999999999999 }}", "t.jinja line 1: the number 99999999999999999999 is too large"},
-      {"{{ '\\ud800' }}", "t.jinja line 1: a string has an escape of U+D800, which is no character"},
+      {"{{ '\\ud800' }}", "t.jinja line 1: a string has an escape of U+D800, which is not a character"},
       {"\xff", "t.jinja is not valid UTF-8"}};
   for (const Case& one : cases) EXPECT_EQ(parse_refusal(one.source), one.text);
 }
@@ -67,12 +67,13 @@ TEST(Refusals, EndWhatWouldTakeTooMuch) {
               small),
       HasSubstr("makes or reads more than"));
   EXPECT_THAT(refusal("{% set ns = namespace(x=[]) %}{% for i in range(300) %}{% set ns.x = [ns.x] %}{% endfor %}"),
-              HasSubstr("more than 256 deep"));
-  EXPECT_THAT(refusal("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"), HasSubstr("more than 1000 deep"));
+              HasSubstr("more than 256 levels deep"));
+  EXPECT_THAT(refusal("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"), HasSubstr("more than 1000 levels deep"));
   EXPECT_THAT(refusal("{{ range(100001) }}"), HasSubstr("at most 100000 numbers"));
-  EXPECT_THAT(parse_refusal("{{ " + many("(", 500) + "1" + many(")", 500) + " }}"), HasSubstr("more than 100 deep"));
-  EXPECT_THAT(parse_refusal("{{ 1" + many(" + 1", 500) + " }}"), HasSubstr("more than 300 deep"));
-  EXPECT_THAT(parse_refusal(many("{% if x %}", 500)), HasSubstr("more than 100 deep"));
+  EXPECT_THAT(parse_refusal("{{ " + many("(", 500) + "1" + many(")", 500) + " }}"),
+              HasSubstr("more than 100 levels deep"));
+  EXPECT_THAT(parse_refusal("{{ 1" + many(" + 1", 500) + " }}"), HasSubstr("more than 300 levels deep"));
+  EXPECT_THAT(parse_refusal(many("{% if x %}", 500)), HasSubstr("more than 100 levels deep"));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
-// What everything that runs during one rendering shares: its bounds and the making of values within them.
+// What everything that runs during one rendering shares: its limits, the making of values within them, and the variables
+// that it begins with.
 #pragma once
 
 #include <cstddef>
 #include <ctime>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,5 +44,10 @@ class Rendering {
   std::vector<std::shared_ptr<Namespace>> spaces_;  // emptied at the end, as they may hold each other
   std::size_t used_bytes_ = 0;
 };
+
+// JSON as values.
+
+// Throws Failure for integers beyond 64 bits with a sign, and for nesting deeper than values may have.
+Value value_of(const nlohmann::ordered_json& json, Rendering& rendering);
 
 }  // namespace troika::jinja

@@ -10,7 +10,7 @@ namespace troika::jinja {
 
 [[noreturn]] static void refuse(const Value& value, const char* wanted) {
   if (value.undefined() != nullptr) throw Failure{value.undefined()->reason};
-  throw Failure{fmt::format("{} stands where {} is needed", type_name(value), wanted)};
+  throw Failure{fmt::format("{1} is needed, not {0}", type_name(value), wanted)};
 }
 
 const std::string& Call::text(std::size_t i) const {
@@ -70,7 +70,7 @@ static std::vector<const Value*> bind(const Routine& routine, const Arguments& a
   }
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] == nullptr && !parameters[i].optional)
-      throw Failure{fmt::format("{} lacks the argument '{}'", routine.name, parameters[i].name)};
+      throw Failure{fmt::format("{} is missing the argument '{}'", routine.name, parameters[i].name)};
   }
   return bound;
 }

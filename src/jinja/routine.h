@@ -1,6 +1,8 @@
 // Filters, tests, methods and functions: one form for all of them, with arguments bound as Python binds them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

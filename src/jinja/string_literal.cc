@@ -87,7 +87,7 @@ class EscapeReader {
         point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
     }
     if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
-      return fail(fmt::format("a string has an escape of U+{:04X}, which is no character", point));
+      return fail(fmt::format("a string has an escape of U+{:04X}, which is not a character", point));
     append_code_point(static_cast<std::int32_t>(point), &text_);
     return true;
   }

@@ -50,7 +50,7 @@ bool TokenReader::take_name(std::string_view name) {
 }
 
 void TokenReader::fail_expecting(const std::string& wanted) const {
-  fail(fmt::format("{} stands where {} is expected", shown(peek()), wanted));
+  fail(fmt::format("{1} is expected, not {0}", shown(peek()), wanted));
 }
 
 void TokenReader::expect(Token::Kind kind) {
@@ -73,7 +73,7 @@ std::string TokenReader::expect_any_name() {
 
 TokenReader::Level::Level(TokenReader& reader) : reader_(reader) {
   if (reader_.level_ == deepest_level)
-    reader_.fail(fmt::format("parts lie in each other more than {} deep", deepest_level));
+    reader_.fail(fmt::format("blocks and expressions are nested more than {} levels deep", deepest_level));
   ++reader_.level_;
 }
 

@@ -1,6 +1,7 @@
 // Reading tokens one after the other, with errors that name the line.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@ class TokenReader {
  public:
   TokenReader(const std::vector<Token>& tokens, const std::string& origin) : tokens_(tokens), origin_(origin) {}
 
-  const Token& peek(std::size_t ahead = 0) const;  // `end` behind the last
+  const Token& peek(std::size_t ahead = 0) const;  // `end` after the last
   const Token& take();
   int line() const { return peek().line; }
 

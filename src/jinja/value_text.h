@@ -16,4 +16,7 @@ std::string repr(const Value& value, Rendering& rendering);
 
 std::string real_text(double number);  // the shortest that reads back: 1.0, 1e-05, 1e+16, inf, nan
 
+// text % value: %s, %r, %d, %i, %f with a precision, %%.
+std::string printf_text(const std::string& format, const Value& values, Rendering& rendering);
+
 }  // namespace troika::jinja

@@ -3,25 +3,15 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "cpu/attention.h"
-#include "kernels/cpu_bodies.h"
-#include "kernels/precision.h"
+#include "cpu/row_attention.h"
+#include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 namespace {
-
-// fp32 with contiguous rows of a head.
-at::Tensor operand(const at::Tensor& x_BTnH) {
-  const at::Tensor xf = to_float(x_BTnH);
-  return xf.stride(3) == 1 ? xf : xf.contiguous();
-}
-
-cpu::Heads heads(const at::Tensor& x) { return {x.data_ptr<float>(), x.stride(0), x.stride(1), x.stride(2)}; }
-cpu::MutableHeads mutable_heads(const at::Tensor& x) {
-  return {x.data_ptr<float>(), x.stride(0), x.stride(1), x.stride(2)};
-}
 
 at::Tensor empty_float(const at::Tensor& like) {
   return at::empty(like.sizes(), like.options().dtype(at::kFloat).memory_format(at::MemoryFormat::Contiguous));
@@ -30,7 +20,7 @@ at::Tensor empty_float(const at::Tensor& like) {
 // What both directions read, kept alive while they run.
 struct Operands {
   explicit Operands(const AttentionInput& input)
-      : q(operand(input.q_BTnH)), k(operand(input.k_BSkH)), v(operand(input.v_BSkH)) {
+      : q(heads_operand(input.q_BTnH)), k(heads_operand(input.k_BSkH)), v(heads_operand(input.v_BSkH)) {
     op.B = q.size(0);
     op.T = q.size(1);
     op.S = k.size(1);
@@ -52,24 +42,28 @@ struct Operands {
 AttentionOutput cpu_forward(const AttentionInput& input) {
   const Operands x(input);
   const at::Tensor out_BTnH = empty_float(x.q), lse_BnT = at::empty({x.op.B, x.op.n, x.op.T}, out_BTnH.options());
-  cpu::attention_forward(x.op, heads(x.q), heads(x.k), heads(x.v), mutable_heads(out_BTnH), lse_BnT.data_ptr<float>());
+  cpu::attention_forward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
+                         heads_view<cpu::MutableHeads>(out_BTnH), lse_BnT.data_ptr<float>());
   return {to_dtype_of(input.q_BTnH, out_BTnH), lse_BnT};
 }
 
 AttentionGradients cpu_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                 const AttentionOutput& output) {
   const Operands x(input);
-  const at::Tensor out = operand(output.out_BTnH), dout = operand(dout_BTnH), lse = output.lse_BnT.contiguous();
+  const at::Tensor out = heads_operand(output.out_BTnH), dout = heads_operand(dout_BTnH),
+                   lse = output.lse_BnT.contiguous();
   const at::Tensor dq = empty_float(x.q), dk = empty_float(x.k), dv = empty_float(x.v);
-  cpu::attention_backward(x.op, heads(x.q), heads(x.k), heads(x.v), {heads(out), heads(dout), lse.data_ptr<float>()},
-                          mutable_heads(dq), mutable_heads(dk), mutable_heads(dv));
+  cpu::attention_backward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
+                          {heads_view<cpu::Heads>(out), heads_view<cpu::Heads>(dout), lse.data_ptr<float>()},
+                          heads_view<cpu::MutableHeads>(dq), heads_view<cpu::MutableHeads>(dk),
+                          heads_view<cpu::MutableHeads>(dv));
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
 
 }  // namespace
 
 AttentionOutput attention_forward(const AttentionInput& input) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (input.q_BTnH.is_cpu()) return cpu_forward(input);
   }
   return reference::attention_forward(input);
@@ -81,10 +75,60 @@ void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
 
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (input.q_BTnH.is_cpu()) return cpu_backward(dout_BTnH, input, output);
   }
   return reference::attention_backward(dout_BTnH, input, output);
+}
+
+namespace {
+
+at::Tensor cache_operand(const at::Tensor& x_SkH) {
+  const at::Tensor x = to_float(x_SkH);
+  return x.stride(2) == 1 ? x : x.contiguous();
+}
+
+cpu::Heads cache_heads(const at::Tensor& x_SkH) {
+  return {x_SkH.data_ptr<float>(), 0, x_SkH.stride(0), x_SkH.stride(1)};
+}
+
+at::Tensor cpu_row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
+  const at::Tensor q = to_float(q_BnH).contiguous(), out_BnH = at::empty(q.sizes(), q.options());
+  std::vector<at::Tensor> kept;
+  std::vector<cpu::CachedSequence> all;
+  for (const KeysAndValues& one : sequences) {
+    kept.push_back(cache_operand(one.k_SkH));
+    kept.push_back(cache_operand(one.v_SkH));
+    all.push_back({one.k_SkH.size(0), cache_heads(kept[kept.size() - 2]), cache_heads(kept.back())});
+  }
+  const cpu::RowAttention op{q.size(1), sequences.front().k_SkH.size(1), q.size(2),
+                             1.0 / std::sqrt(static_cast<double>(q.size(2)))};
+  cpu::attend_rows(op, all, q.data_ptr<float>(), out_BnH.data_ptr<float>());
+  return to_dtype_of(q_BnH, out_BnH);
+}
+
+// The heads that read one key/value head pass for as many positions, since each sees every key.
+at::Tensor attend(const at::Tensor& q_nH, const KeysAndValues& sequence) {
+  const std::int64_t n = q_nH.size(0), H = q_nH.size(1), S = sequence.k_SkH.size(0), k = sequence.k_SkH.size(1);
+  std::vector<std::int64_t> own(static_cast<std::size_t>(k));
+  std::iota(own.begin(), own.end(), 0);
+  const at::Tensor q_1gkH = q_nH.reshape({1, k, n / k, H}).transpose(1, 2);
+  const at::Tensor out_1gkH =
+      attention_forward({q_1gkH, sequence.k_SkH.unsqueeze(0), sequence.v_SkH.unsqueeze(0), own, S - 1, 0, {}}).out_BTnH;
+  return out_1gkH.transpose(1, 2).reshape({n, H});
+}
+
+}  // namespace
+
+at::Tensor row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
+  if (sequences.empty()) return at::empty_like(q_BnH);
+  if constexpr (has_cpu_kernels) {
+    if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences);
+  }
+  std::vector<at::Tensor> out_nH;
+  for (std::size_t b = 0; b < sequences.size(); ++b)
+    out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b]));
+  return at::stack(out_nH);
 }
 
 }  // namespace troika::kernels

@@ -1,7 +1,7 @@
 // Causal attention with an explicit key/value head per query head, position offsets and document bounds; returns the
 // log-sum-exp so that pieces of a context can be combined. T. Dao, "FlashAttention-2", 2023, for the backward from lse.
 // Shapes: B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
-// Dtypes as in precision.h.
+// Dtypes as in cpu_operands.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -36,5 +36,14 @@ struct AttentionGradients {
 // these keys' contribution to dq. dout and out may be fp32 beside halves.
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output);
+
+// Attention of one new query per sequence over all its keys, each sequence with keys and values of its own.
+// Shapes: B sequences, n query heads, k key/value heads (neighbouring query heads read one), H head width, S keys.
+struct KeysAndValues {
+  at::Tensor k_SkH, v_SkH;  // may be strided views, last dim contiguous
+};
+
+// q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others.
+at::Tensor row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences);
 
 }  // namespace troika::kernels

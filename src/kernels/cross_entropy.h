@@ -13,4 +13,8 @@ at::Tensor log_sum_exp(const at::Tensor& logits_Mv);  // [M]; -inf for a row of 
 void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
                             const at::Tensor& weight_M);
 
+// log(exp(a) + exp(b)) of each element, -inf included. libtorch's own rounds otherwise at the end of a thread's share of the
+// elements.
+at::Tensor log_add_exp(const at::Tensor& a, const at::Tensor& b);
+
 }  // namespace troika::kernels

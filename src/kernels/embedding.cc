@@ -3,14 +3,13 @@
 #include <ATen/ATen.h>
 
 #include "cpu/embedding.h"
-#include "kernels/cpu_bodies.h"
-#include "kernels/precision.h"
+#include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 
 at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     // A table of halves is not converted for the few rows that are read.
     if (table_vD.is_cpu() && table_vD.scalar_type() == at::kFloat) {
       const at::Tensor ids = ids_M.contiguous(), table = table_vD.contiguous();
@@ -25,7 +24,7 @@ at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD
 
 void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
                                const at::Tensor& dtable_vD) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (dtable_vD.is_cpu()) {
       const at::Tensor ids = ids_M.contiguous(), dx = to_float(dx_MD).contiguous();
       return cpu::embedding_backward({first_row, dtable_vD.size(0), dtable_vD.size(1)}, ids.size(0),

@@ -1,5 +1,5 @@
 // Rows of a table by id. The table may be a part of the whole vocabulary: it holds the rows [first_row, first_row + v).
-// Shapes: M rows, v >= 1 rows of the table, D width. Dtypes as in precision.h.
+// Shapes: M rows, v >= 1 rows of the table, D width. Dtypes as in cpu_operands.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -6,7 +6,7 @@
 
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
-#include "kernels/cpu_bodies.h"
+#include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -43,26 +43,26 @@ void adamw_rounded(const cpu::AdamWNumbers& n, const at::Tensor& parameter, cons
 }  // namespace
 
 void add_into(const at::Tensor& sum, const at::Tensor& other) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (sum.is_cpu()) return cpu::add_into(sum.numel(), sum.data_ptr<float>(), other.data_ptr<float>());
   }
   reference::add_into(sum, other);
 }
 
-std::vector<double> chunk_squares(const at::Tensor& x) {
-  if constexpr (has_cpu_bodies) {
+std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk) {
+  if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) {
-      std::vector<double> squares(static_cast<std::size_t>((x.numel() + norm_chunk - 1) / norm_chunk));
-      cpu::chunk_squares(x.numel(), x.data_ptr<float>(), norm_chunk, squares.data());
+      std::vector<double> squares(static_cast<std::size_t>((x.numel() + chunk - 1) / chunk));
+      cpu::chunk_squares(x.numel(), x.data_ptr<float>(), chunk, squares.data());
       return squares;
     }
   }
-  return reference::chunk_squares(x);
+  return reference::chunk_squares(x, chunk);
 }
 
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (parameter.is_cpu()) {
       const cpu::AdamWNumbers n = numbers_of(settings);
       const float* g = gradient.data_ptr<float>();

@@ -12,11 +12,8 @@ namespace troika::kernels {
 
 void add_into(const at::Tensor& sum, const at::Tensor& other);  // sum += other
 
-inline constexpr std::int64_t norm_chunk = 4096;
-
-// Sums of squares of consecutive chunks of norm_chunk elements (the last may be shorter), in double, each in a fixed
-// order.
-std::vector<double> chunk_squares(const at::Tensor& x);
+// Sums of squares of consecutive chunks of `chunk` elements (the last may be shorter), in double, each in a fixed order.
+std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk);
 
 // I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamW {

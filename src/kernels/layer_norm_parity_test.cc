@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "kernels/layer_norm.h"
+#include "kernels/norm.h"
 #include "kernels/parity_test_support.h"
 
 namespace troika::kernels {

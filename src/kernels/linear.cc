@@ -7,8 +7,7 @@
 #include "cpu/few_rows.h"
 #include "cpu/gemm.h"
 #include "cpu/row_sums.h"
-#include "kernels/cpu_bodies.h"
-#include "kernels/precision.h"
+#include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -26,7 +25,7 @@ bool is_matrix(const at::Tensor& x) {
 }
 
 // In fp32.
-at::Tensor operand(const at::Tensor& x) {
+at::Tensor linear_operand(const at::Tensor& x) {
   const at::Tensor xf = to_float(x);
   return is_matrix(xf) ? xf : xf.contiguous();
 }
@@ -35,7 +34,7 @@ cpu::Matrix matrix(const at::Tensor& x) { return {x.data_ptr<float>(), x.stride(
 
 // out = addend + a b. Where out's columns are contiguous, its transpose is computed.
 void multiply(const at::Tensor& a_in, const at::Tensor& b_in, const at::Tensor& out, const cpu::Addend& addend = {}) {
-  const at::Tensor a = operand(a_in), b = operand(b_in);
+  const at::Tensor a = linear_operand(a_in), b = linear_operand(b_in);
   const std::int64_t M = a.size(0), N = b.size(1), K = a.size(1);
   if (out.stride(1) == 1) {
     cpu::gemm(M, N, K, matrix(a), matrix(b), out.data_ptr<float>(), out.stride(0), addend);
@@ -75,7 +74,7 @@ at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t c
 }  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (x_MI.is_cpu()) {
       const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
       cpu::Addend addend;
@@ -92,7 +91,7 @@ at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
 }
 
 void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (x_MI.is_cpu()) {
       if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
       return;
@@ -102,7 +101,7 @@ void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
 }
 
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (dy_MO.is_cpu()) {
       const at::Tensor dx_MI = empty_float(dy_MO, dy_MO.size(0), w_OI.size(1));
       multiply(dy_MO, w_OI, dx_MI);
@@ -113,27 +112,34 @@ at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI
 }
 
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
   }
   reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
 }
 
 void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
   }
   reference::linear_backward_weight_add(dy_MO, x_MI, dw_OI);
 }
 
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
-  if constexpr (has_cpu_bodies) {
+  if constexpr (has_cpu_kernels) {
     if (dy_MO.is_cpu()) {
       const at::Tensor dyf = to_float(dy_MO), dy = dyf.stride(1) == 1 ? dyf : dyf.contiguous();
       return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
     }
   }
   reference::linear_backward_bias(dy_MO, dbias_O);
+}
+
+at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const c10::Device& device) {
+  constexpr std::int64_t line = 16, power = 256;  // fp32 elements
+  const std::int64_t whole = (columns + line - 1) / line * line, apart = whole % power == 0 ? whole + line : whole;
+  const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
+  return at::empty({rows, apart}, options).narrow(1, 0, columns);
 }
 
 }  // namespace troika::kernels

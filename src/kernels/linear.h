@@ -1,5 +1,5 @@
 // y = x w^T + bias. Shapes: M rows, I inputs, O outputs; rows are contiguous, except that w and dw may be transposed views of
-// an [I, O] tensor (GPT-2 stores weights so). Any device; dtypes as in precision.h. On devices other than the CPU, halves
+// an [I, O] tensor (GPT-2 stores weights so). Any device; dtypes as in cpu_operands.h. On devices other than the CPU, halves
 // are multiplied as they are with sums in fp32.
 #pragma once
 
@@ -21,5 +21,11 @@ void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, con
 void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
 // Writes dbias, fp32: the sum over rows.
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
+
+// Memory for matrices whose columns a GEMM reads: rows a large power of two apart would share few sets of the caches, so
+// these stand a line further apart.
+
+// Uninitialised [rows, columns] in fp32; a row is contiguous.
+at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const c10::Device& device);
 
 }  // namespace troika::kernels

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/norm.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/qk_norm_rope.h"
 #include "kernels/reference/reference.h"
-#include "kernels/rms_norm.h"
+#include "kernels/rope.h"
 
 namespace troika::kernels {
 namespace {

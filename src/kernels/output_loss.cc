@@ -4,18 +4,16 @@
 
 #include <algorithm>
 
+#include "kernels/cpu_operands.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
-#include "kernels/log_add_exp.h"
-#include "kernels/precision.h"
-#include "kernels/spaced_rows.h"
 
 namespace troika::kernels {
 namespace {
 
 constexpr std::int64_t no_loss = -100;
 
-// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the products, at most twice as many logits as dw has elements.
+// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw has elements.
 std::int64_t chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
 template <class Visit>
@@ -49,14 +47,6 @@ at::Tensor weights_of(const at::Tensor& targets_M, double scale) {
 }
 
 }  // namespace
-
-LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element,
-                          LossGradients wanted) {
-  const std::int64_t logits_bytes = M * v * bytes_per_element;
-  const std::int64_t dw_bytes = wanted == LossGradients::input ? 0 : v * D * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t gradients_bytes = M * D * bytes_per_element + dw_bytes;
-  return parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
-}
 
 std::int64_t OutputLossSaved::bytes() const {
   std::int64_t sum = 0;

@@ -2,7 +2,7 @@
 // at once only where forward keeps them for backward. The vocabulary may be split: a part holds the rows
 // [first_row, first_row + v) of the projection, and parts meet by log-sum-exp.
 // Token loss = log sum_V exp(x . w_V) - x . w_target; rows with target -100 carry no loss.
-// Shapes: M rows, D width, V vocabulary, v >= 1 this part's. Dtypes as in precision.h; the loss uses fp32 logits.
+// Shapes: M rows, D width, V vocabulary, v >= 1 this part's. Dtypes as in cpu_operands.h; the loss uses fp32 logits.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,21 +12,16 @@
 
 namespace troika::kernels {
 
-// What forward leaves for backward: the logits, or the gradients themselves. Gradients need the whole vocabulary on this
-// rank.
-enum class LossKeep { logits, gradients };
-// Of what: of a frozen projection's input alone.
+// Gradients of what: of a frozen projection, of its input alone.
 enum class LossGradients { input_and_weight, input };
-// Gradients where they take less than half of the bytes. parts: in how many the vocabulary is split.
-LossKeep output_loss_keep(std::int64_t M, std::int64_t D, std::int64_t v, int parts, std::int64_t bytes_per_element,
-                          LossGradients wanted = LossGradients::input_and_weight);
 
+// What forward leaves for backward: the logits, or the gradients themselves, which need the whole vocabulary on this rank.
 struct OutputLossSaved {
-  // LossKeep::logits, in x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's
+  // The logits, in x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's
   // part_lse_M: the likely tokens then lie near 0, where a half is exact enough.
   at::Tensor logits_Mv;
   at::Tensor part_lse_M;  // fp32; beside halves only, until backward_input
-  // LossKeep::gradients.
+  // Or the gradients.
   at::Tensor dx_MD;  // in x's dtype, until backward_input
   at::Tensor dw_vD;  // fp32; where it is wanted
   std::int64_t bytes() const;

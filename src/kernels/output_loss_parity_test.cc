@@ -182,13 +182,6 @@ TEST(OutputLossParity, RandomShapes) {
   }
 }
 
-TEST(OutputLossParity, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
-  EXPECT_EQ(output_loss_keep(2048, 256, 4096, 1, 4), LossKeep::gradients);
-  EXPECT_EQ(output_loss_keep(256, 768, 50257, 1, 4), LossKeep::logits);
-  EXPECT_EQ(output_loss_keep(2048, 256, 4096, 2, 4), LossKeep::logits)
-      << "each part needs the others' log-sum-exp first";
-}
-
 TEST(OutputLossParity, BitsDoNotDependOnTheNumberOfThreads) {
   const at::Tensor x = random_normal("x", {600, 48}), w = random_normal("w", {1500, 48});
   const at::Tensor targets = random_ids("t", 600, 1500);

@@ -1,5 +1,5 @@
 // Rotary position embedding of queries and keys (half-split pairs), and its table of cosines and sines.
-// Shapes: B sequences, T positions, n heads, H head width, I = H/2 pairs. Dtypes as in precision.h.
+// Shapes: B sequences, T positions, n heads, H head width, I = H/2 pairs. Dtypes as in cpu_operands.h.
 // J. Su et al., "RoFormer", 2021; the pairing (i, i + H/2) is that of the published Qwen and Llama weights.
 #pragma once
 
@@ -42,5 +42,22 @@ at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope);
 
 // Writes dx_BTnH, which may be a strided view (last dim contiguous).
 void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH);
+
+// Qwen3's treatment of queries and keys: RMSNorm over each head, then rotary position embedding (rope.h), in one pass.
+// Shapes: B sequences, T positions, n heads, H head width. Dtypes as in cpu_operands.h.
+struct QkNormRopeSaved {
+  at::Tensor rstd_BTn;  // fp32
+  std::int64_t bytes() const { return rstd_BTn.defined() ? static_cast<std::int64_t>(rstd_BTn.nbytes()) : 0; }
+};
+
+// x_BTnH may be a strided view (last dim contiguous).
+// Returns a contiguous y_BTnH.
+at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
+                                QkNormRopeSaved* saved);
+
+// Writes dx_BTnH, which may be a strided view (last dim contiguous) in x's dtype, and dw_H, fp32.
+void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
+                           const at::Tensor& dw_H);
 
 }  // namespace troika::kernels

@@ -2,9 +2,9 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "kernels/row_attention.h"
+#include "kernels/attention.h"
 
-#ifdef TROIKA_CPU_BODIES
+#ifdef TROIKA_CPU_KERNELS
 #include "cpu/targets_test_support.h"
 #endif
 #include "kernels/parity_test_support.h"
@@ -58,7 +58,7 @@ TEST(RowAttentionParity, AgreesWithDoubleInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) expect_exact(dtype);
 }
 
-#ifdef TROIKA_CPU_BODIES
+#ifdef TROIKA_CPU_KERNELS
 TEST(RowAttentionParity, AgreesWithDoubleOnEveryTarget) {
   cpu::on_every_target([] { expect_exact(at::kFloat); });
 }

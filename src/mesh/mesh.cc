@@ -75,6 +75,6 @@ std::string replicas_name(const Shape& shape, int world_rank) {
   return fmt::format("replicas.{}", replicas_of(shape, world_rank).front());
 }
 
-int lane_of(const Shape& shape, int world_rank) { return world_rank / (shape.tp * shape.cp); }
+int grid_rank_of(const Shape& shape, int world_rank) { return world_rank / (shape.tp * shape.cp); }
 
 }  // namespace troika::mesh

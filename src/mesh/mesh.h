@@ -37,7 +37,7 @@ std::vector<int> replicas_of(const Shape& shape, int world_rank);
 int replica_index(const Shape& shape, const Coordinate& coordinate);  // cp * extent of dp + dp
 std::string replicas_name(const Shape& shape, int world_rank);
 
-// Index into schedule::Program::lanes.
-int lane_of(const Shape& shape, int world_rank);
+// Index into schedule::Program::ranks.
+int grid_rank_of(const Shape& shape, int world_rank);
 
 }  // namespace troika::mesh

@@ -45,7 +45,7 @@ TEST(Mesh, LanesFollowThePipelineThenData) {
   const Shape shape{2, 3, 1, 1};
   for (int rank = 0; rank < shape.world(); ++rank) {
     const Coordinate c = coordinate_of(shape, rank);
-    EXPECT_EQ(lane_of(shape, rank), c.pp * shape.dp + c.dp);
+    EXPECT_EQ(grid_rank_of(shape, rank), c.pp * shape.dp + c.dp);
   }
 }
 

@@ -6,52 +6,81 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
 
 namespace troika::metrics {
+namespace {
 
-static constexpr std::size_t longest_bar = 40, shortest_bar = 5;
+constexpr std::size_t longest_bar = 40, shortest_bar = 5;
+constexpr double silent_seconds = 0.5, seconds_between_bars = 0.1;
 
-static std::string rate_text(double tokens_per_second) {
+double fraction_of(std::int64_t done, std::int64_t total) {
+  return total <= 0 ? 0 : std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+}
+
+std::string percent_of(double fraction) { return fmt::format(" {:3}%", static_cast<int>(fraction * 100)); }
+
+std::string rate_text(double tokens_per_second) {
   const double bounded = std::clamp(std::isfinite(tokens_per_second) ? tokens_per_second : 0.0, 0.0, 1e18);
   if (bounded > 0 && bounded < 100) return fmt::format("{:.1f} tok/s", bounded);
   return base::format_count(std::llround(bounded)) + " tok/s";
 }
 
-// The fields behind the step, most wanted first.
-static std::vector<std::string> fields(const ProgressState& state) {
-  std::vector<std::string> texts{fmt::format("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)};
-  if (state.eta_seconds >= 0) texts.push_back("ETA " + base::format_duration(state.eta_seconds));
-  return texts;
+std::string bar_of(double fraction, std::size_t columns) {
+  const auto full = static_cast<std::size_t>(fraction * static_cast<double>(columns));
+  std::string bar = std::string(full, '=');
+  if (full < columns) bar += '>';
+  bar.resize(columns, ' ');
+  return "[" + bar + "]";
 }
 
-static double fraction_done(const ProgressState& state) {
-  if (state.total_steps <= 0) return 0;
-  return std::clamp(static_cast<double>(state.step) / static_cast<double>(state.total_steps), 0.0, 1.0);
-}
+}  // namespace
 
-std::string format_bar(const ProgressState& state, int width) {
+std::string format_bar(const ProgressText& text, int width) {
   const auto columns = static_cast<std::size_t>(std::max(width, 1));
-  const std::string head = fmt::format("step {}/{}", state.step, state.total_steps);
-  std::string tail = fmt::format(" {:3}%", static_cast<int>(fraction_done(state) * 100));
-  for (const std::string& field : fields(state)) {
-    if (head.size() + tail.size() + 1 + field.size() > columns) break;
-    tail += " " + field;
+  std::string right = percent_of(text.fraction);
+  for (const std::string& field : text.fields) {
+    if (text.head.size() + right.size() + 1 + field.size() > columns) break;
+    right += " " + field;
   }
-  const std::size_t fixed = head.size() + tail.size() + 3;  // " [" and "]"
-  const std::size_t room = columns > fixed ? std::min(columns - fixed, longest_bar) : 0;
-  std::string line = head + (room >= shortest_bar ? " " + draw_bar(fraction_done(state), room) : "") + tail;
+  const std::size_t fixed = text.head.size() + right.size() + 3;  // " [" and "]"
+  const std::size_t left = columns > fixed ? std::min(columns - fixed, longest_bar) : 0;
+  std::string line = text.head + (left >= shortest_bar ? " " + bar_of(text.fraction, left) : "") + right;
   if (line.size() > columns) line.resize(columns);
   return line;
 }
 
-std::string format_line(const ProgressState& state) {
-  std::string line = fmt::format("step {}/{}", state.step, state.total_steps);
-  for (const std::string& field : fields(state)) line += " " + field;
+std::string format_line(const ProgressText& text) {
+  std::string line = text.head;
+  for (const std::string& field : text.fields) line += " " + field;
   return line;
+}
+
+ProgressText progress_text(const StepState& state) {
+  ProgressText text{fmt::format("step {}/{}", state.step, state.total_steps),
+                    fraction_of(state.step, state.total_steps),
+                    {fmt::format("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)}};
+  if (state.eta_seconds >= 0) text.fields.push_back("ETA " + base::format_duration(state.eta_seconds));
+  return text;
+}
+
+ProgressText progress_text(const JobState& state) {
+  ProgressText text{fmt::format("{} {} of {}", state.what, base::format_bytes(state.done_bytes),
+                                base::format_bytes(state.total_bytes)),
+                    fraction_of(state.done_bytes, state.total_bytes),
+                    {}};
+  if (state.eta_seconds >= 0) text.fields.push_back(fmt::format("{} left", base::format_duration(state.eta_seconds)));
+  if (state.parts_reused > 0) text.fields.push_back(fmt::format("({} parts were finished before)", state.parts_reused));
+  if (state.tokens > 0) text.fields.push_back(fmt::format("{} tokens", base::format_count(state.tokens)));
+  return text;
+}
+
+std::string format_job_line(const JobState& state) {
+  ProgressText text = progress_text(state);
+  text.head += percent_of(text.fraction);
+  return format_line(text);
 }
 
 int terminal_width(std::FILE* out) {
@@ -59,18 +88,52 @@ int terminal_width(std::FILE* out) {
   return ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-ProgressStyle progress_style(const std::string& name, std::FILE* out) {
-  if (name == "auto") return ::isatty(::fileno(out)) == 1 ? ProgressStyle::bar : ProgressStyle::lines;
-  if (name == "bar") return ProgressStyle::bar;
-  if (name == "lines") return ProgressStyle::lines;
-  if (name == "none") return ProgressStyle::none;
-  throw base::ConfigError(fmt::format("log.progress may be auto, bar, lines or none, not '{}'", name));
+ProgressStyle progress_style(config::Progress setting, std::FILE* out) {
+  switch (setting) {
+    case config::Progress::automatic:
+      return ::isatty(::fileno(out)) == 1 ? ProgressStyle::bar : ProgressStyle::lines;
+    case config::Progress::bar:
+      return ProgressStyle::bar;
+    case config::Progress::lines:
+      return ProgressStyle::lines;
+    case config::Progress::none:
+      return ProgressStyle::none;
+  }
+  throw base::BugError("a progress setting without a style");
+}
+
+void BarLine::draw(const ProgressText& text) {
+  draw(format_bar(text, terminal_width(out_) - 1));  // the last column would make some terminals wrap
+}
+
+// Spaces wipe what a longer bar left.
+void BarLine::draw(const std::string& bar) {
+  const std::size_t wipe = columns_ > bar.size() ? columns_ - bar.size() : 0;
+  std::fprintf(out_, "\r%s%s", bar.c_str(), std::string(wipe, ' ').c_str());
+  std::fflush(out_);
+  columns_ = bar.size();
+  bar_ = bar;
+}
+
+void BarLine::print(const std::string& line) {
+  const bool was_drawn = drawn();
+  if (was_drawn) std::fprintf(out_, "\r%s\r", std::string(columns_, ' ').c_str());
+  std::fprintf(out_, "%s\n", line.c_str());
+  columns_ = 0;
+  if (was_drawn) draw(std::string(bar_));
+  std::fflush(out_);
+}
+
+void BarLine::end() {
+  if (!drawn()) return;
+  std::fprintf(out_, "\n");
+  std::fflush(out_);
+  columns_ = 0;
 }
 
 Progress::Progress(std::FILE* out, ProgressStyle style, std::int64_t done_steps, std::int64_t total_steps,
                    double now_seconds)
-    : out_(out),
-      line_(out),
+    : line_(out),
       style_(style),
       first_step_(done_steps + 1),
       total_steps_(total_steps),
@@ -88,19 +151,49 @@ double Progress::eta_seconds(std::int64_t step, double now_seconds) const {
 
 void Progress::step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds) {
   if (style_ == ProgressStyle::none) return;
-  const ProgressState state{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)};
-  if (style_ == ProgressStyle::bar) {
-    line_.draw(format_bar(state, terminal_width(out_) - 1));  // the last column would make some terminals wrap
-    return;
-  }
+  const ProgressText text =
+      progress_text(StepState{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)});
+  if (style_ == ProgressStyle::bar) return line_.draw(text);
   if (step != first_step_ && step != total_steps_ && now_seconds - last_line_seconds_ < 1.0) return;
   last_line_seconds_ = now_seconds;
-  std::fprintf(out_, "%s\n", format_line(state).c_str());
-  std::fflush(out_);
+  line_.print(format_line(text));
 }
 
-void Progress::note(const std::string& text) { line_.print_above(text); }
+void Progress::note(const std::string& text) { line_.print(text); }
 
 void Progress::finish() { line_.end(); }
+
+JobProgress::JobProgress(std::FILE* out, ProgressStyle style, double line_seconds)
+    : style_(out == nullptr ? ProgressStyle::none : style), line_seconds_(line_seconds), line_(out) {}
+
+JobProgress::~JobProgress() { line_.end(); }
+
+bool JobProgress::due(const JobState& state, double now_seconds) const {
+  if (state.done_bytes >= state.total_bytes) return lines_shown_ || line_.drawn();
+  if (now_seconds - begin_seconds_ < silent_seconds) return false;
+  const double between = style_ == ProgressStyle::bar ? seconds_between_bars : line_seconds_;
+  return now_seconds - shown_seconds_ >= between;
+}
+
+void JobProgress::begin(const JobState& state, double now_seconds) {
+  line_.end();
+  lines_shown_ = false;
+  begin_seconds_ = shown_seconds_ = now_seconds;
+  begin_bytes_ = state.done_bytes;
+  total_bytes_ = state.total_bytes;
+}
+
+void JobProgress::show(JobState state, double now_seconds) {
+  if (style_ == ProgressStyle::none) return;
+  if (begin_seconds_ < 0 || state.total_bytes != total_bytes_) begin(state, now_seconds);
+  if (!due(state, now_seconds)) return;
+  const double done = static_cast<double>(state.done_bytes - begin_bytes_);
+  const double left = static_cast<double>(state.total_bytes - state.done_bytes);
+  if (done > 0 && left > 0) state.eta_seconds = (now_seconds - begin_seconds_) / done * left;
+  shown_seconds_ = now_seconds;
+  if (style_ == ProgressStyle::bar) return line_.draw(progress_text(state));
+  lines_shown_ = true;
+  line_.print(format_job_line(state));
+}
 
 }  // namespace troika::metrics

@@ -1,38 +1,73 @@
-// How a run shows on the screen: a bar that redraws itself on a terminal, plain lines elsewhere.
+// How a run or a long job shows on the screen: a bar that redraws itself on a terminal, plain lines elsewhere.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
-#include "metrics/bar.h"
+#include "config/choices.h"
 
 namespace troika::metrics {
 
-struct ProgressState {
+// What both forms are made from.
+struct ProgressText {
+  std::string head;                 // "step 10/200"
+  double fraction = 0;              // of the work that is done, 0 to 1
+  std::vector<std::string> fields;  // the most important first
+};
+
+// "HEAD [=====>    ]  50% FIELD FIELD": at most `width` columns, ASCII. The bar shrinks first and disappears below 5 columns;
+// then fields are left out, the last one first.
+std::string format_bar(const ProgressText& text, int width);
+std::string format_line(const ProgressText& text);  // "HEAD FIELD FIELD", without newline
+
+struct StepState {
   std::int64_t step = 0;  // steps done
   std::int64_t total_steps = 0;
   double loss = 0;
   double tokens_per_second = 0;
   double eta_seconds = -1;  // until the last step; below 0: not known yet
 };
+ProgressText progress_text(const StepState& state);  // "step 10/200", "loss 4.1250", "12.3 K tok/s", "ETA 3 min 20 s"
 
-// "step 10/200 [=>       ]   5% loss 4.1250 12.3 K tok/s ETA 3 min 20 s": at most `width` columns, ASCII. The bar
-// shrinks first and disappears below 5 columns; then fields go from the right.
-std::string format_bar(const ProgressState& state, int width);
-
-// "step 10/200 loss 4.1250 12.3 K tok/s ETA 3 min 20 s", without newline.
-std::string format_line(const ProgressState& state);
+struct JobState {
+  std::string what;  // "tokenizing"
+  std::int64_t done_bytes = 0, total_bytes = 0;
+  std::int64_t tokens = 0;        // 0: not shown
+  std::int64_t parts_reused = 0;  // finished by an earlier process; 0: not shown
+  double eta_seconds = -1;        // below 0: not known
+};
+ProgressText progress_text(const JobState& state);   // "tokenizing 40.0 MiB of 50.0 MiB", "3 s left", ...
+std::string format_job_line(const JobState& state);  // format_line with the percentage after the head
 
 int terminal_width(std::FILE* out);  // columns; 80 when it cannot be told
 enum class ProgressStyle { bar, lines, none };
 
-// "auto" (bar on a terminal, lines elsewhere), "bar", "lines", "none", as in the setting log.progress. ConfigError
-// otherwise.
-ProgressStyle progress_style(const std::string& name, std::FILE* out);
+// Of the setting log.progress; automatic: a bar on a terminal, lines elsewhere.
+ProgressStyle progress_style(config::Progress setting, std::FILE* out);
 
-// Draws to `out`, which must outlive it. Lines come at most one per second, and always for the first and the last step.
-// Threads: one. Never throws for a closed or full output.
+// The line of the screen that a bar is drawn on. Threads: one. Never throws for a closed or full output.
+class BarLine {
+ public:
+  explicit BarLine(std::FILE* out) : out_(out) {}
+
+  void draw(const ProgressText& text);  // over what stands there
+  void print(const std::string& line);  // a line of other text; the bar, if there is one, is drawn again below it
+  void end();                           // ends a drawn bar with a newline
+  bool drawn() const { return columns_ > 0; }
+
+ private:
+  void draw(const std::string& bar);
+
+  std::FILE* out_;
+  std::size_t columns_ = 0;
+  std::string bar_;
+};
+
+// Of the steps of a run. Draws to `out`, which must outlive it. Lines come at most one per second, and always for the first and
+// the last step. Threads: one.
 class Progress {
  public:
   // `done_steps` were finished before (a resume). `now_seconds` of all calls is one monotonic clock.
@@ -42,20 +77,41 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds);
-
-  // Prints a line of other text without tearing the bar.
-  void note(const std::string& text);
-
-  void finish();  // ends a drawn bar with a newline; further calls do nothing
+  void note(const std::string& text);  // prints a line of other text without tearing the bar
+  void finish();                       // ends a drawn bar with a newline; further calls do nothing
 
  private:
   double eta_seconds(std::int64_t step, double now_seconds) const;
 
-  std::FILE* out_;
-  RewrittenLine line_;
+  BarLine line_;
   ProgressStyle style_;
   std::int64_t first_step_, total_steps_;
   double begin_seconds_, last_line_seconds_;
+};
+
+// Of a long job over files, such as tokenizing. Jobs shorter than half a second show nothing. A bar is drawn at most ten times a
+// second; lines come every `line_seconds`, and at the end where one came before. Threads: one.
+class JobProgress {
+ public:
+  // `out` may be null: silent. It must outlive the object.
+  JobProgress(std::FILE* out, ProgressStyle style, double line_seconds);
+  ~JobProgress();  // ends a drawn bar with a newline
+  JobProgress(const JobProgress&) = delete;
+  JobProgress& operator=(const JobProgress&) = delete;
+
+  // eta_seconds is set here. Another total is another job.
+  void show(JobState state, double now_seconds);
+
+ private:
+  void begin(const JobState& state, double now_seconds);
+  bool due(const JobState& state, double now_seconds) const;
+
+  const ProgressStyle style_;
+  const double line_seconds_;
+  BarLine line_;
+  double begin_seconds_ = -1, shown_seconds_ = -1;  // below 0: not yet
+  std::int64_t begin_bytes_ = 0, total_bytes_ = 0;
+  bool lines_shown_ = false;
 };
 
 }  // namespace troika::metrics

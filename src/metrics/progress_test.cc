@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 
 namespace troika::metrics {
 
-static const ProgressState halfway{100, 200, 4.1250, 12345.6, 200};
+static const ProgressText halfway = progress_text(StepState{100, 200, 4.1250, 12345.6, 200});
+static const JobState job_halfway{"tokenizing", 40 << 20, 50 << 20, 12300000, 3, 2.5};
 
 // A FILE* whose content can be read back.
 class Output {
@@ -49,23 +52,22 @@ TEST(ProgressText, NarrowTerminalsLoseTheBarBeforeTheNumbers) {
 }
 
 TEST(ProgressText, FullAndEmptyBarsHaveTheRightEnds) {
-  EXPECT_THAT(format_bar({200, 200, 1, 50, 0}, 80), testing::HasSubstr("=] 100%"));
-  EXPECT_THAT(format_bar({0, 200, 1, 50, -1}, 80),
+  EXPECT_THAT(format_bar(progress_text(StepState{200, 200, 1, 50, 0}), 80), testing::HasSubstr("=] 100%"));
+  EXPECT_THAT(format_bar(progress_text(StepState{0, 200, 1, 50, -1}), 80),
               testing::AllOf(testing::HasSubstr("[> "), testing::HasSubstr("  0% loss")));
-  EXPECT_THAT(format_bar({5, 0, 1, 50, -1}, 80), testing::HasSubstr("step 5/0"));
+  EXPECT_THAT(format_bar(progress_text(StepState{5, 0, 1, 50, -1}), 80), testing::HasSubstr("step 5/0"));
 }
 
 TEST(ProgressText, StrangeNumbersDoNotBreakTheLine) {
-  EXPECT_EQ(format_line({1, 2, std::nan(""), std::nan(""), -1}), "step 1/2 loss nan 0 tok/s");
-  EXPECT_EQ(format_line({1, 2, 3, 42.25, -1}), "step 1/2 loss 3.0000 42.2 tok/s");
+  EXPECT_EQ(format_line(progress_text(StepState{1, 2, std::nan(""), std::nan(""), -1})), "step 1/2 loss nan 0 tok/s");
+  EXPECT_EQ(format_line(progress_text(StepState{1, 2, 3, 42.25, -1})), "step 1/2 loss 3.0000 42.2 tok/s");
 }
 
 TEST(ProgressStyleName, FollowsTheSetting) {
   Output out;
-  EXPECT_EQ(progress_style("auto", out.file()), ProgressStyle::lines);
-  EXPECT_EQ(progress_style("bar", out.file()), ProgressStyle::bar);
-  EXPECT_EQ(progress_style("none", out.file()), ProgressStyle::none);
-  EXPECT_THROW(progress_style("colour", out.file()), base::ConfigError);
+  EXPECT_EQ(progress_style(config::Progress::automatic, out.file()), ProgressStyle::lines);
+  EXPECT_EQ(progress_style(config::Progress::bar, out.file()), ProgressStyle::bar);
+  EXPECT_EQ(progress_style(config::Progress::none, out.file()), ProgressStyle::none);
 }
 
 TEST(Progress, LinesComeForFirstLastAndAtMostOncePerSecond) {
@@ -118,6 +120,41 @@ TEST(Progress, NoneIsSilent) {
     progress.step_done(1, 1.0, 100, 1.0);
   }
   EXPECT_EQ(out.text(), "");
+}
+
+TEST(JobProgress, SaysWhatIsDoneAndWhatIsLeft) {
+  EXPECT_EQ(format_job_line(job_halfway),
+            "tokenizing 40.0 MiB of 50.0 MiB  80% 2.5 s left (3 parts were finished before) 12.3 M tokens");
+  const ProgressText text = progress_text(job_halfway);
+  EXPECT_THAT(format_bar(text, 120), testing::HasSubstr("50.0 MiB [===="));
+  EXPECT_THAT(format_bar(text, 60), testing::AllOf(testing::HasSubstr("MiB [======="), testing::EndsWith("s left")));
+  for (int width = 1; width < 140; ++width) EXPECT_LE(format_bar(text, width).size(), static_cast<std::size_t>(width));
+}
+
+static std::string job_output(ProgressStyle style, std::initializer_list<std::pair<std::int64_t, double>> calls) {
+  Output out;
+  {
+    JobProgress progress(out.file(), style, 1);
+    for (const auto& [bytes, seconds] : calls) progress.show({"counting", bytes, 100, 0, 0}, seconds);
+  }
+  return out.text();
+}
+
+TEST(JobProgress, PrintsALineASecondAndOneAtTheEnd) {
+  EXPECT_EQ(job_output(ProgressStyle::lines, {{0, 0}, {10, 0.9}, {20, 1.1}, {30, 1.5}, {100, 1.6}}),
+            "counting 20 B of 100 B  20% 4.4 s left\ncounting 100 B of 100 B 100%\n");
+}
+
+TEST(JobProgress, SaysNothingOfShortWork) {
+  for (const ProgressStyle style : {ProgressStyle::lines, ProgressStyle::bar})
+    EXPECT_EQ(job_output(style, {{0, 0}, {50, 0.2}, {100, 0.4}}), "");
+  EXPECT_EQ(job_output(ProgressStyle::none, {{0, 0}, {50, 20}, {100, 40}}), "");
+}
+
+TEST(JobProgress, RedrawsItsBar) {
+  const std::string text = job_output(ProgressStyle::bar, {{0, 0}, {50, 1}, {100, 2}});
+  EXPECT_THAT(text, testing::AllOf(testing::StartsWith("\rcounting 50 B"), testing::HasSubstr("\rcounting 100 B"),
+                                   testing::EndsWith("\n")));
 }
 
 }  // namespace troika::metrics

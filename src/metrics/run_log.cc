@@ -29,14 +29,6 @@ static spdlog::level::level_enum to_spdlog(LogLevel level) {
   throw base::BugError("a log level without a name");
 }
 
-LogLevel log_level(const std::string& name) {
-  if (name == "debug") return LogLevel::debug;
-  if (name == "info") return LogLevel::info;
-  if (name == "warn" || name == "warning") return LogLevel::warning;
-  if (name == "error") return LogLevel::error;
-  throw base::ConfigError(fmt::format("log.level may be debug, info, warning or error, not '{}'", name));
-}
-
 std::string rank_log_name(int rank) { return fmt::format("rank-{:05}.log", rank); }
 
 RunLog::RunLog(const std::string& folder, int rank, LogLevel level)

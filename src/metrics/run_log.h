@@ -1,16 +1,14 @@
 // The log file of one rank, logs/rank-00000.log: one line per event with time, level and rank.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "config/choices.h"
+
 namespace troika::metrics {
 
-enum class LogLevel { debug, info, warning, error };
-
-// "debug", "info", "warn" or "warning", "error", as in the setting log.level. ConfigError otherwise.
-LogLevel log_level(const std::string& name);
+using config::LogLevel;
 
 // Lines look like "2025-03-01 12:00:00.123 info rank 2: text". Appends: further attempts of a run follow in the same
 // file. Each line is flushed at once. Rank 0 also writes warnings and errors to stderr. Threads: safe.

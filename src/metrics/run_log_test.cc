@@ -71,10 +71,4 @@ TEST(RunLog, FolderThatCannotBeIsADataError) {
   EXPECT_THROW(RunLog(folder + "/file", 0, LogLevel::info), base::DataError);
 }
 
-TEST(RunLog, LevelsHaveNames) {
-  EXPECT_EQ(log_level("warn"), LogLevel::warning);
-  EXPECT_EQ(log_level("debug"), LogLevel::debug);
-  EXPECT_THROW(log_level("loud"), base::ConfigError);
-}
-
 }  // namespace troika::metrics

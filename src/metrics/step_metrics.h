@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace troika::metrics {
 
@@ -17,9 +18,10 @@ struct StepMetrics {
   std::int64_t tokens_total = 0;  // loss tokens since the first step of the run, resumes included
   double step_seconds = 0;
   double tokens_per_second = 0;
-  std::int64_t memory_bytes = 0;  // peak resident (or device) memory of the rank that needs most
+  std::int64_t memory_bytes =
+      0;  // the most that the rank that needs most held at once, by its own count (tensor::Ledger)
   std::map<std::string, double>
-      extra;  // further numbers, such as "loss_scale"; written behind the fixed keys, in name order, with all digits
+      extra;  // further numbers, such as "loss_scale"; written after the fixed keys, in name order, with all digits
 };
 
 std::uint32_t bits_of(float value);
@@ -30,5 +32,26 @@ std::string to_json(const StepMetrics& metrics);
 
 // DataError naming `origin` when the line is not such an object.
 StepMetrics parse_step_metrics(const std::string& line, const std::string& origin);
+
+// metrics.jsonl: one line per step, each step once. One process writes (the host of world rank 0); others may read
+// meanwhile.
+class MetricsFile {
+ public:
+  explicit MetricsFile(std::string path) : path_(std::move(path)) {}  // opens nothing
+
+  // One write call, so that a reader never sees a part of a line unless the disk is full. DataError with path and
+  // cause.
+  void append(const StepMetrics& metrics) const;
+
+  // Drops the rows of steps later than `step` and a last line torn by a crash; nothing changes when there is nothing to
+  // drop. Atomic. An absent file stays absent. DataError when a line before the last is not a row.
+  void cut_after(std::int64_t step) const;
+
+  // All rows, in file order; a torn last line is left out. Empty when the file is absent.
+  std::vector<StepMetrics> read() const;
+
+ private:
+  std::string path_;
+};
 
 }  // namespace troika::metrics

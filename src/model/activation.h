@@ -1,10 +1,10 @@
-// What stands between the two products of a feed-forward: SwiGLU, which reads two inputs for an output, or GELU.
+// What stands between the two projections of a feed-forward: SwiGLU, which reads two inputs for an output, or GELU.
 // Shapes: M rows, F outputs, U = inputs_per_output * F inputs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include "model/architecture.h"
+#include "shape/architecture.h"
 
 namespace troika::model {
 
@@ -14,6 +14,6 @@ struct Activation {
   at::Tensor (*backward)(const at::Tensor& dy_MF, const at::Tensor& x_MU);  // dx_MU
 };
 
-Activation activation_of(const Architecture& architecture);
+Activation activation_of(const shape::Architecture& architecture);
 
 }  // namespace troika::model

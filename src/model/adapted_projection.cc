@@ -2,28 +2,28 @@
 
 namespace troika::model {
 
-at::Tensor AdaptedProjection::forward(const ProductBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+at::Tensor AdaptedProjection::forward(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
                                       LowRankSaved& saved) const {
   at::Tensor y_MO = own_.forward(w.own, x_MI);
   if (adapter_.any()) adapter_.forward(w.adapter, x_MI, tokens, y_MO, saved);
   return y_MO;
 }
 
-at::Tensor AdaptedProjection::product(const ProductBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
-                                      LowRankSaved& saved) const {
-  at::Tensor y_MO = own_.product(w.own, x_MI);
+at::Tensor AdaptedProjection::multiply(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+                                       LowRankSaved& saved) const {
+  at::Tensor y_MO = own_.multiply(w.own, x_MI);
   if (adapter_.any()) adapter_.forward(w.adapter, x_MI, tokens, y_MO, saved);
   return y_MO;
 }
 
-at::Tensor AdaptedProjection::backward_input(const ProductBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
+at::Tensor AdaptedProjection::backward_input(const ProjectionBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
                                              LowRankSaved& saved) const {
   at::Tensor dx_MI = own_.backward_input(w.own, dy_MO);
   if (adapter_.any()) adapter_.backward_input(w.adapter, dy_MO, tokens, dx_MI, saved);
   return dx_MI;
 }
 
-void AdaptedProjection::backward_weight(const ProductBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+void AdaptedProjection::backward_weight(const ProjectionBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
                                         const Tokens& tokens, const LowRankSaved& saved) const {
   if (trained_) own_.backward_weight(dw.own, dy_MO, x_MI);
   if (adapter_.any()) adapter_.backward_weight(dw.adapter, dy_MO, x_MI, tokens, saved);

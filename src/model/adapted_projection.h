@@ -1,4 +1,4 @@
-// A product of a block with the adapters beside it, and whether its own weight is trained. Without adapters and with
+// A projection of a block with the adapters beside it, and whether its own weight is trained. Without adapters and with
 // all trained it is its Projection. Shapes as in projection.h and low_rank.h.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace troika::model {
 
 // Its pieces of a block's buffers (SegmentBuffer). own: undefined in gradients of what is not trained; adapter:
 // undefined where the block has none.
-struct ProductBuffer {
+struct ProjectionBuffer {
   at::Tensor own, adapter;
 };
 
@@ -23,15 +23,17 @@ class AdaptedProjection {
   // Whether backward_weight reads x and dy; without, it is not to be called.
   bool has_gradient() const { return trained_ || adapter_.any(); }
 
-  at::Tensor forward(const ProductBuffer& w, const at::Tensor& x_MI, const Tokens& tokens, LowRankSaved& saved) const;
-  // forward in two steps, where the product's sum over tp ranks lies between them. add_bias works in place.
-  at::Tensor product(const ProductBuffer& w, const at::Tensor& x_MI, const Tokens& tokens, LowRankSaved& saved) const;
-  void add_bias(const ProductBuffer& w, const at::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
+  at::Tensor forward(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+                     LowRankSaved& saved) const;
+  // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place.
+  at::Tensor multiply(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+                      LowRankSaved& saved) const;
+  void add_bias(const ProjectionBuffer& w, const at::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
 
-  at::Tensor backward_input(const ProductBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
+  at::Tensor backward_input(const ProjectionBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
                             LowRankSaved& saved) const;  // dx_MI
-  void backward_weight(const ProductBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI, const Tokens& tokens,
-                       const LowRankSaved& saved) const;
+  void backward_weight(const ProjectionBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+                       const Tokens& tokens, const LowRankSaved& saved) const;
 
  private:
   Projection own_;

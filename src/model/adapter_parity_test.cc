@@ -9,36 +9,36 @@
 
 #include "comm/threads_channel.h"
 #include "kernels/dropout.h"
-#include "model/adapter.h"
 #include "model/decoder_test_support.h"
 #include "model/low_rank.h"
 #include "model/reference_test_support.h"
+#include "shape/adapter.h"
 
 namespace troika::model {
 namespace {
 
-using sharding::SequenceParallel;
+using shape::SequenceParallel;
 using Tensors = std::map<std::string, at::Tensor>;
 
 constexpr std::int64_t T = 9;
 
-Trained adapters_of(const config::ModelSettings& model, const std::string& targets) {
-  Trained trained;
-  trained.segments.assign(static_cast<std::size_t>(segment_count(model)), false);
+shape::Trained adapters_of(const config::ModelSettings& model, const std::string& targets) {
+  shape::Trained trained;
+  trained.segments.assign(static_cast<std::size_t>(shape::segment_count(model)), false);
   trained.lora.rank = 3;
   trained.lora.alpha = 5;
   trained.lora.targets = targets;
   return trained;
 }
 
-at::Tensor elements_of(const at::Tensor& whole, const sharding::Region& r) {
+at::Tensor elements_of(const at::Tensor& whole, const shape::Region& r) {
   return whole.view({-1}).as_strided({r.count, r.run}, {r.stride, 1}, r.offset);
 }
 
 // B, which begins at 0, drawn like the rest.
-at::Tensor drawn(const SegmentLayout& layout) {
+at::Tensor drawn(const shape::SegmentLayout& layout) {
   const at::Tensor flat = at::empty({layout.elements}, at::kFloat);
-  for (const Slot& slot : layout.slots) {
+  for (const shape::Slot& slot : layout.slots) {
     const at::Tensor whole = at::empty(slot.info.shape, at::kFloat);
     base::Philox(5, slot.info.name).fill_normal(0, whole.numel(), whole.data_ptr<float>());
     flat.narrow(0, slot.offset, slot.elements()).copy_(elements_of(whole.mul_(0.2), slot.region).flatten());
@@ -48,7 +48,7 @@ at::Tensor drawn(const SegmentLayout& layout) {
 
 struct Rank {
   double loss = 0;
-  std::vector<SegmentLayout> layouts;  // of the adapters, by block
+  std::vector<shape::SegmentLayout> layouts;  // of the adapters, by block
   std::vector<at::Tensor> gradients;
   std::exception_ptr error;
 };
@@ -56,29 +56,30 @@ struct Rank {
 struct Case {
   config::ModelSettings model;
   std::string targets = "all";
-  Keep keep = Keep::for_backward;
+  shape::SavedActivations activations = shape::SavedActivations::all;
   SequenceParallel sequence = SequenceParallel::off;
 };
 
 void run_rank(const Case& c, comm::Channel& channel, Rank& rank) {
-  const Trained trained = adapters_of(c.model, c.targets);
+  const shape::Trained trained = adapters_of(c.model, c.targets);
   const sharding::TensorGroup tensor(channel, c.sequence);
   Decoder::Options options = options_for(T);
   options.parallel = {&tensor, nullptr};
-  const auto decoders = make_decoders(c.model, {0, segment_count(c.model)}, options);
+  const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options);
   perturb_vectors(decoders);
   const auto segments = make_segments(c.model, T, at::kCPU, options.parallel, {}, trained);
   const Tokens tokens = make_tokens(c.model, 2, T, 3, at::kCPU);
-  const SavedBytes foretold =
-      segment_saved_bytes(c.model, tokens.B, T, options.parallel.share(), c.sequence, c.keep, 4, trained);
+  const shape::SavedBytes foretold =
+      shape::segment_saved_bytes(c.model, {tokens.B, T, options.parallel.share(), c.sequence}, c.activations, trained);
   std::vector<SegmentBuffer> buffers;
   std::vector<std::unique_ptr<Saved>> saved;
   at::Tensor x, d;
   for (std::size_t g = 0; g < segments.size(); ++g) {
-    const SegmentLayout layout = adapter_layout(c.model, trained.lora, static_cast<int>(g), options.parallel.share());
+    const shape::SegmentLayout layout =
+        shape::adapter_layout(c.model, trained.lora, static_cast<int>(g), options.parallel.share());
     const bool tied = c.model.tie_embeddings && g + 1 == segments.size();
     buffers.push_back({decoders[0].parameters()[g], tied ? decoders[0].parameters()[0] : at::Tensor(), drawn(layout)});
-    ForwardResult result = segments[g]->forward(buffers[g], x, tokens, c.keep);
+    ForwardResult result = segments[g]->forward(buffers[g], x, tokens, c.activations);
     x = result.y_mD;
     rank.loss += result.loss.loss;
     saved.push_back(std::move(result.saved));
@@ -121,15 +122,15 @@ struct Expected {
 };
 
 Expected expected(const Case& c) {
-  const Trained trained = adapters_of(c.model, c.targets);
-  const auto decoders = make_decoders(c.model, {0, segment_count(c.model)}, options_for(T));
+  const shape::Trained trained = adapters_of(c.model, c.targets);
+  const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(T));
   perturb_vectors(decoders);
   Weights weights;
   for (const auto& [name, value] : parameters_by_name(decoders)) weights.emplace(name, value.to(at::kDouble));
   Expected e;
   WholeTensors whole;
   for (int segment = 1; segment <= c.model.layers; ++segment) {
-    const SegmentLayout layout = adapter_layout(c.model, trained.lora, segment);
+    const shape::SegmentLayout layout = shape::adapter_layout(c.model, trained.lora, segment);
     whole.place(layout, drawn(layout));
   }
   for (const auto& [name, value] : whole.by_name())
@@ -139,7 +140,7 @@ Expected expected(const Case& c) {
     if (name.find(a) == std::string::npos) continue;
     const std::string stem = name.substr(0, name.size() - a.size());
     at::Tensor& w = weights.at(stem + "weight");
-    w = w + at::matmul(e.adapters.at(stem + "lora_B.weight"), value) * adapter_scale(trained.lora);
+    w = w + at::matmul(e.adapters.at(stem + "lora_B.weight"), value) * shape::adapter_scale(trained.lora);
   }
   const Tokens tokens = make_tokens(c.model, 2, T, 3, at::kCPU);
   const at::Tensor sum = reference_loss_sum(c.model, weights, tokens.ids_M.view({2, T}), tokens.targets_M.view({2, T}));
@@ -167,21 +168,21 @@ void expect_parity(const Case& c, const std::vector<int>& splits) {
 TEST(AdapterParity, EveryTargetOfEveryFamilyOnOneTwoAndThreeRanks) {
   for (const config::ModelSettings& model : {small_model(true), small_qwen2(false), small_llama(false)}) {
     expect_parity({model}, {1, 2, 3});
-    expect_parity({model, "all", Keep::lean, SequenceParallel::on}, {2});
+    expect_parity({model, "all", shape::SavedActivations::selective, SequenceParallel::on}, {2});
   }
 }
 
 TEST(AdapterParity, SomeTargets) {
   expect_parity({small_model(true), "k_proj"}, {1, 3});
   expect_parity({small_model(true), "q_proj,v_proj,down_proj"}, {1, 2});
-  expect_parity({small_model(false), "o_proj,up_proj", Keep::lean}, {1, 2});
+  expect_parity({small_model(false), "o_proj,up_proj", shape::SavedActivations::selective}, {1, 2});
 }
 
 TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   const config::ModelSettings model = small_model(true);
-  Trained trained = adapters_of(model, "gate_proj,up_proj");
+  shape::Trained trained = adapters_of(model, "gate_proj,up_proj");
   trained.lora.dropout = 0.3;
-  const LowRank adapters(model, trained, AdaptedProduct::feed_forward_input, 2, groups_of({}));
+  const LowRank adapters(model, trained, shape::FusedProjection::feed_forward_input, 2, groups_of({}));
   const std::int64_t I = model.hidden, F = model.ffn, rank = trained.lora.rank;
   Tokens tokens = make_tokens(model, 2, T, 0, at::kCPU);
   tokens.step = 4;
@@ -201,7 +202,7 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   const auto b = W.narrow(0, 2 * rank * I, 2 * F * rank).view({2, F, rank});
   const at::Tensor want =
       at::cat({at::matmul(h.narrow(1, 0, rank), b[0].t()), at::matmul(h.narrow(1, rank, rank), b[1].t())}, 1) *
-      adapter_scale(trained.lora);
+      shape::adapter_scale(trained.lora);
   reference_backward((want * dy.to(at::kDouble)).sum());
   EXPECT_LT(relative_error(y, want.detach()), 1e-5);
   EXPECT_LT(relative_error(dx, X.grad()), 1e-5);
@@ -215,10 +216,10 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
 
 TEST(AdapterParity, ABeginsUniformWithinItsBoundAndBAtZero) {
   const config::ModelSettings model = small_model(true);
-  const SegmentLayout layout = adapter_layout(model, adapters_of(model, "all").lora, 1);
+  const shape::SegmentLayout layout = shape::adapter_layout(model, adapters_of(model, "all").lora, 1);
   const at::Tensor flat = at::full({layout.elements}, 42.0f);
   initialise(layout, flat, 3, model.init_std);
-  for (const Slot& slot : layout.slots) {
+  for (const shape::Slot& slot : layout.slots) {
     const at::Tensor own = flat.narrow(0, slot.offset, slot.elements());
     const bool a = slot.info.name.find("lora_A") != std::string::npos;
     const double bound = a ? 1 / std::sqrt(static_cast<double>(slot.info.shape[1])) : 0;

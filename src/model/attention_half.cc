@@ -11,20 +11,20 @@ std::int64_t AttentionSaved::bytes() const {
 }
 
 AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
-                             const Trained& trained, int segment)
+                             const shape::Trained& trained, int segment)
     : groups_(groups),
-      widths_(local_widths(model, groups.share())),
+      widths_(shape::local_widths(model, groups.share())),
       H(model.head_dim),
       n(widths_.heads.count),
       k(widths_.kv_heads.count),
       norm_(make_norm(model)),
       trained_(trained.own(segment)),
-      qkv_({architecture_of(model), Product::queries_keys_values, model.hidden, (n + 2 * k) * H},
-           {model, trained, AdaptedProduct::queries_keys_values, segment, groups}, trained_),
-      o_({architecture_of(model), Product::other, n * H, model.hidden},
-         {model, trained, AdaptedProduct::attention_output, segment, groups}, trained_),
+      qkv_({shape::architecture_of(model), ProjectionKind::queries_keys_values, model.hidden, (n + 2 * k) * H},
+           {model, trained, shape::FusedProjection::queries_keys_values, segment, groups}, trained_),
+      o_({shape::architecture_of(model), ProjectionKind::other, n * H, model.hidden},
+         {model, trained, shape::FusedProjection::attention_output, segment, groups}, trained_),
       positions_(positions) {
-  if (has_rotary_positions(architecture_of(model))) rotation_.emplace(model);
+  if (shape::has_rotary_positions(shape::architecture_of(model))) rotation_.emplace(model);
   const std::int64_t group = model.heads / model.kv_heads;
   for (std::int64_t head = widths_.heads.begin; head < widths_.heads.end(); ++head)
     kv_of_head_.push_back(head / group - widths_.kv_heads.begin);
@@ -67,20 +67,20 @@ void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSave
         rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC, tokens), rope_of(positions_, tokens), s.rotation);
 }
 
-at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
-                                  AttentionSaved& s) const {
+at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+                                  shape::SavedActivations activations, AttentionSaved& s) const {
   const Weights w = weights(parameters);
   const std::int64_t M = tokens.B * tokens.T;
   s.x_mD = x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x_mD, &s.norm);
-  s.qkv_MC = qkv_.forward(w.qkv, groups_.tensor->spread(s.normed_mD, M), tokens, s.qkv_adapter);
-  if (keep != Keep::for_backward || !qkv_.has_gradient()) drop(s.normed_mD);
+  s.qkv_MC = qkv_.forward(w.qkv, groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
+  if (activations != shape::SavedActivations::all || !qkv_.has_gradient()) drop(s.normed_mD);
   rotate(w, tokens, s);
   s.output = groups_.context->attend(input(tokens, s), tokens.T_whole);
-  if (keep != Keep::for_backward) s.rotated = {};
-  if (keep == Keep::nothing) drop(s.qkv_MC);
+  if (activations != shape::SavedActivations::all) s.rotated = {};
+  if (activations == shape::SavedActivations::none) drop(s.qkv_MC);
   const at::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
-  at::Tensor y_mD = groups_.tensor->collect(o_.product(w.o, out_MA, tokens, s.o_adapter));
+  at::Tensor y_mD = groups_.tensor->reduce_scatter(o_.multiply(w.o, out_MA, tokens, s.o_adapter));
   o_.add_bias(w.o, y_mD);
   return y_mD.add_(x_mD);
 }
@@ -88,10 +88,11 @@ at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor
 at::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                          AttentionSaved& s) const {
   const Weights w = weights(parameters);
-  s.dy_MD = groups_.tensor->spread(dy_mD, tokens.B * tokens.T);
+  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
   if (qkv_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   attend_backward(w, o_.backward_input(w.o, s.dy_MD, tokens, s.o_adapter), tokens, s);
-  const at::Tensor dnormed_mD = groups_.tensor->collect(qkv_.backward_input(w.qkv, s.dqkv_MC, tokens, s.qkv_adapter));
+  const at::Tensor dnormed_mD =
+      groups_.tensor->reduce_scatter(qkv_.backward_input(w.qkv, s.dqkv_MC, tokens, s.qkv_adapter));
   s.dnorm_E = gradient_like(w.norm_E);
   at::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
   drop(s.x_mD);
@@ -132,7 +133,7 @@ void AttentionHalf::backward_weight(const HalfBuffer& gradients, const Tokens& t
   const std::int64_t M = tokens.B * tokens.T;
   if (o_.has_gradient()) o_.backward_weight(g.o, s.dy_MD, s.output.out_BTnH.view({M, n * H}), tokens, s.o_adapter);
   if (qkv_.has_gradient())
-    qkv_.backward_weight(g.qkv, s.dqkv_MC, groups_.tensor->spread(s.normed_mD, M), tokens, s.qkv_adapter);
+    qkv_.backward_weight(g.qkv, s.dqkv_MC, groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
   if (!trained_) return;
   g.norm_E.copy_(s.dnorm_E);
   if (rotation_) g.rotation_W.copy_(s.drotation_W);

@@ -23,7 +23,7 @@
 #include "model/rotation.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
-#include "model/trained.h"
+#include "shape/trained.h"
 
 namespace troika::model {
 
@@ -32,8 +32,8 @@ struct HalfBuffer {
   at::Tensor own, adapter;
 };
 
-// What forward keeps for backward_input, then what that leaves for backward_weight, of products that are trained or
-// have adapters. Without rotation q and k are where their product left them.
+// What forward keeps for backward_input, then what that leaves for backward_weight, of projections that are trained or
+// have adapters. Without rotation q and k are where their projection left them.
 struct AttentionSaved {
   at::Tensor x_mD, normed_mD, qkv_MC;
   QueriesAndKeys rotated;
@@ -48,12 +48,12 @@ struct AttentionSaved {
 class AttentionHalf {
  public:
   AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
-                const Trained& trained = {}, int segment = 1);
+                const shape::Trained& trained = {}, int segment = 1);
   std::int64_t elements() const;  // of the buffers below
   std::int64_t adapter_elements() const;
 
-  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
-                     AttentionSaved& saved) const;
+  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+                     shape::SavedActivations activations, AttentionSaved& saved) const;
   at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             AttentionSaved& saved) const;
   void backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const AttentionSaved& saved) const;
@@ -66,7 +66,7 @@ class AttentionHalf {
  private:
   struct Weights {
     at::Tensor norm_E, rotation_W;
-    ProductBuffer qkv, o;
+    ProjectionBuffer qkv, o;
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(AttentionSaved& s) const;  // by backward_weight
@@ -78,7 +78,7 @@ class AttentionHalf {
   void attend_backward(const Weights& w, const at::Tensor& dout_MA, const Tokens& tokens, AttentionSaved& s) const;
 
   const Groups groups_;
-  const LocalWidths widths_;
+  const shape::LocalWidths widths_;
   const std::int64_t H, n, k;
   const std::unique_ptr<const Norm> norm_;
   const bool trained_;
@@ -98,11 +98,11 @@ struct FeedForwardSaved {
 
 class FeedForwardHalf {
  public:
-  FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const Trained& trained = {},
+  FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained = {},
                   int segment = 1);
 
-  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens, Keep keep,
-                     FeedForwardSaved& saved) const;
+  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+                     shape::SavedActivations activations, FeedForwardSaved& saved) const;
   at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             FeedForwardSaved& saved) const;
   void backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const FeedForwardSaved& saved) const;
@@ -110,7 +110,7 @@ class FeedForwardHalf {
  private:
   struct Weights {
     at::Tensor norm_E;
-    ProductBuffer up, down;
+    ProjectionBuffer up, down;
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(FeedForwardSaved& s) const;

@@ -1,7 +1,7 @@
 #include "model/block_segment.h"
 
-#include "model/adapter.h"
 #include "model/block_halves.h"
+#include "shape/adapter.h"
 
 namespace troika::model {
 namespace {
@@ -15,23 +15,23 @@ struct BlockSaved final : Saved {
 class BlockSegment final : public Segment {
  public:
   BlockSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
-               const Trained& trained, int segment)
+               const shape::Trained& trained, int segment)
       : groups_(groups),
         positions_(positions),
-        layout_(segment_layout(model, segment, groups.share())),
-        adapter_layout_(adapter_layout(model, trained.lora, segment, groups.share())),
+        layout_(shape::segment_layout(model, segment, groups.share())),
+        adapter_layout_(shape::adapter_layout(model, trained.lora, segment, groups.share())),
         attention_(model, positions, groups, trained, segment),
         feed_forward_(model, groups, trained, segment) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
-                        Keep keep) const override {
+                        shape::SavedActivations activations) const override {
     check_positions(positions_, tokens, *groups_.context);
     auto saved = std::make_unique<BlockSaved>();
-    const at::Tensor mid_mD = attention_.forward(of_attention(parameters), x_mD, tokens, keep, saved->attention);
-    if (keep == Keep::nothing) saved->attention = {};
+    const at::Tensor mid_mD = attention_.forward(of_attention(parameters), x_mD, tokens, activations, saved->attention);
+    if (activations == shape::SavedActivations::none) saved->attention = {};
     ForwardResult result;
-    result.y_mD = feed_forward_.forward(of_feed_forward(parameters), mid_mD, tokens, keep, saved->feed_forward);
-    if (keep != Keep::nothing) result.saved = std::move(saved);
+    result.y_mD = feed_forward_.forward(of_feed_forward(parameters), mid_mD, tokens, activations, saved->feed_forward);
+    if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }
 
@@ -65,13 +65,14 @@ class BlockSegment final : public Segment {
   }
 
   // Gradients that other ranks hold too and of which this rank has found a summand only.
-  std::vector<sharding::SharedSlice> partial_gradients(const SegmentLayout& layout, const at::Tensor& flat) const {
+  std::vector<sharding::SharedSlice> partial_gradients(const shape::SegmentLayout& layout,
+                                                       const at::Tensor& flat) const {
     if (!flat.defined()) return {};
-    const bool all_rows = groups_.tensor->sequence_parallel() == sharding::SequenceParallel::off;
+    const bool all_rows = groups_.tensor->sequence_parallel() == shape::SequenceParallel::off;
     std::vector<sharding::SharedSlice> slices;
-    for (const Slot& slot : layout.slots) {
+    for (const shape::Slot& slot : layout.slots) {
       const bool own = slot.end_holder - slot.first_holder == 1;
-      const bool whole = slot.found == Found::whole || (slot.found == Found::of_own_rows && all_rows);
+      const bool whole = slot.found == shape::Found::whole || (slot.found == shape::Found::of_own_rows && all_rows);
       if (!own && !whole)
         slices.push_back({flat.narrow(0, slot.offset, slot.elements()), slot.first_holder, slot.end_holder});
     }
@@ -80,7 +81,7 @@ class BlockSegment final : public Segment {
 
   const Groups groups_;
   const Positions positions_;
-  const SegmentLayout layout_, adapter_layout_;
+  const shape::SegmentLayout layout_, adapter_layout_;
   const AttentionHalf attention_;
   const FeedForwardHalf feed_forward_;
 };
@@ -88,7 +89,7 @@ class BlockSegment final : public Segment {
 }  // namespace
 
 std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const Positions& positions,
-                                            const Groups& groups, const Trained& trained, int segment) {
+                                            const Groups& groups, const shape::Trained& trained, int segment) {
   return std::make_unique<BlockSegment>(model, positions, groups, trained, segment);
 }
 

@@ -8,12 +8,12 @@
 #include "model/positions.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
-#include "model/trained.h"
+#include "shape/trained.h"
 
 namespace troika::model {
 
 // `segment`: its number in the model.
 std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const Positions& positions,
-                                            const Groups& groups, const Trained& trained, int segment);
+                                            const Groups& groups, const shape::Trained& trained, int segment);
 
 }  // namespace troika::model

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/row_attention.h"
+#include "kernels/attention.h"
 #include "model/block_halves.h"
 
 namespace troika::model {

@@ -47,7 +47,7 @@ struct Subject {
   static std::vector<Decoder> make(const config::ModelSettings& m, std::int64_t context, at::ScalarType dtype) {
     Decoder::Options options = options_for(context);
     options.dtype = dtype;
-    auto decoders = make_decoders(m, {0, segment_count(m)}, options);
+    auto decoders = make_decoders(m, {0, shape::segment_count(m)}, options);
     perturb_vectors(decoders);
     return decoders;
   }
@@ -63,12 +63,12 @@ struct Subject {
   at::Tensor without_cache(const Ids& ids) const {
     Decoder::Options options = options_for(cached.context());
     options.dtype = decoders[0].parameters()[0].scalar_type();
-    const Decoder body(model, 0, segment_count(model) - 1, options);
+    const Decoder body(model, 0, shape::segment_count(model) - 1, options);
     for (std::size_t i = 0; i < body.parameters().size(); ++i) {
       at::Tensor own = body.parameters()[i];
       own.copy_(decoders[0].parameters()[i]);
     }
-    const at::Tensor x_MD = body.forward({}, whole(ids), Keep::nothing).y_mD;
+    const at::Tensor x_MD = body.forward({}, whole(ids), shape::SavedActivations::none).y_mD;
     SegmentBuffer head{decoders[0].parameters()[body.parameters().size()], {}, {}};
     if (model.tie_embeddings) head.tied = decoders[0].parameters()[0];
     return head_logits(model, head, x_MD.narrow(0, x_MD.size(0) - 1, 1));
@@ -100,7 +100,8 @@ TEST(CachedDecoderParity, LogitsAfterPiecesOfAnySizeAreThoseOfTheReference) {
     KeyValueCache cache = subject.cached.new_cache();
     for (const std::int64_t count : {1, 1, 7, 1, 17, 2, 1, 10}) {
       const at::Tensor got = subject.cached.extend({{&cache, piece(ids, cache.length(), count)}});
-      EXPECT_LT(relative_error(got[0], want_TV[cache.length() - 1]), 1e-5) << m.architecture << " " << cache.length();
+      EXPECT_LT(relative_error(got[0], want_TV[cache.length() - 1]), 1e-5)
+          << word_of(m.architecture) << " " << cache.length();
     }
     EXPECT_EQ(cache.length(), 40);
   }
@@ -113,7 +114,7 @@ TEST(CachedDecoderParity, GreedyTokensAreThoseOfForwardsOfTheWholeSequence) {
       const Ids prompt = random_ids(m, length, "prompt");
       EXPECT_EQ(greedy_with_cache(subject.cached, prompt, 12),
                 greedy(prompt, 12, [&](const Ids& ids) { return subject.without_cache(ids); }))
-          << m.architecture << " after " << length;
+          << word_of(m.architecture) << " after " << length;
     }
   }
 }
@@ -171,7 +172,7 @@ TEST(CachedDecoderParity, ASequenceHasTheSameBitsAloneAndBesideOthers) {
       const auto one_by_one = caches_of(alone, ids);
       for (std::int64_t i = 0; i < count; ++i)
         EXPECT_TRUE(at::equal(got_BV[i], subject.cached.extend({one_by_one[static_cast<std::size_t>(i)]})[0]))
-            << m.architecture << " " << i;
+            << word_of(m.architecture) << " " << i;
     }
   }
 }
@@ -216,7 +217,7 @@ TEST(CachedDecoderParity, HalvesAreAsCloseAsForwardsOfTheWholeSequence) {
       EXPECT_EQ(got.scalar_type(), at::kFloat);
       const at::Tensor exact = subject.reference(ids)[23];
       const double bound = 2 * relative_error(subject.without_cache(ids)[0], exact);
-      EXPECT_LT(relative_error(got[0], exact), bound) << m.architecture;
+      EXPECT_LT(relative_error(got[0], exact), bound) << word_of(m.architecture);
     }
   }
 }

@@ -12,13 +12,13 @@
 
 namespace troika::model {
 
-TensorShare Parallelism::share() const {
-  return tensor == nullptr ? TensorShare{} : TensorShare{tensor->rank(), tensor->size()};
+shape::TensorShare Parallelism::share() const {
+  return tensor == nullptr ? shape::TensorShare{} : shape::TensorShare{tensor->rank(), tensor->size()};
 }
 
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
                                                     const c10::Device& device, const Parallelism& parallel,
-                                                    const OnLogits& on_logits, const Trained& trained) {
+                                                    const OnLogits& on_logits, const shape::Trained& trained) {
   const Groups groups = groups_of(parallel);
   const Positions positions = make_positions(model, seq_len, device, *groups.context);
   std::vector<std::unique_ptr<Segment>> segments;
@@ -39,9 +39,9 @@ Decoder::Decoder(const config::ModelSettings& model, int first, int end, const O
     : model_(model), options_(options), first_(first) {
   auto all = make_segments(model, options.seq_len, options.device, options.parallel);
   segments_.assign(std::make_move_iterator(all.begin() + first), std::make_move_iterator(all.begin() + end));
-  const TensorShare share = options.parallel.share();
-  for (int segment = first; segment < end; ++segment) layouts_.push_back(segment_layout(model, segment, share));
-  if (model.tie_embeddings && end == segment_count(model)) layouts_.push_back(tied_layout(model, share));
+  const shape::TensorShare share = options.parallel.share();
+  for (int segment = first; segment < end; ++segment) layouts_.push_back(shape::segment_layout(model, segment, share));
+  if (model.tie_embeddings && end == shape::segment_count(model)) layouts_.push_back(shape::tied_layout(model, share));
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     const bool copy_or_own = i < segments_.size() || has_tied_copy();
     parameters_.push_back(copy_or_own
@@ -51,19 +51,19 @@ Decoder::Decoder(const config::ModelSettings& model, int first, int end, const O
 }
 
 Decoder::Decoder(const config::ModelSettings& model, const Options& options)
-    : Decoder(model, 0, segment_count(model), options) {}
+    : Decoder(model, 0, shape::segment_count(model), options) {}
 
 bool Decoder::has_tied_copy() const { return has_tied_use() && first_ > 0; }
 
 std::vector<at::Tensor> Decoder::new_gradients() const {
   std::vector<at::Tensor> gradients;
-  for (const SegmentLayout& layout : layouts_)
+  for (const shape::SegmentLayout& layout : layouts_)
     gradients.push_back(at::empty({layout.elements}, at::device(options_.device).dtype(at::kFloat)));
   return gradients;
 }
 
-at::Tensor Decoder::view(const at::Tensor& flat, const Slot& slot) {
-  return flat.narrow(0, slot.offset, slot.elements()).view(local_shape(slot));
+at::Tensor Decoder::view(const at::Tensor& flat, const shape::Slot& slot) {
+  return flat.narrow(0, slot.offset, slot.elements()).view(shape::local_shape(slot));
 }
 
 void Decoder::initialise(std::uint64_t seed, double init_std) const {
@@ -82,11 +82,12 @@ SegmentBuffer Decoder::buffer(const std::vector<at::Tensor>& flats, std::size_t 
   return buffer;
 }
 
-DecoderResult Decoder::forward(const at::Tensor& x_mD, const Tokens& tokens, Keep keep) const {
+DecoderResult Decoder::forward(const at::Tensor& x_mD, const Tokens& tokens,
+                               shape::SavedActivations activations) const {
   DecoderResult result;
   result.y_mD = x_mD;
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    ForwardResult one = segments_[i]->forward(buffer(parameters_, i), result.y_mD, tokens, keep);
+    ForwardResult one = segments_[i]->forward(buffer(parameters_, i), result.y_mD, tokens, activations);
     result.y_mD = std::move(one.y_mD);
     result.loss.loss += one.loss.loss;
     result.loss.tokens += one.loss.tokens;

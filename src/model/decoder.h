@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "model/layout.h"
 #include "model/segment.h"
+#include "shape/layout.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 
@@ -16,7 +16,7 @@ namespace troika::model {
 struct Parallelism {
   const sharding::TensorGroup* tensor = nullptr;
   const sharding::ContextGroup* context = nullptr;
-  TensorShare share() const;
+  shape::TensorShare share() const;
 };
 
 // All segments of the model in order, for sequences of at most seq_len positions, of exactly seq_len under context
@@ -24,14 +24,14 @@ struct Parallelism {
 // what the segments before need.
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
                                                     const c10::Device& device, const Parallelism& parallel = {},
-                                                    const OnLogits& on_logits = {}, const Trained& trained = {});
+                                                    const OnLogits& on_logits = {}, const shape::Trained& trained = {});
 
 // Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout
 // starts from the same bits. Works on as many threads as libtorch may use.
-void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std);
+void initialise(const shape::SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std);
 // The same for elements `range` of the buffer, of which `flat` holds no others.
-void initialise(const SegmentLayout& layout, const sharding::Range& range, const at::Tensor& flat, std::uint64_t seed,
-                double init_std);
+void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const at::Tensor& flat,
+                std::uint64_t seed, double init_std);
 
 struct DecoderResult {
   at::Tensor y_mD;        // undefined when the head is in the range
@@ -55,18 +55,18 @@ class Decoder {
   Decoder(const config::ModelSettings& model, const Options& options);  // all of them
 
   // One per segment and, when the range holds the head of a tied model, one more for the table's second use.
-  const std::vector<SegmentLayout>& layouts() const { return layouts_; }
+  const std::vector<shape::SegmentLayout>& layouts() const { return layouts_; }
   // One buffer per layout. The last is the embedding's own buffer when the range holds the embedding too, else a copy.
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
   bool has_tied_copy() const;  // the last buffer is a copy, to be loaded or initialised like the others
   // One fp32 gradient buffer per layout, uninitialised.
   std::vector<at::Tensor> new_gradients() const;
   // This slot's elements of a flat buffer, in local_shape.
-  static at::Tensor view(const at::Tensor& flat, const Slot& slot);
+  static at::Tensor view(const at::Tensor& flat, const shape::Slot& slot);
 
   void initialise(std::uint64_t seed, double init_std) const;
 
-  DecoderResult forward(const at::Tensor& x_mD, const Tokens& tokens, Keep keep) const;
+  DecoderResult forward(const at::Tensor& x_mD, const Tokens& tokens, shape::SavedActivations activations) const;
   at::Tensor backward_input(const at::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const;
   void backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens, DecoderResult& result) const;
 
@@ -78,7 +78,7 @@ class Decoder {
   Options options_;
   int first_;
   std::vector<std::unique_ptr<Segment>> segments_;
-  std::vector<SegmentLayout> layouts_;
+  std::vector<shape::SegmentLayout> layouts_;
   std::vector<at::Tensor> parameters_;
 };
 

@@ -50,7 +50,7 @@ void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int6
     EXPECT_LT(loss_error, 1e-5);
     EXPECT_EQ(got.loss.tokens, (tokens.targets_M != -100).sum().item<std::int64_t>());
     worst_loss = std::max(worst_loss, loss_error);
-    EXPECT_EQ(want.weights.size(), all_parameters(model).size());
+    EXPECT_EQ(want.weights.size(), shape::all_parameters(model).size());
     for (const auto& [name, weight] : want.weights) {
       const double error = relative_error(gradients.at(name), weight.grad());
       EXPECT_LT(error, 1e-5) << name << ", " << cuts.size() - 1 << " parts";
@@ -174,8 +174,8 @@ TEST(DecoderParity, ComputingAgainWhatIsCheapChangesNoBit) {
   for (const config::ModelSettings& m : small_models()) {
     const Tokens tokens = make_tokens(m, 2, 11, 3, at::kCPU);
     const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
-    const Gradients all = forward_backward(decoders, tokens, 0.0, Keep::for_backward);
-    const Gradients lean = forward_backward(decoders, tokens, 42.0, Keep::lean);
+    const Gradients all = forward_backward(decoders, tokens, 0.0, shape::SavedActivations::all);
+    const Gradients lean = forward_backward(decoders, tokens, 42.0, shape::SavedActivations::selective);
     EXPECT_EQ(lean.loss.loss, all.loss.loss);
     for (std::size_t i = 0; i < all.leaves[0].size(); ++i)
       EXPECT_TRUE(at::equal(lean.leaves[0][i], all.leaves[0][i])) << i;

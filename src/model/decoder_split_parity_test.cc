@@ -9,17 +9,18 @@
 
 #include "comm/threads_channel.h"
 #include "model/decoder_test_support.h"
+#include "model/scalar_type.h"
 
 namespace troika::model {
 namespace {
 
-using sharding::SequenceParallel;
+using shape::SequenceParallel;
 
 struct Split {
   int tp = 1, cp = 1;
   SequenceParallel sequence = SequenceParallel::off;
-  Keep keep = Keep::for_backward;
-  at::ScalarType dtype = at::kFloat;
+  shape::SavedActivations activations = shape::SavedActivations::all;
+  config::Precision precision = config::Precision::fp32;
 };
 
 struct Case {
@@ -49,21 +50,21 @@ config::ModelSettings odd_model(std::int64_t heads, std::int64_t kv_heads, bool 
 
 config::ModelSettings odd_qwen2(std::int64_t heads, std::int64_t kv_heads, bool tied) {
   config::ModelSettings m = odd_model(heads, kv_heads, tied);
-  m.architecture = "qwen2";
+  m.architecture = config::Family::qwen2;
   return m;
 }
 
 config::ModelSettings odd_llama(std::int64_t heads, std::int64_t kv_heads, bool tied) {
   config::ModelSettings m = odd_model(heads, kv_heads, tied);
-  m.architecture = "llama";
-  m.rope_scaling = "llama3";
+  m.architecture = config::Family::llama;
+  m.rope_scaling = config::RopeScaling::llama3;
   m.rope_original_positions = 40;
   return m;
 }
 
 config::ModelSettings odd_gpt2(std::int64_t heads, bool tied) {
   config::ModelSettings m = odd_model(heads, heads, tied);
-  m.architecture = "gpt2";
+  m.architecture = config::Family::gpt2;
   m.hidden = heads * m.head_dim;
   m.max_positions = 19;
   return m;
@@ -98,10 +99,10 @@ struct Rank {
 };
 
 void check_saved_bytes(const Case& c, const Split& split, const Decoder& decoder, const Tokens& tokens,
-                       const TensorShare& share) {
-  DecoderResult result = decoder.forward({}, tokens, split.keep);
-  const SavedBytes foretold = segment_saved_bytes(c.model, tokens.B, tokens.T, share, split.sequence, split.keep,
-                                                  static_cast<std::int64_t>(at::elementSize(split.dtype)));
+                       const shape::TensorShare& share) {
+  DecoderResult result = decoder.forward({}, tokens, split.activations);
+  const shape::SavedBytes foretold = shape::segment_saved_bytes(
+      c.model, {tokens.B, tokens.T, share, split.sequence, split.precision}, split.activations);
   for (std::size_t i = 0; i < foretold.whole.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.whole[i]) << i;
   decoder.backward_input({}, tokens, result);
   for (std::size_t i = 0; i < foretold.half.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i;
@@ -112,12 +113,12 @@ void run_rank(const Case& c, const Split& split, comm::Channel& tensor_channel, 
   const sharding::TensorGroup tensor(tensor_channel, split.sequence);
   const sharding::ContextGroup context(context_channel);
   Decoder::Options options = options_for(c.T);
-  options.dtype = split.dtype;
+  options.dtype = scalar_type(split.precision);
   options.parallel = {&tensor, &context};
-  rank.decoders = make_decoders(c.model, {0, 2, segment_count(c.model)}, options);
+  rank.decoders = make_decoders(c.model, {0, 2, shape::segment_count(c.model)}, options);
   perturb_vectors(rank.decoders);
   const Tokens tokens = tokens_of_rank(c.tokens(), context);
-  rank.gradients = forward_backward(rank.decoders, tokens, 42.0, split.keep);
+  rank.gradients = forward_backward(rank.decoders, tokens, 42.0, split.activations);
   const Decoder all(c.model, options);
   all.initialise(7, c.model.init_std);
   check_saved_bytes(c, split, all, tokens, options.parallel.share());
@@ -164,7 +165,7 @@ Outcome run_split(const Case& c, const Split& split) {
 
 // In fp32, from parameters that `dtype` can hold.
 Outcome run_whole(const Case& c, at::ScalarType dtype = at::kFloat) {
-  const auto decoders = make_decoders(c.model, {0, segment_count(c.model)}, options_for(c.T));
+  const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(c.T));
   perturb_vectors(decoders);
   for (const at::Tensor& flat : decoders[0].parameters()) flat.copy_(flat.to(dtype));
   const Gradients g = forward_backward(decoders, c.tokens(), 42.0);
@@ -206,11 +207,11 @@ struct Bounds {
 };
 
 void expect_parity(const Case& c, const std::vector<Split>& splits, const Bounds& bounds = {}) {
-  const Outcome want = run_whole(c, splits.front().dtype);
+  const Outcome want = run_whole(c, scalar_type(splits.front().precision));
   for (const Split& split : splits) {
-    SCOPED_TRACE(fmt::format("{} heads, {} kv heads, T {}, tp {}, cp {}, sequence parallel {}, keep {}", c.model.heads,
-                             c.model.kv_heads, c.T, split.tp, split.cp, split.sequence == SequenceParallel::on,
-                             static_cast<int>(split.keep)));
+    SCOPED_TRACE(fmt::format("{} heads, {} kv heads, T {}, tp {}, cp {}, sequence parallel {}, activations {}",
+                             c.model.heads, c.model.kv_heads, c.T, split.tp, split.cp,
+                             split.sequence == SequenceParallel::on, static_cast<int>(split.activations)));
     const Errors e = errors(run_split(c, split), want);
     EXPECT_LT(e.loss, bounds.loss);
     EXPECT_LT(e.gradients, bounds.gradients) << e.worst;
@@ -302,7 +303,7 @@ TEST(DecoderSplitParity, DocumentsApartOnTensorAndContextParallelRanks) {
       expect_parity({m, 2, 17, 3, document}, {{1, 2},
                                               {1, 3},
                                               {2, 1, SequenceParallel::on},
-                                              {2, 2, SequenceParallel::on, Keep::lean},
+                                              {2, 2, SequenceParallel::on, shape::SavedActivations::selective},
                                               {2, 2, SequenceParallel::off}});
     }
   }
@@ -313,7 +314,7 @@ TEST(DecoderSplitParity, ComputingAgainWhatIsCheapChangesNoBitOnSplitRanks) {
        {Case{odd_model(6, 3, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}, Case{odd_qwen2(6, 3, true), 2, 9}}) {
     for (const Split& split : {Split{4, 1, SequenceParallel::on}, Split{3, 1}, Split{2, 2, SequenceParallel::on}}) {
       Split lean = split;
-      lean.keep = Keep::lean;
+      lean.activations = shape::SavedActivations::selective;
       const Outcome want = run_split(c, split), got = run_split(c, lean);
       EXPECT_EQ(got.loss, want.loss);
       for (const auto& [name, gradient] : want.gradients)
@@ -343,14 +344,16 @@ TEST(DecoderSplitParity, HalfPrecisionStaysCloseToSinglePrecision) {
   for (const config::ModelSettings& m :
        {odd_model(8, 2, true), odd_model(8, 2, false), odd_gpt2(4, true), odd_qwen2(8, 2, true)}) {
     const Case c{m, 2, 11};
-    for (const auto& [dtype, ulp] : {std::pair{at::kBFloat16, 0x1p-8}, {at::kHalf, 0x1p-11}}) {
-      const auto with = [&, type = dtype](Split split) {
-        split.dtype = type;
+    for (const auto& [precision, ulp] :
+         {std::pair{config::Precision::bf16, 0x1p-8}, {config::Precision::fp16, 0x1p-11}}) {
+      const auto with = [&, type = precision](Split split) {
+        split.precision = type;
         return split;
       };
       expect_parity(c,
-                    {with({1, 1}), with({1, 1, SequenceParallel::off, Keep::lean}), with({3, 1, SequenceParallel::on}),
-                     with({2, 1}), with({1, 3}), with({2, 2, SequenceParallel::on, Keep::lean})},
+                    {with({1, 1}), with({1, 1, SequenceParallel::off, shape::SavedActivations::selective}),
+                     with({3, 1, SequenceParallel::on}), with({2, 1}), with({1, 3}),
+                     with({2, 2, SequenceParallel::on, shape::SavedActivations::selective})},
                     {ulp, 40 * ulp, 8 * ulp});
     }
   }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/decoder_test_support.h"
+#include "model/scalar_type.h"
 
 namespace troika::model {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 TEST(Initialise, GivesEveryParameterTheSameBitsForAnyCuts) {
   for (const config::ModelSettings& m : small_models()) {
     const auto whole = parameters_by_name(make_decoders(m, {0, 6}, options_for(24)));
-    EXPECT_EQ(whole.size(), all_parameters(m).size());
+    EXPECT_EQ(whole.size(), shape::all_parameters(m).size());
     for (const std::vector<int>& cuts : {std::vector<int>{0, 3, 6}, {0, 1, 5, 6}, {0, 1, 2, 3, 4, 5, 6}}) {
       const auto cut = parameters_by_name(make_decoders(m, cuts, options_for(24)));
       ASSERT_EQ(cut.size(), whole.size());
@@ -29,8 +30,8 @@ void expect_slices_of_the_whole(const config::ModelSettings& m) {
   for (const int size : {2, 3, 4, 5, 6}) {
     WholeTensors together;
     for (int rank = 0; rank < size; ++rank) {
-      for (int segment = 0; segment < segment_count(m); ++segment) {
-        const SegmentLayout layout = segment_layout(m, segment, {rank, size});
+      for (int segment = 0; segment < shape::segment_count(m); ++segment) {
+        const shape::SegmentLayout layout = shape::segment_layout(m, segment, {rank, size});
         const at::Tensor flat = at::empty({layout.elements}, at::kFloat);
         initialise(layout, flat, 7, m.init_std);
         together.place(layout, flat);
@@ -47,7 +48,7 @@ TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
   m.kv_heads = 3;
   m.ffn = 191;
   expect_slices_of_the_whole(m);
-  m.architecture = "qwen2";
+  m.architecture = config::Family::qwen2;
   expect_slices_of_the_whole(m);
   m = small_gpt2(false);
   m.heads = m.kv_heads = 7;
@@ -59,7 +60,7 @@ TEST(Initialise, GivesEveryTensorParallelRankItsSliceOfTheSameBits) {
 TEST(Initialise, GivesTheSameBitsOnAnyNumberOfThreads) {
   config::ModelSettings m = small_model(true);
   m.vocab = 3001;  // several pieces
-  const SegmentLayout layout = segment_layout(m, 0);
+  const shape::SegmentLayout layout = shape::segment_layout(m, 0);
   const at::Tensor one = at::empty({layout.elements}, at::kFloat), three = at::empty_like(one);
   const int before = at::get_num_threads();
   at::set_num_threads(1);
@@ -99,7 +100,7 @@ TEST(Initialise, SetsTheBiasesOfGpt2ToZeroAndShrinksWhatItsStreamAddsUp) {
 }
 
 TEST(Initialise, DependsOnTheSeed) {
-  const SegmentLayout layout = segment_layout(small_model(true), 1);
+  const shape::SegmentLayout layout = shape::segment_layout(small_model(true), 1);
   const at::Tensor a = at::empty({layout.elements}, at::kFloat), b = at::empty_like(a);
   initialise(layout, a, 7, 0.02);
   initialise(layout, b, 8, 0.02);
@@ -120,11 +121,10 @@ TEST(Decoder, TheHeadReadsATiedTableWhereItStandsAndACopyElsewhere) {
 }
 
 TEST(Decoder, InitialisesAnyRangeOfABufferAlike) {
-  const SegmentLayout layout = segment_layout(small_model(true), 1);
+  const shape::SegmentLayout layout = shape::segment_layout(small_model(true), 1);
   const at::Tensor whole = at::empty({layout.elements});
   initialise(layout, whole, 7, 0.02);
-  for (const sharding::Range range :
-       {sharding::Range{0, 1}, {5, 4096}, {63, 40000}, {layout.elements - 3, 3}, {9, 0}}) {
+  for (const shape::Range range : {shape::Range{0, 1}, {5, 4096}, {63, 40000}, {layout.elements - 3, 3}, {9, 0}}) {
     const at::Tensor part = at::empty({range.count});
     initialise(layout, range, part, 7, 0.02);
     EXPECT_TRUE(at::equal(part, whole.narrow(0, range.begin, range.count))) << range.begin;
@@ -135,8 +135,8 @@ TEST(Decoder, SavesNothingWhenNothingIsToBeKept) {
   const config::ModelSettings m = small_model(true);
   const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
   const auto decoders = make_decoders(m, {0, 6}, options_for(5));
-  const DecoderResult kept = decoders[0].forward({}, tokens, Keep::for_backward);
-  const DecoderResult dropped = decoders[0].forward({}, tokens, Keep::nothing);
+  const DecoderResult kept = decoders[0].forward({}, tokens, shape::SavedActivations::all);
+  const DecoderResult dropped = decoders[0].forward({}, tokens, shape::SavedActivations::none);
   EXPECT_EQ(dropped.saved_bytes(), 0);
   EXPECT_GT(kept.saved_bytes(), 0);
   EXPECT_EQ(kept.loss.loss, dropped.loss.loss);
@@ -159,7 +159,7 @@ TEST(Decoder, HoldsNoActivationsAfterBackward) {
   const config::ModelSettings m = small_model(true);
   const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
   const Decoder decoder = std::move(make_decoders(m, {0, 6}, options_for(5)).front());
-  DecoderResult result = decoder.forward({}, tokens, Keep::for_backward);
+  DecoderResult result = decoder.forward({}, tokens, shape::SavedActivations::all);
   const std::int64_t before = result.saved_bytes();
   decoder.backward_input({}, tokens, result);
   EXPECT_LE(result.saved_bytes(), 2 * before);
@@ -167,17 +167,18 @@ TEST(Decoder, HoldsNoActivationsAfterBackward) {
   EXPECT_EQ(result.saved_bytes(), 0);
 }
 
-void expect_foretold_bytes(const config::ModelSettings& m, at::ScalarType dtype, Keep keep) {
+void expect_foretold_bytes(const config::ModelSettings& m, config::Precision precision,
+                           shape::SavedActivations activations) {
   const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
   Decoder::Options options = options_for(5);
-  options.dtype = dtype;
+  options.dtype = scalar_type(precision);
   const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
-  DecoderResult result = decoder.forward({}, tokens, keep);
-  const SavedBytes foretold = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, keep,
-                                                  static_cast<std::int64_t>(at::elementSize(dtype)));
+  DecoderResult result = decoder.forward({}, tokens, activations);
+  const shape::SavedBytes foretold =
+      shape::segment_saved_bytes(m, {2, 5, {}, shape::SequenceParallel::off, precision}, activations);
   for (std::size_t i = 0; i < foretold.whole.size(); ++i)
     EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold.whole[i]) << i;
-  if (keep == Keep::nothing) return;
+  if (activations == shape::SavedActivations::none) return;
   decoder.backward_input({}, tokens, result);
   for (std::size_t i = 0; i < foretold.half.size(); ++i)
     EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i << " between the halves of backward";
@@ -185,39 +186,12 @@ void expect_foretold_bytes(const config::ModelSettings& m, at::ScalarType dtype,
 
 TEST(Decoder, SavesTheBytesThatWereForetold) {
   for (const config::ModelSettings& m : small_models()) {
-    for (const Keep keep : {Keep::for_backward, Keep::lean, Keep::nothing}) {
-      for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) expect_foretold_bytes(m, dtype, keep);
+    for (const auto activations :
+         {shape::SavedActivations::all, shape::SavedActivations::selective, shape::SavedActivations::none}) {
+      for (const auto precision : {config::Precision::fp32, config::Precision::bf16, config::Precision::fp16})
+        expect_foretold_bytes(m, precision, activations);
     }
   }
-}
-
-TEST(Decoder, ForetoldBytesOfABlockAreTheArithmetic) {
-  const std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;
-  const auto bytes = [](Keep keep) {
-    return segment_saved_bytes(small_model(true), 2, 5, {}, sharding::SequenceParallel::off, keep, 4).whole[1];
-  };
-  // Four of width D, q k v before and q k after rotation, the output of attention, its lse, gate and up, their product,
-  // and the inverse roots of two norms and of the heads.
-  EXPECT_EQ(bytes(Keep::for_backward), 4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2 + (N + 2)));
-  EXPECT_EQ(bytes(Keep::lean), 4 * M * (2 * D + (A + 2 * K) + A + N + 2 * F + 2 + (N + 2)));
-}
-
-TEST(Decoder, ForetoldBytesOfABlockOfLlamaHaveNoStatisticsOfHeads) {
-  const std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;
-  for (const config::ModelSettings& m : {small_llama(true), small_qwen2(true)}) {
-    const SavedBytes bytes = segment_saved_bytes(m, 2, 5, {}, sharding::SequenceParallel::off, Keep::for_backward, 4);
-    EXPECT_EQ(bytes.whole[1], 4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2));
-  }
-}
-
-TEST(Decoder, ForetoldBytesOfABlockOfGpt2AreTheArithmetic) {
-  const std::int64_t M = 10, D = 64, F = 192, N = 4;
-  const auto bytes = [](Keep keep) {
-    return segment_saved_bytes(small_gpt2(true), 2, 5, {}, sharding::SequenceParallel::off, keep, 4).whole[1];
-  };
-  // Four of width D, q k v, the output of attention, its lse, both sides of GELU, mean and inverse root of two norms.
-  EXPECT_EQ(bytes(Keep::for_backward), 4 * M * (4 * D + 3 * D + D + N + 2 * F + 4));
-  EXPECT_EQ(bytes(Keep::lean), 4 * M * (2 * D + 3 * D + D + N + F + 4));
 }
 
 TEST(Decoder, MorePositionsThanGpt2HasLearnedAreRefused) {
@@ -229,7 +203,8 @@ TEST(Decoder, MorePositionsThanGpt2HasLearnedAreRefused) {
 TEST(Decoder, LongerSequencesThanItWasMadeForAreRefused) {
   for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
     const auto decoders = make_decoders(m, {0, 6}, options_for(5));
-    EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), Keep::nothing), base::BugError);
+    EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), shape::SavedActivations::none),
+                 base::BugError);
   }
 }
 

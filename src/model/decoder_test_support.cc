@@ -22,7 +22,7 @@ config::ModelSettings small_model(bool tied) {
 
 config::ModelSettings small_gpt2(bool tied) {
   config::ModelSettings m = small_model(tied);
-  m.architecture = "gpt2";
+  m.architecture = config::Family::gpt2;
   m.kv_heads = m.heads;
   m.max_positions = 40;
   m.norm_eps = 1e-5;
@@ -31,15 +31,15 @@ config::ModelSettings small_gpt2(bool tied) {
 
 config::ModelSettings small_qwen2(bool tied) {
   config::ModelSettings m = small_model(tied);
-  m.architecture = "qwen2";
+  m.architecture = config::Family::qwen2;
   return m;
 }
 
 config::ModelSettings small_llama(bool tied) {
   config::ModelSettings m = small_model(tied);
-  m.architecture = "llama";
+  m.architecture = config::Family::llama;
   m.rope_theta = 1e4;
-  m.rope_scaling = "llama3";
+  m.rope_scaling = config::RopeScaling::llama3;
   m.rope_original_positions = 40;  // wavelengths: 6, 20, 63, ... positions
   m.norm_eps = 1e-5;
   return m;
@@ -47,8 +47,8 @@ config::ModelSettings small_llama(bool tied) {
 
 config::ModelSettings small_mistral(bool tied) {
   config::ModelSettings m = small_model(tied);
-  m.architecture = "mistral";
-  m.rope_scaling = "linear";
+  m.architecture = config::Family::mistral;
+  m.rope_scaling = config::RopeScaling::linear;
   m.rope_factor = 2.5;
   return m;
 }
@@ -76,15 +76,15 @@ std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std
 }
 
 // The slot's elements within the whole tensor.
-static at::Tensor elements_of(const at::Tensor& whole, const sharding::Region& r) {
+static at::Tensor elements_of(const at::Tensor& whole, const shape::Region& r) {
   return whole.view({-1}).as_strided({r.count, r.run}, {r.stride, 1}, r.offset);
 }
 
 void perturb_vectors(const std::vector<Decoder>& decoders) {
   for (const Decoder& decoder : decoders) {
     for (std::size_t i = 0; i < decoder.layouts().size(); ++i) {
-      for (const Slot& slot : decoder.layouts()[i].slots) {
-        if (slot.info.init == ParameterInfo::Init::normal) continue;
+      for (const shape::Slot& slot : decoder.layouts()[i].slots) {
+        if (slot.info.init == shape::ParameterInfo::Init::normal) continue;
         const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
         base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
         const at::Tensor own = elements_of(noise.mul_(0.2), slot.region).flatten();
@@ -120,12 +120,13 @@ Tokens with_documents(Tokens tokens, std::int64_t length) {
   return tokens;
 }
 
-Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& tokens, double filler, Keep keep) {
+Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& tokens, double filler,
+                           shape::SavedActivations activations) {
   Gradients gradients;
   std::vector<DecoderResult> results;
   at::Tensor x_mD, d_mD;
   for (const Decoder& decoder : decoders) {
-    results.push_back(decoder.forward(x_mD, tokens, keep));
+    results.push_back(decoder.forward(x_mD, tokens, activations));
     x_mD = results.back().y_mD;
     gradients.loss.loss += results.back().loss.loss;
     gradients.loss.tokens += results.back().loss.tokens;
@@ -140,8 +141,8 @@ Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& t
   return gradients;
 }
 
-void WholeTensors::place(const SegmentLayout& layout, const at::Tensor& flat) {
-  for (const Slot& slot : layout.slots) {
+void WholeTensors::place(const shape::SegmentLayout& layout, const at::Tensor& flat) {
+  for (const shape::Slot& slot : layout.slots) {
     const std::string& name = slot.info.name;
     whole_.emplace(name, at::empty(slot.info.shape, flat.options()));
     placed_.emplace(name, at::zeros(slot.info.shape, at::kLong));

@@ -47,12 +47,12 @@ struct Gradients {
 
 // Runs all decoders forward, then all backward. The leaves hold `filler` before they are written.
 Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& tokens, double filler,
-                           Keep keep = Keep::for_backward);
+                           shape::SavedActivations activations = shape::SavedActivations::all);
 
 // Whole tensors by name, from slots. What is placed a second time must have the same bits (checked).
 class WholeTensors {
  public:
-  void place(const SegmentLayout& layout, const at::Tensor& flat);
+  void place(const shape::SegmentLayout& layout, const at::Tensor& flat);
   // Every element has been placed (checked).
   void expect_complete() const;
   const std::map<std::string, at::Tensor>& by_name() const { return whole_; }

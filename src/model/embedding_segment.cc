@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "kernels/embedding.h"
-#include "model/architecture.h"
+#include "shape/architecture.h"
 
 namespace troika::model {
 namespace {
@@ -19,18 +19,18 @@ class EmbeddingSegment final : public Segment {
   EmbeddingSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
       : groups_(groups),
         positions_(positions),
-        vocab_(local_widths(model, groups.share()).vocab),
+        vocab_(shape::local_widths(model, groups.share()).vocab),
         D(model.hidden),
         P(positions.index_T.defined() ? model.max_positions : 0) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor&, const Tokens& tokens,
-                        Keep keep) const override {
+                        shape::SavedActivations activations) const override {
     check_positions(positions_, tokens, *groups_.context);
     ForwardResult result;
     const at::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
-    result.y_mD = groups_.tensor->collect(own_MD);
+    result.y_mD = groups_.tensor->reduce_scatter(own_MD);
     if (P > 0) add_positions(parameters, tokens, result.y_mD);
-    if (keep != Keep::nothing) result.saved = std::make_unique<EmbeddingSaved>();
+    if (activations != shape::SavedActivations::none) result.saved = std::make_unique<EmbeddingSaved>();
     return result;
   }
 
@@ -40,7 +40,7 @@ class EmbeddingSegment final : public Segment {
   }
 
   void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
-    const at::Tensor dy_MD = groups_.tensor->spread(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
+    const at::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
     kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, table(gradients));
     if (P > 0) kernels::embedding_backward_weight(dy_MD, learned_rows_of(positions_, tokens), 0, learned(gradients));
   }
@@ -53,14 +53,14 @@ class EmbeddingSegment final : public Segment {
     return buffer.flat.narrow(0, vocab_.count * D, P * D).view({P, D});
   }
   void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, at::Tensor& y_mD) const {
-    const sharding::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
+    const shape::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
     const at::Tensor own_m = learned_rows_of(positions_, tokens).narrow(0, rows.begin, rows.count);
     y_mD.add_(kernels::embedding_forward(own_m, learned(parameters), 0));
   }
 
   const Groups groups_;
   const Positions positions_;
-  const sharding::Range vocab_;
+  const shape::Range vocab_;
   const std::int64_t D, P;
 };
 
@@ -75,7 +75,7 @@ at::Tensor embed(const config::ModelSettings& model, const at::Tensor& flat, con
                  const at::Tensor& positions_M) {
   const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
   const at::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
-  if (has_rotary_positions(architecture_of(model))) return x_MD;
+  if (shape::has_rotary_positions(shape::architecture_of(model))) return x_MD;
   return x_MD + kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0);
 }
 

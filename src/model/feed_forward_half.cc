@@ -10,20 +10,20 @@ std::int64_t FeedForwardSaved::bytes() const {
 }
 
 static std::int64_t own_columns(const config::ModelSettings& model, const Groups& groups) {
-  return local_widths(model, groups.share()).ffn.count;
+  return shape::local_widths(model, groups.share()).ffn.count;
 }
 
-FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const Trained& trained,
-                                 int segment)
+FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Groups& groups,
+                                 const shape::Trained& trained, int segment)
     : groups_(groups),
-      activation_(activation_of(architecture_of(model))),
+      activation_(activation_of(shape::architecture_of(model))),
       norm_(make_norm(model)),
       trained_(trained.own(segment)),
-      up_({architecture_of(model), Product::other, model.hidden,
+      up_({shape::architecture_of(model), ProjectionKind::other, model.hidden,
            activation_.inputs_per_output * own_columns(model, groups)},
-          {model, trained, AdaptedProduct::feed_forward_input, segment, groups}, trained_),
-      down_({architecture_of(model), Product::other, own_columns(model, groups), model.hidden},
-            {model, trained, AdaptedProduct::feed_forward_output, segment, groups}, trained_) {}
+          {model, trained, shape::FusedProjection::feed_forward_input, segment, groups}, trained_),
+      down_({shape::architecture_of(model), ProjectionKind::other, own_columns(model, groups), model.hidden},
+            {model, trained, shape::FusedProjection::feed_forward_output, segment, groups}, trained_) {}
 
 FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) const {
   Views own(buffer.own), adapter(buffer.adapter);
@@ -35,16 +35,16 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
 }
 
 at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
-                                    Keep keep, FeedForwardSaved& s) const {
+                                    shape::SavedActivations activations, FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.x_mD = x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x_mD, &s.norm);
-  s.up_MU = up_.forward(w.up, groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T), tokens, s.up_adapter);
-  if (keep != Keep::for_backward || !up_.has_gradient()) drop(s.normed_mD);
+  s.up_MU = up_.forward(w.up, groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T), tokens, s.up_adapter);
+  if (activations != shape::SavedActivations::all || !up_.has_gradient()) drop(s.normed_mD);
   s.hidden_MF = activation_.forward(s.up_MU);
-  if (keep == Keep::nothing) drop(s.up_MU);
-  at::Tensor y_mD = groups_.tensor->collect(down_.product(w.down, s.hidden_MF, tokens, s.down_adapter));
-  if (keep != Keep::for_backward || !down_.has_gradient()) drop(s.hidden_MF);
+  if (activations == shape::SavedActivations::none) drop(s.up_MU);
+  at::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
+  if (activations != shape::SavedActivations::all || !down_.has_gradient()) drop(s.hidden_MF);
   down_.add_bias(w.down, y_mD);
   return y_mD.add_(x_mD);
 }
@@ -52,12 +52,13 @@ at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const at::Tens
 at::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                            FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
-  s.dy_MD = groups_.tensor->spread(dy_mD, tokens.B * tokens.T);
+  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
   if (down_.has_gradient() && !s.hidden_MF.defined()) s.hidden_MF = activation_.forward(s.up_MU);
   if (up_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   s.dup_MU = activation_.backward(down_.backward_input(w.down, s.dy_MD, tokens, s.down_adapter), s.up_MU);
   drop(s.up_MU);
-  const at::Tensor dnormed_mD = groups_.tensor->collect(up_.backward_input(w.up, s.dup_MU, tokens, s.up_adapter));
+  const at::Tensor dnormed_mD =
+      groups_.tensor->reduce_scatter(up_.backward_input(w.up, s.dup_MU, tokens, s.up_adapter));
   s.dnorm_E = gradient_like(w.norm_E);
   at::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
   drop(s.x_mD);
@@ -78,7 +79,7 @@ void FeedForwardHalf::backward_weight(const HalfBuffer& gradients, const Tokens&
   const std::int64_t M = tokens.B * tokens.T;
   if (down_.has_gradient()) down_.backward_weight(g.down, s.dy_MD, s.hidden_MF, tokens, s.down_adapter);
   if (up_.has_gradient())
-    up_.backward_weight(g.up, s.dup_MU, groups_.tensor->spread(s.normed_mD, M), tokens, s.up_adapter);
+    up_.backward_weight(g.up, s.dup_MU, groups_.tensor->all_gather(s.normed_mD, M), tokens, s.up_adapter);
   if (trained_) g.norm_E.copy_(s.dnorm_E);
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/linear.h"
 #include "kernels/output_loss.h"
 #include "model/norm.h"
+#include "shape/output_loss.h"
 
 namespace troika::model {
 namespace {
@@ -18,7 +19,7 @@ struct HeadSaved final : Saved {
   at::Tensor x_mD, normed_mD, lse_M, dnorm_E;
   NormSaved norm;
   kernels::OutputLossSaved loss;
-  kernels::LossKeep kept = kernels::LossKeep::logits;
+  shape::LossKeep kept = shape::LossKeep::logits;
   std::int64_t bytes() const override {
     return norm.bytes() + loss.bytes() + bytes_of({&x_mD, &normed_mD, &lse_M, &dnorm_E});
   }
@@ -42,33 +43,34 @@ double gradient_scale(const Tokens& tokens) {
 
 class HeadSegment final : public Segment {
  public:
-  HeadSegment(const config::ModelSettings& model, const Groups& groups, const Trained& trained, OnLogits on_logits)
+  HeadSegment(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained,
+              OnLogits on_logits)
       : groups_(groups),
-        trained_(trained.own(segment_count(model) - 1)),
+        trained_(trained.own(shape::segment_count(model) - 1)),
         D(model.hidden),
         norm_(make_norm(model)),
         on_logits_(std::move(on_logits)) {
     for (int rank = 0; rank < groups.share().size; ++rank)
-      parts_.push_back(local_widths(model, {rank, groups.share().size}).vocab);
+      parts_.push_back(shape::local_widths(model, {rank, groups.share().size}).vocab);
     vocab_ = parts_[static_cast<std::size_t>(groups.share().rank)];
   }
 
   ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
-                        Keep keep) const override {
+                        shape::SavedActivations activations) const override {
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     auto saved = std::make_unique<HeadSaved>();
     saved->x_mD = x_mD;
     const at::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
-    const at::Tensor normed_MD = groups_.tensor->spread(normed_mD, tokens.B * tokens.T);
+    const at::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.B * tokens.T);
     if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
-    const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, keep, *saved);
-    if (saved->kept == kernels::LossKeep::logits) {
-      if (keep == Keep::for_backward && trained_) saved->normed_mD = normed_mD;
+    const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, activations, *saved);
+    if (saved->kept == shape::LossKeep::logits) {
+      if (activations == shape::SavedActivations::all && trained_) saved->normed_mD = normed_mD;
       saved->lse_M = whole.lse_M;
     }
     ForwardResult result;
     result.loss = kernels::output_loss_sum(whole, tokens.targets_M);
-    if (keep != Keep::nothing) result.saved = std::move(saved);
+    if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }
 
@@ -76,7 +78,7 @@ class HeadSegment final : public Segment {
                             Saved& saved) const override {
     auto& s = static_cast<HeadSaved&>(saved);
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
-    const at::Tensor dnormed_mD = groups_.tensor->collect(kernels::output_loss_backward_input(
+    const at::Tensor dnormed_mD = groups_.tensor->reduce_scatter(kernels::output_loss_backward_input(
         p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, gradient_scale(tokens), s.loss));
     if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
     s.dnorm_E = gradient_like(p.norm_E);
@@ -97,33 +99,34 @@ class HeadSegment final : public Segment {
     g.norm_E.copy_(s.dnorm_E);
     if (gradients.tied.defined()) behind_table(gradients.tied).zero_();
     const at::Tensor normed_MD =
-        reads_normed(s) ? groups_.tensor->spread(s.normed_mD, tokens.B * tokens.T) : at::Tensor();
+        reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : at::Tensor();
     kernels::output_loss_backward_weight(normed_MD, s.loss, g.table_vD);
     // Of own rows; without sequence parallelism every rank has seen all rows.
-    if (groups_.tensor->sequence_parallel() == sharding::SequenceParallel::on) groups_.tensor->sum({g.norm_E});
+    if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({g.norm_E});
   }
 
  private:
   // Whether backward_weight does.
-  bool reads_normed(const HeadSaved& s) const { return trained_ && s.kept == kernels::LossKeep::logits; }
+  bool reads_normed(const HeadSaved& s) const { return trained_ && s.kept == shape::LossKeep::logits; }
 
-  kernels::OutputLossPart loss(const at::Tensor& x_MD, const at::Tensor& table_vD, const Tokens& tokens, Keep keep,
-                               HeadSaved& saved) const {
+  kernels::OutputLossPart loss(const at::Tensor& x_MD, const at::Tensor& table_vD, const Tokens& tokens,
+                               shape::SavedActivations activations, HeadSaved& saved) const {
     const auto wanted = trained_ ? kernels::LossGradients::input_and_weight : kernels::LossGradients::input;
-    saved.kept = kernels::output_loss_keep(x_MD.size(0), D, vocab_.count, groups_.tensor->size(),
-                                           static_cast<std::int64_t>(x_MD.element_size()), wanted);
-    if (keep != Keep::nothing && saved.kept == kernels::LossKeep::gradients)
+    saved.kept = shape::output_loss_keep(
+        {x_MD.size(0), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_size()),
+         trained_ ? shape::OutputLossShape::Weight::trained : shape::OutputLossShape::Weight::frozen});
+    if (activations != shape::SavedActivations::none && saved.kept == shape::LossKeep::gradients)
       return kernels::output_loss_forward_with_gradients(x_MD, table_vD, tokens.targets_M, gradient_scale(tokens),
                                                          saved.loss, wanted);
     return join(kernels::output_loss_forward(x_MD, table_vD, tokens.targets_M, vocab_.begin,
-                                             keep == Keep::nothing ? nullptr : &saved.loss));
+                                             activations == shape::SavedActivations::none ? nullptr : &saved.loss));
   }
 
   // Of all ranks' vocabularies, side by side.
   at::Tensor logits(const at::Tensor& x_MD, const at::Tensor& table_vD) const {
     const auto& last = parts_.back();
     std::int64_t widest = 0;
-    for (const sharding::Range& part : parts_) widest = std::max(widest, part.count);
+    for (const shape::Range& part : parts_) widest = std::max(widest, part.count);
     const auto options = x_MD.options().dtype(at::kFloat);
     const at::Tensor mine = at::zeros({x_MD.size(0), widest}, options);
     kernels::linear_forward_float(x_MD, table_vD, mine.narrow(1, 0, vocab_.count));
@@ -151,8 +154,8 @@ class HeadSegment final : public Segment {
 
   const Groups groups_;
   const bool trained_;
-  std::vector<sharding::Range> parts_;  // of the vocabulary, by tp rank
-  sharding::Range vocab_;               // this rank's
+  std::vector<shape::Range> parts_;  // of the vocabulary, by tp rank
+  shape::Range vocab_;               // this rank's
   const std::int64_t D;
   const std::unique_ptr<const Norm> norm_;
   const OnLogits on_logits_;
@@ -161,7 +164,7 @@ class HeadSegment final : public Segment {
 }  // namespace
 
 std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, const Groups& groups,
-                                           const Trained& trained, OnLogits on_logits) {
+                                           const shape::Trained& trained, OnLogits on_logits) {
   return std::make_unique<HeadSegment>(model, groups, trained, std::move(on_logits));
 }
 

@@ -7,13 +7,13 @@
 #include "config/settings.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
-#include "model/trained.h"
+#include "shape/trained.h"
 
 namespace troika::model {
 
 // `on_logits` may be empty; otherwise forward makes the logits for it besides what the loss needs.
 std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, const Groups& groups,
-                                           const Trained& trained, OnLogits on_logits);
+                                           const shape::Trained& trained, OnLogits on_logits);
 
 // The logits of rows of the stream in fp32, without tensor parallelism: x_MD -> [M, V]. `parameters` is the head's.
 at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD);

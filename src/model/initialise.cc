@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "cpu/parallel.h"
 #include "cpu/random_normal.h"
-#include "kernels/cpu_bodies.h"
+#include "kernels/cpu_operands.h"
 #include "model/decoder.h"
 
 namespace troika::model {
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t piece_elements = 1 << 16;
 
-void in_pieces(const sharding::Range& range, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  if constexpr (kernels::has_cpu_bodies) {
+void in_pieces(const shape::Range& range, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
+  if constexpr (kernels::has_cpu_kernels) {
     cpu::parallel_pieces(range.count, piece_elements,
                          [&](std::int64_t begin, std::int64_t end) { body(range.begin + begin, range.begin + end); });
   } else {
@@ -30,7 +30,7 @@ void draw_uniform(const base::Philox& random, std::int64_t first, std::int64_t c
 }
 
 void draw_normal(const base::Philox& random, std::int64_t first, std::int64_t count, float scale, float* out) {
-  if constexpr (kernels::has_cpu_bodies) {
+  if constexpr (kernels::has_cpu_kernels) {
     cpu::random_normal(random, static_cast<std::uint64_t>(first), count, scale, out);
   } else {
     random.fill_normal(static_cast<std::uint64_t>(first), count, out);
@@ -39,10 +39,10 @@ void draw_normal(const base::Philox& random, std::int64_t first, std::int64_t co
 }
 
 // Elements [begin, end) of a slot, counted in its own order.
-void draw_part(const Slot& slot, const base::Philox& random, float scale, std::int64_t begin, std::int64_t end,
+void draw_part(const shape::Slot& slot, const base::Philox& random, float scale, std::int64_t begin, std::int64_t end,
                float* slot_begin) {
-  const auto draw = slot.info.init == ParameterInfo::Init::uniform ? draw_uniform : draw_normal;
-  const sharding::Region& region = slot.region;
+  const auto draw = slot.info.init == shape::ParameterInfo::Init::uniform ? draw_uniform : draw_normal;
+  const shape::Region& region = slot.region;
   while (begin < end) {
     const std::int64_t run = begin / region.run, within = begin % region.run;
     const std::int64_t count = std::min(region.run - within, end - begin);
@@ -52,16 +52,16 @@ void draw_part(const Slot& slot, const base::Philox& random, float scale, std::i
 }
 
 // `range` of the slot, whose first element would stand at slot_begin.
-void initialise_slot(const Slot& slot, const sharding::Range& range, float* slot_begin, std::uint64_t seed,
+void initialise_slot(const shape::Slot& slot, const shape::Range& range, float* slot_begin, std::uint64_t seed,
                      double init_std) {
-  const bool normal = slot.info.init == ParameterInfo::Init::normal;
-  if (normal || slot.info.init == ParameterInfo::Init::uniform) {
+  const bool normal = slot.info.init == shape::ParameterInfo::Init::normal;
+  if (normal || slot.info.init == shape::ParameterInfo::Init::uniform) {
     const base::Philox random(seed, slot.info.name);
     const auto scale = static_cast<float>(normal ? init_std * slot.info.init_scale : slot.info.init_scale);
     in_pieces(range,
               [&](std::int64_t begin, std::int64_t end) { draw_part(slot, random, scale, begin, end, slot_begin); });
   } else {
-    const float value = slot.info.init == ParameterInfo::Init::ones ? 1.0f : 0.0f;
+    const float value = slot.info.init == shape::ParameterInfo::Init::ones ? 1.0f : 0.0f;
     in_pieces(range,
               [&](std::int64_t begin, std::int64_t end) { std::fill(slot_begin + begin, slot_begin + end, value); });
   }
@@ -69,9 +69,9 @@ void initialise_slot(const Slot& slot, const sharding::Range& range, float* slot
 
 }  // namespace
 
-void initialise(const SegmentLayout& layout, const sharding::Range& range, const at::Tensor& flat, std::uint64_t seed,
-                double init_std) {
-  for (const Slot& slot : layout.slots) {
+void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const at::Tensor& flat,
+                std::uint64_t seed, double init_std) {
+  for (const shape::Slot& slot : layout.slots) {
     const std::int64_t begin = std::max(slot.offset, range.begin);
     const std::int64_t end = std::min(slot.offset + slot.elements(), range.end());
     if (begin >= end) continue;
@@ -80,7 +80,7 @@ void initialise(const SegmentLayout& layout, const sharding::Range& range, const
   }
 }
 
-void initialise(const SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std) {
+void initialise(const shape::SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std) {
   initialise(layout, {0, layout.elements}, flat, seed, init_std);
 }
 

@@ -12,58 +12,61 @@
 namespace troika::model {
 namespace {
 
-// A target of the product, with the rows that it has on this rank.
+// A target of the projection, with the rows that it has on this rank.
 struct Rows {
-  const char* target;
+  config::Projection target;
   std::int64_t count;
 };
 
-std::vector<Rows> rows_of(const config::ModelSettings& model, const LocalWidths& widths, AdaptedProduct product) {
+std::vector<Rows> rows_of(const config::ModelSettings& model, const shape::LocalWidths& widths,
+                          shape::FusedProjection projection) {
+  using config::Projection;
   const std::int64_t H = model.head_dim;
-  switch (product) {
-    case AdaptedProduct::queries_keys_values:
-      return {{"q_proj", widths.heads.count * H},
-              {"k_proj", widths.kv_heads.count * H},
-              {"v_proj", widths.kv_heads.count * H}};
-    case AdaptedProduct::attention_output:
-      return {{"o_proj", model.hidden}};
-    case AdaptedProduct::feed_forward_input:
-      return {{"gate_proj", widths.ffn.count}, {"up_proj", widths.ffn.count}};
-    case AdaptedProduct::feed_forward_output:
-      return {{"down_proj", model.hidden}};
+  switch (projection) {
+    case shape::FusedProjection::queries_keys_values:
+      return {{Projection::q, widths.heads.count * H},
+              {Projection::k, widths.kv_heads.count * H},
+              {Projection::v, widths.kv_heads.count * H}};
+    case shape::FusedProjection::attention_output:
+      return {{Projection::o, model.hidden}};
+    case shape::FusedProjection::feed_forward_input:
+      return {{Projection::gate, widths.ffn.count}, {Projection::up, widths.ffn.count}};
+    case shape::FusedProjection::feed_forward_output:
+      return {{Projection::down, model.hidden}};
   }
   return {};
 }
 
-sharding::Range inputs_of(const config::ModelSettings& model, const LocalWidths& widths, AdaptedProduct product) {
+shape::Range inputs_of(const config::ModelSettings& model, const shape::LocalWidths& widths,
+                       shape::FusedProjection projection) {
   const std::int64_t H = model.head_dim;
-  if (product == AdaptedProduct::attention_output) return {widths.heads.begin * H, widths.heads.count * H};
-  if (product == AdaptedProduct::feed_forward_output) return widths.ffn;
+  if (projection == shape::FusedProjection::attention_output) return {widths.heads.begin * H, widths.heads.count * H};
+  if (projection == shape::FusedProjection::feed_forward_output) return widths.ffn;
   return {0, model.hidden};
 }
 
-std::string stream_name(AdaptedProduct product, int segment) {
-  return fmt::format("layers.{}.product.{}.dropout", segment - 1, static_cast<int>(product));
+std::string stream_name(shape::FusedProjection projection, int segment) {
+  return fmt::format("layers.{}.product.{}.dropout", segment - 1, static_cast<int>(projection));
 }
 
 }  // namespace
 
 std::int64_t LowRankSaved::bytes() const { return bytes_of({&h_MR, &dh_MR}); }
 
-LowRank::LowRank(const config::ModelSettings& model, const Trained& trained, AdaptedProduct product, int segment,
-                 const Groups& groups)
+LowRank::LowRank(const config::ModelSettings& model, const shape::Trained& trained, shape::FusedProjection projection,
+                 int segment, const Groups& groups)
     : groups_(groups),
       rank_(trained.lora.rank),
-      scale_(has_adapters(trained.lora) ? adapter_scale(trained.lora) : 0),
+      scale_(shape::has_adapters(trained.lora) ? shape::adapter_scale(trained.lora) : 0),
       dropout_(trained.lora.dropout),
-      random_(trained.seed, stream_name(product, segment)) {
-  if (!has_adapters(trained.lora)) return;
-  const std::vector<std::string> targets = config::lora_targets(trained.lora);
-  const LocalWidths widths = local_widths(model, groups.share());
-  const sharding::Range inputs = inputs_of(model, widths, product);
+      random_(trained.seed, stream_name(projection, segment)) {
+  if (!shape::has_adapters(trained.lora)) return;
+  const std::vector<config::Projection> targets = config::adapted_projections(trained.lora);
+  const shape::LocalWidths widths = shape::local_widths(model, groups.share());
+  const shape::Range inputs = inputs_of(model, widths, projection);
   I = inputs.count;
   first_input_ = inputs.begin;
-  for (const Rows& rows : rows_of(model, widths, product)) {
+  for (const Rows& rows : rows_of(model, widths, projection)) {
     if (std::find(targets.begin(), targets.end(), rows.target) != targets.end()) parts_.push_back({O, rows.count});
     O += rows.count;
   }

@@ -1,8 +1,8 @@
-// The adapters beside one product of a block: y += scale * dropout(x) A^T B^T. q, k and v, or gate and up, are rows of
-// one product and read one x, so their A stand one above the other and one B has their rows, each in the columns of its
+// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T. q, k and v, or gate and up, are rows of
+// one projection and read one x, so their A stand one above the other and one B has their rows, each in the columns of its
 // own A; x is dropped alike for all of them.
-// Shapes: M rows, I inputs and O outputs of the product on this rank, R all adapters' ranks together, W = elements().
-// Dtypes as in kernels/precision.h; gradients fp32.
+// Shapes: M rows, I inputs and O outputs of the projection on this rank, R all adapters' ranks together, W = elements().
+// Dtypes as in kernels/cpu_operands.h; gradients fp32.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "model/adapter.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
-#include "model/trained.h"
+#include "shape/adapter.h"
+#include "shape/trained.h"
 
 namespace troika::model {
 
@@ -25,9 +25,9 @@ struct LowRankSaved {
 
 class LowRank {
  public:
-  // Beside `product` of block `segment`. Of this rank as adapter_layout says.
-  LowRank(const config::ModelSettings& model, const Trained& trained, AdaptedProduct product, int segment,
-          const Groups& groups);
+  // Beside `projection` of block `segment`. Of this rank as adapter_layout says.
+  LowRank(const config::ModelSettings& model, const shape::Trained& trained, shape::FusedProjection projection,
+          int segment, const Groups& groups);
 
   bool any() const { return R > 0; }  // the rest needs one
   std::int64_t elements() const;      // of its piece of the block's adapter buffer
@@ -56,7 +56,7 @@ class LowRank {
   const base::Philox random_;
   std::vector<Part> parts_;
   std::int64_t I = 0, O = 0, R = 0;
-  std::int64_t first_input_ = 0;  // of this rank's, in the whole product
+  std::int64_t first_input_ = 0;  // of this rank's, in the whole projection
 };
 
 }  // namespace troika::model

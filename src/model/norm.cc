@@ -2,19 +2,16 @@
 
 #include <ATen/ATen.h>
 
-#include "kernels/layer_norm.h"
-#include "kernels/rms_norm.h"
-#include "model/architecture.h"
+#include "kernels/norm.h"
 #include "model/segment_tools.h"
+#include "shape/architecture.h"
 
 namespace troika::model {
 namespace {
 
 class RmsNorm final : public Norm {
  public:
-  RmsNorm(std::int64_t width, double eps) : D(width), eps_(eps) {}
-  std::int64_t elements() const override { return D; }
-  std::int64_t saved_per_row() const override { return 1; }
+  RmsNorm(std::int64_t elements, double eps) : Norm(elements), eps_(eps) {}
 
   at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const override {
     kernels::RmsNormSaved kept;
@@ -29,15 +26,12 @@ class RmsNorm final : public Norm {
   }
 
  private:
-  const std::int64_t D;
   const double eps_;
 };
 
 class LayerNorm final : public Norm {
  public:
-  LayerNorm(std::int64_t width, double eps) : D(width), eps_(eps) {}
-  std::int64_t elements() const override { return 2 * D; }
-  std::int64_t saved_per_row() const override { return 2; }
+  LayerNorm(std::int64_t elements, std::int64_t width, double eps) : Norm(elements), D(width), eps_(eps) {}
 
   at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const override {
     kernels::LayerNormSaved kept;
@@ -65,9 +59,11 @@ class LayerNorm final : public Norm {
 std::int64_t NormSaved::bytes() const { return bytes_of({&mean_M, &rstd_M}); }
 
 std::unique_ptr<const Norm> make_norm(const config::ModelSettings& model) {
-  if (architecture_of(model).norm == Architecture::NormKind::rms)
-    return std::make_unique<RmsNorm>(model.hidden, model.norm_eps);
-  return std::make_unique<LayerNorm>(model.hidden, model.norm_eps);
+  const shape::Architecture& architecture = shape::architecture_of(model);
+  const std::int64_t elements = shape::norm_sizes(architecture, model.hidden).elements;
+  if (architecture.norm == shape::Architecture::NormKind::rms)
+    return std::make_unique<RmsNorm>(elements, model.norm_eps);
+  return std::make_unique<LayerNorm>(elements, model.hidden, model.norm_eps);
 }
 
 }  // namespace troika::model

@@ -1,6 +1,6 @@
 // The norm of an architecture: RMSNorm, or LayerNorm with a bias. Its weights, and their gradients, stand one after the
 // other in a flat piece of a segment's buffer.
-// Shapes: M rows, D width, E = elements(). Dtypes as in kernels/precision.h; gradients fp32.
+// Shapes: M rows, D width, E = elements(). Dtypes as in kernels/cpu_operands.h; gradients fp32.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,14 +20,19 @@ struct NormSaved {
 class Norm {
  public:
   virtual ~Norm() = default;
-  virtual std::int64_t elements() const = 0;
-  virtual std::int64_t saved_per_row() const = 0;  // fp32 numbers in NormSaved
+  std::int64_t elements() const { return elements_; }
 
   // Returns y_MD; fills `saved` when it is not null.
   virtual at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const = 0;
   // Returns dx_MD = gradient + plus_MD (may be undefined) and writes dw_E.
   virtual at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD,
                               const NormSaved& saved, const at::Tensor& dw_E, const at::Tensor& plus_MD = {}) const = 0;
+
+ protected:
+  explicit Norm(std::int64_t elements) : elements_(elements) {}
+
+ private:
+  const std::int64_t elements_;
 };
 
 // Over the stream, of width model.hidden.

@@ -60,16 +60,16 @@ void add(std::map<std::string, at::Tensor>* sum, const std::map<std::string, at:
   }
 }
 
-void expect_parity(const config::ModelSettings& model, Keep keep) {
-  const std::vector<Decoder> decoders = make_decoders(model, {0, segment_count(model)}, options_for(T));
+void expect_parity(const config::ModelSettings& model, shape::SavedActivations activations) {
+  const std::vector<Decoder> decoders = make_decoders(model, {0, shape::segment_count(model)}, options_for(T));
   perturb_vectors(decoders);
   const Tokens tokens = packed(make_tokens(model, 1, T, 4, at::kCPU));
-  const auto run = [&](const Tokens& of) { return forward_backward(decoders, of, 42.0, keep); };
+  const auto run = [&](const Tokens& of) { return forward_backward(decoders, of, 42.0, activations); };
   std::map<std::string, at::Tensor> want, got;
   for (const Document& d : documents()) {
     const Tokens own = alone(tokens, d);
     const Gradients by_itself = run(own);
-    const auto loss = decoders[0].forward({}, with_targets_of(tokens, d), Keep::nothing).loss;
+    const auto loss = decoders[0].forward({}, with_targets_of(tokens, d), shape::SavedActivations::none).loss;
     EXPECT_EQ(loss.tokens, by_itself.loss.tokens);
     EXPECT_NEAR(loss.loss, by_itself.loss.loss, 1e-5 * by_itself.loss.loss) << d.begin;
     add(&want, gradients_by_name(decoders, by_itself), own);
@@ -80,15 +80,15 @@ void expect_parity(const config::ModelSettings& model, Keep keep) {
 
 TEST(PackedParity, DocumentsOfASequenceHaveTheLossesAndGradientsOfEachAlone) {
   for (const config::ModelSettings& model : small_models()) {
-    SCOPED_TRACE(model.architecture);
-    expect_parity(model, Keep::for_backward);
+    SCOPED_TRACE(word_of(model.architecture));
+    expect_parity(model, shape::SavedActivations::all);
   }
-  expect_parity(small_model(true), Keep::lean);
+  expect_parity(small_model(true), shape::SavedActivations::selective);
 }
 
 TEST(PackedParity, OneDocumentOfTheWholeSequenceHasTheBitsOfAPlainSequence) {
   for (const config::ModelSettings& model : {small_model(true), small_llama(false), small_gpt2(true)}) {
-    const std::vector<Decoder> decoders = make_decoders(model, {0, segment_count(model)}, options_for(T));
+    const std::vector<Decoder> decoders = make_decoders(model, {0, shape::segment_count(model)}, options_for(T));
     const Tokens plain = make_tokens(model, 1, T, 4, at::kCPU);
     const Gradients want = forward_backward(decoders, plain, 42.0);
     const Gradients got = forward_backward(decoders, with_documents(plain, T), 42.0);

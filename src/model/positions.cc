@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "model/architecture.h"
+#include "shape/architecture.h"
 
 namespace troika::model {
 
 kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model) {
   using Kind = kernels::RopeScaling::Kind;
   kernels::RopeScaling scaling;
-  if (model.rope_scaling == "linear") scaling.kind = Kind::linear;
-  if (model.rope_scaling == "llama3") scaling.kind = Kind::llama3;
+  if (model.rope_scaling == config::RopeScaling::linear) scaling.kind = Kind::linear;
+  if (model.rope_scaling == config::RopeScaling::llama3) scaling.kind = Kind::llama3;
   scaling.factor = model.rope_factor;
   scaling.low_freq_factor = model.rope_low_freq_factor;
   scaling.high_freq_factor = model.rope_high_freq_factor;
@@ -28,7 +28,7 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   const auto on_device = [&](const std::vector<std::int64_t>& values) {
     return at::tensor(values, at::TensorOptions().dtype(at::kLong)).to(device);
   };
-  if (has_rotary_positions(architecture_of(model))) {
+  if (shape::has_rotary_positions(shape::architecture_of(model))) {
     positions.whole_rope =
         kernels::make_rope_table(sharding::ContextGroup().positions(seq_len), rope_frequencies(model), device);
     positions.rope = context.size() == 1 ? positions.whole_rope : kernels::rows(positions.whole_rope, on_device(mine));

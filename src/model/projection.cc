@@ -6,19 +6,21 @@
 
 namespace troika::model {
 
-static bool has_bias(const Architecture& architecture, Product product) {
-  if (architecture.bias == Architecture::Bias::queries_keys_values) return product == Product::queries_keys_values;
-  return architecture.bias == Architecture::Bias::everywhere;
+static bool has_bias(const shape::Architecture& architecture, ProjectionKind kind) {
+  if (architecture.bias == shape::Architecture::Bias::queries_keys_values)
+    return kind == ProjectionKind::queries_keys_values;
+  return architecture.bias == shape::Architecture::Bias::everywhere;
 }
 
-Projection::Projection(const Architecture& architecture, Product product, std::int64_t inputs, std::int64_t outputs)
-    : order_(architecture.order), has_bias_(has_bias(architecture, product)), I(inputs), O(outputs) {}
+Projection::Projection(const shape::Architecture& architecture, ProjectionKind kind, std::int64_t inputs,
+                       std::int64_t outputs)
+    : order_(architecture.order), has_bias_(has_bias(architecture, kind)), I(inputs), O(outputs) {}
 
 std::int64_t Projection::elements() const { return O * I + (has_bias_ ? O : 0); }
 
 at::Tensor Projection::weight(const at::Tensor& flat) const {
   const at::Tensor own = flat.narrow(0, 0, O * I);
-  return order_ == Architecture::WeightOrder::out_in ? own.view({O, I}) : own.view({I, O}).t();
+  return order_ == shape::Architecture::WeightOrder::out_in ? own.view({O, I}) : own.view({I, O}).t();
 }
 
 at::Tensor Projection::bias(const at::Tensor& flat) const {
@@ -29,7 +31,7 @@ at::Tensor Projection::forward(const at::Tensor& w_W, const at::Tensor& x_MI) co
   return kernels::linear_forward(x_MI, weight(w_W), bias(w_W));
 }
 
-at::Tensor Projection::product(const at::Tensor& w_W, const at::Tensor& x_MI) const {
+at::Tensor Projection::multiply(const at::Tensor& w_W, const at::Tensor& x_MI) const {
   return kernels::linear_forward(x_MI, weight(w_W));
 }
 

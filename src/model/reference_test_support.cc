@@ -31,8 +31,8 @@ at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids) {
 double angle_of(const config::ModelSettings& m, std::int64_t i) {
   const double frequency =
       std::exp(-std::log(m.rope_theta) * 2 * static_cast<double>(i) / static_cast<double>(m.head_dim));
-  if (m.rope_scaling == "none") return frequency;
-  if (m.rope_scaling == "linear") return frequency / m.rope_factor;
+  if (m.rope_scaling == config::RopeScaling::none) return frequency;
+  if (m.rope_scaling == config::RopeScaling::linear) return frequency / m.rope_factor;
   const double wavelength = 2 * std::acos(-1.0) / frequency, trained = static_cast<double>(m.rope_original_positions);
   if (wavelength < trained / m.rope_high_freq_factor) return frequency;
   if (wavelength > trained / m.rope_low_freq_factor) return frequency / m.rope_factor;
@@ -80,10 +80,10 @@ class Llama {
   // Queries, keys or values by head.
   at::Tensor heads(const at::Tensor& x, const std::string& name, std::int64_t n) const {
     const at::Tensor y = project(x, name);
-    return by_head(m_.architecture == "qwen2" ? y + w_.at(name + ".bias") : y, n);
+    return by_head(m_.architecture == config::Family::qwen2 ? y + w_.at(name + ".bias") : y, n);
   }
   at::Tensor turned(const at::Tensor& x_BnTH, const std::string& norm_name) const {
-    return rope(m_.architecture == "qwen3" ? norm(x_BnTH, norm_name) : x_BnTH);
+    return rope(m_.architecture == config::Family::qwen3 ? norm(x_BnTH, norm_name) : x_BnTH);
   }
   at::Tensor attention(const at::Tensor& x, const std::string& at) const {
     const std::int64_t group = m_.heads / m_.kv_heads;
@@ -136,7 +136,8 @@ class Gpt2 {
 }  // namespace
 
 at::Tensor reference_logits(const config::ModelSettings& model, const Weights& weights, const at::Tensor& ids_BT) {
-  return model.architecture == "gpt2" ? Gpt2(model, weights).logits(ids_BT) : Llama(model, weights).logits(ids_BT);
+  if (model.architecture == config::Family::gpt2) return Gpt2(model, weights).logits(ids_BT);
+  return Llama(model, weights).logits(ids_BT);
 }
 
 at::Tensor reference_loss_sum(const config::ModelSettings& model, const Weights& weights, const at::Tensor& ids_BT,

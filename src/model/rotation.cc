@@ -1,12 +1,12 @@
 #include "model/rotation.h"
 
-#include "model/architecture.h"
+#include "shape/architecture.h"
 
 namespace troika::model {
 
 Rotation::Rotation(const config::ModelSettings& model)
     : H(model.head_dim),
-      normed_(architecture_of(model).positions == Architecture::Positions::normed_rotary),
+      normed_(shape::architecture_of(model).positions == shape::Architecture::Positions::normed_rotary),
       eps_(model.norm_eps) {}
 
 QueriesAndKeys Rotation::forward(const at::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,

@@ -1,7 +1,7 @@
-// What is done to queries and keys between their product and attention where positions are rotary: in some architectures
+// What is done to queries and keys between their projection and attention where positions are rotary: in some architectures
 // the norm of each head, then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
 // Shapes: B sequences, T positions, n query and k key heads, H head width, W = elements(). Dtypes as in
-// kernels/precision.h.
+// kernels/cpu_operands.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "config/settings.h"
-#include "kernels/qk_norm_rope.h"
+#include "kernels/rope.h"
 
 namespace troika::model {
 

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "kernels/output_loss.h"
+#include "shape/segment_costs.h"
 
 namespace troika::model {
 
@@ -52,19 +53,15 @@ struct ForwardResult {
 // Told the logits of a microbatch's rows, fp32, [M, V] with the vocabulary of all tp ranks, inside the head's forward.
 using OnLogits = std::function<void(const at::Tensor& logits_MV)>;
 
-// lean: what is cheap to compute again (outputs of norms, rotations and activations) is dropped and computed again
-// in backward_input, with the same bits.
-enum class Keep { nothing, for_backward, lean };
-
-// What crosses a segment's border is x_mD: the rows that the tensor group says this rank keeps (TensorGroup::rows), in
+// What crosses a segment boundary is x_mD: the rows that the tensor group says this rank keeps (TensorGroup::rows), in
 // the compute dtype. Threads: one rank's thread; Saved belongs to one microbatch.
 class Segment {
  public:
   virtual ~Segment() = default;
 
-  // x_mD: input of the segment (undefined for the embedding). With Keep::nothing `saved` stays null.
+  // x_mD: input of the segment (undefined for the embedding). With SavedActivations::none `saved` stays null.
   virtual ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
-                                Keep keep) const = 0;
+                                shape::SavedActivations activations) const = 0;
 
   // dy_mD: gradient of the output (undefined for the head, whose loss is summed over tokens and scaled by
   // loss_scale / (B * T_whole)). Returns dx_mD, undefined for the embedding.

@@ -12,7 +12,7 @@ namespace troika::model {
 struct Groups {
   std::shared_ptr<const sharding::TensorGroup> tensor;
   std::shared_ptr<const sharding::ContextGroup> context;
-  TensorShare share() const { return {tensor->rank(), tensor->size()}; }
+  shape::TensorShare share() const { return {tensor->rank(), tensor->size()}; }
 };
 Groups groups_of(const Parallelism& parallel);
 

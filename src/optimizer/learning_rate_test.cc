@@ -9,7 +9,7 @@ config::OptimizerSettings settings(const std::string& schedule, std::int64_t war
   config::OptimizerSettings s;
   s.lr = 1e-3;
   s.min_lr = 1e-4;
-  s.lr_schedule = schedule;
+  s.lr_schedule = config::parse_word<config::LrSchedule>(schedule).value();
   s.warmup_steps = warmup;
   return s;
 }

@@ -9,7 +9,9 @@
 namespace troika::optimizer {
 
 LossScale::LossScale(const config::PrecisionSettings& settings)
-    : settings_(settings), dynamic_(settings.compute == "fp16"), scale_(dynamic_ ? settings.loss_scale : 1) {}
+    : settings_(settings),
+      dynamic_(settings.compute == config::Precision::fp16),
+      scale_(dynamic_ ? settings.loss_scale : 1) {}
 
 void LossScale::update(Step step) {
   if (!dynamic_) return;

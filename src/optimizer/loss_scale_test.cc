@@ -11,7 +11,7 @@ using Step = LossScale::Step;
 
 config::PrecisionSettings fp16(std::int64_t window) {
   config::PrecisionSettings settings;
-  settings.compute = "fp16";
+  settings.compute = config::Precision::fp16;
   settings.loss_scale_window = window;
   return settings;
 }

@@ -6,38 +6,39 @@
 #include <cmath>
 
 #include "kernels/flat.h"
-#include "sharding/tree.h"
+#include "shape/tree.h"
 
 namespace troika::optimizer {
 
-std::vector<double> squares_of_chunks(const sharding::ShardPlan& plan, std::size_t parts, int replica,
+std::vector<double> squares_of_chunks(const shape::ShardPlan& plan, std::size_t parts, int replica,
                                       const at::Tensor& gradient) {
   const std::int64_t begin = plan.elements_of(replica).begin;
   std::vector<double> squares;
   for (std::size_t part = 0; part < parts; ++part) {
-    const sharding::Range mine = plan.elements_of_part(part, replica);
+    const shape::Range mine = plan.elements_of_part(part, replica);
     if (mine.count == 0) continue;
-    const auto of_part = kernels::chunk_squares(gradient.narrow(0, mine.begin - begin, mine.count));
+    const auto of_part = kernels::chunk_squares(gradient.narrow(0, mine.begin - begin, mine.count), shape::norm_chunk);
     squares.insert(squares.end(), of_part.begin(), of_part.end());
   }
   return squares;
 }
 
-double square_of_part(const sharding::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares) {
-  const sharding::Range chunks = plan.chunks_of_part(part);
-  return sharding::tree_sum({chunk_squares.begin() + chunks.begin, chunk_squares.begin() + chunks.end()});
+double square_of_part(const shape::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares) {
+  const shape::Range chunks = plan.chunks_of_part(part);
+  return shape::tree_sum({chunk_squares.begin() + chunks.begin, chunk_squares.begin() + chunks.end()});
 }
 
 double norm_of(const std::vector<double>& squares_in_name_order) {
-  return std::sqrt(sharding::tree_sum(squares_in_name_order));
+  return std::sqrt(shape::tree_sum(squares_in_name_order));
 }
 
 AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
-             const StatePlace& place, tensor::Ledger& ledger)
+             const shape::StatePlace& place, tensor::Ledger& ledger)
     : values_(values),
       settings_(settings),
       has_master_(values.scalar_type() != at::kFloat),
-      state_(has_master_ ? 3 : 2, values.numel(), place, values.device(), ledger) {
+      state_(shape::state_tensors(static_cast<std::int64_t>(values.element_size())), values.numel(), place,
+             values.device(), ledger) {
   std::int64_t begin = 0;
   for (const Stretch& stretch : stretches) {
     if (stretch.count == 0) continue;

@@ -3,22 +3,23 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "config/settings.h"
 #include "optimizer/optimizer_state.h"
-#include "sharding/shard_plan.h"
+#include "shape/shard_plan.h"
 #include "tensor/ledger.h"
 
 namespace troika::optimizer {
 
 // Squares of the chunks that `replica` owns, in chunk order. `gradient`: its range of the buffer, fp32.
-std::vector<double> squares_of_chunks(const sharding::ShardPlan& plan, std::size_t parts, int replica,
+std::vector<double> squares_of_chunks(const shape::ShardPlan& plan, std::size_t parts, int replica,
                                       const at::Tensor& gradient);
 
 // The square of one part from those of all chunks of the buffer, by the fixed tree.
-double square_of_part(const sharding::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares);
+double square_of_part(const shape::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares);
 
 // From the squares of every parameter in name order (one tree over them) to the norm.
 double norm_of(const std::vector<double>& squares_in_name_order);
@@ -35,7 +36,7 @@ class AdamW {
   // `values`: what forward and backward read, one-dimensional, fp32, bf16 or fp16; fp32 values are their own master copy.
   // `stretches` cover them in order.
   AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
-        const StatePlace& place, tensor::Ledger& ledger);
+        const shape::StatePlace& place, tensor::Ledger& ledger);
 
   // For checkpoints, fp32, each as long as the values; after writing to master, call master_changed().
   const at::Tensor& m() const { return state_.stored(0); }

@@ -8,20 +8,20 @@ namespace troika::optimizer {
 
 constexpr std::int64_t element_bytes = 4;
 
-OptimizerState::OptimizerState(int count, std::int64_t elements, const StatePlace& place, const c10::Device& device,
-                               tensor::Ledger& ledger)
+OptimizerState::OptimizerState(int count, std::int64_t elements, const shape::StatePlace& place,
+                               const c10::Device& device, tensor::Ledger& ledger)
     : device_(device), ledger_(ledger), elements_(elements) {
-  if (place.kind == StatePlace::Kind::file)
+  if (place.kind == shape::StatePlace::Kind::file)
     mapping_ = std::make_unique<base::ScratchMapping>(place.folder, element_bytes * elements * count);
   for (int i = 0; i < count; ++i) {
     if (mapping_ != nullptr) {
       auto* begin = static_cast<float*>(mapping_->data());
       stored_.push_back(elements == 0 ? at::empty({0}, at::kFloat)
                                       : at::from_blob(begin + i * elements, {elements}, at::kFloat));
-    } else if (place.kind == StatePlace::Kind::host && !device.is_cpu()) {
+    } else if (place.kind == shape::StatePlace::Kind::host && !device.is_cpu()) {
       stored_.push_back(at::zeros({elements}, at::kFloat));
     } else {
-      stored_.push_back(tensor::booked_empty(elements, at::kFloat, device, ledger, tensor::Use::state).zero_());
+      stored_.push_back(tensor::booked_empty(elements, at::kFloat, device, ledger, tensor::MemoryUse::state).zero_());
     }
   }
 }
@@ -31,7 +31,7 @@ void OptimizerState::fetch() {
   if (device_.is_cpu() || !fetched_.empty()) return;
   for (const at::Tensor& stored : stored_) {
     if (stored.device() == device_) return;
-    fetched_.push_back(tensor::booked_empty(elements_, at::kFloat, device_, ledger_, tensor::Use::state));
+    fetched_.push_back(tensor::booked_empty(elements_, at::kFloat, device_, ledger_, tensor::MemoryUse::state));
     fetched_.back().copy_(stored, /*non_blocking=*/true);
   }
 }

@@ -3,27 +3,21 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/scratch_mapping.h"
+#include "shape/optimizer_state.h"
 #include "tensor/ledger.h"
 
 namespace troika::optimizer {
 
-// device: on the parameters' device. host: in host memory, copied to the device and back around each step (on a CPU
-// that is the same place). file: in a nameless file under `folder`; pages come and go with the step.
-struct StatePlace {
-  enum class Kind { device, host, file } kind = Kind::device;
-  std::string folder;  // of file
-};
-
 // Owns `count` fp32 tensors of one length, zero at first. One rank's thread.
 class OptimizerState {
  public:
-  OptimizerState(int count, std::int64_t elements, const StatePlace& place, const c10::Device& device,
+  OptimizerState(int count, std::int64_t elements, const shape::StatePlace& place, const c10::Device& device,
                  tensor::Ledger& ledger);
 
   // Between steps, for checkpoints: may be read and written; on the host where the place is not `device`.

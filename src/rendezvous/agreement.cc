@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/join.h"
-#include "rendezvous/wire.h"
+#include "rendezvous/store_protocol.h"
 
 namespace troika::rendezvous {
 using Lines = std::vector<std::pair<std::string, std::string>>;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "rendezvous/slurm.h"
 
 namespace troika::rendezvous {
 namespace {
@@ -47,7 +46,7 @@ TEST(Identity, TakesOurLaunchersStore) {
   EXPECT_EQ(me.launch, "c0ffee");
   EXPECT_TRUE(me.restarted);
   EXPECT_FALSE(me.hosts_store);
-  EXPECT_EQ(key_of(me, "verdict"), "generation/2/verdict");
+  EXPECT_EQ(key_of(me, "failure_report"), "generation/2/failure_report");
 }
 
 TEST(Identity, KeepsOffThePortOfTorchrunsAgent) {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
-#include "rendezvous/verdict.h"
+#include "rendezvous/failure_report.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;
@@ -30,9 +30,9 @@ static Peer parse_peer(const std::string& text) {
   return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node)};
 }
 
-static void throw_on_verdict(StoreClient& client, const Identity& identity) {
-  Verdict verdict;
-  if (read_verdict(client, identity, &verdict)) throw base::PeerError(verdict.text);
+static void throw_if_failed(StoreClient& client, const Identity& identity) {
+  FailureReport report;
+  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.text);
 }
 
 static void announce(StoreClient& client, const Identity& identity) {
@@ -83,7 +83,7 @@ std::vector<Peer> await_all(StoreClient& client, const Identity& identity, doubl
   for (double pause = 0.005;; pause = std::min(pause * 1.5, 0.2)) {
     present = client.keys(key_of(identity, "join/"));
     if (present.size() >= world_size) break;
-    throw_on_verdict(client, identity);
+    throw_if_failed(client, identity);
     if (monotonic_seconds() >= until) throw base::PeerError(name_missing(present, identity, join_seconds));
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
@@ -113,7 +113,7 @@ std::string await_key(StoreClient& client, const Identity& identity, const std::
   for (;;) {
     const double left = until - monotonic_seconds();
     if (client.get_within(key_of(identity, name), std::clamp(left, 0.0, 0.5), &value)) return value;
-    throw_on_verdict(client, identity);
+    throw_if_failed(client, identity);
     if (left <= 0)
       throw base::PeerError(
           fmt::format("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds));

@@ -1,4 +1,4 @@
-// Coming together and parting: every rank registers, sees all others, and hears of a verdict while it waits.
+// Joining and leaving: every rank registers, sees all others, and hears of a failure while it waits.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Peer {
 };
 
 // Registers this rank, waits for all others and returns them, index = world rank. Throws PeerError naming the ranks
-// that did not come within `join_seconds`, or with the verdict when one is given meanwhile; ConfigError when two
+// that did not come within `join_seconds`, or with the failure report when one is written meanwhile; ConfigError when two
 // processes say that they are the same rank, or when some ranks are known by a loopback address and others are not
 // (they could not connect).
 std::vector<Peer> await_all(StoreClient& client, const Identity& identity, double join_seconds);
@@ -26,7 +26,7 @@ std::vector<Peer> await_all(StoreClient& client, const Identity& identity, doubl
 // it before it lets the store go.
 void await_all_done(StoreClient& client, const Identity& identity, double seconds);
 
-// The value of key_of(identity, name) once it is there. Throws PeerError when a verdict comes first, or after
+// The value of key_of(identity, name) once it is there. Throws PeerError when a failure report comes first, or after
 // `seconds`.
 std::string await_key(StoreClient& client, const Identity& identity, const std::string& name, double seconds);
 

@@ -14,7 +14,7 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // Connects anew (an earlier connection is closed). False: `cause` says why.
+  // Connects again (an earlier connection is closed). False: `cause` says why.
   bool connect(const std::string& address, int port, double until, std::string* cause);
 
   bool send_all(std::string_view bytes, double until);
@@ -30,5 +30,10 @@ class Socket {
   bool ready(short events, double until) const;
   int socket_ = -1;
 };
+
+// Which program listens on a local TCP port, as far as /proc may be read.
+
+// "'python3' (pid 4711)", or "another program" when /proc does not tell.
+std::string port_holder(int port);
 
 }  // namespace troika::rendezvous

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
-#include "rendezvous/wire.h"
+#include "rendezvous/store_protocol.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;

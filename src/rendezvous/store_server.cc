@@ -15,10 +15,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "rendezvous/port_holder.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/store.h"
-#include "rendezvous/table.h"
-#include "rendezvous/wire.h"
+#include "rendezvous/store_protocol.h"
 
 namespace troika::rendezvous {
 namespace {
@@ -26,6 +25,8 @@ namespace {
 constexpr double hello_seconds = 10;  // a connection that does not greet by then is dropped
 constexpr std::size_t max_connections = 16384;
 constexpr std::size_t max_unsent_bytes = 2 * wire::max_frame_bytes;  // a client that asks and never reads is dropped
+
+}  // namespace
 
 struct Connection {
   int socket = -1;
@@ -37,6 +38,8 @@ struct Connection {
   std::string wanted;
   std::uint32_t wanted_by = 0;
 };
+
+namespace {
 
 int listen_on(int port) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

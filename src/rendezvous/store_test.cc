@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "rendezvous/table.h"
+#include "rendezvous/store_protocol.h"
 
 namespace troika::rendezvous {
 namespace {

@@ -96,8 +96,8 @@ TEST(RandomLayout, PassesTheCheckerWithinTheBoundOfItsSchedule) {
     SCOPED_TRACE(c.text());
     const Bounds promised = bounds(c.schedule, c.shape);
     const Report report = check(build(c.schedule, c.shape), promised);
-    for (std::size_t lane = 0; lane < report.max_in_flight.size(); ++lane)
-      EXPECT_LE(report.max_in_flight[lane], promised.max_in_flight[lane]);
+    for (std::size_t rank = 0; rank < report.max_in_flight.size(); ++rank)
+      EXPECT_LE(report.max_in_flight[rank], promised.max_in_flight[rank]);
   }
 }
 
@@ -106,13 +106,13 @@ TEST(RandomLayout, PrintsAndParsesBackToASoundProgram) {
     SCOPED_TRACE(c.text());
     const Program program = build(c.schedule, c.shape);
     const Program parsed = parse_program(to_text(program));
-    EXPECT_EQ(parsed.lanes, program.lanes);
+    EXPECT_EQ(parsed.ranks, program.ranks);
     EXPECT_EQ(to_text(parsed), to_text(program));
     EXPECT_NO_THROW(check(parsed, {}));
   }
 }
 
-// Any costs and links: simulation ends, nothing overlaps on a lane, shares add up, nothing ends behind the lane, and
+// Any costs and links: simulation ends, nothing overlaps on a rank, shares add up, nothing ends behind the rank, and
 // running it again gives the same trace.
 TEST(RandomLayout, SimulatesSoundly) {
   Draw draw("costs");
@@ -122,9 +122,9 @@ TEST(RandomLayout, SimulatesSoundly) {
     const Program program = build(c.schedule, c.shape);
     const StepTrace trace = simulate(program, costs);
     EXPECT_EQ(write_chrome(trace), write_chrome(simulate(program, costs)));
-    for (const auto& lane : trace.lanes) {
+    for (const auto& rank : trace.ranks) {
       double busy_until = 0, last = 0;
-      for (const auto& event : lane.events) {
+      for (const auto& event : rank.events) {
         last = std::max(last, event.end_seconds);
         if (event.activity == Event::Activity::transfer) continue;
         EXPECT_GE(event.begin_seconds, busy_until);
@@ -132,8 +132,8 @@ TEST(RandomLayout, SimulatesSoundly) {
       }
       EXPECT_EQ(last, busy_until);
     }
-    for (const auto& lane : summarize(trace).lanes) {
-      const auto& t = lane.time;
+    for (const auto& rank : summarize(trace).ranks) {
+      const auto& t = rank.time;
       EXPECT_NEAR(t.compute_seconds + t.communication_seconds + t.bubble_seconds, t.span_seconds, 1e-9);
     }
   }
@@ -146,9 +146,9 @@ TEST(RandomLayout, OverlapNeverSendsOtherBytes) {
     const auto sent = [&](Overlap overlap) {
       c.shape.overlap = overlap;
       std::vector<std::int64_t> bytes;
-      for (const auto& lane : build(c.schedule, c.shape).lanes) {
+      for (const auto& rank : build(c.schedule, c.shape).ranks) {
         bytes.push_back(0);
-        for (const auto& i : lane) bytes.back() += i.bytes;
+        for (const auto& i : rank) bytes.back() += i.bytes;
       }
       return bytes;
     };
@@ -289,10 +289,10 @@ TEST(RandomEvaluation, IsSoundWithOneMicrobatchInFlightAndParsesBack) {
       SCOPED_TRACE(c.text());
       const Program program = build_evaluation(shape);
       const Report report = check(program, bounds_of_evaluation(program));
-      EXPECT_EQ(report.max_in_flight, std::vector<int>(program.lanes.size(), 1));
+      EXPECT_EQ(report.max_in_flight, std::vector<int>(program.ranks.size(), 1));
       const Program parsed = parse_program(to_text(program));
       EXPECT_TRUE(parsed.evaluates());
-      EXPECT_EQ(parsed.lanes, program.lanes);
+      EXPECT_EQ(parsed.ranks, program.ranks);
       EXPECT_EQ(to_text(parsed), to_text(program));
     }
   }
@@ -319,12 +319,12 @@ TEST(RandomEvaluation, NoInstructionIsDispensableAndNoneOfTrainingBelongsIn) {
       shape.tied = true;
       shape.zero = zero;
       const Program sound = build_evaluation(shape);
-      for (std::size_t lane = 0; lane < sound.lanes.size(); ++lane) {
-        for (std::size_t i = 0; i < sound.lanes[lane].size(); ++i) {
+      for (std::size_t rank = 0; rank < sound.ranks.size(); ++rank) {
+        for (std::size_t i = 0; i < sound.ranks[rank].size(); ++i) {
           Program broken = sound;
-          broken.lanes[lane].erase(broken.lanes[lane].begin() + static_cast<std::ptrdiff_t>(i));
+          broken.ranks[rank].erase(broken.ranks[rank].begin() + static_cast<std::ptrdiff_t>(i));
           EXPECT_THROW(check(broken, {}), base::BugError)
-              << "zero " << zero << " without " << to_text(sound.lanes[lane][i]) << " on lane " << lane;
+              << "zero " << zero << " without " << to_text(sound.ranks[rank][i]) << " on rank " << rank;
         }
       }
       Program as_training = sound;
@@ -342,14 +342,14 @@ TEST(RandomEvaluation, DamagedOnesGiveErrorsAndNothingElse) {
   int refused = 0;
   for (const Case& c : random_cases()) {
     Program program = build_evaluation(c.shape);
-    auto& lane = program.lanes[static_cast<std::size_t>(draw.from(0, static_cast<int>(program.lanes.size()) - 1))];
-    const auto any = [&] { return static_cast<std::size_t>(draw.from(0, static_cast<int>(lane.size()) - 1)); };
-    Instruction& i = lane[any()];
+    auto& rank = program.ranks[static_cast<std::size_t>(draw.from(0, static_cast<int>(program.ranks.size()) - 1))];
+    const auto any = [&] { return static_cast<std::size_t>(draw.from(0, static_cast<int>(rank.size()) - 1)); };
+    Instruction& i = rank[any()];
     const int what = draw.from(0, 3);
-    if (what == 0) i.kind = static_cast<Kind>(draw.from(0, kind_count - 1));
+    if (what == 0) i.kind = static_cast<Kind>(draw.from(0, static_cast<int>(kind_count) - 1));
     if (what == 1) i.microbatch = draw.from(-1, 40);
-    if (what == 2) std::swap(i, lane[any()]);
-    if (what == 3) lane.insert(lane.begin() + static_cast<std::ptrdiff_t>(any()), lane[any()]);
+    if (what == 2) std::swap(i, rank[any()]);
+    if (what == 3) rank.insert(rank.begin() + static_cast<std::ptrdiff_t>(any()), rank[any()]);
     try {
       check(parse_program(to_text(program)), {});
     } catch (const base::BugError&) {
@@ -370,12 +370,12 @@ TEST(EveryLayout, NoInstructionIsDispensable) {
       shape.zero = zero;
       shape.offload = Offload::state;
       const Program sound = build(schedule, shape);
-      for (std::size_t lane = 0; lane < sound.lanes.size(); ++lane) {
-        for (std::size_t i = 0; i < sound.lanes[lane].size(); ++i) {
+      for (std::size_t rank = 0; rank < sound.ranks.size(); ++rank) {
+        for (std::size_t i = 0; i < sound.ranks[rank].size(); ++i) {
           Program broken = sound;
-          broken.lanes[lane].erase(broken.lanes[lane].begin() + static_cast<std::ptrdiff_t>(i));
+          broken.ranks[rank].erase(broken.ranks[rank].begin() + static_cast<std::ptrdiff_t>(i));
           EXPECT_THROW(check(broken, {}), base::BugError)
-              << schedule << " zero " << zero << " without " << to_text(sound.lanes[lane][i]) << " on lane " << lane;
+              << schedule << " zero " << zero << " without " << to_text(sound.ranks[rank][i]) << " on rank " << rank;
         }
       }
     }
@@ -388,17 +388,17 @@ TEST(EveryLayout, DamagedProgramsGiveErrorsAndNothingElse) {
   int refused = 0;
   for (const Case& c : random_cases()) {
     Program program = build(c.schedule, c.shape);
-    auto& lane = program.lanes[static_cast<std::size_t>(draw.from(0, static_cast<int>(program.lanes.size()) - 1))];
-    const auto any = [&] { return static_cast<std::size_t>(draw.from(0, static_cast<int>(lane.size()) - 1)); };
+    auto& rank = program.ranks[static_cast<std::size_t>(draw.from(0, static_cast<int>(program.ranks.size()) - 1))];
+    const auto any = [&] { return static_cast<std::size_t>(draw.from(0, static_cast<int>(rank.size()) - 1)); };
     for (int k = draw.from(1, 3); k > 0; --k) {
-      Instruction& i = lane[any()];
+      Instruction& i = rank[any()];
       const int what = draw.from(0, 5);
-      if (what == 0) i.kind = static_cast<Kind>(draw.from(0, kind_count - 1));
+      if (what == 0) i.kind = static_cast<Kind>(draw.from(0, static_cast<int>(kind_count) - 1));
       if (what == 1) i.microbatch = draw.from(-1, 40);
       if (what == 2) i.stage = draw.from(-1, 12);
       if (what == 3) i.segment = draw.from(-1, 40);
-      if (what == 4) std::swap(i, lane[any()]);
-      if (what == 5) lane.insert(lane.begin() + static_cast<std::ptrdiff_t>(any()), lane[any()]);
+      if (what == 4) std::swap(i, rank[any()]);
+      if (what == 5) rank.insert(rank.begin() + static_cast<std::ptrdiff_t>(any()), rank[any()]);
     }
     const Program parsed = parse_program(to_text(program));
     try {

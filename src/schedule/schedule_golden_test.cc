@@ -88,7 +88,7 @@ TEST(Golden, ProgramTextParsesToASoundProgram) {
   for (const Layout& l : layouts()) {
     SCOPED_TRACE(l.name);
     const Program parsed = parse_program(base::read_file(path_of(l.name + ".program")));
-    EXPECT_EQ(parsed.lanes, build(l.schedule, l.shape).lanes);
+    EXPECT_EQ(parsed.ranks, build(l.schedule, l.shape).ranks);
     EXPECT_NO_THROW(check(parsed, bounds(l.schedule, l.shape)));
   }
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "schedule/builder.h"
+#include "schedule/build/builder.h"
 
 namespace troika::schedule {
 
@@ -21,6 +21,18 @@ inline StepShape shape_of(int pp, int dp, int microbatches, int segments_per_sta
 }
 
 inline int stages_per_rank(const std::string& schedule) { return schedule == "interleaved" ? 2 : 1; }
+
+// By the words of the settings.
+inline std::vector<std::string> schedule_names() {
+  const auto words = config::words_of(config::Schedule{});
+  return {words.begin(), words.end()};
+}
+inline Program build(const std::string& schedule, const StepShape& shape) {
+  return build(config::parse_word<config::Schedule>(schedule).value(), shape);
+}
+inline Bounds bounds(const std::string& schedule, const StepShape& shape) {
+  return bounds(config::parse_word<config::Schedule>(schedule).value(), shape);
+}
 
 // The text of the error, or "accepted".
 template <class Error, class Do>

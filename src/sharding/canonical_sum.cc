@@ -19,7 +19,7 @@ constexpr std::int64_t element_bytes = 4;
 // Adds blocks along the tree until one is left. They ascend; the sums are consumed.
 template <class Summand>
 at::Tensor add_up(const std::vector<Summand>& summands) {
-  std::vector<Block> blocks;
+  std::vector<shape::Block> blocks;
   std::vector<at::Tensor> sums;
   for (const Summand& summand : summands) {
     blocks.push_back(summand.block);
@@ -27,8 +27,8 @@ at::Tensor add_up(const std::vector<Summand>& summands) {
   }
   while (blocks.size() > 1) {
     int lowest = blocks.front().level;
-    for (const Block& block : blocks) lowest = std::min(lowest, block.level);
-    std::vector<Block> parents;
+    for (const shape::Block& block : blocks) lowest = std::min(lowest, block.level);
+    std::vector<shape::Block> parents;
     std::vector<at::Tensor> added;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       added.push_back(sums[i]);
@@ -36,7 +36,7 @@ at::Tensor add_up(const std::vector<Summand>& summands) {
         parents.push_back(blocks[i]);
         continue;
       }
-      const Block parent = blocks[i].parent();
+      const shape::Block parent = blocks[i].parent();
       parents.push_back(parent);
       const bool pair = i + 1 < blocks.size() && blocks[i + 1].level == lowest && blocks[i + 1].parent() == parent;
       if (pair) {  // otherwise the other child is absent: beyond the last leaf
@@ -52,9 +52,10 @@ at::Tensor add_up(const std::vector<Summand>& summands) {
 
 }  // namespace
 
-CanonicalSum::CanonicalSum(ShardPlan plan, const SumShape& shape, const c10::Device& device, tensor::Ledger& ledger)
+CanonicalSum::CanonicalSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device,
+                           tensor::Ledger& ledger)
     : plan_(std::move(plan)), shape_(shape), device_(device), ledger_(ledger) {
-  const ReplicaPlace& place = shape.place;
+  const shape::ReplicaPlace& place = shape.place;
   if (shape.microbatches % place.dp != 0 || plan_.replicas() != place.count()) {
     throw base::BugError(fmt::format("{} microbatches over dp {} with shards for {} replicas", shape.microbatches,
                                      place.dp, plan_.replicas()));
@@ -65,7 +66,7 @@ CanonicalSum::CanonicalSum(ShardPlan plan, const SumShape& shape, const c10::Dev
 CanonicalSum::~CanonicalSum() = default;
 
 at::Tensor CanonicalSum::allocate(std::int64_t elements) {
-  return tensor::booked_empty(elements, at::kFloat, device_, ledger_, tensor::Use::gradients);
+  return tensor::booked_empty(elements, at::kFloat, device_, ledger_, tensor::MemoryUse::gradients);
 }
 
 at::Tensor CanonicalSum::take_whole() {
@@ -85,7 +86,7 @@ void CanonicalSum::push(std::int64_t microbatch) {
   if (microbatch != next_ || !leaf_.defined() || leaf_written_) {
     throw base::BugError(fmt::format("gradient of microbatch {} came where {} was due", microbatch, next_));
   }
-  const bool round_robin = shape_.sharing == Sharing::every_round;
+  const bool round_robin = shape_.sharing == shape::Sharing::every_round;
   next_ += round_robin ? shape_.place.dp : 1;
   ++pushed_;
   if (round_robin) {
@@ -97,7 +98,7 @@ void CanonicalSum::push(std::int64_t microbatch) {
 }
 
 // The newest block; siblings among the newest are added.
-void CanonicalSum::enter(Block block, at::Tensor sum) {
+void CanonicalSum::enter(shape::Block block, at::Tensor sum) {
   partials_.push_back({block, std::move(sum)});
   while (partials_.size() > 1) {
     Partial& left = partials_[partials_.size() - 2];
@@ -111,7 +112,7 @@ void CanonicalSum::enter(Block block, at::Tensor sum) {
 }
 
 void CanonicalSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
-  const bool every_round = shape_.sharing == Sharing::every_round;
+  const bool every_round = shape_.sharing == shape::Sharing::every_round;
   if (reducing_ || (every_round ? !leaf_written_ : pushed_ != shape_.share())) {
     throw base::BugError(fmt::format("gradients are shared out after {} of {} microbatches", pushed_, shape_.share()));
   }
@@ -125,7 +126,7 @@ void CanonicalSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
 
 // Every replica's leaf of this round, by ascending leaf.
 void CanonicalSum::start_round(comm::Channel& replicas, std::uint32_t tag) {
-  const ReplicaPlace& place = shape_.place;
+  const shape::ReplicaPlace& place = shape_.place;
   sending_ = std::move(leaf_);
   leaf_.reset();
   leaf_written_ = false;
@@ -148,9 +149,10 @@ void CanonicalSum::start_sharing(comm::Channel& replicas, std::uint32_t tag) {
   for (const Partial& partial : partials_) send_ranges(replicas, partial.sum, tag);
 }
 
-void CanonicalSum::receive(comm::Channel& replicas, int from, Block block, const at::Tensor& own, std::uint32_t tag) {
-  const Range range = mine();
-  const bool every_round = shape_.sharing == Sharing::every_round;
+void CanonicalSum::receive(comm::Channel& replicas, int from, shape::Block block, const at::Tensor& own,
+                           std::uint32_t tag) {
+  const shape::Range range = mine();
+  const bool every_round = shape_.sharing == shape::Sharing::every_round;
   if (from == shape_.place.index()) {
     const at::Tensor part = own.narrow(0, range.begin, range.count);
     incoming_.push_back({block, every_round ? allocate(range.count).copy_(part) : part, {}});  // the leaf will go
@@ -165,7 +167,7 @@ void CanonicalSum::send_ranges(comm::Channel& replicas, const at::Tensor& whole,
   // Beginning with the right-hand neighbour, so that not all send to one rank at once.
   for (int i = 1; i < count; ++i) {
     const int to = (shape_.place.index() + i) % count;
-    const Range range = plan_.elements_of(to);
+    const shape::Range range = plan_.elements_of(to);
     if (range.count > 0) sends_.push_back(replicas.send(whole.narrow(0, range.begin, range.count), to, tag));
   }
 }
@@ -178,7 +180,7 @@ void CanonicalSum::finish_reduce(const OnWait& on_wait) {
   if (!incoming_.empty()) on_wait(begin, base::monotonic_seconds());
   sends_.clear();
   reducing_ = false;
-  if (shape_.sharing == Sharing::every_round) return finish_round();
+  if (shape_.sharing == shape::Sharing::every_round) return finish_round();
   total_ = incoming_.empty() ? add_up(partials_) : add_up(incoming_);
   incoming_.clear();
 }
@@ -199,8 +201,8 @@ at::Tensor CanonicalSum::total() const {
 }
 
 void CanonicalSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
-  if (shape_.sharing != Sharing::at_end) throw base::BugError("the whole sum is not kept in this layout");
-  const Range range = mine();
+  if (shape_.sharing != shape::Sharing::at_end) throw base::BugError("the whole sum is not kept in this layout");
+  const shape::Range range = mine();
   whole_ = partials_.front().sum;
   const at::Tensor own = whole_.narrow(0, range.begin, range.count);
   if (own.data_ptr() != total().data_ptr()) own.copy_(total());
@@ -222,19 +224,7 @@ void CanonicalSum::reset() {
   free_.clear();
   partials_.clear();
   pushed_ = rounds_ = 0;
-  next_ = shape_.sharing == Sharing::every_round ? shape_.place.dp_rank : shape_.share() * shape_.place.dp_rank;
-}
-
-std::int64_t CanonicalSum::reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
-  if (shape.place.count() == 1) return 0;
-  const std::int64_t others = plan.elements() - plan.elements_of(shape.place.index()).count;
-  const bool every_round = shape.sharing == Sharing::every_round;
-  const auto blocks = static_cast<std::int64_t>(shape.blocks_of(shape.place.index()).size());
-  return element_bytes * others * (every_round ? 1 : blocks);
-}
-
-std::int64_t CanonicalSum::gather_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
-  return element_bytes * plan.elements_of(shape.place.index()).count * (shape.place.count() - 1);
+  next_ = shape_.sharing == shape::Sharing::every_round ? shape_.place.dp_rank : shape_.share() * shape_.place.dp_rank;
 }
 
 }  // namespace troika::sharding

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "sharding/shard_plan.h"
-#include "sharding/sum_shape.h"
+#include "shape/shard_plan.h"
+#include "shape/sum_shape.h"
 #include "tensor/ledger.h"
 
 namespace troika::sharding {
@@ -25,7 +25,7 @@ class CanonicalSum {
   // Told when the rank stood still for the others, in base::monotonic_seconds.
   using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
 
-  CanonicalSum(ShardPlan plan, const SumShape& shape, const c10::Device& device, tensor::Ledger& ledger);
+  CanonicalSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device, tensor::Ledger& ledger);
   ~CanonicalSum();
   CanonicalSum(const CanonicalSum&) = delete;
   CanonicalSum& operator=(const CanonicalSum&) = delete;
@@ -45,35 +45,31 @@ class CanonicalSum {
 
   void reset();
 
-  const ShardPlan& plan() const { return plan_; }
+  const shape::ShardPlan& plan() const { return plan_; }
   const c10::Device& device() const { return device_; }
-  Range mine() const { return plan_.elements_of(shape_.place.index()); }
-
-  // For the program and the planner, of the rank at shape.place.
-  static std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape);  // by one reduce
-  static std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape);
+  shape::Range mine() const { return plan_.elements_of(shape_.place.index()); }
 
  private:
   struct Partial {
-    Block block;
+    shape::Block block;
     at::Tensor sum;
   };
   struct Incoming {  // a leaf or partial sum of this rank's range, from another replica or (no transfer) this one
-    Block block;
+    shape::Block block;
     at::Tensor sum;
     comm::Transfer transfer;
   };
   at::Tensor allocate(std::int64_t elements);
   at::Tensor take_whole();
-  void enter(Block block, at::Tensor sum);
+  void enter(shape::Block block, at::Tensor sum);
   void start_round(comm::Channel& replicas, std::uint32_t tag);
   void start_sharing(comm::Channel& replicas, std::uint32_t tag);
-  void receive(comm::Channel& replicas, int from, Block block, const at::Tensor& own, std::uint32_t tag);
+  void receive(comm::Channel& replicas, int from, shape::Block block, const at::Tensor& own, std::uint32_t tag);
   void send_ranges(comm::Channel& replicas, const at::Tensor& whole, std::uint32_t tag);
   void finish_round();
 
-  const ShardPlan plan_;
-  const SumShape shape_;
+  const shape::ShardPlan plan_;
+  const shape::SumShape shape_;
   const c10::Device device_;
   tensor::Ledger& ledger_;
   std::int64_t next_ = 0;                      // microbatch expected by push

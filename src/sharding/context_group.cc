@@ -38,7 +38,7 @@ kernels::AttentionOutput narrow(const kernels::AttentionOutput& output, std::int
   return {output.out_BTnH.narrow(1, begin, count), output.lse_BnT.narrow(2, begin, count)};
 }
 
-bool contains(const Range& outer, const Range& inner) {
+bool contains(const shape::Range& outer, const shape::Range& inner) {
   return inner.count > 0 && outer.begin <= inner.begin && inner.end() <= outer.end();
 }
 
@@ -47,9 +47,9 @@ bool contains(const Range& outer, const Range& inner) {
 ContextGroup::ContextGroup(comm::Channel& channel) : channel_(channel.size() == 1 ? nullptr : &channel) {}
 
 std::vector<std::int64_t> ContextGroup::positions(std::int64_t T) const {
-  const Chunks chunks = chunks_of(T, rank(), size());
+  const shape::SequenceChunks chunks = shape::sequence_chunks(T, rank(), size());
   std::vector<std::int64_t> mine;
-  for (const Range& range : {chunks.low, chunks.high}) {
+  for (const shape::Range& range : {chunks.low, chunks.high}) {
     for (std::int64_t p = range.begin; p < range.end(); ++p) mine.push_back(p);
   }
   return mine;
@@ -68,7 +68,7 @@ static kernels::AttentionInput whole_input(const LocalAttention& local) {
 kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, std::int64_t T) const {
   if (channel_ == nullptr) return kernels::attention_forward(whole_input(local));
   const Ring ring(*channel_, T, on_wait_);
-  const std::vector<Range> chunks{ring.low(rank()), ring.high(rank())};
+  const std::vector<shape::Range> chunks{ring.low(rank()), ring.high(rank())};
   std::vector<kernels::AttentionOutput> sums(2);
   ring.travel(at::stack({local.k_BtkH, local.v_BtkH}), [&](int step, const at::Tensor& kv_2BtkH) {
     for (const auto& [piece, input] : seen_pieces(ring, ring.visitor(step), local, kv_2BtkH)) {
@@ -103,7 +103,7 @@ kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout
   comm::Transfer leaving;
   ring.travel(own_2BtkH, [&](int step, const at::Tensor& kv_2BtkH) {
     const int visitor = ring.visitor(step);
-    at::Tensor dkv_2BtkH = ring.room(visitor, own_2BtkH, at::kFloat);
+    at::Tensor dkv_2BtkH = ring.buffer_of(visitor, own_2BtkH, at::kFloat);
     comm::Transfer arriving;
     if (step > 0) arriving = ring.receive_gradients(dkv_2BtkH);
     std::vector<std::pair<Piece, kernels::AttentionGradients>> parts;
@@ -120,7 +120,7 @@ kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout
     }
     leaving = ring.send_gradients(dkv_2BtkH);
   });
-  const at::Tensor home_2BtkH = ring.room(rank(), own_2BtkH, at::kFloat);
+  const at::Tensor home_2BtkH = ring.buffer_of(rank(), own_2BtkH, at::kFloat);
   comm::Transfer arriving = ring.receive_gradients(home_2BtkH);
   ring.wait({&arriving, &leaving});
   return {dq_BtnH.to(local.q_BtnH.scalar_type()), home_2BtkH.select(0, 0).to(local.k_BtkH.scalar_type()),

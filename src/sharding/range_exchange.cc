@@ -4,11 +4,11 @@
 
 namespace troika::sharding {
 
-std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const ShardPlan& plan, const at::Tensor& whole,
-                                            std::uint32_t tag) {
+std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const shape::ShardPlan& plan,
+                                            const at::Tensor& whole, std::uint32_t tag) {
   const int count = replicas.size(), rank = replicas.rank();
   const auto range = [&](int replica) {
-    const Range elements = plan.elements_of(replica);
+    const shape::Range elements = plan.elements_of(replica);
     return whole.narrow(0, elements.begin, elements.count);
   };
   std::vector<comm::Transfer> transfers;

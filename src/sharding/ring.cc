@@ -6,20 +6,16 @@
 
 namespace troika::sharding {
 
-Chunks chunks_of(std::int64_t T, int rank, int size) {
-  return {part_of(T, rank, 2 * size), part_of(T, 2 * size - 1 - rank, 2 * size)};
-}
+shape::Range Ring::low(int rank) const { return {0, shape::sequence_chunks(T_, rank, size_).low.count}; }
 
-Range Ring::low(int rank) const { return {0, chunks_of(T_, rank, size_).low.count}; }
-
-Range Ring::high(int rank) const {
-  const Chunks chunks = chunks_of(T_, rank, size_);
+shape::Range Ring::high(int rank) const {
+  const shape::SequenceChunks chunks = shape::sequence_chunks(T_, rank, size_);
   return {chunks.low.count, chunks.high.count};
 }
 
 std::vector<Piece> Ring::pieces(int visitor) const {
   std::vector<Piece> found;
-  const auto add = [&](const Range& q, const Range& k, std::int64_t q_position) {
+  const auto add = [&](const shape::Range& q, const shape::Range& k, std::int64_t q_position) {
     if (q.count > 0 && k.count > 0) found.push_back({q, k, q_position});
   };
   if (visitor == rank_) {
@@ -34,7 +30,7 @@ std::vector<Piece> Ring::pieces(int visitor) const {
 }
 
 at::Tensor Ring::keys_before(const at::Tensor& position, const Piece& piece, int visitor) const {
-  const auto [low, high] = chunks_of(T_, visitor, size_);
+  const auto [low, high] = shape::sequence_chunks(T_, visitor, size_);
   const at::Tensor of_low = (position - low.begin).clamp_(0, low.count);
   if (piece.k.count == low.count) return of_low;
   return of_low.add_((position - high.begin).clamp_(0, high.count));
@@ -54,7 +50,7 @@ void Ring::wait(std::initializer_list<comm::Transfer*> transfers) const {
   if (on_wait_) on_wait_(begin, base::monotonic_seconds());
 }
 
-at::Tensor Ring::room(int rank, const at::Tensor& like, at::ScalarType dtype) const {
+at::Tensor Ring::buffer_of(int rank, const at::Tensor& like, at::ScalarType dtype) const {
   std::vector<std::int64_t> sizes = like.sizes().vec();
   sizes[2] = all(rank).count;
   return at::empty(sizes, like.options().dtype(dtype));
@@ -65,7 +61,7 @@ void Ring::travel(at::Tensor kv_2BtkH, const Visit& visit) const {
     at::Tensor next;
     comm::Transfer coming, going;
     if (step + 1 < size_) {
-      next = room(visitor(step + 1), kv_2BtkH, kv_2BtkH.scalar_type());
+      next = buffer_of(visitor(step + 1), kv_2BtkH, kv_2BtkH.scalar_type());
       coming = receive(next, keys_tag);
       going = send(kv_2BtkH, keys_tag);
     }

@@ -10,21 +10,14 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "sharding/range.h"
+#include "shape/split.h"
 
 namespace troika::sharding {
-
-// The positions of rank `rank` of `size`: two chunks of a sequence of T.
-struct Chunks {
-  Range low, high;
-  std::int64_t count() const { return low.count + high.count; }
-};
-Chunks chunks_of(std::int64_t T, int rank, int size);
 
 // Some of this rank's queries and some of a visiting rank's keys, from its first on, by local position, that see each
 // other: all of them, or causally as if query i of them stood at position q_position + i and key i at i.
 struct Piece {
-  Range q, k;
+  shape::Range q, k;
   std::int64_t q_position = 0;
 };
 
@@ -35,9 +28,9 @@ class Ring {
       : channel_(channel), T_(T), rank_(channel.rank()), size_(channel.size()), on_wait_(on_wait) {}
 
   // The two chunks of a rank as local positions, and both.
-  Range low(int rank) const;
-  Range high(int rank) const;
-  Range all(int rank) const { return {0, high(rank).end()}; }
+  shape::Range low(int rank) const;
+  shape::Range high(int rank) const;
+  shape::Range all(int rank) const { return {0, high(rank).end()}; }
 
   // Whose keys are here in a step, and the pairs of chunks that see each other: this rank's queries, `visitor`'s keys.
   int visitor(int step) const { return (rank_ - step + size_) % size_; }
@@ -50,8 +43,8 @@ class Ring {
   comm::Transfer receive_gradients(const at::Tensor& tensor) const { return receive(tensor, gradients_tag); }
   void wait(std::initializer_list<comm::Transfer*> transfers) const;
 
-  // Room for what belongs to `rank`, shaped like this rank's [2, B, t, k, H]. Uninitialised.
-  at::Tensor room(int rank, const at::Tensor& like, at::ScalarType dtype) const;
+  // A buffer for what belongs to `rank`, shaped like this rank's [2, B, t, k, H]. Uninitialised.
+  at::Tensor buffer_of(int rank, const at::Tensor& like, at::ScalarType dtype) const;
 
   // Calls visit(step, keys and values) as they come by, the next ones on their way meanwhile.
   using Visit = std::function<void(int step, const at::Tensor& kv_2BtkH)>;

@@ -8,11 +8,12 @@
 
 namespace troika::sharding {
 
-TensorGroup::TensorGroup(comm::Channel& channel, SequenceParallel split)
-    : channel_(channel.size() == 1 ? nullptr : &channel), split_(channel.size() == 1 ? SequenceParallel::off : split) {}
+TensorGroup::TensorGroup(comm::Channel& channel, shape::SequenceParallel split)
+    : channel_(channel.size() == 1 ? nullptr : &channel),
+      split_(channel.size() == 1 ? shape::SequenceParallel::off : split) {}
 
-Range TensorGroup::rows(std::int64_t M) const {
-  return split_ == SequenceParallel::on ? part_of(M, rank(), size()) : Range{0, M};
+shape::Range TensorGroup::rows(std::int64_t M) const {
+  return shape::rows_between_operations(M, {rank(), size()}, split_);
 }
 
 void TensorGroup::exchange(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) const {
@@ -27,21 +28,21 @@ void TensorGroup::gather_into(const at::Tensor& mine, const std::vector<at::Tens
   if (on_wait_) on_wait_(begin, base::monotonic_seconds());
 }
 
-static std::vector<Range> even_parts(std::int64_t total, int size) {
-  std::vector<Range> parts;
-  for (int rank = 0; rank < size; ++rank) parts.push_back(part_of(total, rank, size));
+static std::vector<shape::Range> even_parts(std::int64_t total, int size) {
+  std::vector<shape::Range> parts;
+  for (int rank = 0; rank < size; ++rank) parts.push_back(shape::part_of(total, rank, size));
   return parts;
 }
 
-at::Tensor TensorGroup::spread(const at::Tensor& x_mD, std::int64_t M) const {
-  return split_ == SequenceParallel::on ? join(x_mD, even_parts(M, size())) : x_mD;
+at::Tensor TensorGroup::all_gather(const at::Tensor& x_mD, std::int64_t M) const {
+  return split_ == shape::SequenceParallel::on ? join(x_mD, even_parts(M, size())) : x_mD;
 }
 
-at::Tensor TensorGroup::collect(const at::Tensor& partial_MD) const {
+at::Tensor TensorGroup::reduce_scatter(const at::Tensor& partial_MD) const {
   if (channel_ == nullptr) return partial_MD;
-  if (split_ == SequenceParallel::on) return sum_of_part(partial_MD, even_parts(partial_MD.size(0), size()));
+  if (split_ == shape::SequenceParallel::on) return sum_of_part(partial_MD, even_parts(partial_MD.size(0), size()));
   const at::Tensor flat = partial_MD.contiguous().view({partial_MD.numel()});
-  const std::vector<Range> parts = even_parts(flat.numel(), size());
+  const std::vector<shape::Range> parts = even_parts(flat.numel(), size());
   return join(sum_of_part(flat, parts), parts).view(partial_MD.sizes());
 }
 
@@ -54,10 +55,10 @@ std::vector<at::Tensor> TensorGroup::gather(const at::Tensor& mine) const {
 }
 
 // This rank's range of dim 0 of the sum of all ranks' `partial`, added in rank order in fp32.
-at::Tensor TensorGroup::sum_of_part(const at::Tensor& partial, const std::vector<Range>& ranges) const {
+at::Tensor TensorGroup::sum_of_part(const at::Tensor& partial, const std::vector<shape::Range>& ranges) const {
   const at::Tensor whole = partial.contiguous();
   std::vector<at::Tensor> to, from;
-  for (const Range& range : ranges) to.push_back(whole.narrow(0, range.begin, range.count));
+  for (const shape::Range& range : ranges) to.push_back(whole.narrow(0, range.begin, range.count));
   const auto me = static_cast<std::size_t>(rank());
   for (std::size_t r = 0; r < ranges.size(); ++r) from.push_back(r == me ? to[me] : at::empty_like(to[me]));
   exchange(to, from);
@@ -67,12 +68,12 @@ at::Tensor TensorGroup::sum_of_part(const at::Tensor& partial, const std::vector
 }
 
 // All ranks' ranges of dim 0, one after the other.
-at::Tensor TensorGroup::join(const at::Tensor& mine, const std::vector<Range>& ranges) const {
+at::Tensor TensorGroup::join(const at::Tensor& mine, const std::vector<shape::Range>& ranges) const {
   std::vector<std::int64_t> sizes = mine.sizes().vec();
   sizes[0] = ranges.back().end();
   const at::Tensor whole = at::empty(sizes, mine.options());
   std::vector<at::Tensor> outs;
-  for (const Range& range : ranges) outs.push_back(whole.narrow(0, range.begin, range.count));
+  for (const shape::Range& range : ranges) outs.push_back(whole.narrow(0, range.begin, range.count));
   gather_into(mine.contiguous(), outs);
   return whole;
 }

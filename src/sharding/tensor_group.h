@@ -14,11 +14,9 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "sharding/range.h"
+#include "shape/split.h"
 
 namespace troika::sharding {
-
-enum class SequenceParallel { off, on };
 
 // A gradient that the ranks [first_holder, end_holder) all hold: fp32, contiguous, of one size on all of them.
 struct SharedSlice {
@@ -33,20 +31,20 @@ class TensorGroup {
   using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
 
   TensorGroup() = default;  // alone: everything below is the identity, without copies
-  TensorGroup(comm::Channel& channel, SequenceParallel split);  // `channel` must outlive it
+  TensorGroup(comm::Channel& channel, shape::SequenceParallel split);  // `channel` must outlive it
 
   int rank() const { return channel_ == nullptr ? 0 : channel_->rank(); }
   int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
-  SequenceParallel sequence_parallel() const { return split_; }  // off when alone
+  shape::SequenceParallel sequence_parallel() const { return split_; }  // off when alone
   void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
 
   // The rows this rank keeps between the split operations: its part with sequence parallelism, else all.
-  Range rows(std::int64_t M) const;
-  // Own rows to all rows: an all-gather with sequence parallelism, else x itself.
-  at::Tensor spread(const at::Tensor& x_mD, std::int64_t M) const;
-  // The sum of all ranks' partial_MD in its dtype: own rows with sequence parallelism (reduce-scatter), else all rows.
-  // The gradient of spread is collect and the gradient of collect is spread.
-  at::Tensor collect(const at::Tensor& partial_MD) const;
+  shape::Range rows(std::int64_t M) const;
+  // Own rows to all rows; without sequence parallelism x itself.
+  at::Tensor all_gather(const at::Tensor& x_mD, std::int64_t M) const;
+  // The sum of all ranks' partial_MD in its dtype, of own rows; without sequence parallelism of all rows (an all-reduce).
+  // Each of the two is the other's gradient.
+  at::Tensor reduce_scatter(const at::Tensor& partial_MD) const;
 
   // Every rank's `mine`, equal in shape, in rank order.
   std::vector<at::Tensor> gather(const at::Tensor& mine) const;
@@ -59,11 +57,11 @@ class TensorGroup {
  private:
   void exchange(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) const;
   void gather_into(const at::Tensor& mine, const std::vector<at::Tensor>& outs) const;
-  at::Tensor sum_of_part(const at::Tensor& partial, const std::vector<Range>& ranges) const;
-  at::Tensor join(const at::Tensor& mine, const std::vector<Range>& ranges) const;
+  at::Tensor sum_of_part(const at::Tensor& partial, const std::vector<shape::Range>& ranges) const;
+  at::Tensor join(const at::Tensor& mine, const std::vector<shape::Range>& ranges) const;
 
   comm::Channel* channel_ = nullptr;
-  SequenceParallel split_ = SequenceParallel::off;
+  shape::SequenceParallel split_ = shape::SequenceParallel::off;
   OnWait on_wait_;
 };
 

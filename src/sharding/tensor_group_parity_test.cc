@@ -22,8 +22,8 @@ TEST(TensorGroup, AloneEverythingIsTheIdentityWithoutCopies) {
   const at::Tensor x = random_normal("x", 0, {5, 3});
   EXPECT_EQ(alone.size(), 1);
   EXPECT_EQ(alone.rows(5).count, 5);
-  EXPECT_TRUE(alone.spread(x, 5).is_same(x));
-  EXPECT_TRUE(alone.collect(x).is_same(x));
+  EXPECT_TRUE(alone.all_gather(x, 5).is_same(x));
+  EXPECT_TRUE(alone.reduce_scatter(x).is_same(x));
   EXPECT_TRUE(alone.gather(x)[0].is_same(x));
   alone.sum({x});
   EXPECT_TRUE(at::equal(x, random_normal("x", 0, {5, 3})));
@@ -33,15 +33,15 @@ TEST(TensorGroup, RowsCutAnyCountWithoutGaps) {
   for (const int size : {2, 3, 5}) {
     for (const std::int64_t M : {0, 1, 2, 7, 12}) {
       std::mutex mutex;
-      std::vector<Range> rows(static_cast<std::size_t>(size));
+      std::vector<shape::Range> rows(static_cast<std::size_t>(size));
       on_ranks(size, [&](comm::Channel& channel) {
-        EXPECT_EQ(TensorGroup(channel, SequenceParallel::off).rows(M).count, M);
-        const Range mine = TensorGroup(channel, SequenceParallel::on).rows(M);
+        EXPECT_EQ(TensorGroup(channel, shape::SequenceParallel::off).rows(M).count, M);
+        const shape::Range mine = TensorGroup(channel, shape::SequenceParallel::on).rows(M);
         const std::lock_guard<std::mutex> lock(mutex);
         rows[static_cast<std::size_t>(channel.rank())] = mine;
       });
       std::int64_t end = 0;
-      for (const Range& range : rows) {
+      for (const shape::Range& range : rows) {
         EXPECT_EQ(range.begin, end);
         end = range.end();
       }
@@ -57,10 +57,10 @@ TEST(TensorGroup, CollectAddsInRankOrderAndRoundsOnce) {
         const at::Tensor want = exact_sum(size, {M, 5}, dtype);
         on_ranks(size, [&](comm::Channel& channel) {
           const at::Tensor partial = random_normal("x", channel.rank(), {M, 5}, dtype);
-          for (const auto split : {SequenceParallel::off, SequenceParallel::on}) {
+          for (const auto split : {shape::SequenceParallel::off, shape::SequenceParallel::on}) {
             const TensorGroup group(channel, split);
-            const Range rows = group.rows(M);
-            const at::Tensor got = group.collect(partial);
+            const shape::Range rows = group.rows(M);
+            const at::Tensor got = group.reduce_scatter(partial);
             EXPECT_TRUE(at::equal(got, want.narrow(0, rows.begin, rows.count)));
             EXPECT_EQ(got.scalar_type(), dtype);
           }
@@ -75,36 +75,37 @@ TEST(TensorGroup, SpreadBringsEveryRankAllRows) {
     for (const std::int64_t M : {0, 1, 2, 7, 12}) {
       on_ranks(size, [&](comm::Channel& channel) {
         const at::Tensor whole = random_normal("whole", 0, {M, 5}, at::kHalf);
-        const TensorGroup group(channel, SequenceParallel::on);
-        const Range rows = group.rows(M);
-        EXPECT_TRUE(at::equal(group.spread(whole.narrow(0, rows.begin, rows.count), M), whole));
-        EXPECT_TRUE(TensorGroup(channel, SequenceParallel::off).spread(whole, M).is_same(whole));
+        const TensorGroup group(channel, shape::SequenceParallel::on);
+        const shape::Range rows = group.rows(M);
+        EXPECT_TRUE(at::equal(group.all_gather(whole.narrow(0, rows.begin, rows.count), M), whole));
+        EXPECT_TRUE(TensorGroup(channel, shape::SequenceParallel::off).all_gather(whole, M).is_same(whole));
       });
     }
   }
 }
 
-// <spread(x), y> summed over the ranks equals <x, collect(y)> summed over the ranks: each is the other's gradient.
+// <all_gather(x), y> summed over the ranks equals <x, reduce_scatter(y)> summed over the ranks: each is the other's gradient.
 TEST(TensorGroup, SpreadAndCollectAreEachOthersGradient) {
   const std::int64_t M = 7;
   std::mutex mutex;
   double left = 0, right = 0;
   on_ranks(3, [&](comm::Channel& channel) {
-    const TensorGroup group(channel, SequenceParallel::on);
+    const TensorGroup group(channel, shape::SequenceParallel::on);
     const at::Tensor x_mD = random_normal("x", channel.rank(), {group.rows(M).count, 5});
     const at::Tensor y_MD = random_normal("y", channel.rank(), {M, 5});
-    const double spread = (group.spread(x_mD, M) * y_MD).sum(at::kDouble).item<double>();
-    const double collect = (x_mD * group.collect(y_MD)).sum(at::kDouble).item<double>();
+    const double gathered = (group.all_gather(x_mD, M) * y_MD).sum(at::kDouble).item<double>();
+    const double scattered = (x_mD * group.reduce_scatter(y_MD)).sum(at::kDouble).item<double>();
     const std::lock_guard<std::mutex> lock(mutex);
-    left += spread;
-    right += collect;
+    left += gathered;
+    right += scattered;
   });
   EXPECT_NEAR(left, right, 1e-5);
 }
 
 TEST(TensorGroup, GatherBringsEveryRanksTensorInRankOrder) {
   on_ranks(3, [&](comm::Channel& channel) {
-    const auto all = TensorGroup(channel, SequenceParallel::off).gather(random_normal("x", channel.rank(), {2, 3}));
+    const auto all =
+        TensorGroup(channel, shape::SequenceParallel::off).gather(random_normal("x", channel.rank(), {2, 3}));
     ASSERT_EQ(all.size(), 3U);
     for (int r = 0; r < 3; ++r) EXPECT_TRUE(at::equal(all[static_cast<std::size_t>(r)], random_normal("x", r, {2, 3})));
   });
@@ -115,7 +116,7 @@ TEST(TensorGroup, SumGivesAllRanksTheSameBits) {
     const at::Tensor want_a = exact_sum(size, {7}, at::kFloat), want_b = exact_sum(size, {3, 4}, at::kFloat);
     on_ranks(size, [&](comm::Channel& channel) {
       const at::Tensor a = random_normal("x", channel.rank(), {7}), b = random_normal("x", channel.rank(), {3, 4});
-      TensorGroup(channel, SequenceParallel::off).sum({a, b});
+      TensorGroup(channel, shape::SequenceParallel::off).sum({a, b});
       EXPECT_TRUE(at::equal(a, want_a));
       EXPECT_TRUE(at::equal(b, want_b));
     });
@@ -140,7 +141,7 @@ TEST(TensorGroup, SharedSlicesAreSummedOverTheirHoldersOnly) {
       for (int r = first + 1; r < end; ++r) sum = sum + value(s, r);
       want.push_back(sum);
     }
-    TensorGroup(channel, SequenceParallel::on).sum_shared(slices);
+    TensorGroup(channel, shape::SequenceParallel::on).sum_shared(slices);
     for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(at::equal(slices[i].view, want[i])) << me << " " << i;
   });
 }
@@ -148,12 +149,12 @@ TEST(TensorGroup, SharedSlicesAreSummedOverTheirHoldersOnly) {
 TEST(TensorGroup, TellsWhenItWaited) {
   on_ranks(2, [&](comm::Channel& channel) {
     int waits = 0;
-    TensorGroup group(channel, SequenceParallel::off);
+    TensorGroup group(channel, shape::SequenceParallel::off);
     group.set_on_wait([&](double begin_seconds, double end_seconds) {
       EXPECT_LE(begin_seconds, end_seconds);
       ++waits;
     });
-    group.collect(random_normal("x", channel.rank(), {4, 4}));
+    group.reduce_scatter(random_normal("x", channel.rank(), {4, 4}));
     EXPECT_EQ(waits, 2);
   });
 }

@@ -18,7 +18,7 @@ at::Tensor allocate(std::int64_t elements, const at::TensorOptions& options) {
   }
 }
 
-const char* name(Use use) {
+const char* name(MemoryUse use) {
   const char* names[] = {"parameters", "gradients", "optimizer state", "activations"};
   return names[static_cast<std::size_t>(use)];
 }
@@ -26,7 +26,7 @@ const char* name(Use use) {
 }  // namespace
 
 at::Tensor booked_empty(std::int64_t elements, at::ScalarType dtype, const c10::Device& device, Ledger& ledger,
-                        Use use) {
+                        MemoryUse use) {
   const auto options = at::TensorOptions().dtype(dtype).device(device);
   if (elements == 0) return at::empty({0}, options);
   const auto bytes = elements * static_cast<std::int64_t>(c10::elementSize(dtype));

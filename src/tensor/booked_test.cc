@@ -15,32 +15,32 @@ TEST(Booked, CountsTheBytesForAsLongAsAnyViewLives) {
   for (const std::int64_t elements : {std::int64_t{0}, std::int64_t{10}, large}) {
     at::Tensor view;
     {
-      const at::Tensor whole = booked_empty(elements, at::kFloat, c10::kCPU, ledger, Use::state);
+      const at::Tensor whole = booked_empty(elements, at::kFloat, c10::kCPU, ledger, MemoryUse::state);
       EXPECT_EQ(whole.numel(), elements);
       EXPECT_TRUE(whole.is_contiguous());
       view = whole.narrow(0, elements / 2, elements - elements / 2);
     }
-    EXPECT_EQ(ledger.live(Use::state), 4 * elements);
+    EXPECT_EQ(ledger.live(MemoryUse::state), 4 * elements);
     view.fill_(1);
     EXPECT_EQ(view.sum().item<double>(), static_cast<double>(view.numel()));
     view.reset();
     EXPECT_EQ(ledger.live(), 0);
   }
-  EXPECT_EQ(ledger.peak(Use::state), 4 * large);
+  EXPECT_EQ(ledger.peak(MemoryUse::state), 4 * large);
 }
 
 TEST(Booked, HalvesTakeTwoBytes) {
   Ledger ledger;
-  const at::Tensor whole = booked_empty(large, at::kBFloat16, c10::kCPU, ledger, Use::parameters);
+  const at::Tensor whole = booked_empty(large, at::kBFloat16, c10::kCPU, ledger, MemoryUse::parameters);
   EXPECT_EQ(whole.scalar_type(), at::kBFloat16);
-  EXPECT_EQ(ledger.live(Use::parameters), 2 * large);
+  EXPECT_EQ(ledger.live(MemoryUse::parameters), 2 * large);
 }
 
 TEST(Booked, WhatDoesNotFitIsRefusedWithItsNumbersAndARemedy) {
   Ledger ledger;
-  ledger.hold(Use::parameters, 5 << 20);
+  ledger.hold(MemoryUse::parameters, 5 << 20);
   try {
-    booked_empty(std::int64_t{1} << 60, at::kByte, c10::kCPU, ledger, Use::gradients);
+    booked_empty(std::int64_t{1} << 60, at::kByte, c10::kCPU, ledger, MemoryUse::gradients);
     FAIL();
   } catch (const base::ConfigError& error) {
     const std::string text = error.what();

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t cached_from_bytes = std::size_t{1} << 20;
 constexpr std::size_t alignment_bytes = 64;
 // What the C library takes from its heap instead of mapping it: its own rules give back the scratch memory of oneDNN after
-// every product. What it keeps at the heap's end: more than all small tensors of a step, which the next step takes again.
+// every GEMM. What it keeps at the heap's end: more than all small tensors of a step, which the next step takes again.
 constexpr int heap_up_to_bytes = 8 << 20, trim_from_bytes = 512 << 20;
 
 // Never destroyed: tensors of other static objects may be freed later.

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <torch/csrc/api/include/torch/version.h>
-#ifdef TROIKA_CPU_BODIES
+#ifdef TROIKA_CPU_KERNELS
 #include <omp.h>
 #endif
 
@@ -43,13 +43,13 @@ c10::Device pick_device(const std::string& word, int local_rank) {
 // OpenBLAS has threads of its own and does not listen to libtorch; absent where libtorch uses another BLAS.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
-// In builds with the fast bodies OpenBLAS works in the thread that calls it: its own would fight OpenMP's for the cores.
+// In builds with the CPU kernels OpenBLAS works in the thread that calls it: its own would fight OpenMP's for the cores.
 static void set_blas_threads(int threads) {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
 
-#ifdef TROIKA_CPU_BODIES
-// Not at::set_num_threads: it also starts libtorch's second pool, which nothing here uses, anew in every thread that calls
+#ifdef TROIKA_CPU_KERNELS
+// Not at::set_num_threads: it also starts libtorch's second pool, which nothing here uses, again in every thread that calls
 // libtorch, and the pool's threads keep a core busy for a while.
 void set_threads(int threads) {
   at::get_num_threads();  // the first call in a thread sets OpenMP's count to libtorch's default
@@ -69,7 +69,7 @@ constexpr bool blas_multiplies = false;
 constexpr bool blas_multiplies = true;
 #endif
 
-// OpenBLAS asks for 128 MiB of address space per thread in it, of which little becomes resident. The product is made with all
+// OpenBLAS asks for 128 MiB of address space per thread in it, of which little becomes resident. The GEMM runs with all
 // threads, so that there is room when OpenMP's threads call it at once.
 void reserve_workspace() {
   if (!blas_multiplies || openblas_set_num_threads == nullptr) return;

@@ -1,9 +1,8 @@
-// The one door to devices: which device, how much memory, how many threads, and what differs between libtorch versions.
+// Devices: which device, how much memory, how many threads, and what differs between libtorch versions.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <string>
 
 namespace troika::tensor {
@@ -12,8 +11,8 @@ namespace troika::tensor {
 // present. ConfigError for another word, and when cuda is asked for and this libtorch or machine has none.
 c10::Device pick_device(const std::string& word, int local_rank);
 
-// Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and room cpu) of the calling
-// thread, and OpenBLAS's, which is 1 in builds with the fast CPU bodies.
+// Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and module cpu) of the calling
+// thread, and OpenBLAS's, which is 1 in builds with the CPU kernels.
 void set_threads(int threads);
 
 // Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle

@@ -8,26 +8,26 @@
 
 namespace troika::tensor {
 
-enum class Use { parameters, gradients, state, activations };
+enum class MemoryUse { parameters, gradients, state, activations };
 inline constexpr int use_count = 4;
 
 // One per rank; used from the rank's thread only.
 class Ledger {
  public:
-  void hold(Use use, std::int64_t bytes) {
+  void hold(MemoryUse use, std::int64_t bytes) {
     live_[index(use)] += bytes;
     peak_[index(use)] = std::max(peak_[index(use)], live_[index(use)]);
     peak_total_ = std::max(peak_total_, live());
   }
-  void release(Use use, std::int64_t bytes) { live_[index(use)] -= bytes; }
+  void release(MemoryUse use, std::int64_t bytes) { live_[index(use)] -= bytes; }
 
-  std::int64_t live(Use use) const { return live_[index(use)]; }
-  std::int64_t peak(Use use) const { return peak_[index(use)]; }
+  std::int64_t live(MemoryUse use) const { return live_[index(use)]; }
+  std::int64_t peak(MemoryUse use) const { return peak_[index(use)]; }
   std::int64_t live() const { return live_[0] + live_[1] + live_[2] + live_[3]; }
   std::int64_t peak() const { return peak_total_; }  // largest sum at any time
 
  private:
-  static std::size_t index(Use use) { return static_cast<std::size_t>(use); }
+  static std::size_t index(MemoryUse use) { return static_cast<std::size_t>(use); }
   std::array<std::int64_t, use_count> live_{};
   std::array<std::int64_t, use_count> peak_{};
   std::int64_t peak_total_ = 0;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tensor/pages.h"
-
 namespace troika::tensor {
 namespace {
 
@@ -35,7 +33,7 @@ void PageCache::give_back_above(std::size_t held_bytes) {
 }
 
 // One large page per call: before Linux 6.17 a call unmaps its target, and then refuses a source that consists of several
-// mappings. Every mapping of a cache begins at a multiple of large_page_bytes, and map_pages leaves a gap behind it, so a large
+// mappings. Every mapping of a cache begins at a multiple of large_page_bytes, and map_pages leaves a gap after it, so a large
 // page inside a free range lies in one mapping. Returns how many bytes it moved before a refusal.
 std::size_t PageCache::move_units(Range from, std::uintptr_t to) const {
   std::size_t moved = 0;
@@ -123,6 +121,35 @@ std::size_t PageCache::held_bytes() const {
 std::size_t PageCache::fresh_bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return fresh_bytes_;
+}
+
+static void prefer_large_pages(std::uintptr_t begin, std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  ::madvise(reinterpret_cast<void*>(begin), bytes, MADV_HUGEPAGE);  // a hint
+#endif
+}
+
+void unmap_pages(std::uintptr_t begin, std::size_t bytes) {
+  if (bytes > 0) ::munmap(reinterpret_cast<void*>(begin), bytes);
+}
+
+std::uintptr_t map_pages(std::size_t bytes) {
+  const std::size_t mapped = bytes + large_page_bytes;
+  void* data = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return 0;
+  const auto whole = reinterpret_cast<std::uintptr_t>(data), begin = round_up(whole, large_page_bytes);
+  unmap_pages(whole, begin - whole);
+  unmap_pages(begin + bytes, whole + mapped - begin - bytes);
+  prefer_large_pages(begin, bytes);
+  return begin;
+}
+
+bool map_pages_at(std::uintptr_t begin, std::size_t bytes) {
+  void* data = ::mmap(reinterpret_cast<void*>(begin), bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (data == MAP_FAILED) return false;
+  prefer_large_pages(begin, bytes);
+  return true;
 }
 
 }  // namespace troika::tensor

@@ -2,7 +2,7 @@
 // zeroed page for every page of it, at every use; these cost that once.
 //
 // A cache never holds more than slack_bytes beyond the most that was in use at one time. When no free range is large enough and
-// that limit is reached, pages of free ranges are moved behind each other into a new range of addresses (mremap), so that
+// that limit is reached, pages of free ranges are moved after each other into a new range of addresses (mremap), so that
 // free memory in pieces is as good as in one. Where the kernel refuses to move a page, what is free is given back instead.
 // Blocks stand on the kernel's large pages where it has them.
 #pragma once
@@ -55,5 +55,25 @@ class PageCache {
   std::size_t live_bytes_ = 0, peak_live_bytes_ = 0, fresh_bytes_ = 0;
   const Remap remap_;
 };
+
+// Memory straight from the system: the pages are zero, and each costs its fault when it is first touched.
+
+// Blocks of large_page_bytes stand on one page where the system has such pages. small_unit_bytes is a multiple of every
+// other page size.
+constexpr std::size_t large_page_bytes = std::size_t{2} << 20, small_unit_bytes = std::size_t{64} << 10;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+// `bytes`: a multiple of small_unit_bytes. The address is a multiple of large_page_bytes; 0 when there is no room. What is
+// mapped already does not begin where this ends.
+std::uintptr_t map_pages(std::size_t bytes);
+
+// Fresh pages at this place, instead of those that are mapped there, if any. False when there is no room.
+bool map_pages_at(std::uintptr_t begin, std::size_t bytes);
+
+// All of what map_pages gave, or a part that begins at a multiple of small_unit_bytes.
+void unmap_pages(std::uintptr_t begin, std::size_t bytes);
 
 }  // namespace troika::tensor

@@ -10,15 +10,15 @@
 #include "comm/collectives.h"
 #include "kernels/linear.h"
 #include "tensor/device.h"
-#include "train/link.h"
+#include "train/measure_link.h"
 
 namespace troika::train {
 namespace {
 
-std::vector<Prediction> predict_all(const Plan& plan, const schedule::Link& link,
-                                    const std::vector<RankSpeed>& speeds) {
-  std::vector<Prediction> predictions;
-  for (const Plan& layout : layouts_of(plan)) predictions.push_back(predict(layout, link, speeds));
+std::vector<plan::Prediction> predict_all(const plan::Plan& plan, const schedule::Link& link,
+                                          const std::vector<plan::RankSpeed>& speeds) {
+  std::vector<plan::Prediction> predictions;
+  for (const plan::Plan& layout : plan::layouts_of(plan)) predictions.push_back(plan::predict(layout, link, speeds));
   return predictions;
 }
 
@@ -30,8 +30,8 @@ std::vector<std::string> Advisor::before_training() {
   const auto speeds = gather(probe());
   if (world_.rank() != 0) return {};
   const auto predictions = predict_all(plan_, link_, speeds);
-  return {describe_link(link_, predictions),
-          describe_layouts(predictions, plan_.shape) +
+  return {plan::describe_link(link_, predictions),
+          plan::describe_layouts(predictions, plan_.shape) +
               "\n        (simulated from this link and the speed of a matrix product here; measured after the run)"};
 }
 
@@ -51,15 +51,15 @@ std::vector<std::string> Advisor::after_training() {
   if (world_.size() == 1 || steps_ == 0) return {};
   std::map<std::string, double> phases = phase_seconds_;
   for (const auto& [phase, seconds] : first_phase_seconds_) phases[phase] -= seconds;
-  const int lane = mesh::lane_of(plan_.shape, world_.rank());
-  const auto speeds = gather(speed_of(plan_, lane, phases, steps_));
+  const int grid_rank = mesh::grid_rank_of(plan_.shape, world_.rank());
+  const auto speeds = gather(plan::speed_of(plan_, grid_rank, phases, steps_));
   if (world_.rank() != 0) return {};
-  return {describe_layouts(predict_all(plan_, link_, speeds), plan_.shape) +
+  return {plan::describe_layouts(predict_all(plan_, link_, speeds), plan_.shape) +
           fmt::format("\n        (simulated from the link and the seconds of {} step{}, {} each)", steps_,
                       steps_ == 1 ? "" : "s", base::format_duration(step_seconds_ / static_cast<double>(steps_)))};
 }
 
-std::vector<RankSpeed> Advisor::gather(const RankSpeed& mine) {
+std::vector<plan::RankSpeed> Advisor::gather(const plan::RankSpeed& mine) {
   const at::Tensor own = at::empty({3}, at::kDouble);
   double* numbers = own.data_ptr<double>();
   numbers[0] = mine.forward_seconds;
@@ -68,7 +68,7 @@ std::vector<RankSpeed> Advisor::gather(const RankSpeed& mine) {
   std::vector<at::Tensor> all;
   for (int rank = 0; rank < world_.size(); ++rank) all.push_back(at::empty({3}, at::kDouble));
   comm::all_gather(world_, own, all);
-  std::vector<RankSpeed> speeds;
+  std::vector<plan::RankSpeed> speeds;
   for (const at::Tensor& each : all) {
     const double* n = each.data_ptr<double>();
     speeds.push_back({n[0], n[1], n[2]});
@@ -77,7 +77,7 @@ std::vector<RankSpeed> Advisor::gather(const RankSpeed& mine) {
 }
 
 // A product of the model's widths, at most some ten milliseconds on one slow core. Backward makes two of it.
-RankSpeed Advisor::probe() const {
+plan::RankSpeed Advisor::probe() const {
   constexpr std::int64_t largest_width = 1024, largest_rows = 256;
   constexpr double enough_seconds = 0.01;
   const config::Batch& batch = plan_.resolved.batch;

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "train/advice.h"
+#include "plan/advice.h"
 
 namespace troika::train {
 
 // One rank's. A world of one has nothing to choose and is told nothing.
 class Advisor {
  public:
-  Advisor(const Plan& plan, comm::Channel& world, const c10::Device& device)
+  Advisor(const plan::Plan& plan, comm::Channel& world, const c10::Device& device)
       : plan_(plan), world_(world), device_(device) {}
 
   // Collective. Measures the link and a matrix product; on rank 0 the lines to print, elsewhere none.
@@ -28,10 +28,10 @@ class Advisor {
   std::vector<std::string> after_training();
 
  private:
-  std::vector<RankSpeed> gather(const RankSpeed& mine);
-  RankSpeed probe() const;
+  std::vector<plan::RankSpeed> gather(const plan::RankSpeed& mine);
+  plan::RankSpeed probe() const;
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   comm::Channel& world_;
   const c10::Device device_;
   schedule::Link link_;

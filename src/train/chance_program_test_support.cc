@@ -84,32 +84,33 @@ class Writer {
  public:
   Writer(const Program& program, int dp_rank) : program_(program), share_(program.microbatches_of(dp_rank)) {}
 
-  void write(Instruction pass, bool again, std::vector<Instruction>* lane) {
+  void write(Instruction pass, bool again, std::vector<Instruction>* instructions) {
     pass.microbatch = share_[static_cast<std::size_t>(pass.microbatch)];
     const int m = pass.microbatch, s = pass.stage;
     const bool forward = pass.kind == Kind::fwd, weight = pass.kind == Kind::bwd_weight;
     const bool reads = s == 0 || s + 1 == program_.stages();
-    if (forward && reads && loaded_.insert({rank(s), m}).second) lane->push_back({Kind::load, m});
-    if (forward && other_rank(s, s - 1)) lane->push_back({Kind::recv_act, m, s});
-    if (!forward && !weight && other_rank(s, s + 1)) lane->push_back({Kind::recv_grad, m, s});
-    if (again) lane->push_back({Kind::refwd, m, s});
-    lane->push_back(pass);
-    if (forward && other_rank(s, s + 1)) lane->push_back({Kind::send_act, m, s});
-    if (!forward && !weight && other_rank(s, s - 1)) lane->push_back({Kind::send_grad, m, s});
+    if (forward && reads && loaded_.insert({rank(s), m}).second) instructions->push_back({Kind::load, m});
+    if (forward && other_rank(s, s - 1)) instructions->push_back({Kind::recv_act, m, s});
+    if (!forward && !weight && other_rank(s, s + 1)) instructions->push_back({Kind::recv_grad, m, s});
+    if (again) instructions->push_back({Kind::refwd, m, s});
+    instructions->push_back(pass);
+    if (forward && other_rank(s, s + 1)) instructions->push_back({Kind::send_act, m, s});
+    if (!forward && !weight && other_rank(s, s - 1)) instructions->push_back({Kind::send_grad, m, s});
   }
 
-  void write_end(int pp_rank, std::vector<Instruction>* lane) const {
+  void write_end(int pp_rank, std::vector<Instruction>* instructions) const {
     const auto each_stage = [&](Kind kind) {
       for (int s = 0; s < program_.stages(); ++s) {
-        if (rank(s) == pp_rank) lane->push_back({kind, -1, s});
+        if (rank(s) == pp_rank) instructions->push_back({kind, -1, s});
       }
     };
     const int last = program_.stages() - 1;
     each_stage(Kind::reduce_grads);
-    if (program_.tied && rank(0) == pp_rank) lane->push_back({Kind::reduce_tied, -1, 0});
-    if (program_.tied && rank(last) == pp_rank && rank(0) != pp_rank) lane->push_back({Kind::reduce_tied, -1, last});
+    if (program_.tied && rank(0) == pp_rank) instructions->push_back({Kind::reduce_tied, -1, 0});
+    if (program_.tied && rank(last) == pp_rank && rank(0) != pp_rank)
+      instructions->push_back({Kind::reduce_tied, -1, last});
     if (program_.replicas > 1) each_stage(Kind::gather_grads);
-    lane->push_back({Kind::norm});
+    instructions->push_back({Kind::norm});
     each_stage(Kind::step);
   }
 
@@ -135,23 +136,23 @@ schedule::Program program_of_chance(const ChanceShape& shape, base::Draw* draw) 
   const int stages = draw->from(shape.pp, std::min(shape.segments, 3 * shape.pp));
   program.segment_begin = cut(shape.segments, stages, draw);
   program.pp_rank_of_stage = place(stages, shape.pp, draw);
-  program.lanes.resize(static_cast<std::size_t>(shape.pp * shape.dp));
+  program.ranks.resize(static_cast<std::size_t>(shape.pp * shape.dp));
   const bool repeats = draw->one_in(2);
   std::vector<Writer> writers;
   for (int dp_rank = 0; dp_rank < shape.dp; ++dp_rank) writers.emplace_back(program, dp_rank);
-  const auto lane = [&](int pp_rank, int dp_rank) {
-    return &program.lanes[static_cast<std::size_t>(program.lane(pp_rank, dp_rank))];
+  const auto grid_rank = [&](int pp_rank, int dp_rank) {
+    return &program.ranks[static_cast<std::size_t>(program.grid_rank(pp_rank, dp_rank))];
   };
   for (const Instruction& pass : Passes(program, draw).in_any_order()) {
     const bool backward = pass.kind == Kind::bwd || pass.kind == Kind::bwd_input;
     const bool again = backward && repeats && draw->one_in(2);
     const int pp_rank = program.pp_rank_of_stage[static_cast<std::size_t>(pass.stage)];
     for (int dp_rank = 0; dp_rank < shape.dp; ++dp_rank)
-      writers[static_cast<std::size_t>(dp_rank)].write(pass, again, lane(pp_rank, dp_rank));
+      writers[static_cast<std::size_t>(dp_rank)].write(pass, again, grid_rank(pp_rank, dp_rank));
   }
   for (int pp_rank = 0; pp_rank < shape.pp; ++pp_rank) {
     for (int dp_rank = 0; dp_rank < shape.dp; ++dp_rank)
-      writers[static_cast<std::size_t>(dp_rank)].write_end(pp_rank, lane(pp_rank, dp_rank));
+      writers[static_cast<std::size_t>(dp_rank)].write_end(pp_rank, grid_rank(pp_rank, dp_rank));
   }
   return program;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/draw_test_support.h"
-#include "schedule/instruction.h"
+#include "schedule/instruction/program.h"
 
 namespace troika::train {
 

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/self_channel.h"
-#include "model/layout.h"
-#include "train/generate.h"
+#include "inference/generate.h"
+#include "shape/layout.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -44,14 +44,14 @@ class Ring : public testing::TestWithParam<std::tuple<bool, std::string>> {
   }
   // Three steps in one precision; further runs are in fp32 where they do not say otherwise.
   void train_first(const std::string& layout) {
-    runs_.settings.precision.compute = std::get<1>(GetParam());
+    runs_.settings.precision.compute = config::parse_word<config::Precision>(std::get<1>(GetParam())).value();
     runs_.train("first", layout);
-    runs_.settings.precision.compute = "fp32";
+    runs_.settings.precision.compute = config::Precision::fp32;
   }
 
   Tensors tensors_of(const std::string& run) const {
     std::vector<checkpoint::Slice> wanted;
-    for (const auto& info : model::all_parameters(runs_.settings.model)) {
+    for (const auto& info : shape::all_parameters(runs_.settings.model)) {
       for (const char* prefix : {"", "adam_m.", "adam_v."}) {
         const std::int64_t elements = info.elements();
         wanted.push_back(
@@ -67,13 +67,13 @@ class Ring : public testing::TestWithParam<std::tuple<bool, std::string>> {
 
   std::string text_of(const std::string& run) const {
     const auto self = comm::make_self_channel("test");
-    const auto source = open_model(runs_.folder(run), *self);
-    const auto tokenizer = data::open_tokenizer("bytes");
-    const TextModel text_model(*source, {});
-    TextOptions options;
+    const auto source = weights::open_model(runs_.folder(run), *self);
+    const auto tokenizer = tokenizer::open_tokenizer("bytes");
+    const inference::TextModel text_model(*source, {});
+    inference::TextOptions options;
     options.new_tokens = 8;
-    Text text(text_model, *tokenizer, {116, 104, 101}, options);
-    while (!text.ended()) advance(text_model, {&text});
+    inference::Text text(text_model, *tokenizer, {116, 104, 101}, options);
+    while (!text.ended()) inference::advance(text_model, {&text});
     return text.take();
   }
 
@@ -138,11 +138,12 @@ TEST_P(Ring, WeightsInACheckpointAreFinerThanHalfPrecision) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Ring, testing::Combine(testing::Bool(), testing::Values("fp32", "bf16", "fp16")),
-                         [](const auto& which) {
-                           return std::string(std::get<0>(which.param) ? "Tied" : "Untied") + "_" +
-                                  std::get<1>(which.param);
-                         });
+static std::string name_of_ring(const testing::TestParamInfo<std::tuple<bool, std::string>>& which) {
+  return std::string(std::get<0>(which.param) ? "Tied" : "Untied") + "_" + std::get<1>(which.param);
+}
+INSTANTIATE_TEST_SUITE_P(Models, Ring, testing::Combine(testing::Bool(), testing::Values("fp32", "bf16")),
+                         name_of_ring);
+INSTANTIATE_TEST_SUITE_P(FullModels, Ring, testing::Combine(testing::Bool(), testing::Values("fp16")), name_of_ring);
 
 }  // namespace
 }  // namespace troika::train

@@ -11,11 +11,11 @@
 #include "checkpoint/checkpoint.h"
 #include "comm/self_channel.h"
 #include "data/loader.h"
-#include "model/layout.h"
+#include "inference/logits_file.h"
 #include "model/reference_test_support.h"
+#include "shape/layout.h"
 #include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
-#include "train/logits_file.h"
 
 namespace troika::train {
 namespace {
@@ -28,7 +28,7 @@ class Evaluations : public testing::TestWithParam<bool> {
     runs_.settings.batch.seq_len = 16;
     runs_.settings.train.steps = 4;
     runs_.settings.train.eval_every = 2;
-    samples_ = unlike_samples(runs_.folder("samples"), 16);
+    samples_ = samples_of_varied_lengths(runs_.folder("samples"), 16);
     runs_.valid = samples_.get();
   }
 
@@ -39,7 +39,7 @@ class Evaluations : public testing::TestWithParam<bool> {
   }
 
   // Of the run's checkpoint, in a layout; alike on all ranks.
-  Evaluation evaluate(const std::string& run, const std::string& layout) {
+  inference::Evaluation evaluate(const std::string& run, const std::string& layout) {
     config::Settings s = settings();
     const int world = apply_layout(layout, &s);
     const auto all = evaluate_on_threads(evaluation_plan_for(s, world, *samples_), runs_.folder(run), *samples_);
@@ -52,7 +52,7 @@ class Evaluations : public testing::TestWithParam<bool> {
 
   model::Weights weights_of(const std::string& run) const {
     std::vector<checkpoint::Slice> wanted;
-    for (const auto& info : model::all_parameters(runs_.settings.model)) {
+    for (const auto& info : shape::all_parameters(runs_.settings.model)) {
       const std::int64_t elements = info.elements();
       wanted.push_back({info.name, info.shape, {0, elements, elements, 1}, at::empty({elements}, at::kFloat)});
     }
@@ -64,7 +64,7 @@ class Evaluations : public testing::TestWithParam<bool> {
   }
 
   // In double, from the weights, the model written once more.
-  Evaluation exact(const std::string& run) const {
+  inference::Evaluation exact(const std::string& run) const {
     data::TokenBatch batch;
     std::vector<std::uint64_t> all;
     for (std::int64_t i = 0; i < samples_->samples(); ++i) all.push_back(static_cast<std::uint64_t>(i));
@@ -73,16 +73,16 @@ class Evaluations : public testing::TestWithParam<bool> {
       return at::tensor(values, at::kInt).to(at::kLong).view({batch.rows, batch.length});
     };
     const at::Tensor targets = ids(batch.targets);
-    Evaluation result;
-    result.tokens = targets.ne(data::no_target).sum().item<std::int64_t>();
+    inference::Evaluation result;
+    result.tokens = targets.ne(data::ignore_index).sum().item<std::int64_t>();
     const at::Tensor sum = model::reference_loss_sum(runs_.settings.model, weights_of(run), ids(batch.inputs),
-                                                     targets.masked_fill(targets == data::no_target, -100));
+                                                     targets.masked_fill(targets == data::ignore_index, -100));
     result.loss = sum.item<double>() / static_cast<double>(result.tokens);
     return result;
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<datasets::PaddedSamples> samples_;
+  std::unique_ptr<data::PaddedSamples> samples_;
 };
 
 const std::vector<std::string>& equal_layouts() {
@@ -133,17 +133,17 @@ TEST_P(Evaluations, DuringTrainingChangeNoBitOfItAndAreTheSameInEveryLayout) {
 TEST_P(Evaluations, OfACheckpointHaveTheBitsOfTheTrainersInEveryLayoutAndLieAtTheExactLoss) {
   const auto rows = runs_.train("run", "dp 2 pp 2 zero 3");
   const double trained = rows.back().extra.at("valid_loss");
-  const Evaluation judge = exact("run");
+  const inference::Evaluation judge = exact("run");
   EXPECT_EQ(samples_->truncated(), 1);
   EXPECT_NEAR(trained, judge.loss, 1e-6 * judge.loss);
   for (const std::string& layout : equal_layouts()) {
-    const Evaluation got = evaluate("run", layout);
+    const inference::Evaluation got = evaluate("run", layout);
     EXPECT_EQ(got.loss, trained) << layout;
     EXPECT_EQ(got.tokens, judge.tokens) << layout;
     EXPECT_EQ(got.samples, 11) << layout;
   }
   for (const std::string layout : {"tp 2", "tp 3 dp 2 zero 3", "cp 2", "tp 2 cp 2 pp 2", "tp 2 plain pp 2"}) {
-    const Evaluation got = evaluate("run", layout);
+    const inference::Evaluation got = evaluate("run", layout);
     EXPECT_NEAR(got.loss, judge.loss, 1e-6 * judge.loss) << layout;
     EXPECT_EQ(got.tokens, judge.tokens) << layout;
   }
@@ -161,14 +161,14 @@ TEST_P(Evaluations, InHalfPrecisionHaveTheBitsOfTheTrainers) {
 // Microbatches of three rows, of which the last has two: other sums inside a microbatch, the same tokens.
 TEST_P(Evaluations, CountEveryTokenOnceForAnySizeOfMicrobatches) {
   runs_.train("run", "");
-  const Evaluation judge = exact("run");
+  const inference::Evaluation judge = exact("run");
   for (const std::int64_t micro : {2, 3, 4, 11, 20}) {
     runs_.settings.batch.micro_batch_size = micro;
     runs_.settings.batch.global_batch_size = 2 * micro;
     const double alone = evaluate("run", "").loss;
     EXPECT_NEAR(alone, judge.loss, 1e-6 * judge.loss);
     for (const std::string layout : {"dp 2 zero 3", "pp 2"}) {
-      const Evaluation got = evaluate("run", layout);
+      const inference::Evaluation got = evaluate("run", layout);
       EXPECT_EQ(got.loss, alone) << layout << ", micro " << micro;
       EXPECT_EQ(got.tokens, judge.tokens) << layout << ", micro " << micro;
     }
@@ -182,24 +182,24 @@ TEST_P(Evaluations, HoldParametersAndOneMicrobatchToTheByteOfThePlan) {
         "tp 2 plain", "cp 2 zero 3", "bf16", "bf16 pp 2 dp 2 zero 3", "fp16 dp 2 zero 1"}) {
     config::Settings s = settings();
     const int world = apply_layout(layout, &s);
-    const Plan plan = evaluation_plan_for(s, world, *samples_);
+    const plan::Plan plan = evaluation_plan_for(s, world, *samples_);
     const auto ranks = evaluate_on_threads(plan, runs_.folder("run"), *samples_);
     std::vector<std::int64_t> most(plan.memory.size()), parameters = most, activations = most;
     for (int rank = 0; rank < world; ++rank) {
       const tensor::Ledger& ledger = ranks[static_cast<std::size_t>(rank)].ledger;
-      const auto lane = static_cast<std::size_t>(mesh::lane_of(plan.shape, rank));
-      EXPECT_EQ(ledger.peak(tensor::Use::gradients), 0) << layout;
-      EXPECT_EQ(ledger.peak(tensor::Use::state), 0) << layout;
-      if (ledger.peak() <= most[lane]) continue;
-      most[lane] = ledger.peak();
-      parameters[lane] = ledger.peak(tensor::Use::parameters);
-      activations[lane] = ledger.peak(tensor::Use::activations);
+      const auto grid_rank = static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, rank));
+      EXPECT_EQ(ledger.peak(tensor::MemoryUse::gradients), 0) << layout;
+      EXPECT_EQ(ledger.peak(tensor::MemoryUse::state), 0) << layout;
+      if (ledger.peak() <= most[grid_rank]) continue;
+      most[grid_rank] = ledger.peak();
+      parameters[grid_rank] = ledger.peak(tensor::MemoryUse::parameters);
+      activations[grid_rank] = ledger.peak(tensor::MemoryUse::activations);
     }
-    for (std::size_t lane = 0; lane < most.size(); ++lane) {
-      EXPECT_EQ(most[lane], plan.memory[lane].at_once) << layout << ", lane " << lane;
-      EXPECT_EQ(parameters[lane], plan.memory[lane].parameters) << layout << ", lane " << lane;
-      EXPECT_EQ(activations[lane], plan.memory[lane].activations) << layout << ", lane " << lane;
-      EXPECT_EQ(plan.memory[lane].state + plan.memory[lane].gradients, 0) << layout;
+    for (std::size_t grid_rank = 0; grid_rank < most.size(); ++grid_rank) {
+      EXPECT_EQ(most[grid_rank], plan.memory[grid_rank].at_once) << layout << ", grid rank " << grid_rank;
+      EXPECT_EQ(parameters[grid_rank], plan.memory[grid_rank].parameters) << layout << ", grid rank " << grid_rank;
+      EXPECT_EQ(activations[grid_rank], plan.memory[grid_rank].activations) << layout << ", grid rank " << grid_rank;
+      EXPECT_EQ(plan.memory[grid_rank].state + plan.memory[grid_rank].gradients, 0) << layout;
     }
   }
 }
@@ -209,10 +209,11 @@ INSTANTIATE_TEST_SUITE_P(Embeddings, Evaluations, testing::Bool(),
 
 TEST(Logits, AreRefusedWhereTheFileWouldBeTooLarge) {
   const config::Settings s = small_settings("nowhere");
-  DataFacts facts{259, 1000000, 0, "many", 1000000};
+  plan::DataFacts facts{259, 1000000, 0, "many", 1000000};
   const auto self = comm::make_self_channel("test");
   try {
-    LogitsFile(make_evaluation_plan(config::resolve(s, 1), facts, 1), "nowhere.safetensors", {}, *self);
+    inference::LogitsFile(plan::make_evaluation_plan(config::resolve(s, 1), facts, 1), "nowhere.safetensors", {},
+                          *self);
     FAIL() << "accepted";
   } catch (const base::ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("1000000 samples x 32 positions x 259 logits, more than 16.0 GiB"),
@@ -232,7 +233,7 @@ class Best : public testing::Test {
     runs_.settings.optimizer.lr = 0.5;
     runs_.settings.optimizer.min_lr = 0.5;
     runs_.settings.checkpoint.keep = 1;
-    samples_ = unlike_samples(runs_.folder("samples"), 16);
+    samples_ = samples_of_varied_lengths(runs_.folder("samples"), 16);
     runs_.valid = samples_.get();
   }
   std::vector<std::string> kept(const std::string& run) const {
@@ -247,7 +248,7 @@ class Best : public testing::Test {
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<datasets::PaddedSamples> samples_;
+  std::unique_ptr<data::PaddedSamples> samples_;
 };
 
 std::string name_of(std::int64_t step) { return fmt::format("step-{:08}", step); }
@@ -277,7 +278,7 @@ TEST_F(Best, IsNotKeptWhereItIsNotWanted) {
 TEST_F(Best, OfOtherSamplesDoesNotCount) {
   runs_.train("run", "");
   runs_.settings.train.steps = 6;
-  const auto others = unlike_samples(runs_.folder("others"), 16);
+  const auto others = samples_of_varied_lengths(runs_.folder("others"), 16);
   class Cut final : public data::Samples {  // the same without the last
    public:
     explicit Cut(const data::Samples& all) : all_(all) {}

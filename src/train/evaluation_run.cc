@@ -11,10 +11,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "data/tokenizer.h"
-#include "train/frozen_rank.h"
-#include "train/logits_file.h"
-#include "train/model_source.h"
+#include "inference/evaluation_rank.h"
+#include "inference/logits_file.h"
+#include "plan/describe.h"
+#include "tokenizer/tokenizer.h"
+#include "weights/model_source.h"
 
 namespace troika::train {
 namespace {
@@ -29,10 +30,6 @@ class Watcher final : public executor::Observer {
     session_.at(step, to_text(instruction));
     microbatch_ = instruction.microbatch;
   }
-  void waited(const schedule::Instruction&, double, double) override {}
-  void exchanged_inside(const schedule::Instruction&, double, double) override {}
-  void transferred(const schedule::Instruction&, double, double) override {}
-  void ended(const schedule::Instruction&, double, double) override {}
 
  private:
   Session& session_;
@@ -138,55 +135,57 @@ class Run {
 
   void open() {
     session_.at(0, "opening the model");
-    source_ = open_model(settings_.model.path, world(), settings_.model.base);
+    source_ = weights::open_model(settings_.model.path, world(), settings_.model.base);
     source_->check(settings_.model);
     session_.at(0, "preparing the data");
-    const auto tokenizer = data::open_tokenizer(settings_.data.tokenizer);
-    const std::string name = session_.told_by_first_rank("scratch folder", scratch_name);
+    const auto tokenizer = tokenizer::open_tokenizer(settings_.data.tokenizer);
+    const std::string name = session_.broadcast_text("scratch folder", scratch_name);
     std::optional<Scratch> scratch;
     if (settings_.data.cache.empty()) scratch.emplace(name);
-    data_ = open_data(request_, settings_.data.valid, scratch ? scratch->path() : settings_.data.cache,
-                      datasets::Reading::evaluation, *tokenizer);
+    data_ = open_data(request_,
+                      {settings_.data.valid, scratch ? scratch->path() : settings_.data.cache,
+                       data::Reading::evaluation, settings_.data},
+                      *tokenizer);
     rendezvous::Facts facts;
     facts.values = {{"data", data_.samples->fingerprint()}, {"weights", source_->fingerprint()}};
     session_.agree("data", facts);  // afterwards every rank has mapped what it needs of the scratch folder
   }
 
   void plan() {
-    const std::int64_t most_per_rank = request_.logits.empty() ? no_limit : 1;  // logits of one are much already
+    const std::int64_t most_per_rank = request_.logits.empty() ? plan::no_limit : 1;  // logits of one are much already
     const std::int64_t samples = data_.samples->samples();
     const data::Samples& all = *data_.samples;
-    plan_ = make_evaluation_plan(request_.resolved,
-                                 {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, all.documents()},
-                                 most_per_rank);
+    plan_ = plan::make_evaluation_plan(
+        request_.resolved, {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, all.documents()},
+        most_per_rank);
     if (!request_.logits.empty()) count_logits();
     check_free_memory(request_, plan_, machine_);
     session_.agree("program", program_facts(plan_));
-    for (const std::string& line : describe(plan_)) say(request_, line);
+    for (const std::string& line : plan::describe(plan_)) say(request_, line);
   }
 
   // Those of a microbatch, fp32, are made by the last stage and received by rank 0; tp ranks hold their parts beside the whole.
   void count_logits() {
     const std::int64_t rows = plan_.resolved.batch.micro * settings_.batch.seq_len;
     const std::int64_t bytes = 4 * rows * plan_.model().vocab * (plan_.shape.tp > 1 ? 2 : 1);
-    for (cost::Memory& lane : plan_.memory) {
-      lane.activations += bytes;
-      lane.at_once += bytes;
+    for (plan::Memory& grid_rank : plan_.memory) {
+      grid_rank.activations += bytes;
+      grid_rank.at_once += bytes;
     }
   }
 
-  Evaluation compute() {
+  inference::Evaluation compute() {
     model::OnLogits on_logits;
     if (!request_.logits.empty()) {
       const executor::Place place{request_.identity.world_rank, plan_.shape,
                                   mesh::coordinate_of(plan_.shape, request_.identity.world_rank)};
-      logits_ = std::make_unique<LogitsFile>(plan_, request_.logits, place, world());
+      logits_ = std::make_unique<inference::LogitsFile>(plan_, request_.logits, place, world());
       on_logits = [this](const at::Tensor& logits_MV) { logits_->take(watcher_.microbatch(), logits_MV); };
     }
-    FrozenRank rank(plan_, *data_.samples, session_.channels(), machine_.device, watcher_, on_logits);
+    inference::EvaluationRank rank(plan_, *data_.samples, session_.channels(), machine_.device, watcher_, on_logits);
     session_.at(0, "loading the weights");
     rank.load([&](const auto& wanted) { source_->load(plan_.model(), wanted, world()); });
-    const Evaluation result = rank.evaluate([this](std::int64_t done) { round_done(done); });
+    const inference::Evaluation result = rank.evaluate([this](std::int64_t done) { round_done(done); });
     if (logits_ != nullptr) logits_->finish();
     return result;
   }
@@ -194,7 +193,7 @@ class Run {
   void round_done(std::int64_t microbatches) {
     if (logits_ != nullptr) logits_->round_done(microbatches);
     const std::int64_t samples = std::min(microbatches * plan_.resolved.batch.micro, data_.samples->samples());
-    if (settings_.log.progress == "none" || base::monotonic_seconds() - told_seconds_ < 1) return;
+    if (settings_.log.progress == config::Progress::none || base::monotonic_seconds() - told_seconds_ < 1) return;
     told_seconds_ = base::monotonic_seconds();
     say(request_, fmt::format("evaluated {} of {} samples", samples, data_.samples->samples()));
   }
@@ -206,10 +205,10 @@ class Run {
   const config::Settings& settings_;
   Watcher watcher_;
   Machine machine_;
-  std::unique_ptr<ModelSource> source_;
-  datasets::OpenedSamples data_;
-  Plan plan_;
-  std::unique_ptr<LogitsFile> logits_;
+  std::unique_ptr<weights::ModelSource> source_;
+  data::OpenedSamples data_;
+  plan::Plan plan_;
+  std::unique_ptr<inference::LogitsFile> logits_;
   double told_seconds_ = base::monotonic_seconds();
 };
 

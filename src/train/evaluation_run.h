@@ -4,24 +4,24 @@
 #include <cstdint>
 #include <string>
 
-#include "train/evaluate.h"
-#include "train/start.h"
+#include "inference/evaluator.h"
+#include "train/rank_context.h"
 
 namespace troika::train {
 
-// Of the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload have no say.
-struct EvaluationRequest : Start {
+// Of the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload are ignored.
+struct EvaluationRequest : RankContext {
   std::string logits;  // a file for the logits of every position; empty: none
 };
 
 struct EvaluationResult {
   int exit_code = 0;
-  Evaluation evaluation;       // alike on all ranks
-  std::int64_t truncated = 0;  // samples that were cut to seq_len
+  inference::Evaluation evaluation;  // alike on all ranks
+  std::int64_t truncated = 0;        // samples that were cut to seq_len
 };
 
 // Alone or as one rank of a launched world. Leaves nothing on the disk but the logits and what data.cache is asked to keep.
-// ConfigError when model.path or data.valid is missing; other errors as in_session's (start.h).
+// ConfigError when model.path or data.valid is missing; other errors as in_session's (rank_context.h).
 EvaluationResult evaluate(const EvaluationRequest& request);
 
 }  // namespace troika::train

@@ -7,15 +7,15 @@
 #include "base/draw_test_support.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "data/listed_sequences_test_support.h"
 #include "data/loader.h"
-#include "datasets/listed_sequences_test_support.h"
-#include "datasets/tokenized_lines.h"
+#include "data/tokenized_lines.h"
 #include "tensor/device.h"
-#include "train/model_source.h"
+#include "weights/model_source.h"
 
 namespace troika::train {
 
-std::unique_ptr<datasets::PaddedSamples> unlike_samples(const std::string& folder, std::int64_t seq_len) {
+std::unique_ptr<data::PaddedSamples> samples_of_varied_lengths(const std::string& folder, std::int64_t seq_len) {
   const base::Philox random(5, "samples");
   std::string text;
   std::uint64_t drawn = 0;
@@ -33,41 +33,41 @@ std::unique_ptr<datasets::PaddedSamples> unlike_samples(const std::string& folde
   base::make_directories(folder);
   const std::string path = folder + "/valid.jsonl";
   base::write_file_atomic(path, text);
-  const auto lines = std::make_shared<const datasets::TokenizedLines>(path, 259);
-  return std::make_unique<datasets::PaddedSamples>(lines, seq_len, path);
+  const auto lines = std::make_shared<const data::TokenizedLines>(path, 259);
+  return std::make_unique<data::PaddedSamples>(lines, seq_len, path);
 }
 
-std::shared_ptr<const datasets::Sequences> drawn_sequences(std::int64_t seq_len) {
+std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len) {
   base::Draw draw("sequences");
-  std::vector<datasets::ListedSequences::One> all(60);
+  std::vector<data::ListedSequences::One> all(60);
   for (auto& [ids, labels] : all) {
     for (std::int64_t left = draw.from(1, static_cast<int>(seq_len) + 3); left > 0; --left) {
       ids.push_back(draw.from(0, 258));
-      labels.push_back(draw.one_in(3) ? data::no_target : ids.back());
+      labels.push_back(draw.one_in(3) ? data::ignore_index : ids.back());
     }
   }
-  return std::make_shared<const datasets::ListedSequences>(std::move(all));
+  return std::make_shared<const data::ListedSequences>(std::move(all));
 }
 
-std::unique_ptr<datasets::PackedSamples> packed_samples(std::int64_t seq_len) {
-  return std::make_unique<datasets::PackedSamples>(drawn_sequences(seq_len), seq_len, "a list");
+std::unique_ptr<data::PackedSamples> packed_samples(std::int64_t seq_len) {
+  return std::make_unique<data::PackedSamples>(drawn_sequences(seq_len), seq_len, "a list");
 }
 
-Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {
-  return make_evaluation_plan(
+plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {
+  return plan::make_evaluation_plan(
       config::resolve(settings, world),
-      {259, samples.samples(), 0, samples.fingerprint(), samples.samples(), samples.documents()}, no_limit);
+      {259, samples.samples(), 0, samples.fingerprint(), samples.samples(), samples.documents()}, plan::no_limit);
 }
 
-std::vector<RankEvaluation> evaluate_on_threads(const Plan& plan, const std::string& path,
+std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const std::string& path,
                                                 const data::Samples& samples) {
   std::vector<RankEvaluation> all(static_cast<std::size_t>(plan.shape.world()));
   const int threads = at::get_num_threads();
-  on_rank_threads(plan.shape, {}, [&](RankChannels& channels, int rank) {
+  on_rank_threads(plan.shape, {}, [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
-    DeafObserver observer;
-    const auto source = open_model(path, *channels.world);
-    FrozenRank frozen(plan, samples, channels, c10::Device(c10::kCPU), observer, {});
+    executor::Observer observer;
+    const auto source = weights::open_model(path, *channels.world);
+    inference::EvaluationRank frozen(plan, samples, channels, c10::Device(c10::kCPU), observer, {});
     frozen.load([&](const auto& wanted) { source->load(plan.model(), wanted, *channels.world); });
     all[static_cast<std::size_t>(rank)].evaluation = frozen.evaluate();
     all[static_cast<std::size_t>(rank)].ledger = frozen.ledger();

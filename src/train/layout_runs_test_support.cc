@@ -35,17 +35,17 @@ int apply_layout(const std::string& words, config::Settings* s) {
     else if (word == "plain")
       p.sequence_parallel = false;
     else if (word == "gpipe" || word == "zb-h1")
-      p.schedule = word;
+      p.schedule = config::parse_word<config::Schedule>(word).value();
     else if (word == "interleaved")
-      p.schedule = word, p.virtual_stages = number();
+      p.schedule = config::Schedule::interleaved, p.virtual_stages = number();
     else if (word == "recompute")
-      in >> p.recompute;
+      in >> value, p.recompute = config::parse_word<config::Recompute>(value).value();
     else if (word == "offload")
-      in >> p.offload;
+      in >> value, p.offload = config::parse_word<config::Offload>(value).value();
     else if (word == "overlap")
       in >> value, p.overlap = value != "off";
     else if (word == "bf16" || word == "fp16")
-      s->precision.compute = word;
+      s->precision.compute = config::parse_word<config::Precision>(word).value();
     else if (word == "accumulation")
       s->batch.accumulation = number();
     else if (word == "threads")
@@ -66,18 +66,18 @@ std::string take_turns(const std::string& layout, std::size_t turn) {
 }
 
 void use_gpt2(config::Settings* s) {
-  s->model.architecture = "gpt2";
+  s->model.architecture = config::Family::gpt2;
   s->model.kv_heads = s->model.heads;
   s->model.head_dim = s->model.hidden / s->model.heads;
   s->model.max_positions = s->batch.seq_len + 3;
   s->model.norm_eps = 1e-5;
 }
 
-void use_qwen2(config::Settings* s) { s->model.architecture = "qwen2"; }
+void use_qwen2(config::Settings* s) { s->model.architecture = config::Family::qwen2; }
 
 void use_llama(config::Settings* s) {
-  s->model.architecture = "llama";
-  s->model.rope_scaling = "llama3";
+  s->model.architecture = config::Family::llama;
+  s->model.rope_scaling = config::RopeScaling::llama3;
   s->model.rope_original_positions = 40;
 }
 

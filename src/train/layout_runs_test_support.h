@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "metrics/metrics_file.h"
+#include "metrics/step_metrics.h"
 #include "train/thread_ranks_test_support.h"
 
 namespace troika::train {

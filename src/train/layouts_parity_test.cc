@@ -139,7 +139,7 @@ TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfQwen2AndLlama) {
   for (const auto& use : {use_qwen2, use_llama}) {
     runs_.settings = qwen3;
     use(&runs_.settings);
-    const std::string name = runs_.settings.model.architecture;
+    const std::string name = word_of(runs_.settings.model.architecture);
     const auto alone = runs_.train(name, "threads 1");
     EXPECT_LT(alone.back().loss, alone.front().loss);
     std::size_t turn = 0;
@@ -159,14 +159,16 @@ TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun)
     // Rank 0 asks to stop when the part's last step begins, as after a signal.
     std::atomic<int> begun{static_cast<int>(2 * part)};
     const auto rows = runs_.train("chain", take_turns(chain[part], part), [&](Surroundings& surroundings, int rank) {
-      if (rank == 0) surroundings.stop_wished = [&begun, last] { return ++begun >= last; };
+      if (rank == 0) surroundings.stop_requested = [&begun, last] { return ++begun >= last; };
     });
     EXPECT_EQ(rows.size(), static_cast<std::size_t>(last)) << chain[part];
     if (part + 1 == chain.size()) expect_equal(rows, alone, "chain of layouts");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Embeddings, Layouts, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Embeddings, Layouts, testing::Values(false),
+                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
+INSTANTIATE_TEST_SUITE_P(FullEmbeddings, Layouts, testing::Values(true),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 
 }  // namespace

@@ -24,38 +24,38 @@ class Memory : public testing::TestWithParam<bool> {
     runs_.settings.train.steps = 2;
   }
 
-  // Of every lane, the rank that holds most.
+  // Of every grid rank, the rank that holds most.
   std::vector<Lane> run(const std::string& layout) {
     config::Settings s = runs_.settings;
     s.train.out = runs_.folder(layout);
     const int world = apply_layout(layout, &s);
     base::make_directories(s.train.out);
     const auto outcomes = train_on_threads(s, world, runs_.stream(), {}, {}, {}, runs_.valid, runs_.samples);
-    const Plan plan = plan_for(s, world, runs_.stream(), runs_.valid, runs_.samples);
-    std::vector<Lane> lanes(plan.memory.size());
+    const plan::Plan plan = plan_for(s, world, runs_.stream(), runs_.valid, runs_.samples);
+    std::vector<Lane> ranks(plan.memory.size());
     for (int rank = 0; rank < world; ++rank) {
       const metrics::RunSummary& summary = outcomes[static_cast<std::size_t>(rank)].summary;
-      Bytes& measured = lanes[static_cast<std::size_t>(mesh::lane_of(plan.shape, rank))].measured;
+      Bytes& measured = ranks[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, rank))].measured;
       if (summary.peak_memory_bytes <= measured["total"]) continue;
       measured = {summary.peak_bytes_by_use.begin(), summary.peak_bytes_by_use.end()};
       measured["total"] = summary.peak_memory_bytes;
     }
-    for (std::size_t l = 0; l < lanes.size(); ++l) {
-      const cost::Memory& m = plan.memory[l];
-      lanes[l].planned = {{"parameters", m.parameters},
+    for (std::size_t l = 0; l < ranks.size(); ++l) {
+      const plan::Memory& m = plan.memory[l];
+      ranks[l].planned = {{"parameters", m.parameters},
                           {"gradients", m.gradients},
                           {"state", m.state},
                           {"activations", m.activations},
                           {"total", m.at_once}};
     }
-    return lanes;
+    return ranks;
   }
 
   void expect_as_planned(const std::vector<std::string>& layouts) {
     for (const std::string& layout : layouts) {
-      const std::vector<Lane> lanes = run(layout);
-      for (std::size_t l = 0; l < lanes.size(); ++l)
-        EXPECT_EQ(lanes[l].measured, lanes[l].planned) << layout << ", lane " << l;
+      const std::vector<Lane> ranks = run(layout);
+      for (std::size_t l = 0; l < ranks.size(); ++l)
+        EXPECT_EQ(ranks[l].measured, ranks[l].planned) << layout << ", grid rank " << l;
     }
   }
 
@@ -74,15 +74,15 @@ TEST_P(Memory, OfEveryZeroStageIsThePlannedOneForTwoThreeAndFourReplicas) {
   for (int dp = 2; dp <= 4; ++dp) {
     for (int zero = 0; zero <= 3; ++zero) {
       const std::string layout = fmt::format("dp {} zero {}", dp, zero);
-      const std::vector<Lane> lanes = run(layout);
+      const std::vector<Lane> ranks = run(layout);
       fmt::print("\n{}", layout);
       for (const char* use : {"parameters", "gradients", "state", "activations", "total"}) {
-        const std::int64_t measured = lanes[0].measured.at(use), planned = lanes[0].planned.at(use);
+        const std::int64_t measured = ranks[0].measured.at(use), planned = ranks[0].planned.at(use);
         fmt::print("{:12}{:12}", measured, planned);
         RecordProperty(fmt::format("dp{}_zero{}_{}", dp, zero, use), fmt::format("{} {}", measured, planned));
       }
-      for (std::size_t l = 0; l < lanes.size(); ++l)
-        EXPECT_EQ(lanes[l].measured, lanes[l].planned) << layout << ", lane " << l;
+      for (std::size_t l = 0; l < ranks.size(); ++l)
+        EXPECT_EQ(ranks[l].measured, ranks[l].planned) << layout << ", grid rank " << l;
     }
   }
   fmt::print("\n");
@@ -113,7 +113,7 @@ TEST_P(Memory, OfDocumentsApartIsThePlannedOne) {
 }
 
 TEST_P(Memory, OfATrainingThatEvaluatesIsThePlannedOne) {
-  const auto samples = unlike_samples(runs_.folder("samples"), runs_.settings.batch.seq_len);
+  const auto samples = samples_of_varied_lengths(runs_.folder("samples"), runs_.settings.batch.seq_len);
   runs_.valid = samples.get();
   runs_.settings.train.eval_every = 1;
   expect_as_planned({"", "dp 2 pp 2 zero 3", "pp 4 recompute full", "pp 2 interleaved 2", "bf16 dp 2 zero 3"});
@@ -136,7 +136,7 @@ TEST_P(Memory, OfARunWithAdaptersIsThePlannedOne) {
   s.train.resume = "never";
   s.lora.rank = 3;
   s.lora.dropout = 0.1;
-  const auto samples = unlike_samples(runs_.folder("samples"), s.batch.seq_len);
+  const auto samples = samples_of_varied_lengths(runs_.folder("samples"), s.batch.seq_len);
   runs_.valid = samples.get();
   expect_as_planned({"", "pp 4", "dp 2 pp 2 zero 3", "dp 2 zero 2", "recompute full", "pp 3 zb-h1 recompute selective",
                      "tp 2 cp 2 zero 1", "tp 3 plain", "bf16 dp 2 zero 3 offload file", "bf16 pp 2 recompute full"});

@@ -19,9 +19,9 @@ struct Measured {
   std::vector<std::uint32_t> loss_bits;
 };
 
-std::int64_t sent_bytes(const Plan& plan, schedule::Kind kind) {  // by the first lane
+std::int64_t sent_bytes(const plan::Plan& plan, schedule::Kind kind) {  // by the first grid rank
   std::int64_t bytes = 0;
-  for (const schedule::Instruction& i : plan.program.lanes.front()) {
+  for (const schedule::Instruction& i : plan.program.ranks.front()) {
     if (i.kind == kind) bytes += i.bytes;
   }
   return bytes;
@@ -40,7 +40,7 @@ class Overlap : public testing::Test {
 
   struct Prepared {
     config::Settings settings;
-    Plan plan;
+    plan::Plan plan;
   };
   Prepared prepare(const std::string& layout) const {
     config::Settings s = runs_.settings;
@@ -51,7 +51,7 @@ class Overlap : public testing::Test {
 
   // A link that takes `share` of the blocks' backward for what a step reduces.
   schedule::Link link_for(const std::string& layout, double share) const {
-    const Plan plan = prepare(layout).plan;
+    const plan::Plan plan = prepare(layout).plan;
     const double backward_seconds = static_cast<double>(plan.model().layers) * (block.input + block.weight);
     const auto bytes = static_cast<double>(sent_bytes(plan, schedule::Kind::reduce_grads));
     return {1e-4, bytes / (plan.program.replicas - 1) / (share * backward_seconds)};

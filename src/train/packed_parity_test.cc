@@ -31,8 +31,8 @@ class PackedRuns : public testing::Test {
   }
 
   LayoutRuns runs_;
-  const std::unique_ptr<datasets::PackedSamples> packed_;
-  const datasets::PaddedSamples padded_;
+  const std::unique_ptr<data::PackedSamples> packed_;
+  const data::PaddedSamples padded_;
 };
 
 TEST_F(PackedRuns, HaveLossAndGradientNormOfTheSequencesOneByOne) {
@@ -41,7 +41,7 @@ TEST_F(PackedRuns, HaveLossAndGradientNormOfTheSequencesOneByOne) {
   for (const auto use : {+[](config::Settings*) {}, use_llama, use_gpt2}) {
     runs_.settings = qwen3;
     use(&runs_.settings);
-    const std::string family = runs_.settings.model.architecture;
+    const std::string family = word_of(runs_.settings.model.architecture);
     const auto want = epoch(padded_, family, "");
     for (const std::string layout : {"", "cp 2", "tp 2", "pp 3"}) {
       const auto got = epoch(*packed_, family + layout + " packed", layout);
@@ -86,7 +86,7 @@ TEST_F(PackedRuns, WithoutShufflingReadTheSamplesInTheirOrder) {
     std::int64_t tokens = 0;
     for (std::int64_t sample = 12 * step; sample < 12 * (step + 1); ++sample) {
       packed_->read(sample, inputs.data(), targets.data());
-      tokens += std::count_if(targets.begin(), targets.end(), [](std::int32_t t) { return t != data::no_target; });
+      tokens += std::count_if(targets.begin(), targets.end(), [](std::int32_t t) { return t != data::ignore_index; });
     }
     EXPECT_EQ(rows.at(static_cast<std::size_t>(step)).tokens, tokens);
   }

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "data/prepare.h"
-#include "data/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -29,11 +29,11 @@ config::Settings quickstart_settings() {
   return s;
 }
 
-class Curves : public testing::Test {
+class FullCurves : public testing::Test {
  protected:
   std::vector<double> losses(const std::string& precision) {
     config::Settings s = quickstart_settings();
-    s.precision.compute = precision;
+    s.precision.compute = config::parse_word<config::Precision>(precision).value();
     s.train.out = folder_.path() + "/" + precision;
     base::make_directories(s.train.out);
     train_on_threads(s, apply_layout("dp 2", &s), *headers_);
@@ -43,10 +43,10 @@ class Curves : public testing::Test {
   }
   const TemporaryFolder folder_;
   const std::shared_ptr<const data::TokenStream> headers_ =
-      data::prepare_once({"/usr/include/c++"}, *data::open_tokenizer("bytes"), folder_.path() + "/tokens", {}, {});
+      data::prepare_once({"/usr/include/c++"}, *tokenizer::open_tokenizer("bytes"), folder_.path() + "/tokens", {}, {});
 };
 
-TEST_F(Curves, OfHalfPrecisionStayWithinTwoPercentOfFp32AtEveryOneOf200Steps) {
+TEST_F(FullCurves, OfHalfPrecisionStayWithinTwoPercentOfFp32AtEveryOneOf200Steps) {
   const auto fp32 = losses("fp32");
   ASSERT_EQ(fp32.size(), 200U);
   EXPECT_LT(fp32.back(), 0.6 * fp32.front());

@@ -31,7 +31,7 @@ class Precision : public testing::Test {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
       if (rank != 0) return;
       const metrics::MetricsFile file(runs_.folder(name) + "/metrics.jsonl");
-      surroundings.stop_wished = [file, last] { return static_cast<std::int64_t>(file.read().size()) + 1 >= last; };
+      surroundings.stop_requested = [file, last] { return static_cast<std::int64_t>(file.read().size()) + 1 >= last; };
     });
   }
   std::map<std::string, std::string> facts(const std::string& name) const {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "executor/observer.h"
-#include "schedule/trace.h"
+#include "schedule/trace/trace.h"
 
 namespace troika::train {
 

@@ -11,8 +11,10 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "plan/describe.h"
 #include "train/fit_batch.h"
-#include "train/segment_times.h"
+#include "train/measure_segments.h"
+#include "train/tokenizer_copies.h"
 
 namespace troika::train {
 namespace {
@@ -28,19 +30,19 @@ void write_of_attempt(const std::string& folder, const std::string& name, const 
   base::write_file_atomic(path, text);
 }
 
-void write_plan(const Plan& plan) {
+void write_plan(const plan::Plan& plan) {
   const config::Settings& s = plan.resolved.settings;
   write_of_attempt(s.train.out, "config", ".yaml", config::to_yaml(s));
   write_of_attempt(s.train.out, "program", ".txt", schedule::to_text(plan.program));
 }
 
 // parallel.stage_balance measured: rank 0 measures, and all cut the stages alike.
-config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const DataFacts& facts,
+config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const plan::DataFacts& facts,
                                      const c10::Device& device) {
   auto& parallel = resolved.settings.parallel;
-  if (parallel.stage_balance != "measured" || resolved.layout.pp == 1) return resolved;
+  if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
   session.at(0, "measuring the segments");
-  const std::string costs = session.told_by_first_rank("segment costs", [&] {
+  const std::string costs = session.broadcast_text("segment costs", [&] {
     return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));
   });
   for (const std::string& word : base::split(costs, ' ')) {
@@ -55,7 +57,8 @@ config::Resolved with_measured_costs(Session& session, config::Resolved resolved
 // What a run trains on.
 struct Source {
   std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
-  DataFacts facts;
+  plan::DataFacts facts;
+  config::DataSettings read;  // as the settings say, with the run's own tokenizer and chat template
 };
 
 std::string data_cache(const config::Settings& s) {
@@ -66,19 +69,22 @@ Source source_of(const RunRequest& request) {
   const config::Settings& s = request.resolved.settings;
   if (const Trial* trial = request.trial; trial != nullptr) {
     const data::Samples& samples = *trial->samples;
-    return {trial->samples, nullptr, {trial->vocab, samples.samples(), 0, samples.fingerprint(), 0}};
+    return {trial->samples, nullptr, {trial->vocab, samples.samples(), 0, samples.fingerprint(), 0}, s.data};
   }
   if (s.data.train.empty())
     throw base::ConfigError("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
-  const auto tokenizer = data::open_tokenizer(s.data.tokenizer);
-  const datasets::OpenedSamples opened =
-      open_data(request, s.data.train, data_cache(s), datasets::Reading::training, *tokenizer);
+  const config::DataSettings read = with_copies_of_run(s);
+  if (const std::string text = replaced_tokenizer(s.data, read); !text.empty()) say(request, "note: " + text);
+  const auto tokenizer = tokenizer::open_tokenizer(read.tokenizer);
+  const data::OpenedSamples opened =
+      open_data(request, {s.data.train, data_cache(s), data::Reading::training, read}, *tokenizer);
   const data::Samples& samples = *opened.samples;
-  Source source{opened.samples, nullptr, {opened.vocab, samples.samples(), opened.tokens, samples.fingerprint(), 0}};
+  Source source{
+      opened.samples, nullptr, {opened.vocab, samples.samples(), opened.tokens, samples.fingerprint(), 0}, read};
   source.valid = opened.validation;
   if (!s.data.valid.empty()) {
-    const datasets::OpenedSamples valid =
-        open_data(request, s.data.valid, data_cache(s), datasets::Reading::evaluation, *tokenizer);
+    const data::OpenedSamples valid =
+        open_data(request, {s.data.valid, data_cache(s), data::Reading::evaluation, read}, *tokenizer);
     source.valid = valid.samples;
     source.facts.vocab = std::max(source.facts.vocab, valid.vocab);
   }
@@ -95,11 +101,11 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   surroundings.device = machine.device;
   surroundings.host = base::host_name();
   surroundings.screen = request.screen;
-  surroundings.stop_wished = request.stop_wished;
+  surroundings.stop_requested = request.stop_requested;
   surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
   surroundings.trial = request.trial != nullptr;
   surroundings.attempt.restarted = request.identity.restarted;
-  surroundings.attempt.launch = session.told_by_first_rank("launch", [&] { return request.identity.launch; });
+  surroundings.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });
   if (surroundings.trial) surroundings.on_step = request.trial->on_step;
   return surroundings;
 }
@@ -110,19 +116,22 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.join();
   session.at(0, "preparing the data");
   const Source source = source_of(request);
-  DataFacts facts = source.facts;
-  facts.documents = documents_of(*source.samples, source.valid.get());
+  plan::DataFacts facts = source.facts;
+  facts.documents = plan::documents_of(*source.samples, source.valid.get());
   const Machine machine = prepare_machine(request);
-  if (s.parallel.offload == "host" && machine.device.is_cpu() && s.train.device == "auto")
+  const auto stated_device = config::word_or(s.train.device, config::DeviceKind::numbered);
+  if (s.parallel.offload == config::Offload::host && machine.device.is_cpu() &&
+      stated_device == config::DeviceKind::automatic)
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
   session.at(0, "agreeing on settings");
   session.agree("settings", settings_facts(s, data_fingerprint(source)));
   config::Resolved resolved = with_measured_costs(session, request.resolved, facts, machine.device);
-  const Plan plan = make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
+  const plan::Plan plan =
+      plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
   session.agree("program", program_facts(plan));
   connect(session, request, plan.shape, machine);
-  for (const std::string& line : describe(plan)) say(request, line);
+  for (const std::string& line : plan::describe(plan)) say(request, line);
   if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
 
   const auto log = open_log(request);
@@ -134,6 +143,8 @@ Outcome run_in(Session& session, const RunRequest& request) {
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();
   surroundings.valid = source.valid.get();
+  surroundings.tokenizer = source.read.tokenizer;
+  surroundings.chat_template = source.read.chat_template;
   const Outcome outcome = Trainer(plan, *source.samples, session.channels(), surroundings).run();
   if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
   if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/samples.h"
-#include "train/start.h"
+#include "train/rank_context.h"
 #include "train/trainer.h"
 
 namespace troika::train {
@@ -15,13 +15,14 @@ namespace troika::train {
 // A run on other samples than data.train names, without checkpoints; with an empty train.out nothing is written.
 struct Trial {
   std::shared_ptr<const data::Samples> samples;
-  std::int64_t vocab = 0;                                              // of these samples
-  std::function<void(std::int64_t step, double seconds)> on_step;      // after each, on every rank; may be empty
-  std::function<void(const Plan& plan, comm::Channel& world)> at_end;  // collective, after the last step; may be empty
+  std::int64_t vocab = 0;                                          // of these samples
+  std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
+  std::function<void(const plan::Plan& plan, comm::Channel& world)>
+      at_end;  // collective, after the last step; may be empty
 };
 
-struct RunRequest : Start {
-  std::function<bool()> stop_wished;
+struct RunRequest : RankContext {
+  std::function<bool()> stop_requested;
   const Trial* trial = nullptr;  // null: a run as the settings say
 };
 
@@ -30,7 +31,7 @@ struct RunResult {
   metrics::RunSummary summary;
 };
 
-// Errors as in_session's (start.h).
+// Errors as in_session's (rank_context.h).
 RunResult run(const RunRequest& request);
 
 }  // namespace troika::train

@@ -12,38 +12,38 @@
 #include "comm/collectives.h"
 #include "comm/gloo_channel.h"
 #include "comm/self_channel.h"
+#include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
-#include "rendezvous/verdict.h"
 
 namespace troika::train {
 
 static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
-// Before there are groups others may still tokenize or measure; a verdict ends the wait when one of them fails.
+// Before there are groups others may still tokenize or measure; a failure report ends the wait when one of them fails.
 static constexpr double patience_seconds = 7 * 24 * 3600.0;
 
 struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
-  std::unique_ptr<rendezvous::Watch> watch;
+  std::unique_ptr<rendezvous::FailureMonitor> watch;
   std::unique_ptr<rendezvous::StoreClient> client;
   std::unique_ptr<comm::GlooTransport> transport;
   std::shared_ptr<comm::FlightLog> flights = std::make_shared<comm::FlightLog>(64);
 
   std::mutex mutex;  // guards the two below
   std::vector<comm::Channel*> open;
-  std::string verdict;
+  std::string failure;
 
-  std::unique_ptr<rendezvous::Guard> guard;  // last: its thread uses what stands above
+  std::unique_ptr<rendezvous::HeartbeatClient> guard;  // last: its thread uses what stands above
 
   void end(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
-    verdict = text;
+    failure = text;
     for (comm::Channel* channel : open) channel->abort(text);
   }
 
   void opened(comm::Channel& channel) {
     const std::lock_guard<std::mutex> lock(mutex);
     open.push_back(&channel);
-    if (!verdict.empty()) channel.abort(verdict);
+    if (!failure.empty()) channel.abort(failure);
   }
 
   void closed() {
@@ -59,12 +59,12 @@ void Session::join() {
   if (identity_.world_size == 1) return;
   if (identity_.hosts_store) {
     links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port);
-    links_->watch = std::make_unique<rendezvous::Watch>(identity_);
+    links_->watch = std::make_unique<rendezvous::FailureMonitor>(identity_);
   }
   links_->client =
       std::make_unique<rendezvous::StoreClient>(identity_.master_address, identity_.store_port, settings_.join_seconds);
   rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
-  links_->guard = std::make_unique<rendezvous::Guard>(
+  links_->guard = std::make_unique<rendezvous::HeartbeatClient>(
       identity_, settings_.heartbeat_seconds, [links = links_.get()](const std::string& text) { links->end(text); });
 }
 
@@ -102,7 +102,7 @@ void Session::connect(const mesh::Shape& shape) {
   channels_.replicas = group(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me));
 }
 
-std::vector<std::string> Session::told_by_all(const std::string& what, const std::string& mine) {
+std::vector<std::string> Session::all_gather_text(const std::string& what, const std::string& mine) {
   if (identity_.world_size == 1) return {mine};
   const auto key_of_rank = [&](int rank) {
     return rendezvous::key_of(identity_, fmt::format("told/{}/{:06}", what, rank));
@@ -114,7 +114,7 @@ std::vector<std::string> Session::told_by_all(const std::string& what, const std
   return texts;
 }
 
-std::string Session::told_by_first_rank(const std::string& what, const std::function<std::string()>& text) {
+std::string Session::broadcast_text(const std::string& what, const std::function<std::string()>& text) {
   if (identity_.world_size == 1) return text();
   const std::string key = rendezvous::key_of(identity_, "told/" + what);
   if (identity_.world_rank == 0) links_->client->set(key, text());
@@ -145,13 +145,13 @@ static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& id
   }
 }
 
-// A broken connection says nothing about who broke it: the verdict does, and it may come a moment later.
+// A broken connection says nothing about who broke it: the failure report does, and it may come a moment later.
 Session::Cause Session::fail(int exit_code, const std::string& text) {
   Cause cause;
   if (links_->client == nullptr) return cause;
   const bool told = tell(*links_->client, identity_, exit_code, text);
   if (!told) {
-    cause.verdict = fmt::format(
+    cause.failure = fmt::format(
         "{} at {}:{} does not answer any more: its process ended, or its host is gone or off the network",
         identity_.source == rendezvous::Identity::Source::troika_launch ? "the launcher of host 0" : "rank 0",
         identity_.master_address, identity_.store_port);
@@ -160,10 +160,10 @@ Session::Cause Session::fail(int exit_code, const std::string& text) {
   if (links_->guard != nullptr) {
     links_->guard->failed(exit_code, text);
     constexpr int peer_failure = 75;
-    cause.verdict = links_->guard->verdict();
-    for (int i = 0; exit_code == peer_failure && cause.verdict.empty() && i < 50; ++i) {
+    cause.failure = links_->guard->failure_report();
+    for (int i = 0; exit_code == peer_failure && cause.failure.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      cause.verdict = links_->guard->verdict();
+      cause.failure = links_->guard->failure_report();
     }
   }
   cause.launcher_tells = told && identity_.source == rendezvous::Identity::Source::troika_launch;

@@ -7,17 +7,17 @@
 #include <vector>
 
 #include "comm/flight_log.h"
+#include "comm/rank_channels.h"
 #include "config/settings.h"
 #include "mesh/mesh.h"
 #include "rendezvous/agreement.h"
-#include "rendezvous/guard.h"
+#include "rendezvous/heartbeat.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
-#include "train/trainer.h"
 
 namespace troika::train {
 
-// One per process. Threads: the rank's thread; a verdict ends waits on the channels from the guard's thread.
+// One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
  public:
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings);
@@ -31,16 +31,16 @@ class Session {
   // Collective. ConfigError on every rank when a fact differs between ranks. `what` names the facts, once per run.
   void agree(const std::string& what, const rendezvous::Facts& facts);
 
-  // Collective, before there are groups: rank 0 makes the text, all return it. `what` names it once per run.
-  std::string told_by_first_rank(const std::string& what, const std::function<std::string()>& text);
+  // Collective, before there are groups: rank 0 makes the text, all return it. `what` names it, once in a run.
+  std::string broadcast_text(const std::string& what, const std::function<std::string()>& text);
 
-  // Collective, before there are groups: every rank gives a text, all return those of all by rank. `what` names it once
-  // per run.
-  std::vector<std::string> told_by_all(const std::string& what, const std::string& mine);
+  // Collective, before there are groups: every rank gives a text, all return those of all by rank. `what` names it, once
+  // in a run.
+  std::vector<std::string> all_gather_text(const std::string& what, const std::string& mine);
 
   // Collective: builds the groups of this rank.
   void connect(const mesh::Shape& shape);
-  RankChannels& channels() { return channels_; }
+  comm::RankChannels& channels() { return channels_; }
 
   void at(std::int64_t step, const std::string& what);  // for the heartbeat
 
@@ -48,7 +48,8 @@ class Session {
   void finish();
   // Ends with an error of this rank.
   struct Cause {
-    std::string verdict;          // the first cause, when another rank is guilty or this one was found so; else empty
+    std::string
+        failure;  // the first cause, when another rank failed first or this one was found to have failed; else empty
     bool launcher_tells = false;  // our launcher has heard this error, or its cause, and shows it
   };
   Cause fail(int exit_code, const std::string& text);
@@ -60,7 +61,7 @@ class Session {
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;
   std::unique_ptr<Links> links_;
-  RankChannels channels_;
+  comm::RankChannels channels_;
 };
 
 }  // namespace troika::train

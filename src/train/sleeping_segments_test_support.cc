@@ -6,7 +6,8 @@
 
 #include "base/file.h"
 #include "model/decoder.h"
-#include "schedule/trace_json.h"
+#include "schedule/trace/chrome_trace.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::train {
 namespace {
@@ -42,9 +43,9 @@ class SleepingBlock final : public model::Segment {
       : real_(std::move(real)), seconds_(seconds), held_(held) {}
 
   model::ForwardResult forward(const model::SegmentBuffer& parameters, const at::Tensor& x_mD,
-                               const model::Tokens& tokens, model::Keep keep) const override {
+                               const model::Tokens& tokens, shape::SavedActivations activations) const override {
     const Lasting lasting(seconds_.forward);
-    model::ForwardResult result = real_->forward(parameters, x_mD, tokens, keep);
+    model::ForwardResult result = real_->forward(parameters, x_mD, tokens, activations);
     if (held_ != nullptr && result.saved != nullptr)
       result.saved = std::make_unique<CountedSaved>(std::move(result.saved), held_);
     return result;
@@ -93,7 +94,7 @@ Trainer::SegmentMaker sleeping_segments(const config::Settings& settings, const 
   };
 }
 
-schedule::CostModel sleeping_costs(const Plan& plan, const BlockSeconds& seconds, const schedule::Link& link) {
+schedule::CostModel sleeping_costs(const plan::Plan& plan, const BlockSeconds& seconds, const schedule::Link& link) {
   using schedule::Instruction;
   using schedule::Kind;
   schedule::CostModel costs;
@@ -118,9 +119,9 @@ schedule::CostModel sleeping_costs(const Plan& plan, const BlockSeconds& seconds
 double least(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 double span_of(const schedule::StepTrace& trace) {
-  double begin = trace.lanes.at(0).events.at(0).begin_seconds, end = begin;
-  for (const auto& lane : trace.lanes) {
-    for (const auto& event : lane.events) {
+  double begin = trace.ranks.at(0).events.at(0).begin_seconds, end = begin;
+  for (const auto& timeline : trace.ranks) {
+    for (const auto& event : timeline.events) {
       begin = std::min(begin, event.begin_seconds);
       end = std::max(end, event.end_seconds);
     }

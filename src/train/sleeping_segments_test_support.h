@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "schedule/simulator.h"
+#include "schedule/simulate/simulator.h"
 #include "train/thread_ranks_test_support.h"
 
 namespace troika::train {
@@ -26,7 +26,7 @@ Trainer::SegmentMaker sleeping_segments(const config::Settings& settings, const 
                                         const std::vector<Held*>& held = {});
 
 // The same for the simulator. An exchange sends to each replica on a link of its own, as thread channels do.
-schedule::CostModel sleeping_costs(const Plan& plan, const BlockSeconds& seconds, const schedule::Link& link);
+schedule::CostModel sleeping_costs(const plan::Plan& plan, const BlockSeconds& seconds, const schedule::Link& link);
 
 // What of several steps is compared: other work on the machine only adds to it.
 double least(const std::vector<double>& values);

@@ -7,12 +7,12 @@
 #include <map>
 
 #include "base/file.h"
-#include "metrics/metrics_file.h"
-#include "schedule/builder.h"
-#include "schedule/checker.h"
-#include "schedule/summary.h"
+#include "metrics/step_metrics.h"
+#include "plan/step_shape.h"
+#include "schedule/build/builder.h"
+#include "schedule/check/checker.h"
+#include "schedule/trace/summary.h"
 #include "train/sleeping_segments_test_support.h"
-#include "train/step_shape.h"
 
 namespace troika::train {
 namespace {
@@ -24,7 +24,7 @@ constexpr int first_recorded = 2, last_step = 4;
 const std::vector<std::string> schedules{"gpipe", "1f1b", "interleaved", "zb-h1"};
 
 struct Trained {
-  Plan plan;
+  plan::Plan plan;
   std::vector<schedule::StepTrace> real;
   schedule::StepTrace simulated;
   std::array<Held, p> held;  // by pp rank: microbatches of its stages
@@ -49,7 +49,7 @@ config::Settings settings_of(const std::string& schedule, const std::string& out
   s.batch.seq_len = 8;
   s.batch.global_batch_size = m;
   s.parallel.pp = p;
-  s.parallel.schedule = schedule;
+  s.parallel.schedule = config::parse_word<config::Schedule>(schedule).value();
   s.parallel.virtual_stages = schedule == "interleaved" ? 2 : 1;
   const auto stages = p * s.parallel.virtual_stages;
   s.parallel.stage_layers.assign(static_cast<std::size_t>(stages), layers / stages);
@@ -122,8 +122,8 @@ TEST_F(SleepingPipeline, IdlesAsLittleAsThePapersSay) {
 TEST_F(SleepingPipeline, HoldsAsManyMicrobatchesAsTheSchedulePromises) {
   for (const std::string& schedule : schedules) {
     Trained& run = runs().at(schedule);
-    const auto promised =
-        schedule::bounds(schedule, step_shape(run.plan, run.plan.program.segment_begin)).max_in_flight;
+    const auto named = config::parse_word<config::Schedule>(schedule).value();
+    const auto promised = schedule::bounds(named, plan::step_shape(run.plan, run.plan.stages)).max_in_flight;
     for (std::size_t rank = 0; rank < p; ++rank) {
       EXPECT_EQ(run.held[rank].most, promised[rank]) << schedule << ", pp rank " << rank;
       EXPECT_EQ(run.held[rank].now, 0) << schedule << ", pp rank " << rank;
@@ -135,21 +135,21 @@ TEST_F(SleepingPipeline, GivesTheSameLossBitsInEverySchedule) {
   for (const std::string& schedule : schedules) EXPECT_EQ(runs().at(schedule).loss_bits, runs().at("gpipe").loss_bits);
 }
 
-// Per computation of a lane in order: seconds it took, and when it ended after the step's first computation began.
+// Per computation of a grid rank in order: seconds it took, and when it ended after the step's first computation began.
 struct Timing {
   std::string instruction;
   double seconds = 0, end = 0;
 };
 
 // An instruction that waited has computed in pieces.
-std::vector<Timing> timings(const schedule::StepTrace& trace, std::size_t lane) {
+std::vector<Timing> timings(const schedule::StepTrace& trace, std::size_t grid_rank) {
   const auto computes = [](const schedule::Event& event) {
     return schedule::is_computation(event.instruction.kind) && event.activity == schedule::Event::Activity::compute;
   };
-  const auto& first_lane = trace.lanes.at(0).events;
-  const double begin = std::find_if(first_lane.begin(), first_lane.end(), computes)->begin_seconds;
+  const auto& first_rank = trace.ranks.at(0).events;
+  const double begin = std::find_if(first_rank.begin(), first_rank.end(), computes)->begin_seconds;
   std::vector<Timing> found;
-  for (const auto& event : trace.lanes.at(lane).events) {
+  for (const auto& event : trace.ranks.at(grid_rank).events) {
     if (!computes(event)) continue;
     const std::string text = to_text(event.instruction);
     if (found.empty() || found.back().instruction != text) found.push_back({text, 0, 0});
@@ -159,10 +159,10 @@ std::vector<Timing> timings(const schedule::StepTrace& trace, std::size_t lane) 
   return found;
 }
 
-void expect_agreement(const Trained& run, std::size_t lane) {
-  const auto wanted = timings(run.simulated, lane);
+void expect_agreement(const Trained& run, std::size_t grid_rank) {
+  const auto wanted = timings(run.simulated, grid_rank);
   std::vector<std::vector<Timing>> steps;
-  for (const auto& step : run.real) steps.push_back(timings(step, lane));
+  for (const auto& step : run.real) steps.push_back(timings(step, grid_rank));
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     std::vector<double> seconds, ends;
     for (const auto& step : steps) {
@@ -172,7 +172,8 @@ void expect_agreement(const Trained& run, std::size_t lane) {
       ends.push_back(step[i].end);
     }
     EXPECT_NEAR(least(seconds), wanted[i].seconds, 0.15 * wanted[i].seconds) << wanted[i].instruction;
-    EXPECT_NEAR(least(ends), wanted[i].end, 0.15 * wanted[i].end) << wanted[i].instruction << " on lane " << lane;
+    EXPECT_NEAR(least(ends), wanted[i].end, 0.15 * wanted[i].end)
+        << wanted[i].instruction << " on grid rank " << grid_rank;
   }
 }
 
@@ -180,7 +181,8 @@ TEST_F(SleepingPipeline, AgreesWithTheSimulatorPerInstruction) {
   for (const std::string& schedule : schedules) {
     SCOPED_TRACE(schedule);
     const Trained& run = runs().at(schedule);
-    for (std::size_t lane = 0; lane < run.simulated.lanes.size(); ++lane) expect_agreement(run, lane);
+    for (std::size_t grid_rank = 0; grid_rank < run.simulated.ranks.size(); ++grid_rank)
+      expect_agreement(run, grid_rank);
   }
 }
 

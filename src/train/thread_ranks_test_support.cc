@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "data/prepare.h"
-#include "data/tokenizer.h"
 #include "tensor/device.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::train {
 
@@ -22,7 +22,7 @@ std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder)
   std::string text;
   for (std::uint64_t i = 0; i < 4000; ++i) text += words[random.bits(i) % 8];
   base::write_file_atomic(folder + "/corpus.txt", text);
-  return data::prepare_once({folder + "/corpus.txt"}, *data::open_tokenizer("bytes"), folder + "/cache", {}, {});
+  return data::prepare_once({folder + "/corpus.txt"}, *tokenizer::open_tokenizer("bytes"), folder + "/cache", {}, {});
 }
 
 config::Settings small_settings(const std::string& out) {
@@ -41,50 +41,50 @@ config::Settings small_settings(const std::string& out) {
   s.train.seed = 7;
   s.train.device = "cpu";
   s.train.out = out;
-  s.log.progress = "none";
+  s.log.progress = config::Progress::none;
   return s;
 }
 
-std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate) {
+std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate) {
   constexpr double deadline_seconds = 60;
-  std::vector<RankChannels> ranks(static_cast<std::size_t>(shape.world()));
+  std::vector<comm::RankChannels> ranks(static_cast<std::size_t>(shape.world()));
   auto world = comm::make_thread_channels(shape.world(), "world", deadline_seconds, rate);
   for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].world = std::move(world[r]);
-  const auto connect = [&](std::unique_ptr<comm::Channel> RankChannels::*member, const std::vector<int>& group,
+  const auto connect = [&](std::unique_ptr<comm::Channel> comm::RankChannels::*member, const std::vector<int>& group,
                            const std::string& name) {
     auto channels = comm::make_thread_channels(static_cast<int>(group.size()), name, deadline_seconds, rate);
     for (std::size_t i = 0; i < group.size(); ++i)
       ranks[static_cast<std::size_t>(group[i])].*member = std::move(channels[i]);
   };
   for (int rank = 0; rank < shape.world(); ++rank) {
-    for (const auto& [axis, member] : {std::pair{mesh::Axis::pp, &RankChannels::pp},
-                                       {mesh::Axis::tp, &RankChannels::tp},
-                                       {mesh::Axis::cp, &RankChannels::cp}}) {
+    for (const auto& [axis, member] : {std::pair{mesh::Axis::pp, &comm::RankChannels::pp},
+                                       {mesh::Axis::tp, &comm::RankChannels::tp},
+                                       {mesh::Axis::cp, &comm::RankChannels::cp}}) {
       const auto group = mesh::group_of(shape, axis, rank);
       if (group.front() == rank) connect(member, group, mesh::group_name(shape, axis, rank));
     }
     const auto replicas = mesh::replicas_of(shape, rank);
-    if (replicas.front() == rank) connect(&RankChannels::replicas, replicas, mesh::replicas_name(shape, rank));
+    if (replicas.front() == rank) connect(&comm::RankChannels::replicas, replicas, mesh::replicas_name(shape, rank));
   }
   return ranks;
 }
 
 // `stream` must outlive it.
-static data::TokenDataset dataset_of(const data::TokenStream& stream, std::int64_t seq_len) {
+static data::TokenSamples dataset_of(const data::TokenStream& stream, std::int64_t seq_len) {
   return {std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream), seq_len};
 }
 
-Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream, const data::Samples* valid,
-              const data::Samples* samples) {
+plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
+                    const data::Samples* valid, const data::Samples* samples) {
   const config::Resolved resolved = config::resolve(settings, world);
-  const data::TokenDataset dataset = dataset_of(stream, resolved.batch.seq_len);
+  const data::TokenSamples dataset = dataset_of(stream, resolved.batch.seq_len);
   const data::Samples& used = samples == nullptr ? dataset : *samples;
-  return make_plan(resolved, {stream.vocab_size(), used.samples(), stream.tokens(), used.fingerprint(),
-                              valid == nullptr ? 0 : valid->samples(), documents_of(used, valid)});
+  return plan::make_plan(resolved, {stream.vocab_size(), used.samples(), stream.tokens(), used.fingerprint(),
+                                    valid == nullptr ? 0 : valid->samples(), plan::documents_of(used, valid)});
 }
 
 void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
-                     const std::function<void(RankChannels& channels, int world_rank)>& run_rank) {
+                     const std::function<void(comm::RankChannels& channels, int world_rank)>& run_rank) {
   auto channels = thread_channels(shape, rate);
   std::vector<std::exception_ptr> errors(channels.size());
   const auto run = [&](std::size_t rank) {
@@ -108,12 +108,12 @@ void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise, const Trainer::SegmentMaker& segments,
                                       comm::LinkRate rate, const data::Samples* valid, const data::Samples* samples) {
-  const Plan plan = plan_for(settings, world, stream, valid, samples);
-  const data::TokenDataset of_stream = dataset_of(stream, plan.resolved.batch.seq_len);
+  const plan::Plan plan = plan_for(settings, world, stream, valid, samples);
+  const data::TokenSamples of_stream = dataset_of(stream, plan.resolved.batch.seq_len);
   const data::Samples& dataset = samples == nullptr ? of_stream : *samples;
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
   const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
-  on_rank_threads(plan.shape, rate, [&](RankChannels& channels, int rank) {
+  on_rank_threads(plan.shape, rate, [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
     Surroundings surroundings;
     surroundings.host = "test";

@@ -8,8 +8,8 @@
 
 #include "base/temporary_folder_test_support.h"
 #include "comm/threads_channel.h"
-#include "data/dataset.h"
-#include "train/plan.h"
+#include "data/token_stream.h"
+#include "plan/plan.h"
 #include "train/trainer.h"
 
 namespace troika::train {
@@ -23,11 +23,11 @@ std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder)
 config::Settings small_settings(const std::string& out);
 
 // Channels of every rank of a shape, as threads.
-std::vector<RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {});
+std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {});
 
 // What a run on these data does, and an evaluation on `valid` (null: none). `samples`: to train on instead of the stream's.
-Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
-              const data::Samples* valid = nullptr, const data::Samples* samples = nullptr);
+plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
+                    const data::Samples* valid = nullptr, const data::Samples* samples = nullptr);
 
 // Resolves, plans and trains on `world` threads, each of which lets train.threads of OpenMP's work (0: as many as the caller); returns each rank's outcome. A rank's exception aborts the others and is
 // rethrown (the lowest rank's).
@@ -39,6 +39,6 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
 
 // Runs one thread per rank with channels of its own. A rank's exception aborts the others and is rethrown (the lowest rank's).
 void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
-                     const std::function<void(RankChannels& channels, int world_rank)>& run_rank);
+                     const std::function<void(comm::RankChannels& channels, int world_rank)>& run_rank);
 
 }  // namespace troika::train

@@ -3,7 +3,8 @@
 #include "base/file.h"
 #include "comm/clock.h"
 #include "comm/collectives.h"
-#include "schedule/trace_json.h"
+#include "schedule/trace/chrome_trace.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::train {
 
@@ -13,7 +14,7 @@ schedule::StepTrace write_timeline(const TimelinePlace& place, std::int64_t step
   schedule::RankTrace trace;
   trace.step = step;
   trace.clock_offset_seconds = comm::clock_offset_seconds(world, rounds);
-  trace.lane = {place.lane, place.world_rank, place.host, std::move(events)};
+  trace.timeline = {place.grid_rank, place.world_rank, place.host, std::move(events)};
   const std::string text = schedule::write_rank_trace(trace);
   base::make_directories(place.folder);
   base::write_file_atomic(place.folder + "/" + schedule::rank_trace_name(step, place.world_rank), text);

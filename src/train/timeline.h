@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "schedule/trace.h"
+#include "schedule/trace/trace.h"
 
 namespace troika::train {
 
@@ -14,7 +14,7 @@ struct TimelinePlace {
   std::string folder;  // OUT/timeline on this host
   std::string host;
   int world_rank = 0;
-  int lane = 0;
+  int grid_rank = 0;
 };
 
 // Collective over `world`, after the step. Clocks are aligned with rank 0's. Returns the merged trace on rank 0, an empty one

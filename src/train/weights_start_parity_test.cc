@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "comm/self_channel.h"
 #include "train/layout_runs_test_support.h"
-#include "train/model_source.h"
+#include "weights/model_source.h"
 
 namespace troika::train {
 namespace {
@@ -67,7 +67,7 @@ TEST_F(WeightsStart, HalfPrecisionKeepsTheFoldersNumbersAsMasterCopies) {
 
 // The folder may be gone by then.
 TEST_F(WeightsStart, ARunThatGoesOnReadsItsCheckpointAlone) {
-  runs_.settings.optimizer.lr_schedule = "constant";
+  runs_.settings.optimizer.lr_schedule = config::LrSchedule::constant;
   runs_.train("whole", "");
   const std::string folder = runs_.folder("folder");
   base::rename_path(checkpoint_of("whole") + "/model", folder);
@@ -80,7 +80,7 @@ TEST_F(WeightsStart, ARunThatGoesOnReadsItsCheckpointAlone) {
   runs_.settings.train.steps = 4;
   expect_equal(runs_.train("twice", "dp 2 zero 3"), expected, "in two attempts");
   const auto self = comm::make_self_channel("self");
-  EXPECT_EQ(open_model(runs_.folder("twice"), *self)->facts().at("weights_from"), folder);
+  EXPECT_EQ(weights::open_model(runs_.folder("twice"), *self)->facts().at("weights_from"), folder);
 }
 
 TEST_F(WeightsStart, UnfitWeightsAreRefusedBeforeTheFirstStep) {

@@ -26,7 +26,7 @@ void add_activations(const StepShapes& s, Operations& operations) {
   const auto add = [&](const char* name, double passes, std::function<Bodies()> prepare) {
     operations.push_back({name, shape, s.per_layer(), 0, passes * MF, std::move(prepare)});
   };
-  if (s.model.architecture == "gpt2") {
+  if (s.model.architecture == config::Family::gpt2) {
     add("gelu forward", 2, [=] {
       const at::Tensor x = at::randn({M, F});
       return Bodies{one(kernels::gelu_forward, x), one(reference::gelu_forward, x)};

@@ -10,40 +10,17 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "comm/collectives.h"
+#include "commands/bench/arguments.h"
 #include "commands/bench/exchanges.h"
 #include "commands/bench/gathered.h"
 #include "commands/bench/timing.h"
-#include "commands/own_flags.h"
-#include "config/config.h"
 #include "rendezvous/identity.h"
 #include "train/session.h"
 
 namespace troika::commands {
 namespace {
 
-constexpr std::int64_t least_bytes = 1024, most_integer_bytes = 1 << 20;
-
-struct Options {
-  std::string csv;
-  double seconds = 0;
-  std::int64_t most_bytes = 0;
-  config::CommSettings comm;
-  bool help = false;
-};
-
-Options options_of(const Words& arguments, const std::map<std::string, std::string>& environment) {
-  Words words = arguments;
-  Options o;
-  o.csv = take_value(words, "--csv").value_or("");
-  o.seconds = take_number(words, "--seconds", 0.2, 0, 60);
-  const std::string most = take_value(words, "--most").value_or("64MiB");
-  if (!base::parse_bytes(most, &o.most_bytes) || o.most_bytes < least_bytes)
-    throw base::ConfigError(fmt::format("--most is '{}' but must be a size of at least 1KiB, such as 64MiB", most));
-  const config::ParsedSettings parsed = config::parse_settings(words, environment);
-  o.comm = parsed.settings.comm;
-  o.help = parsed.help;
-  return o;
-}
+constexpr std::int64_t most_integer_bytes = 1 << 20;
 
 struct Row {
   std::string name;
@@ -67,12 +44,12 @@ Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
           all.select(1, 0).max().item<double>()};
 }
 
-std::vector<Row> measure_all(comm::Channel& world, const Options& o) {
+std::vector<Row> measure_all(comm::Channel& world, const CommArguments& a) {
   std::vector<Row> rows;
   for (const auto make : {neighbours, reduce_scatter, all_gather, integers}) {
-    const std::int64_t most = make == integers ? std::min(o.most_bytes, most_integer_bytes) : o.most_bytes;
-    for (std::int64_t bytes = least_bytes; bytes <= most; bytes *= 4)
-      rows.push_back(measure(world, make(world, bytes), o.seconds));
+    const std::int64_t most = make == integers ? std::min(a.most_bytes, most_integer_bytes) : a.most_bytes;
+    for (std::int64_t bytes = least_message_bytes; bytes <= most; bytes *= 4)
+      rows.push_back(measure(world, make(world, bytes), a.seconds));
   }
   return rows;
 }
@@ -96,18 +73,18 @@ std::string to_csv(const std::vector<Row>& rows, int ranks) {
   return text;
 }
 
-void run_in(train::Session& session, const rendezvous::Identity& me, const Options& o) {
+void run_in(train::Session& session, const rendezvous::Identity& me, const CommArguments& a) {
   session.join();
   rendezvous::Facts facts;
-  facts.values = {{"--seconds", fmt::format("{:g}", o.seconds)}, {"--most", std::to_string(o.most_bytes)}};
+  facts.values = {{"--seconds", fmt::format("{:g}", a.seconds)}, {"--most", std::to_string(a.most_bytes)}};
   session.agree("bench comm", facts);
   mesh::Shape shape;
   shape.dp = me.world_size;
   session.connect(shape);
-  const std::vector<Row> rows = measure_all(*session.channels().world, o);
+  const std::vector<Row> rows = measure_all(*session.channels().world, a);
   if (me.world_rank == 0) {
     std::fputs(to_table(rows, me.world_size).c_str(), stdout);
-    if (!o.csv.empty()) base::write_file_atomic(o.csv, to_csv(rows, me.world_size));
+    if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(rows, me.world_size));
   }
   session.finish();
 }
@@ -115,17 +92,13 @@ void run_in(train::Session& session, const rendezvous::Identity& me, const Optio
 }  // namespace
 
 int run_bench_comm(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  const Options o = options_of(arguments, environment);
-  if (o.help) {
-    std::fputs(config::settings_help().c_str(), stdout);
-    return 0;
-  }
+  const CommArguments a = parse_bench_comm(arguments, environment);
   const rendezvous::Identity me = rendezvous::identify(environment);
   if (me.world_size < 2)
     throw base::ConfigError("bench comm needs two ranks or more: troika launch --nproc-per-node 2 -- bench comm");
-  train::Session session(me, o.comm);
+  train::Session session(me, a.parsed.settings.comm);
   try {
-    run_in(session, me, o);
+    run_in(session, me, a);
     return 0;
   } catch (const base::Error& error) {
     if (session.fail(error.exit_code(), error.what()).launcher_tells) return error.exit_code();

@@ -34,7 +34,7 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
 
 void add_embedding(const StepShapes& s, Operations& operations) {
   add_table("embedding", s.model.vocab, s, operations);
-  if (s.model.architecture == "gpt2") add_table("positions", s.model.max_positions, s, operations);
+  if (s.model.architecture == config::Family::gpt2) add_table("positions", s.model.max_positions, s, operations);
 }
 
 }  // namespace troika::commands

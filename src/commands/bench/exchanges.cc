@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "comm/collectives.h"
+#include "shape/sum_bytes.h"
 #include "sharding/canonical_sum.h"
 
 namespace troika::commands {
@@ -24,8 +25,8 @@ struct Sum {
   Sum(comm::Channel& channel, std::int64_t bytes)
       : world(channel),
         elements(bytes / 4),
-        shape{channel.size(), {channel.size(), 1, channel.rank(), 0}, sharding::Sharing::at_end},
-        sum(sharding::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
+        shape{channel.size(), {channel.size(), 1, channel.rank(), 0}, shape::Sharing::at_end},
+        sum(shape::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
 
   at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
   void write() {
@@ -44,7 +45,7 @@ struct Sum {
 
   comm::Channel& world;
   const std::int64_t elements;
-  const sharding::SumShape shape;
+  const shape::SumShape shape;
   tensor::Ledger ledger;
   sharding::CanonicalSum sum;
 };
@@ -79,12 +80,12 @@ Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
   const auto correct = [s] {
     s->write();
     s->reduce();
-    const sharding::Range mine = s->sum.mine();
+    const shape::Range mine = s->sum.mine();
     const bool same = at::equal(s->sum.total(), s->expected().narrow(0, mine.begin, mine.count));
     s->sum.reset();
     return same;
   };
-  return {"reduce-scatter", bytes, sharding::CanonicalSum::reduce_bytes_sent(s->sum.plan(), s->shape), round, correct};
+  return {"reduce-scatter", bytes, shape::reduce_bytes_sent(s->sum.plan(), s->shape), round, correct};
 }
 
 Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
@@ -105,7 +106,7 @@ Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
     s->sum.reset();
     return same;
   };
-  return {"all-gather", bytes, sharding::CanonicalSum::gather_bytes_sent(s->sum.plan(), s->shape), round, correct};
+  return {"all-gather", bytes, shape::gather_bytes_sent(s->sum.plan(), s->shape), round, correct};
 }
 
 Exchange integers(comm::Channel& world, std::int64_t bytes) {

@@ -5,7 +5,8 @@
 
 #include "commands/bench/operations.h"
 #include "kernels/reference/reference.h"
-#include "model/layout.h"
+#include "shape/layout.h"
+#include "shape/shard_plan.h"
 
 namespace troika::commands {
 namespace {
@@ -23,7 +24,7 @@ Bodies add_bodies(std::int64_t P) {
 
 Bodies squares_bodies(std::int64_t P) {
   const auto body = [x = at::randn({P})](auto function) {
-    return [=] { return std::vector{at::tensor(function(x), at::kDouble)}; };
+    return [=] { return std::vector{at::tensor(function(x, shape::norm_chunk), at::kDouble)}; };
   };
   return {body(kernels::chunk_squares), body(kernels::reference::chunk_squares)};
 }
@@ -43,9 +44,9 @@ Bodies adamw_bodies(std::int64_t P) {
 // How many segments have so many parameters.
 std::map<std::int64_t, std::int64_t> segments_by_size(const config::ModelSettings& model) {
   std::map<std::int64_t, std::int64_t> found;
-  for (int segment = 0; segment < model::segment_count(model); ++segment) {
+  for (int segment = 0; segment < shape::segment_count(model); ++segment) {
     std::int64_t elements = 0;
-    for (const model::ParameterInfo& info : model::segment_parameters(model, segment)) elements += info.elements();
+    for (const shape::ParameterInfo& info : shape::segment_parameters(model, segment)) elements += info.elements();
     if (elements > 0) ++found[elements];
   }
   return found;

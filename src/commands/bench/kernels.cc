@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "commands/bench/arguments.h"
 #include "commands/bench/kernel_table.h"
 #include "commands/bench/operations.h"
 #include "commands/bench/timing.h"
-#include "commands/bench/vocabulary.h"
-#include "commands/own_flags.h"
 #include "config/config.h"
-#include "metrics/cores.h"
+#include "host/cores.h"
+#include "plan/job.h"
 #include "tensor/device.h"
 
 namespace troika::commands {
@@ -34,43 +34,36 @@ MeasuredOperation measure(const Operation& operation, double seconds) {
 StepShapes shapes_of(const config::Resolved& resolved) {
   const config::Batch& batch = resolved.batch;
   StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank};
-  shapes.model.vocab = vocabulary_of(resolved.settings);
+  shapes.model.vocab = plan::vocabulary_of(resolved.settings);
   return shapes;
 }
 
 void check(const config::Settings& s) {
-  if (s.train.device == "cuda")
+  if (config::word_or(s.train.device, config::DeviceKind::numbered) == config::DeviceKind::cuda)
     throw base::ConfigError("train.device is cuda, but bench kernels measures the operations on the CPU: --device cpu");
-  if (s.precision.compute != "fp32")
+  if (s.precision.compute != config::Precision::fp32)
     throw base::ConfigError(
-        fmt::format("precision.compute is {}, but bench kernels measures fp32", s.precision.compute));
+        fmt::format("precision.compute is {}, but bench kernels measures fp32", word_of(s.precision.compute)));
 }
 
 void set_threads(const config::Settings& s) {
-  tensor::set_threads(s.train.threads > 0 ? static_cast<int>(s.train.threads) : metrics::usable_cores());
+  tensor::set_threads(s.train.threads > 0 ? static_cast<int>(s.train.threads) : host::usable_cores());
 }
 
 }  // namespace
 
 int run_bench_kernels(const std::vector<std::string>& arguments,
                       const std::map<std::string, std::string>& environment) {
-  Words words = arguments;
-  const auto csv = take_value(words, "--csv");
-  const double seconds = take_number(words, "--seconds", 0.2, 0, 60);
-  const config::ParsedSettings parsed = config::parse_settings(words, environment);
-  if (parsed.help) {
-    std::fputs(config::settings_help().c_str(), stdout);
-    return 0;
-  }
-  const config::Resolved resolved = config::resolve(parsed.settings, 1);
+  const KernelsArguments a = parse_bench_kernels(arguments, environment);
+  const config::Resolved resolved = config::resolve(a.parsed.settings, 1);
   check(resolved.settings);
   set_threads(resolved.settings);
-  const MachineRates before = measure_rates(at::kCPU, seconds);
+  const MachineRates before = measure_rates(at::kCPU, a.seconds);
   std::vector<MeasuredOperation> rows;
-  for (const Operation& operation : operations_of(shapes_of(resolved))) rows.push_back(measure(operation, seconds));
-  const MachineRates rates = better(before, measure_rates(at::kCPU, seconds));
+  for (const Operation& operation : operations_of(shapes_of(resolved))) rows.push_back(measure(operation, a.seconds));
+  const MachineRates rates = better(before, measure_rates(at::kCPU, a.seconds));
   std::fputs(to_table(rows, rates).c_str(), stdout);
-  if (csv) base::write_file_atomic(*csv, to_csv(rows, rates));
+  if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(rows, rates));
   return 0;
 }
 

@@ -58,8 +58,8 @@ Bodies bias_bodies(const Weight& weight) {
 std::vector<Weight> weights_of(const StepShapes& s) {
   const config::ModelSettings& m = s.model;
   const std::int64_t M = s.M(), D = m.hidden, A = m.heads * m.head_dim;
-  const bool gpt2 = m.architecture == "gpt2";
-  return {{"qkv", M, D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == "qwen2"},
+  const bool gpt2 = m.architecture == config::Family::gpt2;
+  return {{"qkv", M, D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == config::Family::qwen2},
           {"attention out", M, A, D, gpt2, gpt2},
           {gpt2 ? "feed-forward in" : "gate and up", M, D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
           {gpt2 ? "feed-forward out" : "down", M, m.ffn, D, gpt2, gpt2}};

@@ -3,20 +3,21 @@
 
 #include "commands/bench/operations.h"
 #include "kernels/output_loss.h"
+#include "shape/output_loss.h"
 
 namespace troika::commands {
 namespace {
 
-struct Inputs {
+struct LossInputs {
   at::Tensor x_MD, w_vD, targets_M;
 };
 
 // Forward and both halves of backward, as the head calls them: the loss, dx, dw.
-std::vector<at::Tensor> run(const Inputs& in, const at::Tensor& dw_vD) {
+std::vector<at::Tensor> run(const LossInputs& in, const at::Tensor& dw_vD) {
   const std::int64_t M = in.x_MD.size(0), D = in.x_MD.size(1), v = in.w_vD.size(0);
   const double scale = 1.0 / static_cast<double>(M);
   kernels::OutputLossSaved saved;
-  const bool gradients = kernels::output_loss_keep(M, D, v, 1, 4) == kernels::LossKeep::gradients;
+  const bool gradients = shape::output_loss_keep({M, D, v, 1, 4}) == shape::LossKeep::gradients;
   const kernels::OutputLossPart whole =
       gradients ? kernels::output_loss_forward_with_gradients(in.x_MD, in.w_vD, in.targets_M, scale, saved)
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
@@ -27,7 +28,7 @@ std::vector<at::Tensor> run(const Inputs& in, const at::Tensor& dw_vD) {
 }
 
 // With all logits at once.
-std::vector<at::Tensor> reference(const Inputs& in) {
+std::vector<at::Tensor> reference(const LossInputs& in) {
   const at::Tensor logits_Mv = at::mm(in.x_MD, in.w_vD.t()), rows_M1 = in.targets_M.unsqueeze(1);
   const at::Tensor log_p_Mv = logits_Mv.log_softmax(1);
   const at::Tensor loss = -log_p_Mv.gather(1, rows_M1).to(at::kDouble).sum().view({1});
@@ -37,7 +38,7 @@ std::vector<at::Tensor> reference(const Inputs& in) {
 }
 
 Bodies bodies(std::int64_t M, std::int64_t D, std::int64_t v) {
-  const Inputs in{at::randn({M, D}), at::randn({v, D}).mul_(0.02), at::randint(v, {M}, at::kLong)};
+  const LossInputs in{at::randn({M, D}), at::randn({v, D}).mul_(0.02), at::randint(v, {M}, at::kLong)};
   return {[in, dw_vD = at::empty({v, D})] { return run(in, dw_vD); }, [in] { return reference(in); }};
 }
 

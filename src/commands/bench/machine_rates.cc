@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "commands/bench/timing.h"
 #include "cpu/sgemm.h"
-#include "kernels/cpu_bodies.h"
+#include "kernels/cpu_operands.h"
 
 namespace troika::commands {
 namespace {
@@ -26,7 +26,7 @@ double gemm_rate(const c10::Device& device, double seconds) {
   const at::Tensor x = at::full({gemm_M, gemm_K}, 0.5f, device), w = at::full({gemm_K, gemm_N}, 0.25f, device);
   const at::Tensor y = at::empty({gemm_M, gemm_N}, device);
   const auto product = [&] {
-    if constexpr (kernels::has_cpu_bodies) {
+    if constexpr (kernels::has_cpu_kernels) {
       if (device.is_cpu()) {
         const int status = cpu::sgemm(gemm_M, gemm_N, gemm_K, {x.data_ptr<float>(), gemm_K, 1},
                                       {w.data_ptr<float>(), gemm_N, 1}, 0.0f, y.data_ptr<float>(), gemm_N);

@@ -7,16 +7,16 @@
 namespace troika::commands {
 namespace {
 
-struct Inputs {
+struct NormInputs {
   at::Tensor x_MD, w_D, bias_D, dy_MD, plus_MD;
 };
 
-Inputs inputs_of(std::int64_t M, std::int64_t D) {
+NormInputs inputs_of(std::int64_t M, std::int64_t D) {
   return {at::randn({M, D}), at::randn({D}), at::randn({D}), at::randn({M, D}), at::randn({M, D})};
 }
 
 template <class Forward, class Backward>
-auto rms_backward(const Inputs& in, double eps, Forward forward, Backward backward) {
+auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::RmsNormSaved saved;
   forward(in.x_MD, in.w_D, eps, &saved);
   return [=, dw_D = at::empty_like(in.w_D)] {
@@ -25,7 +25,7 @@ auto rms_backward(const Inputs& in, double eps, Forward forward, Backward backwa
 }
 
 template <class Forward, class Backward>
-auto layer_backward(const Inputs& in, double eps, Forward forward, Backward backward) {
+auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::LayerNormSaved saved;
   forward(in.x_MD, in.w_D, in.bias_D, eps, &saved);
   return [=, dw_D = at::empty_like(in.w_D), dbias_D = at::empty_like(in.w_D)] {
@@ -60,13 +60,13 @@ Bodies layer_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
 void add_norms(const StepShapes& s, Operations& operations) {
   const std::int64_t M = s.M(), D = s.model.hidden;
   const double eps = s.model.norm_eps, MD = static_cast<double>(M * D);
-  const bool layer = s.model.architecture == "gpt2";
+  const bool layer = s.model.architecture == config::Family::gpt2;
   const std::string name = layer ? "layer norm" : "rms norm", shape = fmt::format("M {} D {}", M, D);
   const std::int64_t calls = 2 * s.per_layer() + s.microbatches;
   const auto forward = [=] { return layer ? layer_forward_bodies(M, D, eps) : rms_forward_bodies(M, D, eps); };
   const auto backward = [=] {
     namespace reference = kernels::reference;
-    const Inputs in = inputs_of(M, D);
+    const NormInputs in = inputs_of(M, D);
     if (layer) {
       return Bodies{layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward),
                     layer_backward(in, eps, reference::layer_norm_forward, reference::layer_norm_backward)};

@@ -72,8 +72,8 @@ Bodies plain_backward(const Heads& heads) {
 
 void add_rotations(const StepShapes& s, Operations& operations) {
   const config::ModelSettings& m = s.model;
-  if (m.architecture == "gpt2") return;
-  const bool normed = m.architecture == "qwen3";
+  if (m.architecture == config::Family::gpt2) return;
+  const bool normed = m.architecture == config::Family::qwen3;
   const std::int64_t all = m.heads + 2 * m.kv_heads;
   for (const auto& [part, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
     const Heads heads{s.B, s.T, all, first, count, m.head_dim, m.norm_eps, m.rope_theta};

@@ -10,24 +10,21 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "comm/collectives.h"
+#include "commands/bench/arguments.h"
 #include "commands/bench/gathered.h"
 #include "commands/bench/step_report.h"
 #include "commands/bench/timing.h"
-#include "commands/bench/vocabulary.h"
-#include "commands/own_flags.h"
 #include "config/config.h"
 #include "config/resolve.h"
-#include "data/random_samples.h"
-#include "metrics/memory.h"
-#include "model/layout.h"
+#include "data/samples.h"
+#include "host/memory.h"
 #include "rendezvous/identity.h"
+#include "shape/layout.h"
 #include "tensor/device.h"
 #include "train/run.h"
 
 namespace troika::commands {
 namespace {
-
-constexpr std::int64_t usual_steps = 6;
 
 // A bench starts its folder's metrics anew, so the folder must not be a run's.
 void check_folder(const std::string& out) {
@@ -41,14 +38,14 @@ void check_folder(const std::string& out) {
 // The settings of a bench: it leaves nothing behind but in a folder that its own --out names. The run whose file or
 // environment it borrows keeps its folder.
 config::Settings trial_settings(config::Settings s, const config::ParsedSettings& parsed) {
-  if (s.train.steps == 0) s.train.steps = usual_steps;
+  if (s.train.steps == 0) s.train.steps = usual_bench_steps;
   if (s.train.steps < 2)
     throw base::ConfigError(fmt::format("--steps is {}, but the first step warms up: use 2 or more", s.train.steps));
   const bool out_is_given = parsed.states("train.out");
-  if (!out_is_given && s.parallel.offload == "file" && s.parallel.offload_folder.empty())
+  if (!out_is_given && s.parallel.offload == config::Offload::file && s.parallel.offload_folder.empty())
     throw base::ConfigError("parallel.offload file needs a folder: give --out or --parallel.offload-folder");
   s.train.resume = "never";
-  s.log.progress = "none";
+  s.log.progress = config::Progress::none;
   if (out_is_given) {
     check_folder(s.train.out);
   } else {
@@ -57,18 +54,18 @@ config::Settings trial_settings(config::Settings s, const config::ParsedSettings
   return s;
 }
 
-StepReport report_of(const train::Plan& plan) {
+StepReport report_of(const plan::Plan& plan) {
   StepReport r;
   const config::Batch& batch = plan.resolved.batch;
   r.model = plan.model().preset;
-  r.parameters = model::parameter_count(plan.model());
+  r.parameters = shape::parameter_count(plan.model());
   r.world = static_cast<int>(plan.shape.world());
   r.threads = at::get_num_threads();
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
   r.work = work_of(plan.model(), batch.global, batch.seq_len);
-  for (const cost::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
+  for (const plan::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
   return r;
 }
 
@@ -81,10 +78,10 @@ class Measurement {
   }
 
   // The ranks measure the rates at the same time, since they share memory and caches when they train as well.
-  void finish(const train::Plan& plan, comm::Channel& world, const c10::Device& device, double seconds) {
+  void finish(const plan::Plan& plan, comm::Channel& world, const c10::Device& device, double seconds) {
     report_ = report_of(plan);
     report_.step_seconds = seconds_;
-    const auto peak = static_cast<double>(metrics::process_memory().peak_resident_bytes);
+    const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
     const MachineRates first = measure_rates(device, seconds), mine = better(first, measure_rates(device, seconds));
     const at::Tensor all =
@@ -105,37 +102,30 @@ class Measurement {
 }  // namespace
 
 int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  Words words = arguments;
-  const bool json = take_word(words, "--json");
-  const double rate_seconds = take_number(words, "--seconds", 0.3, 0, 60);
-  const config::ParsedSettings parsed = config::parse_settings(words, environment);
-  if (parsed.help) {
-    std::fputs(config::settings_help().c_str(), stdout);
-    return 0;
-  }
+  const StepArguments a = parse_bench_step(arguments, environment);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
-  request.resolved = config::resolve(parsed.settings, request.identity.world_size);
-  request.resolved.settings = trial_settings(request.resolved.settings, parsed);
-  if (!json) {
-    request.notes = parsed.notes;
+  request.resolved = config::resolve(a.parsed.settings, request.identity.world_size);
+  request.resolved.settings = trial_settings(request.resolved.settings, a.parsed);
+  if (!a.json) {
+    request.notes = a.parsed.notes;
     request.screen = stderr;
   }
   const config::Settings& s = request.resolved.settings;
   const c10::Device device = tensor::pick_device(s.train.device, request.identity.local_rank);
   Measurement measurement;
   train::Trial trial;
-  trial.vocab = vocabulary_of(s);
+  trial.vocab = plan::vocabulary_of(s);
   trial.samples =
       std::make_shared<const data::RandomSamples>(trial.vocab, request.resolved.batch.seq_len, s.train.seed);
   trial.on_step = [&](std::int64_t step, double seconds) { measurement.step_done(step, seconds); };
-  trial.at_end = [&](const train::Plan& plan, comm::Channel& world) {
-    measurement.finish(plan, world, device, rate_seconds);
+  trial.at_end = [&](const plan::Plan& plan, comm::Channel& world) {
+    measurement.finish(plan, world, device, a.seconds);
   };
   request.trial = &trial;
   const train::RunResult result = train::run(request);
   if (result.exit_code == 0 && request.identity.world_rank == 0)
-    std::fputs((json ? to_json(measurement.report()) : to_text(measurement.report())).c_str(), stdout);
+    std::fputs((a.json ? to_json(measurement.report()) : to_text(measurement.report())).c_str(), stdout);
   return result.exit_code;
 }
 

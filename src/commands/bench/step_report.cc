@@ -7,13 +7,13 @@
 
 #include "base/units.h"
 #include "commands/bench/timing.h"
-#include "model/layout.h"
+#include "shape/layout.h"
 
 namespace troika::commands {
 
 StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std::int64_t seq_len) {
   double multiplied = 0, all = 0;
-  for (const model::ParameterInfo& info : model::all_parameters(model)) {
+  for (const shape::ParameterInfo& info : shape::all_parameters(model)) {
     const auto elements = static_cast<double>(info.elements());
     all += elements;
     if (!info.looked_up_only) multiplied += elements;

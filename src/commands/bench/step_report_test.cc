@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "model/layout.h"
+#include "shape/layout.h"
 
 namespace troika::commands {
 namespace {
@@ -29,7 +29,7 @@ StepReport report() {
 
 TEST(StepWork, OfATiedModelCountsEveryParameter) {
   const config::ModelSettings m = small_model();
-  const auto parameters = static_cast<double>(model::parameter_count(m));
+  const auto parameters = static_cast<double>(shape::parameter_count(m));
   const StepWork work = work_of(m, 5, 16);
   EXPECT_EQ(work.flops, 6 * parameters * 5 * 16 + 3 * 2 * 3 * 4 * 8 * 16.0 * 16 * 5);
   EXPECT_EQ(work.update_bytes, 28 * parameters);
@@ -44,7 +44,7 @@ TEST(StepWork, OfAnUntiedModelDoesNotMultiplyTheEmbedding) {
 
 TEST(StepWork, OfGpt2DoesNotMultiplyThePositions) {
   config::ModelSettings m = small_model();
-  m.architecture = "gpt2", m.kv_heads = m.heads, m.max_positions = 16;
+  m.architecture = config::Family::gpt2, m.kv_heads = m.heads, m.max_positions = 16;
   const StepWork few = work_of(m, 5, 16);
   m.max_positions = 64;
   EXPECT_EQ(work_of(m, 5, 16).flops, few.flops);

@@ -21,7 +21,9 @@ struct ChatArguments : TextArguments {
   std::int64_t context = 0;  // the most positions of a conversation; 0: as many as the model has
 };
 
-// ConfigError for what is wrong or does not go together; a misspelled flag is told with the nearest one.
+config::FlagTable chat_flags(ChatArguments& a);
+
+// ConfigError for all that is wrong or does not go together.
 ChatArguments parse_chat_arguments(const std::vector<std::string>& words);
 
 }  // namespace troika::commands

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "config/flag_help.h"
 
 namespace troika::commands {
 namespace {
@@ -33,16 +34,15 @@ TEST(ChatArguments, AreThoseOfGenerateAndItsOwn) {
 }
 
 TEST(ChatArguments, WrongOnesAreToldWithARemedy) {
-  EXPECT_THAT(refusal({}), HasSubstr("name a model folder, a run or a checkpoint: troika chat PATH"));
-  EXPECT_THAT(refusal({"run", "--sistem", "x"}), HasSubstr("did you mean '--system'? See troika chat --help"));
+  EXPECT_THAT(refusal({}), HasSubstr("troika chat needs PATH"));
+  EXPECT_THAT(refusal({"run", "--sistem", "x"}), HasSubstr("unknown flag --sistem; did you mean --system?"));
   EXPECT_THAT(refusal({"run", "--input", "x"}), HasSubstr("--input and --output belong together"));
   EXPECT_THAT(refusal({"run", "--thinking", "maybe"}), HasSubstr("--thinking"));
 }
 
 TEST(ChatArguments, TheHelpNamesTheDefaultOfMaxNewTokens) {
-  const auto a = parse_chat_arguments({"--help"});
-  EXPECT_TRUE(a.help);
-  EXPECT_THAT(a.help_text, HasSubstr("the most tokens to draw (default 2048)"));
+  ChatArguments a;
+  EXPECT_THAT(config::help_page(chat_flags(a), "talks"), HasSubstr("The most tokens to draw. [2048]"));
 }
 
 }  // namespace

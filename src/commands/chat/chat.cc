@@ -11,6 +11,7 @@
 #include "commands/chat/end_marks.h"
 #include "commands/chat/session.h"
 #include "commands/generate/prepared.h"
+#include "data/open_chat_template.h"
 #include "tensor/device.h"
 
 namespace troika::commands {
@@ -39,22 +40,18 @@ void talk(const ChatArguments& a, const Speaker& speaker, Interrupt& interrupt) 
 
 }  // namespace
 
-int run_chat(const std::vector<std::string>& arguments, const std::map<std::string, std::string>&) {
+int run_chat(const std::vector<std::string>& arguments) {
   const ChatArguments a = parse_chat_arguments(arguments);
-  if (a.help) {
-    std::fputs(a.help_text.c_str(), stdout);
-    return 0;
-  }
   Interrupt interrupt;
-  if (a.threads > 0) tensor::set_threads(a.threads);
+  if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
   Prepared prepared = prepare(a);
   const std::string choice = a.chat_template.empty() ? prepared.source->chat_template() : a.chat_template;
   const auto chat_template =
-      datasets::open_chat_template(choice, prepared.tokenizer_name, a.thinking,
-                                   prepared.tokenizer->id_to_bytes(prepared.tokenizer->end_of_document_id()));
+      data::open_chat_template(choice, prepared.tokenizer_name, a.thinking,
+                               prepared.tokenizer->id_to_bytes(prepared.tokenizer->end_of_document_id()));
   add_end_marks(chat_template, *prepared.tokenizer, &prepared.options);
   const std::int64_t most = prepared.source->model().max_positions;
-  const train::TextModel model = open_text_model(a, prepared, a.context == 0 ? most : a.context);
+  const inference::TextModel model = open_text_model(a, prepared, a.context == 0 ? most : a.context);
   const Speaker speaker{&model, prepared.tokenizer.get(), &chat_template, prepared.source->model().vocab,
                         prepared.options};
   if (a.input)

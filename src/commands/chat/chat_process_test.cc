@@ -89,7 +89,7 @@ TEST_F(Chat, CtrlCStopsAnAnswerAndAtThePromptTheProgram) {
     program.signal(SIGINT);
     await(program, [&] { return program.output().find("\nstopped\n", before) != std::string::npos; });
   }
-  while (!program.processes().empty()) {  // a signal right behind another one is the same wish
+  while (!program.processes().empty()) {  // a signal right behind another one counts as the same one
     program.signal(SIGINT);
     ::usleep(20000);
   }

@@ -8,7 +8,7 @@
 #include "commands/chat/thinking.h"
 #include "commands/generate/batch_progress.h"
 #include "commands/generate/prompts.h"
-#include "datasets/conversations.h"
+#include "data/conversations.h"
 
 namespace troika::commands {
 namespace {
@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 void check_messages(const Json& object, const std::string& origin) {
   const auto found = object.is_object() ? object.find("messages") : object.end();
   if (!object.is_object() || found == object.end() || !found->is_array() || found->empty())
-    throw base::DataError(origin + R"( has no member "messages" with at least one message)");
+    throw base::DataError(origin + R"( has no key "messages" with at least one message)");
   for (const Json& message : *found) {
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
       throw base::DataError(origin + R"( has a message without a text "role")");
@@ -26,12 +26,12 @@ void check_messages(const Json& object, const std::string& origin) {
     throw base::DataError(origin + " ends with an answer; the last message must be the user's, or a tool's");
 }
 
-datasets::Conversation conversation_of(const Json& object, const std::string& origin) {
-  datasets::Conversation conversation{object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
-  for (Json& message : conversation.messages) {
+data::Conversation conversation_of(const Json& object, const std::string& origin) {
+  data::Conversation conversation{object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
+  for (Json& message : conversation.messages()) {
     if (message.contains("content") && message["content"].is_array())
-      message["content"] = datasets::text_of_content(message["content"], "content", origin);
-    datasets::parse_arguments(&message);
+      message["content"] = data::text_of_content(message["content"], "content", origin);
+    data::parse_arguments(&message);
   }
   return conversation;
 }
@@ -64,7 +64,7 @@ std::vector<ConversationLine> read_conversations(const std::string& path, const 
 
 void answer_conversations(const ChatArguments& a, const Speaker& speaker) {
   std::vector<ConversationLine> lines = read_conversations(*a.input, a.system);
-  train::Batch batch;
+  inference::Batch batch;
   batch.options = speaker.options;
   batch.together = a.together;
   std::vector<std::string> opened;
@@ -76,13 +76,13 @@ void answer_conversations(const ChatArguments& a, const Speaker& speaker) {
   OrderedLines output(*a.output);
   BatchProgress progress(lines.size());
   std::size_t ended = 0;
-  const auto on_end = [&](std::size_t i, train::Text& text) {
+  const auto on_end = [&](std::size_t i, inference::Text& text) {
     std::string content = content_of(opened[i] + text.take());
     if (a.hide_thinking) content = without_thinking(content);
     Json& object = lines[i].object;
     object["messages"].push_back({{"role", "assistant"}, {"content", content}});
     object["tokens"] = text.tokens();
-    object["finish"] = text.finish() == train::Finish::stop ? "stop" : "length";
+    object["finish"] = text.finish() == inference::Finish::stop ? "stop" : "length";
     output.add(i, object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     ++ended;
   };

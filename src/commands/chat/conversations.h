@@ -11,12 +11,12 @@
 namespace troika::commands {
 
 struct ConversationLine {
-  nlohmann::ordered_json object;        // the whole line, "messages" a list whose last one is not the assistant's
-  datasets::Conversation conversation;  // what a template is given of it
-  int number = 0;                       // of the line in the file, from 1
+  nlohmann::ordered_json object;    // the whole line, "messages" a list whose last one is not the assistant's
+  data::Conversation conversation;  // what a template is given of it
+  int number = 0;                   // of the line in the file, from 1
 };
 
-// Lines that are not blank, contents and arguments of calls as datasets::conversation_of has them, behind a system
+// Lines that are not blank, contents and arguments of calls as data::conversation_of has them, behind a system
 // message of `system` where that is not empty and they have none. DataError naming file and line.
 std::vector<ConversationLine> read_conversations(const std::string& path, const std::string& system);
 

@@ -46,8 +46,8 @@ TEST_F(Conversations, AreGivenToTemplatesAsThoseOfTraining) {
       R"({"messages": [{"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": "{\"a\": 1}"}}]},)"
       R"({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]})",
       "s");
-  EXPECT_EQ(lines[0].conversation.messages[1]["tool_calls"][0]["function"]["arguments"].dump(), R"({"a":1})");
-  EXPECT_EQ(lines[0].conversation.messages[2]["content"], "ab");
+  EXPECT_EQ(lines[0].conversation.messages()[1]["tool_calls"][0]["function"]["arguments"].dump(), R"({"a":1})");
+  EXPECT_EQ(lines[0].conversation.messages()[2]["content"], "ab");
   EXPECT_TRUE(lines[0].object["messages"][2]["content"].is_array());
   EXPECT_THAT(refusal(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"),
               HasSubstr("line 1 of '" + path_ + "': 'content' has a part of type 'image_url'"));
@@ -55,7 +55,7 @@ TEST_F(Conversations, AreGivenToTemplatesAsThoseOfTraining) {
 
 TEST_F(Conversations, ThatCannotBeAnsweredAreNamedWithTheirLine) {
   EXPECT_THAT(refusal("\n{\"messages\": \n"), HasSubstr("line 2 of '" + path_ + "' is not valid JSON"));
-  EXPECT_THAT(refusal("[1]"), HasSubstr(R"(has no member "messages" with at least one message)"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr(R"(has no key "messages" with at least one message)"));
   EXPECT_THAT(refusal(R"({"messages": []})"), HasSubstr("at least one message"));
   EXPECT_THAT(refusal(R"({"messages": [{"content": "a"}]})"), HasSubstr(R"(a message without a text "role")"));
   EXPECT_THAT(refusal(R"({"messages": [{"role": "assistant", "content": "a"}]})"), HasSubstr("ends with an answer"));

@@ -12,8 +12,8 @@ namespace troika::commands {
 
 using Json = nlohmann::ordered_json;
 
-Prompt prompt_of(const datasets::Conversation& conversation, const Speaker& speaker, const std::string& what) {
-  const std::string text = speaker.chat_template->render(conversation, datasets::ChatTemplate::End::answer_begins);
+Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what) {
+  const std::string text = speaker.chat_template->render(conversation, data::ChatTemplate::End::answer_begins);
   const Prompt prompt{speaker.tokenizer->encode(text), opened_thinking(text)};
   check_ids(prompt.ids, speaker.vocab, what);
   const std::int64_t context = speaker.model->context();
@@ -51,7 +51,7 @@ void Dialogue::begin(const Prompt& prompt) {
   if (text_)
     text_->restart(prompt.ids);
   else
-    text_ = std::make_unique<train::Text>(*speaker_.model, *speaker_.tokenizer, prompt.ids, speaker_.options);
+    text_ = std::make_unique<inference::Text>(*speaker_.model, *speaker_.tokenizer, prompt.ids, speaker_.options);
 }
 
 std::string Dialogue::draw(const Prompt& prompt, const OnBytes& on_bytes, const std::function<bool()>& interrupted,
@@ -71,9 +71,9 @@ std::string Dialogue::draw(const Prompt& prompt, const OnBytes& on_bytes, const 
   answer->read_seconds = first - begin;
   answer->drawn_seconds = base::monotonic_seconds() - first;
   answer->drawn = text_->tokens();
-  answer->end = stopped                                  ? Answer::End::interrupted
-                : text_->finish() == train::Finish::stop ? Answer::End::stop
-                                                         : Answer::End::length;
+  answer->end = stopped                                      ? Answer::End::interrupted
+                : text_->finish() == inference::Finish::stop ? Answer::End::stop
+                                                             : Answer::End::length;
   return content_of(bytes);
 }
 

@@ -8,19 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "data/tokenizer.h"
-#include "datasets/chat_template.h"
-#include "train/generate.h"
+#include "data/chat_template.h"
+#include "inference/generate.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 
 // All must outlive what uses them.
 struct Speaker {
-  const train::TextModel* model = nullptr;
-  const data::Tokenizer* tokenizer = nullptr;
-  const datasets::ChatTemplate* chat_template = nullptr;
+  const inference::TextModel* model = nullptr;
+  const tokenizer::Tokenizer* tokenizer = nullptr;
+  const data::ChatTemplate* chat_template = nullptr;
   std::int64_t vocab = 0;  // ids that the model knows
-  train::TextOptions options;
+  inference::TextOptions options;
 };
 
 // What the model reads before it answers `conversation`.
@@ -30,7 +30,7 @@ struct Prompt {
 };
 // ConfigError when the model does not know one of the ids, or has no position left for another, with `what` as the
 // conversation's name; DataError of the template.
-Prompt prompt_of(const datasets::Conversation& conversation, const Speaker& speaker, const std::string& what);
+Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what);
 
 // The answer's text as a message's content: whole characters; bytes that belong to none become U+FFFD.
 std::string content_of(const std::string& bytes);
@@ -67,7 +67,7 @@ class Dialogue {
   const Speaker speaker_;
   std::string system_;
   nlohmann::ordered_json turns_ = nlohmann::ordered_json::array();  // user and assistant in turn
-  std::unique_ptr<train::Text> text_;                               // none before the first turn
+  std::unique_ptr<inference::Text> text_;                           // none before the first turn
 };
 
 }  // namespace troika::commands

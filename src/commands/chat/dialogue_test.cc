@@ -7,7 +7,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "commands/chat/end_marks.h"
 #include "commands/chat/session.h"
-#include "train/drawn_weights_test_support.h"
+#include "weights/drawn_weights_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -19,7 +19,7 @@ const char* const brackets =
     "{% if add_generation_prompt %}[assistant]{% endif %}";
 
 config::ModelSettings model_of(std::int64_t positions) {
-  config::ModelSettings model = train::small_text_model("qwen3");
+  config::ModelSettings model = weights::small_text_model("qwen3");
   model.max_positions = positions;
   return model;
 }
@@ -29,7 +29,7 @@ class Talking : public testing::Test {
   explicit Talking(std::int64_t positions = 400)
       : source_(model_of(positions)),
         model_(source_, {}),
-        tokenizer_(data::open_tokenizer("bytes")),
+        tokenizer_(tokenizer::open_tokenizer("bytes")),
         chat_template_(brackets, "brackets", {}) {
     speaker_ = {&model_, tokenizer_.get(), &chat_template_, 264, {}};
     speaker_.options.sampling.temperature = 0;
@@ -39,7 +39,7 @@ class Talking : public testing::Test {
   // What the model says to `messages` when it reads them from the beginning.
   std::string alone(const Json& messages) const {
     const Prompt prompt = prompt_of({messages, nullptr}, speaker_, "the conversation");
-    train::Text text(model_, *tokenizer_, prompt.ids, speaker_.options);
+    inference::Text text(model_, *tokenizer_, prompt.ids, speaker_.options);
     while (!text.ended()) advance(model_, {&text});
     return prompt.opened + text.take();
   }
@@ -60,10 +60,10 @@ class Talking : public testing::Test {
     }
   }
 
-  train::DrawnWeights source_;
-  const train::TextModel model_;
-  const std::unique_ptr<data::Tokenizer> tokenizer_;
-  const datasets::ChatTemplate chat_template_;
+  weights::DrawnWeights source_;
+  const inference::TextModel model_;
+  const std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
+  const data::ChatTemplate chat_template_;
   Speaker speaker_;
 };
 
@@ -110,8 +110,7 @@ TEST_F(Talking, AStoppedAnswerStaysAsFarAsItCame) {
 }
 
 TEST_F(Talking, ThePromptsTagBeginsTheAnswer) {
-  const datasets::ChatTemplate thinks("{% for m in messages %}{{ m.content }}{% endfor %}{{ '<think>\\n' }}", "thinks",
-                                      {});
+  const data::ChatTemplate thinks("{% for m in messages %}{{ m.content }}{% endfor %}{{ '<think>\\n' }}", "thinks", {});
   speaker_.chat_template = &thinks;
   Dialogue dialogue(speaker_, "");
   ask(dialogue, "hello");
@@ -121,8 +120,8 @@ TEST_F(Talking, ThePromptsTagBeginsTheAnswer) {
 TEST_F(Talking, WhatTheTemplateWritesBehindAnAnswerEndsIt) {
   add_end_marks(chat_template_, *tokenizer_, &speaker_.options);
   EXPECT_THAT(speaker_.options.stop_texts, testing::ElementsAre("[/]"));
-  const datasets::ChatTemplate one_byte("{% for m in messages %}{{ m.content }}~\n{% endfor %}", "one byte", {});
-  train::TextOptions options;
+  const data::ChatTemplate one_byte("{% for m in messages %}{{ m.content }}~\n{% endfor %}", "one byte", {});
+  inference::TextOptions options;
   add_end_marks(one_byte, *tokenizer_, &options);
   EXPECT_THAT(options.stop_ids, testing::ElementsAre('~'));
   EXPECT_TRUE(options.stop_texts.empty());

@@ -8,20 +8,20 @@
 namespace troika::commands {
 namespace {
 
-std::string behind_answer(const datasets::ChatTemplate& chat_template) {
+std::string behind_answer(const data::ChatTemplate& chat_template) {
   const std::string answer = "An answer.";
-  datasets::Conversation conversation;
-  conversation.messages = {{{"role", "user"}, {"content", "A question?"}},
-                           {{"role", "assistant"}, {"content", answer}}};
-  const std::string text = chat_template.render(conversation, datasets::ChatTemplate::End::conversation);
+  data::Conversation conversation;
+  conversation.messages() = {{{"role", "user"}, {"content", "A question?"}},
+                             {{"role", "assistant"}, {"content", answer}}};
+  const std::string text = chat_template.render(conversation, data::ChatTemplate::End::conversation);
   const std::size_t place = text.rfind(answer);
   return place == std::string::npos ? "" : base::trim(text.substr(place + answer.size()));
 }
 
 }  // namespace
 
-void add_end_marks(const datasets::ChatTemplate& chat_template, const data::Tokenizer& tokenizer,
-                   train::TextOptions* options) {
+void add_end_marks(const data::ChatTemplate& chat_template, const tokenizer::Tokenizer& tokenizer,
+                   inference::TextOptions* options) {
   const std::string behind = behind_answer(chat_template);
   for (const std::string& mark : {behind, chat_template.end_mark()}) {
     const auto ids = tokenizer.encode(mark);

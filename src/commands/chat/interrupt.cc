@@ -8,8 +8,8 @@
 
 namespace troika::commands {
 
-// `timeout` and some terminals send one wish twice, to the process and to its group.
-constexpr double same_wish_seconds = 0.3;
+// `timeout` and some terminals send one signal twice, to the process and to its group.
+constexpr double same_request_seconds = 0.3;
 
 static sigset_t set_of(std::initializer_list<int> signals) {
   sigset_t set;
@@ -31,7 +31,7 @@ Interrupt::~Interrupt() {
 }
 
 void Interrupt::answer_begins() {
-  wished_ = false;
+  requested_ = false;
   answering_ = true;
 }
 
@@ -44,8 +44,8 @@ void Interrupt::listen() {
 
 void Interrupt::hear() {
   const double now = base::monotonic_seconds();
-  if (wished_ && now - first_ < same_wish_seconds) return;
-  if (!answering_ || wished_.exchange(true)) {
+  if (requested_ && now - first_ < same_request_seconds) return;
+  if (!answering_ || requested_.exchange(true)) {
     const ssize_t ignored = ::write(STDERR_FILENO, "\n", 1);
     static_cast<void>(ignored);
     ::_exit(base::exit_interrupted);

@@ -15,17 +15,17 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
-  // Between these two the first Ctrl-C is a wish, and a second one ends the process.
+  // Between these two the first Ctrl-C stops the answer, and a second one ends the process.
   void answer_begins();
   void answer_ends();
-  bool wished() const { return wished_; }
+  bool requested() const { return requested_; }
 
  private:
   void listen();
   void hear();
 
-  std::atomic<bool> answering_{false}, wished_{false}, end_{false};
-  double first_ = 0;  // when the wish was heard
+  std::atomic<bool> answering_{false}, requested_{false}, end_{false};
+  double first_ = 0;  // when it came
   std::thread thread_;
 };
 

@@ -16,12 +16,12 @@ const char* const help =
     "/undo         take back the last turn\n"
     "/save FILE    append the conversation to a JSONL file\n"
     "/exit         end, like Ctrl-D\n"
-    "Ctrl-C stops an answer, and ends the program at the prompt. A line that ends in \\ goes on in the next one; a "
+    "Ctrl-C stops an answer, and ends the program at the prompt. A line that ends in \\ continues on the next line; a "
     "turn\n"
     "that begins with / has a space in front.";
 
 // "/save  x.jsonl" -> {"/save", "x.jsonl"}
-std::pair<std::string, std::string> parted(const std::string& line) {
+std::pair<std::string, std::string> command_and_rest(const std::string& line) {
   const std::size_t end = std::min(line.find(' '), line.size());
   return {line.substr(0, end), base::trim(line.substr(end))};
 }
@@ -69,7 +69,7 @@ bool Session::take_turn(const std::string& line) {
     if (line[0] == '/') return command(line);
     answer(line[0] == ' ' && base::trim(line)[0] == '/' ? base::trim(line) : line);
   } catch (const base::ConfigError& error) {
-    note(fmt::format("{}; /undo takes back a turn, /reset begins anew", error.what()));
+    note(fmt::format("{}; /undo takes back a turn, /reset starts over", error.what()));
   } catch (const base::DataError& error) {
     note(error.what());
   }
@@ -77,7 +77,7 @@ bool Session::take_turn(const std::string& line) {
 }
 
 bool Session::command(const std::string& line) {
-  const auto [name, rest] = parted(line);
+  const auto [name, rest] = command_and_rest(line);
   if (name == "/exit") return false;
   if (name == "/help") {
     note(help);
@@ -113,7 +113,7 @@ void Session::answer(const std::string& user) {
   };
   interrupt_.answer_begins();
   try {
-    const Answer answer = dialogue_.answer(user, print, [&] { return interrupt_.wished(); });
+    const Answer answer = dialogue_.answer(user, print, [&] { return interrupt_.requested(); });
     interrupt_.answer_ends();
     printer.finish();
     tell(answer);
@@ -127,7 +127,7 @@ void Session::answer(const std::string& user) {
 void Session::tell(const Answer& answer) const {
   if (answer.end == Answer::End::interrupted) note("stopped");
   if (answer.end == Answer::End::length && answer.read + answer.drawn >= context_)
-    note(fmt::format("note: the conversation fills all {} positions; /undo takes back a turn, /reset begins anew",
+    note(fmt::format("note: the conversation fills all {} positions; /undo takes back a turn, /reset starts over",
                      context_));
   else if (answer.end == Answer::End::length)
     note(fmt::format("note: the answer ended after {} tokens; --max-new-tokens allows more", answer.drawn));

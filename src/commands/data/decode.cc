@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "commands/data/encode.h"
-#include "data/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 
@@ -25,7 +25,7 @@ static std::string read_all(const std::string& path) {
   return text;
 }
 
-static std::vector<std::int32_t> ids_of_line(std::string_view line, const data::Tokenizer& tokenizer,
+static std::vector<std::int32_t> ids_of_line(std::string_view line, const tokenizer::Tokenizer& tokenizer,
                                              const std::string& origin) {
   static constexpr const char* separators = " \t\r,[]";
   std::vector<std::int32_t> ids;
@@ -48,7 +48,7 @@ static std::string json_line(const std::string& text) {
 }
 
 void decode_ids(const std::string& ids_path, const std::string& tokenizer_spec, DecodedForm form, std::FILE* out) {
-  const auto tokenizer = data::open_tokenizer(tokenizer_spec);
+  const auto tokenizer = tokenizer::open_tokenizer(tokenizer_spec);
   const std::string all = read_all(ids_path), name = ids_path == "-" ? "standard input" : "'" + ids_path + "'";
   std::size_t number = 1;
   for (std::size_t at = 0; at < all.size(); ++number) {

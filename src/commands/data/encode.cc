@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "data/chunks.h"
 #include "data/ordered_map.h"
-#include "data/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 
@@ -44,7 +44,7 @@ static std::string joined(const std::vector<std::int32_t>& ids) {
 }
 
 // Long documents are tokenized in parts by several threads, where the tokenizer says that this changes no id.
-static void for_all_parts(const std::vector<std::string>& inputs, const data::Tokenizer& tokenizer,
+static void for_all_parts(const std::vector<std::string>& inputs, const tokenizer::Tokenizer& tokenizer,
                           const EncodeOptions& options, Keep keep, const std::function<void(Parts&&)>& use) {
   const data::Corpus corpus = data::find_corpus(inputs);
   const auto next_cut = [&](std::string_view text, std::size_t from) { return tokenizer.next_cut(text, from); };
@@ -64,7 +64,7 @@ static void for_all_parts(const std::vector<std::string>& inputs, const data::To
 }
 
 void encode_texts(const std::vector<std::string>& inputs, const EncodeOptions& options, std::FILE* out) {
-  const auto tokenizer = data::open_tokenizer(options.tokenizer);
+  const auto tokenizer = tokenizer::open_tokenizer(options.tokenizer);
   std::int64_t tokens = 0;  // of the document so far
   const auto put = [&](std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), out) != text.size()) {
@@ -84,7 +84,7 @@ void encode_texts(const std::vector<std::string>& inputs, const EncodeOptions& o
 
 std::string encode_statistics(const std::vector<std::string>& inputs, const EncodeOptions& options) {
   const double start = base::monotonic_seconds();
-  const auto tokenizer = data::open_tokenizer(options.tokenizer);
+  const auto tokenizer = tokenizer::open_tokenizer(options.tokenizer);
   const double loaded = base::monotonic_seconds();
   std::int64_t documents = 0, tokens = 0, bytes = 0;
   for_all_parts(inputs, *tokenizer, options, Keep::counts, [&](Parts&& some) {

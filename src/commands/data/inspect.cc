@@ -9,16 +9,17 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "data/dataset.h"
-#include "data/tokenizer.h"
+#include "data/token_stream.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 
 static constexpr std::int64_t shown_tokens = 64;  // of one document
 
-static std::unique_ptr<data::Tokenizer> matching_tokenizer(const std::string& spec, const data::TokenStream& stream) {
+static std::unique_ptr<tokenizer::Tokenizer> matching_tokenizer(const std::string& spec,
+                                                                const data::TokenStream& stream) {
   if (spec.empty()) return nullptr;
-  auto tokenizer = data::open_tokenizer(spec);
+  auto tokenizer = tokenizer::open_tokenizer(spec);
   if (tokenizer->fingerprint() == stream.tokenizer_fingerprint()) return tokenizer;
   throw base::DataError(
       fmt::format("the tokens in '{}' were made by a tokenizer with the fingerprint {}, but '{}' has {}: give "
@@ -26,14 +27,14 @@ static std::unique_ptr<data::Tokenizer> matching_tokenizer(const std::string& sp
                   stream.path(), stream.tokenizer_fingerprint(), spec, tokenizer->fingerprint()));
 }
 
-static std::string shown(const std::vector<std::int32_t>& ids, const data::Tokenizer* tokenizer) {
+static std::string shown(const std::vector<std::int32_t>& ids, const tokenizer::Tokenizer* tokenizer) {
   if (tokenizer == nullptr) return fmt::format("{}", fmt::join(ids, " "));
   return nlohmann::json(tokenizer->decode(ids)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 // The document with this number in the whole stream.
 static std::string shown_document(const data::TokenStream& stream, std::int64_t number,
-                                  const data::Tokenizer* tokenizer) {
+                                  const tokenizer::Tokenizer* tokenizer) {
   std::int64_t index = number;
   for (const data::TokenShard& shard : stream.shards()) {
     if (index >= shard.header().documents) {

@@ -24,7 +24,7 @@ Tokens tokens_of(const data::Samples& samples, std::int64_t number) {
   std::vector<std::int32_t> inputs(size), targets(size);
   samples.read(number, inputs.data(), targets.data());
   Tokens tokens;
-  for (std::size_t t = 0; t < size; ++t) tokens.push_back({inputs[t], t > 0 && targets[t - 1] != data::no_target});
+  for (std::size_t t = 0; t < size; ++t) tokens.push_back({inputs[t], t > 0 && targets[t - 1] != data::ignore_index});
   while (tokens.size() > 1 && tokens.back().id == 0 && !tokens.back().has_loss) tokens.pop_back();
   return tokens;
 }
@@ -52,7 +52,7 @@ std::string marked(const Tokens& tokens, std::size_t begin, std::size_t end, con
   return text;
 }
 
-std::string text_of(const Tokens& tokens, std::size_t begin, std::size_t end, const data::Tokenizer& tokenizer,
+std::string text_of(const Tokens& tokens, std::size_t begin, std::size_t end, const tokenizer::Tokenizer& tokenizer,
                     const SampleStyle& style) {
   return marked(tokens, begin, end, style, [&](std::size_t from, std::size_t to) {
     std::string bytes;
@@ -75,20 +75,20 @@ std::int64_t with_loss(const Tokens& tokens) {
 
 }  // namespace
 
-std::string sample_text(const data::Samples& samples, std::int64_t number, const data::Tokenizer& tokenizer,
+std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
                         const SampleStyle& style) {
   const Tokens tokens = tokens_of(samples, number);
-  std::vector<std::size_t> borders{0};
+  std::vector<std::size_t> starts{0};
   for (const std::int64_t start : samples.document_starts(number))
-    if (start < static_cast<std::int64_t>(tokens.size())) borders.push_back(static_cast<std::size_t>(start));
+    if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
   std::string text =
       fmt::format("sample {} of {}: {} tokens of {}, {} with loss, {} document{}\n", number, samples.samples(),
-                  tokens.size(), samples.seq_len(), with_loss(tokens), borders.size(), borders.size() == 1 ? "" : "s");
-  for (std::size_t i = 0; i < borders.size(); ++i) {
-    const std::size_t end = i + 1 < borders.size() ? borders[i + 1] : tokens.size();
-    if (i > 0) text += fmt::format("--- document {} of this sample, from position {} ---\n", i, borders[i]);
-    text += text_of(tokens, borders[i], end, tokenizer, style) + "\n";
-    if (style.ids == TokenIds::shown) text += ids_of(tokens, borders[i], end, style) + "\n";
+                  tokens.size(), samples.seq_len(), with_loss(tokens), starts.size(), starts.size() == 1 ? "" : "s");
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : tokens.size();
+    if (i > 0) text += fmt::format("--- document {} of this sample, from position {} ---\n", i, starts[i]);
+    text += text_of(tokens, starts[i], end, tokenizer, style) + "\n";
+    if (style.ids == TokenIds::shown) text += ids_of(tokens, starts[i], end, style) + "\n";
   }
   return text;
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "data/samples.h"
-#include "data/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 
@@ -19,7 +19,7 @@ struct SampleStyle {
 
 // A line with numbers, then the text; what carries loss is marked, documents that a sample holds have a line between
 // them, and what fills the sample up is not shown. Control characters are escaped.
-std::string sample_text(const data::Samples& samples, std::int64_t number, const data::Tokenizer& tokenizer,
+std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
                         const SampleStyle& style);
 
 }  // namespace troika::commands

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "data/progress.h"
+#include "data/made_once.h"
 
 namespace troika::commands {
 

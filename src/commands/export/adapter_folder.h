@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "commands/export/request.h"
-#include "train/adapter_source.h"
+#include "commands/export/arguments.h"
+#include "commands/export/report.h"
+#include "weights/adapter_source.h"
 
 namespace troika::commands {
 
-// As write_model_folder. `base`: what the folder names as its base; "": what the source does. auto is fp32.
-ExportReport write_adapter_folder(train::AdapterSource& source, const ExportRequest& request, const std::string& base);
+// As write_model_folder. The folder names request.base as its base, or what the source names. automatic is fp32.
+ExportReport write_adapter_folder(weights::AdapterSource& source, const ExportArguments& request);
 
 }  // namespace troika::commands

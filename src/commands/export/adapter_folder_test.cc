@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "checkpoint/weights_folder.h"
 #include "comm/self_channel.h"
 #include "commands/export/export.h"
-#include "train/adapter_test_support.h"
+#include "weights/adapter_test_support.h"
+#include "weights/weights_folder.h"
 
 namespace troika::commands {
 namespace {
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using Words = std::vector<std::string>;
-using namespace train::testing_support;
+using namespace weights::testing_support;
 
 class ExportOfAdapters : public testing::Test {
  protected:
@@ -37,10 +37,10 @@ class ExportOfAdapters : public testing::Test {
   }
 
   std::string operator/(const std::string& name) const { return folder_.path() + "/" + name; }
-  Tensors loaded(const std::string& path) const { return load_all(*train::open_model(path, *self_)); }
+  Tensors loaded(const std::string& path) const { return load_all(*weights::open_model(path, *self_)); }
   static std::string refusal(const Words& words) {
     try {
-      run_export(words, {});
+      run_export(words);
     } catch (const base::ConfigError& error) {
       return error.what();
     }
@@ -54,13 +54,19 @@ class ExportOfAdapters : public testing::Test {
   Tensors adapter_;
 };
 
+ExportArguments to(const std::string& folder) {
+  ExportArguments a;
+  a.to = folder;
+  return a;
+}
+
 void expect_equal(const Tensors& got, const Tensors& expected) {
   ASSERT_EQ(got.size(), expected.size());
   for (const auto& [name, tensor] : expected) EXPECT_TRUE(at::equal(got.at(name), tensor)) << name;
 }
 
 TEST_F(ExportOfAdapters, AreFoldersThatPeftReads) {
-  ASSERT_EQ(run_export({*this / "run", *this / "a"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "run", *this / "a"}), 0);
   EXPECT_THAT(base::list_directory(*this / "a"),
               IsSupersetOf({"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja",
                             "generation_config.json", "tokenizer.json", "tokenizer_config.json"}));
@@ -81,23 +87,23 @@ TEST_F(ExportOfAdapters, AreFoldersThatPeftReads) {
 }
 
 TEST_F(ExportOfAdapters, ComeBackWithEveryBit) {
-  ASSERT_EQ(run_export({*this / "run", *this / "a"}, {}), 0);
-  ASSERT_EQ(run_export({*this / "a", *this / "b"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "run", *this / "a"}), 0);
+  ASSERT_EQ(run_export({*this / "a", *this / "b"}), 0);
   for (const std::string& name : base::list_directory(*this / "a"))
     EXPECT_EQ(base::read_file(*this / "a/" + name), base::read_file(*this / "b/" + name)) << name;
   expect_equal(loaded(*this / "a"), loaded(*this / "run"));
-  ASSERT_EQ(run_export({*this / "a", *this / "halves", "--dtype", "bf16"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "a", *this / "halves", "--dtype", "bf16"}), 0);
   expect_equal(loaded(*this / "halves"), loaded(*this / "run"));  // whose numbers bf16 holds
-  ASSERT_EQ(run_export({*this / "a", *this / "named", "--base", "Some/Model"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "a", *this / "named", "--base", "Some/Model"}), 0);
   EXPECT_THAT(base::read_file(*this / "named/adapter_config.json"), HasSubstr("\"Some/Model\""));
 }
 
 TEST_F(ExportOfAdapters, AreWholeModelsWithMerge) {
-  ASSERT_EQ(run_export({*this / "run", *this / "whole", "--merge", "--dtype", "fp32"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "run", *this / "whole", "--merge", "--dtype", "fp32"}), 0);
   expect_equal(loaded(*this / "whole"), loaded(*this / "run"));
   EXPECT_FALSE(base::file_exists(*this / "whole/adapter_config.json"));
-  ASSERT_EQ(run_export({*this / "run", *this / "halves", "--merge"}, {}), 0);
-  const checkpoint::WeightsFolder halves(*this / "halves");
+  ASSERT_EQ(run_export({*this / "run", *this / "halves", "--merge"}), 0);
+  const weights::WeightsFolder halves(*this / "halves");
   for (const auto& [name, tensor] : halves.tensors()) EXPECT_EQ(tensor.dtype, checkpoint::DType::bf16) << name;
   EXPECT_EQ(base::read_file(*this / "halves/chat_template.jinja"), base::read_file(*this / "m/chat_template.jinja"));
   EXPECT_EQ(refusal({*this / "run", *this / "other", "--merge", "--base", *this / "m"}), "");
@@ -110,16 +116,15 @@ TEST_F(ExportOfAdapters, BringTheTemplateThatTheRunWasToldToUse) {
     const std::string out = *this / ("out" + std::to_string(more.size()));
     Words words{*this / "run", out};
     words.insert(words.end(), more.begin(), more.end());
-    ASSERT_EQ(run_export(words, {}), 0);
+    ASSERT_EQ(run_export(words), 0);
     EXPECT_THAT(base::read_file(out + "/chat_template.jinja"), HasSubstr("### Instruction:"));
   }
   settings_.data.chat_template = "chatml";
   save_adapter(*this / "run", settings_, adapter_, *self_, {{"tokenizer", *this / "m"}});
-  const auto source = train::open_adapter(*this / "run", *self_);
-  EXPECT_THAT(write_adapter_folder(*source, {*this / "told", "auto", "", 0}, "").notes,
-              ElementsAre(HasSubstr("end with <|im_end|>")));
+  const auto source = weights::open_adapter(*this / "run", *self_);
+  EXPECT_THAT(write_adapter_folder(*source, to(*this / "told")).notes, ElementsAre(HasSubstr("end with <|im_end|>")));
   base::write_file_atomic(*this / "m/tokenizer_config.json", R"({"eos_token": {"content": "<|im_end|>"}})");
-  EXPECT_THAT(write_adapter_folder(*source, {*this / "quiet", "auto", "", 0}, "").notes, ElementsAre());
+  EXPECT_THAT(write_adapter_folder(*source, to(*this / "quiet")).notes, ElementsAre());
 }
 
 TEST_F(ExportOfAdapters, OfFewerLayersThanTheBaseAreRefusedWithoutMerge) {
@@ -136,7 +141,7 @@ TEST_F(ExportOfAdapters, AreRefusedWhereThereIsNone) {
   base::remove_tree(*this / "m");
   EXPECT_EQ(refusal({*this / "run", *this / "a"}), "");
   EXPECT_THAT(refusal({*this / "run", *this / "out", "--merge"}),
-              HasSubstr("name that model's folder with --base PATH"));
+              HasSubstr("give that model's folder with --base PATH"));
   EXPECT_FALSE(base::directory_exists(*this / "out") || base::directory_exists(*this / "out.partial"));
 }
 

@@ -43,7 +43,7 @@ TEST_F(Export, RunsOfAllLayoutsGiveTheSameFolder) {
   EXPECT_THAT(end.output,
               AllOf(HasSubstr("46 tensors, 45.6 K parameters in fp32"), HasSubstr("the model reads bytes")));
   for (const char* name : {"pp3", "zero3", "tp2"}) {
-    ASSERT_EQ(run_export({folder_ / name, folder_ / name + "-out"}, {}), 0);
+    ASSERT_EQ(run_export({folder_ / name, folder_ / name + "-out"}), 0);
     EXPECT_THAT(base::list_directory(folder_ / name + "-out"),
                 ElementsAre("config.json", "generation_config.json", "model.safetensors"));
   }

@@ -11,11 +11,11 @@
 #include "base/random.h"
 #include "base/temporary_folder_test_support.h"
 #include "checkpoint/safetensors_writer.h"
-#include "checkpoint/weights_folder.h"
 #include "comm/self_channel.h"
 #include "commands/export/model_folder.h"
-#include "model/layout.h"
-#include "train/published_config.h"
+#include "shape/layout.h"
+#include "weights/hugging_face_config.h"
+#include "weights/weights_folder.h"
 
 namespace troika::commands {
 namespace {
@@ -27,7 +27,7 @@ using Words = std::vector<std::string>;
 
 config::ModelSettings tiny_gpt2() {
   config::ModelSettings model;
-  model.architecture = "gpt2";
+  model.architecture = config::Family::gpt2;
   model.layers = 2;
   model.hidden = 16;
   model.heads = model.kv_heads = 2;
@@ -43,7 +43,7 @@ config::ModelSettings tiny_gpt2() {
 std::string random_bytes(const TensorEntry& entry) {
   const base::Philox random(9, entry.name);
   std::string bytes;
-  for (std::int64_t i = 0; i < sharding::element_count(entry.shape) * checkpoint::bytes_of(entry.dtype); ++i)
+  for (std::int64_t i = 0; i < shape::element_count(entry.shape) * checkpoint::bytes_of(entry.dtype); ++i)
     bytes += static_cast<char>(random.bits(static_cast<std::uint64_t>(i)));
   return bytes;
 }
@@ -52,12 +52,12 @@ std::string random_bytes(const TensorEntry& entry) {
 std::map<std::string, std::string> write_gpt2(const std::string& folder, DType dtype) {
   base::make_directories(folder);
   base::write_file_atomic(folder + "/config.json",
-                          train::published_config(tiny_gpt2(), "fp32", R"({"eos_token_id": 258})"));
+                          weights::hugging_face_config(tiny_gpt2(), "fp32", R"({"eos_token_id": 258})"));
   base::write_file_atomic(folder + "/generation_config.json", R"({"temperature": 0.7})");
   std::vector<TensorEntry> entries{{"h.0.attn.bias", DType::u8, {1, 1, 20, 20}, 0, 0}};
   std::map<std::string, std::string> tensors;
   const std::string prefix = "transformer.";
-  for (const auto& info : model::all_parameters(tiny_gpt2())) {
+  for (const auto& info : shape::all_parameters(tiny_gpt2())) {
     entries.push_back({info.name.substr(prefix.size()), dtype, info.shape, 0, 0});
     tensors[info.name] = random_bytes(entries.back());
   }
@@ -76,7 +76,7 @@ class ExportVerb : public testing::Test {
 
   static std::string refusal(const Words& words) {
     try {
-      run_export(words, {});
+      run_export(words);
     } catch (const base::Error& error) {
       return error.what();
     }
@@ -90,8 +90,8 @@ TEST_F(ExportVerb, AFolderComesBackWithEveryBitInItsOwnDtype) {
   for (const auto& [dtype, word] : {std::pair{DType::f32, "fp32"}, {DType::bf16, "bf16"}, {DType::f16, "fp16"}}) {
     const std::string from = *this / word, to = *this / word + "-out";
     const auto expected = write_gpt2(from, dtype);
-    ASSERT_EQ(run_export({from, to + "/", "--max_shard_size", "8KB"}, {}), 0);
-    const checkpoint::WeightsFolder folder(to);
+    ASSERT_EQ(run_export({from, to + "/", "--max_shard_size", "8KB"}), 0);
+    const weights::WeightsFolder folder(to);
     ASSERT_EQ(folder.tensors().size(), expected.size());
     for (const auto& [name, bytes] : expected) {
       const auto& stored = folder.tensors().at(name);
@@ -109,8 +109,12 @@ TEST_F(ExportVerb, AFolderComesBackWithEveryBitInItsOwnDtype) {
 TEST_F(ExportVerb, NumbersTooLargeForFp16AreTold) {
   write_gpt2(*this / "m", DType::f32);
   const auto self = comm::make_self_channel("self");
-  const auto source = train::open_model(*this / "m", *self);
-  const ExportReport report = write_model_folder(*source, {*this / "out", "fp16", "bytes", 1 << 30});
+  const auto source = weights::open_model(*this / "m", *self);
+  ExportArguments told;
+  told.to = *this / "out";
+  told.type = ExportType::fp16;
+  told.tokenizer = "bytes";
+  const ExportReport report = write_model_folder(*source, told);
   EXPECT_EQ(report.dtype, "fp16");
   EXPECT_EQ(report.bytes, report.parameters * 2);
   ASSERT_EQ(report.notes.size(), static_cast<std::size_t>(report.tensors) + 1);
@@ -124,9 +128,9 @@ TEST_F(ExportVerb, TokenizersGoAlong) {
   base::write_file_atomic(*this / "m/vocab.json", "of the model");
   base::make_directories(*this / "tokens");
   base::write_file_atomic(*this / "tokens/tokenizer.json", "of the user");
-  ASSERT_EQ(run_export({*this / "m", *this / "own"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "m", *this / "own"}), 0);
   EXPECT_EQ(base::read_file(*this / "own/vocab.json"), "of the model");
-  ASSERT_EQ(run_export({*this / "m", *this / "given", "--tokenizer", *this / "tokens"}, {}), 0);
+  ASSERT_EQ(run_export({*this / "m", *this / "given", "--tokenizer", *this / "tokens"}), 0);
   EXPECT_EQ(base::read_file(*this / "given/tokenizer.json"), "of the user");
   EXPECT_FALSE(base::file_exists(*this / "given/vocab.json"));
   EXPECT_EQ(base::read_file(*this / "given/generation_config.json"), R"({"temperature": 0.7})");
@@ -138,13 +142,13 @@ TEST_F(ExportVerb, WhatCannotBeIsRefusedAndLeavesNothing) {
   EXPECT_THAT(refusal({m, m}), HasSubstr("is there already; name a folder that does not exist or is empty"));
   EXPECT_THAT(refusal({m, m + "/config.json"}), HasSubstr("is there already"));
   EXPECT_THAT(refusal({*this / "nowhere", out}), HasSubstr("there is no model folder, adapter, checkpoint or run"));
-  EXPECT_THAT(refusal({m, out, "--dtype", "fp8"}), HasSubstr("fp8 not in"));
-  EXPECT_THAT(refusal({m, out, "--dtpe", "fp16"}), HasSubstr("did you mean '--dtype'?"));
+  EXPECT_THAT(refusal({m, out, "--dtype", "fp8"}), HasSubstr("--dtype takes auto or fp32 or bf16 or fp16, not 'fp8'"));
+  EXPECT_THAT(refusal({m, out, "--dtpe", "fp16"}), HasSubstr("did you mean --dtype?"));
   EXPECT_THAT(refusal({m, out, "more"}), HasSubstr("no place for 'more'"));
   for (const char* size : {"huge", "0", "-1"})
-    EXPECT_THAT(refusal({m, out, "--max-shard-size", size}), HasSubstr("--max-shard-size takes bytes such as 5GB"));
-  EXPECT_THAT(refusal({m}), HasSubstr("see troika export --help"));
-  EXPECT_THAT(refusal({}), HasSubstr("see troika export --help"));
+    EXPECT_THAT(refusal({m, out, "--max-shard-size", size}), HasSubstr("--max-shard-size "));
+  EXPECT_THAT(refusal({m}), HasSubstr("troika export needs TO; see troika export --help"));
+  EXPECT_THAT(refusal({}), HasSubstr("troika export needs FROM"));
   base::make_directories(out + ".partial");
   EXPECT_THAT(refusal({m, out}), HasSubstr("remove it first"));
   base::remove_tree(out + ".partial");

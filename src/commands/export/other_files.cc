@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "datasets/built_in_templates.h"
-#include "train/companions.h"
+#include "config/choices.h"
+#include "data/open_chat_template.h"
+#include "weights/auxiliary_files.h"
 
 namespace troika::commands {
 namespace {
@@ -16,14 +17,14 @@ namespace {
 std::string name_in(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // The files that go along, by the names they get.
-std::map<std::string, std::string> companions(const Belongings& source, const std::string& tokenizer) {
+std::map<std::string, std::string> auxiliary_files(const Belongings& source, const std::string& tokenizer) {
   std::map<std::string, std::string> files;
   const std::string spec = tokenizer.empty() ? source.tokenizer : tokenizer;
   if (base::file_exists(spec)) files["tokenizer.json"] = spec;
   const auto says_how_to_generate = [](const std::string& path) { return name_in(path) == "generation_config.json"; };
-  for (const std::string& path : source.companions)  // how to generate is the model's, whatever the tokenizer
+  for (const std::string& path : source.auxiliary_files)  // how to generate is the model's, whatever the tokenizer
     if (tokenizer.empty() || says_how_to_generate(path)) files.emplace(name_in(path), path);
-  for (const std::string& path : train::companions_in(train::folder_of_tokenizer(tokenizer)))
+  for (const std::string& path : weights::auxiliary_files_in(weights::folder_of_tokenizer(tokenizer)))
     if (!says_how_to_generate(path)) files.emplace(name_in(path), path);
   return files;
 }
@@ -42,21 +43,21 @@ std::string end_mark_of(const std::map<std::string, std::string>& texts) {
 // Of a template that a run was told to use, built in or a file; not where it is the tokenizer's own or gone.
 void add_template(const std::string& choice, std::map<std::string, std::string>* texts, ExportReport* report) {
   constexpr const char* name = "chat_template.jinja";
-  for (const datasets::BuiltInTemplate* one : {&datasets::chatml_template, &datasets::alpaca_template}) {
-    if (choice != one->name) continue;
-    (*texts)[name] = one->source;
-    if (one->end_mark.empty() || end_mark_of(*texts) == one->end_mark) return;
-    report->notes.push_back(
-        fmt::format("answers in the run's chat template {} end with {}, which is not the eos_token in "
-                    "tokenizer_config.json; make it "
-                    "that, so that chats stop there",
-                    choice, one->end_mark));
+  const data::BuiltInTemplate* built_in = data::find_built_in_template(choice);
+  if (built_in == nullptr) {
+    if (base::file_exists(choice)) (*texts)[name] = base::read_file(choice);
+    return;
   }
-  if (base::file_exists(choice)) (*texts)[name] = base::read_file(choice);
+  (*texts)[name] = built_in->source;
+  if (built_in->end_mark.empty() || end_mark_of(*texts) == built_in->end_mark) return;
+  report->notes.push_back(
+      fmt::format("answers in the run's chat template {} end with {}, which is not the eos_token in "
+                  "tokenizer_config.json; make it that, so that chats stop there",
+                  choice, built_in->end_mark));
 }
 
 std::string without_tokenizer(const std::string& spec) {
-  if (spec == "bytes") return "the model reads bytes, for which there are no tokenizer files";
+  if (spec == config::bytes_tokenizer) return "the model reads bytes, for which there are no tokenizer files";
   if (spec.empty()) return "no tokenizer was found beside the model; --tokenizer DIR takes one along";
   return fmt::format(
       "there is no tokenizer.json at '{}', where the model's tokenizer was; --tokenizer DIR takes one along", spec);
@@ -64,16 +65,16 @@ std::string without_tokenizer(const std::string& spec) {
 
 }  // namespace
 
-void check_tokenizer(const ExportRequest& request) {
+void check_tokenizer(const ExportArguments& request) {
   const std::string& tokenizer = request.tokenizer;
-  if (!tokenizer.empty() && tokenizer != "bytes" && !base::file_exists(tokenizer) &&
+  if (!tokenizer.empty() && tokenizer != config::bytes_tokenizer && !base::file_exists(tokenizer) &&
       !base::file_exists(tokenizer + "/tokenizer.json"))
     throw base::ConfigError(fmt::format("there is no tokenizer.json in '{}' (--tokenizer); check the path", tokenizer));
 }
 
-void write_other_files(const Belongings& source, const ExportRequest& request, std::map<std::string, std::string> texts,
-                       const std::string& folder, ExportReport* report) {
-  for (const auto& [name, path] : companions(source, request.tokenizer)) texts[name] = base::read_file(path);
+void write_other_files(const Belongings& source, const ExportArguments& request,
+                       std::map<std::string, std::string> texts, const std::string& folder, ExportReport* report) {
+  for (const auto& [name, path] : auxiliary_files(source, request.tokenizer)) texts[name] = base::read_file(path);
   add_template(source.chat_template, &texts, report);
   if (texts.count("tokenizer.json") == 0)
     report->notes.push_back(without_tokenizer(request.tokenizer.empty() ? source.tokenizer : request.tokenizer));

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "checkpoint/conversion.h"
+#include "weights/conversion.h"
 
 namespace troika::commands {
 namespace {
@@ -18,24 +18,24 @@ constexpr std::int64_t group_elements = 16 << 20, buffer_elements = 1 << 18;
 
 // Elements [begin, begin + count) of a tensor.
 struct Piece {
-  const model::ParameterInfo* info;
+  const shape::ParameterInfo* info;
   std::int64_t begin, count;
 };
 
 // All elements of all tensors in order, in groups of at most group_elements.
-std::vector<std::vector<Piece>> groups_of(const std::vector<model::ParameterInfo>& infos) {
+std::vector<std::vector<Piece>> groups_of(const std::vector<shape::ParameterInfo>& infos) {
   std::vector<std::vector<Piece>> groups;
-  std::int64_t room = 0;
+  std::int64_t left = 0;
   for (const auto& info : infos) {
     for (std::int64_t begin = 0; begin < info.elements();) {
-      if (room == 0) {
+      if (left == 0) {
         groups.emplace_back();
-        room = group_elements;
+        left = group_elements;
       }
-      const std::int64_t count = std::min(room, info.elements() - begin);
+      const std::int64_t count = std::min(left, info.elements() - begin);
       groups.back().push_back({&info, begin, count});
       begin += count;
-      room -= count;
+      left -= count;
     }
   }
   return groups;
@@ -58,7 +58,7 @@ class TensorsExport {
     for (const checkpoint::Slice& slice : slices) write_slice(slice);
   }
 
-  void note_overflows(const std::vector<model::ParameterInfo>& infos) {
+  void note_overflows(const std::vector<shape::ParameterInfo>& infos) {
     for (const auto& info : infos) {
       if (overflowed_[info.name] == 0) continue;
       report_.notes.push_back(
@@ -74,7 +74,7 @@ class TensorsExport {
     const std::int64_t count = slice.data.numel();
     for (std::int64_t at = 0; at < count; at += buffer_elements) {
       const std::int64_t now = std::min(buffer_elements, count - at), bytes = now * checkpoint::bytes_of(dtype_);
-      overflowed_[slice.name] += checkpoint::narrow(values + at, now, dtype_, buffer_.data());
+      overflowed_[slice.name] += weights::narrow(values + at, now, dtype_, buffer_.data());
       stream_.write(buffer_.data(), bytes);
       report_.bytes += bytes;
     }
@@ -91,10 +91,12 @@ class TensorsExport {
 }  // namespace
 
 checkpoint::DType dtype_of(const std::string& word) {
-  return word == "bf16" ? DType::bf16 : word == "fp16" ? DType::f16 : DType::f32;
+  const auto precision = config::word_or(word, config::Precision::fp32);
+  if (precision == config::Precision::bf16) return DType::bf16;
+  return precision == config::Precision::fp16 ? DType::f16 : DType::f32;
 }
 
-void export_tensors(const std::vector<model::ParameterInfo>& infos, DType dtype, const TensorStream& stream,
+void export_tensors(const std::vector<shape::ParameterInfo>& infos, DType dtype, const TensorStream& stream,
                     ExportReport* report) {
   TensorsExport tensors(dtype, stream, report);
   for (const auto& group : groups_of(infos)) tensors.write_group(group);

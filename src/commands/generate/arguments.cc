@@ -1,50 +1,62 @@
 #include "commands/generate/arguments.h"
 
-#include <CLI/CLI.hpp>
-
 namespace troika::commands {
 namespace {
 
-void declare_texts(CLI::App& app, GenerateArguments& a) {
-  app.add_option(
-      "--prompt", a.prompt,
-      "text to continue, behind the begin mark (as of Llama 3) if the tokenizer's post-processor sets one and the "
-      "text does not begin with it; without a text, the begin mark, else the end-of-document mark, starts a "
-      "new one");
-  app.add_option("--prompt-file", a.prompt_file, "read the prompt from a file; a begin mark as with --prompt");
-  app.add_option(
-      "--input", a.input,
-      "JSONL file with {\"prompt\": ...} or {\"text\": ...} on each line; needs --output. Line i, from 0, is drawn "
-      "with seed + i, and becomes what its prompt alone becomes with that seed, begin mark included");
-  app.add_option(
-      "--output", a.output,
-      "JSONL file for the lines of --input, in their order, with the members completion, tokens and finish (stop, "
-      "length). A line is written as soon as it and all before it are done");
-  app.add_option("--batch", a.together, "texts of --input that are continued at a time (default 8)")
-      ->check(CLI::Range(1, 4096));
-  app.add_flag("--json", a.json, "print one JSON object: prompt, completion, tokens, finish");
-  app.add_flag("--stats", a.stats, "print tokens per second and the bytes of the cache on stderr");
+void add_prompt_flags(config::FlagTable& table, GenerateArguments& a) {
+  table
+      .add("prompt", a.prompt,
+           "Text to continue, behind the begin mark (as of Llama 3) if the tokenizer's post-processor sets one and the "
+           "text does not begin with it.")
+      .unset("none: the begin mark, else the end-of-document mark, starts a new text")
+      .any_word();
+  table.add("prompt-file", a.prompt_file, "Read the prompt from a file; a begin mark as with --prompt.")
+      .shown("FILE")
+      .unset("none");
+  table
+      .add(
+          "input", a.input,
+          "JSONL with {\"prompt\": ...} or {\"text\": ...} on each line; needs --output. Line i, from 0, is drawn with "
+          "seed + i, and becomes what its prompt alone becomes with that seed, begin mark included.")
+      .shown("FILE")
+      .unset("none");
+  table
+      .add("output", a.output,
+           "JSONL for the lines of --input, in their order, with the keys completion, tokens and finish (stop, "
+           "length). A line is written as soon as it and all before it are done.")
+      .shown("FILE")
+      .unset("none");
+  table.add("batch", a.together, "Texts of --input that are continued at a time.").range(1, 4096);
+  table.add("json", a.json, "Print one JSON object: prompt, completion, tokens, finish.").alone();
+  table.add("stats", a.stats, "Print tokens per second and the bytes of the cache on stderr.").alone();
 }
 
-void refuse_contradictions(const std::string& verb, const GenerateArguments& a) {
-  check_text_arguments(verb, a);
-  const auto refuse = [&](const std::string& text) { refuse_arguments(verb, text); };
-  if (a.prompt && a.prompt_file) refuse("--prompt and --prompt-file: give one of them");
+void refuse_contradictions(const GenerateArguments& a, config::FlagReading* reading) {
+  if (a.prompt && a.prompt_file) reading->refuse("--prompt and --prompt-file: give one of them");
   if (a.input && (a.prompt || a.prompt_file))
-    refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
-  if (a.input.has_value() != a.output.has_value()) refuse("--input and --output belong together: give both");
-  if (a.input && a.json) refuse("--json is for one prompt; --output is JSONL already");
+    reading->refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
+  if (a.input.has_value() != a.output.has_value()) reading->refuse("--input and --output belong together: give both");
+  if (a.input && a.json) reading->refuse("--json is for one prompt; --output is JSONL already");
 }
 
 }  // namespace
 
+config::FlagTable generate_flags(GenerateArguments& a) {
+  config::FlagTable table("troika generate");
+  table.usage("PATH [--prompt TEXT] [flags]");
+  table.usage("PATH --input FILE --output FILE [flags]");
+  add_prompt_flags(table, a);
+  add_text_flags(table, a);
+  return table;
+}
+
 GenerateArguments parse_generate_arguments(const std::vector<std::string>& words) {
   GenerateArguments a;
-  CLI::App app("continues texts with a model", "troika generate");
-  declare_texts(app, a);
-  declare_text_flags(app, a);
-  parse_text_flags(app, words, a);
-  if (!a.help) refuse_contradictions(app.get_name(), a);
+  const config::FlagTable table = generate_flags(a);
+  config::FlagReading reading = config::read_flags({&table}, words);
+  check_text_arguments(a, &reading);
+  refuse_contradictions(a, &reading);
+  reading.finish();
   return a;
 }
 

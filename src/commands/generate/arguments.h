@@ -16,7 +16,9 @@ struct GenerateArguments : TextArguments {
   std::int64_t together = 8;
 };
 
-// ConfigError for what is wrong or does not go together; a misspelled flag is told with the nearest one.
+config::FlagTable generate_flags(GenerateArguments& a);
+
+// ConfigError for all that is wrong or does not go together.
 GenerateArguments parse_generate_arguments(const std::vector<std::string>& words);
 
 }  // namespace troika::commands

@@ -13,8 +13,8 @@
 #include "commands/generate/printer.h"
 #include "commands/generate/prompt_ids.h"
 #include "commands/generate/prompts.h"
+#include "inference/generate.h"
 #include "tensor/device.h"
-#include "train/generate.h"
 
 namespace troika::commands {
 namespace {
@@ -26,19 +26,19 @@ std::int64_t context_of(const Prepared& prepared, std::size_t prompt) {
   return static_cast<std::int64_t>(prompt) + prepared.options.new_tokens;
 }
 
-std::string limit_note(const train::TextModel& model, const std::string& what) {
+std::string limit_note(const inference::TextModel& model, const std::string& what) {
   return fmt::format("note: {} ended at position {}, the last that the model has", what, model.context());
 }
 
-bool cut_short(const train::Text& text, const train::TextOptions& options) {
-  return text.finish() == train::Finish::length && text.tokens() < options.new_tokens;
+bool cut_short(const inference::Text& text, const inference::TextOptions& options) {
+  return text.finish() == inference::Finish::length && text.tokens() < options.new_tokens;
 }
 
 int run_one(const GenerateArguments& a, const Prepared& prepared) {
   const std::string prompt = a.prompt_file ? base::read_file(*a.prompt_file) : a.prompt.value_or("");
   const std::vector<std::int32_t> ids = ids_of(prompt, *prepared.tokenizer, prepared.source->model(), "the prompt");
-  const train::TextModel model = open_text_model(a, prepared, context_of(prepared, ids.size()));
-  train::Text text(model, *prepared.tokenizer, ids, prepared.options);
+  const inference::TextModel model = open_text_model(a, prepared, context_of(prepared, ids.size()));
+  inference::Text text(model, *prepared.tokenizer, ids, prepared.options);
   Printer printer(stdout);
   if (!a.json) printer.add(prompt);
   std::string completion;
@@ -70,7 +70,7 @@ int run_one(const GenerateArguments& a, const Prepared& prepared) {
 
 int run_batch(const GenerateArguments& a, const Prepared& prepared) {
   std::vector<PromptLine> lines = read_prompts(*a.input);
-  train::Batch batch;
+  inference::Batch batch;
   batch.options = prepared.options;
   batch.together = a.together;
   std::size_t longest = 0, ended = 0;
@@ -79,10 +79,10 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
     batch.prompts.push_back(ids_of(line.prompt, *prepared.tokenizer, prepared.source->model(), what));
     longest = std::max(longest, batch.prompts.back().size());
   }
-  const train::TextModel model = open_text_model(a, prepared, context_of(prepared, longest));
+  const inference::TextModel model = open_text_model(a, prepared, context_of(prepared, longest));
   OrderedLines output(*a.output);
   BatchProgress progress(lines.size());
-  const auto on_end = [&](std::size_t i, train::Text& text) {
+  const auto on_end = [&](std::size_t i, inference::Text& text) {
     describe(text, text.take(), &lines[i].object);
     output.add(i, to_line(lines[i].object));
     if (cut_short(text, batch.options)) note(limit_note(model, fmt::format("the text of line {}", lines[i].number)));
@@ -97,13 +97,9 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
 
 }  // namespace
 
-int run_generate(const std::vector<std::string>& arguments, const std::map<std::string, std::string>&) {
+int run_generate(const std::vector<std::string>& arguments) {
   const GenerateArguments a = parse_generate_arguments(arguments);
-  if (a.help) {
-    std::fputs(a.help_text.c_str(), stdout);
-    return 0;
-  }
-  if (a.threads > 0) tensor::set_threads(a.threads);
+  if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
   const Prepared prepared = prepare(a);
   return a.input ? run_batch(a, prepared) : run_one(a, prepared);
 }

@@ -8,13 +8,13 @@
 #include "base/error.h"
 #include "comm/self_channel.h"
 #include "commands/generate/recommended.h"
+#include "model/scalar_type.h"
 #include "tensor/device.h"
-#include "train/plan.h"
 
 namespace troika::commands {
 namespace {
 
-std::string tokenizer_name(const TextArguments& a, const train::ModelSource& source) {
+std::string tokenizer_name(const TextArguments& a, const weights::ModelSource& source) {
   const std::string name = a.tokenizer.empty() ? source.tokenizer() : a.tokenizer;
   if (name.empty())
     throw base::ConfigError(
@@ -27,23 +27,21 @@ std::string tokenizer_name(const TextArguments& a, const train::ModelSource& sou
 Prepared prepare(const TextArguments& a) {
   Prepared prepared;
   const auto self = comm::make_self_channel("generate");
-  prepared.source = train::open_model(a.path, *self, a.base);
+  prepared.source = weights::open_model(a.path, *self, a.base);
   prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
-  prepared.tokenizer = data::open_tokenizer(prepared.tokenizer_name);
+  prepared.tokenizer = tokenizer::open_tokenizer(prepared.tokenizer_name);
   std::string config;
-  const train::GenerationConfig recommendation = recommended(*prepared.source, &config);
+  const inference::GenerationConfig recommendation = recommended(*prepared.source, &config);
   prepared.options = text_options(a, recommendation, *prepared.tokenizer);
   if (!config.empty()) fmt::print(stderr, "with {}: {}\n", config, describe(prepared.options));
   return prepared;
 }
 
-train::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {
-  train::TextModel::Options options;
+inference::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {
+  inference::TextModel::Options options;
   options.context = std::min(prepared.source->model().max_positions, context);
   options.device = tensor::pick_device(a.device, 0);
-  config::PrecisionSettings precision;
-  precision.compute = a.precision;
-  options.dtype = train::dtype_of(precision);
+  options.dtype = model::scalar_type(a.precision);
   return {*prepared.source, options};
 }
 

@@ -5,18 +5,18 @@
 #include <string>
 
 #include "commands/generate/text_arguments.h"
-#include "data/tokenizer.h"
-#include "train/generate.h"
-#include "train/model_source.h"
-#include "train/text_model.h"
+#include "inference/generate.h"
+#include "inference/text_model.h"
+#include "tokenizer/tokenizer.h"
+#include "weights/model_source.h"
 
 namespace troika::commands {
 
 struct Prepared {
-  std::unique_ptr<train::ModelSource> source;
-  std::unique_ptr<data::Tokenizer> tokenizer;
+  std::unique_ptr<weights::ModelSource> source;
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::string tokenizer_name;  // what open_tokenizer took
-  train::TextOptions options;
+  inference::TextOptions options;
 };
 
 // Opens what the arguments name; how tokens are drawn goes to stderr where the publisher recommends it. Errors as of
@@ -24,6 +24,6 @@ struct Prepared {
 Prepared prepare(const TextArguments& arguments);
 
 // Reads the weights. `context`: the most positions of a text, cut to what the model has.
-train::TextModel open_text_model(const TextArguments& arguments, const Prepared& prepared, std::int64_t context);
+inference::TextModel open_text_model(const TextArguments& arguments, const Prepared& prepared, std::int64_t context);
 
 }  // namespace troika::commands

@@ -18,7 +18,7 @@ Ids with_begin(Ids ids, const Ids& begin) {
 
 }  // namespace
 
-Ids ids_of(const std::string& prompt, const data::Tokenizer& tokenizer, const config::ModelSettings& model,
+Ids ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer, const config::ModelSettings& model,
            const std::string& what) {
   Ids ids = with_begin(tokenizer.encode(prompt), tokenizer.begin_ids());
   const std::int32_t end = tokenizer.end_of_document_id();

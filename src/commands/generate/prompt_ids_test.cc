@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using Ids = std::vector<std::int32_t>;
 
 // Bytes, with marks as told; the byte '^' is the mark 256.
-class MarkedBytes final : public data::Tokenizer {
+class MarkedBytes final : public tokenizer::Tokenizer {
  public:
   MarkedBytes(Ids begin, std::int32_t end) : begin_(std::move(begin)), end_(end) {}
   Ids encode(std::string_view text) const override {

@@ -24,7 +24,7 @@ PromptLine parse_line(const std::string& line, int number, const std::string& pa
     one.prompt = found->get<std::string>();
     return one;
   }
-  throw base::DataError(origin + R"( has neither a member "prompt" nor "text")");
+  throw base::DataError(origin + R"( has neither a key "prompt" nor "text")");
 }
 
 }  // namespace
@@ -40,10 +40,10 @@ std::vector<PromptLine> read_prompts(const std::string& path) {
   return prompts;
 }
 
-void describe(const train::Text& text, const std::string& completion, nlohmann::json* object) {
+void describe(const inference::Text& text, const std::string& completion, nlohmann::json* object) {
   (*object)["completion"] = completion;
   (*object)["tokens"] = text.tokens();
-  (*object)["finish"] = text.finish() == train::Finish::stop ? "stop" : "length";
+  (*object)["finish"] = text.finish() == inference::Finish::stop ? "stop" : "length";
 }
 
 std::string to_line(const nlohmann::json& object) {

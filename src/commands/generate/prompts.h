@@ -7,22 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "train/generate.h"
+#include "inference/generate.h"
 
 namespace troika::commands {
 
 struct PromptLine {
   nlohmann::json object;  // the whole line
-  std::string prompt;     // its member "prompt", else "text"
+  std::string prompt;     // its key "prompt", else "text"
   int number = 0;         // of the line in the file, from 1
 };
 
 // Lines that are not blank. DataError naming file and line.
 std::vector<PromptLine> read_prompts(const std::string& path);
 
-// What a text became as members of `object`: completion, tokens, finish. A character that the text ends inside of becomes
+// What a text became as keys of `object`: completion, tokens, finish. A character that the text ends inside of becomes
 // U+FFFD, for JSON holds whole characters only.
-void describe(const train::Text& text, const std::string& completion, nlohmann::json* object);
+void describe(const inference::Text& text, const std::string& completion, nlohmann::json* object);
 std::string to_line(const nlohmann::json& object);  // with a newline
 
 // Writes numbered lines in their order, each as soon as it and all before it are there. DataError when the file cannot be

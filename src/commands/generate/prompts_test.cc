@@ -39,7 +39,7 @@ TEST_F(Prompts, AreTheMemberPromptOrTextOfEachLine) {
 TEST_F(Prompts, ErrorsNameTheLine) {
   EXPECT_THAT(refusal("{\"prompt\": \"a\"}\n{\"prompt\": 1}\n"),
               HasSubstr("line 2 of '" + path("in") + "': prompt is no text"));
-  EXPECT_THAT(refusal("{}\n"), HasSubstr("has neither a member \"prompt\" nor \"text\""));
+  EXPECT_THAT(refusal("{}\n"), HasSubstr("has neither a key \"prompt\" nor \"text\""));
   EXPECT_THAT(refusal("[]\n"), HasSubstr("line 1"));
   EXPECT_THAT(refusal("{\"prompt\": \n"), HasSubstr("line 1"));
   EXPECT_THAT(refusal("\n"), HasSubstr("holds no prompts"));

@@ -5,16 +5,13 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "weights/auxiliary_files.h"
 
 namespace troika::commands {
 namespace {
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // A flag for drawing among several tokens wins over a recommendation never to draw.
-double temperature_of(const TextArguments& a, const train::GenerationConfig& config) {
+double temperature_of(const TextArguments& a, const inference::GenerationConfig& config) {
   if (a.temperature) return *a.temperature;
   const bool draws = a.top_k || a.top_p || a.min_p;
   if (config.do_sample == false && !draws) return 0;
@@ -23,22 +20,19 @@ double temperature_of(const TextArguments& a, const train::GenerationConfig& con
 
 }  // namespace
 
-train::GenerationConfig recommended(const train::ModelSource& source, std::string* found) {
-  for (const std::string& path : source.companions()) {
-    if (!ends_with(path, "/generation_config.json")) continue;
-    *found = path;
-    return train::parse_generation_config(base::read_file(path), "'" + path + "'");
-  }
-  train::GenerationConfig config;
+inference::GenerationConfig recommended(const weights::ModelSource& source, std::string* found) {
+  *found = weights::generation_config_in(source.auxiliary_files());
+  if (!found->empty()) return inference::parse_generation_config(base::read_file(*found), "'" + *found + "'");
+  inference::GenerationConfig config;
   const std::string model = source.config_json();
-  if (!model.empty()) config.stop_ids = train::parse_generation_config(model, "config.json of the model").stop_ids;
+  if (!model.empty()) config.stop_ids = inference::parse_generation_config(model, "config.json of the model").stop_ids;
   return config;
 }
 
-train::TextOptions text_options(const TextArguments& a, const train::GenerationConfig& config,
-                                const data::Tokenizer& tokenizer) {
-  train::TextOptions options;
-  train::Sampling& s = options.sampling;
+inference::TextOptions text_options(const TextArguments& a, const inference::GenerationConfig& config,
+                                    const tokenizer::Tokenizer& tokenizer) {
+  inference::TextOptions options;
+  inference::Sampling& s = options.sampling;
   s.temperature = temperature_of(a, config);
   s.top_k = a.top_k ? *a.top_k : config.top_k.value_or(s.top_k);
   s.top_p = a.top_p ? *a.top_p : config.top_p.value_or(s.top_p);
@@ -48,7 +42,7 @@ train::TextOptions text_options(const TextArguments& a, const train::GenerationC
   options.seed = a.seed;
   options.new_tokens = a.new_tokens;
   options.stop_texts = a.stop_texts;
-  options.stop_ids = a.stop_ids;
+  options.stop_ids.assign(a.stop_ids.begin(), a.stop_ids.end());
   options.stop_ids.insert(options.stop_ids.end(), config.stop_ids.begin(), config.stop_ids.end());
   if (tokenizer.end_of_document_id() >= 0) options.stop_ids.push_back(tokenizer.end_of_document_id());
   std::sort(options.stop_ids.begin(), options.stop_ids.end());
@@ -56,8 +50,8 @@ train::TextOptions text_options(const TextArguments& a, const train::GenerationC
   return options;
 }
 
-std::string describe(const train::TextOptions& options) {
-  const train::Sampling& s = options.sampling;
+std::string describe(const inference::TextOptions& options) {
+  const inference::Sampling& s = options.sampling;
   std::string text = s.temperature == 0 ? "always the likeliest token" : fmt::format("temperature {}", s.temperature);
   if (s.temperature != 0 && s.top_k > 0) text += fmt::format(", top-k {}", s.top_k);
   if (s.temperature != 0 && s.top_p < 1) text += fmt::format(", top-p {}", s.top_p);

@@ -4,21 +4,21 @@
 #include <string>
 
 #include "commands/generate/text_arguments.h"
-#include "data/tokenizer.h"
-#include "train/generate.h"
-#include "train/generation_config.h"
-#include "train/model_source.h"
+#include "inference/generate.h"
+#include "inference/generation_config.h"
+#include "tokenizer/tokenizer.h"
+#include "weights/model_source.h"
 
 namespace troika::commands {
 
-// The generation_config.json among the source's companions; without it the end marks of its config.json. `found`: the
+// The generation_config.json among the source's files; without it the end marks of its config.json. `found`: the
 // path of the file, "" without it.
-train::GenerationConfig recommended(const train::ModelSource& source, std::string* found);
+inference::GenerationConfig recommended(const weights::ModelSource& source, std::string* found);
 
-train::TextOptions text_options(const TextArguments& arguments, const train::GenerationConfig& config,
-                                const data::Tokenizer& tokenizer);
+inference::TextOptions text_options(const TextArguments& arguments, const inference::GenerationConfig& config,
+                                    const tokenizer::Tokenizer& tokenizer);
 
 // "temperature 0.6, top-k 20, stop ids 151645 151643"
-std::string describe(const train::TextOptions& options);
+std::string describe(const inference::TextOptions& options);
 
 }  // namespace troika::commands

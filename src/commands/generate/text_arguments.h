@@ -6,17 +6,12 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "config/flag_table.h"
 
 namespace troika::commands {
 
 // What is not set follows the model's generation_config.json, then the defaults in the help text.
 struct TextArguments {
-  bool help = false;
-  std::string help_text;
-
   std::string path;
   std::string base;       // beside an adapter at path; empty: the one that it names
   std::string tokenizer;  // empty: the model's
@@ -26,21 +21,16 @@ struct TextArguments {
   std::optional<std::int64_t> top_k;
   std::uint64_t seed = 1;
   std::vector<std::string> stop_texts;
-  std::vector<std::int32_t> stop_ids;
+  std::vector<std::int64_t> stop_ids;  // each fits 32 bits
 
-  std::string precision = "fp32", device = "auto";
-  int threads = 0;  // 0: all cores
+  config::Precision precision = config::Precision::fp32;
+  std::string device = "auto";
+  std::int64_t threads = 0;  // 0: all cores
 };
 
-// Adds the flags to `app`; the help names a.new_tokens as it is now as the default. `a` must outlive the app.
-void declare_text_flags(CLI::App& app, TextArguments& a);
+void add_text_flags(config::FlagTable& table, TextArguments& a);
 
-// Reads the words, underscores in flags as dashes; `--help` sets help and help_text and leaves the rest. ConfigError
-// for what is wrong; a misspelled flag is told with the nearest one.
-void parse_text_flags(CLI::App& app, const std::vector<std::string>& words, TextArguments& a);
-
-// ConfigError: what all these verbs refuse. `verb`: "troika generate".
-[[noreturn]] void refuse_arguments(const std::string& verb, const std::string& text);
-void check_text_arguments(const std::string& verb, const TextArguments& a);
+// What all these verbs refuse.
+void check_text_arguments(const TextArguments& a, config::FlagReading* reading);
 
 }  // namespace troika::commands

@@ -11,15 +11,15 @@
 
 namespace troika::commands {
 using base::monotonic_seconds;
-using rendezvous::Verdict;
+using rendezvous::FailureReport;
 
 namespace {
 
 constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
 constexpr double terminate_seconds = 3, kill_seconds = 4.5;
 constexpr double store_period_seconds = 0.2;
-constexpr double same_wish_seconds =
-    0.3;  // `timeout` and some terminals send one wish twice, to the process and to its group
+constexpr double same_signal_seconds =
+    0.3;  // `timeout` and some terminals send one signal twice, to the process and to its group
 
 class Attempt {
  public:
@@ -39,7 +39,7 @@ class Attempt {
   void hear(int signal);
   void judge(const Worker& worker);
   void suspect(const Worker& worker, double now);
-  void settle(const Verdict& verdict);
+  void settle(const FailureReport& report);
   void look_into_store();
   void end_the_others();
   void send_all(int signal);
@@ -54,8 +54,8 @@ class Attempt {
   std::vector<Worker> workers_;
   const Worker* first_failed_ = nullptr;  // the first local one that failed
   double suspected_at_ = 0;               // when a rank ended with 75; 0: none
-  bool has_verdict_ = false;
-  Verdict verdict_;
+  bool has_report_ = false;
+  FailureReport report_;
   double ending_since_ = 0;
   double next_look_ = 0;
   int stop_signals_ = 0;
@@ -72,7 +72,7 @@ void Attempt::send_all(int signal) {
 void Attempt::hear(int signal) {
   if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;
   const double now = monotonic_seconds();
-  if (stop_signals_ > 0 && now - first_stop_ < same_wish_seconds) return;
+  if (stop_signals_ > 0 && now - first_stop_ < same_signal_seconds) return;
   if (++stop_signals_ == 1) {
     first_stop_ = now;
     std::fprintf(stderr, "troika launch: stopping after this step; once more ends at once\n");
@@ -83,24 +83,24 @@ void Attempt::hear(int signal) {
   }
 }
 
-void Attempt::settle(const Verdict& verdict) {
-  if (has_verdict_) return;
-  has_verdict_ = true;
-  verdict_ = verdict;
+void Attempt::settle(const FailureReport& report) {
+  if (has_report_) return;
+  has_report_ = true;
+  report_ = report;
   ending_since_ = monotonic_seconds();
 }
 
-// Writes the verdict on a worker that failed, unless another one stands already.
+// Writes the failure report of a worker that failed, unless another one stands already.
 void Attempt::judge(const Worker& worker) {
-  Verdict mine{worker.signal != 0 ? 75 : worker.exit_code,
-               describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)};
+  FailureReport mine{worker.signal != 0 ? 75 : worker.exit_code,
+                     describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)};
   const std::string told = last_words(worker);
   if (!told.empty()) {
     mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, base::host_name(),
-                            worker.pid, rendezvous::parse_verdict(told).text);
+                            worker.pid, rendezvous::parse_failure_report(told).text);
   }
   try {
-    mine = rendezvous::give_verdict(store_, identity_, mine);
+    mine = rendezvous::write_failure_report(store_, identity_, mine);
   } catch (const base::Error&) {  // without a store every host judges for itself
   }
   settle(mine);
@@ -109,13 +109,13 @@ void Attempt::judge(const Worker& worker) {
 void Attempt::suspect(const Worker& worker, double now) {
   const bool asked_to_stop = stop_signals_ > 0 && worker.signal != 0 && worker.signal == last_sent_;
   if (worker.exit_code == base::exit_interrupted || asked_to_stop) interrupted_ = true;
-  const bool ended_by_us = has_verdict_ && worker.signal != 0 && worker.signal == last_sent_;
+  const bool ended_by_us = has_report_ && worker.signal != 0 && worker.signal == last_sent_;
   const bool well = worker.signal == 0 && worker.exit_code == 0;
   if (well || ended_by_us || asked_to_stop || worker.exit_code == base::exit_interrupted) return;
   const bool consequence = worker.exit_code == 75;
   const bool better = first_failed_ == nullptr || (first_failed_->exit_code == 75 && !consequence);
-  if (better && !(has_verdict_ && consequence)) first_failed_ = &worker;
-  if (has_verdict_) return;
+  if (better && !(has_report_ && consequence)) first_failed_ = &worker;
+  if (has_report_) return;
   if (!consequence)
     judge(worker);
   else if (suspected_at_ == 0)
@@ -124,11 +124,11 @@ void Attempt::suspect(const Worker& worker, double now) {
 
 void Attempt::look_into_store() {
   const double now = monotonic_seconds();
-  if (has_verdict_ || now < next_look_) return;
+  if (has_report_ || now < next_look_) return;
   next_look_ = now + store_period_seconds;
   try {
-    Verdict found;
-    if (rendezvous::read_verdict(store_, identity_, &found)) settle(found);
+    FailureReport found;
+    if (rendezvous::read_failure_report(store_, identity_, &found)) settle(found);
   } catch (const base::Error&) {
     settle(
         {75, fmt::format("the launcher of host 0 at {}:{} is gone", identity_.master_address, identity_.store_port)});
@@ -137,7 +137,7 @@ void Attempt::look_into_store() {
 }
 
 void Attempt::end_the_others() {
-  if (!has_verdict_ || all_ended()) return;
+  if (!has_report_ || all_ended()) return;
   const double passed = monotonic_seconds() - ending_since_;
   const int signal = passed > kill_seconds ? SIGKILL : passed > terminate_seconds ? SIGTERM : 0;
   if (signal != 0 && signal != last_sent_) send_all(signal);
@@ -180,12 +180,12 @@ Outcome Attempt::run() {
     look_into_store();
     end_the_others();
   }
-  if (!has_verdict_ && first_failed_ != nullptr && !interrupted_) judge(*first_failed_);
+  if (!has_report_ && first_failed_ != nullptr && !interrupted_) judge(*first_failed_);
   Outcome outcome;
-  outcome.stop_wished = stop_signals_ > 0 || interrupted_;
-  if (has_verdict_) {
-    outcome.exit_code = verdict_.exit_code;
-    outcome.text = verdict_.text + log_of_first_failed();
+  outcome.stop_requested = stop_signals_ > 0 || interrupted_;
+  if (has_report_) {
+    outcome.exit_code = report_.exit_code;
+    outcome.text = report_.text + log_of_first_failed();
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
   }

@@ -7,21 +7,21 @@
 
 #include "commands/launch/signals.h"
 #include "commands/launch/worker.h"
+#include "rendezvous/failure_report.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
-#include "rendezvous/verdict.h"
 
 namespace troika::commands {
 
 struct Outcome {
-  int exit_code = 0;         // 0, 130, or the first cause's code
-  std::string text;          // the verdict and the last lines of the guilty rank's log; "" when there is none
-  bool stop_wished = false;  // by a signal to the launcher: no restart
+  int exit_code = 0;            // 0, 130, or the first cause's code
+  std::string text;             // the failure report and the last lines of the failed rank's log; "" when there is none
+  bool stop_requested = false;  // by a signal to the launcher: no restart
 };
 
 // Starts the workers and returns when all have ended. `identity` names the store and the generation. When one fails, the
-// verdict goes to the store; the others have 3 s to end by themselves (their guards tell them), then SIGTERM, and SIGKILL at
-// 4.5 s. The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on; a second one kills all ranks at once.
+// failure report goes to the store; the others have 3 s to end by themselves (their heartbeat clients tell them), then SIGTERM,
+// and SIGKILL at 4.5 s. The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on; a second one kills all ranks at once.
 Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity,
                     rendezvous::StoreClient& store, Signals& signals);
 

@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "config/choices.h"
+
 namespace troika::commands {
 
 enum class Bind { automatic, none };
+constexpr config::Words<2> words_of(Bind) { return {"auto", "none"}; }
 
 struct Share {
   std::vector<int> cores;  // empty: the system may put the rank anywhere

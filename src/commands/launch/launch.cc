@@ -17,8 +17,10 @@
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
 #include "commands/launch/options.h"
-#include "metrics/cores.h"
-#include "rendezvous/guard.h"
+#include "host/cores.h"
+#include "host/memory.h"
+#include "plan/preflight.h"
+#include "rendezvous/failure_report.h"
 
 namespace troika::commands {
 using Environment = std::map<std::string, std::string>;
@@ -91,8 +93,8 @@ bool hear_from(StoreClient& store, const Identity& identity, const std::string& 
                std::string* value) {
   while (!store.try_get(rendezvous::key_of(identity, name), value)) {
     stop_if_asked(signals);
-    rendezvous::Verdict verdict;
-    if (rendezvous::read_verdict(store, identity, &verdict)) throw base::PeerError(verdict.text);
+    rendezvous::FailureReport report;
+    if (rendezvous::read_failure_report(store, identity, &report)) throw base::PeerError(report.text);
     if (base::monotonic_seconds() >= until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -126,9 +128,27 @@ void meet(const LaunchOptions& options, const Identity& identity, StoreClient& s
       "{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
       "--master-addr and --master-port",
       base::join(missing, ", "), options.join_seconds);
-  rendezvous::give_verdict(store, identity, {75, text});
+  rendezvous::write_failure_report(store, identity, {75, text});
   if (options.node_rank == 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // the store goes with this host
   throw base::PeerError(text);
+}
+
+// A training that this host has not the memory for ends here, before a rank starts, on the other hosts too.
+void refuse_what_does_not_fit(const LaunchOptions& options, const Identity& identity, StoreClient& store) {
+  const std::int64_t available = host::available_bytes();
+  if (!options.training || available < 0) return;
+  const int ranks = options.nproc_per_node;
+  try {
+    plan::check_before_start(*options.training, {options.node_rank * ranks, ranks, available});
+  } catch (const base::Error& error) {
+    if (options.nnodes > 1) {
+      const std::string text = fmt::format("host {}: {}", options.node_rank, error.what());
+      rendezvous::write_failure_report(store, identity, {error.exit_code(), text});
+      if (options.node_rank == 0)
+        std::this_thread::sleep_for(std::chrono::seconds(1));  // the store goes with this host
+    }
+    throw;
+  }
 }
 
 // The store must outlive the ranks of all hosts; a host that is lost is not waited for long.
@@ -150,8 +170,8 @@ void part(const LaunchOptions& options, const Identity& identity, StoreClient& s
 std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
                                      const Environment& environment) {
   std::vector<WorkerPlan> plans;
-  const int usable = metrics::usable_cores(), ranks = options.nproc_per_node;
-  const std::vector<Share> shares = share_cores(metrics::allowed_cores(), usable, ranks, options.bind);
+  const int usable = host::usable_cores(), ranks = options.nproc_per_node;
+  const std::vector<Share> shares = share_cores(host::allowed_cores(), usable, ranks, options.bind);
   for (int local = 0; local < ranks; ++local) {
     WorkerPlan plan;
     plan.world_rank = options.node_rank * options.nproc_per_node + local;
@@ -195,8 +215,9 @@ Outcome attempt_once(const LaunchOptions& options, const Identity& identity, con
   const auto store = connect(options, identity, signals);
   store->set_deadline(10);
   meet(options, identity, *store, signals);
-  std::unique_ptr<rendezvous::Watch> watch;
-  if (options.node_rank == 0) watch = std::make_unique<rendezvous::Watch>(identity);
+  refuse_what_does_not_fit(options, identity, *store);
+  std::unique_ptr<rendezvous::FailureMonitor> watch;
+  if (options.node_rank == 0) watch = std::make_unique<rendezvous::FailureMonitor>(identity);
   const auto plans = plan_workers(options, identity, environment);
   announce(options, plans);
   const Outcome outcome = run_attempt(plans, identity, *store, signals);
@@ -206,13 +227,13 @@ Outcome attempt_once(const LaunchOptions& options, const Identity& identity, con
 
 bool worth_another(const Outcome& outcome) {
   const bool the_same_again = outcome.exit_code == 2 || outcome.exit_code == 3;  // settings, data
-  return outcome.exit_code != 0 && !the_same_again && !outcome.stop_wished;
+  return outcome.exit_code != 0 && !the_same_again && !outcome.stop_requested;
 }
 
 }  // namespace
 
 static int launch(const LaunchOptions& options, const Environment& environment) {
-  if (const int cores = metrics::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
+  if (const int cores = host::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
     say(fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
   Signals signals;  // before any thread starts, so that all of them block the same
@@ -229,10 +250,6 @@ static int launch(const LaunchOptions& options, const Environment& environment) 
 
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   const LaunchOptions options = parse_launch(arguments, environment);
-  if (!options.help.empty()) {
-    std::fputs(options.help.c_str(), stdout);
-    return 0;
-  }
   for (const std::string& note : options.notes) say(note);
   try {
     return launch(options, environment);

@@ -115,6 +115,20 @@ TEST(LaunchFaults, HostsWithDifferentFlagsAreRefused) {
   EXPECT_THAT(zero.output(), HasSubstr("--nproc-per-node 2"));
 }
 
+TEST(LaunchFaults, ATrainingThatDoesNotFitEndsBeforeARankStarts) {
+  const std::string folder = fresh_folder("large");
+  const std::vector<std::string> words = {
+      "launch", "--nproc-per-node", "2",      "--",          "train", "--model.preset", "qwen3-32b", "--train.device",
+      "cpu",    "--data.train",     "corpus", "--train.out", "run"};
+  const double before = monotonic_seconds();
+  Launcher launcher(words, folder);
+  EXPECT_EQ(launcher.wait(), 2);
+  EXPECT_LT(monotonic_seconds() - before, 5);
+  EXPECT_THAT(launcher.output(), HasSubstr("this rank needs"));
+  EXPECT_THAT(launcher.output(), HasSubstr("(2 ranks here)"));
+  EXPECT_FALSE(base::file_exists(folder + "/run"));
+}
+
 TEST(LaunchFaults, ATakenPortIsNamedWithItsHolder) {
   const std::string folder = fresh_folder("taken");
   const rendezvous::StoreServer holder(0);

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "commands/launch/binding.h"
 #include "commands/launch/launch_test_support.h"
-#include "metrics/cores.h"
+#include "host/cores.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -51,31 +51,31 @@ std::string mask_of(const std::string& folder, int rank) {
 
 TEST(Launch, BindsRanksToCoresOfTheirOwn) {
   const std::string folder = fresh_folder("bound");
-  const std::vector<int> cores = metrics::allowed_cores();
-  const int ranks = std::min(metrics::usable_cores(), 64);
+  const std::vector<int> cores = host::allowed_cores();
+  const int ranks = std::min(host::usable_cores(), 64);
   write_masks(folder, {}, std::to_string(ranks));
-  const auto shares = share_cores(cores, metrics::usable_cores(), ranks, Bind::automatic);
+  const auto shares = share_cores(cores, host::usable_cores(), ranks, Bind::automatic);
   for (int rank = 0; rank < ranks; ++rank) {
     const auto& mine = ranks == 1 ? cores : shares[static_cast<std::size_t>(rank)].cores;
-    EXPECT_EQ(mask_of(folder, rank), metrics::format_cores(mine));
+    EXPECT_EQ(mask_of(folder, rank), host::format_cores(mine));
   }
 }
 
 TEST(Launch, BindsNobodyWhenAskedNotTo) {
   const std::string folder = fresh_folder("unbound");
   write_masks(folder, {"--bind", "none"}, "2");
-  for (const int rank : {0, 1}) EXPECT_EQ(mask_of(folder, rank), metrics::format_cores(metrics::allowed_cores()));
+  for (const int rank : {0, 1}) EXPECT_EQ(mask_of(folder, rank), host::format_cores(host::allowed_cores()));
 }
 
 TEST(Launch, BindsNobodyAndSaysSoWhenRanksAreMoreThanCores) {
   const std::string folder = fresh_folder("crowded");
-  const int cores = metrics::usable_cores();
+  const int cores = host::usable_cores();
   Launcher launcher({"--nproc-per-node", std::to_string(cores + 1)},
                     "grep Cpus_allowed_list /proc/self/status | cut -f 2 > mask.$RANK; "
                     "echo $OMP_NUM_THREADS $OMP_WAIT_POLICY > threads.$RANK",
                     folder);
   EXPECT_EQ(launcher.wait(), 0);
-  EXPECT_EQ(mask_of(folder, cores), metrics::format_cores(metrics::allowed_cores()));
+  EXPECT_EQ(mask_of(folder, cores), host::format_cores(host::allowed_cores()));
   EXPECT_EQ(base::read_file(folder + "/threads.0"), "1 passive\n");
   EXPECT_THAT(launcher.output(), HasSubstr(std::to_string(cores + 1) + " ranks share " + std::to_string(cores)));
 }
@@ -119,7 +119,7 @@ TEST(Launch, ASecondInterruptEndsAtOnce) {
   await_file(folder + "/up.0");
   launcher.signal(SIGTERM);
   await_file(folder + "/heard.0");
-  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // sooner, it would count as the same wish told twice
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // sooner, it would count as the same signal sent twice
   launcher.signal(SIGTERM);
   EXPECT_EQ(launcher.wait(), 130);
   await_end(worker);

@@ -30,21 +30,34 @@ static bool await(double seconds, const std::function<bool()>& ready) {
   return true;
 }
 
-Launcher::Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder)
-    : pid_(-1), output_path_(fmt::format("{}/launcher-{}.txt", folder, base::list_directory(folder).size())) {
+Launcher::Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder) {
   std::vector<std::string> arguments = flags;
   if (std::find(flags.begin(), flags.end(), "--program") == flags.end()) {
     arguments.insert(arguments.end(), {"--program", "/bin/sh"});
   }
   arguments.insert(arguments.end(), {"--", "-c", script});
   const std::map<std::string, std::string> environment = {{"PATH", "/usr/bin:/bin"}};
+  start(folder, [&] { return guarded([&] { return run_launch(arguments, environment); }); });
+}
+
+Launcher::Launcher(const std::vector<std::string>& words, const std::string& folder) {
+  std::vector<std::string> all = words;
+  all.insert(all.begin(), "troika");
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  start(folder, [&] { return ::execv(TROIKA_BINARY_DIR "/troika", arguments.data()); });
+}
+
+void Launcher::start(const std::string& folder, const std::function<int()>& run) {
+  output_path_ = fmt::format("{}/launcher-{}.txt", folder, base::list_directory(folder).size());
   const int output = ::open(output_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
     if (::chdir(folder.c_str()) != 0) ::_exit(99);
-    ::_exit(guarded([&] { return run_launch(arguments, environment); }));
+    ::_exit(run());
   }
   ::close(output);
 }

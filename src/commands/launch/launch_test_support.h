@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ class Launcher {
  public:
   // `script` is what /bin/sh runs as each rank, in a fresh folder that the test can look into.
   Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder);
+  // The program `troika` with these words, as a user runs it.
+  Launcher(const std::vector<std::string>& words, const std::string& folder);
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -23,7 +26,9 @@ class Launcher {
   std::string output() const;
 
  private:
-  pid_t pid_;
+  void start(const std::string& folder, const std::function<int()>& run);
+
+  pid_t pid_ = -1;
   std::string output_path_;
 };
 

@@ -2,33 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "commands/own_flags.h"
+#include "commands/launch/flags.h"
+#include "commands/verbs.h"
 #include "config/config.h"
-#include "config/fields.h"
 #include "config/resolve.h"
-#include "metrics/cores.h"
+#include "host/cores.h"
 #include "rendezvous/identity.h"
 
 namespace troika::commands {
-using base::ConfigError;
-using Environment = std::map<std::string, std::string>;
+using config::Environment;
+using config::FlagReading;
 
 namespace {
-
-// The texts as given; numbers are read afterwards so that errors can name rule and value.
-struct Texts {
-  std::string nproc_per_node, nnodes, node_rank, master_address, master_port, max_restarts, join_timeout, endpoint,
-      bind;
-  std::vector<std::string> ignored;
-  bool standalone = false;
-};
 
 std::string from_environment(const Environment& environment, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -36,35 +27,6 @@ std::string from_environment(const Environment& environment, const std::vector<s
     if (found != environment.end() && !found->second.empty()) return found->second;
   }
   return "";
-}
-
-Texts defaults_of(const Environment& environment) {
-  Texts texts;
-  texts.nproc_per_node = from_environment(environment, {"NPROC_PER_NODE", "PET_NPROC_PER_NODE", "NUM_GPUS"});
-  texts.nnodes = from_environment(environment, {"NNODES", "PET_NNODES", "NUM_NODES"});
-  texts.node_rank = from_environment(environment, {"NODE_RANK", "PET_NODE_RANK"});
-  if (texts.node_rank.empty() && environment.count("SLURM_STEP_ID") > 0) {
-    texts.node_rank = from_environment(environment, {"SLURM_NODEID"});
-  }
-  texts.master_address = from_environment(environment, {"MASTER_ADDR", "PET_MASTER_ADDR"});
-  texts.master_port = from_environment(environment, {"MASTER_PORT", "PET_MASTER_PORT"});
-  return texts;
-}
-
-// "--nproc-per-node" -> "--nproc-per-node,--nproc_per_node".
-std::string both(const std::string& name) {
-  std::string other = name;
-  std::replace(other.begin() + 2, other.end(), '-', '_');
-  return other == name ? name : name + "," + other;
-}
-
-int number(const std::string& name, const std::string& text, int otherwise, int low, int high) {
-  if (text.empty()) return otherwise;
-  std::int64_t value = 0;
-  if (!base::parse_int(text, &value) || value < low || value > high) {
-    throw ConfigError(fmt::format("{} is '{}' but must be a whole number from {} to {}", name, text, low, high));
-  }
-  return static_cast<int>(value);
 }
 
 int nvidia_devices() {
@@ -75,150 +37,127 @@ int nvidia_devices() {
   }));
 }
 
-int processes(const std::string& text) {
+int count(const std::string& flag, const std::string& text, int most, FlagReading* reading) {
+  std::int64_t value = 1;
+  if (!text.empty() && (!base::parse_int(text, &value) || value < 1 || value > most)) {
+    reading->refuse(fmt::format("{} is '{}' but must be a whole number from 1 to {}", flag, text, most));
+    return 1;
+  }
+  return static_cast<int>(value);
+}
+
+int processes(const std::string& text, FlagReading* reading) {
   const int gpus = nvidia_devices();
   if (text == "gpu" && gpus == 0)
-    throw ConfigError("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
-  if (text == "gpu" || (text == "auto" && gpus > 0)) return gpus;
-  if (text == "cpu" || text == "auto") return metrics::usable_cores();
-  return number("--nproc-per-node", text, 1, 1, 4096);
+    reading->refuse("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
+  if (text == "gpu" || (text == "auto" && gpus > 0)) return std::max(gpus, 1);
+  if (text == "cpu" || text == "auto") return host::usable_cores();
+  return count("--nproc-per-node", text, 4096, reading);
 }
 
-void add_flags(CLI::App& app, Texts& texts, LaunchOptions& options) {
-  app.add_option(both("--nproc-per-node"), texts.nproc_per_node,
-                 "ranks on this host: a number, cpu, gpu or auto (default 1)");
-  app.add_option(both("--nnodes"), texts.nnodes, "hosts of the run (default 1)");
-  app.add_option(both("--node-rank"), texts.node_rank, "which of them this is, from 0");
-  app.add_option(both("--master-addr"), texts.master_address, "address of host 0, as the others reach it");
-  app.add_option(both("--master-port"), texts.master_port, "port of the store on host 0 (default 29500)");
-  app.add_option(both("--rdzv-endpoint"), texts.endpoint, "HOST[:PORT], the same as --master-addr and --master-port");
-  app.add_option(both("--max-restarts"), texts.max_restarts,
-                 "start all ranks again after a failure, this many times (default 0)");
-  app.add_option(both("--join-timeout"), texts.join_timeout,
-                 "seconds to wait for all hosts (default: comm.join_seconds)");
-  app.add_option(both("--log-dir"), options.log_folder,
-                 "folder for the output of ranks other than 0 (default: OUT/logs)");
-  app.add_option("--bind", texts.bind,
-                 "auto: each rank runs on cores of its own, neighbours, when there are as many cores as ranks; none "
-                 "(default auto)");
-  app.add_flag("--standalone", texts.standalone, "one host; nothing else is needed");
-  app.add_option("--program", options.program)->group("");
-  for (const char* name : {"--rdzv-id", "--rdzv-backend", "--rdzv-conf", "--monitor-interval", "--start-method",
-                           "--role", "--redirects", "--tee", "--local-addr", "--local-ranks-filter", "--logs-specs"}) {
-    app.add_option_function<std::string>(both(name),
-                                         [&texts, name](const std::string&) { texts.ignored.emplace_back(name); })
-        ->group("");
+int hosts(const LaunchFlags& f, FlagReading* reading) {
+  if (f.nnodes.find(':') != std::string::npos) {
+    reading->refuse(fmt::format("--nnodes is '{}' but a range of hosts is not supported; give one number", f.nnodes));
+    return 1;
   }
+  return f.standalone ? 1 : count("--nnodes", f.nnodes, 65536, reading);
 }
 
-void read_endpoint(Texts& texts) {
-  if (texts.endpoint.empty()) return;
-  const auto colon = texts.endpoint.rfind(':');
-  texts.master_address = texts.endpoint.substr(0, colon);
-  if (colon != std::string::npos) texts.master_port = texts.endpoint.substr(colon + 1);
+void split_endpoint(LaunchFlags* f, FlagReading* reading) {
+  if (f->endpoint.empty()) return;
+  const auto colon = f->endpoint.rfind(':');
+  f->master_address = f->endpoint.substr(0, colon);
+  if (colon == std::string::npos) return;
+  std::int64_t port = 0;
+  if (!base::parse_int(f->endpoint.substr(colon + 1), &port) || port < 1 || port > 65535)
+    return reading->refuse(fmt::format("--rdzv-endpoint is '{}' but its port must be from 1 to 65535", f->endpoint));
+  f->master_port = port;
 }
 
-void read_numbers(const Texts& texts, LaunchOptions& options) {
-  options.nproc_per_node = processes(texts.nproc_per_node);
-  if (texts.nnodes.find(':') != std::string::npos) {
-    throw ConfigError(
-        fmt::format("--nnodes is '{}' but a range of hosts is not supported; give one number", texts.nnodes));
+// The flags, then the environment, then SLURM, which numbers the hosts of a step.
+LaunchFlags read_launch_flags(const Words& arguments, const Environment& environment, FlagReading* reading) {
+  LaunchFlags f;
+  const config::FlagTable table = launch_flags(f);
+  *reading = config::read_flags({&table}, arguments);
+  read_variables(table, environment, reading);
+  std::int64_t node = 0;
+  const std::string slurm =
+      environment.count("SLURM_STEP_ID") > 0 ? from_environment(environment, {"SLURM_NODEID"}) : "";
+  if (!f.node_rank && base::parse_int(slurm, &node)) f.node_rank = node;
+  split_endpoint(&f, reading);
+  return f;
+}
+
+LaunchOptions options_of(const LaunchFlags& f, FlagReading* reading) {
+  LaunchOptions options;
+  options.nproc_per_node = processes(f.nproc_per_node, reading);
+  options.nnodes = hosts(f, reading);
+  options.node_rank = static_cast<int>(f.node_rank.value_or(0));
+  options.port_is_given = f.master_port.has_value();
+  options.master_port = static_cast<int>(f.master_port.value_or(options.master_port));
+  options.max_restarts = static_cast<int>(f.max_restarts);
+  options.bind = f.bind;
+  if (!f.master_address.empty() && !f.standalone) options.master_address = f.master_address;
+  options.log_folder = f.log_folder;
+  options.program = f.program;
+  options.worker = f.worker;
+  options.notes = reading->notes;
+  return options;
+}
+
+void check(const LaunchFlags& f, const LaunchOptions& options, FlagReading* reading) {
+  if (options.nnodes > 1 && f.master_address.empty()) {
+    reading->refuse(fmt::format("--nnodes is {} but --master-addr is not given: every host needs the address of host 0",
+                                options.nnodes));
   }
-  options.nnodes = texts.standalone ? 1 : number("--nnodes", texts.nnodes, 1, 1, 65536);
-  options.node_rank = number("--node-rank", texts.node_rank, 0, 0, 65535);
-  options.port_is_given = !texts.master_port.empty();
-  options.master_port = number("--master-port", texts.master_port, 29500, 1, 65535);
-  options.max_restarts = number("--max-restarts", texts.max_restarts, 0, 0, 1000);
-  if (texts.bind == "none") options.bind = Bind::none;
-  if (!texts.master_address.empty() && !texts.standalone) options.master_address = texts.master_address;
-  for (const std::string& name : texts.ignored) options.notes.push_back(name + " is accepted and has no effect here");
-}
-
-void check(const Texts& texts, const LaunchOptions& options) {
-  if (options.nnodes > 1 && texts.master_address.empty()) {
-    throw ConfigError(fmt::format(
-        "--nnodes is {} but --master-addr is not given: every host needs the address of host 0", options.nnodes));
-  }
-  if (options.nnodes > 1 && texts.node_rank.empty()) {
-    throw ConfigError(fmt::format("--nnodes is {} but --node-rank is not given: hosts are numbered from 0 to {}",
-                                  options.nnodes, options.nnodes - 1));
+  if (options.nnodes > 1 && !f.node_rank) {
+    reading->refuse(fmt::format("--nnodes is {} but --node-rank is not given: hosts are numbered from 0 to {}",
+                                options.nnodes, options.nnodes - 1));
   }
   if (options.node_rank >= options.nnodes) {
-    throw ConfigError(
+    reading->refuse(
         fmt::format("--node-rank is {} but must be below --nnodes, which is {}", options.node_rank, options.nnodes));
   }
-  if (!texts.bind.empty() && texts.bind != "auto" && texts.bind != "none")
-    throw ConfigError(fmt::format("--bind is '{}' but must be auto or none", texts.bind));
   if (options.worker.empty()) {
-    throw ConfigError(
+    reading->refuse(
         "there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 -- train "
         "...`");
   }
 }
 
-// The worker's settings; empty when it has none: it is not `train`, `eval` or `bench step`.
-std::optional<std::vector<std::string>> settings_of(const LaunchOptions& options) {
-  const auto& words = options.worker;
-  if (!options.program.empty()) return std::nullopt;
-  if (words.front() == "train") return std::vector<std::string>(words.begin() + 1, words.end());
-  if (words.front() == "eval") {
-    std::vector<std::string> settings(words.begin() + 1, words.end());
-    take_word(settings, "--json");
-    take_value(settings, "--logits");
-    return settings;
-  }
-  if (words.front() != "bench" || words.size() < 2 || words[1] != "step") return std::nullopt;
-  std::vector<std::string> settings(words.begin() + 2, words.end());
-  take_word(settings, "--json");
-  take_value(settings, "--seconds");
-  return settings;
+// The settings of the worker, when each rank would settle them: of train, eval and bench step.
+std::optional<config::ParsedSettings> settings_of(const LaunchOptions& options, const Environment& environment) {
+  if (!options.program.empty() || options.worker.empty()) return std::nullopt;
+  const Call call = call_of(options.worker);
+  if (const std::string name = call.name(); name != "train" && name != "eval" && name != "bench step")
+    return std::nullopt;
+  return config::parse_settings(call.words, environment, call.last().flags());
+}
+
+bool computes_on_processor(const config::Settings& settings) {
+  const auto device = config::word_or(settings.train.device, config::DeviceKind::numbered);
+  return device == config::DeviceKind::cpu || (device == config::DeviceKind::automatic && nvidia_devices() == 0);
 }
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
 // that was given no folder, and an evaluation, leave nothing behind: their ranks write where the launcher does.
-void read_settings(const Environment& environment, const Texts& texts, LaunchOptions& options) {
+void read_settings(const Environment& environment, const LaunchFlags& f, const FlagReading& reading,
+                   LaunchOptions& options) {
   std::string out;
-  const bool bench = options.worker.front() == "bench";
-  if (const auto settings = settings_of(options)) {
-    const auto parsed = config::parse_settings(*settings, environment);
-    if (!parsed.help) config::resolve(parsed.settings, options.nnodes * options.nproc_per_node);
-    out = parsed.settings.train.out;
-    if (bench && !parsed.states("train.out")) out.clear();
-    options.join_seconds = parsed.settings.comm.join_seconds;
-    options.stated_threads = static_cast<int>(parsed.settings.train.threads);
+  const bool bench = !options.worker.empty() && options.worker.front() == "bench";
+  if (const auto parsed = settings_of(options, environment)) {
+    if (!parsed->help && reading.errors.empty()) {
+      const config::Resolved resolved = config::resolve(parsed->settings, options.nnodes * options.nproc_per_node);
+      if (options.worker.front() == "train" && computes_on_processor(parsed->settings)) options.training = resolved;
+    }
+    out = parsed->settings.train.out;
+    if (bench && !parsed->states("train.out")) out.clear();
+    options.join_seconds = parsed->settings.comm.join_seconds;
+    options.stated_threads = static_cast<int>(parsed->settings.train.threads);
   }
-  const bool leaves_nothing = (bench && out.empty()) || options.worker.front() == "eval";
+  options.join_seconds = f.join_seconds.value_or(options.join_seconds);
+  const bool leaves_nothing = (bench && out.empty()) || (!options.worker.empty() && options.worker.front() == "eval");
   if (options.log_folder.empty() && !leaves_nothing) options.log_folder = out.empty() ? "logs" : out + "/logs";
-  if (!texts.join_timeout.empty() &&
-      (!base::parse_double(texts.join_timeout, &options.join_seconds) || options.join_seconds <= 0)) {
-    throw ConfigError(
-        fmt::format("--join-timeout is '{}' but must be a number of seconds above 0", texts.join_timeout));
-  }
-}
-
-// What stands before the worker's command: up to `--`, or up to the first word that is neither a flag nor a flag's value.
-std::vector<std::string> split_worker(const CLI::App& app, const std::vector<std::string>& arguments,
-                                      std::vector<std::string>& worker) {
-  std::vector<std::string> own;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word.empty() || word[0] != '-' || word == "--") {
-      worker.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i) + (word == "--" ? 1 : 0), arguments.end());
-      return own;
-    }
-    own.push_back(word);
-    const bool has_value = word.find('=') != std::string::npos;
-    const CLI::Option* option = app.get_option_no_throw(word.substr(0, word.find('=')));
-    if (option == nullptr) {
-      std::vector<std::string> names;
-      for (const CLI::Option* known : app.get_options()) names.push_back("--" + known->get_single_name());
-      const std::string near = base::nearest(word.substr(0, word.find('=')), names);
-      throw ConfigError(fmt::format("troika launch has no flag '{}'{}; flags of the training go behind `-- train`",
-                                    word, near.empty() ? "" : " (did you mean " + near + "?)"));
-    }
-    if (!has_value && option->get_items_expected() > 0 && i + 1 < arguments.size()) own.push_back(arguments[++i]);
-  }
-  return own;
 }
 
 }  // namespace
@@ -226,38 +165,31 @@ std::vector<std::string> split_worker(const CLI::App& app, const std::vector<std
 bool launches_itself(const Environment& environment) {
   if (rendezvous::identify(environment).source != rendezvous::Identity::Source::alone) return false;
   if (config::parse_bool(from_environment(environment, {"FORCE_TORCHRUN"})).value_or(false)) return true;
-  std::int64_t hosts = 1;
-  return base::parse_int(from_environment(environment, {"NNODES", "NUM_NODES"}), &hosts) && hosts > 1;
+  std::int64_t nodes = 1;
+  return base::parse_int(from_environment(environment, {"NNODES", "NUM_NODES"}), &nodes) && nodes > 1;
 }
 
 std::vector<std::string> implied_launch(const std::vector<std::string>& worker, const Environment& environment) {
+  FlagReading reading;
+  const LaunchFlags f = read_launch_flags({}, environment, &reading);
   std::vector<std::string> words;
-  if (defaults_of(environment).nproc_per_node.empty() && nvidia_devices() > 0) words = {"--nproc-per-node", "gpu"};
+  if (f.nproc_per_node.empty() && nvidia_devices() > 0) words = {"--nproc-per-node", "gpu"};
   words.emplace_back("--");
   words.insert(words.end(), worker.begin(), worker.end());
   return words;
 }
 
 LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
-  LaunchOptions options;
-  Texts texts = defaults_of(environment);
-  CLI::App app("Starts the ranks of a run on this host, watches them and ends them together.", "troika launch");
-  app.footer("Behind the flags comes what each rank runs: troika launch --nproc-per-node 3 -- train ...");
-  add_flags(app, texts, options);
-  std::vector<std::string> own = split_worker(app, arguments, options.worker);
-  std::reverse(own.begin(), own.end());  // as CLI11 wants it
+  FlagReading reading;
+  const LaunchFlags f = read_launch_flags(arguments, environment, &reading);
+  LaunchOptions options = options_of(f, &reading);
+  check(f, options, &reading);
   try {
-    app.parse(own);
-  } catch (const CLI::CallForHelp&) {
-    options.help = app.help() + "\n";
-    return options;
-  } catch (const CLI::ParseError& error) {
-    throw ConfigError(fmt::format("troika launch: {}", error.what()));
+    read_settings(environment, f, reading, options);
+  } catch (const base::ConfigError& error) {
+    reading.refuse(error.what());
   }
-  read_endpoint(texts);
-  read_numbers(texts, options);
-  check(texts, options);
-  read_settings(environment, texts, options);
+  reading.finish();
   return options;
 }
 

@@ -1,11 +1,13 @@
-// The command line of `troika launch`: torchrun's flag names, `-` and `_` equal, then `--` (may be left out) and what to run.
+// The command line of `troika launch` (flags.h), settled.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "commands/launch/binding.h"
+#include "config/resolve.h"
 
 namespace troika::commands {
 
@@ -20,17 +22,17 @@ struct LaunchOptions {
   double join_seconds = 120;
   std::string log_folder;
   Bind bind = Bind::automatic;
-  int stated_threads = 0;           // train.threads of the worker's settings; 0: none
-  std::string program;              // "": this program; else another one, for tests
-  std::vector<std::string> worker;  // the verb and its arguments
-  std::vector<std::string> notes;   // flags that were accepted and ignored
-  std::string help;                 // the help page, when it was asked for; nothing else is set then
+  int stated_threads = 0;                    // train.threads of the worker's settings; 0: none
+  std::string program;                       // "": this program; else another one, for tests
+  std::vector<std::string> worker;           // the verb and its arguments
+  std::optional<config::Resolved> training;  // of a worker `train` that computes on the processor
+  std::vector<std::string> notes;            // flags that were accepted and ignored
 };
 
 // Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
 // SLURM_NODEID in an srun step) < arguments.
-// When the worker is `train`, its settings are parsed too: their errors are told once, here, and the run's folder and
-// comm.join_seconds are taken from them. Throws ConfigError.
+// When the worker is `train`, `eval` or `bench step`, its settings are parsed too: their errors are told once, here, and
+// the run's folder and comm.join_seconds are taken from them. Throws one ConfigError with all that is wrong.
 LaunchOptions parse_launch(const std::vector<std::string>& arguments,
                            const std::map<std::string, std::string>& environment);
 

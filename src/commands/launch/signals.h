@@ -1,4 +1,4 @@
-// The signals a launcher hears, as a descriptor to poll: SIGCHLD and the wishes to stop.
+// The signals a launcher hears, as a descriptor to poll: SIGCHLD and the stop signals.
 #pragma once
 
 #include <signal.h>

@@ -1,59 +1,29 @@
 #include "commands/timeline/arguments.h"
 
-#include <fmt/format.h>
-
-#include "base/error.h"
-#include "base/text.h"
-
 namespace troika::commands {
 
-static std::int64_t parse_step(const std::string& text) {
-  std::int64_t step = 0;
-  if (base::parse_int(text, &step) && step >= 0) return step;
-  throw base::ConfigError(fmt::format("--step must be the number of a step, not '{}'", text));
+config::FlagTable timeline_flags(TimelineArguments& a) {
+  config::FlagTable table("troika timeline");
+  table.usage("RUN_DIR [--step N] [--grid] [--summary] [--merge]");
+  table.word("RUN_DIR", a.run_dir, "The folder of a run that recorded steps, with --profile.").required();
+  table.add("step", a.step, "The step to show.").range(0, 1e15).unset("the newest recorded one");
+  table.add("grid", a.grid, "Only the grid: a row per rank, time from left to right.").alone();
+  table.add("summary", a.summary, "Only the table: seconds and shares of compute, communication and bubble.").alone();
+  table.add("merge", a.merge, "Merge the ranks' files again, although the merged file exists.").alone();
+  table.paragraph(
+      "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and the\n"
+      "stage where a rank has several); L load, P parameters gathered, G gradients reduced, A their totals to all "
+      "ranks,\n"
+      "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
+      "In the table: communication is waiting for data that had been produced, bubble is all other standing still.");
+  return table;
 }
 
-[[noreturn]] static void refuse_flag(const std::string& flag) {
-  const std::string near = base::nearest(flag, {"--step", "--grid", "--summary", "--merge", "--help"});
-  throw base::ConfigError(fmt::format("timeline has no flag '{}'{}; see 'troika timeline --help'", flag,
-                                      near.empty() ? "" : ", nearest is '" + near + "'"));
-}
-
-static void take_flag(const std::string& flag, TimelineArguments* parsed) {
-  if (flag == "--grid") {
-    parsed->grid = true;
-  } else if (flag == "--summary") {
-    parsed->summary = true;
-  } else if (flag == "--merge") {
-    parsed->merge = true;
-  } else if (flag == "--help" || flag == "-h") {
-    parsed->help = true;
-  } else {
-    refuse_flag(flag);
-  }
-}
-
-TimelineArguments parse_timeline_arguments(const std::vector<std::string>& arguments) {
-  TimelineArguments parsed;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == "--step") {
-      if (i + 1 == arguments.size()) throw base::ConfigError("--step needs the number of a step");
-      parsed.step = parse_step(arguments[++i]);
-    } else if (word.rfind("--step=", 0) == 0) {
-      parsed.step = parse_step(word.substr(7));
-    } else if (word.rfind("-", 0) == 0) {
-      take_flag(word, &parsed);
-    } else if (parsed.run_dir.empty()) {
-      parsed.run_dir = word;
-    } else {
-      throw base::ConfigError(
-          fmt::format("timeline takes one run folder, but was given '{}' and '{}'", parsed.run_dir, word));
-    }
-  }
-  if (parsed.run_dir.empty() && !parsed.help)
-    throw base::ConfigError("timeline needs a run folder: troika timeline RUN_DIR");
-  return parsed;
+TimelineArguments parse_timeline_arguments(const std::vector<std::string>& words) {
+  TimelineArguments a;
+  const config::FlagTable table = timeline_flags(a);
+  config::read_flags({&table}, words).finish();
+  return a;
 }
 
 }  // namespace troika::commands

@@ -1,9 +1,12 @@
+// The command line of `troika timeline`.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "config/flag_table.h"
 
 namespace troika::commands {
 
@@ -13,10 +16,9 @@ struct TimelineArguments {
   bool grid = false;
   bool summary = false;
   bool merge = false;
-  bool help = false;
 };
 
-// ConfigError for anything that is not described in timeline_help().
-TimelineArguments parse_timeline_arguments(const std::vector<std::string>& arguments);
+config::FlagTable timeline_flags(TimelineArguments& a);
+TimelineArguments parse_timeline_arguments(const std::vector<std::string>& words);  // ConfigError
 
 }  // namespace troika::commands

@@ -7,29 +7,12 @@
 #include "base/text.h"
 #include "commands/timeline/arguments.h"
 #include "commands/timeline/trace_folder.h"
-#include "schedule/grid.h"
-#include "schedule/summary.h"
+#include "schedule/trace/grid.h"
+#include "schedule/trace/summary.h"
 
 namespace troika::commands {
 
 static constexpr const char* grid_legend = "(F forward, B backward, ~ waiting for data under way, . idle)\n";
-
-std::string timeline_help() {
-  return "troika timeline RUN_DIR [--step N] [--grid] [--summary] [--merge]\n"
-         "\n"
-         "Shows what every rank did in a recorded step of a run (record steps with --profile).\n"
-         "  --step N    the step to show (default: the newest recorded one)\n"
-         "  --grid      only the grid: a row per rank, time from left to right\n"
-         "  --summary   only the table: seconds and shares of compute, communication and bubble\n"
-         "  --merge     merge the ranks' files again, although the merged file exists\n"
-         "\n"
-         "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and "
-         "the\n"
-         "stage where a rank has several); L load, P parameters gathered, G gradient sum, A its totals to all ranks,\n"
-         "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
-         "In the table: communication is waiting for data that had been produced, bubble is all other standing "
-         "still.\n";
-}
 
 static std::int64_t choose_step(const TimelineArguments& arguments, const std::string& folder,
                                 const std::map<std::int64_t, StepFiles>& steps) {
@@ -47,7 +30,6 @@ static std::int64_t choose_step(const TimelineArguments& arguments, const std::s
 
 std::string timeline_report(const std::vector<std::string>& words) {
   const TimelineArguments arguments = parse_timeline_arguments(words);
-  if (arguments.help) return timeline_help();
   if (!base::directory_exists(arguments.run_dir)) {
     throw base::ConfigError(fmt::format("there is no run folder {}", arguments.run_dir));
   }

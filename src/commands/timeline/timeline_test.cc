@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "schedule/builder.h"
-#include "schedule/simulator.h"
-#include "schedule/trace_json.h"
+#include "schedule/build/builder.h"
+#include "schedule/simulate/simulator.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::commands {
 namespace {
@@ -30,15 +30,15 @@ class Timeline : public ::testing::Test {
     shape.pp = 3;
     shape.microbatches = 4;
     shape.segment_begin = {0, 1, 2, 3};
-    return schedule::simulate(schedule::build("1f1b", shape), schedule::unit_costs());
+    return schedule::simulate(schedule::build(config::Schedule::one_f_one_b, shape), schedule::unit_costs());
   }
 
   // Rank files of one step with clocks that are seconds apart.
   void record(std::int64_t step, const std::vector<int>& ranks) const {
     for (const int rank : ranks) {
-      schedule::RankTrace file{step, -10.0 * rank, trace().lanes[static_cast<std::size_t>(rank)]};
-      file.lane.host = "pi" + std::to_string(rank);
-      for (auto& event : file.lane.events) {
+      schedule::RankTrace file{step, -10.0 * rank, trace().ranks[static_cast<std::size_t>(rank)]};
+      file.timeline.host = "pi" + std::to_string(rank);
+      for (auto& event : file.timeline.events) {
         event.begin_seconds += 10.0 * rank;
         event.end_seconds += 10.0 * rank;
       }
@@ -101,15 +101,10 @@ TEST_F(Timeline, FlagsChooseStepGridAndSummary) {
               AllOf(HasSubstr("compute"), Not(HasSubstr("| F0"))));
 }
 
-TEST_F(Timeline, HelpNamesEveryFlag) {
-  for (const char* flag : {"--step", "--grid", "--summary", "--merge"})
-    EXPECT_THAT(timeline_report({"--help"}), HasSubstr(flag));
-}
-
 TEST_F(Timeline, BadArgumentsAreRefusedWithWhatWorks) {
-  EXPECT_THAT(refusal<base::ConfigError>({}), HasSubstr("needs a run folder"));
-  EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "other"}), HasSubstr("takes one run folder"));
-  EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--stp"}), HasSubstr("nearest is '--step'"));
+  EXPECT_THAT(refusal<base::ConfigError>({}), HasSubstr("troika timeline needs RUN_DIR"));
+  EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "other"}), HasSubstr("there is no place for 'other'"));
+  EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--stp"}), HasSubstr("did you mean --step?"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--step", "x"}), HasSubstr("not 'x'"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--step"}), HasSubstr("--step needs"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_ + "/absent"}), HasSubstr("there is no run folder"));

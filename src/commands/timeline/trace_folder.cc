@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "schedule/trace_json.h"
+#include "schedule/trace/chrome_trace.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::commands {
 
@@ -26,10 +27,10 @@ static bool take_suffix(std::string_view* text, std::string_view suffix) {
 static void note_file(const std::string& name, std::map<std::int64_t, StepFiles>* steps) {
   std::string_view text = name;
   if (!take_prefix(&text, "timeline_batch") || !take_suffix(&text, ".json")) return;
-  const std::size_t border = text.find('_');
+  const std::size_t separator = text.find('_');
   std::int64_t step = 0, rank = 0;
-  if (border == std::string_view::npos || !base::parse_int(text.substr(0, border), &step) || step < 0) return;
-  text.remove_prefix(border + 1);
+  if (separator == std::string_view::npos || !base::parse_int(text.substr(0, separator), &step) || step < 0) return;
+  text.remove_prefix(separator + 1);
   if (text == "all") {
     (*steps)[step].merged = true;
   } else if (take_prefix(&text, "rank") && base::parse_int(text, &rank) && rank >= 0 &&
@@ -61,9 +62,9 @@ static FoundTrace merge_files(const std::string& folder, std::int64_t step, cons
   for (const auto& [rank, name] : files.rank_files) {
     const std::string path = folder + "/" + name;
     ranks.push_back(schedule::read_rank_trace(base::read_file(path), path));
-    if (ranks.back().step == step && ranks.back().lane.world_rank == rank) continue;
+    if (ranks.back().step == step && ranks.back().timeline.world_rank == rank) continue;
     throw base::DataError(fmt::format("{} holds step {} of rank {}, not what its name says", path, ranks.back().step,
-                                      ranks.back().lane.world_rank));
+                                      ranks.back().timeline.world_rank));
   }
   FoundTrace found{schedule::merge(ranks), folder + "/" + schedule::merged_trace_name(step), {}};
   const std::string missing = missing_ranks(files);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/trace.h"
+#include "schedule/trace/trace.h"
 
 namespace troika::commands {
 

@@ -85,7 +85,7 @@ TEST_F(DamagedCheckpoint, OfAnotherModelIsAnErrorWithBothShapes) {
   const std::string metrics = base::read_file(out_ + "/metrics.jsonl");
   const End end = run(troika(train({"--model.ffn", "96"})));
   EXPECT_EQ(end.code, 2) << end.output;
-  EXPECT_THAT(end.output, HasSubstr("has model.ffn 64, this one 96: go on with 64"));
+  EXPECT_THAT(end.output, HasSubstr("has model.ffn 64, this one 96: resume with 64"));
   const End shorter = run(troika(train({"--model.layers", "1"})));
   EXPECT_EQ(shorter.code, 2) << shorter.output;
   EXPECT_THAT(shorter.output,

@@ -60,7 +60,7 @@ TEST_F(EqualBits, RanksWithUnequalLibrariesAreRemarkedOnRefusedOrLetBe) {
   EXPECT_THAT(ignored.output, Not(HasSubstr("library")));
 }
 
-#ifdef TROIKA_CPU_BODIES  // libtorch's own operations are cut by the number of threads
+#ifdef TROIKA_CPU_KERNELS  // libtorch's own operations are cut by the number of threads
 TEST_F(EqualBits, RanksWithUnequalThreadsAreWelcomeToBits) {
   const End end = beside({{"OMP_NUM_THREADS", "3"}}, "threads", "bits");
   EXPECT_EQ(end.code, 0) << end.output;

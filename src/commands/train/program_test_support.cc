@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "metrics/metrics_file.h"
+#include "metrics/step_metrics.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {

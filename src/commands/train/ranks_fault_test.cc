@@ -44,17 +44,17 @@ void expect_one_voice(const End& end, const std::string& sentence) {
 }
 
 TEST_F(Ranks, OneThatIsKilledEndsTheOthersAndIsNamed) {
-  for (const int guilty : {0, 1}) {
+  for (const int failed : {0, 1}) {
     base::remove_tree(out_);
     Program program(launch(3, train({"--pp", "3"})));
     await_step(out_, 7);
     const auto processes = program.processes();
     const double before = base::monotonic_seconds();
-    ::kill(program.rank(guilty), SIGKILL);
+    ::kill(program.rank(failed), SIGKILL);
     const End end = program.wait();
     EXPECT_EQ(end.code, 75);
     EXPECT_LT(end.when - before, 10);
-    expect_one_voice(end, "rank " + std::to_string(guilty) + " (host ");
+    expect_one_voice(end, "rank " + std::to_string(failed) + " (host ");
     EXPECT_THAT(end.output, HasSubstr("was killed by signal 9 (SIGKILL)"));
     expect_ended(processes);
     expect_nothing_lost(7);
@@ -81,7 +81,7 @@ TEST_F(Ranks, OneThatIsStoppedIsNamedAfterItsHeartbeatLimit) {
 
 // Nobody waits for them as a parent does: rank 0's watch must find out.
 TEST_F(Ranks, StartedByHandNameTheOneThatWasKilled) {
-  for (const std::size_t guilty : {1, 0}) {
+  for (const std::size_t failed : {1, 0}) {
     base::remove_tree(out_);
     const int port = free_port();
     std::vector<std::unique_ptr<Program>> ranks;
@@ -89,13 +89,13 @@ TEST_F(Ranks, StartedByHandNameTheOneThatWasKilled) {
       ranks.push_back(std::make_unique<Program>(troika(train({"--pp", "3"})), as_torchrun(rank, 3, port)));
     await_step(out_, 5);
     const double before = base::monotonic_seconds();
-    ranks[guilty]->signal(SIGKILL);
+    ranks[failed]->signal(SIGKILL);
     for (std::size_t rank = 0; rank < 3; ++rank) {
       const End end = ranks[rank]->wait();
-      if (rank == guilty) continue;
+      if (rank == failed) continue;
       EXPECT_EQ(end.code, 75);
       EXPECT_LT(end.when - before, 10);
-      expect_one_voice(end, "troika: rank " + std::to_string(guilty) + (guilty == 0 ? " at " : " (host "));
+      expect_one_voice(end, "troika: rank " + std::to_string(failed) + (failed == 0 ? " at " : " (host "));
     }
   }
 }

@@ -94,7 +94,7 @@ TEST_F(Resume, CtrlCSavesAndEndsWith130) {
     await_step(out_, 5);
     const auto processes = program.processes();
     program.signal(SIGINT);
-    program.signal(SIGINT);  // as `timeout` does: one wish, told twice
+    program.signal(SIGINT);  // as `timeout` does: one request, sent twice
     const End end = program.wait();
     EXPECT_EQ(end.code, 130) << end.output;
     EXPECT_THAT(end.output, HasSubstr("stopping after this step; once more ends at once"));
@@ -118,7 +118,7 @@ TEST_F(Resume, ASecondCtrlCEndsAtOnce) {
     const auto processes = program.processes();
     program.signal(SIGINT);
     program.await_output("stopping after this step; once more ends at once");
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // nearer ones are one wish
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // closer together they count as one
     const double second = base::monotonic_seconds();
     program.signal(SIGINT);
     const End end = program.wait();

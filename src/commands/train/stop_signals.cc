@@ -11,8 +11,8 @@
 
 namespace troika::commands {
 
-// `timeout` and some terminals send one wish twice, to the process and to its group.
-constexpr double same_wish_seconds = 0.3;
+// `timeout` and some terminals send one signal twice, to the process and to its group.
+constexpr double same_request_seconds = 0.3;
 
 static sigset_t stop_set() {
   sigset_t set;
@@ -39,8 +39,8 @@ void StopSignals::listen() {
   double first = 0;
   for (int signal = 0; sigwait(&set, &signal) == 0 && !end_;) {
     const double now = base::monotonic_seconds();
-    if (wished_ && now - first < same_wish_seconds) continue;
-    if (wished_.exchange(true)) ::_exit(base::exit_interrupted);
+    if (requested_ && now - first < same_request_seconds) continue;
+    if (requested_.exchange(true)) ::_exit(base::exit_interrupted);
     first = now;
     std::fputs(notice_.c_str(), stderr);
   }

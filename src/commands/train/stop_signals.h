@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a wish: the first asks the run to save and stop after the step, a second ends the process at once.
+// Ctrl-C and SIGTERM as stop requests: the first asks the run to save and stop after the step, a second ends the process at once.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  bool wished() const { return wished_; }
+  bool requested() const { return requested_; }
 
  private:
   void listen();
 
   const std::string notice_;
-  std::atomic<bool> wished_{false};
+  std::atomic<bool> requested_{false};
   std::atomic<bool> end_{false};
   std::thread thread_;
 };

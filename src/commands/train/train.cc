@@ -18,10 +18,6 @@ static bool speaks(const rendezvous::Identity& identity) {
 
 int run_train(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
-  if (parsed.help) {
-    std::fputs(config::settings_help().c_str(), stdout);
-    return 0;
-  }
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   const StopSignals signals(speaks(request.identity) ? "troika: stopping after this step; once more ends at once\n"
@@ -33,7 +29,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   }
   request.notes = parsed.notes;
   request.screen = stderr;
-  request.stop_wished = [&signals] { return signals.wished(); };
+  request.stop_requested = [&signals] { return signals.requested(); };
   const train::RunResult result = train::run(request);
   const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
   if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary).c_str(), stdout);

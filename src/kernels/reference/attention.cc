@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/log_add_exp.h"
-#include "kernels/precision.h"
+#include "kernels/cpu_operands.h"
+#include "kernels/cross_entropy.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels::reference {

@@ -1,7 +1,7 @@
 #include <ATen/ATen.h>
 #include <torch/version.h>
 
-#include "kernels/precision.h"
+#include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels::reference {
@@ -55,6 +55,52 @@ void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI,
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   at::Tensor dbias = dbias_O;
   at::sum_out(dbias, to_float(dy_MO), at::IntArrayRef{0}, false);
+}
+
+namespace {
+
+struct Rows {
+  at::Tensor row_M;       // in this part; some row of it where the id lies outside
+  at::Tensor outside_M1;  // true there
+};
+
+Rows rows_of_ids(const at::Tensor& ids_M, std::int64_t first_row, std::int64_t v) {
+  const at::Tensor row_M = ids_M - first_row;
+  return {row_M.clamp(0, v - 1), (row_M < 0).logical_or_(row_M >= v).unsqueeze(1)};
+}
+
+}  // namespace
+
+at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row) {
+  const Rows rows = rows_of_ids(ids_M, first_row, table_vD.size(0));
+  return table_vD.index_select(0, rows.row_M).masked_fill_(rows.outside_M1, 0.0);
+}
+
+void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                               const at::Tensor& dtable_vD) {
+  const Rows rows = rows_of_ids(ids_M, first_row, dtable_vD.size(0));
+  const at::Tensor inside_dx_MD = to_float(dx_MD).masked_fill(rows.outside_M1, 0.0);
+  at::Tensor dtable = dtable_vD;
+  dtable.zero_();
+  // Each is the one of the two that adds in a fixed order on its device.
+  if (dtable.is_cpu()) {
+    dtable.index_add_(0, rows.row_M, inside_dx_MD);
+  } else {
+    dtable.index_put_({rows.row_M}, inside_dx_MD, /*accumulate=*/true);
+  }
+}
+
+at::Tensor log_sum_exp(const at::Tensor& logits_Mv) { return at::logsumexp(logits_Mv, {1}); }
+
+void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
+                            const at::Tensor& weight_M) {
+  const std::int64_t v = logits_Mv.size(1);
+  at::Tensor d_Mv = logits_Mv;
+  d_Mv.sub_(lse_M.unsqueeze(1)).exp_();
+  const at::Tensor here_M1 = (column_M >= 0).logical_and_(column_M < v).to(at::kFloat).unsqueeze(1);
+  const at::Tensor column_M1 = column_M.clamp(0, v - 1).unsqueeze(1);
+  d_Mv.scatter_(1, column_M1, d_Mv.gather(1, column_M1).sub_(here_M1));
+  d_Mv.mul_(weight_M.unsqueeze(1));
 }
 
 }  // namespace troika::kernels::reference

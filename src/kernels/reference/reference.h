@@ -1,18 +1,18 @@
-// Every operation from at:: operations alone, for any device: the oracle of the fast bodies and what runs where there is
+// Every operation from at:: operations alone, for any device: the reference that the CPU kernels are tested against, and what runs where there is
 // none. Contracts are those of the functions of the same names in kernels.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/flat.h"
-#include "kernels/gelu.h"
-#include "kernels/layer_norm.h"
 #include "kernels/linear.h"
-#include "kernels/qk_norm_rope.h"
-#include "kernels/rms_norm.h"
+#include "kernels/norm.h"
 #include "kernels/rope.h"
-#include "kernels/swiglu.h"
 
 namespace troika::kernels::reference {
 
@@ -30,7 +30,7 @@ void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M,
                                const at::Tensor& dtable_vD);
 
 void add_into(const at::Tensor& sum, const at::Tensor& other);
-std::vector<double> chunk_squares(const at::Tensor& x);
+std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk);
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded);
 void round_into(const at::Tensor& master, const at::Tensor& rounded);

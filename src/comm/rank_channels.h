@@ -1,0 +1,15 @@
+// The channels of one rank, one for each group that it is in.
+#pragma once
+
+#include <memory>
+
+#include "comm/channel.h"
+
+namespace troika::comm {
+
+// Each for this rank's thread. replicas: the ranks with the same parameters (mesh.h).
+struct RankChannels {
+  std::unique_ptr<Channel> world, pp, tp, cp, replicas;
+};
+
+}  // namespace troika::comm

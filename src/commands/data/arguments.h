@@ -1,0 +1,58 @@
+// The command lines of `troika data`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/flag_table.h"
+
+namespace troika::commands {
+
+// What the parts that read text have in common.
+struct CorpusArguments {
+  std::vector<std::string> inputs;
+  std::string text_key = "text";
+  std::int64_t workers = 0;  // threads; 0: all cores
+};
+
+struct PrepareArguments : CorpusArguments {
+  std::string tokenizer, out;
+};
+
+struct TokenizerArguments : CorpusArguments {
+  std::string out;
+  std::int64_t vocab = 8192;
+};
+
+struct EncodeArguments : CorpusArguments {
+  std::string tokenizer;
+  bool statistics = false;
+};
+
+struct DecodeArguments {
+  std::string ids = "-";  // -: the standard input
+  std::string tokenizer;
+  bool json_lines = false;
+};
+
+enum class Colors { automatic, always, never };
+constexpr config::Words<3> words_of(Colors) { return {"auto", "always", "never"}; }
+
+// Beside them stand the settings of train, or prepared shards.
+struct InspectArguments {
+  std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> sample;  // that one; else evenly spread ones
+  bool ids = false;
+  Colors colors = Colors::automatic;
+  std::string tokenizer;  // of shards; empty: they are shown as ids
+};
+
+config::FlagTable prepare_flags(PrepareArguments& a);
+config::FlagTable tokenizer_flags(TokenizerArguments& a);
+config::FlagTable encode_flags(EncodeArguments& a);
+config::FlagTable decode_flags(DecodeArguments& a);
+config::FlagTable inspect_flags(InspectArguments& a);
+
+}  // namespace troika::commands

@@ -1,0 +1,24 @@
+#include "commands/engine_runs.h"
+
+#include "commands/bench/bench.h"
+#include "commands/chat/chat.h"
+#include "commands/eval/eval.h"
+#include "commands/export/export.h"
+#include "commands/generate/generate.h"
+#include "commands/train/train.h"
+
+namespace troika::commands {
+
+const Runs& engine_runs() {
+  static const Runs runs = {
+      {"train", [](const Call& call) { return run_train(call.words, call.environment); }},
+      {"eval", [](const Call& call) { return run_eval(call.words, call.environment); }},
+      {"generate", [](const Call& call) { return run_generate(call.words); }},
+      {"chat", [](const Call& call) { return run_chat(call.words); }},
+      {"export", [](const Call& call) { return run_export(call.words); }},
+      {"bench", run_bench},
+  };
+  return runs;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,208 @@
+#include "commands/verbs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "commands/bench/arguments.h"
+#include "commands/chat/arguments.h"
+#include "commands/completion/completion.h"
+#include "commands/data/arguments.h"
+#include "commands/eval/arguments.h"
+#include "commands/export/arguments.h"
+#include "commands/generate/arguments.h"
+#include "commands/launch/flags.h"
+#include "commands/timeline/arguments.h"
+#include "config/command_line.h"
+#include "config/config.h"
+#include "config/flag_help.h"
+
+namespace troika::commands {
+namespace {
+
+// The table of a verb over variables of its own.
+template <class Arguments, config::FlagTable (*declare)(Arguments&)>
+config::FlagTable unbound() {
+  const auto arguments = std::make_shared<Arguments>();
+  config::FlagTable table = declare(*arguments);
+  table.keep(arguments);
+  return table;
+}
+
+config::FlagTable train_flags() {
+  config::FlagTable table("troika train");
+  table.settings({});
+  return table;
+}
+
+std::vector<std::string> names_of_verbs() {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  return names;
+}
+
+struct HelpArguments {
+  Words verb;
+};
+
+config::FlagTable help_flags(HelpArguments& a) {
+  config::FlagTable table("troika help");
+  table.usage("[VERB]");
+  table.word("VERB", a.verb, "The verb to explain; `troika help train` lists every setting.")
+      .unset("all verbs in short")
+      .offered(names_of_verbs);
+  return table;
+}
+
+config::FlagTable version_flags() {
+  config::FlagTable table("troika version");
+  table.usage("");
+  return table;
+}
+
+std::vector<Verb> bench_parts() {
+  return {{"kernels", "every operation of a step at the model's shapes: checked against its reference, then timed",
+           Program::engine, unbound<KernelsArguments, bench_kernels_flags>},
+          {"step", "training steps, compared with an ideal step of this machine", Program::engine,
+           unbound<StepArguments, bench_step_flags>},
+          {"comm", "messages between ranks by size, as training uses them", Program::engine,
+           unbound<CommArguments, bench_comm_flags>}};
+}
+
+std::vector<Verb> data_parts() {
+  return {
+      {"prepare", "tokenize text into shards, exact duplicates once", Program::troika,
+       unbound<PrepareArguments, prepare_flags>},
+      {"tokenizer", "train a byte-level BPE tokenizer on text", Program::troika,
+       unbound<TokenizerArguments, tokenizer_flags>},
+      {"inspect", "show what a run would train on, or what shards hold", Program::troika,
+       unbound<InspectArguments, inspect_flags>},
+      {"encode", "print token ids: one JSON array per document", Program::troika,
+       unbound<EncodeArguments, encode_flags>},
+      {"decode", "print the text that token ids stand for", Program::troika, unbound<DecodeArguments, decode_flags>}};
+}
+
+const Verb* find(const std::vector<Verb>& among, std::string_view name) {
+  const auto found = std::find_if(among.begin(), among.end(), [&](const Verb& verb) { return verb.name == name; });
+  return found == among.end() ? nullptr : &*found;
+}
+
+const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, const std::string& name) {
+  if (const Verb* verb = find(among, name)) return *verb;
+  std::vector<std::string> names;
+  for (const Verb& verb : among) names.emplace_back(verb.name);
+  if (name.empty())
+    throw base::ConfigError(fmt::format("{} needs one of {}; see {} --help", what, base::join(names, ", "), what));
+  const std::string near = base::nearest(name, names);
+  throw base::ConfigError(fmt::format("there is no verb '{}'{} See {} --help.", name,
+                                      near.empty() ? "." : fmt::format("; did you mean '{}'?", near), what));
+}
+
+std::string first_of(const Words& words) { return words.empty() ? "" : words.front(); }
+Words behind_first(const Words& words) { return {words.begin() + (words.empty() ? 0 : 1), words.end()}; }
+bool is_help_flag(const std::string& word) { return word == "--help" || word == "-h"; }
+
+std::string listed(const std::vector<Verb>& among) {
+  std::string text;
+  for (const Verb& verb : among) text += fmt::format("  {:<10} {}\n", verb.name, verb.line);
+  return text;
+}
+
+std::string page_of(const Verb& verb) {
+  if (verb.parts.empty())
+    return verb.flags == train_flags ? config::settings_help() : config::help_page(verb.flags(), verb.line);
+  return fmt::format(
+      "troika {0}: {1}\n\nusage: troika {0} WHAT [arguments]\n\n{2}\n`troika {0} WHAT --help` explains one.\n",
+      verb.name, verb.line, listed(verb.parts));
+}
+
+}  // namespace
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> rows = {
+      {"train", "train a model; alone, or as one rank of a launched run", Program::engine, train_flags},
+      {"launch", "start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...",
+       Program::troika, unbound<LaunchFlags, launch_flags>},
+      {"eval", "the loss of a model on data: troika eval RUN --data.valid FILE", Program::engine,
+       unbound<EvalArguments, eval_flags>},
+      {"generate", "continue a text, or a file of prompts, with a model folder, a run or a checkpoint", Program::engine,
+       unbound<GenerateArguments, generate_flags>},
+      {"chat", "talk with a model, or answer a file of conversations", Program::engine,
+       unbound<ChatArguments, chat_flags>},
+      {"export", "write a model as a folder that Hugging Face's tools load: troika export RUN DIR", Program::engine,
+       unbound<ExportArguments, export_flags>},
+      {"bench", "measure a training step, its operations or the messages between ranks, on random tokens",
+       Program::engine, nullptr, bench_parts()},
+      {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,
+       data_parts()},
+      {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,
+       unbound<TimelineArguments, timeline_flags>},
+      {"completion", "print a completion script for bash, zsh or fish", Program::troika,
+       unbound<CompletionArguments, completion_flags>},
+      {"help", "this page; `troika help train` lists every setting", Program::troika,
+       unbound<HelpArguments, help_flags>},
+      {"version", "the version", Program::troika, version_flags},
+  };
+  return rows;
+}
+
+std::string Call::name() const {
+  return part == nullptr ? std::string(verb->name) : fmt::format("{} {}", verb->name, part->name);
+}
+
+Call call_of(const Words& arguments, config::Environment environment) {
+  Call call;
+  call.verb = &verb_named(verbs(), "troika", first_of(arguments));
+  call.words = behind_first(arguments);
+  call.environment = std::move(environment);
+  if (call.verb->parts.empty()) return call;
+  call.part = &verb_named(call.verb->parts, fmt::format("troika {}", call.verb->name), first_of(call.words));
+  call.words = behind_first(call.words);
+  return call;
+}
+
+bool asks_for_help(const Words& arguments) {
+  const std::string first = first_of(arguments);
+  if (first == "help" || is_help_flag(first)) return true;
+  const Verb* verb = find(verbs(), first);
+  if (verb == nullptr) return false;
+  if (!verb->parts.empty() && is_help_flag(first_of(behind_first(arguments)))) return true;
+  if (!verb->parts.empty() && find(verb->parts, first_of(behind_first(arguments))) == nullptr) return false;
+  const Call call = call_of(arguments);
+  return read_with_flags_of(call.last(), call.words).help;
+}
+
+std::string help_for(const Words& arguments) {
+  const bool by_verb = first_of(arguments) == "help";
+  const Words named = by_verb ? behind_first(arguments) : arguments;
+  if (is_help_flag(first_of(named)) || named.empty()) return overview();
+  const Verb& verb = verb_named(verbs(), "troika", named.front());
+  const std::string part = first_of(behind_first(named));
+  return page_of(verb.parts.empty() || part.empty() || is_help_flag(part)
+                     ? verb
+                     : verb_named(verb.parts, fmt::format("troika {}", verb.name), part));
+}
+
+std::string overview() {
+  return "troika - trains language models on the machines you have\n"
+         "\n"
+         "usage: troika VERB [arguments]\n"
+         "\n" +
+         listed(verbs()) +
+         "\n"
+         "`troika VERB --help` explains a verb. Exit codes: 0 done, 2 settings, 3 data, 70 a fault of Troika,\n"
+         "75 another rank or the network, 130 interrupted after saving.\n";
+}
+
+config::FlagReading read_with_flags_of(const Verb& verb, const Words& words) {
+  const config::FlagTable own = verb.flags();
+  if (!own.takes_settings()) return config::read_flags({&own}, words);
+  config::SettingsReading scratch;
+  const config::FlagTable settings = settings_table(scratch);
+  return config::read_flags({&own, &settings}, words);
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,55 @@
+// The one list of verbs: dispatch in both programs, `troika help`, the pages of --help and completion walk it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/flag_table.h"
+
+namespace troika::commands {
+
+using Words = std::vector<std::string>;
+
+// troika-engine loads libtorch; troika starts within milliseconds and becomes it where a verb needs that.
+enum class Program { troika, engine };
+
+struct Verb {
+  std::string_view name;
+  std::string_view line;  // what it does
+  Program program = Program::troika;
+  config::FlagTable (*flags)() = nullptr;  // with defaults, for help and completion; nullptr: the verb has parts
+  std::vector<Verb> parts = {};            // "prepare" of "data prepare"
+};
+
+const std::vector<Verb>& verbs();
+
+// One command line taken apart.
+struct Call {
+  const Verb* verb = nullptr;
+  const Verb* part = nullptr;  // of a verb that has parts; else nullptr
+  Words words;                 // behind the verb and its part
+  config::Environment environment;
+
+  const Verb& last() const { return part != nullptr ? *part : *verb; }  // the one whose flags `words` are
+  std::string name() const;                                             // "data prepare"
+};
+
+// `arguments` begin with the verb. ConfigError for a verb or part that is not there, with the nearest name.
+Call call_of(const Words& arguments, config::Environment environment = {});
+
+// Whether `arguments` ask for a page instead of a run: help, --help and -h alone, with a verb's name, or among a verb's
+// flags. Errors in the flags do not count then.
+bool asks_for_help(const Words& arguments);
+std::string help_for(const Words& arguments);
+std::string overview();  // `troika help`
+
+// Reads words with the flags of a verb, and those of train where it takes them; for its errors and notes.
+config::FlagReading read_with_flags_of(const Verb& verb, const Words& words);
+
+// What runs the verbs of one program.
+using Runs = std::map<std::string_view, std::function<int(const Call&)>>;
+
+}  // namespace troika::commands

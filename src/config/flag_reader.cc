@@ -1,0 +1,195 @@
+// Reading a command line with tables of flags.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "config/flag_table.h"
+
+namespace troika::config {
+namespace {
+
+bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+class FlagReader {
+ public:
+  FlagReader(const std::vector<const FlagTable*>& tables, const std::vector<std::string>& words)
+      : tables_(tables), words_(words) {}
+
+  FlagReading read() {
+    while (next_ < words_.size()) read_next();
+    for (const FlagTable* table : tables_) require(*table);
+    return std::move(reading_);
+  }
+
+ private:
+  void read_next() {
+    const std::string& word = words_[next_++];
+    if (!flags_ended_ && word == "--") {
+      if (!take_rest(next_)) flags_ended_ = true;
+    } else if (flags_ended_ || !begins(word, "-") || word == "-") {
+      if (!take_rest(next_ - 1)) take_word(word);
+    } else if (word == "-h") {
+      reading_.help = true;
+    } else if (begins(word, "--")) {
+      read_flag(word);
+    } else {
+      reading_.refuse("unknown flag " + word.substr(0, 2) + ": flags begin with two dashes");
+      has_inline_ = false;
+      skip_value();
+    }
+  }
+
+  const FlagRow* find(std::string_view name) const {
+    for (const FlagTable* table : tables_) {
+      if (const FlagRow* row = table->find(name)) return row;
+    }
+    return nullptr;
+  }
+
+  bool is_known_flag(const std::string& word) const {
+    if (!begins(word, "--") || word == "--") return word == "--" || word == "-h";
+    const std::string name = word.substr(2, word.find('=') - 2);
+    return normalised(name) == "help" || find(name) != nullptr;
+  }
+
+  void read_flag(const std::string& word) {
+    const auto equals = word.find('=');
+    shown_ = word.substr(0, equals);
+    has_inline_ = equals != std::string::npos;
+    inline_ = has_inline_ ? word.substr(equals + 1) : "";
+    const std::string name = normalised(shown_.substr(2));
+    if (name == "help") {
+      reading_.help = true;
+    } else if (const FlagRow* row = find(name)) {
+      take_flag(*row);
+    } else {
+      refuse_unknown(name);
+      skip_value();
+    }
+  }
+
+  void take_flag(const FlagRow& row) {
+    if (row.takes == Takes::dropped) {
+      reading_.notes.push_back(fmt::format("{} is ignored: {}", shown_, row.flag->help));
+      if (!has_inline_ && next_ < words_.size() && !is_known_flag(words_[next_])) ++next_;
+      return;
+    }
+    const auto text = text_of(row);
+    if (!text) return reading_.refuse(shown_ + " needs a value");
+    reading_.stated.push_back(row.flag->key());
+    row.take(*text, shown_, &reading_);
+  }
+
+  // The text of the flag at hand; nothing where it is missing.
+  std::optional<std::string> text_of(const FlagRow& row) {
+    if (has_inline_) return inline_;
+    const bool is_there = next_ < words_.size();
+    switch (row.takes) {
+      case Takes::nothing:
+        return "true";
+      case Takes::truth:
+        truth_ = shown_;
+        return is_there && parse_bool(words_[next_]) ? words_[next_++] : "true";
+      case Takes::value:
+        if (!is_there || begins(words_[next_], "--")) return std::nullopt;
+        return words_[next_++];
+      default:
+        if (!is_there) return std::nullopt;
+        return words_[next_++];
+    }
+  }
+
+  void refuse_unknown(const std::string& name) {
+    const std::string near = nearest_flag(name);
+    std::string text =
+        "unknown flag " + shown_ + (near.empty() ? "; --help lists all" : "; did you mean " + near + "?");
+    for (const FlagTable* table : tables_) {
+      if (!table->hint().empty()) text += (near.empty() ? ". " : " ") + table->hint();
+    }
+    reading_.refuse(std::move(text));
+  }
+
+  std::string nearest_flag(const std::string& name) const {
+    std::vector<std::string> names{"help"};
+    for (const FlagTable* table : tables_) {
+      for (const auto* rows : {&table->rows(), &table->words()}) {
+        for (const FlagRow& row : *rows) {
+          const Flag& flag = *row.flag;
+          if (row.takes == Takes::dropped) continue;
+          if (!flag.section.empty() && normalised(flag.name) == name) return flag.flag();  // --layers: --model.layers
+          if (rows == &table->rows()) names.push_back(flag.flag().substr(2));
+          names.insert(names.end(), flag.flags.begin(), flag.flags.end());
+          names.insert(names.end(), flag.familiar.begin(), flag.familiar.end());
+        }
+      }
+    }
+    const std::string near = base::nearest(name, names);
+    return near.empty() ? "" : "--" + near;
+  }
+
+  void skip_value() {
+    if (has_inline_ || next_ == words_.size()) return;
+    if (!begins(words_[next_], "--") && words_[next_] != "-h") ++next_;
+  }
+
+  // Whether a table takes all from word `from` on.
+  bool take_rest(std::size_t from) {
+    for (const FlagTable* table : tables_) {
+      if (table->rest() == nullptr) continue;
+      for (next_ = from; next_ < words_.size(); ++next_) table->rest()->take(words_[next_], "", &reading_);
+      return true;
+    }
+    return false;
+  }
+
+  void take_word(const std::string& word) {
+    const bool is_assignment = word.find('=') != std::string::npos && !flags_ended_ && is_known_flag("--" + word);
+    for (const FlagTable* table : tables_) {
+      if (!table->words().empty()) return take_word_of(*table, word);
+      if (table->on_word()) return is_assignment ? read_flag("--" + word) : table->on_word()(word, word, &reading_);
+    }
+    refuse_word(word);
+  }
+
+  void take_word_of(const FlagTable& table, const std::string& word) {
+    for (const FlagRow& row : table.words()) {
+      if (reading_.states(row.flag->key()) && !is_list(row.target)) continue;
+      reading_.stated.push_back(row.flag->key());
+      return row.take(word, std::string(row.flag->name), &reading_);
+    }
+    refuse_word(word);
+  }
+
+  void refuse_word(const std::string& word) {
+    const bool behind_truth = !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_;
+    reading_.refuse(fmt::format("there is no place for '{}'; {}", word,
+                                behind_truth ? truth_ + " takes true or false" : "--help lists what may stand here"));
+  }
+
+  void require(const FlagTable& table) {
+    for (const auto* rows : {&table.words(), &table.rows()}) {
+      for (const FlagRow& row : *rows) {
+        if (!row.flag->is_required || reading_.states(row.flag->key())) continue;
+        const std::string name = rows == &table.words() ? std::string(row.flag->name) : row.flag->flag();
+        reading_.refuse(fmt::format("{0} needs {1}; see {0} --help", table.command(), name));
+      }
+    }
+  }
+
+  const std::vector<const FlagTable*>& tables_;
+  const std::vector<std::string>& words_;
+  std::size_t next_ = 0;
+  bool flags_ended_ = false;
+  std::string truth_;   // the last flag that takes true or false, as typed
+  std::string shown_;   // the flag at hand as typed, without its value
+  std::string inline_;  // the text behind '='
+  bool has_inline_ = false;
+  FlagReading reading_;
+};
+
+}  // namespace
+
+FlagReading read_flags(const std::vector<const FlagTable*>& tables, const std::vector<std::string>& words) {
+  return FlagReader(tables, words).read();
+}
+
+}  // namespace troika::config

@@ -1,0 +1,42 @@
+// Values of a JSON object from outside: each read is checked, what is wrong is collected as sentences, and the fallback
+// is taken, so that all problems are told at once. null counts as absent.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "config/fields.h"
+
+namespace troika::config {
+
+// Refers to the object, which must outlive it.
+class JsonKeys {
+ public:
+  // `where` stands before the keys in sentences: "rope_scaling." or "".
+  JsonKeys(const nlohmann::json& object, std::string where, std::vector<std::string>* problems);
+
+  // nullptr when absent or null.
+  const nlohmann::json* find(const std::string& key) const;
+
+  // Within the bounds of the setting `field`, whole numbers also at least 1.
+  std::int64_t whole(const std::string& key, const Field& field, std::int64_t fallback);
+  double number(const std::string& key, const Field& field, double fallback);
+  bool truth(const std::string& key, bool fallback);
+  std::string word(const std::string& key, const std::string& fallback);
+
+  // Absent or one of `accepted`, an array; else a problem.
+  void allow(const std::string& key, const nlohmann::json& accepted);
+  void fail(const std::string& key, const std::string& what);  // "hidden_size is 0: ..."; `what` is behind the colon
+
+ private:
+  const nlohmann::json& object_;
+  std::string where_;
+  std::vector<std::string>* problems_;
+};
+
+// Compact, at most 60 bytes.
+std::string shown(const nlohmann::json& value);
+
+}  // namespace troika::config

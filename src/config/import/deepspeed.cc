@@ -1,0 +1,104 @@
+#include "config/import/deepspeed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "config/import/deepspeed_json.h"
+
+namespace troika::config {
+namespace {
+
+constexpr std::int64_t most_deepspeed_bytes = 1 << 20;
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Where the file is: as written, below the YAML's folder, or of its name beside the YAML. "" when nowhere.
+std::string find_file(const std::string& path, const std::string& yaml) {
+  std::vector<std::string> places = {path};
+  if (path.front() != '/') places.push_back(folder_of(yaml) + path);
+  places.push_back(folder_of(yaml) + name_of(path));
+  for (const std::string& place : places) {
+    if (base::file_exists(place)) return place;
+  }
+  return "";
+}
+
+struct UsualName {
+  std::string_view name, stage, offload;
+};
+
+constexpr UsualName usual_names[] = {
+    {"ds_z0_config.json", "0", "none"},         {"ds_z1_config.json", "1", "none"},
+    {"ds_z2_config.json", "2", "none"},         {"ds_z3_config.json", "3", "none"},
+    {"ds_z2_offload_config.json", "2", "host"}, {"ds_z3_offload_config.json", "3", "host"},
+};
+
+Layer read_by_name(const std::string& path, const std::string& origin) {
+  Layer layer;
+  for (const UsualName& usual : usual_names) {
+    if (name_of(path) != usual.name) continue;
+    layer.assignments.push_back({&field_of("parallel.zero"), std::string(usual.stage), origin});
+    layer.assignments.push_back({&field_of("parallel.offload"), std::string(usual.offload), origin});
+    layer.notes.push_back(fmt::format("deepspeed '{}' is not there; by its name it means parallel.zero {}, offload {}",
+                                      path, usual.stage, usual.offload));
+    return layer;
+  }
+  layer.errors.push_back(fmt::format(
+      "{}: deepspeed '{}' is not there, nor beside this file: copy it, or set parallel.zero instead", origin, path));
+  return layer;
+}
+
+const Assignment* last_of(const Layer& layer, const Field& field) {
+  const auto found = std::find_if(layer.assignments.rbegin(), layer.assignments.rend(),
+                                  [&](const Assignment& assignment) { return assignment.field == &field; });
+  return found == layer.assignments.rend() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void take_deepspeed(DeepSpeed theirs, Layer* mine) {
+  const auto contradict = [&](const Assignment& own, const std::string& value, const std::string& origin) {
+    mine->errors.push_back(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own.origin, own.field->key(),
+                                       own.value, value, origin));
+  };
+  for (const Assignment& out : theirs.ruled_out) {
+    const Assignment* own = last_of(*mine, *out.field);
+    if (own != nullptr && own->value == out.value) contradict(*own, "not " + out.value, out.origin);
+  }
+  for (Assignment& assignment : theirs.layer.assignments) {
+    const Field& field = *assignment.field;
+    const Assignment* own = last_of(*mine, field);
+    if (own == nullptr) {
+      mine->assignments.push_back(std::move(assignment));
+    } else if (canonical_text(field, own->value) != canonical_text(field, assignment.value)) {
+      contradict(*own, assignment.value, assignment.origin);
+    }
+  }
+  mine->notes.insert(mine->notes.end(), theirs.layer.notes.begin(), theirs.layer.notes.end());
+  mine->errors.insert(mine->errors.end(), theirs.layer.errors.begin(), theirs.layer.errors.end());
+}
+
+DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {
+  const bool is_inline = key.kind == FlatKey::Kind::object;
+  const std::string file = is_inline ? "" : find_file(key.text, yaml);
+  if (!is_inline && file.empty()) return {read_by_name(key.text, key.origin), {}};
+  const std::string origin = is_inline ? key.origin + " deepspeed" : "deepspeed '" + file + "'";
+  if (!is_inline && base::file_size(file) > most_deepspeed_bytes)
+    throw base::DataError(fmt::format("{} has {} bytes, but DeepSpeed's settings have at most {}", origin,
+                                      base::file_size(file), most_deepspeed_bytes));
+  const nlohmann::json root = base::parse_json(is_inline ? key.text : base::read_file(file), origin);
+  if (!root.is_object()) throw base::DataError(origin + " is not a JSON object: DeepSpeed's settings are one");
+  return read_deepspeed_json(root, origin);
+}
+
+}  // namespace troika::config

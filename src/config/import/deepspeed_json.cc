@@ -1,0 +1,245 @@
+#include "config/import/deepspeed_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/text.h"
+
+namespace troika::config {
+namespace {
+
+using Json = nlohmann::json;
+
+// A scalar of JSON, or of YAML where all scalars are text; nothing for "auto" and what is absent.
+std::optional<std::string> stated(const Json& value) {
+  if (value.is_string()) {
+    const auto text = value.get<std::string>();
+    return text.empty() || text == "auto" ? std::nullopt : std::optional(text);
+  }
+  if (value.is_boolean() || value.is_number_integer()) return value.dump();
+  if (!value.is_number()) return std::nullopt;
+  const double number = value.get<double>();
+  const bool whole = number == std::floor(number) && std::fabs(number) < 1e15;
+  return whole ? fmt::format("{:.0f}", number) : fmt::format("{}", number);
+}
+
+const Json& at(const Json& object, const std::string& name) {
+  static const Json absent;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? *found : absent;
+}
+
+// A section of which keys are read; the names of all its keys, those without effect too.
+struct Section {
+  std::string_view path;
+  std::vector<std::string> read, idle;
+};
+
+const std::vector<Section> sections = {
+    {"zero_optimization",
+     {"stage", "offload_optimizer", "offload_param"},
+     {"allgather_partitions",
+      "allgather_bucket_size",
+      "overlap_comm",
+      "reduce_scatter",
+      "reduce_bucket_size",
+      "use_multi_rank_bucket_allreduce",
+      "contiguous_gradients",
+      "sub_group_size",
+      "round_robin_gradients",
+      "ignore_unused_parameters",
+      "load_from_fp32_weights",
+      "elastic_checkpoint",
+      "legacy_stage1",
+      "pipeline_loading_checkpoint",
+      "override_module_apply",
+      "memory_efficient_linear",
+      "log_trace_cache_warnings",
+      "use_all_reduce_for_fetch_params",
+      "stage3_prefetch_bucket_size",
+      "stage3_param_persistence_threshold",
+      "stage3_model_persistence_threshold",
+      "stage3_max_live_parameters",
+      "stage3_max_reuse_distance",
+      "stage3_module_granularity_threshold",
+      "stage3_gather_16bit_weights_on_model_save",
+      "stage3_gather_fp16_weights_on_model_save",
+      "zero_hpz_partition_size",
+      "zero_quantized_weights",
+      "zero_quantized_nontrainable_weights",
+      "zero_quantized_gradients",
+      "zeropp_loco_param",
+      "mics_shard_size",
+      "mics_hierarchical_params_gather"}},
+    {"zero_optimization.offload_optimizer",
+     {"device", "nvme_path"},
+     {"pin_memory", "buffer_count", "pipeline_read", "pipeline_write", "pipeline", "fast_init", "ratio"}},
+    {"zero_optimization.offload_param",
+     {"device"},
+     {"nvme_path", "pin_memory", "buffer_count", "buffer_size", "max_in_cpu"}},
+    {"bf16",
+     {"enabled"},
+     {"immediate_grad_update", "check_grad_overflow", "bf16_master_weights_and_grads", "bf16_optimizer_states"}},
+    {"fp16",
+     {"enabled", "loss_scale", "initial_scale_power", "loss_scale_window", "min_loss_scale"},
+     {"auto_cast", "hysteresis", "consecutive_hysteresis", "fp16_master_weights_and_grads"}},
+    {"optimizer", {"type", "params"}, {"legacy_fusion"}},
+    {"tensor_parallel", {"autotp_size"}, {"dtype", "tp_overlap_comm", "injection_policy_tuple"}},
+};
+
+class DeepSpeedReader {
+ public:
+  DeepSpeedReader(const Json& root, std::string origin) : root_(root), origin_(std::move(origin)) {}
+
+  DeepSpeed read() {
+    for (const Section& section : sections) check_section(section);
+    read_zero(at(root_, "zero_optimization"));
+    read_batch();
+    read_precision();
+    read_optimizer(at(root_, "optimizer"));
+    refuse("scheduler", "give lr_scheduler_type and warmup_ratio or warmup_steps in the YAML instead");
+    refuse("amp", "bf16 and fp16 say what is computed in");
+    copy(at(at(root_, "tensor_parallel"), "autotp_size"), "parallel.tp");
+    note_rest();
+    return {std::move(layer_), std::move(ruled_out_)};
+  }
+
+ private:
+  void assign(std::string_view key, const std::string& value) {
+    layer_.assignments.push_back({&field_of(key), value, origin_});
+  }
+
+  void copy(const Json& value, std::string_view key) {
+    if (const auto text = stated(value)) assign(key, *text);
+  }
+
+  void fail(const std::string& what) { layer_.errors.push_back(origin_ + ": " + what); }
+
+  void check_section(const Section& section) {
+    const Json* value = &root_;
+    for (const std::string& name : base::split(std::string(section.path), '.')) value = &at(*value, name);
+    if (value->is_null()) return;
+    if (!value->is_object()) return fail(fmt::format("{} is {}, but must be a section", section.path, value->dump()));
+    for (const auto& [name, nested] : value->items()) {
+      const auto has = [&, &named = name](const auto& names) {
+        return std::find(names.begin(), names.end(), named) != names.end();
+      };
+      if (has(section.read)) continue;
+      if (has(section.idle)) {
+        idle_nested_.push_back(fmt::format("{}.{}", section.path, name));
+        continue;
+      }
+      std::vector<std::string> names = section.read;
+      names.insert(names.end(), section.idle.begin(), section.idle.end());
+      const std::string near = base::nearest(name, names);
+      fail(fmt::format("unknown key '{}' in {}{}", name, section.path,
+                       near.empty() ? "" : "; did you mean " + near + "?"));
+    }
+  }
+
+  void refuse(const std::string& name, const std::string& remedy) {
+    const Json& value = at(root_, name);
+    if (value.is_object() && !value.empty() && stated(at(value, "enabled")) != std::optional<std::string>("false"))
+      fail(fmt::format("{} is not supported: {}", name, remedy));
+  }
+
+  void read_zero(const Json& zero) {
+    copy(at(zero, "stage"), "parallel.zero");
+    const Json& offload = at(zero, "offload_optimizer");
+    const std::string device = stated(at(offload, "device")).value_or("none");
+    if (device == "cpu" || device == "nvme") assign("parallel.offload", device);
+    if (device == "nvme") copy(at(offload, "nvme_path"), "parallel.offload_folder");
+    if (device != "cpu" && device != "nvme" && device != "none")
+      fail(fmt::format("zero_optimization.offload_optimizer.device is '{}' but must be cpu, nvme or none", device));
+    if (stated(at(at(zero, "offload_param"), "device")).value_or("none") != "none")
+      idle_.emplace_back("offload_param (parameters stay where they are computed with)");
+  }
+
+  void read_batch() {
+    copy(at(root_, "train_micro_batch_size_per_gpu"), "batch.micro_batch_size");
+    copy(at(root_, "gradient_accumulation_steps"), "batch.accumulation");
+    copy(at(root_, "train_batch_size"), "batch.global_batch_size");
+    copy(at(root_, "gradient_clipping"), "optimizer.clip_norm");
+  }
+
+  static bool is_on(const Json& value) {
+    const auto text = stated(at(value, "enabled"));
+    return text && parse_bool(*text).value_or(false);
+  }
+
+  void rule_out_precisions() {
+    for (const char* name : {"bf16", "fp16"}) {
+      const auto text = stated(at(at(root_, name), "enabled"));
+      if (text && !parse_bool(*text).value_or(true))
+        ruled_out_.push_back({&field_of("precision.compute"), name, origin_});
+    }
+  }
+
+  void read_precision() {
+    rule_out_precisions();
+    const Json& fp16 = at(root_, "fp16");
+    if (is_on(at(root_, "bf16"))) assign("precision.compute", "bf16");
+    if (!is_on(fp16)) return;
+    assign("precision.compute", "fp16");
+    if (stated(at(fp16, "loss_scale")).value_or("0") != "0")
+      return fail("fp16.loss_scale fixes the loss scale, and here it adapts itself: set it to 0");
+    double power = 0;
+    if (const auto text = stated(at(fp16, "initial_scale_power")); text && base::parse_double(*text, &power))
+      assign("precision.loss_scale", fmt::format("{}", std::exp2(power)));
+    copy(at(fp16, "loss_scale_window"), "precision.loss_scale_window");
+    copy(at(fp16, "min_loss_scale"), "precision.loss_scale_min");
+  }
+
+  void read_optimizer(const Json& optimizer) {
+    if (!optimizer.is_object()) return;
+    const std::string type = stated(at(optimizer, "type")).value_or("AdamW");
+    if (type != "AdamW" && type != "Adam") return fail(fmt::format("optimizer {} is not AdamW: leave it out", type));
+    const Json& params = at(optimizer, "params");
+    copy(at(params, "lr"), "optimizer.lr");
+    copy(at(params, "eps"), "optimizer.eps");
+    copy(at(params, "weight_decay"), "optimizer.weight_decay");
+    const Json& betas = at(params, "betas");
+    if (!betas.is_array() || betas.size() != 2) return;
+    copy(betas[0], "optimizer.beta1");
+    copy(betas[1], "optimizer.beta2");
+  }
+
+  // Sizes of buckets, logging and the like.
+  void note_rest() {
+    static const std::vector<std::string> read = {"zero_optimization",
+                                                  "train_micro_batch_size_per_gpu",
+                                                  "gradient_accumulation_steps",
+                                                  "train_batch_size",
+                                                  "gradient_clipping",
+                                                  "bf16",
+                                                  "fp16",
+                                                  "optimizer",
+                                                  "scheduler",
+                                                  "amp",
+                                                  "tensor_parallel"};
+    for (const auto& [name, value] : root_.items()) {
+      if (std::find(read.begin(), read.end(), name) == read.end()) idle_.push_back(name);
+    }
+    idle_.insert(idle_.end(), idle_nested_.begin(), idle_nested_.end());
+    if (!idle_.empty())
+      layer_.notes.push_back(fmt::format("{} has keys without effect here: {}", origin_, base::join(idle_, ", ")));
+  }
+
+  const Json& root_;
+  const std::string origin_;
+  Layer layer_;
+  std::vector<Assignment> ruled_out_;
+  std::vector<std::string> idle_, idle_nested_;
+};
+
+}  // namespace
+
+DeepSpeed read_deepspeed_json(const Json& root, const std::string& origin) {
+  return DeepSpeedReader(root, origin).read();
+}
+
+}  // namespace troika::config

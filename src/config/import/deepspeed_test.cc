@@ -1,0 +1,135 @@
+#include "config/import/deepspeed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "config/config_test_support.h"
+
+namespace troika::config {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::string head = "stage: sft\nfinetuning_type: full\n";
+
+ParsedSettings read(const std::string& text) { return parse_settings({temporary_file("deepspeed.yaml", text)}, {}); }
+
+ParsedSettings with_file(const std::string& json, const std::string& more = "") {
+  return read(head + "deepspeed: " + temporary_file("ds.json", json) + "\n" + more);
+}
+
+std::string error_of(const std::string& json, const std::string& more = "") {
+  return config_error([&] { with_file(json, more); });
+}
+
+const std::string published = R"({
+  "train_batch_size": "auto", "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+  "gradient_clipping": "auto", "zero_allow_untested_optimizer": true,
+  "fp16": {"enabled": "auto", "loss_scale": 0, "initial_scale_power": 12}, "bf16": {"enabled": "auto"},
+  "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "pin_memory": true},
+    "offload_param": {"device": "cpu"}, "overlap_comm": false, "sub_group_size": 1e9}})";
+
+TEST(DeepSpeed, ItsFileSaysTheZeroStageAndAutoLeavesTheRestToTheYaml) {
+  const ParsedSettings parsed = with_file(published, "per_device_train_batch_size: 2\nbf16: true\n");
+  const Settings& s = parsed.settings;
+  EXPECT_EQ(s.parallel.zero, 3);
+  EXPECT_EQ(s.parallel.offload, Offload::host);
+  EXPECT_EQ(s.precision.compute, Precision::bf16);
+  EXPECT_EQ(s.precision.loss_scale, 65536);
+  EXPECT_EQ(s.batch.micro_batch_size, 2);
+  EXPECT_THAT(base::join(parsed.notes, "\n"),
+              HasSubstr("keys without effect here: offload_param (parameters stay where they are computed with), "
+                        "zero_allow_untested_optimizer"));
+}
+
+TEST(DeepSpeed, NumbersItStatesAreSettings) {
+  const Settings s = with_file(R"({"train_batch_size": 32, "train_micro_batch_size_per_gpu": 4,
+    "gradient_accumulation_steps": 4, "gradient_clipping": 0.5, "zero_optimization": {"stage": 2, "offload_optimizer":
+    {"device": "nvme", "nvme_path": "/fast"}}, "fp16": {"enabled": true, "initial_scale_power": 12, "loss_scale_window":
+    1000, "min_loss_scale": 2}, "optimizer": {"type": "AdamW", "params": {"lr": 1e-3, "betas": [0.8, 0.99], "eps": 1e-7,
+    "weight_decay": "auto"}}})")
+                         .settings;
+  EXPECT_EQ(resolve(s, 2).batch.global, 32);
+  EXPECT_EQ(s.batch.micro_batch_size, 4);
+  EXPECT_EQ(s.optimizer.clip_norm, 0.5);
+  EXPECT_EQ(s.parallel.zero, 2);
+  EXPECT_EQ(s.parallel.offload, Offload::file);
+  EXPECT_EQ(s.parallel.offload_folder, "/fast");
+  EXPECT_EQ(s.precision.compute, Precision::fp16);
+  EXPECT_EQ(s.precision.loss_scale, 4096);
+  EXPECT_EQ(s.precision.loss_scale_window, 1000);
+  EXPECT_EQ(s.precision.loss_scale_min, 2);
+  EXPECT_EQ(s.optimizer.lr, 1e-3);
+  EXPECT_EQ(s.optimizer.beta1, 0.8);
+  EXPECT_EQ(s.optimizer.beta2, 0.99);
+  EXPECT_EQ(s.optimizer.eps, 1e-7);
+  EXPECT_EQ(s.optimizer.weight_decay, 0);
+}
+
+TEST(DeepSpeed, MayStandInTheYamlItself) {
+  const Settings s = read(head +
+                          "deepspeed:\n  zero_optimization: {stage: 1}\n  gradient_clipping: 0.25\n"
+                          "  bf16: {enabled: true}\n")
+                         .settings;
+  EXPECT_EQ(s.parallel.zero, 1);
+  EXPECT_EQ(s.optimizer.clip_norm, 0.25);
+  EXPECT_EQ(s.precision.compute, Precision::bf16);
+}
+
+TEST(DeepSpeed, ANumberThatContradictsTheYamlIsAnError) {
+  EXPECT_THAT(error_of(R"({"gradient_clipping": 0.5})", "max_grad_norm: 1.0\n"),
+              AllOf(HasSubstr("optimizer.clip_norm is 1.0, but 0.5 in deepspeed"), HasSubstr("write \"auto\" there")));
+  EXPECT_EQ(with_file(R"({"gradient_clipping": 1})", "max_grad_norm: 1.0\n").settings.optimizer.clip_norm, 1);
+}
+
+TEST(DeepSpeed, WhatIsNotSupportedIsRefusedByName) {
+  EXPECT_THAT(error_of(R"({"scheduler": {"type": "WarmupLR"}})"), HasSubstr("scheduler is not supported: give lr_sch"));
+  EXPECT_THAT(error_of(R"({"optimizer": {"type": "Lion"}})"), HasSubstr("optimizer Lion is not AdamW: leave it out"));
+  EXPECT_THAT(error_of(R"({"fp16": {"enabled": true, "loss_scale": 128}})"), HasSubstr("fixes the loss scale"));
+  EXPECT_THAT(error_of(R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "tape"}}})"),
+              HasSubstr("device is 'tape' but must be cpu, nvme or none"));
+  EXPECT_THAT(error_of(R"({"zero_optimization": {"stage": 4}})"), HasSubstr("parallel.zero"));
+}
+
+TEST(DeepSpeed, AMisspelledKeyIsAnErrorAndOneWithoutEffectIsNoted) {
+  EXPECT_THAT(error_of(R"({"zero_optimization": {"stagee": 3}})"),
+              HasSubstr("unknown key 'stagee' in zero_optimization; did you mean stage?"));
+  EXPECT_THAT(error_of(R"({"zero_optimization": {"offload_optimizer": {"devise": "cpu"}}})"),
+              HasSubstr("unknown key 'devise' in zero_optimization.offload_optimizer; did you mean device?"));
+  EXPECT_THAT(error_of(R"({"bf16": {"enable": true}})"), HasSubstr("did you mean enabled?"));
+  EXPECT_THAT(error_of(R"({"zero_optimization": 3})"), HasSubstr("zero_optimization is 3, but must be a section"));
+  EXPECT_THAT(base::join(with_file(published).notes, "\n"), HasSubstr("zero_optimization.overlap_comm"));
+}
+
+TEST(DeepSpeed, APrecisionThatIsSwitchedOffContradictsTheYamlsOwn) {
+  EXPECT_THAT(error_of(R"({"bf16": {"enabled": false}})", "bf16: true\n"),
+              HasSubstr("precision.compute is bf16, but not bf16 in deepspeed"));
+  EXPECT_EQ(with_file(R"({"fp16": {"enabled": false}})", "bf16: true\n").settings.precision.compute, Precision::bf16);
+}
+
+TEST(DeepSpeed, AFileIsFoundBesideTheYaml) {
+  const std::string json = temporary_file("beside.json", R"({"zero_optimization": {"stage": 2}})");
+  const std::string name = json.substr(json.rfind('/') + 1);
+  EXPECT_EQ(read(head + "deepspeed: " + name + "\n").settings.parallel.zero, 2);
+  EXPECT_EQ(read(head + "deepspeed: examples/deepspeed/" + name + "\n").settings.parallel.zero, 2);
+}
+
+TEST(DeepSpeed, AnAbsentFileIsKnownByItsUsualName) {
+  const ParsedSettings parsed = read(head + "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
+  EXPECT_EQ(parsed.settings.parallel.zero, 3);
+  EXPECT_EQ(parsed.settings.parallel.offload, Offload::host);
+  EXPECT_THAT(base::join(parsed.notes, "\n"), HasSubstr("is not there; by its name it means parallel.zero 3"));
+  EXPECT_THAT(config_error([] { read(head + "deepspeed: mine.json\n"); }),
+              HasSubstr("deepspeed 'mine.json' is not there, nor beside this file"));
+}
+
+TEST(DeepSpeed, WhatIsNoJsonIsADataError) {
+  EXPECT_THROW(with_file("{"), base::DataError);
+  EXPECT_THROW(with_file("[1]"), base::DataError);
+}
+
+}  // namespace
+}  // namespace troika::config

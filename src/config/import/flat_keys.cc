@@ -1,0 +1,27 @@
+#include "config/import/flat_keys.h"
+
+#include "config/fields.h"
+
+namespace troika::config {
+
+bool FlatKey::asks_nothing() const {
+  if (kind == Kind::nothing) return true;
+  if (kind == Kind::object) return false;
+  return text.empty() || text == "none" || text == "None" || !parse_bool(text).value_or(true);
+}
+
+const FlatKey* FlatKeys::find(std::string_view name) const {
+  for (const FlatKey& key : keys_) {
+    if (normalised(key.name) == normalised(name)) return key.kind == FlatKey::Kind::nothing ? nullptr : &key;
+  }
+  return nullptr;
+}
+
+std::string FlatKeys::text(std::string_view name, const std::string& otherwise) const {
+  const FlatKey* key = find(name);
+  return key == nullptr ? otherwise : key->text;
+}
+
+bool FlatKeys::is_on(std::string_view name) const { return parse_bool(text(name)).value_or(false); }
+
+}  // namespace troika::config

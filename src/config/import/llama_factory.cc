@@ -1,0 +1,152 @@
+#include "config/import/llama_factory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/import/deepspeed.h"
+#include "config/import/llama_factory_combined.h"
+#include "config/import/llama_factory_keys.h"
+#include "config/spellings.h"
+
+namespace troika::config {
+namespace {
+
+bool assigns(const Layer& layer, const Field& field) {
+  const auto is_of_field = [&](const Assignment& assignment) { return assignment.field == &field; };
+  return std::any_of(layer.assignments.begin(), layer.assignments.end(), is_of_field);
+}
+
+class LlamaFactoryReader {
+ public:
+  explicit LlamaFactoryReader(const FlatKeys& keys) : keys_(keys) {}
+
+  Layer read() {
+    check_twice();
+    for (const FlatKey& key : keys_.all()) read_key(key);
+    for (const auto read : {read_finetuning_keys, read_training_keys}) read({keys_, layer_, idle_});
+    read_sharding();
+    take_defaults();
+    note_idle();
+    return std::move(layer_);
+  }
+
+ private:
+  using Meaning = LlamaFactoryKey::Meaning;
+
+  void fail(const FlatKey& key, const std::string& what) {
+    layer_.errors.push_back(fmt::format("{}: {}", key.origin, what));
+  }
+
+  void check_twice() {
+    for (auto key = keys_.all().begin(); key != keys_.all().end(); ++key) {
+      const auto first = std::find_if(keys_.all().begin(), key, [&](const FlatKey& k) { return k.name == key->name; });
+      if (first != key) fail(*key, fmt::format("{} is given twice, first in {}", key->name, first->origin));
+    }
+  }
+
+  void read_key(const FlatKey& key) {
+    const LlamaFactoryKey* row = find_llama_factory_key(key.name);
+    if (row == nullptr || row->meaning == Meaning::spelling) return read_spelling(key);
+    if (row->meaning == Meaning::combined || key.kind == FlatKey::Kind::nothing) return;
+    if (row->meaning == Meaning::lora && is_llama_factory_lora(keys_)) return read_spelling(key);
+    if (row->meaning != Meaning::refused) {
+      idle_.push_back(key.name);
+    } else if (!key.asks_nothing()) {
+      fail(key, fmt::format("{} is not supported: {}", key.name, row->text));
+    }
+  }
+
+  // As at top level of a file of our own.
+  void read_spelling(const FlatKey& key) {
+    const Field* field = find_field(key.name);
+    const Switch* on = find_switch(key.name);
+    if (find_ignored(key.name) != nullptr) {
+      idle_.push_back(key.name);
+    } else if (field == nullptr && on == nullptr) {
+      fail_unknown(key);
+    } else if (key.kind == FlatKey::Kind::object) {
+      fail(key, key.name + " takes one value, not a section");
+    } else if (key.kind == FlatKey::Kind::nothing) {
+      return;
+    } else if (on != nullptr) {
+      read_switch(*on, key);
+    } else {
+      layer_.assignments.push_back({field, key.text, key.origin});
+    }
+  }
+
+  void read_switch(const Switch& on, const FlatKey& key) {
+    const auto set = parse_bool(key.text);
+    if (!set) return fail(key, fmt::format("{} takes true or false, not '{}'", key.name, key.text));
+    if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), key.origin});
+  }
+
+  void fail_unknown(const FlatKey& key) {
+    std::vector<std::string> names;
+    for (const auto& row : llama_factory_keys()) names.push_back(normalised(row.name));
+    for (const auto& row : fields()) names.insert(names.end(), row.familiar.begin(), row.familiar.end());
+    std::string near = base::nearest(normalised(key.name), names);
+    std::replace(near.begin(), near.end(), '-', '_');
+    fail(key, fmt::format("unknown key '{}'{}", key.name, near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+
+  // What DeepSpeed's file states must agree with what this file states.
+  void read_sharding() {
+    const FlatKey* deepspeed = keys_.find("deepspeed");
+    if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
+    take_deepspeed(read_deepspeed(*deepspeed, keys_.file()), &layer_);
+  }
+
+  void take_defaults() {
+    std::vector<std::string> taken;
+    for (const LlamaFactoryDefault& row : llama_factory_defaults()) {
+      const Field& field = field_of(row.key);
+      if (assigns(layer_, field)) continue;
+      layer_.assignments.push_back({&field, std::string(row.value), llama_factory_default});
+      taken.push_back(fmt::format("{} {}", row.key, row.value));
+    }
+    if (taken.empty()) return;
+    layer_.notes.push_back(
+        fmt::format("'{}' is read as a file of LLaMA-Factory, whose defaults hold for what it leaves out: {}",
+                    keys_.file(), base::join(taken, ", ")));
+  }
+
+  void note_idle() {
+    if (idle_.empty()) return;
+    layer_.notes.push_back(fmt::format("'{}' has keys without effect here (docs/llama-factory.md): {}", keys_.file(),
+                                       base::join(idle_, ", ")));
+  }
+
+  const FlatKeys& keys_;
+  Layer layer_;
+  std::vector<std::string> idle_;  // names of keys without effect
+};
+
+}  // namespace
+
+bool is_llama_factory(const FlatKeys& keys) {
+  const auto& all = keys.all();
+  return std::any_of(all.begin(), all.end(), [](const FlatKey& key) {
+    const auto is = [&](std::string_view name) { return key.name == name; };
+    return is("stage") || is("finetuning_type") || is("do_train") || is("template") || is("cutoff_len");
+  });
+}
+
+Layer read_llama_factory(const FlatKeys& keys) { return LlamaFactoryReader(keys).read(); }
+
+void refuse_contradictions(Layer* layer) {
+  for (auto later = layer->assignments.begin(); later != layer->assignments.end(); ++later) {
+    const Field& field = *later->field;
+    const auto first = std::find_if(layer->assignments.begin(), later, [&](const Assignment& assignment) {
+      return assignment.field == &field && assignment.origin != llama_factory_default;
+    });
+    if (first == later || later->origin == llama_factory_default) continue;
+    if (canonical_text(field, first->value) == canonical_text(field, later->value)) continue;
+    layer->errors.push_back(fmt::format("{}: {} is given twice, as {} here and first as {} in {}", later->origin,
+                                        field.key(), later->value, first->value, first->origin));
+  }
+}
+
+}  // namespace troika::config

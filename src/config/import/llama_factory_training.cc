@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "config/import/llama_factory_combined.h"
+
+namespace troika::config {
+namespace {
+
+void read_resume(const CombinedKeys& t) {
+  if (t.keys.find("resume_from_checkpoint") != nullptr) return t.copy("train.resume", "resume_from_checkpoint");
+  t.when_on("overwrite_output_dir", "train.resume", "never");
+}
+
+// A number of steps: at least 1, or a share of all steps below 1, which only warm-up has.
+bool is_share(const std::string& text) {
+  double value = 0;
+  return base::parse_double(text, &value) && value > 0 && value < 1;
+}
+
+void copy_steps(const CombinedKeys& t, std::string_view setting, std::string_view name) {
+  if (is_share(t.keys.text(name)))
+    return t.fail(name, fmt::format("{} {} is a share of all steps: give a number of steps", name, t.keys.text(name)));
+  t.copy(setting, name);
+}
+
+void read_saving(const CombinedKeys& t) {
+  const std::string strategy = t.keys.text("save_strategy", "steps");
+  if (strategy == "no") {
+    t.assign("checkpoint.every", "0", "save_strategy");
+    return t.set_aside({"save_steps"});
+  }
+  if (!is_one_of(strategy, {"steps", "epoch"})) return t.fail_word("save_strategy", {"steps", "epoch", "no"});
+  if (strategy == "epoch") {
+    t.layer.notes.emplace_back(
+        "save_strategy epoch: checkpoints are saved by steps (checkpoint.every) and at the end of the run");
+  }
+  copy_steps(t, "checkpoint.every", "save_steps");
+}
+
+void read_evaluation(const CombinedKeys& t) {
+  const std::string name = t.keys.find("eval_strategy") != nullptr ? "eval_strategy" : "evaluation_strategy";
+  const std::string strategy = t.keys.text(name, "no");
+  if (!is_one_of(strategy, {"steps", "epoch", "no"})) return t.fail_word(name, {"steps", "epoch", "no"});
+  if (strategy == "epoch")
+    t.layer.notes.emplace_back(name +
+                               " epoch: the loss on data.valid is computed at the end; train.eval_every sets steps");
+  if (strategy != "steps") return t.set_aside({"eval_steps", "logging_steps"});
+  if (t.keys.find("eval_steps") != nullptr)
+    return t.set_aside({"logging_steps"}), copy_steps(t, "train.eval_every", "eval_steps");
+  if (t.keys.find("logging_steps") != nullptr) return copy_steps(t, "train.eval_every", "logging_steps");
+  t.assign_default("train.eval_every", "500");
+}
+
+void read_recomputation(const CombinedKeys& t) {
+  const FlatKey* on = t.keys.find("gradient_checkpointing");
+  if (on != nullptr) t.assign("parallel.recompute", t.keys.is_on("gradient_checkpointing") ? "full" : "none", on->name);
+  t.when_on("disable_gradient_checkpointing", "parallel.recompute", "none");
+}
+
+void read_length(const CombinedKeys& t) {
+  double steps = 0;
+  if (t.keys.find("max_steps") == nullptr) return;
+  if (!base::parse_double(t.keys.text("max_steps"), &steps) || steps > 0) t.copy("train.steps", "max_steps");
+}
+
+void read_warmup(const CombinedKeys& t, const std::string& type) {
+  if (type == "constant") return t.set_aside({"warmup_steps", "warmup_ratio"});  // which transformers does not warm up
+  t.copy(is_share(t.keys.text("warmup_steps")) ? "optimizer.warmup_ratio" : "optimizer.warmup_steps", "warmup_steps");
+  if (!is_share(t.keys.text("warmup_steps"))) t.copy("optimizer.warmup_ratio", "warmup_ratio");
+}
+
+std::string scalar(const nlohmann::json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
+  const FlatKey* key = t.keys.find("lr_scheduler_kwargs");
+  if (key == nullptr || key->asks_nothing() || key->text == "{}") return;
+  const auto numbers = base::parse_json(key->text, key->origin);
+  if (!numbers.is_object()) return t.fail(key->name, "lr_scheduler_kwargs takes names with numbers");
+  for (const auto& [name, value] : numbers.items()) {
+    double rate = 0, lr = 0;
+    if (type == "cosine_with_min_lr" && name == "min_lr") {
+      t.assign("optimizer.min_lr", scalar(value), key->name);
+    } else if (type == "cosine_with_min_lr" && name == "min_lr_rate" && base::parse_double(scalar(value), &rate) &&
+               base::parse_double(t.keys.text("learning_rate", "5e-5"), &lr)) {
+      t.assign("optimizer.min_lr", fmt::format("{}", rate * lr), key->name);
+    } else {
+      t.fail(key->name, fmt::format("lr_scheduler_kwargs.{} of lr_scheduler_type {} is not supported: only min_lr and "
+                                    "min_lr_rate of cosine_with_min_lr are",
+                                    name, type));
+    }
+  }
+}
+
+void read_schedule(const CombinedKeys& t) {
+  const std::vector<std::string> known = {"linear", "cosine", "cosine_with_min_lr", "constant", "constant_with_warmup"};
+  const std::string type = t.keys.text("lr_scheduler_type", "linear");
+  if (!is_one_of(type, known)) return t.fail_word("lr_scheduler_type", known);
+  if (t.keys.find("lr_scheduler_type") != nullptr)
+    t.assign("optimizer.lr_schedule", type.substr(0, type.find("_with")), "lr_scheduler_type");
+  read_warmup(t, type);
+  read_schedule_numbers(t, type);
+}
+
+void read_optimizer(const CombinedKeys& t) {
+  const std::vector<std::string> adamw = {"adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused"};
+  const std::string optimizer = t.keys.text("optim", "adamw_torch");
+  if (!is_one_of(optimizer, adamw))
+    t.fail("optim", fmt::format("optim {} is not supported: the optimizer is AdamW, adamw_torch", optimizer));
+}
+
+void read_fsdp(const CombinedKeys& t) {
+  const FlatKey* key = t.keys.find("fsdp");
+  if (key == nullptr || key->asks_nothing()) return;
+  std::string words = key->text;
+  std::replace(words.begin(), words.end(), ',', ' ');
+  for (const std::string& word : base::split(words, ' ')) {
+    if (word == "full_shard" || word == "true") {
+      t.assign("parallel.zero", "3", "fsdp");
+    } else if (word == "shard_grad_op") {
+      t.assign("parallel.zero", "2", "fsdp");
+    } else if (word == "no_shard") {
+      t.assign("parallel.zero", "0", "fsdp");
+    } else if (word == "offload") {
+      t.assign("parallel.offload", "host", "fsdp");
+    } else if (!word.empty() && word != "auto_wrap") {
+      t.fail("fsdp",
+             fmt::format("fsdp {} is not supported: full_shard, shard_grad_op, no_shard and offload are", word));
+    }
+  }
+}
+
+void read_device(const CombinedKeys& t) {
+  t.when_on("use_cpu", "train.device", "cpu");
+  t.when_on("no_cuda", "train.device", "cpu");
+}
+
+}  // namespace
+
+void read_training_keys(const CombinedKeys& combined) {
+  for (const auto read : {read_resume, read_saving, read_evaluation, read_recomputation, read_length, read_schedule,
+                          read_optimizer, read_fsdp, read_device})
+    read(combined);
+}
+
+}  // namespace troika::config

@@ -1,0 +1,137 @@
+// The model and the adapters trained beside it. A setting is a member with its default and its row (rows.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/choices.h"
+#include "config/settings/rows.h"
+
+namespace troika::config {
+
+std::vector<std::string> preset_names();  // presets.h
+
+struct ModelSettings {
+  static constexpr std::string_view section = "model", title = "The network";
+
+  std::string preset = "qwen3-tiny";
+  std::string path;  // a model folder, an adapter, a checkpoint or a run; empty: new weights
+  std::string base;  // the model beside an adapter at path; empty: the one that it names
+  Family architecture = Family::qwen3;
+  std::int64_t layers = 4;
+  std::int64_t hidden = 256;   // D, width of the residual stream
+  std::int64_t heads = 4;      // N, query heads
+  std::int64_t kv_heads = 2;   // K, key/value heads
+  std::int64_t head_dim = 64;  // H
+  std::int64_t ffn = 768;      // F, width of the feed-forward
+  std::int64_t vocab = 0;      // V; 0: the tokenizer's size, rounded up to a multiple of 64
+  std::int64_t max_positions = 40960;
+  double rope_theta = 1e6;
+  RopeScaling rope_scaling = RopeScaling::none;
+  double rope_factor = 8;           // of linear and llama3
+  double rope_low_freq_factor = 1;  // of llama3
+  double rope_high_freq_factor = 4;
+  std::int64_t rope_original_positions = 8192;
+  double norm_eps = 1e-6;
+  double init_std = 0.02;
+  bool tie_embeddings = true;
+  std::int64_t middle_layers = 0;  // keep only this many transformer layers; 0: all
+
+  template <class Rows>
+  static void add_rows(Rows& t) {
+    using M = ModelSettings;
+    t.add("preset", &M::preset, "A named set of model dimensions; any other model setting overrides it.")
+        .familiar({"model-size"})
+        .offered(preset_names)
+        .spelled("tiny", "qwen3-tiny")
+        .spelled("small", "qwen3-small")
+        .spelled("medium", "qwen3-medium")
+        .spelled("large", "qwen3-large")
+        .spelled("gpt2", "gpt2-124m")
+        .spelled("llama3-1b", "llama3.2-1b")
+        .spelled("llama3-3b", "llama3.2-3b")
+        .spelled("mistral-7b-v0.3", "mistral-7b");
+    t.add("path", &M::path,
+          "Start from these weights: a Hugging Face model folder, a PEFT adapter, a checkpoint or a run.")
+        .familiar({"model-name-or-path", "model-path"})
+        .unset("none; new weights")
+        .agree(Agreement::none);
+    t.add("base", &M::base, "Base model of the adapter at model.path, instead of the one it names.")
+        .flags({"base"})
+        .unset("the one the adapter names")
+        .agree(Agreement::none);
+    t.add("architecture", &M::architecture, "Model family.");
+    t.add("layers", &M::layers, "Transformer layers.")
+        .familiar({"num-layers", "depth"})
+        .variables({"NUM_LAYERS"})
+        .range(1, 10000);
+    t.add("hidden", &M::hidden, "Hidden size, the width of the residual stream.")
+        .familiar({"hidden-size"})
+        .variables({"HIDDEN_SIZE"})
+        .range(1, bounds::million);
+    t.add("heads", &M::heads, "Query heads; a multiple of kv_heads.").range(1, 65536);
+    t.add("kv_heads", &M::kv_heads, "Key/value heads; gpt2: as many as query heads.").range(1, 65536);
+    t.add("head_dim", &M::head_dim, "Size of one head; gpt2: hidden / heads; other families: even.").range(2, 65536);
+    t.add("ffn", &M::ffn, "Feed-forward (intermediate) size.").range(1, bounds::million * 16);
+    t.add("vocab", &M::vocab, "Vocabulary size; 0: the tokenizer's, rounded up to a multiple of 64.")
+        .familiar({"vocab-size"})
+        .range(0, bounds::million * 64);
+    t.add("max_positions", &M::max_positions, "Longest sequence; gpt2 learns an embedding for each position.")
+        .unit("tokens")
+        .range(1, bounds::million * 1024);
+    t.add("rope_theta", &M::rope_theta, "Base of the RoPE frequencies (all families but gpt2).").range(1, 1e12);
+    t.add("rope_scaling", &M::rope_scaling, "RoPE scaling for longer sequences.");
+    t.add("rope_factor", &M::rope_factor, "Scaling factor of linear and llama3.").range(1, 1e6);
+    t.add("rope_low_freq_factor", &M::rope_low_freq_factor,
+          "llama3: wavelengths above rope_original_positions / this are scaled in full.")
+        .range(bounds::above_zero, 1e6);
+    t.add("rope_high_freq_factor", &M::rope_high_freq_factor,
+          "llama3: wavelengths below rope_original_positions / this are not scaled.")
+        .range(bounds::above_zero, 1e6);
+    t.add("rope_original_positions", &M::rope_original_positions, "llama3: the context length before scaling.")
+        .unit("tokens")
+        .range(1, bounds::million * 1024);
+    t.add("norm_eps", &M::norm_eps, "Epsilon of RMSNorm (gpt2: LayerNorm).").range(0, 1);
+    t.add("init_std", &M::init_std, "Standard deviation of the initial weights.").range(0, 100);
+    t.add("tie_embeddings", &M::tie_embeddings, "Share one matrix between the input embedding and the output head.");
+    t.add("middle_layers", &M::middle_layers, "Keep only the first N transformer layers; 0: all.")
+        .flags({"middle-layers"})
+        .range(0, 10000);
+  }
+};
+
+struct LoraSettings {  // LoRA adapters beside frozen weights
+  static constexpr std::string_view section = "lora", title = "Low-rank adapters";
+
+  std::int64_t rank = 0;        // 0: none
+  double alpha = 0;             // the adapter's output is multiplied by alpha / rank; 0: 2 x rank
+  double dropout = 0;           // of the adapter's input
+  std::string targets = "all";  // all, or projections by name: q_proj,v_proj
+  std::string path;             // an adapter to begin with: a PEFT folder or a run; empty: a new one
+
+  template <class Rows>
+  static void add_rows(Rows& t) {
+    using M = LoraSettings;
+    t.add("rank", &M::rank, "Rank of the LoRA adapters trained beside the frozen weights; 0: no adapters.")
+        .familiar({"lora-rank"})
+        .range(0, 65536);
+    t.add("alpha", &M::alpha, "LoRA scale: an adapter's output is multiplied by alpha / rank; 0: 2 x rank.")
+        .familiar({"lora-alpha"})
+        .range(0, 1e6);
+    t.add("dropout", &M::dropout, "Dropout on an adapter's input during training; below 1.")
+        .familiar({"lora-dropout"})
+        .range(0, bounds::below_one);
+    t.add("targets", &M::targets,
+          "Projections that get an adapter: all, or a comma-separated list of q_proj, k_proj, v_proj, o_proj, "
+          "gate_proj, up_proj, down_proj.")
+        .familiar({"lora-target"});
+    t.add("path", &M::path, "Start from this adapter: a PEFT folder, a checkpoint or a run.")
+        .familiar({"adapter-name-or-path"})
+        .unset("none; a new adapter")
+        .agree(Agreement::none);
+  }
+};
+
+}  // namespace troika::config

@@ -1,0 +1,154 @@
+// The run, its checkpoints, messages and what it prints. A setting is a member with its default and its row (rows.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "config/choices.h"
+#include "config/settings/rows.h"
+
+namespace troika::config {
+
+struct TrainSettings {
+  static constexpr std::string_view section = "train", title = "The run";
+
+  TrainPreset preset = TrainPreset::none;  // model size and batch for two devices
+  std::string freeze;                      // parts that are not trained: embedding, head, layers as 0-3 or 7
+  std::int64_t trainable_layers = 0;       // only the last N layers, or the first -N, are trained; 0: all
+  std::int64_t steps = 0;                  // 0: epochs decide
+  double epochs = 1;                       // used when steps is 0
+  std::uint64_t seed = 1234;
+  std::string device = "auto";  // auto, cpu, cuda, or one device such as cuda:1
+  std::string out = "runs/default";
+  std::string resume = "auto";  // auto, never, or a path
+  std::int64_t threads = 0;     // per rank; 0: cores of the host / ranks on it
+  std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
+  std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
+
+  template <class Rows>
+  static void add_rows(Rows& t) {
+    using M = TrainSettings;
+    t.add("preset", &M::preset, "A named model size and batch for two devices; any other setting overrides it.")
+        .flags({"preset"});
+    t.add("freeze", &M::freeze,
+          "Parts that are not trained, comma-separated: embedding, head, layers as 0-3 or 7. With tied embeddings, "
+          "embedding and head are frozen together.")
+        .flags({"freeze"})
+        .unset("none");
+    t.add("trainable_layers", &M::trainable_layers,
+          "Train only the last N layers, or the first N if negative, and nothing else; 0: all.")
+        .flags({"trainable-layers"})
+        .familiar({"freeze-trainable-layers"})
+        .range(-10000, 10000);
+    t.add("steps", &M::steps, "Optimizer steps; 0: epochs decide.")
+        .unit("steps")
+        .flags({"steps"})
+        .familiar({"train-steps", "max-steps", "num-iterations"})
+        .range(0, bounds::tera);
+    t.add("epochs", &M::epochs, "Passes over the data, used when steps is 0; may be a fraction.")
+        .flags({"epochs"})
+        .familiar({"num-epochs", "num-train-epochs"})
+        .range(bounds::above_zero, 1e9);
+    t.add("seed", &M::seed, "Seed of weights and data order.").flags({"seed"}).range(0, bounds::any_seed);
+    t.add("device", &M::device, "auto, cpu, cuda, or one device such as cuda:1.")
+        .flags({"device"})
+        .agree(Agreement::kind);
+    t.add("out", &M::out, "The run's folder.")
+        .flags({"out"})
+        .familiar({"save-dir", "output-dir"})
+        .agree(Agreement::none);
+    t.add("resume", &M::resume,
+          "auto: resume from the run's newest complete checkpoint; never: start over (restarted by the launcher, it "
+          "still resumes from what this launch saved); or the path of a checkpoint.")
+        .flags({"resume"})
+        .familiar({"resume-from-checkpoint"})
+        .words(words_of(Resume{}))
+        .spelled("true", "auto")
+        .spelled("false", "never")
+        .agree(Agreement::word_or_path);
+    t.add("threads", &M::threads, "Threads per rank; 0: the host's cores divided by the ranks on it.")
+        .variables({"OMP_NUM_THREADS"})
+        .range(0, 65536)
+        .agree(Agreement::none);
+    t.add("profile", &M::profile, "Steps recorded in the timeline: all, 3, or 2,5-7.")
+        .flags({"profile"})
+        .familiar({"profile-batch"})
+        .unset("none");
+    t.add("eval_every", &M::eval_every, "Steps between evaluations on data.valid; 0: only at the end.")
+        .unit("steps")
+        .familiar({"eval-every", "eval-steps", "eval-interval"})
+        .range(0, bounds::tera);
+  }
+};
+
+struct CheckpointSettings {
+  static constexpr std::string_view section = "checkpoint", title = "Saving";
+
+  std::int64_t every = 0;  // steps; 0: only at the end
+  std::int64_t keep = 2;   // newest complete ones kept
+  bool keep_best = true;   // and the one with the lowest loss on data.valid
+
+  template <class Rows>
+  static void add_rows(Rows& t) {
+    using M = CheckpointSettings;
+    t.add("every", &M::every, "Steps between checkpoints; 0: only at the end.")
+        .unit("steps")
+        .familiar({"save-steps"})
+        .range(0, bounds::tera);
+    t.add("keep", &M::keep, "Complete checkpoints kept, the newest.")
+        .familiar({"save-total-limit"})
+        .range(1, bounds::million);
+    t.add("keep_best", &M::keep_best, "Also save and keep the checkpoint with the lowest loss on data.valid.");
+  }
+};
+
+struct CommSettings {
+  static constexpr std::string_view section = "comm", title = "Messages between ranks";
+
+  Backend backend = Backend::automatic;
+  std::string interface;          // network interface name; empty: the one that reaches the master
+  double timeout_seconds = 120;   // a transfer that takes longer is an error
+  double join_seconds = 120;      // waiting for all ranks at the start
+  double heartbeat_seconds = 10;  // a rank silent for longer is taken for dead
+
+  template <class Rows>
+  static void add_rows(Rows& t) {
+    using M = CommSettings;
+    t.add("backend", &M::backend, "Communication backend.").familiar({"backend"});
+    t.add("interface", &M::interface, "Network interface to use.")
+        .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
+        .unset("the one that reaches the master")
+        .agree(Agreement::none);
+    t.add("timeout_seconds", &M::timeout_seconds, "A transfer or collective that takes longer is an error.")
+        .unit("seconds")
+        .variables({"NCCL_TIMEOUT"})
+        .range(0.001, 1e7)
+        .agree(Agreement::none);
+    t.add("join_seconds", &M::join_seconds, "How long to wait for all ranks at the start.")
+        .unit("seconds")
+        .range(0.001, 1e7)
+        .agree(Agreement::none);
+    t.add("heartbeat_seconds", &M::heartbeat_seconds, "A rank that is silent for longer is considered dead.")
+        .unit("seconds")
+        .range(0.001, 1e7)
+        .agree(Agreement::none);
+  }
+};
+
+struct LogSettings {
+  static constexpr std::string_view section = "log", title = "Messages to you";
+
+  LogLevel level = LogLevel::info;
+  Progress progress = Progress::automatic;  // automatic: a bar on a terminal, lines elsewhere
+
+  template <class Rows>
+  static void add_rows(Rows& t) {
+    using M = LogSettings;
+    t.add("level", &M::level, "Least severe messages shown.").spelled("warning", "warn").agree(Agreement::none);
+    t.add("progress", &M::progress, "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")
+        .agree(Agreement::none);
+  }
+};
+
+}  // namespace troika::config

@@ -1,0 +1,230 @@
+#include "config/value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "base/text.h"
+#include "base/units.h"
+
+namespace troika::config {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
+// The word of ours that `text` means, in any case or spelling; `text` itself where it means none.
+std::string word_meant(const Flag& flag, const std::string& text) {
+  const std::string small = lower(text);
+  for (const auto& [other, word] : flag.word_spellings) {
+    if (small == other) return std::string(word);
+  }
+  return std::find(flag.words.begin(), flag.words.end(), small) != flag.words.end() ? small : text;
+}
+
+// --- text to value, one overload per type; false: not of this type ---
+bool read(const Flag&, const std::string& text, bool* value) {
+  const auto parsed = parse_bool(text);
+  return parsed ? (*value = *parsed, true) : false;
+}
+
+bool read(const Flag& flag, const std::string& text, std::int64_t* value) {
+  return flag.unit == "bytes" ? base::parse_bytes(text, value) : base::parse_int(text, value);
+}
+
+bool read(const Flag&, const std::string& text, std::uint64_t* value) {
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, *value);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
+bool read(const Flag& flag, const std::string& text, double* value) {
+  return flag.unit == "seconds" ? base::parse_duration(text, value) : base::parse_double(text, value);
+}
+
+// Only what YAML and JSON can hold: settings are written into run folders and checkpoints.
+bool read(const Flag& flag, const std::string& text, std::string* value) {
+  *value = word_meant(flag, text);
+  return base::is_utf8(text);
+}
+
+template <class T>
+bool read(const Flag& flag, const std::string& text, std::optional<T>* value) {
+  T read_value{};
+  if (!std::is_same_v<T, std::string> && text == "null") return value->reset(), true;
+  return read(flag, text, &read_value) ? (*value = std::move(read_value), true) : false;
+}
+
+template <class T>
+bool read(const Flag& flag, const std::string& text, std::vector<T>* value) {
+  if (flag.repeated) return read(flag, text, &value->emplace_back());
+  value->clear();
+  for (const auto& part : base::split(text, ',')) {
+    if (!read(flag, base::trim(part), &value->emplace_back())) return false;
+  }
+  return true;
+}
+
+// --- value to text ---
+// "5GB", "64MiB": without a remainder, so that it reads back.
+std::string exact_bytes(std::int64_t bytes) {
+  static constexpr std::pair<std::string_view, std::int64_t> units[] = {
+      {"GiB", 1 << 30}, {"GB", 1000000000}, {"MiB", 1 << 20}, {"MB", 1000000}, {"KiB", 1 << 10}, {"KB", 1000}};
+  for (const auto& [name, size] : units) {
+    if (bytes != 0 && bytes % size == 0) return fmt::format("{}{}", bytes / size, name);
+  }
+  return fmt::to_string(bytes);
+}
+
+std::string write(const Flag&, bool value) { return value ? "true" : "false"; }
+std::string write(const Flag&, const std::string& value) { return value; }
+std::string write(const Flag& flag, std::int64_t value) {
+  return flag.unit == "bytes" ? exact_bytes(value) : fmt::to_string(value);
+}
+std::string write(const Flag&, std::uint64_t value) { return fmt::to_string(value); }
+std::string write(const Flag&, double value) { return fmt::format("{}", value); }
+
+template <class T>
+std::string write(const Flag& flag, const std::optional<T>& value) {
+  return value ? write(flag, *value) : "null";
+}
+
+template <class T>
+std::string write(const Flag&, const std::vector<T>& value) {
+  return fmt::format("{}", fmt::join(value, ","));
+}
+
+// --- bounds ---
+template <class T>
+std::string out_of_bounds(const Flag& flag, T value) {
+  if (flag.min == flag.max) return "";
+  const auto number = static_cast<double>(value);
+  if (number < flag.min) {
+    const bool above_zero = flag.min > 0 && flag.min < 1e-300;
+    return fmt::format("must be {}, not {}", above_zero ? "above 0" : fmt::format("at least {}", flag.min),
+                       write(flag, value));
+  }
+  return number > flag.max ? fmt::format("must be at most {}, not {}", flag.max, write(flag, value)) : "";
+}
+
+std::string check(const Flag&, bool) { return ""; }
+std::string check(const Flag&, const std::string&) { return ""; }
+
+template <class T>
+std::string check(const Flag& flag, T value) {
+  return out_of_bounds(flag, value);
+}
+
+template <class T>
+std::string check(const Flag& flag, const std::optional<T>& value) {
+  return value ? check(flag, *value) : "";
+}
+
+template <class T>
+std::string check(const Flag& flag, const std::vector<T>& values) {
+  for (const T& value : values) {
+    const std::string wrong = check(flag, value);
+    if (!wrong.empty()) return flag.repeated ? wrong : "has an entry that " + wrong;
+  }
+  return "";
+}
+
+// --- what a value of this type looks like ---
+std::string_view expected(const Flag&, const bool*) { return "true or false"; }
+std::string_view expected(const Flag& flag, const std::int64_t*) {
+  return flag.unit == "bytes" ? "a size such as 500MB or 64MiB" : "a whole number";
+}
+std::string_view expected(const Flag&, const std::uint64_t*) { return "a whole number from 0 to 2^64 - 1"; }
+std::string_view expected(const Flag& flag, const double*) {
+  return flag.unit == "seconds" ? "a time such as 30, 500ms or 2m" : "a number";
+}
+std::string_view expected(const Flag&, const std::string*) { return "text in UTF-8"; }
+
+template <class T>
+std::string_view expected(const Flag& flag, const std::optional<T>*) {
+  return expected(flag, static_cast<const T*>(nullptr));
+}
+
+template <class T>
+std::string_view expected(const Flag& flag, const std::vector<T>*) {
+  if (flag.repeated || std::is_same_v<T, std::string>) return expected(flag, static_cast<const T*>(nullptr));
+  return std::is_same_v<T, double> ? "numbers such as 0.5,1,2" : "whole numbers such as 2,1,1";
+}
+
+template <class T>
+std::string set(const Flag& flag, const std::string& text, T* variable) {
+  T value = *variable;
+  if (!read(flag, text, &value)) return fmt::format("takes {}, not '{}'", expected(flag, variable), text);
+  std::string wrong = check(flag, value);
+  if (wrong.empty()) *variable = std::move(value);
+  return wrong;
+}
+
+std::string set(const Flag& flag, const std::string& text, const WordTarget& choice) {
+  const std::string word = word_meant(flag, text);
+  const auto found = std::find(flag.words.begin(), flag.words.end(), word);
+  if (found != flag.words.end()) return choice.write(choice.value, found - flag.words.begin()), "";
+  const std::vector<std::string> words(flag.words.begin(), flag.words.end());
+  const std::string near = base::nearest(lower(text), words);
+  return fmt::format("takes {}, not '{}'{}", base::join(words, " or "), text,
+                     near.empty() ? "" : "; did you mean " + near + "?");
+}
+
+template <class... Types>
+bool holds(const Target& target) {
+  return (... || std::holds_alternative<Types*>(target));
+}
+
+}  // namespace
+
+std::string get_text(const Flag& flag, const Target& target) {
+  if (const auto* choice = std::get_if<WordTarget>(&target))
+    return std::string(flag.words.at(choice->read(choice->value)));
+  return std::visit(
+      [&](const auto& variable) -> std::string {
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(variable)>>) return write(flag, *variable);
+        return "";
+      },
+      target);
+}
+
+std::string set_text(const Flag& flag, const std::string& text, const Target& target) {
+  return std::visit([&](const auto& variable) { return set(flag, text, variable); }, target);
+}
+
+std::string violation(const Flag& flag, const Target& target) {
+  return std::visit(
+      [&](const auto& variable) -> std::string {
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(variable)>>) return check(flag, *variable);
+        return "";
+      },
+      target);
+}
+
+bool is_truth(const Target& target) { return holds<bool>(target); }
+
+bool is_text(const Target& target) {
+  return std::holds_alternative<WordTarget>(target) || holds<std::string, std::optional<std::string>>(target);
+}
+
+bool is_list(const Target& target) {
+  return holds<std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>(target);
+}
+
+std::optional<bool> parse_bool(std::string_view text) {
+  const std::string small = lower(text);
+  for (const auto* word : {"true", "yes", "on", "1"}) {
+    if (small == word) return true;
+  }
+  for (const auto* word : {"false", "no", "off", "0"}) {
+    if (small == word) return false;
+  }
+  return std::nullopt;
+}
+
+}  // namespace troika::config

@@ -1,0 +1,75 @@
+// How a conversation becomes the text that a model reads: the Jinja template of its tokenizer.
+#pragma once
+
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/choices.h"
+#include "data/conversations.h"
+
+namespace troika::jinja {
+class Template;
+}
+
+namespace troika::data {
+
+using config::LossOn;  // the tokens that carry loss
+
+// A stretch of rendered text. Each span is tokenized by itself, so that an answer's tokens are those that the model
+// would produce after the prompt.
+struct TextSpan {
+  std::string text;
+  bool has_loss = false;
+};
+
+// Threads: const use is safe.
+class ChatTemplate {
+ public:
+  struct Options {
+    std::string bos, eos;      // what templates print as bos_token and eos_token; empty: undefined there
+    bool thinking = true;      // enable_thinking
+    std::string tools_source;  // the template of conversations with tools; empty: the same one
+  };
+  // `source`: the template. DataError naming `origin`, the line and what is wrong or not supported.
+  ChatTemplate(const std::string& source, const std::string& origin, Options options);
+
+  // Whether the text ends where the model is to answer.
+  enum class End { conversation, answer_begins };
+  // DataError with the template's line and what went wrong there, or the sentence of its raise_exception.
+  // strftime_now tells the date of today.
+  std::string render(const Conversation& conversation, End end) const;
+
+  // The conversation as training samples, each a text in spans. For an assistant's message k > 0 the prompt is the
+  // rendering of the messages before it, up to where an answer begins, and the answer is what the rendering of the
+  // messages up to k has after the prompt: what the model would have seen, and has to produce. White space at the
+  // end of an answer, after its end mark, carries no loss.
+  // An answer stands in the sample of a later one where that shows its prompt and the answer as they are, else in a
+  // sample of its own: Qwen3 leaves out the thinking of earlier turns, which the model had produced, and shows it
+  // that way only to the turns after. What stands after the last answer is left out. No sample: no answer.
+  // Where the rendering of a turn does not begin with its prompt (a template that ends the prompt by "<think>" and
+  // shows no thinking in the turn), the answer begins where the two part, or at the message's own content, if that
+  // comes first: as much of the prompt as the model sees at inference, and no letter of the answer without loss.
+  // Without thinking, reasoning_content and a leading <think>...</think> of assistant messages are left out.
+  // LossOn::all: one sample, all of it with loss.
+  // strftime_now tells the 1st of January 2025 in samples: two runs are equal.
+  std::vector<std::vector<TextSpan>> samples(const Conversation& conversation, LossOn loss_on) const;
+
+  const std::string& end_mark() const { return options_.eos; }
+  std::string fingerprint() const { return fingerprint_; }  // 16 hex digits over all that decides the text
+
+ private:
+  struct Answer;
+  // What a template is given.
+  nlohmann::ordered_json context_of(nlohmann::ordered_json messages, const nlohmann::ordered_json& tools) const;
+  std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
+  // Of the last message of `context`, which is taken off it.
+  Answer take_answer(nlohmann::ordered_json* context) const;
+
+  std::shared_ptr<const jinja::Template> template_, with_tools_;
+  Options options_;
+  std::string fingerprint_;
+};
+
+}  // namespace troika::data

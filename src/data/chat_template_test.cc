@@ -1,0 +1,164 @@
+#include "data/chat_template.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "data/open_chat_template.h"
+
+namespace troika::data {
+namespace {
+using nlohmann::ordered_json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using End = ChatTemplate::End;
+
+// Like chatml, but earlier turns lose their thinking, and without enable_thinking the prompt holds an empty one: what
+// Qwen3 does.
+const char* const forgetful = R"({% for m in messages %}
+<|{{ m.role }}|>{% if m.role == 'assistant' and loop.last %}<think>{{ m.reasoning_content or '' }}</think>{% endif %}
+{{ m.content }}<|end|>
+{% endfor %}
+{% if add_generation_prompt %}<|assistant|>{% if not enable_thinking %}<think></think>{% endif %}{% endif %})";
+
+// The prompt ends in the middle of what the turn does not show: what DeepSeek R1 does.
+const char* const suggestive =
+    R"({% for m in messages %}<|{{ m.role }}|>{{ m.content.split('</think>')[-1] }}<|end|>{% endfor %}
+{% if add_generation_prompt %}<|assistant|><think>{% endif %})";
+
+ChatTemplate with(const char* source, bool thinking = true) {
+  return ChatTemplate(source, "test.jinja", {"<s>", "<|end|>", thinking, ""});
+}
+
+ChatTemplate chatml() { return open_chat_template("chatml", "bytes", true); }
+
+Conversation conversation(const char* messages) { return {ordered_json::parse(messages), nullptr}; }
+
+const char* const two_turns =
+    R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "reasoning_content": "r"},
+        {"role": "user", "content": "c"}, {"role": "assistant", "content": "d", "reasoning_content": "s"}])";
+
+// Each sample as its text, with answers in angle quotes.
+std::vector<std::string> shown(const std::vector<std::vector<TextSpan>>& samples) {
+  std::vector<std::string> all;
+  for (const auto& sample : samples) {
+    all.emplace_back();
+    for (const TextSpan& span : sample) all.back() += span.has_loss ? "«" + span.text + "»" : span.text;
+  }
+  return all;
+}
+
+TEST(ChatTemplate, RendersWhatAModelReads) {
+  const Conversation talk =
+      conversation(R"([{"role": "system", "content": "S"}, {"role": "user", "content": "Grüße {{ x }}"}])");
+  EXPECT_EQ(chatml().render(talk, End::conversation),
+            "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nGrüße {{ x }}<|im_end|>\n");
+  EXPECT_THAT(chatml().render(talk, End::answer_begins), testing::EndsWith("<|im_end|>\n<|im_start|>assistant\n"));
+}
+
+TEST(ChatTemplate, PutsLossOnAnswersUpToTheirEndMark) {
+  EXPECT_THAT(shown(chatml().samples(conversation(two_turns), LossOn::answers)),
+              ElementsAre("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n«b<|im_end|>»\n"
+                          "<|im_start|>user\nc<|im_end|>\n<|im_start|>assistant\n«d<|im_end|>»\n"));
+  EXPECT_THAT(shown(chatml().samples(conversation(two_turns), LossOn::last_answer)),
+              ElementsAre("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\nb<|im_end|>\n"
+                          "<|im_start|>user\nc<|im_end|>\n<|im_start|>assistant\n«d<|im_end|>»\n"));
+  EXPECT_THAT(shown(chatml().samples(conversation(R"([{"role": "user", "content": "a"}])"), LossOn::all)),
+              ElementsAre("«<|im_start|>user\na<|im_end|>\n»"));
+}
+
+TEST(ChatTemplate, MakesASampleOfEachTurnThatIsShownOtherwiseLater) {
+  EXPECT_THAT(shown(with(forgetful).samples(conversation(two_turns), LossOn::answers)),
+              ElementsAre("<|user|>a<|end|>\n<|assistant|>«<think>r</think>b<|end|>»\n",
+                          "<|user|>a<|end|>\n<|assistant|>b<|end|>\n<|user|>c<|end|>\n<|assistant|>«<think>s</"
+                          "think>d<|end|>»\n"));
+  EXPECT_THAT(with(forgetful).samples(conversation(two_turns), LossOn::last_answer), testing::SizeIs(1));
+}
+
+TEST(ChatTemplate, LeavesThinkingOutWhereItIsNotWanted) {
+  EXPECT_THAT(shown(with(forgetful, false).samples(conversation(two_turns), LossOn::last_answer)),
+              ElementsAre("<|user|>a<|end|>\n<|assistant|>b<|end|>\n<|user|>c<|end|>\n<|assistant|><think></"
+                          "think>«d<|end|>»\n"));
+  const Conversation inside = conversation(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "<think>\nr\n</think>\n\nb"}])");
+  EXPECT_THAT(shown(with(forgetful, false).samples(inside, LossOn::answers)),
+              ElementsAre("<|user|>a<|end|>\n<|assistant|><think></think>«b<|end|>»\n"));
+}
+
+TEST(ChatTemplate, BeginsAnAnswerWhereItPartsFromThePrompt) {
+  const Conversation talk = conversation(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "<think>r</think><thorn>"}])");
+  EXPECT_THAT(shown(with(suggestive).samples(talk, LossOn::answers)),
+              ElementsAre("<|user|>a<|end|><|assistant|>«<thorn><|end|>»"));
+}
+
+TEST(ChatTemplate, FindsNoAnswerWhereNobodyAsked) {
+  EXPECT_THAT(chatml().samples(conversation(R"([{"role": "user", "content": "a"}])"), LossOn::answers), IsEmpty());
+  EXPECT_THAT(chatml().samples(conversation(R"([{"role": "assistant", "content": "a"}])"), LossOn::answers), IsEmpty());
+  EXPECT_THAT(chatml().samples(conversation("[]"), LossOn::answers), IsEmpty());
+}
+
+TEST(ChatTemplate, LeavesOutWhatFollowsTheLastAnswer) {
+  const Conversation talk = conversation(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}])");
+  EXPECT_THAT(shown(chatml().samples(talk, LossOn::answers)),
+              ElementsAre("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n«b<|im_end|>»\n"));
+}
+
+TEST(ChatTemplate, TellsOneDateInAllSamples) {
+  const ChatTemplate dated = with("{{ strftime_now('%d %b %Y') }}{% for m in messages %}{{ m.content }}{% endfor %}");
+  EXPECT_THAT(shown(dated.samples(conversation(two_turns), LossOn::all)), ElementsAre("«01 Jan 2025abcd»"));
+}
+
+TEST(ChatTemplate, HasTheFingerprintOfWhatDecidesItsText) {
+  EXPECT_EQ(with(forgetful).fingerprint(), with(forgetful).fingerprint());
+  EXPECT_NE(with(forgetful).fingerprint(), with(suggestive).fingerprint());
+  EXPECT_NE(with(forgetful).fingerprint(), with(forgetful, false).fingerprint());
+  EXPECT_EQ(with(forgetful).fingerprint().size(), 16U);
+}
+
+TEST(ChatTemplate, HasToolsAndTheirCallsInChatml) {
+  Conversation talk = conversation(R"([{"role": "system", "content": "S"}, {"role": "user", "content": "a"},
+      {"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "f", "arguments": {"x": 1}}}]}])");
+  talk.tools() = ordered_json::parse(R"([{"name": "f"}])");
+  EXPECT_EQ(
+      chatml().render(talk, End::conversation),
+      "<|im_start|>system\nS\n\n<tools>\n{\"name\": \"f\"}\n</tools><|im_end|>\n<|im_start|>user\na<|im_end|>\n"
+      "<|im_start|>assistant\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n</tool_call><|im_end|>\n");
+}
+
+TEST(ChatTemplate, ReadsTheOneOfTheTokenizer) {
+  const std::string folder = base::temporary_folder();
+  base::write_file_atomic(folder + "/tokenizer_config.json", R"({"bos_token": {"content": "<s>"}, "eos_token": "</s>",
+      "chat_template": [{"name": "tool_use", "template": "T"},
+                        {"name": "default", "template": "{{ bos_token }}{{ messages[0].content }}{{ eos_token }}"}]})");
+  const ChatTemplate from_list = open_chat_template("auto", folder + "/tokenizer.json", true);
+  Conversation talk = conversation(R"([{"role": "user", "content": "a"}])");
+  EXPECT_EQ(from_list.render(talk, End::conversation), "<s>a</s>");
+  EXPECT_EQ(from_list.end_mark(), "</s>");
+  talk.tools() = {{{"name", "f"}}};
+  EXPECT_EQ(from_list.render(talk, End::conversation), "T");
+  base::write_file_atomic(folder + "/chat_template.jinja", "J{{ eos_token }}");
+  EXPECT_EQ(open_chat_template("auto", folder, true).render(talk, End::conversation), "J</s>");
+  const ChatTemplate alpaca = open_chat_template("alpaca", folder, true);
+  EXPECT_THAT(shown(alpaca.samples(conversation(two_turns), LossOn::last_answer)),
+              ElementsAre(HasSubstr("### Response:\n«d</s>»\n\n")));
+}
+
+TEST(ChatTemplate, SaysWhatToDoWithoutOne) {
+  try {
+    open_chat_template("auto", "bytes", true);
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("set data.chat_template to chatml, alpaca or a Jinja file"));
+  }
+  EXPECT_THROW(open_chat_template("no/such.jinja", "bytes", true), base::ConfigError);
+  EXPECT_THROW(with("{{ x | foo }}"), base::DataError);
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,46 @@
+// Conversations, and how records of Alpaca, ShareGPT and OpenAI messages become them. docs/formats/conversations.md lists
+// the keys.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "data/record_format.h"
+
+namespace troika::data {
+
+// Keys keep the order of their file: templates print some objects as JSON. A value: copies are independent.
+class Conversation {
+ public:
+  Conversation();  // no messages, no tools
+  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools);
+  ~Conversation();
+  Conversation(const Conversation& other);
+  Conversation(Conversation&& other) noexcept;
+  Conversation& operator=(Conversation other) noexcept;
+
+  // [{"role": ..., "content": ..., ...}, ...]
+  const nlohmann::ordered_json& messages() const;
+  nlohmann::ordered_json& messages();
+  const nlohmann::ordered_json& tools() const;  // a list of descriptions, or null
+  nlohmann::ordered_json& tools();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;  // never null except after a move
+};
+
+// The messages of a record as {"role", "content", ...}. What a template may want besides (tool_calls,
+// reasoning_content) is kept in its place. DataError naming `origin` and the key that is missing or of another type.
+Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, const std::string& origin);
+
+// The text of a message's content: a string, or a list of {"type": "text", "text": ...}, joined with nothing between
+// them. DataError naming `origin`, `name` and, for a part of another kind, its type.
+std::string text_of_content(const nlohmann::ordered_json& content, const std::string& name, const std::string& origin);
+
+// Arguments of tool_calls that are an object as JSON text, as OpenAI's interface has them, become that object:
+// templates print arguments as JSON. Others stay as they are.
+void parse_arguments(nlohmann::ordered_json* message);
+
+}  // namespace troika::data

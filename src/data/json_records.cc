@@ -1,0 +1,76 @@
+#include "data/json_records.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace troika::data {
+
+static std::size_t string_end(std::string_view text, std::size_t at) {  // the quote that ends it
+  for (++at; at < text.size() && text[at] != '"';) at += text[at] == '\\' ? 2 : 1;
+  return at;
+}
+
+std::size_t element_end(std::string_view text, std::size_t at) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') at = string_end(text, at);
+    if (c == '{' || c == '[') ++depth;
+    if (depth == 0 && (c == ',' || c == ']')) return at;
+    if (c == '}' || c == ']') --depth;
+  }
+  return std::string_view::npos;
+}
+
+std::size_t content_begin(std::string_view text) {
+  static constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  const bool marked = text.substr(0, byte_order_mark.size()) == byte_order_mark;
+  return text.find_first_not_of(" \t\r\n", marked ? byte_order_mark.size() : 0);
+}
+
+std::size_t array_begin(std::string_view text, const std::string& path) {
+  const std::size_t at = content_begin(text);
+  if (at == std::string_view::npos || text[at] != '[')
+    throw base::DataError(fmt::format("'{}' does not begin with '[', as an array of records does", path));
+  return at + 1;
+}
+
+const Json* find_key(const Json& object, const std::string& name) {
+  if (name.empty() || !object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+const Json& required_key(const Json& object, const std::string& name, const std::string& origin) {
+  const Json* found = find_key(object, name);
+  if (found == nullptr) throw base::DataError(fmt::format("{}: '{}' is missing", origin, name));
+  return *found;
+}
+
+static const Json& checked(const Json& value, bool good, const char* kind, const std::string& name,
+                           const std::string& origin) {
+  if (!good) throw base::DataError(fmt::format("{}: '{}' must be {}, not {}", origin, name, kind, value.type_name()));
+  return value;
+}
+
+const std::string& as_string(const Json& value, const std::string& name, const std::string& origin) {
+  return checked(value, value.is_string(), "a string", name, origin).get_ref<const std::string&>();
+}
+
+const Json& as_array(const Json& value, const std::string& name, const std::string& origin) {
+  return checked(value, value.is_array(), "an array", name, origin);
+}
+
+const Json& as_object(const Json& value, const std::string& name, const std::string& origin) {
+  return checked(value, value.is_object(), "an object", name, origin);
+}
+
+std::string string_or_empty(const Json& object, const std::string& name, const std::string& origin) {
+  const Json* found = find_key(object, name);
+  return found == nullptr ? "" : as_string(*found, name, origin);
+}
+
+}  // namespace troika::data

@@ -1,0 +1,34 @@
+// Records of JSON: the elements of an array that is too large to be parsed in one piece, and keys of a record with errors
+// that name them.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace troika::data {
+
+// Where the value that begins at or after `at` ends: the place of the comma or bracket after it. npos when the text
+// ends first. Brackets and strings are counted, nothing is checked.
+std::size_t element_end(std::string_view text, std::size_t at);
+
+// The first character that is neither white space nor a byte order mark (UTF-8); npos when there is none.
+std::size_t content_begin(std::string_view text);
+
+// Behind the opening bracket. DataError naming `path` when the first character is no bracket.
+std::size_t array_begin(std::string_view text, const std::string& path);
+
+// Members of a record, with errors that name them.
+using Json = nlohmann::ordered_json;
+
+const Json* find_key(const Json& object, const std::string& name);  // null when it is absent or JSON's null
+
+// DataError: "line 3 of 'x.jsonl': messages[1].role must be a string, not a number".
+const Json& required_key(const Json& object, const std::string& name, const std::string& origin);
+const std::string& as_string(const Json& value, const std::string& name, const std::string& origin);
+const Json& as_array(const Json& value, const std::string& name, const std::string& origin);
+const Json& as_object(const Json& value, const std::string& name, const std::string& origin);
+std::string string_or_empty(const Json& object, const std::string& name, const std::string& origin);
+
+}  // namespace troika::data

@@ -1,0 +1,109 @@
+#include "data/opened_samples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "data/mixture.h"
+#include "data/open_chat_template.h"
+#include "data/validation_split.h"
+
+namespace troika::data {
+namespace {
+
+using Parts = std::vector<std::shared_ptr<const Samples>>;
+
+using Weighted = std::pair<Source, double>;
+
+std::vector<Weighted> weighted_sources(const OpenRequest& request, const config::DataSettings& settings) {
+  const std::vector<double>& weights = settings.weights;
+  const bool equal = weights.empty() || request.reading == Reading::evaluation;
+  std::vector<Weighted> weighted;
+  for (const Source& source : find_sources(request.stated, settings))
+    weighted.emplace_back(source, equal || weighted.size() >= weights.size() ? 1 : weights[weighted.size()]);
+  if (!equal && weights.size() != weighted.size())
+    throw base::ConfigError(fmt::format("data.weights has {} numbers for {} sources of data.train; give one for each",
+                                        weights.size(), weighted.size()));
+  return weighted;
+}
+
+std::shared_ptr<const Samples> mixed(const Parts& parts, const std::vector<double>& weights, Mix mix,
+                                     std::uint64_t seed) {
+  if (parts.size() == 1 && weights.front() == 1) return parts.front();
+  std::vector<MixtureSource> sources;
+  for (std::size_t i = 0; i < parts.size(); ++i) sources.push_back({parts[i], weights[i]});
+  return std::make_shared<const MixtureSamples>(std::move(sources), mix, seed);
+}
+
+// Cuts every source in two; gives the parts for evaluation.
+Parts split_all(Parts* parts, double share, const OpenRequest& request) {
+  std::vector<std::int64_t> sizes;
+  for (const auto& part : *parts) sizes.push_back(part->samples());
+  const std::vector<std::int64_t> counts = validation_counts(sizes, share, request.stated);
+  Parts validation;
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    if (counts[i] == 0) continue;
+    const Split halves = split((*parts)[i], counts[i], request.seed);
+    (*parts)[i] = halves.training;
+    validation.push_back(halves.validation);
+  }
+  return validation;
+}
+
+// The template is read where the first conversations are met.
+class LazyTemplate {
+ public:
+  LazyTemplate(const config::DataSettings& settings, const tokenizer::Tokenizer& tokenizer)
+      : settings_(settings), end_text_(tokenizer.id_to_bytes(tokenizer.end_of_document_id())) {}
+  const ChatTemplate& get() {
+    if (!opened_)
+      opened_ = open_chat_template(settings_.chat_template, settings_.tokenizer, settings_.thinking, end_text_);
+    return *opened_;
+  }
+
+ private:
+  const config::DataSettings& settings_;
+  const std::string end_text_;
+  std::optional<ChatTemplate> opened_;
+};
+
+}  // namespace
+
+OpenedSamples open_samples(const OpenRequest& request, const config::DataSettings& settings,
+                           const tokenizer::Tokenizer& tokenizer, const OnProgress& on_progress) {
+  const std::vector<Weighted> sources = weighted_sources(request, settings);
+  LazyTemplate chat_template(settings, tokenizer);
+  const Opening opening{settings,        tokenizer,       [&]() -> const ChatTemplate& { return chat_template.get(); },
+                        request.cache,   request.seq_len, request.vocab,
+                        request.reading, on_progress};
+  OpenedSamples opened;
+  Parts parts;
+  std::vector<double> weights;
+  for (const auto& [source, weight] : sources) {
+    if (weight == 0) {
+      opened.report.push_back(fmt::format("'{}': left out, its weight is 0", source.name));
+      continue;
+    }
+    const OpenedSource one = open_source(source, opening);
+    parts.push_back(one.samples);
+    weights.push_back(weight);
+    opened.vocab = std::max(opened.vocab, one.vocab);
+    opened.tokens += one.tokens;
+    opened.truncated += one.truncated;
+    opened.report.insert(opened.report.end(), one.report.begin(), one.report.end());
+  }
+  const bool training = request.reading == Reading::training;
+  if (training && settings.valid_share > 0) {
+    const Parts validation = split_all(&parts, settings.valid_share, request);
+    opened.validation = mixed(validation, std::vector<double>(validation.size(), 1), Mix::concat, request.seed);
+    opened.report.push_back(fmt::format("samples kept for evaluation: {}", opened.validation->samples()));
+  }
+  opened.samples = mixed(parts, weights, training ? settings.mix : Mix::concat, request.seed);
+  if (parts.size() > 1) opened.report.push_back(fmt::format("samples in an epoch: {}", opened.samples->samples()));
+  return opened;
+}
+
+}  // namespace troika::data

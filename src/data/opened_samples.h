@@ -1,0 +1,43 @@
+// Opens what data.train and data.valid name, by what is in it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "data/made_once.h"
+#include "data/opened_source.h"
+#include "data/samples.h"
+#include "tokenizer/tokenizer.h"
+
+namespace troika::data {
+
+struct OpenedSamples {
+  std::shared_ptr<const Samples> samples;
+  std::shared_ptr<const Samples> validation;  // what data.valid_share keeps; null without it
+  std::int64_t vocab = 0;                     // every id is below
+  std::int64_t tokens = 0;                    // in the sources
+  std::int64_t truncated = 0;                 // samples that are cut to seq_len
+  std::vector<std::string> report;            // lines for people
+};
+
+struct OpenRequest {
+  std::string stated;  // data.train or data.valid
+  std::string cache;   // folder of what is tokenized
+  std::int64_t seq_len = 0;
+  std::int64_t vocab = 0;  // of the model; 0: the tokenizer's
+  Reading reading = Reading::training;
+  std::uint64_t seed = 0;  // decides which samples data.valid_share and fractions of sources take
+};
+
+// Weights, data.mix and data.valid_share count for training only; sources to evaluate on stand one after the other.
+// A source of weight 0 is not opened. Each source is split by itself, so that no sample is in both parts (see
+// validation_counts). It is split by samples: of a conversation that becomes several, or of a document of text, a
+// part may be in each. ConfigError when there are not as many data.weights as sources; DataError as open_source and
+// find_sources.
+OpenedSamples open_samples(const OpenRequest& request, const config::DataSettings& settings,
+                           const tokenizer::Tokenizer& tokenizer, const OnProgress& on_progress);
+
+}  // namespace troika::data

@@ -1,0 +1,216 @@
+#include "data/opened_samples.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "base/text_files_test_support.h"
+#include "data/compress_test_support.h"
+#include "data/loader.h"
+#include "tokenizer/tokenizer.h"
+
+namespace troika::data {
+namespace {
+using base::message_of;
+using base::TestFolder;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class Opened : public testing::Test {
+ protected:
+  Opened() {
+    settings_.chat_template = folder_.write("t.jinja",
+                                            "{% for m in messages %}{{ m.role[0] }}:{{ m.content }};{% endfor %}{% if "
+                                            "add_generation_prompt %}a:{% endif %}");
+    settings_.workers = 1;
+  }
+  std::string alpaca(const std::string& name, int count, const std::string& word = "yes") {
+    std::string lines;
+    for (int i = 0; i < count; ++i)
+      lines += "{\"instruction\": \"q" + std::to_string(i) + "\", \"output\": \"" + word + "\"}\n";
+    return folder_.write(name, lines);
+  }
+  OpenedSamples open(const std::string& stated, std::int64_t seq_len = 32, Reading reading = Reading::training) {
+    return open_samples({stated, folder_ / "cache", seq_len, 0, reading, 7}, settings_, tokenizer::ByteTokenizer(), {});
+  }
+  // "u:q0;a:yes;| [yes;|]", the end mark as |
+  static char letter(std::int32_t id) {
+    return id == tokenizer::ByteTokenizer().end_of_document_id() ? '|' : static_cast<char>(id);
+  }
+  static std::string text(const Samples& samples, std::int64_t number) {
+    const auto size = static_cast<std::size_t>(samples.seq_len());
+    std::vector<std::int32_t> inputs(size), targets(size);
+    samples.read(number, inputs.data(), targets.data());
+    std::string shown, taught;
+    for (std::size_t t = 0; t < size && inputs[t] != 0; ++t) shown += letter(inputs[t]);
+    for (const std::int32_t target : targets)
+      if (target != ignore_index) taught += letter(target);
+    return shown + " [" + taught + "]";
+  }
+
+  base::TestFolder folder_;
+  config::DataSettings settings_;
+};
+
+TEST_F(Opened, ConversationsAreASampleEachWithLossOnTheAnswer) {
+  const OpenedSamples opened = open(alpaca("a.jsonl", 3));
+  EXPECT_EQ(opened.samples->samples(), 3);
+  EXPECT_EQ(text(*opened.samples, 1), "u:q1;a:yes;| [yes;|]");
+  EXPECT_EQ(opened.vocab, tokenizer::ByteTokenizer().vocab_size());
+  EXPECT_THAT(opened.report,
+              Contains(HasSubstr("alpaca, 3 records as 3 samples with 36 tokens, 15 of them with loss")));
+}
+
+TEST_F(Opened, SamplesAreCutDroppedAndCountedOnce) {
+  const std::string path = folder_.write("a.jsonl", R"({"instruction": "q", "output": "yes"}
+{"instruction": "q", "output": "yes"}
+{"instruction": "q", "output": "a long answer"}
+{"instruction": "a question that is long", "output": "yes"}
+)");
+  const OpenedSamples opened = open(path, 11);
+  EXPECT_EQ(opened.samples->samples(), 2);
+  EXPECT_EQ(opened.truncated, 1);
+  EXPECT_EQ(text(*opened.samples, 1), "u:q;a:a lon [a lon]");
+  EXPECT_THAT(opened.report, Contains(HasSubstr("2 samples with 22 tokens, 10 of them with loss")));
+  EXPECT_THAT(opened.report, Contains(HasSubstr("left out: 1 duplicate, 1 whose answers begin after 11 ids")));
+  EXPECT_THAT(opened.report, Contains(HasSubstr("1 of 2 samples in")));
+  settings_.dedup = false;
+  EXPECT_EQ(open(path, 64).samples->samples(), 4);
+  settings_.max_samples = 1;
+  EXPECT_EQ(open(path, 64).samples->samples(), 1);
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(alpaca("b.jsonl", 2), 4); }), HasSubstr("larger --seq-len"));
+}
+
+TEST_F(Opened, FormatsAndCompressionAreFoundOut) {
+  const std::string records =
+      R"([{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "yes"}]}])";
+  for (const std::string& path :
+       {folder_.write("a.json", records), folder_.write("a.json.gz", gzip(records)),
+        folder_.write(
+            "s.jsonl.zst",
+            zstd(R"({"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "yes"}]})"))})
+    EXPECT_EQ(text(*open(path).samples, 0), "u:q;a:yes;| [yes;|]");
+  const std::string ids = "{\"input_ids\": [97, 98]}\n{\"input_ids\": [99, 98]}\n";
+  EXPECT_EQ(text(*open(folder_.write("i.jsonl.gz", gzip(ids))).samples, 1), "cb [b]");
+  settings_.max_samples = 1;
+  EXPECT_EQ(open(folder_ / "i.jsonl.gz").samples->samples(), 1);
+}
+
+TEST_F(Opened, AnswersEndWithTheTokenizersEndMarkWhereThatIsNoText) {
+  const std::string path = folder_.write(
+      "m.jsonl", R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"},)"
+                 R"({"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}]})");
+  EXPECT_EQ(text(*open(path, 40).samples, 0), "u:q;a:a;|u:r;a:b;| [a;|b;|]");
+  settings_.loss_on = config::LossOn::last_answer;
+  EXPECT_EQ(text(*open(path, 40).samples, 0), "u:q;a:a;u:r;a:b;| [b;|]");
+}
+
+TEST_F(Opened, TokenIdsWithoutALabelAreLeftOut) {
+  const std::string path = folder_.write("i.jsonl",
+                                         "{\"input_ids\": [97, 98, 99]}\n"
+                                         "{\"input_ids\": [97, 98], \"labels\": [97, -100]}\n"
+                                         "{\"input_ids\": [97, 98, 99], \"labels\": [-100, -100, 99]}\n"
+                                         "{\"input_ids\": [98, 97]}\n");
+  const OpenedSamples opened = open(path, 2);
+  EXPECT_EQ(opened.samples->samples(), 2);
+  EXPECT_THAT(opened.report, Contains(HasSubstr("token ids, 2 samples with 4 tokens, 2 of them with loss; left out: 2 "
+                                                "without a label within 2 ids")));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(path, 1); }),
+              HasSubstr("4 samples, but no position with a target"));
+}
+
+TEST_F(Opened, ArraysMayBeginWithAByteOrderMark) {
+  const std::string path = folder_.write("b.json", "\xEF\xBB\xBF [\n{\"instruction\": \"q\", \"output\": \"yes\"}]");
+  EXPECT_EQ(text(*open(path).samples, 0), "u:q;a:yes;| [yes;|]");
+  EXPECT_EQ(text(*open(folder_.write("b.jsonl", "\xEF\xBB\xBF{\"input_ids\": [97, 98]}\n")).samples, 0), "ab [b]");
+}
+
+TEST_F(Opened, FoldersMustNotMixRecordsAndText) {
+  alpaca("mixed/a.jsonl", 2);
+  EXPECT_EQ(open(folder_ / "mixed").samples->samples(), 2);
+  folder_.write("mixed/dataset_info.json", "{}");
+  EXPECT_EQ(open(folder_ / "mixed").samples->samples(), 2);
+  folder_.write("mixed/README.md", "Some text that is long enough.");
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(folder_ / "mixed"); }),
+              AllOf(HasSubstr("a.jsonl': alpaca"), HasSubstr("'README.md'"), HasSubstr("--data.format")));
+  settings_.format = config::DataFormat::alpaca;
+  EXPECT_EQ(open(folder_ / "mixed").samples->samples(), 2);
+}
+
+TEST_F(Opened, FoldersOfTextMayHoldOtherJsonFiles) {
+  folder_.write("code/a.cc", "int main() {}");
+  folder_.write("code/package.json", "{\n  \"name\": \"a\"\n}\n");
+  folder_.write("code/t.jsonl", "{\"text\": \"abc\"}\n");
+  EXPECT_EQ(open(folder_ / "code", 4).tokens, 14 + 19 + 4);
+}
+
+TEST_F(Opened, TextIsOneStream) {
+  const std::string records = R"([{"text": "abcdefgh"}, {"text": "ijkl"}])";
+  EXPECT_EQ(open(folder_.write("t.json", records), 4).tokens, 14);  // with two end marks
+  EXPECT_EQ(open(folder_.write("t.txt.gz", gzip("abcdefgh")), 4).tokens, 9);
+  settings_.max_samples = 1;
+  EXPECT_EQ(open(folder_ / "t.json", 4).tokens, 9);
+  settings_.format = config::DataFormat::text;
+  settings_.max_samples = 0;
+  EXPECT_EQ(open(folder_.write("x.json", "{\"a\": 1}"), 4).tokens, 9);
+  EXPECT_EQ(open(folder_ / "t.json", 4).tokens, 14);
+}
+
+TEST_F(Opened, SeveralSourcesAreMixedByTheirWeights) {
+  const std::string both = alpaca("a.jsonl", 4) + "," + alpaca("b.jsonl", 6, "no");
+  EXPECT_EQ(open(both).samples->samples(), 10);
+  settings_.weights = {2, 0.5};
+  EXPECT_EQ(open(both).samples->samples(), 11);
+  EXPECT_EQ(open(both, 32, Reading::evaluation).samples->samples(), 10);
+  settings_.weights = {1, 1, 1};
+  EXPECT_THAT(base::message_of<base::ConfigError>([&] { open(both); }), HasSubstr("3 numbers for 2 sources"));
+}
+
+TEST_F(Opened, ASourceOfWeightZeroIsNotRead) {
+  settings_.weights = {1, 0};
+  settings_.valid_share = 0.5;
+  const OpenedSamples opened = open(alpaca("a.jsonl", 4) + "," + folder_.write("bad.jsonl", "not JSON"));
+  EXPECT_EQ(opened.samples->samples(), 2);
+  EXPECT_EQ(opened.validation->samples(), 2);
+  EXPECT_THAT(opened.report, Contains(HasSubstr("bad.jsonl': left out, its weight is 0")));
+}
+
+TEST_F(Opened, ASourceOfOneSampleMayGiveNoneForEvaluation) {
+  settings_.valid_share = 0.5;
+  const OpenedSamples opened = open(alpaca("a.jsonl", 1) + "," + alpaca("b.jsonl", 9, "no"));
+  EXPECT_EQ(opened.samples->samples(), 5);
+  EXPECT_EQ(opened.validation->samples(), 5);
+}
+
+TEST_F(Opened, AShareIsKeptForEvaluation) {
+  const std::string both = alpaca("a.jsonl", 40) + "," + alpaca("b.jsonl", 60, "no");
+  for (const double share : {0.1, 10.0}) {
+    settings_.valid_share = share;
+    const OpenedSamples opened = open(both);
+    EXPECT_EQ(opened.samples->samples(), 90);
+    ASSERT_EQ(opened.validation->samples(), 10);
+    std::set<std::string> seen;
+    for (std::int64_t i = 0; i < 90; ++i) seen.insert(text(*opened.samples, i));
+    for (std::int64_t i = 0; i < 10; ++i) seen.insert(text(*opened.validation, i));
+    EXPECT_EQ(seen.size(), 100);
+  }
+}
+
+TEST_F(Opened, PackingPutsSeveralIntoASample) {
+  settings_.packing = true;
+  const OpenedSamples opened = open(alpaca("a.jsonl", 10));  // 12 ids each
+  EXPECT_EQ(opened.samples->samples(), 5);
+  EXPECT_EQ(opened.samples->documents(), Documents::apart);
+  EXPECT_THAT(opened.report, Contains(AllOf(HasSubstr("5 samples of 32 ids"), HasSubstr("2.0 sequences each"),
+                                            HasSubstr("75.0 % full"))));
+}
+
+TEST_F(Opened, WithoutATemplateOneSaysSo) {
+  settings_.chat_template = "auto";
+  EXPECT_THAT(base::message_of<base::ConfigError>([&] { open(alpaca("a.jsonl", 1)); }), HasSubstr("chatml"));
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,213 @@
+#include "data/sequence_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/loader.h"
+#include "data/samples.h"
+
+namespace troika::data {
+
+static constexpr std::int64_t bytes_hashed_on_opening = std::int64_t{256} << 20;
+
+static void check_contents(std::string_view file, const SequenceHeader& header, const std::string& path) {
+  const auto expected = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
+  if (static_cast<std::int64_t>(file.size()) != expected)
+    throw base::DataError(
+        fmt::format("'{}' has {} bytes, not {}: it is truncated or damaged", path, file.size(), expected));
+  if (header.payload_bytes > bytes_hashed_on_opening) return;
+  if (base::hash_bytes(file.substr(sequence_header_bytes)) != header.payload_hash)
+    throw base::DataError(fmt::format("'{}' is damaged: its contents have another hash than its header says", path));
+}
+
+SequenceFile::SequenceFile(const std::string& path) : path_(path), file_(path) {
+  header_ = decode_header(file_.text(), path);
+  check_contents(file_.text(), header_, path);
+}
+
+std::int64_t SequenceFile::end_of(std::int64_t sequence) const {
+  if (sequence < 0) return 0;
+  std::int64_t end = 0;
+  const std::int64_t from_back = 8 * (header_.counts.sequences - sequence);
+  std::memcpy(&end, file_.data() + file_.size() - from_back, 8);
+  return end;
+}
+
+SequenceFile::StoredSequence SequenceFile::stored(std::int64_t sequence) const {
+  if (sequence < 0 || sequence >= count())
+    throw base::BugError(fmt::format("sequence {} requested of a file with {}", sequence, count()));
+  const std::int64_t begin = end_of(sequence - 1), end = end_of(sequence);
+  if (begin < 0 || end <= begin || end > header_.payload_bytes)
+    throw base::DataError(fmt::format("'{}' is damaged: sequence {} does not lie in it", path_, sequence));
+  return {file_.data() + sequence_header_bytes + begin, length_of(end - begin, header_.bytes_per_id)};
+}
+
+std::int64_t SequenceFile::length(std::int64_t sequence) const { return stored(sequence).length; }
+
+template <class Id>
+static void copy_ids(const std::byte* from, std::int64_t count, std::int32_t* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    Id id = 0;
+    std::memcpy(&id, from + i * static_cast<std::int64_t>(sizeof id), sizeof id);
+    to[i] = static_cast<std::int32_t>(id);
+  }
+}
+
+void SequenceFile::read(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const {
+  const StoredSequence at = stored(sequence);
+  const std::byte* bits = at.begin + at.length * header_.bytes_per_id;
+  if (header_.bytes_per_id == 2) copy_ids<std::uint16_t>(at.begin, at.length, ids);
+  if (header_.bytes_per_id == 4) copy_ids<std::int32_t>(at.begin, at.length, ids);
+  for (std::int64_t i = 0; i < at.length; ++i) {
+    if (ids[i] < 0 || ids[i] >= header_.vocab_size)
+      throw base::DataError(fmt::format("'{}' is damaged: sequence {} has the id {}", path_, sequence, ids[i]));
+    const bool has_loss = (std::to_integer<int>(bits[i / 8]) >> (i % 8) & 1) != 0;
+    labels[i] = has_loss ? ids[i] : ignore_index;
+  }
+}
+
+std::string SequenceFile::fingerprint() const {
+  return base::hash_bytes(
+      fmt::format("sequences {} {} {}", header_.vocab_size, header_.counts.sequences, header_.payload_hash));
+}
+
+static constexpr std::string_view sequence_magic = "TRSEQUEN";
+static constexpr std::size_t hash_characters = 16, numbers = 10;
+static constexpr std::int64_t sequence_version = 1;
+
+std::string encode_header(const SequenceHeader& header) {
+  const SequenceCounts& c = header.counts;
+  const std::array<std::int64_t, numbers> values{
+      sequence_version, header.bytes_per_id, header.vocab_size, header.payload_bytes, c.sequences,
+      c.tokens,         c.loss_tokens,       c.records,         c.without_answer,     c.duplicates};
+  std::string bytes(sequence_magic);
+  bytes.append(reinterpret_cast<const char*>(values.data()), 8 * numbers);
+  bytes += header.payload_hash;
+  bytes.resize(sequence_header_bytes - hash_characters, '\0');
+  return bytes + base::hash_bytes(bytes);
+}
+
+SequenceHeader decode_header(std::string_view file, const std::string& path) {
+  const std::string_view content = file.substr(0, sequence_header_bytes - hash_characters);
+  const bool whole = file.size() >= sequence_header_bytes &&
+                     content.substr(0, sequence_magic.size()) == sequence_magic &&
+                     file.substr(content.size(), hash_characters) == base::hash_bytes(content);
+  if (!whole) throw base::DataError(fmt::format("'{}' is no sequence file, or its header is damaged", path));
+  std::array<std::int64_t, numbers> v{};
+  std::memcpy(v.data(), file.data() + sequence_magic.size(), 8 * numbers);
+  if (v[1] != 2 && v[1] != 4) throw base::DataError(fmt::format("'{}' has ids of {} bytes, not 2 or 4", path, v[1]));
+  if (v[0] != sequence_version)
+    throw base::DataError(fmt::format("'{}' has sequence_version {}, not {}", path, v[0], sequence_version));
+  SequenceHeader header;
+  header.bytes_per_id = v[1];
+  header.vocab_size = v[2];
+  header.payload_bytes = v[3];
+  header.counts = {v[7], v[8], v[9], v[4], v[5], v[6]};
+  header.payload_hash = std::string(file.substr(sequence_magic.size() + 8 * numbers, hash_characters));
+  return header;
+}
+
+std::int64_t bytes_of(std::int64_t length, std::int64_t bytes_per_id) {
+  return length * bytes_per_id + (length + 7) / 8;
+}
+
+std::int64_t length_of(std::int64_t bytes, std::int64_t bytes_per_id) { return 8 * bytes / (8 * bytes_per_id + 1); }
+
+// A file under a temporary name, hashed as it is written.
+struct SequenceWriter::Output {
+  explicit Output(const std::string& path)
+      : name(fmt::format("{}.tmp.{}", path, ::getpid())),
+        descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+        hash(::XXH3_createState()) {
+    ::XXH3_64bits_reset(hash);
+    if (descriptor < 0) fail("create");
+  }
+  ~Output() {
+    ::XXH3_freeState(hash);
+    if (descriptor < 0) return;
+    ::close(descriptor);
+    ::unlink(name.c_str());
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void add(std::string_view bytes) {
+    ::XXH3_64bits_update(hash, bytes.data(), bytes.size());
+    buffer += bytes;
+    if (buffer.size() >= std::size_t{1} << 20) flush();
+  }
+  void flush() {
+    for (std::string_view left = buffer; !left.empty();) {
+      const ssize_t written = ::write(descriptor, left.data(), left.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail("write");
+      left.remove_prefix(static_cast<std::size_t>(written));
+    }
+    buffer.clear();
+  }
+  void close_with(const std::string& header) {
+    flush();
+    if (::pwrite(descriptor, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size())) fail("write");
+    if (::fsync(descriptor) != 0) fail("sync");
+    ::close(std::exchange(descriptor, -1));
+  }
+  [[noreturn]] void fail(const char* action) const {
+    throw base::DataError(fmt::format("cannot {} '{}': {}; free some space or choose another folder", action, name,
+                                      std::strerror(errno)));
+  }
+
+  const std::string name;
+  int descriptor;
+  XXH3_state_t* hash;
+  std::string buffer;
+};
+
+SequenceWriter::SequenceWriter(const std::string& path, std::int64_t vocab_size)
+    : path_(path), output_(std::make_unique<Output>(path)) {
+  header_.vocab_size = vocab_size;
+  header_.bytes_per_id = vocab_size <= 65536 ? 2 : 4;
+  if (::lseek(output_->descriptor, sequence_header_bytes, SEEK_SET) < 0)
+    output_->fail("write");  // the header comes last
+}
+
+SequenceWriter::~SequenceWriter() = default;
+
+void SequenceWriter::append(const std::int32_t* ids, const std::uint8_t* has_loss, std::int64_t length) {
+  const auto width = static_cast<std::size_t>(header_.bytes_per_id), count = static_cast<std::size_t>(length);
+  std::string bytes(static_cast<std::size_t>(bytes_of(length, header_.bytes_per_id)), '\0');
+  for (std::size_t i = 0; i < count; ++i) {
+    if (ids[i] < 0 || ids[i] >= header_.vocab_size)
+      throw base::BugError(
+          fmt::format("the tokenizer gave the id {}, but its vocabulary has {}", ids[i], header_.vocab_size));
+    std::memcpy(&bytes[i * width], &ids[i], width);
+    if (has_loss[i] != 0) bytes[count * width + i / 8] |= static_cast<char>(1 << (i % 8));
+    header_.counts.loss_tokens += has_loss[i] != 0 ? 1 : 0;
+  }
+  output_->add(bytes);
+  header_.payload_bytes += static_cast<std::int64_t>(bytes.size());
+  ends_.push_back(static_cast<std::uint64_t>(header_.payload_bytes));
+  ++header_.counts.sequences;
+  header_.counts.tokens += length;
+}
+
+void SequenceWriter::finish(const SequenceCounts& counts) {
+  output_->add({reinterpret_cast<const char*>(ends_.data()), 8 * ends_.size()});
+  header_.payload_bytes += static_cast<std::int64_t>(8 * ends_.size());
+  header_.payload_hash = fmt::format("{:016x}", ::XXH3_64bits_digest(output_->hash));
+  header_.counts.records = counts.records;
+  header_.counts.without_answer = counts.without_answer;
+  header_.counts.duplicates = counts.duplicates;
+  output_->close_with(encode_header(header_));
+  base::rename_path(output_->name, path_);
+}
+
+}  // namespace troika::data

@@ -1,0 +1,224 @@
+#include "data/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "data/input_text.h"
+#include "data/json_records.h"
+
+namespace troika::data {
+namespace {
+
+bool exists(const std::string& path) { return base::file_exists(path) || base::directory_exists(path); }
+
+std::optional<RecordShape> stated_shape(Format stated) {
+  return stated == Format::automatic ? std::nullopt : std::optional(usual_shape(stated));
+}
+
+void refuse_table(const std::string& path) {
+  static constexpr std::array<const char*, 6> tables = {".parquet", ".csv", ".tsv", ".arrow", ".feather", ".xlsx"};
+  for (const char* ending : tables)
+    if (ends_with(without_compression(path), ending))
+      throw base::DataError(
+          fmt::format("'{}': {} files are not read; convert it to JSON lines, an object per record", path, ending + 1));
+}
+
+// Of a folder all that find_corpus would look at.
+void refuse_tables(const std::string& path) {
+  if (!base::directory_exists(path)) return refuse_table(path);
+  std::error_code ignored;
+  for (const std::string& entry : base::list_directory(path)) {
+    const std::string below = path + "/" + entry;
+    const bool linked_folder = base::directory_exists(below) && std::filesystem::is_symlink(below, ignored);
+    if (entry[0] != '.' && !linked_folder) refuse_tables(below);
+  }
+}
+
+[[noreturn]] void refuse_name(const std::string& word, const std::string& folder,
+                              const std::vector<std::string>& names) {
+  std::string text = fmt::format(
+      "'{}' does not exist: give a text file, a JSON or JSONL file, a folder of them, or a folder of token shards",
+      word);
+  if (!folder.empty()) text += fmt::format("; nor is it a name in '{}/dataset_info.json'", folder);
+  const std::string nearest = base::nearest(word, names);
+  if (!nearest.empty()) text += fmt::format(" (nearest: {})", nearest);
+  throw base::DataError(text);
+}
+
+Source named_source(const std::string& word, const config::DataSettings& settings) {
+  Source source;
+  source.name = source.path = word;
+  source.shape = stated_shape(settings.format);
+  source.text_key = settings.text_key;
+  if (exists(word)) return source;
+  const DatasetInfo info = settings.folder.empty() ? DatasetInfo() : read_dataset_info(settings.folder, word);
+  if (!info.found) refuse_name(word, settings.folder, info.names);
+  Source found = *info.found;
+  if (settings.format == Format::text) found.shape = usual_shape(Format::text);
+  if (source.shape && source.shape->format != found.shape->format)
+    throw base::ConfigError(fmt::format(
+        "data.format is {}, but '{}' of '{}/dataset_info.json' is {}: leave data.format auto, or change the entry's "
+        "formatting",
+        word_of(settings.format), word, settings.folder, word_of(found.shape->format)));
+  return found;
+}
+
+std::int64_t fewer(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
+
+}  // namespace
+
+std::vector<Source> find_sources(const std::string& stated, const config::DataSettings& settings) {
+  std::vector<std::string> words{stated};
+  if (!exists(stated)) words = base::split(stated, ',');
+  std::vector<Source> sources;
+  for (const std::string& word : words) {
+    if (base::trim(word).empty()) continue;
+    sources.push_back(named_source(words.size() == 1 ? word : base::trim(word), settings));
+    sources.back().max_samples = fewer(sources.back().max_samples, settings.max_samples);
+    if (settings.format != Format::text) refuse_tables(sources.back().path);
+  }
+  if (sources.empty()) throw base::DataError(fmt::format("'{}' names no data", stated));
+  return sources;
+}
+
+namespace {
+
+struct Refusal {
+  const char* key;
+  const char* reason;
+};
+
+constexpr const char* download =
+    "nothing is downloaded: put the file beside dataset_info.json and name it in file_name";
+constexpr std::array<Refusal, 5> refused_members = {
+    {{"hf_hub_url", download},
+     {"ms_hub_url", download},
+     {"om_hub_url", download},
+     {"cloud_file_name", download},
+     {"script_url", "data set scripts are not run: convert it to JSON lines"}}};
+constexpr const char* pictures = "only text is trained on";
+constexpr const char* preferences =
+    "preference training is not supported, only answers (stage sft) and text (stage pt)";
+constexpr std::array<Refusal, 7> refused_columns = {{{"images", pictures},
+                                                     {"videos", pictures},
+                                                     {"audios", pictures},
+                                                     {"image", pictures},
+                                                     {"kto_tag", preferences},
+                                                     {"chosen", preferences},
+                                                     {"rejected", preferences}}};
+
+template <std::size_t N>
+void refuse(const Json& object, const std::array<Refusal, N>& refusals, const std::string& origin) {
+  for (const Refusal& refusal : refusals)
+    if (object.contains(refusal.key))
+      throw base::DataError(fmt::format("{} has '{}': {}", origin, refusal.key, refusal.reason));
+}
+
+void refuse_what_is_not_done(const Json& entry, const std::string& origin) {
+  if (!entry.contains("file_name")) refuse(entry, refused_members, origin);
+  const Json* ranking = find_key(entry, "ranking");
+  if (ranking != nullptr && *ranking == true)
+    throw base::DataError(fmt::format("{} has 'ranking': {}", origin, preferences));
+  if (const Json* columns = find_key(entry, "columns")) refuse(*columns, refused_columns, origin);
+}
+
+using Name = std::pair<const char*, std::string*>;
+
+// Overwrites the names that the object `object_key` of the entry gives.
+void read_names(const Json& entry, const char* object_key, const std::vector<Name>& names, const std::string& origin) {
+  const Json* given = find_key(entry, object_key);
+  if (given == nullptr) return;
+  for (const auto& [key, value] : as_object(*given, object_key, origin).items()) {
+    const std::string& wanted = key;
+    const auto known = std::find_if(names.begin(), names.end(), [&](const Name& name) { return wanted == name.first; });
+    if (known == names.end())
+      throw base::DataError(fmt::format("{}: '{}' of '{}' is not known", origin, key, object_key));
+    *known->second = value.is_null() ? "" : as_string(value, key, origin);
+  }
+}
+
+Format format_of(const Json& entry, const std::string& origin) {
+  const std::string word = string_or_empty(entry, "formatting", origin);
+  if (word.empty() || word == "alpaca") return Format::alpaca;
+  if (word == "sharegpt") return Format::sharegpt;
+  if (word == "openai") return Format::messages;
+  throw base::DataError(fmt::format("{}: 'formatting' may be alpaca, sharegpt or openai, not '{}'", origin, word));
+}
+
+RecordShape shape_of_entry(const Json& entry, const std::string& origin) {
+  RecordShape shape = usual_shape(format_of(entry, origin));
+  Columns& c = shape.columns;
+  Tags& t = shape.tags;
+  read_names(entry, "columns",
+             {{"prompt", &c.prompt},
+              {"query", &c.query},
+              {"response", &c.response},
+              {"history", &c.history},
+              {"messages", &c.messages},
+              {"system", &c.system},
+              {"tools", &c.tools}},
+             origin);
+  read_names(entry, "tags",
+             {{"role_tag", &t.role},
+              {"content_tag", &t.content},
+              {"user_tag", &t.user},
+              {"assistant_tag", &t.assistant},
+              {"observation_tag", &t.observation},
+              {"function_tag", &t.function},
+              {"system_tag", &t.system}},
+             origin);
+  return shape;
+}
+
+std::string path_of(const Json& entry, const std::string& folder, const std::string& origin) {
+  std::string path = folder + "/" + as_string(required_key(entry, "file_name", origin), "file_name", origin);
+  const std::string below = string_or_empty(entry, "folder", origin);
+  if (!below.empty()) path += "/" + below;
+  if (!base::file_exists(path) && !base::directory_exists(path))
+    throw base::DataError(fmt::format("{} names '{}', which does not exist: put it there", origin, path));
+  return path;
+}
+
+std::int64_t count_of(const Json& entry, const std::string& origin) {
+  const Json* count = find_key(entry, "num_samples");
+  if (count == nullptr) return 0;
+  if (!count->is_number_integer() || *count < 1)
+    throw base::DataError(
+        fmt::format("{}: 'num_samples' must be a whole number above 0, not {}", origin, count->dump()));
+  return count->get<std::int64_t>();
+}
+
+Source source_of(const Json& entry, const std::string& folder, const std::string& name, const std::string& origin) {
+  refuse_what_is_not_done(as_object(entry, name, origin), origin);
+  Source source;
+  source.name = name;
+  source.path = path_of(entry, folder, origin);
+  source.shape = shape_of_entry(entry, origin);
+  source.text_key = source.shape->columns.prompt;
+  source.max_samples = count_of(entry, origin);
+  return source;
+}
+
+}  // namespace
+
+DatasetInfo read_dataset_info(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/dataset_info.json";
+  DatasetInfo info;
+  if (!base::file_exists(path)) return info;
+  const Json all = base::parse_ordered_json(base::read_file(path), fmt::format("'{}'", path));
+  for (const auto& [key, entry] : as_object(all, "dataset_info.json", path).items()) {
+    info.names.push_back(key);
+    if (key == name) info.found = source_of(entry, folder, name, fmt::format("'{}' of '{}'", name, path));
+  }
+  return info;
+}
+
+}  // namespace troika::data

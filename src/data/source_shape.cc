@@ -1,0 +1,139 @@
+#include "data/source_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "data/chunks.h"
+#include "data/conversations.h"
+#include "data/input_text.h"
+#include "data/json_records.h"
+#include "data/shard_index.h"
+
+namespace troika::data {
+namespace {
+
+// The record that `text`, the beginning of a file, begins with; "" when it does not stand there whole.
+std::string record_of(std::string_view text, FileKind kind, bool whole_file, const std::string& path) {
+  if (kind == FileKind::json_array) {
+    const std::size_t begin = array_begin(text, path), end = element_end(text, begin);
+    return end == std::string_view::npos ? "" : base::trim(text.substr(begin, end - begin));
+  }
+  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  return end == text.size() && !whole_file ? "" : base::trim(text.substr(begin, end - begin));
+}
+
+}  // namespace
+
+std::optional<FirstRecord> first_record(const CorpusFile& file) {
+  if (file.kind == FileKind::text) return std::nullopt;
+  for (std::size_t most = std::size_t{1} << 16;; most *= 16) {
+    const std::string text = first_text(file.path, most);
+    const bool whole = text.size() < most;
+    std::string record = record_of(text, file.kind, whole, file.path);
+    if (!record.empty()) return FirstRecord{std::move(record), fmt::format("the first record of '{}'", file.path)};
+    if (whole) return std::nullopt;
+  }
+}
+
+std::optional<FirstRecord> first_record(const Corpus& corpus) {
+  for (const CorpusFile& file : corpus.files) {
+    if (auto found = first_record(file)) return found;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+bool holds_records(const Corpus& corpus) {
+  const auto is_json = [](const CorpusFile& file) { return file.kind != FileKind::text; };
+  return std::all_of(corpus.files.begin(), corpus.files.end(), is_json);
+}
+
+RecordShape detected_shape(const Source& source, const Corpus& corpus) {
+  const std::optional<FirstRecord> first = first_record(corpus);
+  if (!first) throw base::DataError(fmt::format("'{}' has no records: give a file that has some", source.path));
+  try {
+    return shape_of(base::parse_ordered_json(first->text, first->origin), source.text_key, first->origin);
+  } catch (base::DataError& error) {
+    error.add_context(
+        "while finding out what the data are; --data.format says it, and text takes .json files as they are");
+    throw;
+  }
+}
+
+// The format of the first record where it is one that is known.
+std::optional<Format> known_format(const CorpusFile& file, const std::string& text_key) {
+  const std::optional<FirstRecord> first = first_record(file);
+  if (!first) return std::nullopt;
+  try {
+    return shape_of(base::parse_ordered_json(first->text, first->origin), text_key, first->origin).format;
+  } catch (const base::DataError&) {
+    return std::nullopt;
+  }
+}
+
+// Text takes .json files beside other files as they are, and of .jsonl files those that hold texts.
+void refuse_records_beside_text(const Source& source, const Corpus& corpus) {
+  const auto text = std::find_if(corpus.files.begin(), corpus.files.end(),
+                                 [](const CorpusFile& file) { return file.kind == FileKind::text; });
+  for (const CorpusFile& file : corpus.files) {
+    const std::optional<Format> format = known_format(file, source.text_key);
+    const bool lines = ends_with(without_compression(file.name), ".jsonl");
+    if (!format || (*format == Format::text && lines)) continue;
+    throw base::DataError(fmt::format(
+        "'{}' holds records ('{}': {}) beside text ('{}'): state --data.format, {} for its .json and .jsonl files "
+        "alone, {}or put them into folders of their own",
+        source.path, file.name, word_of(*format), text->name, word_of(*format),
+        *format == Format::text ? "" : "text for all of it as it stands, "));
+  }
+}
+
+// Stated as text: records of a .json file are taken where their first one has the text.
+bool has_text(const Corpus& corpus, const std::string& text_key) {
+  const std::optional<FirstRecord> first = first_record(corpus);
+  if (!first) return false;
+  try {
+    return find_key(base::parse_ordered_json(first->text, first->origin), text_key) != nullptr;
+  } catch (const base::DataError&) {  // not JSON: a text like any other
+    return false;
+  }
+}
+
+}  // namespace
+
+SourceShape shape_of_source(const Source& source) {
+  SourceShape result;
+  if (looks_like_shards(source.path)) return result;
+  const bool stated_text = source.shape && source.shape->format == Format::text;
+  if (source.shape && !stated_text) return {*source.shape, JsonFiles::records};
+  const Corpus corpus = find_corpus({source.path}, JsonFiles::records);
+  if (!holds_records(corpus)) {
+    if (!stated_text) refuse_records_beside_text(source, corpus);
+    return result;
+  }
+  if (!stated_text) return {detected_shape(source, corpus), JsonFiles::records};
+  if (has_text(corpus, source.text_key)) result.json_files = JsonFiles::records;
+  return result;
+}
+
+Corpus record_files(const Source& source) {
+  Corpus corpus = find_corpus({source.path}, JsonFiles::records);
+  const auto is_text = [](const CorpusFile& file) { return file.kind == FileKind::text; };
+  corpus.files.erase(std::remove_if(corpus.files.begin(), corpus.files.end(), is_text), corpus.files.end());
+  if (corpus.files.empty())
+    throw base::DataError(fmt::format("'{}' has no .json or .jsonl files, which {} records need", source.path,
+                                      source.shape ? word_of(source.shape->format) : "such"));
+  corpus.bytes = 0;
+  for (const CorpusFile& file : corpus.files) corpus.bytes += file.bytes;
+  return corpus;
+}
+
+}  // namespace troika::data

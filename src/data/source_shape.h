@@ -1,0 +1,36 @@
+// What a source holds, and in which files.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "data/corpus.h"
+#include "data/record_format.h"
+#include "data/source.h"
+
+namespace troika::data {
+
+// `shape` is stated, or found out by the first record. A .json file, or a folder whose files are all .json or .jsonl,
+// holds records; other folders and files, .jsonl files apart, hold text. `json_files` says how text is to be read.
+// A folder of unstated shape must not hold such records as text is not read from, beside other files.
+struct SourceShape {
+  RecordShape shape;
+  JsonFiles json_files = JsonFiles::documents;
+};
+
+// DataError when a JSON file is of no known format, and for such a folder.
+SourceShape shape_of_source(const Source& source);
+
+// The files of a source of records. DataError when there are none.
+Corpus record_files(const Source& source);
+
+// A look at what a source holds.
+struct FirstRecord {
+  std::string text, origin;
+};
+// Of a file; reads no more of it than needed. Nothing when it has none, or is text.
+std::optional<FirstRecord> first_record(const CorpusFile& file);
+// Of the first file that holds records.
+std::optional<FirstRecord> first_record(const Corpus& corpus);
+
+}  // namespace troika::data

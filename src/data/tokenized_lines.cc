@@ -1,0 +1,173 @@
+#include "data/tokenized_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "data/loader.h"
+#include "data/samples.h"
+
+namespace troika::data {
+namespace {
+
+using base::DataError;
+using nlohmann::json;
+
+// The numbers of two arrays of the outermost object, without building anything else of the line.
+class LineReader final : public json::json_sax_t {
+ public:
+  explicit LineReader(const std::string& origin) : origin_(origin) {}
+
+  std::vector<std::int64_t> ids, labels;
+  bool has_ids = false, has_labels = false;
+
+  bool start_object(std::size_t) override { return open(Container::object); }
+  bool start_array(std::size_t) override { return open(Container::array); }
+  bool end_object() override { return close(); }
+  bool end_array() override {
+    if (depth_ == 2) filled_ = nullptr;
+    return close();
+  }
+  bool key(string_t& name) override {
+    if (depth_ != 1) return true;
+    wanted_ = nullptr;
+    if (name == "input_ids") choose(&ids, &has_ids, "input_ids");
+    if (name == "labels") choose(&labels, &has_labels, "labels");
+    return true;
+  }
+  bool number_integer(number_integer_t value) override { return number(value); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return number(static_cast<std::int64_t>(std::min<number_unsigned_t>(value, INT64_MAX)));
+  }
+  bool null() override { return other("null"); }
+  bool boolean(bool) override { return other("a truth value"); }
+  bool number_float(number_float_t, const string_t& text) override { return other(text.substr(0, 40)); }
+  bool string(string_t&) override { return other("a string"); }
+  bool binary(binary_t&) override { return other("bytes"); }
+  bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
+    throw DataError(fmt::format("{}: not valid JSON at byte {}", origin_, byte));
+  }
+
+ private:
+  enum class Container { object, array };
+
+  bool open(Container container) {
+    if (depth_ == 0 && container == Container::array) other("an array");
+    if (filled_ != nullptr) other(container == Container::object ? "an object" : "an array");
+    if (depth_ == 1 && wanted_ != nullptr) {
+      if (container == Container::object) other("an object");
+      filled_ = wanted_;
+    }
+    if (++depth_ > 256) throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin_));
+    return true;
+  }
+
+  bool close() {
+    if (--depth_ == 1) wanted_ = nullptr;
+    return true;
+  }
+
+  void choose(std::vector<std::int64_t>* numbers, bool* has, const char* name) {
+    if (*has) throw DataError(fmt::format("{}: '{}' stands twice", origin_, name));
+    *has = true;
+    name_ = name;
+    wanted_ = numbers;
+  }
+
+  bool number(std::int64_t value) {
+    if (filled_ == nullptr) return depth_ == 1 && wanted_ == nullptr ? true : other(std::to_string(value));
+    filled_->push_back(value);
+    return true;
+  }
+
+  // A value that is no number of the two arrays.
+  bool other(const std::string& what) {
+    if (depth_ == 0)
+      throw DataError(fmt::format("{}: a line must be an object with 'input_ids', not {}", origin_, what));
+    if (filled_ != nullptr) throw DataError(fmt::format("{}: '{}' holds {}, not only ids", origin_, name_, what));
+    if (depth_ == 1 && wanted_ != nullptr)
+      throw DataError(fmt::format("{}: '{}' must be an array of ids, not {}", origin_, name_, what));
+    return true;
+  }
+
+  const std::string& origin_;
+  int depth_ = 0;
+  const char* name_ = "";
+  std::vector<std::int64_t>*wanted_ = nullptr, *filled_ = nullptr;
+};
+
+std::int32_t checked_id(std::int64_t id, std::int64_t vocab, const char* name, std::size_t place,
+                        const std::string& origin) {
+  if (id >= 0 && id < vocab) return static_cast<std::int32_t>(id);
+  throw DataError(fmt::format("{}: {} [{}] is {}, but ids must be from 0 to {}{}", origin, name, place, id, vocab - 1,
+                              name[0] == 'l' ? ", or -100 for no loss" : ""));
+}
+
+std::vector<std::int32_t> checked_ids(const LineReader& line, std::int64_t vocab, const std::string& origin) {
+  std::vector<std::int32_t> ids;
+  ids.reserve(line.ids.size());
+  for (std::size_t i = 0; i < line.ids.size(); ++i)
+    ids.push_back(checked_id(line.ids[i], vocab, "input_ids", i, origin));
+  return ids;
+}
+
+std::vector<std::int32_t> checked_labels(const LineReader& line, std::int64_t vocab, const std::string& origin) {
+  std::vector<std::int32_t> labels;
+  labels.reserve(line.labels.size());
+  for (std::size_t i = 0; i < line.labels.size(); ++i) {
+    labels.push_back(line.labels[i] == ignore_index ? ignore_index
+                                                    : checked_id(line.labels[i], vocab, "labels", i, origin));
+  }
+  return labels;
+}
+
+std::size_t line_end(std::string_view text, std::size_t begin) { return std::min(text.find('\n', begin), text.size()); }
+
+}  // namespace
+
+TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, const std::string& origin) {
+  LineReader reader(origin);
+  json::sax_parse(line.begin(), line.end(), &reader);
+  if (!reader.has_ids) throw DataError(fmt::format("{}: 'input_ids' is missing", origin));
+  if (reader.has_labels && reader.labels.size() != reader.ids.size()) {
+    throw DataError(fmt::format("{}: {} labels for {} input_ids; each id needs one label", origin, reader.labels.size(),
+                                reader.ids.size()));
+  }
+  return {checked_ids(reader, vocab, origin), checked_labels(reader, vocab, origin)};
+}
+
+TokenizedLines::TokenizedLines(const std::string& path, std::int64_t vocab, const std::string& scratch)
+    : path_(path), vocab_(vocab), file_(path, scratch) {
+  const std::string_view text = file_.text();
+  std::int64_t number = 1;
+  for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
+    const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
+    if (base::trim(line).empty()) continue;
+    const TokenizedLine parsed = parse_tokenized_line(line, vocab, fmt::format("line {} of '{}'", number, path));
+    if (!parsed.ids.empty()) lines_.push_back({begin, static_cast<std::int64_t>(parsed.ids.size())});
+  }
+  fingerprint_ = base::hash_bytes("tokenized " + base::hash_bytes(text));
+}
+
+const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {
+  if (sequence >= 0 && sequence < count()) return lines_[static_cast<std::size_t>(sequence)];
+  throw base::BugError(fmt::format("sequence {} asked of {} in '{}'", sequence, count(), path_));
+}
+
+std::int64_t TokenizedLines::length(std::int64_t sequence) const { return line(sequence).ids; }
+
+void TokenizedLines::read(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const {
+  const std::string_view text = file_.text();
+  const std::size_t begin = line(sequence).begin;
+  const TokenizedLine parsed = parse_tokenized_line(text.substr(begin, line_end(text, begin) - begin), vocab_,
+                                                    fmt::format("sequence {} of '{}'", sequence, path_));
+  const auto& said = parsed.labels.empty() ? parsed.ids : parsed.labels;
+  std::copy(parsed.ids.begin(), parsed.ids.end(), ids);
+  std::copy(said.begin(), said.end(), labels);
+}
+
+}  // namespace troika::data

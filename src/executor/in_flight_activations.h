@@ -1,0 +1,95 @@
+// Microbatches between their forward and the end of their backward: what each segment keeps, and what stands at the
+// boundaries of the stage. Without a backward nothing of a microbatch is left once its forward has given its output on.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "executor/replica_traffic.h"
+#include "kernels/output_loss.h"
+#include "model/segment.h"
+#include "tensor/ledger.h"
+
+namespace troika::executor {
+
+// The shape of one microbatch on this rank: B sequences of T positions (of T_whole with context parallelism), and what
+// passes between stages, `rows` of width D in the compute dtype.
+struct StageBoundary {
+  std::int64_t B = 1, T = 1, T_whole = 1;
+  std::int64_t rows = 1, D = 1;
+  c10::ScalarType dtype = c10::ScalarType::Float;
+};
+
+// One rank's thread. Instructions without a segment run all segments of their stage.
+class InFlightActivations {
+ public:
+  using Instruction = schedule::Instruction;
+  InFlightActivations(const schedule::Program& program, const std::vector<Instruction>& instructions,
+                      const Units& units, ReplicaTraffic& replicas, const StageBoundary& boundary,
+                      shape::SavedActivations activations, tensor::Ledger& ledger);
+
+  // What the tokens of all microbatches of a step say alike, and where its samples begin (model::Tokens).
+  struct Step {
+    double loss_scale = 1;
+    std::int64_t step = 0, first_sample = 0;
+  };
+  void begin_step(const Step& step) { step_ = step; }
+  void load(int microbatch, model::Tokens tokens);
+
+  // The first segment of a stage takes over the stage's input, the last leaves its output. `boundary_mD` of forward:
+  // the received input, of backward the received gradient; called only for the segment at that boundary.
+  using BoundarySource = std::function<at::Tensor()>;
+  void forward(const Instruction& i, const BoundarySource& boundary_mD);
+  void recompute(const Instruction& i);
+  void backward(const Instruction& i, const BoundarySource& boundary_mD);
+  void backward_input(const Instruction& i, const BoundarySource& boundary_mD);
+  void backward_weight(const Instruction& i);
+
+  at::Tensor take_output(const Instruction& i);                              // of the stage, to be sent or handed on
+  at::Tensor take_input_gradient(const Instruction& i);                      // of the stage
+  const std::map<int, kernels::LossSum>& losses() const { return losses_; }  // by microbatch, on the last stage
+
+  void clear();
+
+ private:
+  struct SegmentActivations {
+    at::Tensor input_mD;  // where it is recomputed
+    std::unique_ptr<model::Saved> saved;
+  };
+  struct StageActivations {  // one microbatch on one stage
+    at::Tensor x_mD, dy_mD;  // what the next segment of the forward, of the backward reads
+    std::map<int, SegmentActivations> segments;
+    std::int64_t booked_bytes = 0;
+  };
+  using Key = std::pair<int, int>;  // microbatch, stage or segment
+
+  template <class Visit>
+  void descend(const Instruction& i, Visit visit);
+  void forward_segment(const Instruction& i, int segment, StageActivations& held);
+  void input_segment(const Instruction& i, int segment, StageActivations& held, const BoundarySource& boundary_mD);
+  void weight_segment(const Instruction& i, int segment, StageActivations& held);
+  const model::Tokens& tokens(int microbatch);
+  void mark(int microbatch, model::Tokens& tokens) const;  // with the step
+  void book(StageActivations& held);
+  void forget(const Instruction& i);
+  SegmentUnit& ready(int segment, const Instruction& i);
+
+  const schedule::Program& program_;
+  const Units& units_;
+  ReplicaTraffic& replicas_;
+  const StageBoundary boundary_;
+  const shape::SavedActivations activations_;
+  tensor::Ledger& ledger_;
+  std::set<Key> recomputed_;  // (microbatch, segment): forward keeps only the input
+  Step step_;
+  std::map<int, model::Tokens> tokens_;
+  std::map<Key, StageActivations> held_;
+  std::map<int, kernels::LossSum> losses_;
+};
+
+}  // namespace troika::executor

@@ -1,0 +1,39 @@
+#include "executor/segment_unit.h"
+
+#include <algorithm>
+
+namespace troika::executor {
+
+std::vector<Bucket*> SegmentUnit::buckets() const {
+  std::vector<Bucket*> all{bucket.get()};
+  if (second_use != nullptr) all.push_back(second_use.get());
+  if (adapter != nullptr) all.push_back(adapter.get());
+  return all;
+}
+
+std::vector<Bucket*> SegmentUnit::written() const {
+  std::vector<Bucket*> all = buckets();
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Bucket* one) { return !one->has_gradients(); }), all.end());
+  return all;
+}
+
+std::vector<SegmentUnit::Read> SegmentUnit::read() const {
+  std::vector<Read> all{{bucket.get(), ReadBy::own_segment}};
+  if (table != nullptr) all.push_back({table, table_read_by});
+  if (adapter != nullptr) all.push_back({adapter.get(), ReadBy::own_segment});
+  return all;
+}
+
+model::SegmentBuffer SegmentUnit::parameters() const {
+  return {bucket->values(ReadBy::own_segment), table == nullptr ? at::Tensor() : table->values(table_read_by),
+          adapter == nullptr ? at::Tensor() : adapter->values(ReadBy::own_segment)};
+}
+
+model::SegmentBuffer SegmentUnit::leaves() const {
+  const auto leaf = [](Bucket* one) {
+    return one == nullptr || !one->has_gradients() ? at::Tensor() : one->sum().leaf();
+  };
+  return {leaf(bucket.get()), leaf(second_use.get()), leaf(adapter.get())};
+}
+
+}  // namespace troika::executor

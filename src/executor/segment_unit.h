@@ -1,0 +1,35 @@
+// A segment of the model with the buffers of parameters it reads and writes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "executor/bucket.h"
+#include "model/segment.h"
+
+namespace troika::executor {
+
+struct SegmentUnit {
+  std::unique_ptr<model::Segment> body;
+  std::unique_ptr<Bucket> bucket;
+  // The head of a tied model: gradient of the table by the head, or a copy of the table.
+  std::unique_ptr<Bucket> second_use;
+  std::unique_ptr<Bucket> adapter;  // a block's low-rank adapters
+  Bucket* table = nullptr;          // where the head of a tied model reads: second_use, or the embedding's bucket
+  ReadBy table_read_by = ReadBy::own_segment;  // as which reader of that bucket
+
+  std::vector<Bucket*> buckets() const;  // its own
+  std::vector<Bucket*> written() const;  // of these, that backward writes
+  struct Read {
+    Bucket* bucket;
+    ReadBy by;
+  };
+  std::vector<Read> read() const;  // that its forward and backward read
+  model::SegmentBuffer parameters() const;
+  model::SegmentBuffer leaves() const;  // of the microbatch to be written next
+};
+
+using Units = std::map<int, std::unique_ptr<SegmentUnit>>;  // by segment, those this rank holds
+
+}  // namespace troika::executor

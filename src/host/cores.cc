@@ -1,0 +1,89 @@
+#include "host/cores.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+#include "base/text.h"
+#include "host/cgroup.h"
+
+namespace troika::host {
+
+static std::vector<int> allowed_cores_of(pid_t process) {
+  std::vector<int> cores;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(process, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::vector<int> allowed_cores() { return allowed_cores_of(0); }
+
+static void allow_cores(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int core : cores) CPU_SET(core, &set);
+  ::sched_setaffinity(0, sizeof set, &set);
+}
+
+CoresOfLauncher::CoresOfLauncher() : own_(allowed_cores()) {
+  const std::vector<int> all = allowed_cores_of(::getppid());
+  if (all.size() > own_.size()) allow_cores(all);
+}
+
+CoresOfLauncher::~CoresOfLauncher() { allow_cores(own_); }
+
+// `quota` and `period` in microseconds, as texts; 0 for "max", -1 and anything else.
+static int cores_of(const std::string& quota, const std::string& period) {
+  std::int64_t per_period = 0, length = 0;
+  if (!base::parse_int(base::trim(quota), &per_period) || !base::parse_int(base::trim(period), &length)) return 0;
+  if (per_period <= 0 || length <= 0) return 0;
+  return static_cast<int>((per_period + length - 1) / length);
+}
+
+int quota_cores_in(const std::string& proc, const std::string& cgroup) {
+  int least = 0;
+  for (const std::string& folder : cgroup_folders(proc, cgroup, "cpu")) {
+    const auto words = base::split(base::trim(content_or_empty(folder + "/cpu.max")), ' ');
+    const int here = words.size() == 2 ? cores_of(words[0], words[1])
+                                       : cores_of(content_or_empty(folder + "/cpu.cfs_quota_us"),
+                                                  content_or_empty(folder + "/cpu.cfs_period_us"));
+    if (here > 0) least = least == 0 ? here : std::min(least, here);
+  }
+  return least;
+}
+
+int share_of_cores(int own, int all, int quota, int ranks) {
+  const int cores = std::min(own, std::max(1, std::max(own, all) / ranks));
+  return quota > 0 ? std::min(cores, std::max(1, quota / ranks)) : cores;
+}
+
+// The launcher is the parent. Its cores, not the host's: a container or a job may have fewer, which its ranks share.
+int usable_cores_of_rank(int ranks) {
+  const auto allowed = static_cast<int>(allowed_cores().size());
+  const int own = allowed > 0 ? allowed : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const auto all = static_cast<int>(allowed_cores_of(::getppid()).size());
+  return share_of_cores(own, all, quota_cores_in("/proc", "/sys/fs/cgroup"), ranks);
+}
+
+int usable_cores() { return usable_cores_of_rank(1); }
+
+std::string format_cores(const std::vector<int>& cores) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0, next = 0; first < cores.size(); first = next) {
+    next = first + 1;
+    while (next < cores.size() && cores[next] == cores[next - 1] + 1) ++next;
+    const std::string begin = std::to_string(cores[first]);
+    parts.push_back(next == first + 1 ? begin : begin + "-" + std::to_string(cores[next - 1]));
+  }
+  return base::join(parts, ",");
+}
+
+}  // namespace troika::host

@@ -1,0 +1,41 @@
+// Processor cores that this process may use, as Linux reports them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace troika::host {
+
+// Numbers of the cores that the process may run on, ascending; empty when the system does not tell.
+std::vector<int> allowed_cores();
+
+// How many of them can work at a time: less than their number under a cgroup's CPU quota (rounded up). At least 1.
+int usable_cores();
+
+// Those that one of `ranks` ranks of this host should use, one of which is this process. At least 1.
+int usable_cores_of_rank(int ranks);
+
+// The rule of it. A rank that its launcher bound to `own` of the `all` cores that the launcher has is not given less of them
+// because of its neighbours; ranks that may run on all of them share them. A quota (0: none) holds for all ranks together.
+int share_of_cores(int own, int all, int quota, int ranks);
+
+// While it lives, the calling thread and those that it starts may run on all cores of the process that started this
+// one: for work that one rank does while the others of its host wait. Nothing changes where the system does not allow it.
+class CoresOfLauncher {
+ public:
+  CoresOfLauncher();
+  ~CoresOfLauncher();
+  CoresOfLauncher(const CoresOfLauncher&) = delete;
+  CoresOfLauncher& operator=(const CoresOfLauncher&) = delete;
+
+ private:
+  const std::vector<int> own_;
+};
+
+// "0-3,6".
+std::string format_cores(const std::vector<int>& cores);
+
+// The least quota below other roots than /proc and /sys/fs/cgroup, in cores; 0: none. For tests.
+int quota_cores_in(const std::string& proc, const std::string& cgroup);
+
+}  // namespace troika::host

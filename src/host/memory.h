@@ -1,0 +1,25 @@
+// Memory of this process and of the machine, as Linux reports it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace troika::host {
+
+struct ProcessMemory {
+  std::int64_t resident_bytes = 0;
+  std::int64_t peak_resident_bytes = 0;
+};
+
+// From /proc/self/status; zeros where the kernel does not tell.
+ProcessMemory process_memory();
+
+// What a new allocation can still take: the least of MemAvailable and the room under every cgroup limit (v2 or v1) that
+// holds this process. -1 when nothing can be told.
+std::int64_t available_bytes();
+
+// The same below other roots, for tests: `proc` in place of /proc, `cgroup` in place of /sys/fs/cgroup.
+ProcessMemory process_memory_in(const std::string& proc);
+std::int64_t available_bytes_in(const std::string& proc, const std::string& cgroup);
+
+}  // namespace troika::host

@@ -1,0 +1,63 @@
+#include "host/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+
+namespace troika::host {
+
+// A made-up /proc and /sys/fs/cgroup.
+struct FakeSystem {
+  explicit FakeSystem(const std::string& name) : root(base::temporary_folder() + "/memory/" + name) {
+    base::remove_tree(root);
+    put("proc/meminfo", "MemTotal:       8000 kB\nMemAvailable:   4000 kB\n");
+  }
+  void put(const std::string& path, const std::string& content) const {
+    base::make_directories(root + "/" + path.substr(0, path.find_last_of('/')));
+    base::write_file_atomic(root + "/" + path, content);
+  }
+  std::int64_t available() const { return available_bytes_in(root + "/proc", root + "/cgroup"); }
+  std::string root;
+};
+
+TEST(Memory, ResidentBytesGrowWithTouchedPages) {
+  const ProcessMemory before = process_memory();
+  std::vector<char> block(64 << 20, 1);
+  const ProcessMemory after = process_memory();
+  EXPECT_GT(before.resident_bytes, 0);
+  EXPECT_GE(after.resident_bytes - before.resident_bytes, 60 << 20);
+  EXPECT_GE(after.peak_resident_bytes, after.resident_bytes);
+  EXPECT_EQ(block[1000], 1);
+}
+
+TEST(Memory, ThisMachineHasSomeAvailable) { EXPECT_GT(available_bytes(), 0); }
+
+TEST(Memory, WithoutCgroupItIsMemAvailable) { EXPECT_EQ(FakeSystem("plain").available(), 4000 * 1024); }
+
+TEST(Memory, CgroupV2LimitOfAParentCounts) {
+  const FakeSystem system("v2");
+  system.put("proc/self/cgroup", "0::/slice/job\n");
+  system.put("cgroup/slice/job/memory.max", "max\n");
+  system.put("cgroup/slice/job/memory.current", "1000\n");
+  system.put("cgroup/slice/memory.max", "500000\n");
+  system.put("cgroup/slice/memory.current", "200000\n");
+  EXPECT_EQ(system.available(), 300000);
+}
+
+TEST(Memory, CgroupV1LimitCountsAndIsNeverNegative) {
+  const FakeSystem system("v1");
+  system.put("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/job\n");
+  system.put("cgroup/memory/job/memory.limit_in_bytes", "1000\n");
+  system.put("cgroup/memory/job/memory.usage_in_bytes", "1500\n");
+  EXPECT_EQ(system.available(), 0);
+}
+
+TEST(Memory, AbsentFilesGiveMinusOneAndZeros) {
+  EXPECT_EQ(available_bytes_in("/nonexistent", "/nonexistent"), -1);
+  EXPECT_EQ(process_memory_in("/nonexistent").resident_bytes, 0);
+}
+
+}  // namespace troika::host

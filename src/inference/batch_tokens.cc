@@ -1,0 +1,50 @@
+#include "inference/batch_tokens.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace troika::inference {
+namespace {
+
+// Of every element of the batch, the position at which its document begins; [B, T].
+at::Tensor document_begins(const data::TokenBatch& batch) {
+  const at::Tensor begins_BT = at::zeros({batch.rows, batch.length}, at::kLong);
+  auto* begins = begins_BT.data_ptr<std::int64_t>();
+  for (std::size_t i = 0; i < batch.document_starts.size(); ++i) {
+    const std::int64_t start = batch.document_starts[i], row_end = (start / batch.length + 1) * batch.length;
+    const bool last = i + 1 == batch.document_starts.size();
+    const std::int64_t end = last ? row_end : std::min(row_end, batch.document_starts[i + 1]);
+    std::fill(begins + start, begins + end, start % batch.length);
+  }
+  return begins_BT;
+}
+
+}  // namespace
+
+model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
+                        const c10::Device& device) {
+  const at::Tensor positions_t = at::tensor(context.positions(batch.length), at::kLong);
+  const auto own = [&](const at::Tensor& all_BT) {
+    return context.size() > 1 ? all_BT.index_select(1, positions_t) : all_BT;
+  };
+  const auto to_device = [&](const std::vector<std::int32_t>& ids) {
+    const at::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, at::kInt);
+    return own(all).to(at::kLong).flatten().to(device);
+  };
+  model::Tokens tokens;
+  tokens.ids_M = to_device(batch.inputs);
+  tokens.targets_M = to_device(batch.targets);
+  tokens.targets_M.masked_fill_(tokens.targets_M == data::ignore_index, -100);
+  tokens.B = batch.rows;
+  tokens.T = positions_t.numel();
+  tokens.T_whole = batch.length;
+  if (batch.documents == data::Documents::apart) {
+    const at::Tensor begins_Bt = own(document_begins(batch));
+    tokens.first_key_BT = begins_Bt.to(device);
+    tokens.position_BT = (positions_t - begins_Bt).to(device);
+  }
+  return tokens;
+}
+
+}  // namespace troika::inference

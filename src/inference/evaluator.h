@@ -1,0 +1,69 @@
+// The loss of a model on samples, each of them once, in any layout.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "data/samples.h"
+#include "executor/executor.h"
+#include "plan/plan.h"
+#include "sharding/context_group.h"
+#include "sharding/tensor_group.h"
+
+namespace troika::inference {
+
+struct Evaluation {
+  double loss = 0;  // mean over the positions with a target
+  std::int64_t tokens = 0, samples = 0;
+  double seconds = 0;
+  double perplexity() const;
+};
+
+// What one rank computes with; references outlive the evaluator.
+struct Computing {
+  executor::Place place;
+  executor::Channels channels;
+  const executor::Units& units;
+  sharding::TensorGroup& tensor;
+  sharding::ContextGroup& context;
+  c10::Device device;
+  tensor::Ledger& ledger;
+  executor::Observer& observer;
+};
+
+// What an executor of any program must know of a plan's rank.
+executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, sharding::TensorGroup& tensor,
+                         sharding::ContextGroup& context);
+
+// Runs an evaluation's program over samples as often as they need. One rank's thread.
+class Evaluator {
+ public:
+  // `program`: of the plan, its own or the one beside training.
+  Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
+            const Computing& computing);
+
+  // Collective; alike on all ranks. Row b of microbatch m of round r is sample (r * microbatches + m) * micro + b; rows beyond the
+  // last sample have no target. The losses of all microbatches are added along one fixed tree, so the bits depend on
+  // micro_batch_size and not on dp, pp or ZeRO. DataError when no position has a target. `step`: of training, for errors.
+  // `after_round(microbatches_done)`: after each round, on every rank; may be empty.
+  using AfterRound = std::function<void(std::int64_t microbatches_done)>;
+  Evaluation run(std::int64_t step, const AfterRound& after_round = {});
+
+  // Collective over the replicas; see Executor.
+  void publish_parameters() { executor_.publish_parameters(); }
+
+ private:
+  executor::Setup setup(const plan::Plan& plan, const Computing& computing);
+  model::Tokens load(int microbatch) const;
+
+  const data::Samples& samples_;
+  const sharding::ContextGroup& context_;
+  const c10::Device device_;
+  const std::int64_t micro_, microbatches_;  // rows of one; in a round
+  std::int64_t round_ = 0;
+  executor::Executor executor_;
+};
+
+}  // namespace troika::inference

@@ -1,0 +1,110 @@
+#include "inference/generate.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+
+namespace troika::inference {
+
+Text::Text(const TextModel& model, const tokenizer::Tokenizer& tokenizer, const std::vector<std::int32_t>& prompt,
+           const TextOptions& options)
+    : model_(&model),
+      tokenizer_(&tokenizer),
+      options_(options),
+      random_(options.seed, "generate"),
+      cache_(model.decoder().new_cache()),
+      stop_(options.stop_texts) {
+  restart(prompt);
+}
+
+bool Text::is_full() const { return positions() >= model_->context(); }
+
+void Text::restart(const std::vector<std::int32_t>& prompt) {
+  if (prompt.empty()) throw base::ConfigError("the prompt is empty; give at least one character with --prompt");
+  if (static_cast<std::int64_t>(prompt.size()) >= model_->context())
+    throw base::ConfigError(
+        fmt::format("{} tokens leave no room for another where there are {} positions; shorten the text", prompt.size(),
+                    model_->context()));
+  const auto common = std::mismatch(ids_.begin(), ids_.end(), prompt.begin(), prompt.end()).first - ids_.begin();
+  const auto last = static_cast<std::int64_t>(prompt.size()) - 1;  // whose logits are needed
+  kept_ = std::min({static_cast<std::int64_t>(common), last, cache_.length()});
+  cache_.shorten(kept_);
+  ids_ = prompt;
+  pending_.assign(prompt.begin() + kept_, prompt.end());
+  seen_ = SeenIds();
+  for (const std::int32_t id : prompt) seen_.add(id);
+  stop_ = StopText(options_.stop_texts);
+  certain_.clear();
+  tokens_ = 0;
+  ended_ = false;
+}
+
+std::string Text::take() {
+  std::string bytes;
+  bytes.swap(certain_);
+  return bytes;
+}
+
+void Text::end(Finish finish) {
+  ended_ = true;
+  finish_ = finish;
+  certain_ += stop_.rest();
+}
+
+void Text::add(std::vector<float> logits) {
+  penalise_repetition(logits, seen_, options_.sampling.repetition_penalty);
+  const std::int32_t id = draw(logits, options_.sampling, random_.uniform(static_cast<std::uint64_t>(positions())));
+  pending_ = {id};
+  ids_.push_back(id);
+  seen_.add(id);
+  if (std::find(options_.stop_ids.begin(), options_.stop_ids.end(), id) != options_.stop_ids.end())
+    return end(Finish::stop);
+  ++tokens_;
+  certain_ += stop_.add(tokenizer_->id_to_bytes(id));
+  if (stop_.found()) return end(Finish::stop);
+  if (tokens_ >= options_.new_tokens || is_full()) end(Finish::length);
+}
+
+void advance(const TextModel& model, const std::vector<Text*>& texts) {
+  std::vector<model::Continuation> sequences;
+  for (Text* text : texts) sequences.push_back({&text->cache_, std::move(text->pending_)});
+  const at::Tensor logits_BV = model.decoder().extend(sequences).cpu();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto vocab = std::min(texts[i]->tokenizer_->vocab_size(), logits_BV.size(1));  // ids above stand for nothing
+    const float* row = logits_BV[static_cast<std::int64_t>(i)].data_ptr<float>();
+    texts[i]->add({row, row + vocab});
+  }
+}
+
+void continue_all(const TextModel& model, const tokenizer::Tokenizer& tokenizer, const Batch& batch,
+                  const std::function<void(std::size_t, Text&)>& on_end,
+                  const std::function<void(std::size_t)>& on_step) {
+  struct Running {
+    std::size_t index;
+    std::unique_ptr<Text> text;
+  };
+  std::vector<Running> running;
+  std::size_t next = 0;
+  while (next < batch.prompts.size() || !running.empty()) {
+    for (; next < batch.prompts.size() && static_cast<std::int64_t>(running.size()) < batch.together; ++next) {
+      TextOptions options = batch.options;
+      options.seed += next;
+      running.push_back({next, std::make_unique<Text>(model, tokenizer, batch.prompts[next], options)});
+    }
+    std::vector<Text*> texts;
+    for (const Running& one : running) texts.push_back(one.text.get());
+    advance(model, texts);
+    for (const Running& one : running) {
+      if (one.text->ended()) on_end(one.index, *one.text);
+    }
+    on_step(texts.size());
+    const auto ended = [](const Running& one) { return one.text->ended(); };
+    running.erase(std::remove_if(running.begin(), running.end(), ended), running.end());
+  }
+}
+
+}  // namespace troika::inference

@@ -1,0 +1,107 @@
+#include "inference/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace troika::inference {
+namespace {
+
+struct Candidate {
+  std::int32_t id = 0;
+  double weight = 0;  // relative to the likeliest, which has 1
+};
+using Candidates = std::vector<Candidate>;
+
+bool likelier(const Candidate& a, const Candidate& b) {
+  return a.weight != b.weight ? a.weight > b.weight : a.id < b.id;
+}
+
+float logit(const std::vector<float>& logits, std::int32_t id) { return logits[static_cast<std::size_t>(id)]; }
+
+std::int32_t likeliest(const std::vector<float>& logits) {
+  const auto best = std::max_element(logits.begin(), logits.end());
+  const bool ordered = std::none_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); });
+  if (!ordered || !std::isfinite(*best)) {
+    throw base::DataError(
+        "the model's logits are not finite numbers; its weights are damaged, or too large for fp16: try "
+        "--precision.compute fp32");
+  }
+  return static_cast<std::int32_t>(best - logits.begin());
+}
+
+// In the order of their ids, or the k likeliest in the order of their logits.
+std::vector<std::int32_t> top_ids(const std::vector<float>& logits, std::int64_t k) {
+  std::vector<std::int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  if (k <= 0 || k >= static_cast<std::int64_t>(ids.size())) return ids;
+  std::partial_sort(ids.begin(), ids.begin() + k, ids.end(), [&](std::int32_t a, std::int32_t b) {
+    return logit(logits, a) != logit(logits, b) ? logit(logits, a) > logit(logits, b) : a < b;
+  });
+  ids.resize(static_cast<std::size_t>(k));
+  return ids;
+}
+
+double sum_of_weights(const Candidates& all) {
+  return std::accumulate(all.begin(), all.end(), 0.0, [](double sum, const Candidate& c) { return sum + c.weight; });
+}
+
+// The likeliest that together first reach `share` of all; sorts more and more of them until they do.
+void keep_share(Candidates& all, double share) {
+  const double enough = share * sum_of_weights(all);
+  double kept = 0;
+  std::size_t count = 0, sorted = 0;
+  while (count < all.size() && (count == 0 || kept < enough)) {
+    if (count == sorted) {
+      sorted = std::min(all.size(), std::max<std::size_t>(64, 8 * sorted));
+      const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+      std::partial_sort(at(count), at(sorted), all.end(), likelier);
+    }
+    kept += all[count++].weight;
+  }
+  all.resize(count);
+}
+
+}  // namespace
+
+void SeenIds::add(std::int32_t id) {
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= seen_.size()) seen_.resize(index + 1);
+  if (seen_[index]) return;
+  seen_[index] = true;
+  ids_.push_back(id);
+}
+
+void penalise_repetition(std::vector<float>& logits, const SeenIds& seen, double penalty) {
+  if (penalty == 1) return;
+  const auto factor = static_cast<float>(penalty);
+  for (const std::int32_t id : seen.ids()) {
+    if (static_cast<std::size_t>(id) >= logits.size()) continue;
+    float& value = logits[static_cast<std::size_t>(id)];
+    value = value > 0 ? value / factor : value * factor;
+  }
+}
+
+std::int32_t draw(const std::vector<float>& logits, const Sampling& sampling, double u) {
+  const std::int32_t best = likeliest(logits);
+  if (sampling.temperature == 0) return best;
+  const double top = logit(logits, best);
+  Candidates all;
+  for (const std::int32_t id : top_ids(logits, sampling.top_k))
+    all.push_back({id, std::exp((static_cast<double>(logit(logits, id)) - top) / sampling.temperature)});
+  if (sampling.top_p < 1) keep_share(all, sampling.top_p);
+  if (sampling.min_p > 0) {
+    const auto unlikely = [&](const Candidate& c) { return c.weight < sampling.min_p; };
+    all.erase(std::remove_if(all.begin(), all.end(), unlikely), all.end());
+  }
+  double target = u * sum_of_weights(all);
+  for (const Candidate& c : all) {
+    if (target < c.weight) return c.id;
+    target -= c.weight;
+  }
+  return best;  // only by rounding
+}
+
+}  // namespace troika::inference

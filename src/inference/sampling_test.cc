@@ -1,0 +1,140 @@
+#include "inference/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace troika::inference {
+namespace {
+using Logits = std::vector<float>;
+
+constexpr int draws = 40000;
+
+// How often each id is drawn.
+std::map<std::int32_t, double> shares(const Logits& logits, const Sampling& sampling) {
+  const base::Philox random(3, "shares");
+  std::map<std::int32_t, double> found;
+  for (int i = 0; i < draws; ++i)
+    found[draw(logits, sampling, random.uniform(static_cast<std::uint64_t>(i)))] += 1.0 / draws;
+  return found;
+}
+
+void expect_shares(const Logits& logits, const Sampling& sampling, const std::map<std::int32_t, double>& want) {
+  const auto got = shares(logits, sampling);
+  ASSERT_EQ(got.size(), want.size());
+  for (const auto& [id, share] : want) EXPECT_NEAR(got.at(id), share, 0.01) << id;
+}
+
+Logits of(const std::vector<double>& probabilities) {
+  Logits logits;
+  for (const double p : probabilities) logits.push_back(static_cast<float>(std::log(p)) + 7.0f);
+  return logits;
+}
+
+const Logits five = of({0.1, 0.4, 0.05, 0.25, 0.2});
+
+TEST(Sampling, DrawsEachTokenAsOftenAsItsProbability) {
+  expect_shares(five, {}, {{0, 0.1}, {1, 0.4}, {2, 0.05}, {3, 0.25}, {4, 0.2}});
+}
+
+TEST(Sampling, TemperatureSharpensOrFlattens) {
+  Sampling sampling;
+  sampling.temperature = 0.5;  // squares
+  const double sum = 0.01 + 0.16 + 0.0025 + 0.0625 + 0.04;
+  expect_shares(five, sampling,
+                {{0, 0.01 / sum}, {1, 0.16 / sum}, {2, 0.0025 / sum}, {3, 0.0625 / sum}, {4, 0.04 / sum}});
+  sampling.temperature = 1e-6;
+  expect_shares(five, sampling, {{1, 1.0}});
+}
+
+TEST(Sampling, TemperatureZeroTakesTheLikeliestAndOfEqualsTheLowest) {
+  Sampling sampling;
+  sampling.temperature = 0;
+  EXPECT_EQ(draw({1, 3, 2, 3, 3}, sampling, 0.99), 1);
+  EXPECT_EQ(draw({-5}, sampling, 0), 0);
+}
+
+TEST(Sampling, TopKKeepsExactlyTheKLikeliest) {
+  Sampling sampling;
+  sampling.top_k = 2;
+  expect_shares(five, sampling, {{1, 0.4 / 0.65}, {3, 0.25 / 0.65}});
+  sampling.top_k = 9;
+  EXPECT_EQ(shares(five, sampling).size(), 5u);
+  sampling.top_k = 2;
+  expect_shares({1, 1, 1, 1}, sampling, {{0, 0.5}, {1, 0.5}});  // ties: the lower ids
+}
+
+TEST(Sampling, TopPKeepsTheLikeliestThatFirstReachIt) {
+  Sampling sampling;
+  sampling.top_p = 0.6;
+  expect_shares(five, sampling, {{1, 0.4 / 0.65}, {3, 0.25 / 0.65}});
+  sampling.top_p = 0.66;
+  expect_shares(five, sampling, {{1, 0.4 / 0.85}, {3, 0.25 / 0.85}, {4, 0.2 / 0.85}});
+  sampling.top_p = 1e-9;
+  expect_shares(five, sampling, {{1, 1.0}});
+}
+
+TEST(Sampling, TopPIsOfWhatTopKLeaves) {
+  Sampling sampling;
+  sampling.top_k = 3;
+  sampling.top_p = 0.45;  // the likeliest has 0.4 of 0.85
+  expect_shares(five, sampling, {{1, 1.0}});
+  sampling.top_k = 4;  // 0.4 of 0.95
+  expect_shares(five, sampling, {{1, 0.4 / 0.65}, {3, 0.25 / 0.65}});
+}
+
+TEST(Sampling, MinPDropsWhatIsMuchLessLikelyThanTheLikeliest) {
+  Sampling sampling;
+  sampling.min_p = 0.49;
+  expect_shares(five, sampling, {{1, 0.4 / 0.85}, {3, 0.25 / 0.85}, {4, 0.2 / 0.85}});
+  sampling.min_p = 1;
+  expect_shares(five, sampling, {{1, 1.0}});
+}
+
+// Against sorting everything, over a vocabulary that needs several rounds of sorting.
+TEST(Sampling, TopPOfAManyTokensIsThatOfAFullSort) {
+  const base::Philox random(5, "logits");
+  Logits logits(5000);
+  random.fill_normal(0, 5000, logits.data());
+  std::vector<std::size_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  double whole = 0;
+  for (const float x : logits) whole += std::exp(static_cast<double>(x));
+  for (const double p : {0.01, 0.3, 0.9, 0.999}) {
+    Sampling sampling;
+    sampling.top_p = p;
+    std::size_t count = 0;
+    for (double kept = 0; kept < p * whole; ++count) kept += std::exp(static_cast<double>(logits[order[count]]));
+    EXPECT_EQ(draw(logits, sampling, 0), static_cast<std::int32_t>(order.front()));
+    EXPECT_EQ(draw(logits, sampling, 1 - 1e-12), static_cast<std::int32_t>(order[count - 1])) << p;
+  }
+}
+
+TEST(Sampling, ThePenaltyDividesPositiveLogitsAndMultipliesOthersOnce) {
+  SeenIds seen;
+  for (const std::int32_t id : {3, 0, 3, 9, 3}) seen.add(id);
+  EXPECT_EQ(seen.ids(), (std::vector<std::int32_t>{3, 0, 9}));
+  Logits logits{-2, 4, 0, 6};
+  penalise_repetition(logits, seen, 2);
+  EXPECT_EQ(logits, (Logits{-4, 4, 0, 3}));
+  penalise_repetition(logits, seen, 1);
+  EXPECT_EQ(logits, (Logits{-4, 4, 0, 3}));
+}
+
+TEST(Sampling, LogitsThatAreNoNumbersAreAnError) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const Logits& logits : {Logits{1, nan}, Logits{nan, 1}, Logits{infinity, 0}, Logits{-infinity, -infinity}})
+    EXPECT_THROW(draw(logits, {}, 0.5), base::DataError);
+  EXPECT_EQ(draw({-infinity, 0}, {}, 0.5), 1);
+}
+
+}  // namespace
+}  // namespace troika::inference

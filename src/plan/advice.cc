@@ -1,0 +1,236 @@
+#include "plan/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/buckets.h"
+#include "schedule/instruction/placement.h"
+#include "shape/segment_costs.h"
+
+namespace troika::plan {
+namespace {
+
+using schedule::Instruction;
+using schedule::Kind;
+
+// The part of a segment's cost that a pass takes, where a forward and a whole backward are 1 each.
+double part_in_pass(const Plan& plan, Kind kind, int segment) {
+  const double weights = plan.trained.own(segment) ? 0.5 : 0;
+  if (kind == Kind::bwd_weight) return weights;
+  if (kind == Kind::bwd_input) return 0.5;
+  return kind == Kind::bwd ? 0.5 + weights : 1;
+}
+
+// What a rank computes of one microbatch in a pass, in units of shape::segment_costs.
+double cost_of(const Plan& plan, const std::vector<double>& costs, const Instruction& i) {
+  double sum = 0;
+  const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
+  for (int g = range.begin; g < range.end; ++g)
+    sum += part_in_pass(plan, i.kind, g) * costs[static_cast<std::size_t>(g)];
+  const double tokens = static_cast<double>(plan.resolved.batch.micro * plan.resolved.batch.seq_len);
+  return sum * tokens / static_cast<double>(plan.shape.tp * plan.shape.cp);
+}
+
+std::vector<double> segment_costs(const Plan& plan) {
+  return shape::segment_costs(plan.model(), plan.resolved.batch.seq_len);
+}
+
+double seconds_of(const std::map<std::string, double>& phases, std::initializer_list<Kind> kinds) {
+  double sum = 0;
+  for (const Kind kind : kinds) {
+    for (const char* part : {"", " exchange"}) {
+      const auto found = phases.find(std::string(schedule::name(kind)) + part);
+      if (found != phases.end()) sum += found->second;
+    }
+  }
+  return sum;
+}
+
+// The settings of the same training in another layout.
+config::Settings settings_of(const Plan& plan, std::int64_t dp, std::int64_t pp) {
+  config::Settings settings = plan.resolved.settings;
+  settings.parallel.dp = dp;
+  settings.parallel.pp = pp;
+  settings.parallel.stage_layers.clear();
+  settings.parallel.schedule_file.clear();
+  settings.parallel.virtual_stages = 1;
+  if (settings.parallel.schedule == config::Schedule::interleaved)
+    settings.parallel.schedule = config::ParallelSettings{}.schedule;
+  settings.train.steps = plan.steps;
+  const auto& batch = plan.resolved.batch;
+  const double per_rank = static_cast<double>(batch.microbatches) / static_cast<double>(dp);
+  config::BatchSettings sizes;
+  sizes.seq_len = batch.seq_len;
+  sizes.micro_batch_size = batch.micro;
+  sizes.microbatches = std::max<std::int64_t>(1, std::llround(per_rank));
+  settings.batch = sizes;
+  return settings;
+}
+
+// Seconds of what all grid ranks of an instruction do together, once they have come. `bytes` is what one grid rank sends.
+double exchange_seconds(const Instruction& i, std::size_t ranks, double norm_bytes, const schedule::Link& link) {
+  const double bytes = i.kind == Kind::norm ? norm_bytes : static_cast<double>(i.bytes);
+  if (bytes == 0 || (ranks < 2 && i.kind == Kind::norm)) return 0;
+  return link.latency_seconds + bytes / link.bytes_per_second;
+}
+
+// Losses, counts and squared norms of a step, to every other rank, 8 bytes each.
+double norm_bytes(const Plan& plan) {
+  const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches) * static_cast<std::size_t>(plan.shape.cp) +
+                     plan.trained_parameters().size() * static_cast<std::size_t>(plan.shape.tp);
+  return static_cast<double>(8 * facts * static_cast<std::size_t>(plan.shape.world() - 1));
+}
+
+void count_sending(const Plan& plan, const schedule::Link& link, Prediction* prediction) {
+  for (const auto& instructions : plan.program.ranks) {
+    std::int64_t bytes = 0;
+    double messages = 0;
+    for (const Instruction& i : instructions) {
+      if (!schedule::sends(i.kind) || i.bytes == 0) continue;
+      bytes += i.bytes;
+      ++messages;
+    }
+    prediction->sent_bytes = std::max(prediction->sent_bytes, bytes);
+    const double seconds = static_cast<double>(bytes) / link.bytes_per_second + messages * link.latency_seconds;
+    prediction->sending_seconds = std::max(prediction->sending_seconds, seconds);
+  }
+}
+
+double elements_of_segments(const Plan& plan, const Instruction& i) {
+  double sum = 0;
+  const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
+  for (int g = range.begin; g < range.end; ++g) {
+    for (const BucketShape& bucket : buckets_of(plan, plan.stages, g, {0, plan.shape.tp}))
+      sum += bucket.trained ? static_cast<double>(bucket.layout.elements) : 0;
+  }
+  return sum;
+}
+
+schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const std::vector<RankSpeed>& speeds) {
+  double tail_seconds = 0;
+  for (const RankSpeed& speed : speeds) tail_seconds = std::max(tail_seconds, speed.tail_seconds);
+  schedule::CostModel model;
+  model.seconds = [&plan, speeds, tail_seconds, costs = segment_costs(plan)](const Instruction& i) {
+    if (i.kind == Kind::step) return tail_seconds * elements_of_segments(plan, i);
+    if (!schedule::is_computation(i.kind)) return 0.0;
+    const int grid_rank = plan.program.rank_of_stage(i.stage, plan.program.dp_rank_of(i.microbatch));
+    const auto first_rank = static_cast<std::size_t>(grid_rank * plan.shape.tp * plan.shape.cp);
+    const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(first_rank);
+    const bool forward = i.kind == Kind::fwd || i.kind == Kind::refwd;
+    return (forward ? speed.forward_seconds : speed.backward_seconds) * cost_of(plan, costs, i);
+  };
+  model.link = [link](int, int) { return link; };
+  model.exchange_seconds = [link, facts = norm_bytes(plan)](const Instruction& i, const std::vector<int>& ranks) {
+    return exchange_seconds(i, ranks.size(), facts, link);
+  };
+  return model;
+}
+
+std::string format_rate(double bytes_per_second) {
+  const double megabits = bytes_per_second * 8e-6;
+  return megabits < 1000 ? fmt::format("{:.3g} Mbit/s", megabits) : fmt::format("{:.3g} Gbit/s", megabits / 1000);
+}
+
+double span_of(const schedule::StepTrace& trace) {
+  double end = 0;
+  for (const auto& timeline : trace.ranks) {
+    for (const auto& event : timeline.events) end = std::max(end, event.end_seconds);
+  }
+  return end;
+}
+
+}  // namespace
+
+RankSpeed speed_of(const Plan& plan, int grid_rank, const std::map<std::string, double>& phase_seconds,
+                   std::int64_t steps) {
+  double forward = 0, backward = 0, elements = 0;  // of one step
+  const auto costs = segment_costs(plan);
+  for (const Instruction& i : plan.program.ranks.at(static_cast<std::size_t>(grid_rank))) {
+    if (i.kind == Kind::fwd) forward += cost_of(plan, costs, i);
+    if (i.kind == Kind::bwd || i.kind == Kind::bwd_input || i.kind == Kind::bwd_weight)
+      backward += cost_of(plan, costs, i);
+    if (i.kind == Kind::step) elements += elements_of_segments(plan, i);
+  }
+  // A rank of frozen segments alone has no backward and no steps.
+  const auto per_unit = [&](std::initializer_list<Kind> kinds, double units) {
+    return units > 0 ? seconds_of(phase_seconds, kinds) / (units * static_cast<double>(steps)) : 0;
+  };
+  RankSpeed speed;
+  speed.forward_seconds = per_unit({Kind::fwd}, forward);
+  speed.backward_seconds = per_unit({Kind::bwd, Kind::bwd_input, Kind::bwd_weight}, backward);
+  speed.tail_seconds =
+      per_unit({Kind::reduce_grads, Kind::gather_grads, Kind::reduce_tied, Kind::norm, Kind::step}, elements);
+  return speed;
+}
+
+std::vector<Plan> layouts_of(const Plan& plan) {
+  std::vector<Plan> plans;
+  const std::int64_t world = plan.shape.world(), split = plan.shape.dp * plan.shape.pp;
+  for (std::int64_t pp = split; pp >= 1; --pp) {
+    if (split % pp != 0) continue;
+    if (pp == plan.shape.pp) {
+      plans.push_back(plan);
+      continue;
+    }
+    try {
+      plans.push_back(make_plan(config::resolve(settings_of(plan, split / pp, pp), world), plan.data));
+    } catch (const base::ConfigError&) {  // resolve() is the judge of what is legal
+    }
+  }
+  return plans;
+}
+
+Prediction predict(const Plan& plan, const schedule::Link& link, const std::vector<RankSpeed>& speeds) {
+  Prediction prediction;
+  prediction.dp = plan.shape.dp;
+  prediction.pp = plan.shape.pp;
+  prediction.microbatches = plan.resolved.batch.microbatches;
+  prediction.tokens = plan.resolved.batch.tokens_per_step();
+  count_sending(plan, link, &prediction);
+  prediction.step_seconds = span_of(schedule::simulate(plan.program, costs_of(plan, link, speeds)));
+  return prediction;
+}
+
+std::string layout_name(int dp, int pp) {
+  if (dp > 1 && pp > 1) return fmt::format("dp {} x pp {}", dp, pp);
+  return dp > 1 ? fmt::format("dp {}", dp) : fmt::format("pp {}", pp);
+}
+
+std::string describe_link(const schedule::Link& link, const std::vector<Prediction>& predictions) {
+  std::vector<std::string> parts;
+  for (const Prediction& p : predictions) {
+    parts.push_back(fmt::format("{} {} ({})", layout_name(p.dp, p.pp), base::format_bytes(p.sent_bytes),
+                                base::format_duration(p.sending_seconds)));
+  }
+  return fmt::format("link    {}, {} between neighbours; the most a rank sends in a step: {}",
+                     base::format_duration(link.latency_seconds), format_rate(link.bytes_per_second),
+                     base::join(parts, ", "));
+}
+
+std::string describe_layouts(std::vector<Prediction> predictions, const mesh::Shape& own) {
+  std::stable_sort(predictions.begin(), predictions.end(), [](const Prediction& a, const Prediction& b) {
+    return a.tokens_per_second() > b.tokens_per_second();
+  });
+  const auto is_own = [&](const Prediction& p) { return p.dp == own.dp && p.pp == own.pp; };
+  const auto mine = std::find_if(predictions.begin(), predictions.end(), is_own);
+  if (mine == predictions.end()) throw base::BugError("this run's layout is not among the predictions");
+  std::vector<std::string> parts;
+  for (const Prediction& p : predictions) {
+    const std::string other_batch =
+        p.microbatches == mine->microbatches ? "" : fmt::format(" of {} microbatches", p.microbatches);
+    parts.push_back(fmt::format("{} {:.0f} tokens/s ({} a step{}{})", layout_name(p.dp, p.pp), p.tokens_per_second(),
+                                base::format_duration(p.step_seconds), other_batch, is_own(p) ? ", this run" : ""));
+  }
+  std::string text = "layouts " + base::join(parts, ", ");
+  const Prediction& best = predictions.front();
+  const double gain = best.tokens_per_second() / mine->tokens_per_second();
+  if (gain > 1.05) text += fmt::format("; --dp {} --pp {} would be {:.2f} times as fast", best.dp, best.pp, gain);
+  return text;
+}
+
+}  // namespace troika::plan

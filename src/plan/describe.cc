@@ -1,0 +1,99 @@
+#include "plan/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "config/presets.h"
+#include "shape/adapter.h"
+
+namespace troika::plan {
+namespace {
+
+// "dp 2 x pp 3", axes of 1 left out unless all are.
+std::string axes(const mesh::Shape& shape) {
+  std::string text;
+  for (const mesh::Axis axis : {mesh::Axis::dp, mesh::Axis::pp, mesh::Axis::tp, mesh::Axis::cp}) {
+    if (shape.extent(axis) > 1)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " x ", mesh::name(axis), shape.extent(axis));
+  }
+  return text.empty() ? "one rank" : text;
+}
+
+std::string name_of(const config::ModelSettings& model) {
+  if (!model.path.empty()) return fmt::format("{} ({})", model.path, word_of(model.architecture));
+  return model.preset == config::no_preset ? word_of(model.architecture) : model.preset;
+}
+
+std::string describe_layout(const Plan& plan) {
+  const auto& p = plan.settings().parallel;
+  std::string cuts;
+  for (int stage = 0; stage < plan.program.stages(); ++stage) {
+    cuts += fmt::format("{}{}-{}", cuts.empty() ? "" : ", ", plan.program.first_segment(stage),
+                        plan.program.end_segment(stage) - 1);
+  }
+  std::string text = "layout  " + axes(plan.shape);
+  if (plan.trains()) text += ", schedule " + (p.schedule_file.empty() ? word_of(p.schedule) : p.schedule_file);
+  text += ", segments per stage: " + cuts;
+  if (plan.program.shards(1)) text += fmt::format(", ZeRO {}", p.zero);
+  if (plan.shape.tp > 1 && p.sequence_parallel) text += ", sequence parallel";
+  const bool said_by_file = !p.schedule_file.empty() && p.recompute == config::Recompute::full;
+  if (plan.trains() && p.recompute != config::Recompute::none && !said_by_file)
+    text += ", recompute " + word_of(p.recompute);
+  if (plan.trains() && p.offload != config::Offload::none) text += ", optimizer state in " + word_of(p.offload);
+  if (plan.precision() != config::Precision::fp32) text += ", " + word_of(plan.precision());
+  return text;
+}
+
+// Empty when all is trained.
+std::string describe_trained(const Plan& plan) {
+  std::int64_t trained = 0, all = shape::parameter_count(plan.model());
+  for (const auto& info : plan.trained_parameters()) trained += info.elements();
+  if (shape::has_adapters(plan.trained.lora)) all += trained;
+  if (!plan.trains() || trained == all) return "";
+  return fmt::format("trains  {} of {} parameters ({:.2f} %){}", base::format_count(trained), base::format_count(all),
+                     100 * static_cast<double>(trained) / static_cast<double>(all),
+                     shape::has_adapters(plan.trained.lora)
+                         ? fmt::format(", adapters of rank {} beside frozen weights", plan.trained.lora.rank)
+                         : "");
+}
+
+std::string describe_data(const Plan& plan) {
+  const std::int64_t seq_len = plan.settings().batch.seq_len;
+  if (plan.data.tokens == 0)
+    return fmt::format("data    random tokens, {} steps of samples of {}", plan.steps, seq_len);
+  return fmt::format(
+      "data    {} tokens, {} samples of {}; {} steps are {:.2f} epochs", base::format_count(plan.data.tokens),
+      plan.data.samples, seq_len, plan.steps,
+      static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples));
+}
+
+std::string describe_evaluation(const Plan& plan) {
+  const std::int64_t every = plan.settings().train.eval_every;
+  const std::string when = !plan.trains() ? std::string("once")
+                           : every > 0    ? fmt::format("every {} steps and at the end", every)
+                                          : std::string("at the end");
+  return fmt::format("valid   {} samples of {}, evaluated {}", plan.data.valid_samples, plan.settings().batch.seq_len,
+                     when);
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const Plan& plan) {
+  const config::Settings& s = plan.settings();
+  const auto largest = std::max_element(plan.memory.begin(), plan.memory.end(),
+                                        [](const auto& a, const auto& b) { return a.total() < b.total(); });
+  std::vector<std::string> lines{fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}",
+                                             name_of(s.model), s.model.layers, s.model.hidden,
+                                             base::format_count(shape::parameter_count(s.model)), s.model.vocab)};
+  if (const std::string line = describe_trained(plan); !line.empty()) lines.push_back(line);
+  if (plan.trains()) lines.push_back(describe_data(plan));
+  if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));
+  lines.push_back(describe_layout(plan));
+  if (plan.trains()) lines.push_back("batch   " + config::describe_batch(plan.resolved));
+  lines.push_back("memory  largest rank " + describe(*largest));
+  return lines;
+}
+
+}  // namespace troika::plan

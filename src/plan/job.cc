@@ -1,0 +1,136 @@
+#include "plan/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "config/freeze.h"
+#include "shape/adapter.h"
+#include "tokenizer/tokenizer.h"
+
+namespace troika::plan {
+namespace {
+
+std::int64_t padded(std::int64_t tokenizer_vocab) { return (tokenizer_vocab + 63) / 64 * 64; }
+
+// The settings with the vocabulary written in.
+config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokenizer_vocab) {
+  config::ModelSettings& model = resolved.settings.model;
+  if (model.vocab == 0) model.vocab = padded(tokenizer_vocab);
+  if (model.vocab < tokenizer_vocab) {
+    throw base::ConfigError(fmt::format("model.vocab is {}, but the tokenizer has {} ids; use --model.vocab {} or more",
+                                        model.vocab, tokenizer_vocab, tokenizer_vocab));
+  }
+  if (model.vocab < resolved.layout.tp) {
+    throw base::ConfigError(
+        fmt::format("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it",
+                    resolved.layout.tp, model.vocab));
+  }
+  return resolved;
+}
+
+std::int64_t steps_of(const config::TrainSettings& train, std::int64_t samples, std::int64_t global_batch) {
+  if (train.steps > 0) return train.steps;
+  const double in_epochs = train.epochs * static_cast<double>(samples) / static_cast<double>(global_batch);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(in_epochs), 1);
+}
+
+std::int64_t warmup_of(const config::OptimizerSettings& optimizer, std::int64_t steps) {
+  const std::int64_t warmup =
+      optimizer.warmup_steps > 0
+          ? optimizer.warmup_steps
+          : static_cast<std::int64_t>(std::ceil(optimizer.warmup_ratio * static_cast<double>(steps)));
+  if (warmup <= steps) return warmup;
+  throw base::ConfigError(
+      fmt::format("optimizer.warmup_steps is {}, more than the {} steps of this run", warmup, steps));
+}
+
+mesh::Shape mesh_of(const config::Layout& layout) {
+  return {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
+          static_cast<int>(layout.cp)};
+}
+
+}  // namespace
+
+data::Documents documents_of(const data::Samples& samples, const data::Samples* valid) {
+  return valid != nullptr && valid->documents() == data::Documents::apart ? valid->documents() : samples.documents();
+}
+
+std::int64_t vocabulary_of(const config::Settings& settings) {
+  if (settings.model.vocab > 0) return settings.model.vocab;
+  return padded(tokenizer::open_tokenizer(settings.data.tokenizer)->vocab_size());
+}
+
+std::vector<shape::ParameterInfo> Job::trained_parameters() const {
+  std::vector<shape::ParameterInfo> all;
+  for (int segment = 0; segment < shape::segment_count(model()); ++segment) {
+    const auto add = [&all](const std::vector<shape::ParameterInfo>& infos) {
+      all.insert(all.end(), infos.begin(), infos.end());
+    };
+    if (trained.own(segment)) add(shape::segment_parameters(model(), segment));
+    add(shape::adapter_parameters(model(), trained.lora, segment));
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+bool Job::freezes() const { return std::count(trained.segments.begin(), trained.segments.end(), false) > 0; }
+
+shape::SavedActivations Job::saved_activations() const {
+  return settings().parallel.recompute == config::Recompute::selective ? shape::SavedActivations::selective
+                                                                       : shape::SavedActivations::all;
+}
+
+shape::StatePlace Job::state_place() const {
+  using Kind = shape::StatePlace::Kind;
+  const auto& p = settings().parallel;
+  const std::string folder = p.offload_folder.empty() ? settings().train.out + "/offload" : p.offload_folder;
+  if (p.offload == config::Offload::none) return {Kind::device, folder};
+  return {p.offload == config::Offload::file ? Kind::file : Kind::host, folder};
+}
+
+shape::SequenceParallel Job::sequence_parallel() const {
+  const bool on = settings().parallel.sequence_parallel && shape.tp > 1;
+  return on ? shape::SequenceParallel::on : shape::SequenceParallel::off;
+}
+
+shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
+  const shape::ReplicaPlace place{shape.dp, shape.cp, at.dp, at.cp};
+  const bool every_round = settings().parallel.zero >= 2 && place.count() > 1;
+  return {resolved.batch.microbatches, place, every_round ? shape::Sharing::every_round : shape::Sharing::at_end};
+}
+
+std::int64_t Job::positions(const mesh::Coordinate& at) const {
+  return shape::sequence_chunks(resolved.batch.seq_len, at.cp, shape.cp).count();
+}
+
+std::int64_t Job::rows(const mesh::Coordinate& at) const {
+  const std::int64_t all = resolved.batch.micro * positions(at);
+  return shape::rows_between_operations(all, tensor_share(at), sequence_parallel()).count;
+}
+
+Job training_job(const config::Resolved& resolved, const DataFacts& data) {
+  Job job;
+  job.resolved = with_vocabulary(resolved, data.vocab);
+  job.data = data;
+  job.shape = mesh_of(resolved.layout);
+  config::Settings& settings = job.resolved.settings;
+  job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
+  settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
+  job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed};
+  return job;
+}
+
+Job evaluation_job(const config::Resolved& resolved, const DataFacts& data) {
+  Job job;
+  job.resolved = with_vocabulary(resolved, data.vocab);
+  job.data = data;
+  job.task = schedule::Task::evaluation;
+  job.shape = mesh_of(resolved.layout);
+  job.trained.segments.assign(static_cast<std::size_t>(shape::segment_count(job.model())), false);
+  return job;
+}
+
+}  // namespace troika::plan

@@ -1,0 +1,24 @@
+// Will it fit: the bytes one rank holds, by what they are for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace troika::plan {
+
+// Resident memory of a rank that has loaded libtorch, opened its channels and run one small step (measured: 190 to 240 MiB).
+inline constexpr std::int64_t program_bytes = std::int64_t{240} << 20;
+
+struct Memory {
+  std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
+  std::int64_t at_once = 0;  // the most of these four together; less than their sum where not all peak at one time
+  std::int64_t lasting = 0;  // the most of the first three together
+  std::int64_t program = 0;  // the process itself: libtorch, threads, buffers of the operations
+  std::int64_t total() const { return at_once + program; }
+  void note(const Memory& now);  // raises what `now` has more of
+};
+
+// "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
+std::string describe(const Memory& memory);
+
+}  // namespace troika::plan

@@ -1,0 +1,80 @@
+#include "plan/preflight.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "plan/memory_check.h"
+#include "plan/plan_test_support.h"
+
+namespace troika::plan {
+namespace {
+using testing::HasSubstr;
+
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+
+std::string told(const config::Settings& settings, int world, const HostRanks& ranks) {
+  try {
+    check_before_start(config::resolve(settings, world), ranks);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "starts";
+}
+
+TEST(Preflight, WhatFitsStarts) { EXPECT_EQ(told(small_settings(), 4, {0, 4, 4 * gib}), "starts"); }
+
+TEST(Preflight, WhatDoesNotFitIsRefusedInTheWordsOfTheRanks) {
+  const std::string text = told(small_settings(), 2, {0, 2, gib / 4});
+  EXPECT_THAT(text, HasSubstr("its share of this host's free memory is 128.0 MiB (2 ranks here)"));
+  const config::Resolved resolved = config::resolve(small_settings(), 2);
+  try {
+    check_memory(make_plan(resolved, small_data()), 0, gib / 4, 2);
+    FAIL() << "the ranks accept it";
+  } catch (const base::ConfigError& error) {
+    EXPECT_EQ(error.what(), text);
+  }
+}
+
+TEST(Preflight, OnlyTheRanksOfThisHostCount) {
+  config::Settings s = small_settings();
+  s.parallel.pp = 4;
+  s.model.vocab = 400000;  // the first and the last stage are large
+  EXPECT_EQ(told(s, 4, {1, 2, gib}), "starts");
+  EXPECT_THAT(told(s, 4, {0, 2, gib}), HasSubstr("this rank needs"));
+  EXPECT_THAT(told(s, 4, {2, 2, gib}), HasSubstr("this rank needs"));
+}
+
+TEST(Preflight, TheVocabularyOfTheTokenizerCounts) {
+  config::Settings s = small_settings();
+  s.model.vocab = 0;
+  s.data.tokenizer = "bytes";
+  EXPECT_THAT(told(s, 1, {0, 1, gib / 8}), HasSubstr("this rank needs"));
+}
+
+TEST(Preflight, WhatOnlyTheRanksWillKnowIsLeftToThem) {
+  config::Settings s = small_settings();
+  s.model.vocab = 0;
+  s.data.tokenizer = "/nowhere/tokenizer.json";
+  EXPECT_EQ(told(s, 1, {0, 1, 1}), "starts");
+  s = small_settings();
+  s.parallel.pp = 2;
+  s.parallel.stage_balance = config::StageBalance::measured;
+  EXPECT_EQ(told(s, 2, {0, 2, 1}), "starts");
+}
+
+TEST(Preflight, OfBatchesToChooseFromTheSmallestHasToFit) {
+  config::Settings s = small_settings();
+  s.batch.find_micro_batch_size = true;
+  EXPECT_EQ(told(s, 1, {0, 1, gib / 2}), "starts");
+}
+
+TEST(Preflight, AnImpossibleRunIsRefusedForItsOwnReason) {
+  config::Settings s = small_settings();
+  s.model.vocab = 0;
+  s.data.tokenizer = "bytes";
+  s.parallel.schedule_file = "/nowhere/program.txt";
+  EXPECT_THROW(check_before_start(config::resolve(s, 1), {0, 1, gib}), base::DataError);
+}
+
+}  // namespace
+}  // namespace troika::plan

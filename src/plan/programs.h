@@ -1,0 +1,26 @@
+// The step programs of a run, built or read, and checked before anything runs.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/stages.h"
+#include "schedule/build/builder.h"
+
+namespace troika::plan {
+
+struct Programs {
+  schedule::Program step;        // of a training step, or of a round of an evaluation where nothing is trained
+  schedule::Program evaluation;  // beside training: of data.valid; without grid ranks where there is none
+};
+
+// By the settings' schedule. ConfigError for what it does not allow or has no numbers for.
+schedule::Program build_step(const Job& job, const schedule::StepShape& shape);
+
+// A program from a file, with the bytes that its instructions move in this run. DataError naming the file when it is not
+// sound.
+schedule::Program complete_step(const Job& job, const schedule::StepShape& shape, schedule::Program written);
+
+// One round over data.valid, of at most `most_per_rank` microbatches for each data-parallel rank.
+schedule::Program build_evaluation(const Job& job, const schedule::StepShape& shape, std::int64_t most_per_rank);
+
+}  // namespace troika::plan

@@ -1,0 +1,235 @@
+#include "plan/rank_memory.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "plan/buckets.h"
+#include "schedule/check/in_flight.h"
+#include "schedule/instruction/placement.h"
+#include "shape/sum_bytes.h"
+
+namespace troika::plan {
+namespace {
+
+using schedule::Instruction;
+using schedule::Kind;
+
+struct BucketNumbers {
+  std::int64_t elements = 0, own = 0;  // own: of this rank's range
+  bool has_values = true, trained = true;
+};
+
+bool operator==(const BucketNumbers& a, const BucketNumbers& b) {
+  return std::tie(a.elements, a.own, a.has_values, a.trained) == std::tie(b.elements, b.own, b.has_values, b.trained);
+}
+
+// Everything that a walk along a grid rank reads of the world rank that walks. World ranks of one
+// grid rank with equal numbers hold equal bytes.
+struct RankNumbers {
+  mesh::Coordinate at;
+  shape::SumShape sum;
+  schedule::Bounds bounds;                            // what the passes of each segment hold
+  std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
+};
+
+bool alike(const RankNumbers& a, const RankNumbers& b) {
+  return a.sum.place.index() == b.sum.place.index() && a.bounds.saved_bytes == b.bounds.saved_bytes &&
+         a.bounds.half_bytes == b.bounds.half_bytes && a.bounds.kept_bytes == b.bounds.kept_bytes &&
+         a.buckets == b.buckets;
+}
+
+schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
+  const shape::MicrobatchShape microbatch{job.resolved.batch.micro, job.positions(at), job.tensor_share(at),
+                                          job.sequence_parallel(), job.precision()};
+  auto saved = shape::segment_saved_bytes(job.model(), microbatch, job.saved_activations(), job.trained);
+  schedule::Bounds bounds;
+  bounds.saved_bytes = std::move(saved.whole);
+  bounds.half_bytes = std::move(saved.half);
+  bounds.kept_bytes.assign(bounds.saved_bytes.size(), job.boundary_bytes(at));
+  bounds.kept_bytes.front() = 0;
+  return bounds;
+}
+
+RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordinate& at) {
+  RankNumbers numbers{at, job.sum_shape(at), bytes_of_segments(job, at), {}};
+  for (const int g : stages.segments_of(at.pp)) {
+    for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
+      const shape::ShardPlan shards = shard_plan(job, bucket);
+      numbers.buckets[g].push_back(
+          {shards.elements(), shards.elements_of(numbers.sum.place.index()).count, bucket.has_values, bucket.trained});
+    }
+  }
+  return numbers;
+}
+
+// Follows one grid rank's instructions as the executor runs them.
+class Walk {
+ public:
+  Walk(const Job& job, const Stages& stages, const schedule::Program& program, const RankNumbers& numbers)
+      : element_bytes_(job.element_bytes()),
+        table_is_sent_(!stages.embedding_and_head_together()),
+        at_(numbers.at),
+        bounds_(numbers.bounds),
+        program_(&program) {
+    for (const auto& [segment, buckets] : numbers.buckets) {
+      for (const BucketNumbers& bucket : buckets)
+        segments_[segment].push_back({bucket, shape::SumBytes(bucket.elements, bucket.own, numbers.sum)});
+    }
+    hold_parameters_and_state(job.state_place());
+  }
+
+  // One run of the program, which begins with what the one before has kept.
+  void follow(const schedule::Program& program) {
+    const int grid_rank = program.grid_rank(at_.pp, at_.dp);
+    program_ = &program;
+    in_flight_.emplace(program, bounds_, grid_rank);
+    for (const Instruction& i : program.ranks[static_cast<std::size_t>(grid_rank)]) {
+      for (const Instruction& part : schedule::InFlight::parts_of(program, i)) visit(part);
+    }
+  }
+
+  const Memory& most() const { return most_; }
+
+ private:
+  struct Bucket {
+    BucketNumbers numbers;
+    shape::SumBytes sum;
+  };
+
+  void hold_parameters_and_state(const shape::StatePlace& place) {
+    const bool in_memory = place.kind != shape::StatePlace::Kind::file;
+    std::int64_t largest = 0;  // of the frozen ones, that the rank answers for
+    for (const auto& [segment, buckets] : segments_) {
+      for (const auto& [bucket, sum] : buckets) {
+        if (!bucket.has_values) continue;
+        const std::int64_t held = program_->shards(1) ? bucket.own : bucket.elements;
+        now_.parameters += element_bytes_ * (program_->shards(3) ? bucket.own : bucket.elements);
+        if (in_memory && bucket.trained) now_.state += shape::state_bytes(element_bytes_) * held;
+        if (!bucket.trained) largest = std::max(largest, held);
+      }
+    }
+    note();
+    if (element_bytes_ < 4) note_loading(4 * largest);
+  }
+
+  // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
+  void note_loading(std::int64_t bytes) {
+    now_.parameters += bytes;
+    note();
+    now_.parameters -= bytes;
+  }
+
+  void visit(const Instruction& i) {
+    const schedule::Traits& row = schedule::traits(i.kind);
+    if (row.passes == schedule::weight_pass) change_sums(i, [](auto& sum) { sum.push(); });  // its input is still there
+    in_flight_->visit_part(i);
+    finish_awaited(i);
+    if (row.payload == schedule::Payload::segment_gradients) change_sums(i, [](auto& sum) { sum.start_reduce(); });
+    if (row.payload == schedule::Payload::tied_gradient && table_is_sent_) note_exchange_of_table(i.stage);
+    if (row.payload == schedule::Payload::segment_parameters && program_->shards(3)) gather(i.segment, 1);
+    if (i.kind == Kind::free_params) gather(i.segment, -1);
+    if (i.kind == Kind::step) change_sums(i, [](auto& sum) { sum.reset(); });
+    note();
+  }
+
+  // The reductions that the instruction waits for.
+  void finish_awaited(const Instruction& i) {
+    const schedule::Scope scope = schedule::waits_for(i.kind, Kind::reduce_grads);
+    if (scope == schedule::Scope::all || (scope == schedule::Scope::earlier && i.microbatch >= 0)) finish_all();
+    if (scope == schedule::Scope::same_segments) change_sums(i, finish);
+    if (scope == schedule::Scope::tied_segments) finish_tied();
+  }
+
+  static void finish(shape::SumBytes& sum) {
+    if (sum.reducing()) sum.finish_reduce();
+  }
+
+  template <class Change>
+  void change_sum(Bucket& bucket, Change change) {
+    if (!bucket.numbers.trained) return;
+    now_.gradients -= bucket.sum.held();
+    change(bucket.sum);
+    now_.gradients += bucket.sum.held();
+  }
+
+  void finish_all() {
+    for (auto& [segment, buckets] : segments_) {
+      for (Bucket& bucket : buckets) change_sum(bucket, finish);
+    }
+  }
+
+  void finish_tied() {
+    for (const int segment : {0, program_->segments() - 1}) {
+      if (segments_.count(segment) == 0) continue;
+      for (Bucket& bucket : segments_.at(segment)) change_sum(bucket, finish);
+    }
+  }
+
+  template <class Change>
+  void change_sums(const Instruction& i, Change change) {
+    const schedule::SegmentRange range = schedule::segments_of(*program_, i);
+    for (int g = range.begin; g < range.end; ++g) {
+      for (Bucket& bucket : segments_.at(g)) change_sum(bucket, change);
+      note();
+    }
+  }
+
+  // A buffer for the other stage's gradient of the table, which stands last on the head's stage.
+  void note_exchange_of_table(int stage) {
+    const std::int64_t bytes = 4 * segments_.at(stage == 0 ? 0 : program_->segments() - 1).back().numbers.own;
+    now_.gradients += bytes;
+    note();
+    now_.gradients -= bytes;
+  }
+
+  // The head of a tied model gathers the table too, for itself.
+  void gather(int segment, int change) {
+    for (const Bucket& bucket : segments_.at(segment))
+      now_.parameters += change * element_bytes_ * bucket.numbers.elements;
+  }
+
+  void note() {
+    now_.activations = in_flight_ ? in_flight_->bytes() : 0;
+    most_.note(now_);
+  }
+
+  const std::int64_t element_bytes_;
+  const bool table_is_sent_;  // between the stages of its two uses
+  const mesh::Coordinate at_;
+  const schedule::Bounds& bounds_;
+  const schedule::Program* program_;  // that is followed
+  std::optional<schedule::InFlight> in_flight_;
+  std::map<int, std::vector<Bucket>> segments_;
+  Memory now_, most_;
+};
+
+Memory memory_of_rank(const Job& job, const Stages& stages, const Programs& programs, const RankNumbers& numbers) {
+  Walk walk(job, stages, programs.step, numbers);
+  for (int step = 0; step < 2; ++step) walk.follow(programs.step);
+  if (!programs.evaluation.ranks.empty()) walk.follow(programs.evaluation);
+  Memory memory = walk.most();
+  memory.program = program_bytes;
+  return memory;
+}
+
+}  // namespace
+
+std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, const Programs& programs) {
+  std::vector<Memory> memory(programs.step.ranks.size());
+  std::vector<std::vector<RankNumbers>> walked(memory.size());
+  for (int rank = 0; rank < job.shape.world(); ++rank) {
+    const auto grid_rank = static_cast<std::size_t>(mesh::grid_rank_of(job.shape, rank));
+    RankNumbers numbers = numbers_of(job, stages, mesh::coordinate_of(job.shape, rank));
+    const auto same = [&](const RankNumbers& other) { return alike(numbers, other); };
+    if (std::any_of(walked[grid_rank].begin(), walked[grid_rank].end(), same)) continue;
+    const Memory of_rank = memory_of_rank(job, stages, programs, numbers);
+    if (of_rank.total() > memory[grid_rank].total()) memory[grid_rank] = of_rank;
+    walked[grid_rank].push_back(std::move(numbers));
+  }
+  return memory;
+}
+
+}  // namespace troika::plan

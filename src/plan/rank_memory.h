@@ -1,0 +1,15 @@
+// The bytes that a rank holds at most, by following its programs with numbers alone.
+#pragma once
+
+#include <vector>
+
+#include "plan/memory.h"
+#include "plan/programs.h"
+
+namespace troika::plan {
+
+// For each grid rank of the programs, which have been checked, of its rank that needs most. What the ranks' ledgers will
+// count, to the byte.
+std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, const Programs& programs);
+
+}  // namespace troika::plan

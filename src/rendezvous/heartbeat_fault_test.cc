@@ -1,0 +1,168 @@
+#include <gmock/gmock.h>
+
+#include <future>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "rendezvous/failure_report.h"
+#include "rendezvous/heartbeat.h"
+#include "rendezvous/join.h"
+
+namespace troika::rendezvous {
+namespace {
+using ::testing::HasSubstr;
+
+Identity rank_of(int rank, int size, int port) {
+  Identity me;
+  me.world_rank = rank;
+  me.world_size = size;
+  me.store_port = port;
+  return me;
+}
+
+// A client whose failure report can be waited for.
+struct WatchedRank {
+  WatchedRank(const Identity& me, double heartbeat_seconds)
+      : client(std::make_unique<HeartbeatClient>(me, heartbeat_seconds,
+                                                 [this](const std::string& text) { report.set_value(text); })) {}
+  std::string wait_for_report() {
+    auto future = report.get_future();
+    return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? future.get()
+                                                                                  : "no failure report within 10 s";
+  }
+  std::promise<std::string> report;
+  std::unique_ptr<HeartbeatClient> client;
+};
+
+// All ranks join from threads of this process.
+void join_all(int size, int port) {
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.emplace_back([=] {
+      StoreClient client("127.0.0.1", port, 5);
+      EXPECT_EQ(await_all(client, rank_of(rank, size, port), 10).size(), static_cast<std::size_t>(size));
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+TEST(FailureMonitor, ASilentRankIsNamedWithItsHostAndPlace) {
+  const StoreServer server(0);
+  join_all(3, server.port());
+  const FailureMonitor monitor(rank_of(0, 3, server.port()));
+  WatchedRank zero(rank_of(0, 3, server.port()), 0.5), one(rank_of(1, 3, server.port()), 0.5);
+  {
+    HeartbeatClient two(rank_of(2, 3, server.port()), 0.5, nullptr);
+    two.at(12, "recv_act 4.1");
+    StoreClient client("127.0.0.1", server.port(), 5);
+    for (std::string beat; beat.find("recv_act") == std::string::npos;)
+      beat = client.get("generation/0/beat/000002", 5);
+  }  // stops beating without a word, as a stopped process does
+  const double before = base::monotonic_seconds();
+  const std::string text = zero.wait_for_report();
+  EXPECT_LT(base::monotonic_seconds() - before, 3);
+  EXPECT_THAT(text, HasSubstr("rank 2 (host "));
+  EXPECT_THAT(text, HasSubstr("has been silent for 0.5 s; it was at step 12, recv_act 4.1"));
+  EXPECT_EQ(one.wait_for_report(), text);
+  EXPECT_EQ(one.client->failure_report(), text);
+}
+
+TEST(FailureMonitor, ARankThatIsDoneMayBeSilent) {
+  const StoreServer server(0);
+  const FailureMonitor monitor(rank_of(0, 2, server.port()));
+  WatchedRank zero(rank_of(0, 2, server.port()), 0.3);
+  HeartbeatClient(rank_of(1, 2, server.port()), 0.3, nullptr).done();
+  auto future = zero.report.get_future();
+  EXPECT_EQ(future.wait_for(std::chrono::milliseconds(900)), std::future_status::timeout);
+  zero.client->done();
+  StoreClient client("127.0.0.1", server.port(), 5);
+  const double before = base::monotonic_seconds();
+  await_all_done(client, rank_of(0, 2, server.port()), 5);
+  EXPECT_LT(base::monotonic_seconds() - before, 1);
+}
+
+TEST(FailureMonitor, TheCauseWinsOverItsConsequences) {
+  const StoreServer server(0);
+  const FailureMonitor monitor(rank_of(0, 3, server.port()));
+  WatchedRank zero(rank_of(0, 3, server.port()), 2);
+  HeartbeatClient one(rank_of(1, 3, server.port()), 2, nullptr), two(rank_of(2, 3, server.port()), 2, nullptr);
+  one.failed(75, "connection closed by peer");
+  two.failed(3, "shard 7 is truncated");
+  EXPECT_EQ(zero.wait_for_report(), "rank 2 failed: shard 7 is truncated");
+  StoreClient client("127.0.0.1", server.port(), 5);
+  FailureReport report;
+  ASSERT_TRUE(read_failure_report(client, rank_of(0, 3, server.port()), &report));
+  EXPECT_EQ(report.exit_code, 3);
+}
+
+TEST(FailureMonitor, ARankThatFailedStillHearsTheReport) {
+  const StoreServer server(0);
+  const FailureMonitor monitor(rank_of(0, 2, server.port()));
+  WatchedRank zero(rank_of(0, 2, server.port()), 2);
+  HeartbeatClient one(rank_of(1, 2, server.port()), 2, nullptr);
+  zero.client->failed(75, "connection closed by peer");
+  one.failed(70, "an index is wrong");
+  EXPECT_EQ(zero.wait_for_report(), "rank 1 failed: an index is wrong");
+  EXPECT_EQ(zero.client->failure_report(), "rank 1 failed: an index is wrong");
+}
+
+TEST(FailureReport, TheFirstOneStands) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  const Identity me = rank_of(0, 2, server.port());
+  EXPECT_EQ(write_failure_report(client, me, {70, "first"}).text, "first");
+  const FailureReport second = write_failure_report(client, me, {3, "second"});
+  EXPECT_EQ(second.text, "first");
+  EXPECT_EQ(second.exit_code, 70);
+}
+
+TEST(FailureMonitor, AStoreThatIsGoneIsAFailure) {
+  auto server = std::make_unique<StoreServer>(0);
+  WatchedRank zero(rank_of(0, 2, server->port()), 0.5);
+  server.reset();
+  EXPECT_THAT(zero.wait_for_report(), HasSubstr("has been gone for 0.5 s"));
+}
+
+std::string join_error(int rank, int size, int port, double seconds, int local_size) {
+  Identity me = rank_of(rank, size, port);
+  me.local_size = local_size;
+  StoreClient client("127.0.0.1", port, 5);
+  try {
+    await_all(client, me, seconds);
+  } catch (const base::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Join, NamesTheRanksThatNeverCame) {
+  const StoreServer server(0);
+  EXPECT_THAT(join_error(0, 3, server.port(), 0.2, 1),
+              HasSubstr("rank 1 (node 1), rank 2 (node 2) did not come within 0.2 s"));
+}
+
+TEST(Join, RefusesTwoProcessesWithOneRank) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  client.set("generation/0/join/000000", "other-host\n10.0.0.9\n77\n0");
+  EXPECT_THAT(join_error(0, 1, server.port(), 5, 1), HasSubstr("pid 77 on host other-host"));
+}
+
+TEST(Join, RefusesALoopbackAddressAmongOthers) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  client.set("generation/0/join/000001", "pi\n10.0.0.9\n77\n1");
+  EXPECT_THAT(join_error(0, 2, server.port(), 5, 1),
+              HasSubstr("rank 0 is known as 127.0.0.1, which rank 1 at 10.0.0.9 cannot reach"));
+}
+
+TEST(Join, EndsWithTheFailureReport) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  write_failure_report(client, rank_of(0, 2, server.port()), {2, "rank 1 failed: no such file"});
+  EXPECT_EQ(join_error(0, 2, server.port(), 30, 1), "rank 1 failed: no such file");
+}
+
+}  // namespace
+}  // namespace troika::rendezvous

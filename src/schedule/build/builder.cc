@@ -1,0 +1,138 @@
+#include "schedule/build/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "schedule/build/rank_builder.h"
+#include "schedule/build/schedules.h"
+#include "schedule/check/well_formed.h"
+#include "schedule/instruction/placement.h"
+
+namespace troika::schedule {
+
+using base::ConfigError;
+
+namespace {
+
+ScheduleDefinition definition_of(config::Schedule schedule) {
+  switch (schedule) {
+#define TROIKA_CASE(name, word) \
+  case config::Schedule::name:  \
+    return name();
+    TROIKA_SCHEDULES(TROIKA_CASE)
+#undef TROIKA_CASE
+  }
+  throw base::BugError("no such schedule");
+}
+
+void refuse_unfit(config::Schedule schedule, const StepShape& shape) {
+  const auto stages = definition_of(schedule).stages;
+  if (stages == ScheduleDefinition::Stages::one_per_rank && shape.virtual_stages != 1) {
+    throw ConfigError(
+        fmt::format("schedule {} has one stage per pp rank, not {}; choose schedule interleaved or "
+                    "virtual_stages 1",
+                    config::word_of(schedule), shape.virtual_stages));
+  }
+  if (stages == ScheduleDefinition::Stages::several_per_rank && (shape.virtual_stages < 2 || shape.pp < 2)) {
+    throw ConfigError(
+        fmt::format("schedule {} needs pp 2 or more and virtual_stages 2 or more, not {} and {}; "
+                    "choose those or schedule 1f1b",
+                    config::word_of(schedule), shape.pp, shape.virtual_stages));
+  }
+}
+
+void refuse_impossible(const StepShape& shape) {
+  if (shape.pp < 1 || shape.dp < 1 || shape.virtual_stages < 1) {
+    throw ConfigError(
+        fmt::format("pp {}, dp {} and virtual_stages {} must be at least 1", shape.pp, shape.dp, shape.virtual_stages));
+  }
+  if (shape.microbatches < shape.dp || shape.microbatches % shape.dp != 0) {
+    const int nearest = std::max(1, (shape.microbatches + shape.dp / 2) / shape.dp) * shape.dp;
+    throw ConfigError(fmt::format("{} microbatches cannot be shared evenly by dp {}; nearest that works is {}",
+                                  shape.microbatches, shape.dp, nearest));
+  }
+  const std::int64_t stages = shape.pp_rank_of_stage.empty()
+                                  ? static_cast<std::int64_t>(shape.pp) * shape.virtual_stages
+                                  : static_cast<std::int64_t>(shape.pp_rank_of_stage.size());
+  if (stages > max_stages) throw ConfigError(fmt::format("{} stages are more than {}; lower pp", stages, max_stages));
+}
+
+}  // namespace
+
+Program empty_program(const StepShape& shape) {
+  refuse_impossible(shape);
+  Program program;
+  program.pp = shape.pp;
+  program.dp = shape.dp;
+  program.replicas = shape.replicas;
+  program.zero = shape.zero;
+  program.microbatches = shape.microbatches;
+  program.tied = shape.tied;
+  program.first_trained = shape.first_trained;
+  program.all_load = shape.all_load;
+  program.segment_begin = shape.segment_begin;
+  program.pp_rank_of_stage = shape.pp_rank_of_stage;
+  if (program.pp_rank_of_stage.empty()) {
+    for (int s = 0; s < shape.pp * shape.virtual_stages; ++s) program.pp_rank_of_stage.push_back(s % shape.pp);
+  }
+  const std::string wrong = wrong_sizes(program);
+  if (!wrong.empty()) throw ConfigError("shape of a step: " + wrong);
+  if (!shape.segments.empty() && shape.segments.size() != static_cast<std::size_t>(program.segments())) {
+    throw ConfigError(fmt::format("bytes are given for {} segments, but the stages have {}", shape.segments.size(),
+                                  program.segments()));
+  }
+  program.ranks.resize(static_cast<std::size_t>(shape.pp) * static_cast<std::size_t>(shape.dp));
+  return program;
+}
+
+Program build(config::Schedule schedule, const StepShape& shape) {
+  Program program = empty_program(shape);
+  refuse_unfit(schedule, shape);
+  for (int pp_rank = 0; pp_rank < program.pp; ++pp_rank) {
+    const Order order = definition_of(schedule).order(shape, pp_rank, program.share_size());
+    for (int dp_rank = 0; dp_rank < program.dp; ++dp_rank) {
+      const int rank = program.grid_rank(pp_rank, dp_rank);
+      program.ranks[static_cast<std::size_t>(rank)] = instructions_of({program, shape, rank}, order);
+    }
+  }
+  set_bytes(shape, &program);
+  return program;
+}
+
+static std::int64_t bytes_of(const SegmentBytes& segment, Payload payload) {
+  if (payload == Payload::segment_gradients) return segment.gradients_sent;
+  if (payload == Payload::segment_totals) return segment.totals_sent;
+  return payload == Payload::segment_parameters ? segment.parameters_sent : 0;
+}
+
+static std::int64_t bytes_of(const StepShape& shape, const Program& program, const Instruction& i) {
+  const Payload payload = traits(i.kind).payload;
+  if (is_message(i.kind)) return shape.boundary_bytes;
+  if (payload == Payload::tied_gradient) return tied_on_one_rank(program) ? 0 : shape.tied_bytes;
+  if (payload == Payload::none || program.replicas == 1 || shape.segments.empty()) return 0;
+  std::int64_t sum = 0;
+  const auto [begin, end] = segments_of(program, i);
+  for (int g = begin; g < end; ++g) sum += bytes_of(shape.segments[static_cast<std::size_t>(g)], payload);
+  return sum;
+}
+
+void set_bytes(const StepShape& shape, Program* program) {
+  for (auto& instructions : program->ranks) {
+    for (Instruction& i : instructions) i.bytes = bytes_of(shape, *program, i);
+  }
+}
+
+Bounds bounds(config::Schedule schedule, const StepShape& shape) {
+  const Program program = empty_program(shape);
+  refuse_unfit(schedule, shape);
+  Bounds result;
+  for (int pp_rank = 0; pp_rank < program.pp; ++pp_rank) {
+    for (int dp_rank = 0; dp_rank < program.dp; ++dp_rank)
+      result.max_in_flight.push_back(definition_of(schedule).in_flight(shape, pp_rank, program.share_size()));
+  }
+  return result;
+}
+
+}  // namespace troika::schedule

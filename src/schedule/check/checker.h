@@ -1,0 +1,67 @@
+// The proof that the ranks' programs fit together, done before anything runs.
+//
+// Rules about waiting, for check(), simulate() and the executor alike (which kind waits for what: kinds.h):
+// - Sends and receives only start a transfer; it completes once both ends have started it (a rendezvous). Exchanges
+//   (gather_params, reduce_grads, gather_grads, reduce_tied, norm, loss) begin once all their ranks have come.
+// - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; fwd, refwd, bwd and bwd_input for the
+//   gather_params of their segments.
+// - gather_params, fetch and offload wait for nothing and only start; so does reduce_grads, but in ZeRO 2, 3 with
+//   several replicas it waits for all those before it on its rank: one microbatch's gradients are under way at a time.
+//   gather_grads waits for the reduce_grads of its segments, then starts.
+// - reduce_tied waits for the reduce_grads of the tied segments on its rank (the embedding's, the head's), norm for all
+//   sends and all reduce_grads of its rank; both block until their exchange is complete. They meet the ranks of the
+//   first and the last stage of one dp rank, or all ranks.
+// - step waits for gather_grads and fetch of its segments.
+// - A send_act for which no gradient will come back (of a stage without a backward, or in an evaluation) waits for the
+//   one before it on its rank, then starts, so that one is under way at a time; loss waits for the last one and blocks
+//   until its exchange, which meets all ranks, is complete.
+// - The end of a rank waits for everything it started.
+// - reduce_grads, gather_grads and gather_params meet the dp ranks of their stage, in ZeRO 2, 3 the reduce_grads of one
+//   round (m / dp). The n-th of a name on one rank meets the n-th on the others.
+// - Neighbouring stages on one rank hand over without messages.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/instruction/program.h"
+
+namespace troika::schedule {
+
+struct Bounds {
+  std::vector<int> max_in_flight;             // per rank; empty: no bound
+  std::vector<std::int64_t> saved_bytes;      // per segment: what one forward keeps for its backward; empty: 0
+  std::vector<std::int64_t> half_bytes;       // per segment: what is left of it after bwd_input; empty: all
+  std::vector<std::int64_t> kept_bytes;       // per segment: its input, kept when a refwd will follow; empty: 0
+  std::vector<std::int64_t> parameter_bytes;  // per segment, gathered; empty: 0
+};
+
+struct Report {  // all per rank
+  // Microbatches (of each stage on the rank) between their first forward and the end of their last weight backward.
+  std::vector<int> max_in_flight;
+  // As in_flight.h counts them: what segments keep, what stands between segments and stages, and messages.
+  std::vector<std::int64_t> peak_activation_bytes;
+  std::vector<std::int64_t> peak_gathered_bytes;  // ZeRO 3: parameters between gather_params and free_params
+};
+
+// Any program, also one read from a file: never crashes or hangs. Throws BugError naming rank, index and instruction
+// when:
+// - sizes of the program do not fit together or exceed the limits of program.h; a field is missing, out of range or
+//   too many; an instruction sits on the wrong rank or its microbatch in another share;
+// - a send, receive or exchange has no partner, exchanges of the dp ranks come in another order, or ranks deadlock;
+// - a load, receive, forward, refwd, backward half, send, reduction, norm or step stands twice, too early or not at
+//   all; segments of a stage are out of order; weight backwards or reductions of a segment do not ascend in microbatch
+//   order;
+// - ZeRO 3: a use has no gathered parameters, a gather is doubled, unused or not freed before norm;
+// - reduce_grads comes before the weight backwards it sums, or in the form of another ZeRO stage; ZeRO 2, 3: a
+//   segment's next weight backward comes before the reduction of its last; gather_grads exist anywhere but in ZeRO 0
+//   with several replicas, gather_params after step anywhere but in ZeRO 1, 2 with several replicas, or are not
+//   complete there; gather_grads or norm come before reduce_tied;
+// - an evaluation has a backward, a reduction, norm, step or copies, or anything behind loss, or a training loss;
+// - a segment below first_trained has a backward or what follows from one, or a gradient goes to a stage without one;
+// - anything but fetch, step, offload and gather_params follows norm; a segment is fetched and not offloaded again, or
+//   the reverse;
+// - more microbatches are in flight than the bound.
+Report check(const Program& program, const Bounds& bounds);
+
+}  // namespace troika::schedule

@@ -1,0 +1,74 @@
+// The program of a step: what every rank does in one training step, or in one round of an evaluation, in order.
+//
+// Words: rank, in this module = a rank of the pp x dp grid, rank = pp_rank * dp + dp_rank (all ranks of one tp/cp group
+// share its program; the rank among all processes is called world rank); microbatch = index over all data-parallel
+// ranks of one step; stage = consecutive segments, numbered along the pipeline; segment = numbered within the whole
+// model; replicas = the ranks that hold the same parameters (dp x cp); share = the microbatches of one dp rank. ZeRO
+// counts only with several replicas: with one there is nothing to shard.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule/instruction/instruction.h"
+
+namespace troika::schedule {
+
+// What a program may at most have; parse_program and check refuse more.
+inline constexpr int max_ranks = 16384, max_stages = 16384, max_segments = 65536, max_microbatches = 1000000;
+inline constexpr std::int64_t max_passes = 1 << 24;  // microbatches x segments
+
+// training: forwards, backwards and an optimizer step; segments below the lowest trained one have forwards only, which
+// keep nothing, and no part in what follows from backwards. evaluation: forwards only, which keep nothing for a
+// backward, and `loss` in place of norm and step (Traits::tasks).
+enum class Task : std::uint8_t { training, evaluation };
+
+struct Program {
+  Task task = Task::training;
+  int pp = 1;
+  int dp = 1;
+  int replicas = 1;                             // a multiple of dp; says only whether exchanges are real
+  int zero = 0;                                 // 0..3
+  int microbatches = 1;                         // of the whole step
+  std::vector<int> pp_rank_of_stage;            // size = number of stages
+  std::vector<int> segment_begin;               // size stages + 1: first segment of each stage, then the end
+  bool tied = false;                            // first and last stage share the embedding, which is trained
+  int first_trained = 0;                        // of training: the lowest segment with a backward
+  bool all_load = false;                        // every stage reads tokens, not only the first and the last
+  std::vector<std::vector<Instruction>> ranks;  // size pp * dp: the instructions of each rank
+
+  bool evaluates() const { return task == Task::evaluation; }
+
+  int stages() const { return static_cast<int>(pp_rank_of_stage.size()); }
+  int segments() const { return segment_begin.empty() ? 0 : segment_begin.back(); }
+  int first_segment(int stage) const { return segment_begin[static_cast<std::size_t>(stage)]; }
+  int end_segment(int stage) const { return segment_begin[static_cast<std::size_t>(stage) + 1]; }
+  int grid_rank(int pp_rank, int dp_rank) const { return pp_rank * dp + dp_rank; }
+  int rank_of_stage(int stage, int dp_rank) const {
+    return grid_rank(pp_rank_of_stage[static_cast<std::size_t>(stage)], dp_rank);
+  }
+
+  // ZeRO stage n or more, and something to shard.
+  bool shards(int stage_of_zero) const { return zero >= stage_of_zero && replicas > 1; }
+  // ZeRO 2, 3: gradients are reduced microbatch by microbatch, and shares are round-robin. In round k the microbatches
+  // k*dp .. k*dp + dp-1 of all dp ranks meet in one exchange.
+  bool reduces_each_microbatch() const { return shards(2); }
+  int round_of(int microbatch) const { return microbatch / dp; }
+
+  // The dp rank whose share holds the microbatch: contiguous shares for ZeRO 0, 1; m % dp for ZeRO 2, 3.
+  int dp_rank_of(int microbatch) const { return zero >= 2 ? microbatch % dp : microbatch / share_size(); }
+  int share_size() const { return microbatches / dp; }
+  std::vector<int> microbatches_of(int dp_rank) const;  // the share, ascending
+  int index_in_share(int microbatch) const { return zero >= 2 ? microbatch / dp : microbatch % share_size(); }
+};
+
+// Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (stages: the pp rank of each
+// stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; "all_load"; an evaluation has
+// "evaluation" there), then one line per rank, instructions separated by " | ". Parses back to an equal program (bytes
+// are not part of it). ConfigError names line and word, or line, column and rank.
+std::string to_text(const Program& program);
+Program parse_program(std::string_view text);
+
+}  // namespace troika::schedule

@@ -1,0 +1,152 @@
+// Shares of a program, and the text form of whole programs.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "schedule/check/well_formed.h"
+#include "schedule/instruction/program.h"
+
+namespace troika::schedule {
+
+std::vector<int> Program::microbatches_of(int dp_rank) const {
+  std::vector<int> share(static_cast<std::size_t>(share_size()));
+  for (int k = 0; k < share_size(); ++k)
+    share[static_cast<std::size_t>(k)] = zero >= 2 ? k * dp + dp_rank : dp_rank * share_size() + k;
+  return share;
+}
+
+static constexpr std::string_view separator = " | ";
+
+static std::string list_text(const std::vector<int>& numbers) {
+  std::vector<std::string> words;
+  words.reserve(numbers.size());
+  for (const int number : numbers) words.push_back(std::to_string(number));
+  return base::join(words, ",");
+}
+
+std::string to_text(const Program& program) {
+  const std::string from = program.first_trained > 0 ? fmt::format(" trained_from {}", program.first_trained) : "";
+  std::string text =
+      fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}{}{}{}\n", program.pp,
+                  program.dp, program.replicas, program.zero, program.microbatches, list_text(program.pp_rank_of_stage),
+                  list_text(program.segment_begin), program.tied ? " tied" : "", from,
+                  program.all_load ? " all_load" : "", program.evaluates() ? " evaluation" : "");
+  for (const auto& rank : program.ranks) {
+    std::vector<std::string> words;
+    words.reserve(rank.size());
+    for (const auto& instruction : rank) words.push_back(to_text(instruction));
+    text += base::join(words, separator) + "\n";
+  }
+  return text;
+}
+
+namespace {
+
+// Reads the words of the first line one after the other.
+class Header {
+ public:
+  explicit Header(std::string_view line) : line_(line), words_(base::split(line, ' ')) {}
+
+  Program read() {
+    Program program;
+    program.pp = number("pp");
+    program.dp = number("dp");
+    program.replicas = number("replicas");
+    program.zero = number("zero");
+    program.microbatches = number("microbatches");
+    program.pp_rank_of_stage = list("stages", max_stages);
+    program.segment_begin = list("segments", max_stages + 1);
+    program.tied = take("tied");
+    if (next_ < words_.size() && words_[next_] == "trained_from") program.first_trained = number("trained_from");
+    program.all_load = take("all_load");
+    program.task = take("evaluation") ? Task::evaluation : Task::training;
+    if (words_.size() > next_)
+      refuse(fmt::format(
+          "word {}: only 'tied', 'trained_from', 'all_load' and 'evaluation' may follow the segments, in this "
+          "order",
+          next_ + 1));
+    const std::string wrong = wrong_sizes(program);
+    if (!wrong.empty()) refuse(wrong);
+    return program;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw base::ConfigError(
+        fmt::format("program text, line 1 '{}': {}; it reads like 'pp 2 dp 1 replicas 1 zero 0 microbatches 4 stages "
+                    "0,1 segments 0,3,6 tied'",
+                    line_.substr(0, 200), reason));
+  }
+
+  const std::string& value_of(const char* key) {
+    if (next_ + 1 >= words_.size() || words_[next_] != key)
+      refuse(fmt::format("word {} must be '{}', and a value must follow", next_ + 1, key));
+    next_ += 2;
+    return words_[next_ - 1];
+  }
+
+  int parse(const char* key, const std::string& word) const {
+    std::int64_t value = 0;
+    if (!base::parse_int(word, &value) || value < 0 || value > max_microbatches) {
+      refuse(fmt::format("word {} ('{}') must hold whole numbers from 0 to {}, not '{}'", next_, key, max_microbatches,
+                         word));
+    }
+    return static_cast<int>(value);
+  }
+
+  bool take(const char* word) {
+    const bool there = next_ < words_.size() && words_[next_] == word;
+    if (there) ++next_;
+    return there;
+  }
+
+  int number(const char* key) { return parse(key, value_of(key)); }
+
+  std::vector<int> list(const char* key, int most) {
+    const auto words = base::split(value_of(key), ',');
+    if (words.size() > static_cast<std::size_t>(most))
+      refuse(fmt::format("word {} ('{}') has more than {} numbers", next_, key, most));
+    std::vector<int> numbers;
+    for (const auto& word : words) numbers.push_back(parse(key, word));
+    return numbers;
+  }
+
+  std::string_view line_;
+  std::vector<std::string> words_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+static std::vector<Instruction> parse_rank(const std::string& line, std::size_t line_number) {
+  std::vector<Instruction> rank;
+  if (line.empty()) return rank;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = line.find(separator, begin);
+    try {
+      rank.push_back(
+          parse_instruction(std::string_view(line).substr(begin, end == std::string::npos ? end : end - begin)));
+    } catch (base::Error& error) {
+      error.add_context(fmt::format("in line {} of the program text, column {}, instruction {} of grid rank {}",
+                                    line_number, begin + 1, rank.size(), line_number - 2));
+      throw;
+    }
+    if (end == std::string::npos) return rank;
+    begin = end + separator.size();
+  }
+}
+
+Program parse_program(std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  const auto lines = base::split(text, '\n');
+  Program program = Header(lines.empty() ? std::string_view() : std::string_view(lines[0])).read();
+  const auto wanted = static_cast<std::size_t>(program.pp) * static_cast<std::size_t>(program.dp);
+  if (lines.size() - 1 != wanted) {
+    throw base::ConfigError(fmt::format("program text has {} rank lines, but pp {} x dp {} needs {}", lines.size() - 1,
+                                        program.pp, program.dp, wanted));
+  }
+  for (std::size_t i = 1; i < lines.size(); ++i) program.ranks.push_back(parse_rank(lines[i], i + 1));
+  return program;
+}
+
+}  // namespace troika::schedule

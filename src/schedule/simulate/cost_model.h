@@ -1,0 +1,44 @@
+// What instructions and messages cost in a simulation.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "schedule/check/dependencies.h"
+#include "schedule/instruction/program.h"
+
+namespace troika::schedule {
+
+struct Link {  // from one rank to another; links are full duplex
+  double latency_seconds = 0;
+  double bytes_per_second = std::numeric_limits<double>::infinity();
+};
+
+// Every member may be left empty: then it costs nothing (exchange_seconds: then the formula below).
+struct CostModel {
+  // Seconds the rank's processor works on an instruction (for an exchange or message: beside its transfer). For fetch
+  // and offload the seconds of the copy instead, which runs in the background, one after another per rank.
+  std::function<double(const Instruction&)> seconds;
+  // link(r, r) is between the replicas of one rank.
+  std::function<Link(int from_rank, int to_rank)> link;
+  // Seconds of an exchange (Role::exchange, Role::blocking_exchange) once all its ranks have come.
+  // Default, over the slowest link between neighbours in rank order (as a ring), with the most bytes that one of them
+  // sends: rounds x latency + bytes / bytes_per_second. Rounds: replicas-1 among replicas, 1 for the two ranks of a
+  // tied embedding, 2 ceil(log2 n) for n ranks of the world; without rounds nothing is sent and it takes no time.
+  std::function<double(const Instruction&, const std::vector<int>& ranks)> exchange_seconds;
+};
+
+// Costs from a table by (kind, stage); stage -1 stands for all stages of the kind that have no row; no row: 0.
+using CostTable = std::map<std::pair<Kind, int>, double>;
+CostModel table_costs(const CostTable& table, const Link& link);
+
+// Every computation and step take 1 s, everything else 0 (Traits::unit_seconds), links cost nothing.
+CostModel unit_costs();
+
+// How long an exchange takes, by the formula above.
+double exchange_seconds(const Program& program, const CostModel& costs, const std::vector<Place>& parties);
+
+}  // namespace troika::schedule

@@ -1,0 +1,220 @@
+#include "schedule/simulate/simulator.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "schedule/check/dependencies.h"
+#include "schedule/check/errors.h"
+
+namespace troika::schedule {
+
+namespace {
+
+constexpr double unknown = -1;
+
+bool is_copy(Kind kind) { return traits(kind).role == Role::copy; }
+
+// Only starts something: of no note on the rank itself unless it takes the processor time.
+bool only_starts(Kind kind) { return (is_communication(kind) && !blocks(kind)) || is_copy(kind); }
+
+class Simulation {
+ public:
+  Simulation(const Program& program, const CostModel& costs)
+      : program_(program), costs_(costs), dependencies_(derive_dependencies(program)) {
+    ranks_.resize(program.ranks.size());
+    meetings_.resize(dependencies_.meetings.size());
+  }
+
+  StepTrace run() {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) wake_.push({0, r});
+    while (!wake_.empty()) {
+      const auto [now, rank] = wake_.top();
+      wake_.pop();
+      advance(rank, now);
+    }
+    refuse_deadlock();
+    return trace();
+  }
+
+ private:
+  enum class Phase { arrive, wait, meet };  // at an instruction
+  struct Timed {
+    Event event;
+    std::size_t index;
+  };
+  struct Rank {
+    std::size_t next = 0;
+    Phase phase = Phase::arrive;
+    double arrived = 0;    // when the rank came to its instruction
+    double ready = 0;      // when what was looked at of its waits was complete,
+    std::size_t seen = 0;  // which is this many of them
+    bool parked = false;   // until something completes at a time not yet known
+    std::size_t open = 0;  // meetings it takes part in whose end is not known
+    double last_done = 0;  // of the others, and
+    std::size_t last = 0;  // the instruction of the one that ends last
+    double link_free = 0, copier_free = 0;
+    std::vector<Timed> events;
+  };
+  struct Progress {
+    std::vector<double> posted;  // by party
+    std::size_t come = 0;        // parties
+    double done = unknown;
+  };
+
+  const Instruction& at(const Place& place) const { return program_.ranks[place.rank][place.index]; }
+  double seconds(const Instruction& i) const { return costs_.seconds ? costs_.seconds(i) : 0; }
+
+  // Called in the order of time. A rank has at most one entry in wake_.
+  void advance(std::size_t r, double now) {
+    Rank& rank = ranks_[r];
+    if (rank.next == program_.ranks[r].size()) return finish(r, now);
+    const std::size_t index = rank.next;
+    if (rank.phase == Phase::arrive) {
+      rank.arrived = now;
+      rank.phase = Phase::wait;
+      rank.seen = 0;
+      rank.ready = now;
+    }
+    if (rank.phase == Phase::wait) {
+      if (!complete(r, dependencies_.waits[r][index], now)) return;
+      post(r, index, now);
+      rank.phase = Phase::meet;
+      rank.seen = 0;
+    }
+    if (blocks(at({r, index}).kind) && !complete(r, {dependencies_.meeting_of[r][index]}, now)) return;
+    proceed(r, index, now);
+  }
+
+  // True when all of them are complete now; else the rank will be woken again.
+  bool complete(std::size_t r, const std::vector<std::size_t>& meetings, double now) {
+    Rank& rank = ranks_[r];
+    for (; rank.seen < meetings.size(); ++rank.seen) {
+      const double done = meetings_[meetings[rank.seen]].done;
+      rank.parked = done == unknown;
+      if (rank.parked) return false;
+      rank.ready = std::max(rank.ready, done);
+    }
+    if (rank.ready > now) wake_.push({rank.ready, r});
+    return rank.ready <= now;
+  }
+
+  void proceed(std::size_t r, std::size_t index, double now) {
+    Rank& rank = ranks_[r];
+    const Instruction& i = at({r, index});
+    if (now > rank.arrived) record(r, index, Event::Activity::wait, rank.arrived, now);
+    const double end = now + (is_copy(i.kind) ? 0 : seconds(i));
+    if (end > now || !only_starts(i.kind)) record(r, index, Event::Activity::compute, now, end);
+    ++rank.next;
+    rank.phase = Phase::arrive;
+    wake_.push({end, r});
+  }
+
+  void finish(std::size_t r, double now) {
+    Rank& rank = ranks_[r];
+    rank.parked = rank.open > 0;
+    if (!rank.parked && rank.last_done > now) record(r, rank.last, Event::Activity::wait, now, rank.last_done);
+  }
+
+  void post(std::size_t r, std::size_t index, double now) {
+    const std::size_t m = dependencies_.meeting_of[r][index];
+    if (m == no_meeting) return;
+    ++ranks_[r].open;
+    const auto& parties = dependencies_.meetings[m].parties;
+    Progress& progress = meetings_[m];
+    progress.posted.resize(parties.size(), unknown);
+    for (std::size_t p = 0; p < parties.size(); ++p) {
+      if (parties[p].rank == r && parties[p].index == index) progress.posted[p] = now;
+    }
+    if (++progress.come == parties.size()) finish_meeting(m, now, begin(m, now));
+  }
+
+  // All parties have come. Returns when it will be complete.
+  double begin(std::size_t m, double now) {
+    const auto& parties = dependencies_.meetings[m].parties;
+    const Instruction& i = at(parties[0]);
+    Rank& rank = ranks_[parties[0].rank];
+    if (is_copy(i.kind)) return rank.copier_free = std::max(now, rank.copier_free) + seconds(i);
+    if (is_message(i.kind)) return begin_message(parties, now);
+    const double taken = exchange_seconds(program_, costs_, parties);
+    if (taken <= 0) return now;
+    double free = now;
+    for (const Place& party : parties) free = std::max(free, ranks_[party.rank].link_free);
+    for (const Place& party : parties) ranks_[party.rank].link_free = free + taken;
+    return free + taken;
+  }
+
+  double begin_message(const std::vector<Place>& parties, double now) {
+    const std::size_t from = parties[0].rank, to = parties[1].rank;
+    const Link wire = costs_.link ? costs_.link(static_cast<int>(from), static_cast<int>(to)) : Link{};
+    double& link_free = ranks_[from].link_free;
+    link_free = std::max(now, link_free) + static_cast<double>(at(parties[0]).bytes) / wire.bytes_per_second;
+    return link_free + wire.latency_seconds;
+  }
+
+  void finish_meeting(std::size_t m, double now, double done) {
+    meetings_[m].done = done;
+    const auto& parties = dependencies_.meetings[m].parties;
+    for (std::size_t p = 0; p < parties.size(); ++p) {
+      const Place& place = parties[p];
+      Rank& rank = ranks_[place.rank];
+      if (only_starts(at(place).kind))
+        record(place.rank, place.index, Event::Activity::transfer, meetings_[m].posted[p], done);
+      --rank.open;
+      if (done >= rank.last_done) {
+        rank.last_done = done;
+        rank.last = place.index;
+      }
+      if (rank.parked) wake_.push({now, place.rank});
+      rank.parked = false;
+    }
+  }
+
+  void record(std::size_t r, std::size_t index, Event::Activity activity, double begin, double end) {
+    ranks_[r].events.push_back({{at({r, index}), activity, begin, end}, index});
+  }
+
+  void refuse_deadlock() const {
+    std::string stuck;
+    constexpr int most = 8;  // named
+    int count = 0;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const std::size_t index = ranks_[r].next;
+      if (index == program_.ranks[r].size() || ++count > most) continue;
+      stuck += fmt::format("{}grid rank {} at instruction {} '{}'", stuck.empty() ? "" : ", ", r, index,
+                           to_text(at({r, index})));
+    }
+    if (count == 0) return;
+    const std::string others = count > most ? fmt::format(" and {} more", count - most) : "";
+    throw base::BugError(
+        fmt::format("step program is deadlocked: {}{} wait for each other or for a rank that ended", stuck, others));
+  }
+
+  StepTrace trace() {
+    StepTrace step;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      auto& events = ranks_[r].events;
+      std::stable_sort(events.begin(), events.end(), [](const Timed& a, const Timed& b) {
+        return std::pair(a.event.begin_seconds, a.index) < std::pair(b.event.begin_seconds, b.index);
+      });
+      RankTimeline rank{static_cast<int>(r), static_cast<int>(r), "simulated", {}};
+      for (const Timed& timed : events) rank.events.push_back(timed.event);
+      step.ranks.push_back(std::move(rank));
+    }
+    return step;
+  }
+
+  using Wake = std::pair<double, std::size_t>;
+  const Program& program_;
+  const CostModel& costs_;
+  const Dependencies dependencies_;
+  std::vector<Rank> ranks_;
+  std::vector<Progress> meetings_;
+  std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wake_;
+};
+
+}  // namespace
+
+StepTrace simulate(const Program& program, const CostModel& costs) { return Simulation(program, costs).run(); }
+
+}  // namespace troika::schedule

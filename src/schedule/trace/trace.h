@@ -1,0 +1,35 @@
+// What happened when on each rank: written alike by the simulator and by a real run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/instruction/instruction.h"
+
+namespace troika::schedule {
+
+// One interval on one rank. Seconds on one clock common to all ranks (the writer aligns them).
+struct Event {
+  enum class Activity { compute, wait, transfer };
+  Instruction instruction;  // what was executed; for `wait`, the one that waited
+  Activity activity = Activity::compute;
+  double begin_seconds = 0;
+  double end_seconds = 0;
+};
+// compute:  the rank's processor worked on the instruction (fwd, bwd, step, the adds of reduce_grads, ...).
+// wait:     the rank stood still inside that instruction for a transfer or a peer.
+// transfer: a message was under way (from start to known completion); may overlap compute and is not exclusive.
+
+struct RankTimeline {
+  int grid_rank = 0;  // of the pp x dp grid
+  int world_rank = 0;
+  std::string host;
+  std::vector<Event> events;  // by begin_seconds
+};
+
+struct StepTrace {
+  std::int64_t step = 0;
+  std::vector<RankTimeline> ranks;
+};
+
+}  // namespace troika::schedule

@@ -1,0 +1,68 @@
+#include "schedule/trace/trace_fields.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace troika::schedule {
+
+const char* activity_name(Event::Activity activity) {
+  switch (activity) {
+    case Event::Activity::compute:
+      return "compute";
+    case Event::Activity::wait:
+      return "wait";
+    case Event::Activity::transfer:
+      return "transfer";
+  }
+  return "compute";
+}
+
+Event::Activity read_activity(const std::string& text, const std::string& origin) {
+  for (const auto activity : {Event::Activity::compute, Event::Activity::wait, Event::Activity::transfer}) {
+    if (text == activity_name(activity)) return activity;
+  }
+  throw base::DataError(fmt::format("{}: '{}' is none of compute, wait, transfer", origin, text));
+}
+
+Instruction read_instruction(const std::string& text, const std::string& origin) {
+  try {
+    return parse_instruction(text);
+  } catch (const base::ConfigError& error) {
+    throw base::DataError(fmt::format("{}: {}", origin, error.what()));
+  }
+}
+
+int read_index(const nlohmann::json& object, const std::string& key, const std::string& origin) {
+  const std::int64_t value = base::json_int(object, key, origin);
+  if (value >= 0 && value <= std::numeric_limits<int>::max()) return static_cast<int>(value);
+  throw base::DataError(
+      fmt::format("{}: '{}' is {}, but it must be from 0 to {}", origin, key, value, std::numeric_limits<int>::max()));
+}
+
+double read_seconds(const nlohmann::json& object, const std::string& key, double unit_seconds,
+                    const std::string& origin) {
+  constexpr double longest = 3.2e13;  // differences and sums of such times are finite
+  const double seconds = base::json_double(object, key, origin) * unit_seconds;
+  if (std::abs(seconds) <= longest) return seconds;
+  throw base::DataError(fmt::format("{}: '{}' is {:g} s, which is no time", origin, key, seconds));
+}
+
+void refuse_backwards(const Event& event, const std::string& origin) {
+  if (event.end_seconds >= event.begin_seconds) return;
+  throw base::DataError(fmt::format("{}: '{}' ends {:.9f} s before it begins", origin, to_text(event.instruction),
+                                    event.begin_seconds - event.end_seconds));
+}
+
+std::string read_host(const nlohmann::json& object, const std::string& origin) {
+  constexpr std::size_t longest = 255;  // of a host name
+  return base::printable(base::json_string(object, "host", origin), longest);
+}
+
+}  // namespace troika::schedule

@@ -1,0 +1,80 @@
+// What parameters a decoder has, under their Hugging Face names, and where a rank keeps its part of them in flat
+// buffers.
+// Segments: 0 = embedding, 1..layers = blocks, layers + 1 = final norm and head.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "shape/range.h"
+#include "shape/region.h"
+#include "shape/split.h"
+
+namespace troika::shape {
+
+struct ParameterInfo {
+  std::string name;  // "model.layers.0.self_attn.q_proj.weight"
+  std::vector<std::int64_t> shape;
+  enum class Init { normal, uniform, ones, zeros } init = Init::normal;
+  bool decays = true;           // weight decay applies (matrices yes, norms and biases no)
+  double init_scale = 1;        // of a normal: the factor on model.init_std; of a uniform: its bound
+  bool looked_up_only = false;  // rows are picked and added to, never multiplied
+  std::int64_t elements() const;
+};
+
+int segment_count(const config::ModelSettings& model);
+
+// The parameters of one segment in buffer order: rows that one GEMM reads are adjacent (q, k, v; gate, up), and the
+// embedding's table [V, D] stands first. The head of a tied model does not list the table: see tied_layout.
+std::vector<ParameterInfo> segment_parameters(const config::ModelSettings& model, int segment);
+
+// Every parameter once, sorted by name: the order in which the gradient norm is summed.
+std::vector<ParameterInfo> all_parameters(const config::ModelSettings& model);
+std::int64_t parameter_count(const config::ModelSettings& model);
+
+// What a tp rank holds of a block, the head and the embedding: query heads evenly; the key/value heads that those read,
+// so several ranks may hold one; feed-forward and vocabulary evenly.
+struct LocalWidths {
+  Range heads, kv_heads, ffn, vocab;
+};
+LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share);
+
+// What of the gradient of a slot each of several holders finds by itself: all of it, or a summand, of the rows that it
+// keeps between split operations (without sequence parallelism these are all rows), of its query heads, or of its part
+// of a projection's inputs or outputs.
+enum class Found { whole, of_own_rows, of_own_heads, of_own_part };
+
+// Elements of one parameter that the same tp ranks hold.
+struct Slot {
+  ParameterInfo info;       // of the whole tensor
+  Region region;            // what of it stands here: whole rows, or one range of columns or several equal ones
+  std::int64_t offset = 0;  // in the segment's flat buffer, elements
+  int first_holder = 0, end_holder = 1;  // the tp ranks that hold exactly these elements: [first, end)
+  Found found = Found::whole;
+  std::int64_t elements() const { return region.elements(); }
+};
+// {rows, columns} of a matrix's slot, {elements} of a vector's: the shape of its elements in the flat buffer.
+std::vector<std::int64_t> local_shape(const Slot& slot);
+
+// One segment's flat buffers: parameters, gradients and optimizer state have equal offsets.
+struct SegmentLayout {
+  int segment = 0;
+  std::vector<Slot> slots;  // by offset, without gaps
+  std::int64_t elements = 0;
+};
+// q, k, v rows are adjacent, gate and up too: one GEMM reads them. A parameter may have several slots, ascending in the
+// parameter: key/value heads are cut where their holders change.
+SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});
+
+// The second use of a tied embedding's table, by the head: a buffer of its own for that use's gradient and, where the
+// rank does not hold the embedding too, for a copy of the parameters. The slots are those of segment 0, also what
+// stands behind the table there, so that both buffers are sharded over replicas alike; the head's gradient of the
+// rest is zero.
+SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare& share = {});
+
+// The model's config.json as Hugging Face's tools read it.
+std::string hugging_face_config(const config::ModelSettings& model);
+
+}  // namespace troika::shape

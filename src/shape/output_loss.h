@@ -1,0 +1,28 @@
+// What the output projection with its cross-entropy leaves between forward and backward (kernels/output_loss.h computes it).
+#pragma once
+
+#include <cstdint>
+
+namespace troika::shape {
+
+// Shapes: M rows, D width, v rows of the projection on this rank.
+struct OutputLossShape {
+  std::int64_t M, D, v;
+  int parts;                       // ranks that the vocabulary is split over
+  std::int64_t bytes_per_element;  // of the compute dtype
+  enum class Weight { trained, frozen } weight = Weight::trained;
+
+  std::int64_t weight_gradient_bytes() const { return weight == Weight::trained ? 4 * v * D : 0; }
+};
+
+// The logits, or the gradients themselves: those where they take less than half of the bytes and the whole vocabulary is on
+// this rank.
+enum class LossKeep { logits, gradients };
+
+inline LossKeep output_loss_keep(const OutputLossShape& shape) {
+  const std::int64_t logits_bytes = shape.M * shape.v * shape.bytes_per_element;
+  const std::int64_t gradients_bytes = shape.M * shape.D * shape.bytes_per_element + shape.weight_gradient_bytes();
+  return shape.parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
+}
+
+}  // namespace troika::shape

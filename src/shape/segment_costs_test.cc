@@ -1,0 +1,55 @@
+#include "shape/segment_costs.h"
+
+#include <gtest/gtest.h>
+
+#include "shape/layout_test_support.h"
+#include "shape/output_loss.h"
+
+namespace troika::shape {
+namespace {
+
+constexpr std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;  // rows; widths of the models below; heads
+
+std::int64_t block_bytes(config::ModelSettings model, SavedActivations saved) {
+  model.head_dim = 16;
+  return segment_saved_bytes(model, {2, 5}, saved).whole[1];
+}
+
+TEST(SavedBytes, OfABlockAreTheArithmetic) {
+  // Four of width D, q k v before and q k after rotation, the output of attention, its lse, gate and up, their product,
+  // and the inverse roots of two norms and of the heads.
+  EXPECT_EQ(block_bytes(narrow(true), SavedActivations::all),
+            4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2 + (N + 2)));
+  EXPECT_EQ(block_bytes(narrow(true), SavedActivations::selective),
+            4 * M * (2 * D + (A + 2 * K) + A + N + 2 * F + 2 + (N + 2)));
+}
+
+TEST(SavedBytes, OfABlockOfLlamaHaveNoStatisticsOfHeads) {
+  for (const char* architecture : {"llama", "qwen2"}) {
+    EXPECT_EQ(block_bytes(narrow_as(architecture, true), SavedActivations::all),
+              4 * M * (4 * D + (A + 2 * K) + (A + K) + A + N + 2 * F + F + 2));
+  }
+}
+
+TEST(SavedBytes, OfABlockOfGpt2AreTheArithmetic) {
+  // Four of width D, q k v, the output of attention, its lse, both sides of GELU, mean and inverse root of two norms.
+  EXPECT_EQ(block_bytes(narrow_gpt2(true), SavedActivations::all), 4 * M * (4 * D + 3 * D + D + N + 2 * F + 4));
+  EXPECT_EQ(block_bytes(narrow_gpt2(true), SavedActivations::selective), 4 * M * (2 * D + 3 * D + D + N + F + 4));
+}
+
+TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
+  const SavedBytes bytes = segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::none);
+  EXPECT_EQ(bytes.whole, std::vector<std::int64_t>(4, 0));
+  EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
+}
+
+TEST(OutputLoss, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
+  EXPECT_EQ(output_loss_keep({2048, 256, 4096, 1, 4}), LossKeep::gradients);
+  EXPECT_EQ(output_loss_keep({256, 768, 50257, 1, 4}), LossKeep::logits);
+  EXPECT_EQ(output_loss_keep({2048, 256, 4096, 2, 4}), LossKeep::logits)
+      << "each part needs the others' log-sum-exp first";
+  EXPECT_EQ(output_loss_keep({256, 768, 50257, 1, 4, OutputLossShape::Weight::frozen}), LossKeep::gradients);
+}
+
+}  // namespace
+}  // namespace troika::shape

@@ -1,0 +1,45 @@
+// How a flat buffer is sharded over the ranks that hold it: contiguous ranges of whole chunks, so that the squares
+// of the gradient norm, which are summed chunk by chunk, are the same whoever owns which range.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "shape/layout.h"
+#include "shape/range.h"
+
+namespace troika::shape {
+
+// Elements whose squares the gradient norm adds up first.
+inline constexpr std::int64_t norm_chunk = 4096;
+
+// A chunk is up to norm_chunk consecutive elements of one part (one named tensor) of the buffer, counted from the part's
+// begin. A value of a few numbers per part, however large the buffer; the same on every rank.
+class ShardPlan {
+ public:
+  // `part_elements`: the parts of the buffer in order.
+  ShardPlan(const std::vector<std::int64_t>& part_elements, int replicas);
+
+  int replicas() const { return static_cast<int>(first_chunk_.size()) - 1; }
+  std::int64_t elements() const { return part_begin_.back(); }
+  std::int64_t chunks() const { return part_first_chunk_.back(); }
+
+  Range elements_of(int replica) const;  // about elements / replicas; may be empty
+  Range chunks_of(int replica) const;
+  Range chunks_of_part(std::size_t part) const;
+  // The elements of a part that lie in the replica's range, relative to the buffer.
+  Range elements_of_part(std::size_t part, int replica) const;
+
+ private:
+  std::int64_t begin_of_chunk(std::int64_t chunk) const;   // its first element; of chunks(): elements()
+  std::int64_t nearest_chunk(std::int64_t element) const;  // whose begin is nearest, the lower of two
+
+  std::vector<std::int64_t> part_begin_ = {0};        // element offsets; one more: the end
+  std::vector<std::int64_t> part_first_chunk_ = {0};  // one more: the end
+  std::vector<std::int64_t> first_chunk_;             // by replica; one more: the end
+};
+
+// How the flat buffers of a layout are sharded over their replicas: by slots.
+ShardPlan shard_plan(const SegmentLayout& layout, int replicas);
+
+}  // namespace troika::shape

@@ -1,0 +1,88 @@
+// Byte-level byte-pair encoding (R. Sennrich et al. 2016; on bytes: GPT-2, A. Radford et al. 2019), as Hugging Face's
+// tokenizer.json describes it: the same ids for the same text (docs/formats/tokenizer.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/bpe_tables.h"
+#include "tokenizer/pretokenizer.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode.h"
+
+namespace troika::tokenizer {
+
+// A vocabulary as plain values.
+struct BpeModel {
+  std::vector<std::string> tokens;  // bytes by id, by which text is merged; "" where an id is not used
+  std::vector<std::pair<std::int32_t, std::int32_t>> merges;  // pairs of ids, in order of rank; of equal pairs the last
+  std::vector<AddedToken> added;      // found in the text before anything else; what their ids are shown as
+  std::vector<std::int32_t> outside;  // ids that no merge makes: of tokens that no bytes spell, and of marks
+  std::vector<std::string> patterns = {qwen2_pattern};  // of the pre-tokenizer
+  std::int32_t end_of_document = -1;
+  std::vector<std::int32_t> begin;  // Tokenizer::begin_ids
+  bool whole_pieces_first = false;  // a piece that is a token is taken whole, whatever the merges say (`ignore_merges`)
+  bool nfc = false;                 // text is brought into Normalization Form C
+  bool prefix_space = false;        // text between added tokens that begins with no space gets one (`add_prefix_space`)
+};
+
+// What `id` is shown as: the content of the added token with that id, else the token's bytes. "" outside the vocabulary.
+std::string text_of_token(const BpeModel& model, std::int32_t id);
+
+// Threads: const use is safe. Each concurrent encode borrows a workspace; at most as many are kept as ever ran at once, each
+// with a cache of pieces (at most 12 MiB) and buffers that grow with the longest text and piece it met. Invalid UTF-8: each
+// invalid byte is a piece of its own, so the byte's token; the bytes come back on decoding.
+class BpeTokenizer final : public Tokenizer {
+ public:
+  // Throws DataError when a byte has no token, a merge's result is no token, or a pattern is refused.
+  explicit BpeTokenizer(BpeModel model);
+  ~BpeTokenizer() override;
+
+  std::vector<std::int32_t> encode(std::string_view text) const override;
+  std::string id_to_bytes(std::int32_t id) const override;
+  std::int64_t vocab_size() const override { return static_cast<std::int64_t>(model_.tokens.size()); }
+  std::int32_t end_of_document_id() const override { return model_.end_of_document; }
+  std::vector<std::int32_t> begin_ids() const override { return model_.begin; }
+  std::string fingerprint() const override;
+  std::size_t next_cut(std::string_view text, std::size_t from) const override;
+
+  const BpeModel& model() const { return model_; }
+
+ private:
+  using Ids = std::vector<std::int32_t>;
+  struct Workspace;
+  class Lease;
+
+  void take_added();
+  void make_tables();
+  void encode_section(std::string_view text, Workspace* work, Ids* ids) const;
+  void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
+  void encode_piece(std::string_view piece, Workspace* work, Ids* ids) const;
+  void merge_short(std::string_view piece, Ids* ids) const;
+  void merge_long(std::string_view piece, Workspace* work, Ids* ids) const;
+
+  BpeModel model_;
+  std::shared_ptr<const UnicodeTable> unicode_;
+  Nfc nfc_;
+  PreTokenizer pretokenizer_;
+  AddedTokens added_, normalized_added_;
+  std::array<std::int32_t, 256> byte_ids_;
+  std::unordered_map<std::int32_t, std::string>
+      shown_;  // added tokens that are shown as other bytes than model_.tokens
+  TokenTable ids_;
+  MergeTable merges_;
+  std::vector<Merge> byte_merges_;  // of two bytes, by left << 8 | right: most lookups
+  mutable std::mutex mutex_;        // guards idle_
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace troika::tokenizer

@@ -1,0 +1,456 @@
+#include "tokenizer/bpe.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <thread>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/text_files_test_support.h"
+#include "tokenizer/bpe_trainer.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace troika::tokenizer {
+namespace {
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+BpeModel trained(std::int64_t vocab_size, const char* pattern) {
+  BpeTrainerOptions options;
+  options.vocab_size = vocab_size;
+  options.pattern = pattern;
+  const std::string text = base::source_like_text(3000, 1);
+  PreTokenizer::Scratch scratch;
+  std::vector<std::string_view> pieces;
+  PreTokenizer({pattern}).split(text, &scratch, &pieces);
+  WordCounts words;
+  for (const std::string_view piece : pieces) {
+    if (piece.size() > 1) ++words[std::string(piece)];
+  }
+  return train_bpe(words, options);
+}
+
+// Byte-pair encoding said plainly: look at all pairs, merge the best one, begin again.
+std::vector<std::int32_t> encode_by_hand(const std::string& text, const BpeModel& model) {
+  std::map<std::pair<std::string, std::string>, std::size_t> rank;
+  std::map<std::string, std::int32_t> id;
+  for (std::size_t i = 0; i < model.tokens.size(); ++i) id.emplace(model.tokens[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < model.merges.size(); ++i) {
+    const auto [left, right] = model.merges[i];
+    rank.emplace(std::pair(model.tokens[static_cast<std::size_t>(left)], model.tokens[static_cast<std::size_t>(right)]),
+                 i);
+  }
+  const PreTokenizer pretokenizer(model.patterns);
+  PreTokenizer::Scratch scratch;
+  std::vector<std::string_view> pieces;
+  pretokenizer.split(text, &scratch, &pieces);
+  std::vector<std::int32_t> ids;
+  for (const std::string_view piece : pieces) {
+    std::vector<std::string> parts;
+    for (const char c : piece) parts.emplace_back(1, c);
+    for (;;) {
+      std::size_t best = model.merges.size(), place = 0;
+      for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        const auto found = rank.find({parts[i], parts[i + 1]});
+        if (found != rank.end() && found->second < best) best = found->second, place = i;
+      }
+      if (best == model.merges.size()) break;
+      parts[place] += parts[place + 1];
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(place) + 1);
+    }
+    for (const std::string& part : parts) ids.push_back(id.at(part));
+  }
+  return ids;
+}
+
+std::string all_bytes_many_times() {
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) bytes.push_back(static_cast<char>(byte));
+  return base::random_text(bytes, 20000, 3) + bytes;
+}
+
+TEST(BpeTokenizer, AgreesWithPlainByteExactMerging) {
+  for (const char* pattern : {qwen2_pattern, gpt2_pattern}) {
+    const BpeModel model = trained(600, pattern);
+    const BpeTokenizer tokenizer(model);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const std::string text = base::source_like_text(40, seed) + base::random_text("return value  \n(a)1", 300, seed);
+      ASSERT_EQ(tokenizer.encode(text), encode_by_hand(text, model)) << text;
+    }
+    const std::string bytes = all_bytes_many_times();
+    EXPECT_EQ(tokenizer.encode(bytes), encode_by_hand(bytes, model));
+  }
+}
+
+TEST(BpeTokenizer, GivesBackAnyBytes) {
+  const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
+  for (const std::string& text :
+       {std::string(), std::string("\0\0", 2), all_bytes_many_times(), base::source_like_text(100, 9),
+        std::string("日本\xE6\x97"), std::string("a<|endoftext|>b<|endoftext|"), std::string(100000, 'n'),
+        std::string(5000, '\n')}) {
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), text);
+  }
+}
+
+TEST(BpeTokenizer, GivesTheSameIdsFromItsCache) {
+  const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
+  const std::string text = base::source_like_text(200, 5);
+  const auto first = tokenizer.encode(text);
+  EXPECT_EQ(tokenizer.encode(text), first);
+}
+
+TEST(BpeTokenizer, IsSafeToShareBetweenThreads) {
+  const BpeTokenizer tokenizer(trained(400, qwen2_pattern));
+  const std::string text = base::source_like_text(300, 6);
+  const auto expected = tokenizer.encode(text);
+  std::vector<std::vector<std::int32_t>> found(3);
+  std::vector<std::thread> threads;
+  for (auto& ids : found) threads.emplace_back([&] { ids = tokenizer.encode(text); });
+  for (auto& thread : threads) thread.join();
+  for (const auto& ids : found) EXPECT_EQ(ids, expected);
+}
+
+TEST(BpeTokenizer, CutsTextOnlyWhereIdsStayTheSame) {
+  const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
+  const std::string text = base::source_like_text(200, 7);
+  const auto whole = tokenizer.encode(text);
+  for (std::size_t from = 1; from < text.size(); from += 50) {
+    const std::size_t at = tokenizer.next_cut(text, from);
+    auto parts = tokenizer.encode(text.substr(0, at));
+    const auto rest = tokenizer.encode(text.substr(at));
+    parts.insert(parts.end(), rest.begin(), rest.end());
+    ASSERT_EQ(parts, whole);
+  }
+}
+
+BpeModel bytes_only() {
+  BpeModel model;
+  for (const unsigned char byte : bytes_in_alphabet_order()) model.tokens.emplace_back(1, static_cast<char>(byte));
+  return model;
+}
+
+TEST(BpeTokenizer, FindsAddedTokensLeftmostAndLongestFirst) {
+  BpeModel model = bytes_only();
+  model.added = {{256, "<|a|>", true, false}, {257, "<|a|>b", true, false}, {258, "yy", false, true}};
+  const BpeTokenizer tokenizer(model);
+  const auto byte = [&](char c) { return tokenizer.encode(std::string(1, c))[0]; };
+  EXPECT_THAT(tokenizer.encode("x<|a|>b<|a|>c"), ElementsAre(byte('x'), 257, 256, byte('c')));
+  EXPECT_THAT(tokenizer.encode("yyy<|a|>yy"), ElementsAre(258, byte('y'), 256, 258));
+  EXPECT_EQ(tokenizer.vocab_size(), 259);
+}
+
+TEST(BpeTokenizer, DoesNotCutTextWhenAnAddedTokenHoldsANewline) {
+  BpeModel model = bytes_only();
+  model.added = {{256, "end\nbegin", true, false}};
+  EXPECT_EQ(BpeTokenizer(model).next_cut("an end\nbegin", 3), 12u);
+}
+
+TEST(BpeTokenizer, GivesTheBytesOfTheComposedForm) {
+  BpeModel model = trained(600, qwen2_pattern);
+  model.nfc = true;
+  const BpeTokenizer composing(model);
+  model.nfc = false;
+  const BpeTokenizer plain(model);
+  const std::string text = "Cafe\u0301 \u1112\u1161\u11AB\n<\u0338 \xFF\u0301",
+                    form = "Caf\u00E9 \uD55C\n\u226E \xFF\u0301";
+  EXPECT_EQ(composing.decode(composing.encode(text)), form);
+  EXPECT_EQ(composing.encode(text), plain.encode(form));
+  EXPECT_NE(composing.fingerprint(), plain.fingerprint());
+}
+
+TEST(BpeTokenizer, LooksForNormalizedTokensInComposedText) {
+  BpeModel model = bytes_only();
+  model.nfc = true;
+  model.added = {{256, "e\u0301", false, true}, {257, "o\u0301", false, false}};
+  const BpeTokenizer tokenizer(model);
+  const auto ids = [&](const std::string& text) { return tokenizer.encode(text); };
+  EXPECT_THAT(ids("\u00E9e\u0301"), ElementsAre(256, 256));
+  EXPECT_THAT(ids("o\u0301"), ElementsAre(257));
+  EXPECT_EQ(ids("\u00F3").size(), 2u);  // not the token: that is looked for as it is written
+}
+
+TEST(BpeTokenizer, CutsComposedTextWithStrippingTokensOnlyWhereIdsStayTheSame) {
+  BpeModel model = trained(600, qwen2_pattern);
+  model.nfc = true;
+  for (const auto& [content, left, right] :
+       {std::tuple("<l>", true, false), {"<r>", false, true}, {"e\u0301!", true, true}}) {
+    model.added.push_back(
+        {static_cast<std::int32_t>(600 + model.added.size()), content, false, content[0] == 'e', left, right, false});
+  }
+  const std::vector<std::string> words = {"<l>", "<r>",    "\n", "\n", " ",    "e",    "\u0301",
+                                          "<",   "\u0338", "a",  "!",  "\xFF", "value"};
+  std::size_t cuts = 0;
+  for (std::size_t tokens = 1; tokens <= model.added.size(); ++tokens) {
+    BpeModel some = model;
+    some.added.resize(tokens);
+    const BpeTokenizer tokenizer(some);
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      std::string text;
+      for (const char c : base::random_text("abcdefghijklm", 60, seed))
+        text += words[static_cast<std::size_t>(c - 'a')];
+      const auto whole = tokenizer.encode(text);
+      for (std::size_t at = tokenizer.next_cut(text, 1); at < text.size();
+           at = tokenizer.next_cut(text, at + 1), ++cuts) {
+        auto parts = tokenizer.encode(text.substr(0, at));
+        const auto rest = tokenizer.encode(text.substr(at));
+        parts.insert(parts.end(), rest.begin(), rest.end());
+        ASSERT_EQ(parts, whole) << at << " of " << testing::PrintToString(text);
+      }
+    }
+  }
+  EXPECT_GT(cuts, 500u);
+}
+
+TEST(BpeTokenizer, PutsASpaceBeforeTextThatBeginsWithNone) {
+  BpeModel model = bytes_only();
+  model.prefix_space = true;
+  model.added = {{256, "<m>", true, false}};
+  const BpeTokenizer tokenizer(model);
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a<m>b<m> c<m>")), " a<m> b<m> c<m>");
+  EXPECT_TRUE(tokenizer.encode("").empty());
+  EXPECT_EQ(tokenizer.next_cut("ab\ncd", 1), 5u);
+}
+
+TEST(BpeTokenizer, TakesTheLastOfEqualMerges) {
+  BpeModel model = bytes_only();
+  const auto byte = [&](char c) { return BpeTokenizer(bytes_only()).encode(std::string(1, c))[0]; };
+  for (const char* token : {"ab", "bc"}) model.tokens.emplace_back(token);
+  model.merges = {{byte('a'), byte('b')}, {byte('b'), byte('c')}, {byte('a'), byte('b')}};
+  EXPECT_THAT(BpeTokenizer(model).encode("abc"), ElementsAre(byte('a'), 257));
+}
+
+TEST(BpeTokenizer, RefusesVocabulariesThatCannotSpellEveryByte) {
+  BpeModel model = bytes_only();
+  model.tokens[0] = "xyz";
+  EXPECT_THAT(base::message_of<base::DataError>([&] { BpeTokenizer tokenizer(model); }),
+              HasSubstr("no token for the byte 0x21"));
+}
+
+TEST(TokenizerJson, ReadsBackWhatItWrites) {
+  const base::TestFolder folder;
+  const BpeModel model = trained(500, qwen2_pattern);
+  save_tokenizer(model, folder / "tok");
+  const BpeTokenizer written(model);
+  for (const std::string& spec : {folder / "tok", folder / "tok/tokenizer.json"}) {
+    const auto read = open_tokenizer(spec);
+    EXPECT_EQ(read->fingerprint(), written.fingerprint());
+    EXPECT_EQ(read->end_of_document_id(), 499);
+    EXPECT_EQ(read->encode("int x = 1;<|endoftext|>"), written.encode("int x = 1;<|endoftext|>"));
+  }
+}
+
+// A file as GPT-2's: use_regex by default, merges as text; the space is spelled U+0120.
+std::string small_json(const std::string& change_from = "", const std::string& change_to = "") {
+  std::string vocab;
+  int id = 0;
+  for (const unsigned char byte : bytes_in_alphabet_order()) {
+    std::string spelling = spell_bytes(std::string(1, static_cast<char>(byte)));
+    if (spelling == "\"" || spelling == "\\") spelling = "\\" + spelling;
+    vocab += "\"" + spelling + "\": " + std::to_string(id++) + ", ";
+  }
+  std::string text =
+      R"({"normalizer": null, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+ "decoder": {"type": "ByteLevel"}, "added_tokens": [{"id": 260, "content": "</s>", "special": true, "lstrip": false}],
+ "model": {"type": "BPE", "vocab": {)" +
+      vocab + R"("Ġt": 256, "he": 257, "Ġthe": 258, "th": 259}, "merges": ["Ġ t", ["h", "e"], "Ġt he", "t h"]}})";
+  if (!change_from.empty()) text.replace(text.find(change_from), change_from.size(), change_to);
+  return text;
+}
+
+TEST(TokenizerJson, ReadsBothSpellingsOfMergesAndKeepsTheirRank) {
+  const base::TestFolder folder;
+  const auto tokenizer = open_tokenizer(folder.write("tokenizer.json", small_json()));
+  const std::int32_t e = tokenizer->encode("e")[0];
+  EXPECT_THAT(tokenizer->encode(" the the"), ElementsAre(258, 258));
+  EXPECT_THAT(tokenizer->encode("the</s>the"),
+              ElementsAre(tokenizer->encode("t")[0], 257, 260, tokenizer->encode("t")[0], 257));
+  EXPECT_THAT(tokenizer->encode("thae"), ElementsAre(259, tokenizer->encode("a")[0], e));
+  EXPECT_EQ(tokenizer->vocab_size(), 261);
+  EXPECT_EQ(tokenizer->end_of_document_id(), -1);
+}
+
+TEST(TokenizerJson, TakesTheDocumentEndFromTheConfigurationBesideIt) {
+  const base::TestFolder folder;
+  folder.write("tokenizer_config.json", R"({"eos_token": {"content": "</s>"}})");
+  EXPECT_EQ(open_tokenizer(folder.write("tokenizer.json", small_json()))->end_of_document_id(), 260);
+}
+
+TEST(TokenizerJson, TakesWholePiecesFirstWhenTheFileIgnoresMerges) {
+  const base::TestFolder folder;
+  const auto json = small_json(R"("type": "BPE")", R"("type": "BPE", "ignore_merges": true)");
+  EXPECT_THAT(open_tokenizer(folder.write("tokenizer.json", json))->encode("th"), ElementsAre(259));
+}
+
+TEST(TokenizerJson, ReadsTheComposedFormAloneAndInASequence) {
+  for (const char* given : {R"({"type": "NFC"})", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}]})"}) {
+    EXPECT_TRUE(parse_tokenizer_json(small_json("null", given), "here").nfc);
+  }
+  const char* nothing = R"({"type": "Sequence", "normalizers": []})";
+  EXPECT_FALSE(parse_tokenizer_json(small_json("null", nothing), "here").nfc);
+}
+
+BpeModel with_pre_tokenizer(const std::string& parts) {
+  return parse_tokenizer_json(small_json(R"({"type": "ByteLevel", "add_prefix_space": false})",
+                                         R"({"type": "Sequence", "pretokenizers": [)" + parts + "]}"),
+                              "here");
+}
+
+TEST(TokenizerJson, ReadsPreTokenizersInTurn) {
+  const std::string byte_level = R"({"type": "ByteLevel", "use_regex": false})";
+  EXPECT_TRUE(with_pre_tokenizer(byte_level).patterns.empty());
+  const BpeModel model = with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "a.b"}, "behavior": "Isolated"},
+      {"type": "Digits", "individual_digits": true}, {"type": "ByteLevel"})");
+  EXPECT_THAT(model.patterns, ElementsAre("a\\.b", "\\p{N}", gpt2_pattern));
+  EXPECT_TRUE(with_pre_tokenizer(R"({"type": "ByteLevel", "add_prefix_space": true})").prefix_space);
+}
+
+TEST(TokenizerJson, RefusesPreTokenizersByName) {
+  const std::string byte_level = R"(, {"type": "ByteLevel", "use_regex": false})";
+  const std::string removed = R"({"type": "Split", "pattern": {"Regex": " "}, "behavior": "Removed"})";
+  EXPECT_THAT(base::message_of<base::DataError>([&] { with_pre_tokenizer(removed + byte_level); }),
+              HasSubstr("a Split with the behavior 'Removed'"));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { with_pre_tokenizer(R"({"type": "Metaspace"})" + byte_level); }),
+              HasSubstr("the pre-tokenizer 'Metaspace'"));
+  EXPECT_THAT(
+      base::message_of<base::DataError>([&] { with_pre_tokenizer(R"({"type": "ByteLevel"}, {"type": "Digits"})"); }),
+      HasSubstr("'Digits' after ByteLevel"));
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += R"({"type": "Digits"}, )";
+  EXPECT_THAT(base::message_of<base::DataError>([&] { with_pre_tokenizer(many + R"({"type": "ByteLevel"})"); }),
+              HasSubstr("more than 64"));
+}
+
+TEST(TokenizerJson, KeepsTokensThatNoBytesSpellFromText) {
+  const std::string json =
+      small_json(R"("th": 259)", "\"\u65E5\": 259");  // and the bytes of that character have no token
+  const BpeTokenizer tokenizer(parse_tokenizer_json(json.substr(0, json.find(", \"t h\"")) + "]}}", "here"));
+  EXPECT_EQ(tokenizer.encode("\u65E5").size(), 3u);
+  EXPECT_EQ(tokenizer.decode({259}), "\u65E5");
+}
+
+// As a vocabulary with U+00E9 (there the byte 0xE9) or the result of a merge among the added tokens.
+TEST(TokenizerJson, MergesByTheVocabularysBytesAndShowsTheTextOfAnAddedToken) {
+  const auto ids = BpeTokenizer(parse_tokenizer_json(small_json(), "here")).encode("\xE9");
+  for (const auto& [content, id] : {std::pair("\u00E9", ids.at(0)), {"\u0120t", 256}, {"\u0120the", 258}}) {
+    const std::string added = R"({"id": )" + std::to_string(id) + R"(, "content": ")" + content + R"("}, )";
+    const BpeModel model = parse_tokenizer_json(small_json(R"({"id": 260)", added + R"({"id": 260)"), "here");
+    const BpeTokenizer tokenizer(model);
+    EXPECT_THAT(tokenizer.encode(" the"), ElementsAre(258));
+    EXPECT_THAT(tokenizer.encode("\xE9"), ElementsAre(ids[0]));
+    EXPECT_THAT(tokenizer.encode(content), ElementsAre(id));
+    EXPECT_EQ(tokenizer.id_to_bytes(id), content);
+    const base::TestFolder folder;
+    save_tokenizer(model, folder / "tok");
+    EXPECT_EQ(open_tokenizer(folder / "tok")->fingerprint(), tokenizer.fingerprint());
+  }
+  EXPECT_THAT(base::message_of<base::DataError>([&] {
+                const std::string two = R"({"id": 260, "content": "<s>"}, {"id": 260)";
+                parse_tokenizer_json(small_json(R"({"id": 260)", two), "here");
+              }),
+              HasSubstr("has the id 260 of another token"));
+}
+
+std::string with_post_processor(const std::string& given) {
+  return small_json(R"("normalizer": null)", R"("normalizer": null, "post_processor": )" + given);
+}
+
+std::string template_of(const std::string& single, const std::string& ids = "[260]") {
+  return R"({"type": "TemplateProcessing", "single": )" + single +
+         R"(, "special_tokens": {"</s>": {"id": "</s>", "tokens": ["</s>"], "ids": )" + ids + "}}}";
+}
+
+TEST(TokenizerJson, GivesTheIdsInFrontOfATextAndEncodesWithoutThem) {
+  const std::string mark = R"({"SpecialToken": {"id": "</s>", "type_id": 0}})", text = R"({"Sequence": {"id": "A"}})";
+  const std::string front = template_of("[" + mark + ", " + text + ", " + mark + "]");
+  const auto begin = [](const std::string& given) {
+    return BpeTokenizer(parse_tokenizer_json(with_post_processor(given), "here")).begin_ids();
+  };
+  EXPECT_THAT(begin("null"), ElementsAre());
+  EXPECT_THAT(begin(R"({"type": "ByteLevel"})"), ElementsAre());
+  EXPECT_THAT(begin(front), ElementsAre(260));
+  EXPECT_THAT(begin(template_of("[" + text + ", " + mark + "]")), ElementsAre());
+  const std::string later = template_of("[" + mark + ", " + text + "]", "[257, 258]");
+  EXPECT_THAT(begin(R"({"type": "Sequence", "processors": [{"type": "ByteLevel"}, )" + front + ", " + later + "]}"),
+              ElementsAre(257, 258, 260));
+  const BpeModel model = parse_tokenizer_json(with_post_processor(front), "here");
+  EXPECT_THAT(BpeTokenizer(model).encode(" the"), ElementsAre(258));
+  const base::TestFolder folder;
+  save_tokenizer(model, folder / "tok");
+  EXPECT_THAT(open_tokenizer(folder / "tok")->begin_ids(), ElementsAre(260));
+}
+
+TEST(TokenizerJson, NamesWhatIsWrongInATemplate) {
+  const std::string mark = R"({"SpecialToken": {"id": "</s>"}})", text = R"({"Sequence": {}})";
+  const std::string sound = "[" + mark + ", " + text + "]";
+  std::string many = "260";
+  for (int i = 0; i < 64; ++i) many += ", 260";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"({"type": "TemplateProcessing"})", "'single' is missing"},
+      {template_of("\"$A\""), "'single' must be"},
+      {template_of("[1, " + text + "]"), "an entry other than SpecialToken and Sequence"},
+      {template_of("[" + mark + "]"), "no Sequence"},
+      {template_of(R"([{"SpecialToken": {"id": "<s>"}}, )" + text + "]"), "'<s>' is missing"},
+      {template_of(sound, "[261]"), "'</s>' has the id 261; ids are from 0 to 260"},
+      {template_of(sound, "[-1]"), "has the id -1"},
+      {template_of(sound, "[18446744073709551615]"), "has the id 18446744073709551615"},
+      {template_of(sound, "[1.5]"), "has the id 1.5"},
+      {template_of(sound, "7"), "'ids' must be"},
+      {template_of(sound, "[" + many + "]"), "more than 64 ids"},
+  };
+  for (const auto& [given, part] : cases) {
+    EXPECT_THAT(
+        base::message_of<base::DataError>([&, &g = given] { parse_tokenizer_json(with_post_processor(g), "here"); }),
+        testing::AllOf(HasSubstr("here: "), HasSubstr(part)));
+  }
+}
+
+TEST(TokenizerJson, TakesTheDocumentEndOnlyFromWhatItIsGiven) {
+  EXPECT_EQ(parse_tokenizer_json(small_json(), "here").end_of_document, -1);
+  EXPECT_EQ(parse_tokenizer_json(small_json("</s>", "<|endoftext|>"), "here").end_of_document, 260);
+}
+
+TEST(TokenizerJson, RefusesByNameWhatItDoesNotDo) {
+  const base::TestFolder folder;
+  const std::vector<std::vector<std::string>> cases = {
+      {R"("normalizer": null)", R"("normalizer": {"type": "NFKC"})", "the normalizer 'NFKC'"},
+      {R"("type": "BPE")", R"("type": "Unigram")", "a Unigram model"},
+      {R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true)", "byte_fallback"},
+      {R"("type": "BPE")", R"("type": "BPE", "dropout": 0.1)", "dropout"},
+      {R"("type": "BPE")", R"("type": "BPE", "end_of_word_suffix": "</w>")", "end_of_word_suffix"},
+      {R"({"type": "ByteLevel", "add_prefix_space": false})", R"({"type": "Whitespace"})", "without the ByteLevel"},
+      {R"("t h"])", R"("t q", "zz y"])", "not in the vocabulary"},
+      {R"("th": 259)", R"("th": 258)", "two tokens have the id 258"},
+      {R"("th": 259)", R"("th": "259")", "no usable id"},
+      {R"("added_tokens")", R"("added)", "not valid JSON"},
+      {R"("type": "ByteLevel"})", R"("type": "Sequence", "decoders": [{"type": "ByteLevel"}, {"type": "Strip"}]})",
+       "the decoder 'Strip'"},
+      {R"("normalizer": null)", R"("normalizer": null, "post_processor": {"type": "Magic"})",
+       "the post-processor 'Magic'"},
+      {R"("th": 259)", R"("th": 16000000)", "no usable id"},
+      {R"("th": 259)", R"("th": 18446744073709551615)", "no usable id"},
+      {R"("th": 259)", R"("th": -1)", "no usable id"},
+      {R"("th": 259)", R"("th": {"a": 1})", "no usable id"},
+      {R"("th": 259)", R"("": 259)", "no usable id"},
+      {R"("id": 260)", R"("id": 9000000)", "no usable id"},
+      {R"("id": 260)", R"("id": 259)", "has the id 259 of another token"},
+      {R"("content": "</s>")", R"("content": "he")", "has the id 260, but 257 in the vocabulary"},
+      {R"("t h"])", R"("th"])", "('th') is not a pair"},
+      {R"("t h"])", R"(["t", "h", "e"]])", "is not a pair"},
+      {R"("t h"])", R"(["t", 1]])", "is not a pair"},
+      {R"("t h"])", R"([["t"], "h"]])", "is not a pair"},
+      {R"("t h"])", R"("t e"])", "the result of merge 3"},
+      {R"("normalizer": null)", "\"normalizer\": " + std::string(300, '['), "nested deeper"},
+      {R"("normalizer": null)", R"("normalizer": 1e999)", "too large"},
+  };
+  for (const auto& change : cases) {
+    const std::string path = folder.write("tokenizer.json", small_json(change[0], change[1]));
+    const std::string message = base::message_of<base::DataError>([&] { open_tokenizer(path); });
+    EXPECT_THAT(message, HasSubstr(change[2]));
+    EXPECT_THAT(message, HasSubstr("tokenizer.json"));
+  }
+}
+
+}  // namespace
+}  // namespace troika::tokenizer

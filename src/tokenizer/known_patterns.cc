@@ -1,0 +1,151 @@
+#include "tokenizer/known_patterns.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "tokenizer/unicode.h"
+
+namespace troika::tokenizer {
+
+const char* const gpt2_pattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+const char* const qwen2_pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+const char* const llama3_pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+KnownPattern known_pattern(const std::string& pattern) {
+  if (pattern == gpt2_pattern) return KnownPattern::gpt2;
+  if (pattern == qwen2_pattern) return KnownPattern::qwen2;
+  return pattern == llama3_pattern ? KnownPattern::llama3 : KnownPattern::none;
+}
+
+namespace {
+
+struct Char {
+  CharKind kind;
+  std::size_t bytes;  // 0 at the end of the text
+};
+
+class Text {
+ public:
+  Text(std::string_view text, const UnicodeTable& table) : text_(text), table_(table) {}
+
+  std::size_t size() const { return text_.size(); }
+  char byte(std::size_t at) const { return at < text_.size() ? text_[at] : '\0'; }
+
+  Char look(std::size_t at) const {
+    if (at >= text_.size()) return {CharKind::other, 0};
+    const auto lead = static_cast<unsigned char>(text_[at]);
+    if (lead < 0x80) return {table_.kind(lead), 1};
+    std::size_t behind = at;
+    const std::uint32_t c = next_code_point(text_, &behind);
+    return {table_.kind(c), behind - at};
+  }
+
+  bool is(std::size_t at, CharKind kind) const {
+    const Char c = look(at);
+    return c.bytes != 0 && c.kind == kind;
+  }
+
+  // Behind the characters of one kind from `at` on.
+  std::size_t behind(std::size_t at, CharKind kind) const {
+    for (Char c = look(at); c.bytes != 0 && c.kind == kind; c = look(at)) at += c.bytes;
+    return at;
+  }
+
+  // 's 't 'm 'd 're 've 'll at an apostrophe: its length, else 0.
+  std::size_t contraction(std::size_t at, bool any_case) const {
+    const auto letter = [&](std::size_t i) { return any_case ? static_cast<char>(byte(i) | 0x20) : byte(i); };
+    const char first = letter(at + 1), second = letter(at + 2);
+    if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
+    if ((first == 'r' || first == 'v') && second == 'e') return 3;
+    if (first == 'l' && second == 'l') return 3;
+    const bool long_s = any_case && byte(at + 1) == '\xC5' && byte(at + 2) == '\xBF';  // U+017F folds to s
+    return long_s ? 3 : 0;
+  }
+
+  // \s+(?!\S)|\s+ : all white space, but the last character stays with what follows when others stand before it.
+  std::size_t white_space(std::size_t at, bool stop_behind_newlines) const {
+    std::size_t last = at, end = at, behind_newline = at;
+    for (Char c = look(at); c.bytes != 0 && c.kind >= CharKind::space; c = look(end)) {
+      last = end;
+      end += c.bytes;
+      if (c.kind == CharKind::newline) behind_newline = end;
+    }
+    if (stop_behind_newlines && behind_newline > at) return behind_newline;
+    return end == text_.size() || last == at ? end : last;
+  }
+
+ private:
+  const std::string_view text_;
+  const UnicodeTable& table_;
+};
+
+struct Gpt2 {
+  static std::size_t end(const Text& text, std::size_t at) {
+    if (text.byte(at) == '\'') {
+      if (const std::size_t length = text.contraction(at, false)) return at + length;
+    }
+    const std::size_t start = text.byte(at) == ' ' ? at + 1 : at;
+    const Char first = text.look(start);
+    if (first.bytes == 0 || first.kind >= CharKind::space) return text.white_space(at, false);
+    return text.behind(start + first.bytes, first.kind);
+  }
+};
+
+template <int most_digits>
+struct Modern {
+  static std::size_t end(const Text& text, std::size_t at) {
+    if (text.byte(at) == '\'') {
+      if (const std::size_t length = text.contraction(at, true)) return at + length;
+    }
+    const Char first = text.look(at);
+    std::size_t behind = at + first.bytes;
+    if (first.kind == CharKind::letter) return text.behind(behind, CharKind::letter);
+    if (first.kind == CharKind::number) {
+      for (int digits = 1; digits < most_digits && text.is(behind, CharKind::number); ++digits)
+        behind += text.look(behind).bytes;
+      return behind;
+    }
+    if (first.kind != CharKind::newline && text.is(behind, CharKind::letter))
+      return text.behind(behind, CharKind::letter);
+    if (first.kind == CharKind::other || (text.byte(at) == ' ' && text.is(behind, CharKind::other))) {
+      return text.behind(text.behind(behind, CharKind::other), CharKind::newline);
+    }
+    return text.white_space(at, true);
+  }
+};
+
+template <class Pattern>
+std::size_t cut_by(const Text& text, std::string_view bytes, std::size_t at, std::size_t most,
+                   std::vector<std::string_view>* pieces) {
+  for (; most > 0 && at < bytes.size(); --most) {
+    const std::size_t end = Pattern::end(text, at);
+    pieces->push_back(bytes.substr(at, end - at));
+    at = end;
+  }
+  return at;
+}
+
+}  // namespace
+
+PieceMatcher::PieceMatcher(KnownPattern pattern, std::shared_ptr<const UnicodeTable> table)
+    : pattern_(pattern), table_(std::move(table)) {}
+
+std::size_t PieceMatcher::cut(std::string_view bytes, std::size_t at, std::size_t most,
+                              std::vector<std::string_view>* pieces) const {
+  const Text text(bytes, *table_);
+  switch (pattern_) {
+    case KnownPattern::gpt2:
+      return cut_by<Gpt2>(text, bytes, at, most, pieces);
+    case KnownPattern::qwen2:
+      return cut_by<Modern<1>>(text, bytes, at, most, pieces);
+    case KnownPattern::llama3:
+      return cut_by<Modern<3>>(text, bytes, at, most, pieces);
+    case KnownPattern::none:
+      break;
+  }
+  return at;
+}
+
+}  // namespace troika::tokenizer

@@ -1,0 +1,35 @@
+// The patterns of GPT-2, Qwen and Llama 3, matched by hand: some five times as fast as a regular expression engine.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/unicode.h"
+
+namespace troika::tokenizer {
+
+extern const char* const gpt2_pattern;    // GPT-2, and ByteLevel with use_regex
+extern const char* const qwen2_pattern;   // Qwen 2 and 3: digits one by one, punctuation takes newlines along
+extern const char* const llama3_pattern;  // Llama 3: the same with up to three digits
+
+enum class KnownPattern { none, gpt2, qwen2, llama3 };
+KnownPattern known_pattern(const std::string& pattern);
+
+// Threads: const use is safe.
+class PieceMatcher {
+ public:
+  PieceMatcher(KnownPattern pattern, std::shared_ptr<const UnicodeTable> table);
+
+  // Appends the pieces of `text` from `at` on, at most `most` of them; they cover all of it. Returns where the last one
+  // ends. `text` must be valid UTF-8.
+  std::size_t cut(std::string_view text, std::size_t at, std::size_t most, std::vector<std::string_view>* pieces) const;
+
+ private:
+  KnownPattern pattern_;
+  std::shared_ptr<const UnicodeTable> table_;
+};
+
+}  // namespace troika::tokenizer

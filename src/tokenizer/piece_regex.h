@@ -1,0 +1,47 @@
+// A regular expression that cuts text into pieces, run by PCRE2 with UTF and Unicode properties. Where PCRE2 reads a pattern
+// otherwise than Oniguruma, which Hugging Face uses, it is told to do as Oniguruma does (\s is White_Space, \w has marks, ^ and
+// $ match at every line), or the pattern is refused.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace troika::tokenizer {
+
+// Threads: const use is safe; each thread needs its own Scratch.
+class PieceRegex {
+ public:
+  // Throws DataError for a pattern that PCRE2 refuses, that can match nothing, that is longer than 64 KiB, or, by name, for
+  // what Oniguruma reads otherwise: \b \B \h \H \v \V \Q \E, \W or [ or && in a class, (?m) and (?x), {n}+ and {,n}.
+  explicit PieceRegex(std::string pattern);
+  ~PieceRegex();
+  PieceRegex(PieceRegex&&) noexcept;
+  PieceRegex& operator=(PieceRegex&&) = delete;
+
+  // Working memory of one caller.
+  class Scratch {
+   public:
+    Scratch();
+    ~Scratch();
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+
+   private:
+    friend class PieceRegex;
+    struct Memory;
+    std::unique_ptr<Memory> memory_;
+  };
+
+  // Gives the matches and the text between them in order; never an empty piece. `text` must be valid UTF-8. Throws DataError
+  // that names the pattern when it takes too many steps on the text (a number of them that grows with its length).
+  void cut(std::string_view text, Scratch* scratch, const std::function<void(std::string_view)>& on_piece) const;
+
+ private:
+  struct Compiled;
+  std::string pattern_;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace troika::tokenizer

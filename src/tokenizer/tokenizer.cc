@@ -1,0 +1,54 @@
+#include "tokenizer/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "config/choices.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/tokenizer_json.h"
+
+namespace troika::tokenizer {
+
+std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
+  std::string text;
+  for (const std::int32_t id : ids) text += id_to_bytes(id);
+  return text;
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
+  if (spec == config::bytes_tokenizer) return std::make_unique<ByteTokenizer>();
+  const std::string path = base::directory_exists(spec) ? spec + "/tokenizer.json" : spec;
+  if (!base::file_exists(path)) {
+    throw base::DataError(fmt::format(
+        "the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
+  }
+  BpeModel model = load_tokenizer_json(path);
+  try {
+    return std::make_unique<BpeTokenizer>(std::move(model));
+  } catch (base::DataError& error) {
+    error.add_context(fmt::format("while making a tokenizer of '{}'", path));
+    throw;
+  }
+}
+
+std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text) const {
+  std::vector<std::int32_t> ids(text.size());
+  std::transform(text.begin(), text.end(), ids.begin(), [](char c) { return static_cast<unsigned char>(c); });
+  return ids;
+}
+
+std::string ByteTokenizer::id_to_bytes(std::int32_t id) const {
+  return id >= 0 && id < 256 ? std::string(1, static_cast<char>(id)) : std::string();
+}
+
+std::string ByteTokenizer::fingerprint() const { return base::hash_bytes("bytes 1: 256 bytes, bos, eos, pad"); }
+
+std::size_t ByteTokenizer::next_cut(std::string_view text, std::size_t from) const {
+  return std::min(from, text.size());
+}
+
+}  // namespace troika::tokenizer

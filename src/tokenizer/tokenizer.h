@@ -1,0 +1,67 @@
+// Text <-> token ids.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troika::tokenizer {
+
+// Threads: const use is safe from any number of threads.
+// Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not. A tokenizer.json may ask for less:
+// with an NFC normalizer it is NFC(x) (bytes that are not valid UTF-8 stay, and nothing is composed across them); an added
+// token with lstrip or rstrip swallows the white space beside it; with add_prefix_space a space may come in front; an id that
+// the vocabulary spells in bytes and the added tokens as other text decodes to that text.
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  // The ids of `text`; no begin or end marks are added. Every id is in [0, vocab_size()).
+  virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+
+  // The bytes one id stands for; of an added token its text. Ids outside the vocabulary (a model's vocabulary may be larger) stand for nothing: "".
+  virtual std::string id_to_bytes(std::int32_t id) const = 0;
+
+  virtual std::int64_t vocab_size() const = 0;
+
+  // The id that ends a document in training data; -1: none.
+  virtual std::int32_t end_of_document_id() const = 0;
+
+  // The ids that the tokenizer puts in front of a text for a model (Llama 3: <|begin_of_text|>), in order: those before the
+  // text in the `single` template of a tokenizer.json. encode adds none of them. Every id is in [0, vocab_size()).
+  virtual std::vector<std::int32_t> begin_ids() const { return {}; }
+
+  // 16 hex digits over everything that decides the ids: equal fingerprints, equal encodings.
+  virtual std::string fingerprint() const = 0;
+
+  // The smallest p >= from with encode(text) == encode(text[0, p)) followed by encode(text[p, end)); text.size() when
+  // no such place is known. So a long document is tokenized by many threads without a change of ids.
+  virtual std::size_t next_cut(std::string_view text, std::size_t from) const = 0;
+
+  // The bytes of all ids, one after the other. The bytes may end inside a UTF-8 character.
+  std::string decode(const std::vector<std::int32_t>& ids) const;
+};
+
+// `spec`: "bytes", a folder with tokenizer.json, or such a file. Throws DataError when it is missing or asks for what
+// is not supported (the part is named).
+std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec);
+
+// One id per byte, and three special tokens after them. Needs no file and no training.
+class ByteTokenizer final : public Tokenizer {
+ public:
+  static constexpr std::int32_t begin_id = 256;
+  static constexpr std::int32_t end_id = 257;
+  static constexpr std::int32_t pad_id = 258;
+
+  std::vector<std::int32_t> encode(std::string_view text) const override;
+  std::string id_to_bytes(std::int32_t id) const override;  // "" for the three marks
+  std::int64_t vocab_size() const override { return 259; }
+  std::int32_t end_of_document_id() const override { return end_id; }
+  std::string fingerprint() const override;
+  std::size_t next_cut(std::string_view text, std::size_t from) const override;
+};
+
+}  // namespace troika::tokenizer

@@ -1,0 +1,184 @@
+#include "tokenizer/tokenizer_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/tokenizer_document.h"
+#include "tokenizer/tokenizer_parts.h"
+
+namespace troika::tokenizer {
+using nlohmann::json;
+
+static constexpr std::int64_t largest_vocabulary = 1 << 24;
+
+namespace {
+
+// The vocabulary while it is filled: bytes by id, and which ids are taken.
+class Vocabulary {
+ public:
+  Vocabulary(const std::string& path, std::size_t entries, BpeModel* result)
+      : path_(path), most_ids_(static_cast<std::int64_t>(4 * entries + (1 << 16))), result_(*result) {}
+
+  // Ids may leave gaps, but a file of few tokens must not ask for the memory of many.
+  std::size_t index_of(const std::string& name, std::int64_t id) {
+    if (id < 0 || id >= most_ids_ || id >= largest_vocabulary || name.empty()) {
+      throw base::DataError(fmt::format("{}: the token '{}' has no usable id", path_, name));
+    }
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= result_.tokens.size()) result_.tokens.resize(index + 1);
+    return index;
+  }
+
+  void add(const std::string& spelling, std::int64_t id) {
+    std::string& token = result_.tokens[index_of(spelling, id)];
+    if (!token.empty()) throw base::DataError(fmt::format("{}: two tokens have the id {}", path_, id));
+    const std::optional<std::string> bytes = alphabet_.bytes_of(spelling);
+    token = bytes.value_or(spelling);
+    if (!bytes) result_.outside.push_back(static_cast<std::int32_t>(id));
+  }
+
+  // A mark that the vocabulary spells too keeps the vocabulary's bytes: text is merged by those.
+  void add_mark(const std::string& content, std::int64_t id) {
+    std::string& token = result_.tokens[index_of(content, id)];
+    const bool is_new = token.empty();
+    const bool same_mark = marks_.emplace(id, content).first->second == content;
+    if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content))) {
+      throw base::DataError(fmt::format("{}: the added token '{}' has the id {} of another token", path_, content, id));
+    }
+    if (!is_new) return;
+    token = content;
+    result_.outside.push_back(static_cast<std::int32_t>(id));
+  }
+
+  const ByteAlphabet& alphabet() const { return alphabet_; }
+
+ private:
+  const std::string& path_;
+  const std::int64_t most_ids_;
+  BpeModel& result_;
+  std::unordered_map<std::int64_t, std::string> marks_;
+  const ByteAlphabet alphabet_;
+};
+
+}  // namespace
+
+static void read_merges(const TokenizerLists& lists, const std::string& path, const ByteAlphabet& alphabet,
+                        BpeModel* result) {
+  const TokenTable ids(result->tokens, result->outside);
+  const auto id_of_spelling = [&](const std::string& spelling) {
+    const std::optional<std::string> bytes = alphabet.bytes_of(spelling);
+    return bytes ? ids.find(*bytes) : -1;
+  };
+  result->merges.reserve(lists.merges.size());
+  for (const auto& [left, right] : lists.merges) {
+    const std::int32_t a = id_of_spelling(left), b = id_of_spelling(right);
+    if (a < 0 || b < 0) {
+      throw base::DataError(
+          fmt::format("{}: the merge '{} {}' names a token that is not in the vocabulary", path, left, right));
+    }
+    result->merges.emplace_back(a, b);
+  }
+}
+
+// An added token that the vocabulary has too has the same id in both.
+static void check_ids(const TokenizerLists& lists, const std::unordered_map<std::string, std::int64_t>& added,
+                      const std::string& path) {
+  if (added.empty()) return;
+  for (const auto& [spelling, id] : lists.vocab) {
+    const auto found = added.find(spelling);
+    if (found == added.end() || found->second == id) continue;
+    throw base::DataError(fmt::format("{}: the added token '{}' has the id {}, but {} in the vocabulary", path,
+                                      spelling, found->second, id));
+  }
+}
+
+static AddedToken added_token(const json& item, const std::string& path) {
+  AddedToken token;
+  token.content = base::json_string(item, "content", path);
+  token.special = json_is_true(item, "special");
+  token.normalized = item.contains("normalized") ? json_is_true(item, "normalized") : !token.special;
+  token.lstrip = json_is_true(item, "lstrip");
+  token.rstrip = json_is_true(item, "rstrip");
+  token.single_word = json_is_true(item, "single_word");
+  return token;
+}
+
+static void read_added(const json& root, const TokenizerLists& lists, const std::string& path, Vocabulary* vocabulary,
+                       BpeModel* result) {
+  if (!json_is_set(root, "added_tokens")) return;
+  std::unordered_map<std::string, std::int64_t> known;
+  for (const json& item : base::json_array(root, "added_tokens", path)) {
+    AddedToken token = added_token(item, path);
+    const std::int64_t id = base::json_int(item, "id", path);
+    const auto [before, is_new] = known.emplace(token.content, id);
+    if (before->second != id) {
+      throw base::DataError(
+          fmt::format("{}: the added token '{}' has two ids, {} and {}", path, token.content, before->second, id));
+    }
+    vocabulary->add_mark(token.content, id);
+    token.id = static_cast<std::int32_t>(id);
+    if (is_new) result->added.push_back(std::move(token));
+  }
+  check_ids(lists, known, path);
+}
+
+// The eos_token of the tokenizer_config.json beside the file, "" when there is none.
+static std::string configured_end(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string config = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "tokenizer_config.json";
+  if (!base::file_exists(config)) return "";
+  const json root = base::parse_json(base::read_file(config), config);
+  if (!root.is_object() || !json_is_set(root, "eos_token")) return "";
+  const json& end = root.at("eos_token");
+  return end.is_object() ? base::json_string(end, "content", config) : base::json_string(root, "eos_token", config);
+}
+
+static std::int32_t id_of(const BpeModel& model, const std::string& bytes) {
+  for (const AddedToken& token : model.added) {
+    if (token.content == bytes) return token.id;
+  }
+  const auto found = std::find(model.tokens.begin(), model.tokens.end(), bytes);
+  return found == model.tokens.end() || bytes.empty() ? -1 : static_cast<std::int32_t>(found - model.tokens.begin());
+}
+
+static BpeModel model_of(const json& root, const TokenizerLists& lists, const std::string& path) {
+  BpeModel result;
+  read_tokenizer_parts(root, path, &result);
+  const std::size_t marks = json_is_set(root, "added_tokens") ? root.at("added_tokens").size() : 0;
+  Vocabulary vocabulary(path, lists.vocab.size() + marks, &result);
+  for (const auto& [spelling, id] : lists.vocab) vocabulary.add(spelling, id);
+  read_merges(lists, path, vocabulary.alphabet(), &result);
+  read_added(root, lists, path, &vocabulary, &result);
+  if (json_is_set(root, "post_processor")) {
+    result.begin = read_begin_ids(root.at("post_processor"), result.tokens.size(), path);
+  }
+  result.end_of_document = id_of(result, "<|endoftext|>");
+  return result;
+}
+
+BpeModel parse_tokenizer_json(std::string_view text, const std::string& origin) {
+  TokenizerLists lists;
+  const json root = read_tokenizer_document(text, origin, &lists);
+  try {
+    return model_of(root, lists, origin);
+  } catch (const json::exception& error) {  // a value of another type than the format has
+    throw base::DataError(fmt::format("{}: not a tokenizer.json as Hugging Face writes it: {}", origin, error.what()));
+  }
+}
+
+BpeModel load_tokenizer_json(const std::string& path) {
+  BpeModel model = parse_tokenizer_json(base::read_file(path), path);
+  if (model.end_of_document < 0) model.end_of_document = id_of(model, configured_end(path));
+  return model;
+}
+
+}  // namespace troika::tokenizer

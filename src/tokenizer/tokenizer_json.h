@@ -1,0 +1,23 @@
+// Hugging Face's tokenizer.json, as far as it is byte-level BPE: reading and writing. What is read, ignored and refused is in
+// docs/formats/tokenizer.md; what is refused is named.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tokenizer/bpe.h"
+
+namespace troika::tokenizer {
+
+// The document end is <|endoftext|> when the file has it, else the eos_token of a tokenizer_config.json beside the
+// file. Throws DataError that names the file and the part.
+BpeModel load_tokenizer_json(const std::string& path);
+
+// The same from memory; `origin` is what errors name. The document end is <|endoftext|> or -1.
+BpeModel parse_tokenizer_json(std::string_view json, const std::string& origin);
+
+// Writes tokenizer.json and tokenizer_config.json into `folder` (created when absent), each atomically. With prefix_space
+// the model may have no other pattern than GPT-2's. Tokens that no bytes spell and that are not added are left out.
+void save_tokenizer(const BpeModel& model, const std::string& folder);
+
+}  // namespace troika::tokenizer

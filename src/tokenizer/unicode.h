@@ -1,0 +1,72 @@
+// UTF-8 in long texts and code points; what a valid character is, base::utf8_character_bytes says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troika::tokenizer {
+
+// Bytes of the longest prefix that is whole, valid UTF-8.
+std::size_t valid_utf8_prefix(std::string_view text);
+
+void append_utf8(std::uint32_t code_point, std::string* out);
+
+// The code point at `*position`, which is advanced after it. `text` must be valid UTF-8.
+std::uint32_t next_code_point(std::string_view text, std::size_t* position);
+
+// What tokenizers ask about a character, by Unicode 15.0 (the tables of utf8proc 2.8). Code points without a character are
+// `other` and stay as they are.
+enum class CharKind : std::uint8_t {
+  other,    // marks, punctuation, symbols, controls, unassigned
+  letter,   // \p{L}
+  number,   // \p{N}
+  space,    // \s (White_Space) except the next
+  newline,  // U+000A, U+000D
+};
+
+// Threads: const use is safe. About 100 KB.
+class UnicodeTable {
+ public:
+  UnicodeTable();  // takes a few milliseconds
+
+  // `c` at most U+10FFFF.
+  CharKind kind(std::uint32_t c) const { return static_cast<CharKind>(at(c) & 7); }
+  bool is_space(std::uint32_t c) const { return kind(c) >= CharKind::space; }
+
+  // \w: Alphabetic, marks, decimal digits, connectors, joiners (Unicode Technical Standard 18, annex C).
+  bool is_word(std::uint32_t c) const { return (at(c) & word_bit) != 0; }
+
+  // Whether composition (NFC) may change `c` or a neighbour of it: it has a combining class, or NFC_Quick_Check is not Yes.
+  // Text without such characters is in NFC, and NFC never looks across the begin of one that is not such.
+  bool unsettled(std::uint32_t c) const { return (at(c) & unsettled_bit) != 0; }
+
+ private:
+  static constexpr std::uint8_t word_bit = 8, unsettled_bit = 16;
+  std::uint8_t at(std::uint32_t c) const { return blocks_[std::size_t{block_of_[c >> 8]} * 256 + (c & 255)]; }
+  void store(const std::vector<std::uint8_t>& facts);
+
+  std::vector<std::uint16_t> block_of_;  // by the upper bits of a code point
+  std::vector<std::uint8_t> blocks_;     // 256 each, equal ones once
+};
+
+// Unicode Normalization Form C (Unicode Standard Annex 15), the normalizer "NFC" of a tokenizer.json.
+
+// Threads: const use is safe.
+class Nfc {
+ public:
+  explicit Nfc(std::shared_ptr<const UnicodeTable> table) : table_(std::move(table)) {}
+
+  // `text` in NFC: `text` itself when that changes nothing, else a view of `*storage`. Bytes that are not valid UTF-8 stay
+  // as they are, and nothing is composed across them. Linear in the length (n log n for runs of combining marks).
+  std::string_view normalize(std::string_view text, std::string* storage) const;
+
+ private:
+  std::size_t end_of_stretch(std::string_view text, std::size_t at) const;
+  std::shared_ptr<const UnicodeTable> table_;
+};
+
+}  // namespace troika::tokenizer

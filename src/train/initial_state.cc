@@ -1,0 +1,164 @@
+#include "train/initial_state.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "config/freeze.h"
+#include "config/lora.h"
+#include "shape/adapter.h"
+#include "weights/checkpoint_metadata.h"
+
+namespace troika::train {
+namespace {
+
+// A run that starts over and is restarted by its launcher: checkpoints of earlier launches are ignored.
+void find_of_launch(const Attempt& attempt, const std::string& root, comm::Channel& world, InitialState* initial) {
+  if (!attempt.restarted || attempt.launch.empty()) return;
+  std::vector<std::string> rejected;
+  auto found = checkpoint::find_newest(root, world, &rejected);
+  if (!found || weights::fact_of(*found, weights::launch_fact) != attempt.launch) return;
+  initial->rejected = found->rejected;
+  initial->found = std::move(found);
+}
+
+void find_checkpoint(const config::TrainSettings& train, const Attempt& attempt, comm::Channel& world,
+                     InitialState* initial) {
+  const std::string root = train.out + "/checkpoints";
+  const auto resume = config::word_or(train.resume, config::Resume::path);
+  initial->same_run = resume != config::Resume::path;
+  if (resume == config::Resume::never) return find_of_launch(attempt, root, world, initial);
+  initial->found = resume == config::Resume::newest
+                       ? checkpoint::find_newest(root, world, &initial->rejected)
+                       : std::optional<checkpoint::Found>(checkpoint::open_at(train.resume, world));
+  if (!initial->found && !initial->rejected.empty()) {
+    throw base::DataError(
+        fmt::format("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
+                    "over with --resume never (or another --out)\n  {}",
+                    root, base::join(initial->rejected, "\n  ")));
+  }
+  if (initial->found) initial->rejected = initial->found->rejected;
+}
+
+// A resumed run stays the child of the folder it once began from.
+void remember_from_checkpoint(InitialState* initial) {
+  const checkpoint::Facts& facts = initial->found->facts;
+  initial->config_json = facts.model_config_json;
+  for (const char* name : {weights::weights_dtype_fact, weights::weights_from_fact, weights::base_fingerprint_fact}) {
+    const auto fact = facts.extra.find(name);
+    if (fact != facts.extra.end()) initial->facts.insert(*fact);
+  }
+}
+
+// What a run trains, in words.
+std::string parts_of(const config::Settings& s) {
+  if (shape::has_adapters(s.lora)) {
+    return fmt::format("adapters of rank {}, scale {:g}, of {}", s.lora.rank, shape::adapter_scale(s.lora),
+                       base::join(config::lora_targets(s.lora), ", "));
+  }
+  std::vector<std::string> frozen;
+  const std::vector<bool> trained = config::trained_segments(s);
+  for (std::size_t segment = 0; segment < trained.size(); ++segment) {
+    if (!trained[segment]) frozen.push_back(std::to_string(segment));
+  }
+  return frozen.empty() ? "all weights" : "all but the segments " + base::join(frozen, ", ");
+}
+
+using Dimension = std::int64_t config::ModelSettings::*;
+constexpr std::pair<const char*, Dimension> dimensions[] = {
+    {"layers", &config::ModelSettings::layers},     {"hidden", &config::ModelSettings::hidden},
+    {"heads", &config::ModelSettings::heads},       {"kv_heads", &config::ModelSettings::kv_heads},
+    {"head_dim", &config::ModelSettings::head_dim}, {"ffn", &config::ModelSettings::ffn},
+};
+
+void refuse_other_shape(const checkpoint::Found& found, const config::ModelSettings& now) {
+  config::ModelSettings before;
+  try {
+    before = weights::settings_of(found).model;
+  } catch (const base::ConfigError&) {  // settings of another version: what differs shows when tensors are read
+    return;
+  }
+  for (const auto& [name, dimension] : dimensions) {
+    if (before.*dimension == now.*dimension) continue;
+    throw base::ConfigError(
+        fmt::format("the run of the checkpoint '{0}' has model.{1} {2}, this one {3}: resume with {2}, or start over "
+                    "with another --out, where --model.path {0} gives its weights, to a model of fewer layers too",
+                    found.path, name, before.*dimension, now.*dimension));
+  }
+}
+
+// Their optimizer state is that of the parts which were trained.
+void refuse_other_parts(const checkpoint::Found& found, const config::Settings& now) {
+  std::string before;
+  try {
+    before = parts_of(weights::settings_of(found));
+  } catch (const base::ConfigError&) {  // settings of another version, which knew no parts
+    before = "all weights";
+  }
+  if (before == parts_of(now)) return;
+  throw base::ConfigError(
+      fmt::format("the run of the checkpoint '{0}' trains {1}, this one {2}: resume with lora and train.freeze as they "
+                  "were, or start over from its weights with --model.path {0} and another --out",
+                  found.path, before, parts_of(now)));
+}
+
+void open_base(const plan::Plan& plan, comm::Channel& world, InitialState* initial) {
+  initial->source = weights::open_model(plan.model().path, world, plan.model().base);
+  initial->source->check(plan.model());
+}
+
+void refuse_other_base(const std::string& adapters, const std::string& before, const plan::Plan& plan,
+                       const weights::ModelSource& source) {
+  const std::string now = source.fingerprint();
+  if (before == now) return;
+  throw base::DataError(fmt::format(
+      "the adapters of '{}' were trained beside weights with the fingerprint {}, but those at model.path '{}' have {}; "
+      "name the weights they belong to, in the form they had then (an export of a run counts as other weights)",
+      adapters, before, plan.model().path, now));
+}
+
+void open_first_adapter(const plan::Plan& plan, comm::Channel& world, InitialState* initial) {
+  const config::LoraSettings& lora = plan.settings().lora;
+  if (lora.path.empty()) return;
+  initial->adapter = weights::open_adapter(lora.path, world);
+  initial->adapter->check(plan.model(), lora);
+  if (const std::string beside = initial->adapter->base_fingerprint(); !beside.empty())
+    refuse_other_base(lora.path, beside, plan, *initial->source);
+  const double scale = shape::adapter_scale(initial->adapter->lora());
+  if (scale == shape::adapter_scale(lora)) return;
+  throw base::ConfigError(
+      fmt::format("lora.path '{}' has adapters that count {:g} times (alpha / rank), this run's {:g}: "
+                  "set --lora.alpha {:g}",
+                  lora.path, scale, shape::adapter_scale(lora), scale * static_cast<double>(lora.rank)));
+}
+
+}  // namespace
+
+InitialState find_initial_state(const plan::Plan& plan, const Attempt& attempt, comm::Channel& world) {
+  InitialState initial;
+  find_checkpoint(plan.settings().train, attempt, world, &initial);
+  const bool adapts = shape::has_adapters(plan.settings().lora);
+  if (initial.found) {
+    refuse_other_shape(*initial.found, plan.model());
+    refuse_other_parts(*initial.found, plan.settings());
+    remember_from_checkpoint(&initial);
+  }
+  if ((adapts || !initial.found) && !plan.model().path.empty()) open_base(plan, world, &initial);
+  if (adapts && initial.source != nullptr) {
+    if (initial.found) {
+      refuse_other_base(initial.found->path, weights::fact_of(*initial.found, weights::base_fingerprint_fact), plan,
+                        *initial.source);
+    }
+    initial.facts[weights::base_fingerprint_fact] = initial.source->fingerprint();
+  }
+  if (initial.found || initial.source == nullptr) return initial;
+  initial.config_json = initial.source->config_json();
+  const auto facts = initial.source->facts();
+  initial.facts.insert(facts.begin(), facts.end());
+  if (adapts) open_first_adapter(plan, world, &initial);
+  return initial;
+}
+
+}  // namespace troika::train

@@ -1,0 +1,176 @@
+#include "train/rank_context.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "config/config.h"
+#include "host/cores.h"
+#include "host/memory.h"
+#include "metrics/progress.h"
+#include "plan/memory_check.h"
+#include "tensor/device.h"
+#include "train/reproducibility.h"
+
+namespace troika::train {
+
+void say(const RankContext& context, const std::string& text) {
+  if (context.identity.world_rank == 0 && context.screen != nullptr) std::fprintf(context.screen, "%s\n", text.c_str());
+}
+
+namespace {
+
+// Of data that are tokenized here or, while this rank waits, by another process of the host.
+class TokenizingProgress {
+ public:
+  explicit TokenizingProgress(const RankContext& context)
+      : context_(context), shown_(screen_of(context), style_of(context), seconds_between_lines) {}
+
+  void show(const data::Progress& p) {
+    const double now = base::monotonic_seconds();
+    const std::string what = p.maker.empty() ? "tokenizing" : p.maker + " tokenizes";
+    const metrics::JobState state{what, p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
+    shown_.show(state, now);
+    if (now - logged_seconds_ < seconds_between_log_lines) return;
+    logged_seconds_ = now;
+    if (log_ == nullptr) log_ = open_log(context_);
+    if (log_ != nullptr) log_->info(metrics::format_job_line(state));
+  }
+
+ private:
+  static constexpr double seconds_between_lines = 1, seconds_between_log_lines = 10;
+
+  static std::FILE* screen_of(const RankContext& context) {
+    return context.identity.world_rank == 0 ? context.screen : nullptr;
+  }
+  static metrics::ProgressStyle style_of(const RankContext& context) {
+    if (screen_of(context) == nullptr) return metrics::ProgressStyle::none;
+    return metrics::progress_style(context.resolved.settings.log.progress, context.screen);
+  }
+
+  const RankContext& context_;
+  metrics::JobProgress shown_;
+  std::unique_ptr<metrics::RunLog> log_;  // opened where there is something to say
+  double logged_seconds_ = base::monotonic_seconds() - seconds_between_log_lines + 1;  // short work is not worth a line
+};
+
+}  // namespace
+
+data::OpenedSamples open_data(const RankContext& context, const DataRequest& request,
+                              const tokenizer::Tokenizer& tokenizer) {
+  const config::Settings& s = context.resolved.settings;
+  std::optional<TokenizingProgress> progress(context);
+  std::optional<host::CoresOfLauncher> all_cores;  // the others of this host wait
+  if (context.identity.source == rendezvous::Identity::Source::troika_launch) all_cores.emplace();
+  data::OpenedSamples opened =
+      data::open_samples({request.stated, request.cache, s.batch.seq_len, s.model.vocab, request.reading, s.train.seed},
+                         request.settings, tokenizer, [&](const data::Progress& p) { progress->show(p); });
+  progress.reset();
+  for (const std::string& line : opened.report) say(context, line);
+  return opened;
+}
+
+std::unique_ptr<metrics::RunLog> open_log(const RankContext& context) {
+  const config::Settings& s = context.resolved.settings;
+  if (s.train.out.empty()) return nullptr;
+  return std::make_unique<metrics::RunLog>(s.train.out + "/logs", context.identity.world_rank, s.log.level);
+}
+
+static int threads_for(const config::TrainSettings& settings, int ranks_on_host) {
+  if (settings.threads > 0) return static_cast<int>(settings.threads);
+  return host::usable_cores_of_rank(ranks_on_host);
+}
+
+Machine prepare_machine(const RankContext& context) {
+  const config::Settings& s = context.resolved.settings;
+  Machine machine;
+  machine.threads = threads_for(s.train, context.identity.local_size);
+  tensor::set_threads(machine.threads);
+  tensor::reserve_workspace();
+  machine.device = tensor::pick_device(s.train.device, context.identity.local_rank);
+  check_device(s, machine.device);
+  return machine;
+}
+
+std::string describe_threads(const Machine& machine) {
+  const int online = static_cast<int>(std::thread::hardware_concurrency());
+  const std::vector<int> cores = host::allowed_cores();
+  const bool bound = !cores.empty() && static_cast<int>(cores.size()) < online;
+  return fmt::format("threads: {}, on {} of {} cores ({})", machine.threads, host::usable_cores(), online,
+                     bound ? "bound to " + host::format_cores(cores) : "not bound");
+}
+
+rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data) {
+  rendezvous::Facts facts;
+  facts.values = {{"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
+                  {"settings hash", config::agreement_hash(settings)},
+                  {"settings", config::to_yaml(settings)},
+                  {"data", data}};
+  return facts;
+}
+
+rendezvous::Facts program_facts(const plan::Plan& plan) {
+  rendezvous::Facts facts;
+  facts.values = {{"step program", base::hash_bytes(schedule::to_text(plan.program))}};
+  return facts;
+}
+
+void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
+  const std::int64_t available = host::available_bytes();
+  if (machine.device.is_cpu() && available >= 0)
+    plan::check_memory(plan, mesh::grid_rank_of(plan.shape, context.identity.world_rank), available,
+                       context.identity.local_size);
+}
+
+void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine) {
+  session.at(0, "connecting");
+  session.connect(shape);
+  if (context.identity.world_size == 1) return;
+  const std::string difference =
+      different_ranks(*session.channels().world, traits_of_this_rank(machine.threads, machine.device));
+  const std::string text = note_or_refuse(context.resolved.settings, difference);
+  if (!text.empty()) say(context, "note: " + text);
+}
+
+// Tells the others, and leaves in this rank's log what is too long for a screen.
+static Session::Cause end_badly(Session& session, const RankContext& context, int exit_code, const std::string& text) {
+  const Session::Cause cause = session.fail(exit_code, text);
+  try {
+    const auto log = open_log(context);
+    if (log == nullptr) return cause;
+    const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
+    log->info(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
+                          elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
+  } catch (const base::Error&) {  // the cause matters more than a log that cannot be written
+  }
+  return cause;
+}
+
+int in_session(const RankContext& context, const std::function<void(Session&)>& body) {
+  for (const std::string& note : context.notes) say(context, "note: " + note);
+  for (const std::string& note : context.resolved.notes) say(context, "note: " + note);
+  if (!context.resolved.settings.train.out.empty()) base::make_directories(context.resolved.settings.train.out);
+  Session session(context.identity, context.resolved.settings.comm);
+  try {
+    body(session);
+    return 0;
+  } catch (const base::PeerError& error) {
+    const Session::Cause cause = end_badly(session, context, error.exit_code(), error.what());
+    if (cause.launcher_tells) return error.exit_code();
+    throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
+  } catch (const base::Error& error) {
+    if (end_badly(session, context, error.exit_code(), error.what()).launcher_tells) return error.exit_code();
+    throw;
+  } catch (const std::exception& error) {
+    end_badly(session, context, base::BugError("").exit_code(), error.what());
+    throw;
+  }
+}
+
+}  // namespace troika::train

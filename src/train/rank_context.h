@@ -1,0 +1,68 @@
+// What the verbs that compute on all ranks do alike: who speaks, threads and device, the meeting, how they end.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/resolve.h"
+#include "data/opened_samples.h"
+#include "metrics/run_log.h"
+#include "plan/plan.h"
+#include "rendezvous/agreement.h"
+#include "rendezvous/identity.h"
+#include "train/session.h"
+
+namespace troika::train {
+
+// What a rank brings along.
+struct RankContext {
+  config::Resolved resolved;
+  std::vector<std::string> notes;  // of the command line, shown by rank 0
+  rendezvous::Identity identity;
+  std::FILE* screen = nullptr;  // of this process; only rank 0 writes to it
+};
+
+struct Machine {
+  c10::Device device{c10::kCPU};
+  int threads = 1;
+};
+
+void say(const RankContext& context, const std::string& text);          // rank 0, to its screen
+std::unique_ptr<metrics::RunLog> open_log(const RankContext& context);  // null without train.out
+
+struct DataRequest {
+  std::string stated;  // data.train or data.valid
+  std::string cache;   // where what is tokenized goes
+  data::Reading reading;
+  const config::DataSettings& settings;
+};
+// The data that the request names, in samples of the settings' seq_len, with a report and progress on the screen. Not collective: the first process of a host tokenizes, the others wait,
+// and each rank's log says for whom.
+data::OpenedSamples open_data(const RankContext& context, const DataRequest& request,
+                              const tokenizer::Tokenizer& tokenizer);
+
+// Sets the threads of this rank and takes its device. ConfigError when the settings ask for another.
+Machine prepare_machine(const RankContext& context);
+std::string describe_threads(const Machine& machine);  // how this rank uses the processor, for its log
+
+// What must be equal on all ranks before they may compute together. `data`: a fingerprint.
+rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data);
+rendezvous::Facts program_facts(const plan::Plan& plan);
+
+// ConfigError when this rank needs more than its share of the memory that is free.
+void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
+// Collective: builds the groups, after all have agreed; rank 0 says how ranks that compute differently matter.
+void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine);
+
+// Runs `body` in a session of its own. Errors are the four kinds, one sentence each; the first cause is named when
+// another rank failed first. What else is known (context, the last messages) goes to the rank's log. Under our launcher, which
+// reads errors from the store and shows them once for all ranks, an error that reached it becomes only its exit code, which
+// is returned; else 0.
+int in_session(const RankContext& context, const std::function<void(Session&)>& body);
+
+}  // namespace troika::train

@@ -1,0 +1,142 @@
+#include "train/reproducibility.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "comm/collectives.h"
+#include "config/fields.h"
+#include "kernels/cpu_operands.h"
+#include "tensor/device.h"
+
+namespace troika::train {
+namespace {
+
+// Module cpu cuts work by shape alone, libtorch by the number of threads too.
+constexpr bool threads_cut_sums = !kernels::has_cpu_kernels;
+
+// The libraries that multiply matrices, by the names of their files.
+std::string mathematics() {
+  std::set<std::string> names;
+  for (const std::string& line : base::split(base::read_file("/proc/self/maps"), '\n')) {
+    const std::string name = line.substr(line.rfind('/') + 1);
+    for (const char* part : {"blas", "mkl", "dnnl"}) {
+      if (name.find(part) != std::string::npos && name.find(".so") != std::string::npos) names.insert(name);
+    }
+  }
+  return base::join({names.begin(), names.end()}, " ");
+}
+
+std::string c_library() {
+  char name[128] = "";
+  ::confstr(_CS_GNU_LIBC_VERSION, name, sizeof name);
+  return name;
+}
+
+std::string to_text(const Traits& traits) {
+  std::string text;
+  for (const auto& [name, value] : traits) text += name + '\t' + value + '\n';
+  return text;
+}
+
+Traits parse(const std::string& text) {
+  Traits traits;
+  for (const std::string& line : base::split(text, '\n')) {
+    const auto tab = line.find('\t');
+    if (tab != std::string::npos) traits.emplace_back(line.substr(0, tab), line.substr(tab + 1));
+  }
+  return traits;
+}
+
+// The settings on which the order of a sum depends; of threads, where they count, only those that were stated.
+std::vector<std::string> keys_of_sums(const config::Settings& saved, const config::Settings& now) {
+  std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "precision.compute"};
+  if (saved.parallel.tp > 1 && now.parallel.tp > 1) keys.push_back("parallel.sequence_parallel");
+  const bool each_microbatch = saved.parallel.zero >= 2;
+  if (now.parallel.cp > 1 && each_microbatch != (now.parallel.zero >= 2)) keys.push_back("parallel.zero");
+  if (threads_cut_sums && saved.train.threads > 0 && now.train.threads > 0) keys.push_back("train.threads");
+  return keys;
+}
+
+}  // namespace
+
+// x86 calls it "model name"; on ARM the kernel gives numbers for the maker and the part.
+std::string processor_name() {
+  std::string name, maker, part;
+  try {
+    for (const std::string& line : base::split(base::read_file("/proc/cpuinfo"), '\n')) {
+      const auto colon = line.find(':');
+      if (colon == std::string::npos) continue;
+      const std::string key = base::trim(line.substr(0, colon)), value = base::trim(line.substr(colon + 1));
+      if (key == "model name" && name.empty()) name = value;
+      if (key == "CPU implementer" && maker.empty()) maker = value;
+      if (key == "CPU part" && part.empty()) part = value;
+    }
+  } catch (const base::DataError&) {  // no /proc here
+  }
+  if (!name.empty()) return name;
+  return maker.empty() ? "unknown" : fmt::format("ARM {} {}", maker, part);
+}
+
+Traits traits_of_this_rank(int threads, const c10::Device& device) {
+  Traits traits{{"the processor", processor_name()},
+                {"the device", device.is_cpu() ? "cpu" : "a GPU"},
+                {"the C library", c_library()}};
+  if (threads_cut_sums) traits.emplace_back("the number of threads", fmt::to_string(threads));
+  try {
+    traits.emplace_back("the library for matrices", mathematics());
+    traits.emplace_back("the program's fingerprint", base::hash_file("/proc/self/exe"));
+  } catch (const base::DataError&) {  // no /proc here
+  }
+  return traits;
+}
+
+std::string different_ranks(comm::Channel& world, const Traits& mine) {
+  if (world.size() == 1) return "";
+  const std::vector<std::string> all = comm::all_gather_text(world, to_text(mine));
+  const Traits first = parse(all[0]);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    const Traits other = parse(all[rank]);
+    for (std::size_t i = 0; i < first.size() && i < other.size(); ++i) {
+      if (first[i] == other[i]) continue;
+      return fmt::format(
+          "{} is '{}' on rank 0 but '{}' on rank {}; results may differ from those of equal ranks in the "
+          "last bits",
+          first[i].first, first[i].second, other[i].second, rank);
+    }
+  }
+  return "";
+}
+
+std::string different_sums(const config::Settings& saved, const config::Settings& now) {
+  std::vector<std::string> found;
+  for (const std::string& key : keys_of_sums(saved, now)) {
+    const config::Field& field = config::field_of(key);
+    const std::string before = config::get_text(field, saved), after = config::get_text(field, now);
+    if (before != after) found.push_back(fmt::format("{} was {} and is {}", key, before, after));
+  }
+  if (found.empty()) return "";
+  return fmt::format("since the checkpoint {}; the run resumes within rounding, not with equal bits",
+                     base::join(found, ", "));
+}
+
+std::string note_or_refuse(const config::Settings& settings, const std::string& sentence) {
+  if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits) {
+    throw base::ConfigError(sentence + ": parallel.reproducible=bits refuses that; make them equal, or set it to run");
+  }
+  return settings.parallel.reproducible == config::Reproducible::off ? "" : sentence;
+}
+
+void check_device(const config::Settings& settings, const c10::Device& device) {
+  if (device.is_cpu() || settings.parallel.reproducible != config::Reproducible::bits) return;
+  throw base::ConfigError(
+      "parallel.reproducible=bits refuses a GPU, whose libraries do not promise equal bits: set train.device to cpu, "
+      "or "
+      "reproducible to run");
+}
+
+}  // namespace troika::train

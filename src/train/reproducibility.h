@@ -1,0 +1,36 @@
+// What equal bits need beside equal settings: ranks that compute alike, and a checkpoint whose sums were cut alike.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/channel.h"
+#include "config/settings.h"
+
+namespace troika::train {
+
+// By what libraries choose their code and cut their sums, with this rank's value: its program, its libraries, its
+// processor; its threads only in builds without the CPU bodies of our own (kernels/cpu_operands.h).
+using Traits = std::vector<std::pair<std::string, std::string>>;
+Traits traits_of_this_rank(int threads, const c10::Device& device);
+
+// The model name of this host's processor, or "unknown".
+std::string processor_name();
+
+// Collective. Empty when all ranks are alike, else a sentence that names the first trait that differs, and two ranks.
+std::string different_ranks(comm::Channel& world, const Traits& mine);
+
+// Empty when a run may resume from a checkpoint of `saved` with the bits of one that was not interrupted, as far as sums
+// are concerned; else a sentence with both values of what differs.
+std::string different_sums(const config::Settings& saved, const config::Settings& now);
+
+// What parallel.reproducible makes of such a sentence: `run` a note, `off` nothing (""); `bits` throws ConfigError.
+std::string note_or_refuse(const config::Settings& settings, const std::string& sentence);
+
+// ConfigError when `bits` is asked for and the device promises none.
+void check_device(const config::Settings& settings, const c10::Device& device);
+
+}  // namespace troika::train

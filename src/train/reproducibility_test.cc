@@ -1,0 +1,131 @@
+#include "train/reproducibility.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "base/error.h"
+#include "comm/threads_channel.h"
+#include "kernels/cpu_operands.h"
+
+namespace troika::train {
+namespace {
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<std::string> answers(const std::vector<Traits>& ranks) {
+  auto channels = comm::make_thread_channels(static_cast<int>(ranks.size()), "world", 20);
+  std::vector<std::string> found(ranks.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    threads.emplace_back([&, i] { found[i] = different_ranks(*channels[i], ranks[i]); });
+  }
+  for (auto& thread : threads) thread.join();
+  return found;
+}
+
+TEST(EqualBits, EqualRanksAreNotRemarkedOn) {
+  const Traits traits{{"the processor", "a"}, {"the C library", "2"}};
+  EXPECT_THAT(answers({traits, traits, traits}), Each(""));
+  EXPECT_THAT(answers({traits}), Each(""));
+}
+
+TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
+  const auto with = [](const std::string& processor, const std::string& library) {
+    return Traits{{"the processor", processor}, {"the C library", library}};
+  };
+  const auto found = answers({with("a", "2"), with("a", "2"), with("b", "3"), with("c", "2")});
+  EXPECT_THAT(found[0], HasSubstr("the processor is 'a' on rank 0 but 'b' on rank 2;"));
+  EXPECT_THAT(found, Each(found[0]));
+  EXPECT_THAT(answers({with("a", "2"), with("a", "3")}),
+              Each(HasSubstr("the C library is '2' on rank 0 but '3' on rank 1;")));
+}
+
+TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
+  const Traits traits = traits_of_this_rank(3, c10::Device(c10::kCPU));
+  for (const auto& [name, value] : traits) EXPECT_FALSE(value.empty()) << name;
+  std::map<std::string, std::string> value(traits.begin(), traits.end());
+  ASSERT_EQ(value.size(), kernels::has_cpu_kernels ? 5u : 6u);
+  EXPECT_THAT(value["the library for matrices"], AllOf(HasSubstr("blas"), Not(HasSubstr("/"))));
+  EXPECT_EQ(value["the program's fingerprint"].size(), 16u);
+}
+
+TEST(EqualBits, ThreadsCountOnlyInBuildsThatCutWorkByThem) {
+  config::Settings saved, now;
+  saved.train.threads = 1;
+  now.train.threads = 2;
+  EXPECT_EQ(different_sums(saved, now).empty(), kernels::has_cpu_kernels);
+  const c10::Device cpu(c10::kCPU);
+  EXPECT_EQ(traits_of_this_rank(1, cpu) == traits_of_this_rank(2, cpu), kernels::has_cpu_kernels);
+}
+
+config::Settings settings(const std::string& reproducible = "run") {
+  config::Settings s;
+  s.batch.micro_batch_size = 1;
+  s.parallel.reproducible = config::parse_word<config::Reproducible>(reproducible).value();
+  return s;
+}
+
+TEST(EqualBits, ALayoutThatKeepsTheOrderOfSumsMayGoOnFromAnyOther) {
+  config::Settings saved = settings(), now = settings();
+  saved.parallel.dp = 4;
+  saved.parallel.zero = 3;
+  now.parallel.pp = 2;
+  now.parallel.schedule = config::Schedule::zb_h1;
+  now.parallel.recompute = config::Recompute::full;
+  now.parallel.sequence_parallel = false;  // with tp 1 it does nothing
+  now.train.threads = 2;                   // the other did not state any
+  EXPECT_EQ(different_sums(saved, now), "");
+}
+
+TEST(EqualBits, WhatOrdersSumsAnewSinceTheCheckpointIsNamedWithBothValues) {
+  config::Settings saved = settings(), now = settings();
+  saved.parallel.tp = 2;
+  now.batch.micro_batch_size = 2;
+  EXPECT_EQ(different_sums(saved, now),
+            "since the checkpoint parallel.tp was 2 and is 1, batch.micro_batch_size was 1 and is 2; the run resumes "
+            "within rounding, not with equal bits");
+  saved = now = settings();
+  now.precision.compute = config::Precision::bf16;
+  EXPECT_THAT(different_sums(saved, now), HasSubstr("precision.compute was fp32 and is bf16"));
+}
+
+TEST(EqualBits, ZeroOrdersLeavesAnewOnlyWithContextParallelism) {
+  config::Settings saved = settings(), now = settings();
+  saved.parallel.cp = now.parallel.cp = 2;
+  now.parallel.zero = 1;
+  EXPECT_EQ(different_sums(saved, now), "");
+  now.parallel.zero = 2;
+  EXPECT_THAT(different_sums(saved, now), HasSubstr("parallel.zero was 0 and is 2"));
+  saved.parallel.tp = now.parallel.tp = 2;
+  saved.parallel.zero = 3;
+  now.parallel.sequence_parallel = false;
+  EXPECT_THAT(different_sums(saved, now),
+              AllOf(HasSubstr("parallel.sequence_parallel was true and is false"), Not(HasSubstr("zero"))));
+}
+
+TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {
+  EXPECT_EQ(note_or_refuse(settings("run"), "they differ"), "they differ");
+  EXPECT_EQ(note_or_refuse(settings("off"), "they differ"), "");
+  EXPECT_EQ(note_or_refuse(settings("bits"), ""), "");
+  try {
+    note_or_refuse(settings("bits"), "they differ");
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("they differ: parallel.reproducible=bits refuses"), HasSubstr("to run")));
+  }
+}
+
+TEST(EqualBits, BitsRefusesAGpu) {
+  const c10::Device gpu(c10::kCUDA, 0), cpu(c10::kCPU);
+  EXPECT_THROW(check_device(settings("bits"), gpu), base::ConfigError);
+  EXPECT_NO_THROW(check_device(settings("bits"), cpu));
+  EXPECT_NO_THROW(check_device(settings("run"), gpu));
+}
+
+}  // namespace
+}  // namespace troika::train

@@ -1,0 +1,88 @@
+#include "train/restore.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "shape/adapter.h"
+#include "train/reproducibility.h"
+#include "weights/bucket_slices.h"
+#include "weights/checkpoint_metadata.h"
+#include "weights/rank_units.h"
+
+namespace troika::train {
+namespace {
+
+using weights::Access;
+using weights::Selection;
+
+bool has_adapters(const plan::Plan& plan) { return shape::has_adapters(plan.settings().lora); }
+
+// What is frozen comes in calls of its own, because it may be filled by way of fp32 memory.
+void load_weights(weights::ModelSource& source, const RestoreTarget& target) {
+  const plan::Plan& plan = target.plan;
+  const weights::FillWeights fill = [&](const auto& wanted) { source.load(plan.model(), wanted, target.world); };
+  if (!has_adapters(plan)) {
+    fill(weights::slices_of(target.units, Selection::held, target.place).weights);
+    weights::finish_access(target.units, Access::written);
+  }
+  if (plan.freezes()) weights::load_frozen(plan, target.units, fill, target.ledger);
+  target.note(fmt::format("weights: {} parameters ({}) from {}; this rank read {} of {}",
+                          base::format_count(shape::parameter_count(plan.model())), source.dtype(), plan.model().path,
+                          base::format_bytes(source.bytes_read()), base::format_bytes(source.bytes())));
+}
+
+void load_checkpoint(const InitialState& initial, const RestoreTarget& target) {
+  const weights::Slices slices = weights::slices_of(target.units, Selection::held, target.place);
+  std::vector<checkpoint::Slice> wanted = slices.weights;
+  wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
+  const weights::FillWeights fill = [&](const auto& slices_wanted) {
+    checkpoint::load(*initial.found, slices_wanted, target.world);
+  };
+  fill(wanted);
+  weights::finish_access(target.units, Access::written);
+  if (has_adapters(target.plan)) {
+    load_weights(*initial.source, target);
+  } else if (target.plan.freezes()) {
+    weights::load_frozen(target.plan, target.units, fill, target.ledger);
+  }
+}
+
+void load_adapters(weights::AdapterSource& adapter, const RestoreTarget& target) {
+  adapter.load(weights::slices_of(target.units, Selection::held, target.place).weights, target.world);
+  weights::finish_access(target.units, Access::written);
+  target.note(fmt::format("adapters from {}", target.plan.settings().lora.path));
+}
+
+void start_over(const InitialState& initial, const RestoreTarget& target) {
+  const std::uint64_t seed = target.plan.settings().train.seed;
+  const double init_std = target.plan.model().init_std;
+  if (initial.source == nullptr || has_adapters(target.plan)) weights::initialise_trained(target.units, seed, init_std);
+  if (initial.adapter != nullptr) load_adapters(*initial.adapter, target);
+  if (initial.source != nullptr) return load_weights(*initial.source, target);
+  weights::initialise_frozen(target.units, seed, init_std, target.ledger);
+  if (target.plan.freezes())
+    target.note("what is frozen has random weights: --model.path PATH begins from those of a model");
+}
+
+}  // namespace
+
+std::string differences_from(const checkpoint::Found& found, const config::Settings& now) {
+  std::string sentence;
+  try {
+    sentence = different_sums(weights::settings_of(found), now);
+  } catch (const base::ConfigError& error) {  // settings of another version
+    sentence = fmt::format("the checkpoint's settings cannot be compared with this run's ({})", error.what());
+  }
+  return note_or_refuse(now, sentence);
+}
+
+void restore_parameters(const InitialState& initial, const RestoreTarget& target) {
+  if (initial.found) {
+    load_checkpoint(initial, target);
+  } else {
+    start_over(initial, target);
+  }
+}
+
+}  // namespace troika::train

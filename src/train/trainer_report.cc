@@ -1,0 +1,97 @@
+// The part of Trainer that tells people and files how training goes.
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "host/memory.h"
+#include "optimizer/learning_rate.h"
+#include "train/timeline.h"
+#include "train/trainer.h"
+
+namespace troika::train {
+
+void Trainer::start_progress() {
+  if (!first_rank() || surroundings_.screen == nullptr) return;
+  const auto style = metrics::progress_style(settings_.log.progress, surroundings_.screen);
+  progress_ =
+      std::make_unique<metrics::Progress>(surroundings_.screen, style, state_.step, plan_.steps, begin_seconds_);
+}
+
+void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
+  if (!first_rank()) return;
+  metrics::StepMetrics m;
+  m.step = state_.step;
+  m.loss = result.loss;
+  m.loss_bits = metrics::bits_of(static_cast<float>(result.loss));
+  m.grad_norm = result.gradient_norm;
+  m.lr = optimizer::learning_rate(settings_.optimizer, state_.step, plan_.steps);
+  m.tokens = result.tokens;
+  m.tokens_total = state_.tokens;
+  m.step_seconds = seconds;
+  m.tokens_per_second = static_cast<double>(result.tokens) / seconds;
+  m.memory_bytes = result.memory_bytes;
+  if (loss_scale_.dynamic()) {
+    m.extra["loss_scale"] = loss_scale;
+    m.extra["skipped_steps"] = static_cast<double>(state_.skipped);
+  }
+  if (valid_) {
+    m.extra["valid_loss"] = valid_->loss;
+    m.extra["valid_tokens"] = static_cast<double>(valid_->tokens);
+  }
+  if (writes()) metrics_.append(m);
+  if (progress_ != nullptr) progress_->step_done(state_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
+  if (valid_) report_evaluation();
+}
+
+void Trainer::report_evaluation() {
+  note(fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", state_.step, valid_->loss,
+                   valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
+                   state_.best.step == state_.step ? "; the lowest so far" : ""));
+}
+
+void Trainer::record_timeline() {
+  const TimelinePlace place{settings_.train.out + "/timeline", surroundings_.host, place_.world_rank,
+                            mesh::grid_rank_of(plan_.shape, place_.world_rank)};
+  write_timeline(place, state_.step, recorder_.take_events(), *channels_.world);
+}
+
+void Trainer::tell(std::int64_t step, const std::string& what) const {
+  if (surroundings_.at) surroundings_.at(step, what);
+}
+
+void Trainer::note(const std::string& text) {
+  if (surroundings_.log != nullptr) surroundings_.log->info(text);
+  if (!first_rank() || surroundings_.screen == nullptr) return;
+  if (progress_ != nullptr) {
+    progress_->note(text);
+  } else {
+    std::fprintf(surroundings_.screen, "%s\n", text.c_str());
+  }
+}
+
+metrics::RunSummary Trainer::summary() const {
+  metrics::RunSummary s;
+  s.rank = place_.world_rank;
+  s.world_size = plan_.shape.world();
+  s.steps = state_.step - first_step_;
+  s.tokens_seen = attempt_tokens_;
+  s.loss_sum = loss_sum_;
+  s.steps_with_loss = state_.step - first_step_ - steps_without_loss_;
+  s.total_seconds = base::monotonic_seconds() - begin_seconds_;
+  s.evaluation_seconds = evaluation_seconds_;
+  if (valid_step_ > 0) s.valid = {valid_step_, valid_loss_, state_.best.step, state_.best.loss};
+  s.peak_memory_bytes = ledger_.peak();
+  using tensor::MemoryUse;
+  for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},
+                                  {"gradients", MemoryUse::gradients},
+                                  {"state", MemoryUse::state},
+                                  {"activations", MemoryUse::activations}}) {
+    s.peak_bytes_by_use.emplace_back(name, ledger_.peak(use));
+  }
+  s.peak_resident_bytes = host::process_memory().peak_resident_bytes;
+  for (const auto& [phase, seconds] : recorder_.phase_seconds()) s.phase_seconds.emplace_back(phase, seconds);
+  if (evaluation_seconds_ > 0) s.phase_seconds.emplace_back("evaluation", evaluation_seconds_);
+  return s;
+}
+
+}  // namespace troika::train

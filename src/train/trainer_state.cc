@@ -1,0 +1,57 @@
+#include "train/trainer_state.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace troika::train {
+namespace {
+
+double number(const checkpoint::Found& found, const char* name) {
+  double value = 0;
+  const auto text = found.facts.extra.find(name);
+  if (text == found.facts.extra.end() || !base::parse_double(text->second, &value))
+    throw base::DataError(fmt::format("the checkpoint '{}' does not say its {}", found.path, name));
+  return value;
+}
+
+std::int64_t integer(const checkpoint::Found& found, const char* name) {
+  return static_cast<std::int64_t>(number(found, name));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> facts_of(const TrainerState& state, const optimizer::LossScale& scale) {
+  std::map<std::string, std::string> facts{{"samples_seen", std::to_string(state.samples)},
+                                           {"tokens_seen", std::to_string(state.tokens)},
+                                           {"skipped_steps", std::to_string(state.skipped)}};
+  if (state.best.step > 0) {
+    facts["best_step"] = std::to_string(state.best.step);
+    facts["best_loss"] = fmt::format("{:.17g}", state.best.loss);
+    facts["best_on"] = state.best.on;
+  }
+  if (!scale.dynamic()) return facts;
+  facts["loss_scale"] = fmt::format("{:.17g}", scale.scale());
+  facts["good_steps"] = std::to_string(scale.good_steps());
+  return facts;
+}
+
+TrainerState trainer_state_of(const checkpoint::Found& found) {
+  TrainerState state;
+  state.step = found.facts.step;
+  state.samples = integer(found, "samples_seen");
+  state.tokens = integer(found, "tokens_seen");
+  if (found.facts.extra.count("skipped_steps") > 0) state.skipped = integer(found, "skipped_steps");
+  const auto best_on = found.facts.extra.find("best_on");
+  if (best_on != found.facts.extra.end())
+    state.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second};
+  return state;
+}
+
+void restore_scale(const checkpoint::Found& found, optimizer::LossScale* scale) {
+  if (found.facts.extra.count("loss_scale") == 0) return;
+  scale->restore(number(found, "loss_scale"), integer(found, "good_steps"));
+}
+
+}  // namespace troika::train

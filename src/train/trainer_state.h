@@ -1,0 +1,38 @@
+// How far a run has come, as its checkpoints tell it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "optimizer/loss_scale.h"
+
+namespace troika::train {
+
+// The lowest loss of an evaluation so far.
+struct Best {
+  std::int64_t step = 0;  // 0: none yet
+  double loss = 0;
+  std::string on;  // fingerprint of the samples that were evaluated
+
+  bool beaten_by(double other) const { return step == 0 ? other == other : other < loss; }  // never by NaN
+};
+
+struct TrainerState {
+  std::int64_t step = 0;     // done
+  std::int64_t samples = 0;  // of the data, seen
+  std::int64_t tokens = 0;   // with a loss, seen
+  std::int64_t skipped = 0;  // steps without an update, for an overflow
+  Best best;
+};
+
+// What a checkpoint says besides tensors and settings (docs/formats/checkpoint.md).
+std::map<std::string, std::string> facts_of(const TrainerState& state, const optimizer::LossScale& scale);
+
+// DataError naming the checkpoint and what it does not say.
+TrainerState trainer_state_of(const checkpoint::Found& found);
+void restore_scale(const checkpoint::Found& found, optimizer::LossScale* scale);  // unless it was saved without one
+
+}  // namespace troika::train

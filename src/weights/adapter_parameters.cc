@@ -1,0 +1,60 @@
+#include "weights/adapter_parameters.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+#include "checkpoint/listed.h"
+#include "shape/adapter.h"
+
+namespace troika::weights {
+
+std::string module_of(const std::string& adapter_parameter) {
+  return adapter_parameter.substr(0, adapter_parameter.size() - std::string_view(lora_a).size());
+}
+
+std::string target_of(const std::string& adapter_parameter) {
+  const std::string module = module_of(adapter_parameter);
+  return module.substr(module.rfind('.') + 1);
+}
+
+std::vector<shape::ParameterInfo> all_adapter_parameters(const config::ModelSettings& model,
+                                                         const config::LoraSettings& lora) {
+  std::vector<shape::ParameterInfo> all;
+  for (int segment = 0; segment < shape::segment_count(model); ++segment)
+    for (auto& info : shape::adapter_parameters(model, lora, segment)) all.push_back(std::move(info));
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+void check_adapter(const std::string& path, const std::vector<shape::ParameterInfo>& held,
+                   const config::ModelSettings& model, const config::LoraSettings& lora,
+                   const std::vector<std::string>& also_missing, const std::string& remark) {
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (const auto& info : held) shapes[info.name] = info.shape;
+  std::vector<std::string> faults;
+  std::set<std::string> targets;
+  for (const auto& info : all_adapter_parameters(model, lora)) {
+    targets.insert(target_of(info.name));
+    const auto place = shapes.find(info.name);
+    if (place == shapes.end()) {
+      faults.push_back("missing: " + info.name);
+    } else if (place->second != info.shape) {
+      faults.push_back(fmt::format("shape: {} is [{}] and should be [{}]", info.name, fmt::join(place->second, ", "),
+                                   fmt::join(info.shape, ", ")));
+    }
+  }
+  for (const std::string& name : also_missing) faults.push_back("missing: " + name);
+  for (const auto& info : held)
+    if (targets.count(target_of(info.name)) == 0) faults.push_back("not among the targets: " + info.name);
+  if (faults.empty()) return;
+  throw base::DataError(fmt::format("the adapter '{}' is not one of rank {} for targets {} of this model{}:{}", path,
+                                    lora.rank, lora.targets, remark, checkpoint::listed(faults)));
+}
+
+}  // namespace troika::weights

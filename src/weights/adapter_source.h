@@ -1,0 +1,49 @@
+// Adapters on disk: a PEFT folder (adapter_config.json, adapter_model.safetensors), or what a run with lora.rank has
+// left.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "comm/channel.h"
+#include "config/settings.h"
+#include "shape/layout.h"
+
+namespace troika::weights {
+
+// One rank's view. One rank's thread.
+class AdapterSource {
+ public:
+  virtual ~AdapterSource() = default;
+  virtual const std::string& path() const = 0;
+  virtual const config::LoraSettings& lora() const = 0;  // rank, alpha, dropout, targets
+  virtual const std::string& base() const = 0;           // where the weights beside it are: a model.path
+  virtual std::string fingerprint() const = 0;           // 16 hex digits
+  // Names, as model::adapter_parameters has them, and shapes of all that it holds, sorted by name.
+  virtual const std::vector<shape::ParameterInfo>& parameters() const = 0;
+  // DataError naming every adapter parameter of (model, lora) that is missing or has another shape, and the products
+  // that it has adapters of and `lora` has not. `model` may have fewer layers.
+  virtual void check(const config::ModelSettings& model, const config::LoraSettings& lora) const = 0;
+  // Collective over `world`. Fills every slice's `data`; names as model::adapter_parameters has them.
+  virtual void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) = 0;
+  virtual std::int64_t bytes_read() const = 0;  // as of ModelSource
+  virtual std::int64_t bytes() const = 0;
+
+  // What it says of the model that it makes of its base; nothing and "" where that is as the base says.
+  virtual std::optional<config::ModelSettings> model() const = 0;  // with `path` set
+  virtual std::string tokenizer() const = 0;                       // as of ModelSource, and so on
+  virtual std::vector<std::string> auxiliary_files() const = 0;
+  virtual std::string chat_template() const = 0;
+  virtual std::string config_json() const = 0;
+  virtual std::string base_fingerprint() const = 0;  // of the base that it was trained beside
+  virtual std::string base_beneath() const = 0;      // where base() is an adapter too: the model beside that one
+};
+
+// Collective over `world`. DataError when `path` is neither.
+std::unique_ptr<AdapterSource> open_adapter(const std::string& path, comm::Channel& world);
+
+}  // namespace troika::weights

@@ -1,0 +1,250 @@
+#include "weights/adapter_source.h"
+
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "comm/self_channel.h"
+#include "shape/adapter.h"
+#include "weights/adapter_parameters.h"
+#include "weights/adapter_test_support.h"
+#include "weights/peft_config.h"
+
+namespace troika::weights {
+namespace {
+using checkpoint::DType;
+using nlohmann::json;
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+using namespace testing_support;
+
+Tensors load_adapter(AdapterSource& source, comm::Channel& world) {
+  std::vector<checkpoint::Slice> wanted;
+  for (const auto& info : source.parameters())
+    wanted.push_back(
+        {info.name, info.shape, {0, info.elements(), info.elements(), 1}, at::full({info.elements()}, NAN)});
+  source.load(wanted, world);
+  Tensors tensors;
+  for (const auto& slice : wanted) tensors[slice.name] = slice.data.view(slice.shape);
+  return tensors;
+}
+
+void expect_equal(const Tensors& got, const Tensors& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (const auto& [name, tensor] : expected) EXPECT_TRUE(at::equal(got.at(name), tensor)) << name;
+}
+
+class Adapter : public testing::Test {
+ protected:
+  std::string operator/(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  std::unique_ptr<AdapterSource> open(const std::string& path) const { return open_adapter(path, *self_); }
+
+  std::string refusal(const std::string& path) const {
+    try {
+      const auto source = open(path);
+      source->check(model_, source->lora());
+    } catch (const base::DataError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  // Of a PEFT folder whose configuration has these members.
+  std::string refusal(const json& changes) const {
+    write_peft(*this / "a", peft_config(lora_, "m", changes), adapter_);
+    return refusal(*this / "a");
+  }
+
+  const config::ModelSettings model_ = tiny_llama();
+  const config::LoraSettings lora_ = tiny_lora();
+  const Tensors adapter_ = random_adapter(model_, lora_);
+  const base::TemporaryFolder folder_;
+  const std::unique_ptr<comm::Channel> self_ = comm::make_self_channel("self");
+};
+
+TEST_F(Adapter, APeftFolderTellsItsAdapterAndFillsWhatIsWanted) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const char* ending : {"", ".default"}) {
+      write_peft(*this / "a", peft_config(lora_, "some/base"), adapter_, dtype, ending);
+      const auto source = open(*this / "a");
+      EXPECT_EQ(source->lora().rank, 3);
+      EXPECT_EQ(source->lora().alpha, 7);
+      EXPECT_EQ(source->lora().targets, "q_proj,v_proj,down_proj");
+      EXPECT_EQ(source->base(), "some/base");
+      source->check(model_, source->lora());
+      expect_equal(load_adapter(*source, *self_), adapter_);
+      EXPECT_EQ(source->bytes_read(), source->bytes());
+      EXPECT_EQ(source->fingerprint(), open(*this / "a")->fingerprint());
+    }
+  }
+  const std::string before = open(*this / "a")->fingerprint();
+  write_peft(*this / "a", peft_config(lora_, "some/base", {{"lora_alpha", 8}}), adapter_, DType::f16, ".default");
+  EXPECT_NE(open(*this / "a")->fingerprint(), before);
+}
+
+TEST_F(Adapter, TargetModulesAreNamesAnExpressionOrAllLinear) {
+  for (const json& targets :
+       {json{"down_proj", "self_attn.q_proj", "v_proj"}, json(".*\\.(?:[qv]_proj|mlp\\.down_proj)"),
+        json("(?!.*visual).*(q|v|down)_proj"), json()})
+    EXPECT_EQ(refusal({{"target_modules", targets}}), "") << targets;
+  EXPECT_THAT(refusal({{"target_modules", "all-linear"}}),
+              AllOf(HasSubstr("missing: model.layers.0.mlp.gate_proj.lora_A.weight"), HasSubstr("and 6 more")));
+  EXPECT_THAT(refusal({{"target_modules", {"q_proj", "v_proj", "down_proj", "o_proj"}}}),
+              HasSubstr("missing: model.layers.1.self_attn.o_proj.lora_B.weight"));
+  EXPECT_THAT(refusal({{"target_modules", {"q_proj", "v_proj", "own_proj"}}}),
+              HasSubstr("not in target_modules: base_model.model.model.layers.0.mlp.down_proj.lora_A.weight"));
+  EXPECT_THAT(refusal({{"target_modules", "("}}), HasSubstr("is no regular expression"));
+  EXPECT_THAT(refusal({{"target_modules", "(?:[a-z0-9_.]+)+\\.p"}}), HasSubstr("steps on 'model.layers.0"));
+  EXPECT_THAT(refusal({{"target_modules", 3}}), HasSubstr("target_modules is 3"));
+}
+
+TEST_F(Adapter, WhatComputesSomethingElseIsRefusedByName) {
+  for (const auto& [key, value] : {std::pair<const char*, json>{"peft_type", "LOHA"},
+                                   {"task_type", "SEQ_CLS"},
+                                   {"use_dora", true},
+                                   {"modules_to_save", {"lm_head"}},
+                                   {"bias", "lora_only"},
+                                   {"lora_bias", true},
+                                   {"init_lora_weights", "pissa_niter_16"},
+                                   {"rank_pattern", {{"q_proj", 8}}},
+                                   {"alpha_pattern", {{"q_proj", 8}}},
+                                   {"layers_to_transform", {1}},
+                                   {"layer_replication", {{0, 1}}},
+                                   {"trainable_token_indices", {1}},
+                                   {"r", 0},
+                                   {"r", "8"},
+                                   {"lora_alpha", 0},
+                                   {"lora_alpha", -1},
+                                   {"lora_dropout", 1}})
+    EXPECT_THAT(refusal({{key, value}}), HasSubstr(std::string("  ") + key + " is ")) << key << " " << value;
+  EXPECT_THAT(refusal({{"use_dora", true}, {"bias", "all"}}), AllOf(HasSubstr("use_dora is"), HasSubstr("bias is")));
+  base::write_file_atomic(*this / "a/adapter_config.json", "[]");
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("is not a JSON object"));
+}
+
+TEST_F(Adapter, WhatChangesNoNumberIsPassedOver) {
+  EXPECT_EQ(refusal({{"rank_pattern", {{"q_proj", 3}}},
+                     {"alpha_pattern", {{"q_proj", 7.0}}},
+                     {"layers_to_transform", {0, 1}},
+                     {"modules_to_save", json::array()},
+                     {"init_lora_weights", "gaussian"},
+                     {"task_type", nullptr},
+                     {"fan_in_fan_out", true},
+                     {"peft_version", "0.17.0"},
+                     {"a_member_that_nobody_knows", 3}}),
+            "");
+  EXPECT_EQ(refusal({{"use_rslora", true}}), "");
+  EXPECT_DOUBLE_EQ(shape::adapter_scale(open(*this / "a")->lora()), 7 / std::sqrt(3.0));
+}
+
+TEST_F(Adapter, WrittenConfigurationsReadBack) {
+  config::LoraSettings lora = lora_;
+  for (const double alpha : {0.0, 7.0, 0.1, 7 * std::sqrt(3.0)}) {
+    lora.alpha = alpha;
+    lora.dropout = 0.05;
+    const PeftConfig config = parse_peft_config(peft_config_text(lora, {"q_proj", "up_proj"}, "b"), "text");
+    EXPECT_DOUBLE_EQ(shape::adapter_scale(config.lora), shape::adapter_scale(lora));
+    EXPECT_EQ(config.lora.rank, 3);
+    EXPECT_EQ(config.lora.dropout, 0.05);
+    EXPECT_EQ(config.base, "b");
+    EXPECT_TRUE(config.modules.matches("model.layers.1.mlp.up_proj"));
+    EXPECT_FALSE(config.modules.matches("model.layers.1.self_attn.v_proj"));
+  }
+}
+
+TEST_F(Adapter, MissingAndForeignTensorsAreNamed) {
+  Tensors adapter = adapter_;
+  adapter.erase("model.layers.1.self_attn.v_proj.lora_B.weight");
+  adapter["model.layers.0.self_attn.q_proj.lora_A.weight"] = at::zeros({4, 16});
+  write_peft(*this / "a", peft_config(lora_, "m", {{"layers_to_transform", {0, 1}}}), adapter);
+  EXPECT_THAT(refusal(*this / "a"),
+              AllOf(HasSubstr("missing: model.layers.1.self_attn.v_proj.lora_B.weight"),
+                    HasSubstr("shape: model.layers.0.self_attn.q_proj.lora_A.weight is [4, 16] and should be [3, 16]"),
+                    HasSubstr("layers_to_transform is [0,1]")));
+  adapter = adapter_;
+  adapter["lm_head.weight"] = at::zeros({19, 16});
+  write_peft(*this / "a", peft_config(lora_, "m"), adapter);
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("unknown: base_model.model.lm_head.weight"));
+  adapter = adapter_;
+  adapter["lm_head.lora_A.weight"] = at::zeros({3, 16});
+  write_peft(*this / "a", peft_config(lora_, "m", {{"target_modules", "all-linear"}}), adapter);
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("not beside a product of a layer"));
+  write_peft(*this / "a", peft_config(lora_, "m"), {});
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("no tensor is an adapter's"));
+}
+
+TEST_F(Adapter, AnAdapterOfOtherSettingsDoesNotFit) {
+  write_peft(*this / "a", peft_config(lora_, "m"), adapter_);
+  const auto source = open(*this / "a");
+  config::LoraSettings other = lora_;
+  other.targets = "q_proj";
+  EXPECT_THROW(source->check(model_, other), base::DataError);
+  other = lora_;
+  other.rank = 4;
+  EXPECT_THROW(source->check(model_, other), base::DataError);
+  config::ModelSettings first = model_;
+  first.layers = 1;
+  source->check(first, lora_);
+}
+
+TEST_F(Adapter, FilesThatAreMissingOrProgramsAreRefused) {
+  write_peft(*this / "a", peft_config(lora_, "m"), adapter_);
+  base::rename_path(*this / "a/adapter_model.safetensors", *this / "a/adapter_model.bin");
+  EXPECT_THAT(refusal(*this / "a"), AllOf(HasSubstr("adapter_model.bin is a program"), HasSubstr("safetensors")));
+  base::remove_tree(*this / "a/adapter_model.bin");
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("has no adapter_model.safetensors; complete the copy"));
+  write_model(*this / "m", model_);
+  EXPECT_THAT(refusal(*this / "m"), HasSubstr("is a whole model; name an adapter"));
+  EXPECT_THAT(refusal(*this / "none"), HasSubstr("there is no model folder, adapter, checkpoint or run"));
+}
+
+TEST_F(Adapter, CopiesOnHostsMustBeThereAndAlike) {
+  write_peft(*this / "a", peft_config(lora_, "m"), adapter_);
+  write_peft(*this / "b", peft_config(lora_, "m"), random_adapter(model_, lora_, 9));
+  const auto open_elsewhere = [this](const std::string& elsewhere) {
+    return errors_of_ranks(
+        2, [&](comm::Channel& world) { open_adapter(world.rank() == 1 ? *this / elsewhere : *this / "a", world); });
+  };
+  EXPECT_THAT(open_elsewhere("b"), Each(AllOf(HasSubstr("on rank 1's host"), HasSubstr("copy one folder to all"))));
+  EXPECT_THAT(open_elsewhere("none"), Each(AllOf(HasSubstr("no adapter's folder"), HasSubstr("on rank 1's host"))));
+  EXPECT_THAT(open_elsewhere("a"), Each(""));
+}
+
+TEST_F(Adapter, ACheckpointOnSeveralHostsIsAnAdapterForAllOfThem) {
+  config::Settings settings;
+  settings.model = model_;
+  settings.model.path = "the/base";
+  settings.lora = lora_;
+  const auto run = [this](const comm::Channel& world) {
+    return *this / ("host" + std::to_string(world.rank()) + "/run");
+  };
+  EXPECT_THAT(errors_of_ranks(3,
+                              [&](comm::Channel& world) {
+                                save_adapter(run(world), settings, adapter_, world, {{"tokenizer", "bytes"}});
+                              }),
+              Each(""));
+  const auto load = [&](comm::Channel& world) {
+    for (const char* below : {"", "/checkpoints", "/checkpoints/step-00000007", "/checkpoints/step-00000007/model/"}) {
+      const auto source = open_adapter(run(world) + below, world);
+      EXPECT_EQ(source->base(), "the/base");
+      EXPECT_EQ(source->lora().alpha, 7);
+      EXPECT_EQ(source->tokenizer(), "bytes");
+      source->check(model_, lora_);
+      expect_equal(load_adapter(*source, world), adapter_);
+    }
+  };
+  EXPECT_THAT(errors_of_ranks(3, load), Each(""));
+  EXPECT_THAT(refusal(*this / "host0/run"), HasSubstr("is missing; it was written on"));
+}
+
+}  // namespace
+}  // namespace troika::weights

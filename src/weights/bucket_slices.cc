@@ -1,0 +1,91 @@
+#include "weights/bucket_slices.h"
+
+#include <ATen/ATen.h>
+
+namespace troika::weights {
+namespace {
+
+using executor::Bucket;
+
+// The elements of `slot` that the bucket holds: regions of the parameter, and where they lie in the held range.
+template <class Visit>
+void each_region(const Bucket& bucket, const shape::Slot& slot, Visit visit) {
+  const std::int64_t begin = std::max(slot.offset, bucket.held().begin);
+  const std::int64_t end = std::min(slot.offset + slot.elements(), bucket.held().end());
+  if (begin >= end) return;
+  std::int64_t position = begin - bucket.held().begin;
+  for (const shape::Region& region : shape::part_of_region(slot.region, begin - slot.offset, end - begin)) {
+    visit(region, position);
+    position += region.elements();
+  }
+}
+
+// As slices of the optimizer's three tensors. State in a file leaves the memory again while it is saved.
+void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
+  each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
+    const auto slice = [&](const std::string& prefix, const at::Tensor& flat) {
+      return checkpoint::Slice{prefix + slot.info.name, slot.info.shape, region,
+                               flat.narrow(0, position, region.elements()), [&bucket] { bucket.optimizer().settle(); }};
+    };
+    slices->weights.push_back(slice("", bucket.optimizer().master()));
+    slices->state.push_back(slice("adam_m.", bucket.optimizer().m()));
+    slices->state.push_back(slice("adam_v.", bucket.optimizer().v()));
+  });
+}
+
+void add_weight(const Bucket& bucket, const shape::Slot& slot, const at::Tensor& flat,
+                std::vector<checkpoint::Slice>* weights) {
+  each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
+    weights->push_back({slot.info.name, slot.info.shape, region, flat.narrow(0, position, region.elements())});
+  });
+}
+
+// Each slot that this rank writes: not of the copy of a table, nor what replica 0 holds as well, nor what another tp
+// rank holds first.
+template <class Visit>
+void each_written(const executor::SegmentUnit& unit, Bucket& bucket, const executor::Place& place, Visit visit) {
+  const bool copy = &bucket == unit.second_use.get();
+  const bool replica_0_too = !bucket.holds_range() && mesh::replica_index(place.shape, place.at) > 0;
+  if (copy || replica_0_too) return;
+  for (const shape::Slot& slot : bucket.layout().slots) {
+    if (slot.first_holder == place.at.tp) visit(slot);
+  }
+}
+
+}  // namespace
+
+std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const at::Tensor& flat) {
+  std::vector<checkpoint::Slice> weights;
+  for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
+  return weights;
+}
+
+Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place) {
+  Slices slices;
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (!bucket->is_trained()) continue;
+      const auto add = [&](const shape::Slot& slot) { add_slot(*bucket, slot, &slices); };
+      if (selection == Selection::written) {
+        each_written(*unit, *bucket, place, add);
+      } else {
+        for (const shape::Slot& slot : bucket->layout().slots) add(slot);
+      }
+    }
+  }
+  return slices;
+}
+
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, const executor::Place& place) {
+  std::vector<checkpoint::Slice> weights;
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (bucket->is_trained() || !bucket->has_parameters()) continue;
+      each_written(*unit, *bucket, place,
+                   [&](const shape::Slot& slot) { add_weight(*bucket, slot, bucket->own_values(), &weights); });
+    }
+  }
+  return weights;
+}
+
+}  // namespace troika::weights

@@ -1,0 +1,29 @@
+// The tensors in a rank's buckets as slices that checkpoints save and load. Weights are the fp32 master copies, whatever is
+// computed with.
+#pragma once
+
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "executor/executor.h"
+
+namespace troika::weights {
+
+struct Slices {
+  std::vector<checkpoint::Slice> weights, state;
+};
+
+// held: what this rank has a copy of. written: of that what this rank saves, so that all ranks together save every element
+// once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well.
+enum class Selection { written, held };
+
+// The parameters of `flat`, fp32, which holds the bucket's range held().
+std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const at::Tensor& flat);
+
+// Of what is trained. `finish_access` (rank_units.h) when done with the slices' data.
+Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);
+
+// What is frozen, in the dtype that is computed with, to be saved.
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, const executor::Place& place);
+
+}  // namespace troika::weights

@@ -1,0 +1,77 @@
+#include "weights/folder_source.h"
+
+#include <ATen/Parallel.h>
+
+#include "base/file.h"
+#include "config/huggingface/model_folder.h"
+#include "tensor/device.h"
+#include "weights/auxiliary_files.h"
+#include "weights/checkpoint_metadata.h"
+#include "weights/replicated_folder.h"
+#include "weights/weights_match.h"
+#include "weights/weights_read.h"
+
+namespace troika::weights {
+namespace {
+
+using checkpoint::DType;
+
+// The one dtype of all, or fp32, which holds every bit of any mixture.
+std::string common_dtype(const Assignment& tensors) {
+  DType common = tensors.begin()->second.dtype;
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.dtype != common) common = DType::f32;
+  return common == DType::bf16 ? "bf16" : common == DType::f16 ? "fp16" : "fp32";
+}
+
+class FolderSource : public ModelSource {
+ public:
+  explicit FolderSource(const std::string& path)
+      : folder_(path),
+        model_(config::read_hugging_face_config(path)),
+        tensors_(match_weights(folder_, model_, model_)),
+        fingerprint_(folder_.fingerprint()) {
+    for (const auto& [name, tensor] : tensors_) bytes_ += tensor.bytes;
+  }
+
+  const config::ModelSettings& model() const override { return model_; }
+  std::string tokenizer() const override {
+    return base::file_exists(folder_.path() + "/tokenizer.json") ? folder_.path() : "";
+  }
+  std::vector<std::string> auxiliary_files() const override { return auxiliary_files_in(folder_.path()); }
+  std::string config_json() const override { return base::read_file(folder_.path() + "/config.json"); }
+  std::string dtype() const override { return common_dtype(tensors_); }
+  std::map<std::string, std::string> facts() const override {
+    return {{weights_dtype_fact, dtype()}, {weights_from_fact, folder_.path()}};
+  }
+  std::string fingerprint() const override { return fingerprint_; }
+
+  void check(const config::ModelSettings& model) const override { match_weights(folder_, model_, model); }
+
+  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
+            comm::Channel& world) override {
+    const int threads = at::get_num_threads();
+    checkpoint::agree(world, [&] {
+      tensor::set_threads(threads);  // this is another thread than the caller's
+      check(model);
+      bytes_read_ += read_weights(tensors_, wanted);
+    });
+  }
+  std::int64_t bytes_read() const override { return bytes_read_; }
+  std::int64_t bytes() const override { return bytes_; }
+
+ private:
+  const WeightsFolder folder_;
+  const config::ModelSettings model_;
+  const Assignment tensors_;
+  const std::string fingerprint_;
+  std::int64_t bytes_ = 0, bytes_read_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::Channel& world) {
+  return open_replicated<FolderSource>(path, world);
+}
+
+}  // namespace troika::weights

@@ -1,0 +1,168 @@
+#include "weights/merged_source.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "checkpoint/gather.h"
+#include "comm/collectives.h"
+#include "shape/adapter.h"
+#include "tensor/device.h"
+#include "weights/adapter_parameters.h"
+#include "weights/low_rank_sum.h"
+
+namespace troika::weights {
+namespace {
+
+constexpr std::int64_t round_elements = 16 << 20;
+
+checkpoint::Slice part_of(const std::string& name, std::int64_t rows, std::int64_t columns, const shape::Range& of_rows,
+                          const shape::Range& of_columns) {
+  const shape::Region region =
+      shape::joined({of_rows.begin * columns + of_columns.begin, of_columns.count, columns, of_rows.count});
+  return {name, {rows, columns}, region, at::empty({region.elements()}, at::kFloat)};
+}
+
+// A wanted slice of an adapted weight [O, I], and what of A [rank, I] and B [O, rank] it takes.
+struct Job {
+  const checkpoint::Slice* weight;
+  checkpoint::Slice a, b;
+};
+
+class MergedSource : public ModelSource {
+ public:
+  MergedSource(std::unique_ptr<ModelSource> base, std::unique_ptr<AdapterSource> adapter)
+      : base_(std::move(base)), adapter_(std::move(adapter)), model_(adapter_->model().value_or(base_->model())) {
+    model_.path = adapter_->path();
+    for (const auto& info : adapter_->parameters()) adapted_.insert(module_of(info.name) + ".weight");
+  }
+
+  const config::ModelSettings& model() const override { return model_; }
+  std::string tokenizer() const override {
+    return adapter_->tokenizer().empty() ? base_->tokenizer() : adapter_->tokenizer();
+  }
+  std::string chat_template() const override {
+    const std::string own = adapter_->chat_template();
+    return own == config::tokenizers_template ? base_->chat_template() : own;
+  }
+  std::string config_json() const override {
+    return adapter_->config_json().empty() ? base_->config_json() : adapter_->config_json();
+  }
+  std::string dtype() const override { return base_->dtype(); }
+  std::map<std::string, std::string> facts() const override { return base_->facts(); }
+  std::string fingerprint() const override { return base::hash_bytes(base_->fingerprint() + adapter_->fingerprint()); }
+
+  // The adapter's own before those of its base.
+  std::vector<std::string> auxiliary_files() const override {
+    std::map<std::string, std::string> by_name;
+    const auto add = [&](const std::vector<std::string>& paths) {
+      for (const std::string& path : paths) by_name.emplace(path.substr(path.rfind('/') + 1), path);
+    };
+    add(adapter_->auxiliary_files());
+    add(base_->auxiliary_files());
+    std::vector<std::string> paths;
+    for (const auto& [name, path] : by_name) paths.push_back(path);
+    return paths;
+  }
+
+  void check(const config::ModelSettings& model) const override {
+    base_->check(model);
+    adapter_->check(model, adapter_->lora());
+  }
+
+  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
+            comm::Channel& world) override {
+    check(model);
+    base_->load(model, wanted, world);
+    const std::vector<Round> rounds = rounds_of(wanted);
+    const std::size_t most = most_rounds(rounds.size(), world);
+    for (std::size_t i = 0; i < most; ++i) add_adapter(i < rounds.size() ? rounds[i] : Round{}, world);
+  }
+  std::int64_t bytes_read() const override { return base_->bytes_read() + adapter_->bytes_read(); }
+  std::int64_t bytes() const override { return base_->bytes() + adapter_->bytes(); }
+
+ private:
+  using Round = std::vector<const checkpoint::Slice*>;
+
+  Job job_of(const checkpoint::Slice& weight) const {
+    const std::int64_t rows = weight.shape[0], columns = weight.shape[1], rank = adapter_->lora().rank;
+    const std::string module = weight.name.substr(0, weight.name.rfind('.'));
+    const Box box = box_of(weight.region, columns);
+    return {&weight, part_of(module + lora_a, rank, columns, {0, rank}, box.columns),
+            part_of(module + lora_b, rows, rank, box.rows, {0, rank})};
+  }
+
+  // Adapted slices in their order, in groups that take at most round_elements of A and B, one at least.
+  std::vector<Round> rounds_of(const std::vector<checkpoint::Slice>& wanted) const {
+    std::vector<Round> rounds;
+    std::int64_t room = 0;
+    for (const checkpoint::Slice& slice : wanted) {
+      if (adapted_.count(slice.name) == 0 || slice.region.elements() == 0) continue;
+      const Box box = box_of(slice.region, slice.shape[1]);
+      const std::int64_t elements = (box.rows.count + box.columns.count) * adapter_->lora().rank;
+      if (rounds.empty() || elements > room) {
+        rounds.emplace_back();
+        room = round_elements;
+      }
+      rounds.back().push_back(&slice);
+      room -= elements;
+    }
+    return rounds;
+  }
+
+  // Loading is collective, so every rank takes part in as many as the one with most.
+  static std::size_t most_rounds(std::size_t mine, comm::Channel& world) {
+    std::int64_t most = 0;
+    for (const std::string& text : comm::all_gather_text(world, std::to_string(mine))) {
+      std::int64_t count = 0;
+      if (!base::parse_int(text, &count)) throw base::BugError("a rank told '" + text + "' for a number of rounds");
+      most = std::max(most, count);
+    }
+    return static_cast<std::size_t>(most);
+  }
+
+  void add_adapter(const Round& round, comm::Channel& world) {
+    std::vector<Job> jobs;
+    std::vector<checkpoint::Slice> factors;
+    for (const checkpoint::Slice* slice : round) {
+      jobs.push_back(job_of(*slice));
+      factors.push_back(jobs.back().a);
+      factors.push_back(jobs.back().b);
+    }
+    adapter_->load(factors, world);
+    const int threads = at::get_num_threads();
+    checkpoint::agree(world, [&] {
+      tensor::set_threads(threads);  // this is another thread than the caller's
+      for (const Job& job : jobs) add(job);
+    });
+  }
+
+  void add(const Job& job) const {
+    const std::int64_t rank = adapter_->lora().rank;
+    const Factors factors{job.b.data.view({-1, rank}).to(at::kDouble), job.a.data.view({rank, -1}).to(at::kDouble)};
+    add_low_rank(factors, shape::adapter_scale(adapter_->lora()), job.weight->region, job.weight->shape[1],
+                 job.weight->data);
+  }
+
+  const std::unique_ptr<ModelSource> base_;
+  const std::unique_ptr<AdapterSource> adapter_;
+  config::ModelSettings model_;
+  std::set<std::string> adapted_;
+};
+
+}  // namespace
+
+std::unique_ptr<ModelSource> make_merged_source(std::unique_ptr<ModelSource> base,
+                                                std::unique_ptr<AdapterSource> adapter) {
+  auto merged = std::make_unique<MergedSource>(std::move(base), std::move(adapter));
+  merged->check(merged->model());
+  return merged;
+}
+
+}  // namespace troika::weights

@@ -1,0 +1,62 @@
+// Where the weights of a model come from: a Hugging Face model folder, what a run of ours has left, or an adapter
+// beside one of these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "comm/channel.h"
+#include "config/settings.h"
+
+namespace troika::weights {
+
+// One rank's view of one source. One rank's thread.
+class ModelSource {
+ public:
+  virtual ~ModelSource() = default;
+
+  // Of the source alone: sizes and formulas, `path` set.
+  virtual const config::ModelSettings& model() const = 0;
+  // What open_tokenizer takes; "" when the source does not say.
+  virtual std::string tokenizer() const = 0;
+  // Files beside the weights that belong to the model (auxiliary_files.h), as paths on this host.
+  virtual std::vector<std::string> auxiliary_files() const = 0;
+  // data.chat_template of the run that made the weights; "auto" when none did.
+  virtual std::string chat_template() const { return std::string(config::tokenizers_template); }
+  // The text of the source's config.json.
+  virtual std::string config_json() const = 0;
+  // "fp32", "bf16", "fp16": the dtype that holds every bit of a folder's weights; of a checkpoint (which is fp32) that
+  // of the folder its run began from, if there was one; of an adapter that of its base.
+  virtual std::string dtype() const = 0;
+  // What the checkpoints of a run that begins here keep of it, in Facts::extra (docs/formats/checkpoint.md).
+  virtual std::map<std::string, std::string> facts() const = 0;
+  // Equal on hosts that hold the same weights, as far as can be told without reading all of them; 16 hex digits.
+  virtual std::string fingerprint() const = 0;
+
+  // DataError naming every tensor of `model` that the source has not, or has in another shape. `model` may have fewer
+  // layers than the source, then the first ones are meant. Every rank by itself; no tensor is read.
+  virtual void check(const config::ModelSettings& model) const = 0;
+
+  // Collective over `world`. Fills every slice's `data` (fp32, host or device): each rank reads only what it wants,
+  // memory-mapped, and what was read leaves its memory again. Errors as of check, on all ranks.
+  virtual void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
+                    comm::Channel& world) = 0;
+  // What load has read on this rank, and what the source's weights have in all; in the stored dtype.
+  virtual std::int64_t bytes_read() const = 0;
+  virtual std::int64_t bytes() const = 0;
+};
+
+// Collective over `world`. `path`: a folder with config.json and *.safetensors, of which every host has a copy; a
+// checkpoint step-N, a checkpoints folder or a run's folder (its newest complete checkpoint), whose parts may lie on
+// several hosts; or an adapter (adapter_source.h), which is added to its base while loading. `base`: the model beside
+// the adapter, anything that open_model takes; "": the one that the adapter names.
+// DataError when it is none of these, or when its weights are not what its config.json describes; ConfigError naming
+// the rank whose copy of a folder is missing or differs, when the base is not there, or when one is given and `path` is
+// no adapter.
+std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& world, const std::string& base = "");
+
+}  // namespace troika::weights

@@ -1,0 +1,175 @@
+#include "weights/peft_folder.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "checkpoint/gather.h"
+#include "checkpoint/listed.h"
+#include "config/huggingface/model_folder.h"
+#include "config/lora.h"
+#include "tensor/device.h"
+#include "weights/adapter_parameters.h"
+#include "weights/auxiliary_files.h"
+#include "weights/conversion.h"
+#include "weights/peft_config.h"
+#include "weights/replicated_folder.h"
+#include "weights/weights_match.h"
+#include "weights/weights_read.h"
+
+namespace troika::weights {
+namespace {
+
+bool has_ending(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// "base_model.model.X.lora_A.default.weight" and "base_model.model.X.lora_A.weight" -> "X.lora_A.weight"; "" for
+// others.
+std::string parameter_name(const std::string& stored) {
+  const std::string prefix = peft_prefix;
+  if (stored.rfind(prefix, 0) != 0) return "";
+  for (const std::string ending : {lora_a, lora_b}) {
+    const std::string named = ending.substr(0, ending.rfind('.')) + ".default.weight";
+    for (const std::string& form : {ending, named}) {
+      if (has_ending(stored, form) && stored.size() > prefix.size() + form.size())
+        return stored.substr(prefix.size(), stored.size() - prefix.size() - form.size()) + ending;
+    }
+  }
+  return "";
+}
+
+// "" when `entry` is the parameter `name`.
+std::string fault_of(const checkpoint::TensorEntry& entry, const std::string& name, const ModulePattern& modules) {
+  const auto& products = config::adaptable_projections();
+  if (name.empty()) return fmt::format("unknown: {}", entry.name);
+  if (std::find(products.begin(), products.end(), target_of(name)) == products.end())
+    return fmt::format("not beside a product of a layer ({}): {}", fmt::join(products, ", "), entry.name);
+  if (!is_weight_dtype(entry.dtype))
+    return fmt::format("dtype: {} is {} and should be F32, BF16 or F16", entry.name,
+                       checkpoint::safetensors_name(entry.dtype));
+  return modules.matches(module_of(name)) ? "" : fmt::format("not in target_modules: {}", entry.name);
+}
+
+// DataError when the folder has none, also where it has one of PyTorch's own.
+checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
+  const std::string path = folder + "/" + adapter_weights_name;
+  if (base::file_exists(path)) return checkpoint::SafetensorsFile(path);
+  const bool pickled = base::file_exists(folder + "/adapter_model.bin");
+  throw base::DataError(fmt::format("the adapter's folder '{}' has no {}{}", folder, adapter_weights_name,
+                                    pickled ? "; adapter_model.bin is a program as well as data and is not read: save "
+                                              "the adapter as safetensors (safe_serialization=True)"
+                                            : "; complete the copy"));
+}
+
+// By the names of model::adapter_parameters; refers to `file`. DataError naming the folder that lists every tensor that
+// is no A or B beside a product of a layer, has no dtype of weights, or is not meant by `modules`.
+Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const ModulePattern& modules,
+                              const std::string& folder) {
+  Assignment tensors;
+  std::vector<std::string> faults;
+  for (const checkpoint::TensorEntry& entry : file.header().entries) {
+    const std::string name = parameter_name(entry.name), fault = fault_of(entry, name, modules);
+    if (!fault.empty()) {
+      faults.push_back(fault);
+    } else if (!tensors.insert({name, {&file, entry.dtype, entry.shape, entry.begin, entry.bytes}}).second) {
+      faults.push_back(fmt::format("there twice, with and without 'default': {}", name));
+    }
+  }
+  if (tensors.empty()) faults.push_back("no tensor is an adapter's");
+  if (faults.empty()) return tensors;
+  throw base::DataError(fmt::format("'{}/{}' holds what is no adapter that {} describes:{}", folder,
+                                    adapter_weights_name, config::adapter_config_name, checkpoint::listed(faults)));
+}
+
+class PeftFolder : public AdapterSource {
+ public:
+  explicit PeftFolder(const std::string& path)
+      : path_(path),
+        config_(parse_peft_config(base::read_file(path + "/" + config::adapter_config_name),
+                                  path + "/" + config::adapter_config_name)),
+        file_(open_peft_weights(path)),
+        tensors_(match_peft_tensors(file_, config_.modules, path)) {
+    for (const auto& [name, tensor] : tensors_) {
+      parameters_.push_back({name, tensor.shape});
+      targets_.insert(target_of(name));
+      bytes_ += tensor.bytes;
+    }
+    config_.lora.targets = targets_text();
+    fingerprint_ = base::hash_bytes(fmt::format("{} {} {}", config_.lora.rank, config_.lora.alpha,
+                                                base::hash_file(path + "/" + adapter_weights_name)));
+  }
+
+  const std::string& path() const override { return path_; }
+  const config::LoraSettings& lora() const override { return config_.lora; }
+  const std::string& base() const override { return config_.base; }
+  std::string fingerprint() const override { return fingerprint_; }
+  const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
+
+  void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {
+    const std::string remark = config_.layers.empty() ? "" : ", and layers_to_transform is " + config_.layers;
+    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), remark);
+  }
+
+  void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {
+    const int threads = at::get_num_threads();
+    checkpoint::agree(world, [&] {
+      tensor::set_threads(threads);  // this is another thread than the caller's
+      bytes_read_ += read_weights(tensors_, wanted);
+    });
+  }
+  std::int64_t bytes_read() const override { return bytes_read_; }
+  std::int64_t bytes() const override { return bytes_; }
+
+  std::optional<config::ModelSettings> model() const override { return std::nullopt; }
+  std::string tokenizer() const override { return base::file_exists(path_ + "/tokenizer.json") ? path_ : ""; }
+  std::vector<std::string> auxiliary_files() const override { return auxiliary_files_in(path_); }
+  std::string chat_template() const override { return std::string(config::tokenizers_template); }
+  std::string config_json() const override { return ""; }
+  std::string base_fingerprint() const override { return ""; }
+  std::string base_beneath() const override { return ""; }
+
+ private:
+  std::string targets_text() const {
+    std::vector<std::string> in_order;
+    for (const std::string& product : config::adaptable_projections())
+      if (targets_.count(product) != 0) in_order.push_back(product);
+    const bool all = in_order.size() == config::adaptable_projections().size();
+    return all ? config::LoraSettings{}.targets : base::join(in_order, ",");
+  }
+
+  // What target_modules means in this model and the file has not, of targets that it has nothing of.
+  std::vector<std::string> meant_and_missing(const config::ModelSettings& model) const {
+    if (!config_.modules.is_stated()) return {};
+    config::LoraSettings all = config_.lora;
+    all.targets = config::LoraSettings{}.targets;
+    std::vector<std::string> names;
+    for (const auto& info : all_adapter_parameters(model, all))
+      if (targets_.count(target_of(info.name)) == 0 && config_.modules.matches(module_of(info.name)))
+        names.push_back(info.name);
+    return names;
+  }
+
+  const std::string path_;
+  PeftConfig config_;
+  const checkpoint::SafetensorsFile file_;
+  const Assignment tensors_;
+  std::vector<shape::ParameterInfo> parameters_;
+  std::set<std::string> targets_;
+  std::string fingerprint_;
+  std::int64_t bytes_ = 0, bytes_read_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<AdapterSource> open_peft_folder(const std::string& path, comm::Channel& world) {
+  return open_replicated<PeftFolder>(path, world);
+}
+
+}  // namespace troika::weights

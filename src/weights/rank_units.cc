@@ -1,0 +1,163 @@
+#include "weights/rank_units.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "model/decoder.h"
+#include "model/scalar_type.h"
+#include "plan/buckets.h"
+#include "tensor/booked.h"
+#include "weights/bucket_slices.h"
+
+namespace troika::weights {
+using executor::Bucket;
+using executor::SegmentUnit;
+
+namespace {
+
+std::unique_ptr<Bucket>& place_of(plan::BucketShape::Part part, SegmentUnit& unit) {
+  if (part == plan::BucketShape::Part::table) return unit.second_use;
+  return part == plan::BucketShape::Part::adapter ? unit.adapter : unit.bucket;
+}
+
+std::unique_ptr<SegmentUnit> make_unit(const plan::Plan& plan, const mesh::Coordinate& at, int segment,
+                                       std::unique_ptr<model::Segment> body, const executor::BucketSettings& settings,
+                                       tensor::Ledger& ledger) {
+  auto unit = std::make_unique<SegmentUnit>();
+  unit->body = std::move(body);
+  for (plan::BucketShape& shape : plan::buckets_of(plan, plan.stages, segment, plan.tensor_share(at))) {
+    if (!shape.has_values && !shape.trained) continue;
+    const auto content = !shape.has_values ? Bucket::Content::gradients
+                         : shape.trained   ? Bucket::Content::trainable
+                                           : Bucket::Content::frozen;
+    place_of(shape.part, *unit) = std::make_unique<Bucket>(std::move(shape.layout), content, settings, ledger);
+  }
+  const bool has_table = unit->second_use != nullptr && unit->second_use->has_parameters();
+  if (has_table) unit->table = unit->second_use.get();
+  return unit;
+}
+
+// The head of a tied model that lies where the embedding does reads the embedding's table.
+void share_table(const plan::Plan& plan, executor::Units& units) {
+  const auto head = units.find(shape::segment_count(plan.model()) - 1);
+  if (!plan.model().tie_embeddings || head == units.end() || head->second->table != nullptr) return;
+  head->second->table = units.at(0)->bucket.get();
+  head->second->table_read_by = executor::ReadBy::tied_head;
+}
+
+std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
+  std::vector<Bucket*> all;
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (bucket->has_parameters() && !bucket->is_trained()) all.push_back(bucket);
+    }
+  }
+  return all;
+}
+
+template <class Set>
+void fill_through_fp32(const c10::Device& device, const Bucket& bucket, tensor::Ledger& ledger, const Set& set) {
+  const at::Tensor& own = bucket.own_values();
+  const at::Tensor exact = tensor::booked_empty(own.numel(), at::kFloat, device, ledger, tensor::MemoryUse::parameters);
+  set(exact);
+  own.copy_(exact);
+}
+
+// Of the rank that has most; alike on all ranks.
+std::size_t most_buckets(const plan::Plan& plan) {
+  std::vector<std::size_t> of_pp_rank(static_cast<std::size_t>(plan.shape.pp));
+  for (int stage = 0; stage < plan.program.stages(); ++stage) {
+    std::size_t& count =
+        of_pp_rank[static_cast<std::size_t>(plan.program.pp_rank_of_stage[static_cast<std::size_t>(stage)])];
+    for (int g = plan.program.first_segment(stage); g < plan.program.end_segment(stage); ++g) {
+      for (const plan::BucketShape& bucket : plan::buckets_of(plan, plan.stages, g, plan.tensor_share({})))
+        count += bucket.has_values && !bucket.trained ? 1 : 0;
+    }
+  }
+  return *std::max_element(of_pp_rank.begin(), of_pp_rank.end());
+}
+
+}  // namespace
+
+executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
+                           std::vector<std::unique_ptr<model::Segment>> segments, const c10::Device& device,
+                           tensor::Ledger& ledger) {
+  executor::BucketSettings settings;
+  settings.zero = static_cast<int>(plan.settings().parallel.zero);
+  settings.sum = plan.sum_shape(at);
+  settings.dtype = model::scalar_type(plan.precision());
+  settings.device = device;
+  settings.optimizer = plan.settings().optimizer;
+  settings.state = plan.state_place();
+
+  executor::Units units;
+  for (int stage = 0; stage < plan.program.stages(); ++stage) {
+    if (plan.program.pp_rank_of_stage[static_cast<std::size_t>(stage)] != at.pp) continue;
+    for (int g = plan.program.first_segment(stage); g < plan.program.end_segment(stage); ++g)
+      units[g] = make_unit(plan, at, g, std::move(segments[static_cast<std::size_t>(g)]), settings, ledger);
+  }
+  share_table(plan, units);
+  return units;
+}
+
+void initialise_trained(const executor::Units& units, std::uint64_t seed, double init_std) {
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (!bucket->is_trained()) continue;
+      const at::Tensor& master = bucket->optimizer().master();
+      const at::Tensor on_host =
+          master.is_cpu() ? master : at::empty_like(master, at::TensorOptions().device(at::kCPU));
+      model::initialise(bucket->layout(), bucket->held(), on_host, seed, init_std);
+      if (!master.is_cpu()) master.copy_(on_host);
+    }
+  }
+  finish_access(units, Access::written);
+}
+
+void load_frozen(const plan::Plan& plan, const executor::Units& units, const FillWeights& fill,
+                 tensor::Ledger& ledger) {
+  const std::vector<Bucket*> buckets = frozen_buckets(units);
+  if (plan.precision() == config::Precision::fp32) {
+    std::vector<checkpoint::Slice> all;
+    for (const Bucket* bucket : buckets) {
+      const auto weights = weights_in(*bucket, bucket->own_values());
+      all.insert(all.end(), weights.begin(), weights.end());
+    }
+    return fill(all);
+  }
+  for (std::size_t k = 0; k < most_buckets(plan); ++k) {
+    if (k >= buckets.size()) {
+      fill({});
+      continue;
+    }
+    fill_through_fp32(buckets[k]->own_values().device(), *buckets[k], ledger,
+                      [&](const at::Tensor& exact) { fill(weights_in(*buckets[k], exact)); });
+  }
+}
+
+void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger) {
+  for (Bucket* bucket : frozen_buckets(units)) {
+    const auto set = [&](const at::Tensor& exact) {
+      model::initialise(bucket->layout(), bucket->held(), exact, seed, init_std);
+    };
+    const at::Tensor& own = bucket->own_values();
+    if (own.is_cpu() && own.scalar_type() == at::kFloat) {
+      set(own);
+    } else {
+      fill_through_fp32(at::kCPU, *bucket, ledger, set);
+    }
+  }
+}
+
+void finish_access(const executor::Units& units, Access access) {
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) {
+      if (!bucket->is_trained()) continue;
+      if (access == Access::written) bucket->optimizer().master_changed();
+      bucket->optimizer().settle();
+    }
+  }
+}
+
+}  // namespace troika::weights

@@ -1,0 +1,38 @@
+// A rank's segments with their buffers: made from the plan, then filled with drawn values or from a source of weights.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "executor/replica_traffic.h"
+#include "plan/plan.h"
+
+namespace troika::weights {
+
+// Takes of `segments` (all of the model, in order) those that the program puts on the rank at `at`. Values
+// uninitialised; those of an evaluation's plan are frozen.
+executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
+                           std::vector<std::unique_ptr<model::Segment>> segments, const c10::Device& device,
+                           tensor::Ledger& ledger);
+
+// Set what this rank answers for, of what is trained or what is frozen, from (seed, name, element). Not collective;
+// Executor::publish_parameters makes it everybody's.
+void initialise_trained(const executor::Units& units, std::uint64_t seed, double init_std);
+void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger);
+
+// Fills slices of fp32 memory: collective, the same number of calls on every rank, some with nothing to fill.
+using FillWeights = std::function<void(const std::vector<checkpoint::Slice>& wanted)>;
+
+// Collective: sets the frozen values that this rank answers for, of the units that `plan` puts here. Half precision is filled one
+// buffer after the other by way of fp32 memory, so that never more than one buffer is there twice.
+// Executor::publish_parameters makes them everybody's.
+void load_frozen(const plan::Plan& plan, const executor::Units& units, const FillWeights& fill, tensor::Ledger& ledger);
+
+// After the optimizers' tensors were read from outside, or written: state that is offloaded leaves the memory again.
+enum class Access { read, written };
+void finish_access(const executor::Units& units, Access access);
+
+}  // namespace troika::weights

@@ -1,0 +1,142 @@
+#include "weights/weights_folder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "checkpoint/listed.h"
+#include "checkpoint/part_entry.h"
+
+namespace troika::weights {
+using base::DataError;
+using nlohmann::json;
+
+static bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// A name, never a path: what a folder names must lie in it.
+static bool is_weights_file_name(const std::string& name) {
+  const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return c == '/' || c == '\\' || c == ':' || byte < 32 || byte == 127;
+  });
+  return plain && name.front() != '.' && ends_with(name, ".safetensors");
+}
+
+std::map<std::string, std::string> parse_weights_index(std::string_view text, const std::string& origin) {
+  const json object = base::parse_json(text, origin);
+  if (!object.is_object()) throw DataError(fmt::format("'{}' is not a JSON object", origin));
+  std::map<std::string, std::string> files;
+  for (const auto& item : base::json_object(object, "weight_map", origin).items()) {
+    const std::string file = item.value().is_string() ? item.value().get<std::string>() : "";
+    if (file.empty() || !is_weights_file_name(file)) {
+      throw DataError(
+          fmt::format("'{}' places tensor {} in {}; a name of a .safetensors file in the same folder belongs there",
+                      origin, json(item.key()).dump(), item.value().dump()));
+    }
+    files[item.key()] = file;
+  }
+  if (files.empty()) throw DataError(fmt::format("'{}' names no tensor", origin));
+  return files;
+}
+
+bool has_weights(const std::string& path) {
+  return base::file_exists(path + "/" + weights_file_name) || base::file_exists(path + "/" + weights_index_name);
+}
+
+static DataError no_weights(const std::string& path) {
+  if (!base::directory_exists(path))
+    return DataError(fmt::format("there is no model folder '{}'; check the path", path));
+  const bool pickled =
+      base::file_exists(path + "/pytorch_model.bin") || base::file_exists(path + "/pytorch_model.bin.index.json");
+  return DataError(
+      fmt::format("the model folder '{}' has neither {} nor {}{}", path, weights_file_name, weights_index_name,
+                  pickled ? "; pytorch_model.bin is a program as well as data and is not read: convert it to "
+                            "safetensors, or take the safetensors files of the same model"
+                          : "; complete the download, or name the folder that has them"));
+}
+
+static void refuse_missing_files(const std::string& path, const std::set<std::string>& names) {
+  std::vector<std::string> missing;
+  for (const std::string& name : names)
+    if (!base::file_exists(path + "/" + name)) missing.push_back(name);
+  if (missing.empty()) return;
+  throw DataError(fmt::format("the model folder '{}' lacks {} of the {} files that {} names; complete the download:{}",
+                              path, missing.size(), names.size(), weights_index_name, checkpoint::listed(missing)));
+}
+
+static void refuse_misplaced(const std::string& path, const std::map<std::string, std::string>& index,
+                             const std::map<std::string, std::string>& file_of) {
+  std::vector<std::string> faults;
+  for (const auto& [tensor, file] : index) {
+    const auto place = file_of.find(tensor);
+    if (place == file_of.end()) {
+      faults.push_back(fmt::format("{}: not in {}, nor in any other file", tensor, file));
+    } else if (place->second != file) {
+      faults.push_back(fmt::format("{}: in {}, not in {}", tensor, place->second, file));
+    }
+  }
+  if (faults.empty()) return;
+  throw DataError(fmt::format("'{}/{}' does not fit the files beside it, which may be of another model:{}", path,
+                              weights_index_name, checkpoint::listed(faults)));
+}
+
+void WeightsFolder::add_file(const std::string& name) {
+  files_.push_back(std::make_unique<checkpoint::SafetensorsFile>(path_ + "/" + name));
+  const checkpoint::SafetensorsFile& file = *files_.back();
+  for (const auto& [key, value] : file.header().metadata) {
+    if (key.rfind(checkpoint::region_prefix, 0) != 0) continue;
+    throw DataError(
+        fmt::format("'{}/{}' holds parts of tensors, as a checkpoint of several ranks does; name the checkpoint's "
+                    "folder (step-...) instead of its model/",
+                    path_, name));
+  }
+  for (const checkpoint::TensorEntry& entry : file.header().entries) {
+    const auto [place, fresh] = file_of_.emplace(entry.name, name);
+    if (!fresh) {
+      throw DataError(
+          fmt::format("the model folder '{}' has tensor '{}' twice, in {} and {}; remove the files of the other "
+                      "model",
+                      path_, entry.name, place->second, name));
+    }
+    tensors_[entry.name] = {&file, entry.dtype, entry.shape, entry.begin, entry.bytes};
+  }
+}
+
+WeightsFolder::WeightsFolder(const std::string& path) : path_(path) {
+  if (!has_weights(path)) throw no_weights(path);
+  if (base::file_exists(path + "/" + weights_file_name)) {
+    add_file(weights_file_name);
+    return;
+  }
+  const std::string index_path = path + "/" + weights_index_name;
+  const auto index = parse_weights_index(base::read_file(index_path), index_path);
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : index) names.insert(file);
+  refuse_missing_files(path, names);
+  for (const std::string& name : names) add_file(name);
+  refuse_misplaced(path, index, file_of_);
+}
+
+std::string WeightsFolder::fingerprint() const {
+  constexpr std::int64_t sample_bytes = 64;
+  std::string text;
+  for (const auto& [name, tensor] : tensors_) {
+    const std::int64_t taken = std::min(sample_bytes, tensor.bytes);
+    const std::byte* sample = tensor.file->at(tensor.begin + (tensor.bytes - taken) / 2);
+    text +=
+        fmt::format("{} {} [{}] {}\n", name, checkpoint::safetensors_name(tensor.dtype), fmt::join(tensor.shape, ","),
+                    base::hash_bytes({reinterpret_cast<const char*>(sample), static_cast<std::size_t>(taken)}));
+    tensor.file->drop(tensor.begin + (tensor.bytes - taken) / 2, taken);
+  }
+  return base::hash_bytes(text);
+}
+
+}  // namespace troika::weights

@@ -1,0 +1,119 @@
+#include "weights/weights_read.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "checkpoint/part.h"
+#include "weights/conversion.h"
+
+namespace troika::weights {
+namespace {
+
+constexpr std::int64_t piece_bytes = 16 << 20, device_piece_elements = 1 << 20, grain = 1 << 14;
+
+// One region of one tensor. Positions count the region's elements in order.
+class Reader {
+ public:
+  Reader(const StoredTensor& tensor, const shape::Region& region)
+      : tensor_(tensor), region_(shape::joined(region)), width_(checkpoint::bytes_of(tensor.dtype)) {}
+
+  std::int64_t elements() const { return region_.elements(); }
+
+  // At most so many elements from `begin` on lie within piece_bytes of the file; at least 1.
+  std::int64_t elements_of_piece(std::int64_t begin) const {
+    const std::int64_t runs = piece_bytes / (std::max(region_.stride, region_.run) * width_);
+    const std::int64_t rest_of_run = region_.run - begin % region_.run;
+    const std::int64_t most = runs > 0 ? runs * region_.run : std::min(rest_of_run, piece_bytes / width_);
+    return std::min(most, elements() - begin);
+  }
+
+  void read(std::int64_t begin, std::int64_t count, float* to) const {
+    at::parallel_for(0, count, grain, [&](std::int64_t from, std::int64_t end) {
+      for_runs(begin + from, end - from, [&](std::int64_t position, std::int64_t at, std::int64_t run) {
+        widen(tensor_.dtype, tensor_.file->at(position), run, to + from + at);
+      });
+    });
+  }
+
+  // Regions of which more is skipped than read are left to the system's own reading ahead.
+  void announce(std::int64_t begin, std::int64_t count) const {
+    if (count <= 0 || region_.stride > 2 * region_.run) return;
+    tensor_.file->will_need(position_of(begin), position_of(begin + count - 1) + width_ - position_of(begin));
+  }
+
+  void drop(std::int64_t begin, std::int64_t count) const {
+    tensor_.file->drop(position_of(begin), position_of(begin + count - 1) + width_ - position_of(begin));
+  }
+
+ private:
+  std::int64_t position_of(std::int64_t element) const {
+    return tensor_.begin + (region_.offset + element / region_.run * region_.stride + element % region_.run) * width_;
+  }
+
+  // work(byte position, elements before it, elements) for every run of elements [begin, begin + count).
+  template <class Work>
+  void for_runs(std::int64_t begin, std::int64_t count, const Work& work) const {
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t run = std::min(region_.run - (begin + done) % region_.run, count - done);
+      work(position_of(begin + done), done, run);
+      done += run;
+    }
+  }
+
+  const StoredTensor& tensor_;
+  const shape::Region region_;
+  const std::int64_t width_;
+};
+
+const StoredTensor& tensor_of(const Assignment& tensors, const checkpoint::Slice& slice) {
+  const auto place = tensors.find(slice.name);
+  if (place == tensors.end()) throw base::DataError(fmt::format("the model folder has no tensor '{}'", slice.name));
+  if (place->second.shape != slice.shape) {
+    throw base::DataError(fmt::format("tensor '{}' has shape [{}] in the model folder and [{}] in the model",
+                                      slice.name, fmt::join(place->second.shape, ", "), fmt::join(slice.shape, ", ")));
+  }
+  return place->second;
+}
+
+void read_piece(const Reader& reader, std::int64_t begin, std::int64_t count, const at::Tensor& to) {
+  if (to.is_cpu()) return reader.read(begin, count, to.data_ptr<float>() + begin);
+  for (std::int64_t done = 0; done < count; done += device_piece_elements) {
+    const std::int64_t now = std::min(device_piece_elements, count - done);
+    const at::Tensor staged = at::empty({now}, at::kFloat);
+    reader.read(begin + done, now, staged.data_ptr<float>());
+    to.narrow(0, begin + done, now).copy_(staged);
+  }
+}
+
+void read_slice(const Reader& reader, const at::Tensor& to) {
+  for (std::int64_t begin = 0; begin < reader.elements();) {
+    const std::int64_t count = reader.elements_of_piece(begin);
+    const std::int64_t next = begin + count;
+    if (begin == 0) reader.announce(begin, count);
+    if (next < reader.elements()) reader.announce(next, reader.elements_of_piece(next));
+    read_piece(reader, begin, count, to);
+    reader.drop(begin, count);
+    begin = next;
+  }
+}
+
+}  // namespace
+
+std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoint::Slice>& wanted) {
+  std::int64_t bytes = 0;
+  for (const checkpoint::Slice& slice : wanted) {
+    checkpoint::check_slice(slice);
+    const StoredTensor& tensor = tensor_of(tensors, slice);
+    if (slice.region.elements() == 0) continue;
+    read_slice(Reader(tensor, slice.region), slice.data);
+    bytes += slice.region.elements() * checkpoint::bytes_of(tensor.dtype);
+  }
+  return bytes;
+}
+
+}  // namespace troika::weights
