@@ -2,7 +2,7 @@
 # From a fresh Debian 12 to a trained model: packages, build, tokenizer, three processes as a pipeline, two data-parallel, a sample.
 # Everything it makes is under build/ and runs/quickstart; a second run builds nothing again and continues what is there.
 # In a bundle (tools/bundle.sh) it takes the programs beside it and installs and builds nothing.
-#   STEPS   of the pipeline, 700 by default; the data-parallel run goes on for a seventh of them
+#   STEPS   of the pipeline, 700 by default; the data-parallel run continues for a seventh of them
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -55,7 +55,7 @@ class Channel {
   virtual const std::string& name() const = 0;  // "world", "dp0", "pp1": for messages and the flight log
   virtual Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) = 0;
   virtual Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) = 0;
-  // Ends every wait, now and later, with PeerError(`reason`). Used when the guard learns that a peer is dead.
+  // Ends every wait, now and later, with PeerError(`reason`). Used when the heartbeat client learns that a peer is dead.
   virtual void abort(const std::string& reason) = 0;
 };
 

@@ -20,7 +20,7 @@ struct Positions {
   at::Tensor index_T;                   // learned; int64
 };
 
-// The rows that belong to the positions of `tokens`, which begin anew in documents that are apart.
+// The rows that belong to the positions of `tokens`, which restart at 0 in each packed document.
 kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);  // rotary
 at::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/text_files_test_support.h"
 #include "plan/memory_check.h"
 #include "plan/plan_test_support.h"
 
@@ -49,6 +50,17 @@ TEST(Preflight, TheVocabularyOfTheTokenizerCounts) {
   s.model.vocab = 0;
   s.data.tokenizer = "bytes";
   EXPECT_THAT(told(s, 1, {0, 1, gib / 8}), HasSubstr("this rank needs"));
+}
+
+TEST(Preflight, AScheduleFileForDocumentsThatAreApartIsTaken) {
+  config::Settings s = small_settings();
+  s.parallel.pp = 2;
+  DataFacts facts = small_data();
+  facts.documents = data::Documents::apart;
+  const base::TestFolder folder;
+  s.parallel.schedule_file =
+      folder.write("program.txt", schedule::to_text(make_plan(config::resolve(s, 2), facts).program));
+  EXPECT_EQ(told(s, 2, {0, 2, 4 * gib}), "starts");
 }
 
 TEST(Preflight, WhatOnlyTheRanksWillKnowIsLeftToThem) {

@@ -20,7 +20,7 @@
 namespace troika::train {
 namespace {
 
-// Tells the guard where the rank is, and whose microbatch the head computes.
+// Tells the heartbeat client where the rank is, and whose microbatch the head computes.
 class Watcher final : public executor::Observer {
  public:
   explicit Watcher(Session& session) : session_(session) {}

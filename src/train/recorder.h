@@ -1,4 +1,4 @@
-// Watches the executor: seconds per phase for every step, the events of recorded steps, and where the rank is for the guard.
+// Watches the executor: seconds per phase for every step, the events of recorded steps, and where the rank is for heartbeats.
 #pragma once
 
 #include <cstdint>

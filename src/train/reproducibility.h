@@ -13,7 +13,7 @@
 namespace troika::train {
 
 // By what libraries choose their code and cut their sums, with this rank's value: its program, its libraries, its
-// processor; its threads only in builds without the CPU bodies of our own (kernels/cpu_operands.h).
+// processor; its threads only in builds without our CPU kernels (kernels/cpu_operands.h).
 using Traits = std::vector<std::pair<std::string, std::string>>;
 Traits traits_of_this_rank(int threads, const c10::Device& device);
 

@@ -132,7 +132,7 @@ void Session::finish() {
   if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds);
 }
 
-// Writes what failed where the watch and the launcher read it. False when the store is gone.
+// Writes what failed where the failure monitor and the launcher read it. False when the store is gone.
 static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int exit_code,
                  const std::string& text) {
   try {

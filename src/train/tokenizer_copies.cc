@@ -69,11 +69,13 @@ void take_those_of_first_rank(Texts* texts, comm::Channel& world, const std::vec
   *texts = std::move(all);
 }
 
+// Without texts the folder is left alone: a run on bytes has no copies, and what stands there may be the user's.
 void write_changes(const std::string& folder, const Texts& texts) {
+  if (texts.empty()) return;
   for (const std::string& name : base::list_directory(folder)) {
     if (weights::is_auxiliary_file(name) && texts.count(name) == 0) base::remove_tree(folder + "/" + name);
   }
-  if (!texts.empty()) base::make_directories(folder);
+  base::make_directories(folder);
   for (const auto& [name, text] : texts) {
     const std::string path = folder + "/" + name;
     if (!base::file_exists(path) || base::hash_file(path) != base::hash_bytes(text))
@@ -90,7 +92,8 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
   if (data.tokenizer != config::bytes_tokenizer && base::file_exists(folder + "/tokenizer.json"))
     data.tokenizer = config::tokenizer_beside(folder);
   const std::string copy = folder + "/" + template_name;
-  if (data::names_template_file(data.chat_template) && base::file_exists(copy)) {
+  if (data::names_template_file(data.chat_template) && !base::file_exists(data.chat_template) &&
+      base::file_exists(copy)) {
     config::check_model_file(folder, template_name);
     data.chat_template = copy;
   }
@@ -99,12 +102,15 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
 
 std::string replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used) {
   const std::string file = tokenizer_file(stated.tokenizer);
-  if (used.tokenizer == stated.tokenizer || !base::file_exists(file)) return "";
+  if (used.tokenizer == stated.tokenizer) return "";
+  if (!base::file_exists(file)) {
+    return fmt::format("there is no tokenizer at data.tokenizer '{}'; the run's own copy in '{}' is used",
+                       stated.tokenizer, used.tokenizer);
+  }
   if (base::hash_file(file) == base::hash_file(tokenizer_file(used.tokenizer))) return "";
   return fmt::format(
       "the run resumes with its own tokenizer in '{}', which is not the one at data.tokenizer '{}'; to train with that "
-      "one, "
-      "start over with --resume never or another --out",
+      "one, start over with --resume never or another --out",
       used.tokenizer, stated.tokenizer);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./test.sh after ./quickstart.sh has the tests of a clean configure, and a test command without tests fails.
-#   tests/configure/check.sh SOURCE FOLDER      FOLDER is made anew
+#   tests/configure/check.sh SOURCE FOLDER      FOLDER is recreated
 set -euo pipefail
 source=$1 folder=$2
 rm -rf "$folder"

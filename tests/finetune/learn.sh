@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A small model learns a made dataset by full fine-tuning, with frozen layers and with LoRA; each must then answer at least
 # 95 % of the prompts exactly. Two layouts of each way have the same bits.
-#   tests/finetune/learn.sh PROGRAM FOLDER      FOLDER is made anew
+#   tests/finetune/learn.sh PROGRAM FOLDER      FOLDER is recreated
 set -euo pipefail
 troika=$1 folder=$2
 rm -rf "$folder"

@@ -34,7 +34,8 @@ _troika() {
   (( CURRENT -= verb_at - 1 ))
   (( $+functions[_troika_$verb] )) && _troika_$verb
 }
-compdef _troika troika
+# As a file in $fpath this text is the body of _troika on its first call.
+if [[ $funcstack[1] = _troika ]]; then _troika "$@"; else compdef _troika troika; fi
 )SH";
 
 // Within '...' of an argument of _arguments.
@@ -97,7 +98,7 @@ std::string zsh_script(const std::vector<CompletableVerb>& verbs) {
     last = verb.name;
     functions += zsh_function(verb);
   }
-  text += ")\ntypeset -A _troika_parts=(\n";
+  text += ")\ntypeset -gA _troika_parts=(\n";
   for (const auto& [name, of_it] : parts) text += fmt::format("  {} '{}'\n", name, of_it);
   return text + ")\n" + functions + zsh_frame;
 }

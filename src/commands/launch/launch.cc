@@ -143,7 +143,10 @@ void refuse_what_does_not_fit(const LaunchOptions& options, const Identity& iden
   } catch (const base::Error& error) {
     if (options.nnodes > 1) {
       const std::string text = fmt::format("host {}: {}", options.node_rank, error.what());
-      rendezvous::write_failure_report(store, identity, {error.exit_code(), text});
+      try {
+        rendezvous::write_failure_report(store, identity, {error.exit_code(), text});
+      } catch (const base::Error&) {  // the other hosts have ended; this host's own cause counts here
+      }
       if (options.node_rank == 0)
         std::this_thread::sleep_for(std::chrono::seconds(1));  // the store goes with this host
     }

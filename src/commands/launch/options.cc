@@ -1,6 +1,7 @@
 #include "commands/launch/options.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -134,9 +135,12 @@ std::optional<config::ParsedSettings> settings_of(const LaunchOptions& options, 
   return config::parse_settings(call.words, environment, call.last().flags());
 }
 
+// Where it may be a GPU without /dev/nvidia* (WSL, Jetson), only the ranks know.
 bool computes_on_processor(const config::Settings& settings) {
+  const auto has_device = [](const char* path) { return ::access(path, F_OK) == 0; };
+  const bool maybe_gpu = nvidia_devices() > 0 || has_device("/dev/dxg") || has_device("/dev/nvhost-ctrl-gpu");
   const auto device = config::word_or(settings.train.device, config::DeviceKind::numbered);
-  return device == config::DeviceKind::cpu || (device == config::DeviceKind::automatic && nvidia_devices() == 0);
+  return device == config::DeviceKind::cpu || (device == config::DeviceKind::automatic && !maybe_gpu);
 }
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
@@ -148,7 +152,8 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
   if (const auto parsed = settings_of(options, environment)) {
     if (!parsed->help && reading.errors.empty()) {
       const config::Resolved resolved = config::resolve(parsed->settings, options.nnodes * options.nproc_per_node);
-      if (options.worker.front() == "train" && computes_on_processor(parsed->settings)) options.training = resolved;
+      if (options.worker.front() == "train" && !parsed->print_config && computes_on_processor(parsed->settings))
+        options.training = resolved;
     }
     out = parsed->settings.train.out;
     if (bench && !parsed->states("train.out")) out.clear();

@@ -25,8 +25,8 @@ nlohmann::json manifest_beside(const std::string& model_folder, std::string* pat
   *path = model_folder.substr(0, name) + "manifest.json";
   if (model_folder.substr(name) != "model" || !base::file_exists(*path)) return nullptr;
   nlohmann::json manifest = base::parse_json(base::read_file(*path), *path);
-  if (!manifest.is_object()) throw base::DataError(fmt::format("'{}' is not the manifest of a checkpoint", *path));
-  return manifest;
+  const bool ours = manifest.is_object() && manifest.value("format", nlohmann::json()) == "troika-checkpoint";
+  return ours ? manifest : nullptr;  // another program's file may have that name
 }
 
 }  // namespace
