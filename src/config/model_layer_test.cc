@@ -98,11 +98,11 @@ TEST_F(ModelLayer, ACheckpointsTokenizerIsThatOfItsManifest) {
   base::make_directories(step + "/model");
   base::rename_path(folder_ + "/config.json", step + "/model/config.json");
   EXPECT_EQ(parsed({"--model.path", step}).data.tokenizer, "bytes");
-  base::write_file_atomic(step + "/manifest.json", R"({"extra": {"tokenizer": "some/vocabulary"}})");
+  base::write_file_atomic(step + "/manifest.json", R"({"format": "troika-checkpoint", "extra": {"tokenizer": "some/vocabulary"}})");
   EXPECT_EQ(parsed({"--model.path", step}).data.tokenizer, "some/vocabulary");
   EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, "some/vocabulary");
   EXPECT_EQ(parsed({"--model.path", folder_, "--data.tokenizer", "bytes"}).data.tokenizer, "bytes");
-  base::write_file_atomic(step + "/manifest.json", "{}");
+  base::write_file_atomic(step + "/manifest.json", R"({"format": "troika-checkpoint"})");
   EXPECT_THROW(parsed({"--model.path", step}), base::DataError);
 }
 
@@ -112,7 +112,8 @@ TEST_F(ModelLayer, ACheckpointsOwnCopyOfTheTokenizerIsTakenBeforeThePathInItsMan
   base::rename_path(folder_ + "/config.json", step + "/model/config.json");
   base::write_file_atomic(copy, "{}");
   base::write_file_atomic(step + "/manifest.json",
-                          R"({"extra": {"tokenizer": "some/vocabulary"}, "files": [{"file": "model/tokenizer.json",
+                          R"({"format": "troika-checkpoint", "extra": {"tokenizer": "some/vocabulary"},
+                          "files": [{"file": "model/tokenizer.json",
                           "xxh3": ")" +
                               base::hash_bytes("{}") + "\"}]}");
   EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, step + "/model");
