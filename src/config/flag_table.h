@@ -150,7 +150,7 @@ FlagTable::Own FlagTable::word(std::string_view name, T& variable, std::string_v
 
 // Reads `words` with the tables: a flag belongs to the first that knows it, words to the first that takes words.
 // `--name value`, `--name=value`; '-' and '_' are equal in names; `--` ends the flags. Every error is noted and reading
-// goes on. Rows that are required and not stated are errors.
+// continues. Rows that are required and not stated are errors.
 FlagReading read_flags(const std::vector<const FlagTable*>& tables, const std::vector<std::string>& words);
 
 // Gives the rows that `reading` does not state the values of their environment variables; an empty one counts as absent.
