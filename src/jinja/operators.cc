@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "jinja/value_text.h"
+
 namespace troika::jinja {
 
 [[noreturn]] static void refuse_operands(std::string_view sign, const Value& left, const Value& right) {
