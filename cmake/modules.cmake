@@ -99,6 +99,7 @@ function(troika_module_tests name torch tests others)
     foreach(other ${others})
       target_link_libraries(${name}_test_support PUBLIC troika_${other})
     endforeach()
+    troika_unity(${name}_test_support "")
     troika_test_options(${name}_test_support "${torch}")
   endif()
   foreach(kind ${TROIKA_TEST_KINDS})
@@ -122,6 +123,7 @@ function(troika_test_program module kind torch sources others)
       target_link_libraries(${program} PRIVATE ${other}_test_support)
     endif()
   endforeach()
+  troika_unity(${program} "")
   troika_test_options(${program} "${torch}")
   set(environment "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
   if(TROIKA_SANITIZE)  # a refused allocation is a null pointer, as without a sanitizer
@@ -161,6 +163,7 @@ endfunction()
 function(troika_test_options target torch)
   target_compile_definitions(${target} PRIVATE TROIKA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TROIKA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)  # compiles in two thirds of the time
+  target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local)  # in a batch, names of other files stand outside
   troika_reuse_precompiled(${target} "${torch}" "_test")
   target_compile_options(${target} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
 endfunction()

@@ -8,9 +8,10 @@
 namespace troika::config {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;  // micro, microbatches per rank, global
+using BatchNumbers = std::vector<std::int64_t>;  // micro, microbatches per rank, global
 
-Numbers numbers(const std::vector<std::string>& arguments, std::int64_t world, const Environment& environment = {}) {
+BatchNumbers numbers(const std::vector<std::string>& arguments, std::int64_t world,
+                     const Environment& environment = {}) {
   const Batch b = resolved(arguments, world, environment).batch;
   EXPECT_EQ(b.global, b.micro * b.microbatches);
   EXPECT_EQ(b.microbatches, b.microbatches_per_rank * world);  // no pipeline in these tests
@@ -18,28 +19,28 @@ Numbers numbers(const std::vector<std::string>& arguments, std::int64_t world, c
 }
 
 TEST(Batch, AnyTwoQuantitiesGiveTheThird) {
-  EXPECT_EQ(numbers({"--micro-batch-size", "1", "--global-batch-size", "12"}, 2), (Numbers{1, 6, 12}));
-  EXPECT_EQ(numbers({"--micro-batch-size", "3", "--batch.microbatches", "2"}, 2), (Numbers{3, 2, 12}));
-  EXPECT_EQ(numbers({"--batch.microbatches", "2", "--global-batch-size", "12"}, 2), (Numbers{3, 2, 12}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "1", "--global-batch-size", "12"}, 2), (BatchNumbers{1, 6, 12}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "3", "--batch.microbatches", "2"}, 2), (BatchNumbers{3, 2, 12}));
+  EXPECT_EQ(numbers({"--batch.microbatches", "2", "--global-batch-size", "12"}, 2), (BatchNumbers{3, 2, 12}));
   EXPECT_EQ(numbers({"--micro-batch-size", "3", "--batch.microbatches", "2", "--global-batch-size", "12"}, 2),
-            (Numbers{3, 2, 12}));
+            (BatchNumbers{3, 2, 12}));
 }
 
 TEST(Batch, OneQuantityIsCompletedByDefaults) {
-  EXPECT_EQ(numbers({}, 1), (Numbers{4, 4, 16}));
-  EXPECT_EQ(numbers({}, 3), (Numbers{4, 4, 48}));
-  EXPECT_EQ(numbers({"--micro-batch-size", "2"}, 2), (Numbers{2, 1, 4}));
-  EXPECT_EQ(numbers({"--global-batch-size", "12"}, 1), (Numbers{3, 4, 12}));
-  EXPECT_EQ(numbers({"--global-batch-size", "12"}, 2), (Numbers{2, 3, 12}));
-  EXPECT_EQ(numbers({"--num_microbatches", "8"}, 1), (Numbers{2, 8, 16}));
-  EXPECT_EQ(numbers({"--num_microbatches", "3"}, 1), (Numbers{5, 3, 15}));
-  EXPECT_EQ(numbers({"--num_microbatches", "20"}, 1), (Numbers{1, 20, 20}));
+  EXPECT_EQ(numbers({}, 1), (BatchNumbers{4, 4, 16}));
+  EXPECT_EQ(numbers({}, 3), (BatchNumbers{4, 4, 48}));
+  EXPECT_EQ(numbers({"--micro-batch-size", "2"}, 2), (BatchNumbers{2, 1, 4}));
+  EXPECT_EQ(numbers({"--global-batch-size", "12"}, 1), (BatchNumbers{3, 4, 12}));
+  EXPECT_EQ(numbers({"--global-batch-size", "12"}, 2), (BatchNumbers{2, 3, 12}));
+  EXPECT_EQ(numbers({"--num_microbatches", "8"}, 1), (BatchNumbers{2, 8, 16}));
+  EXPECT_EQ(numbers({"--num_microbatches", "3"}, 1), (BatchNumbers{5, 3, 15}));
+  EXPECT_EQ(numbers({"--num_microbatches", "20"}, 1), (BatchNumbers{1, 20, 20}));
 }
 
 TEST(Batch, BatchSizeIsPerRankAndAnyNumberWorks) {
-  EXPECT_EQ(numbers({"--batch_size", "8", "--microbatch_num", "4"}, 1), (Numbers{2, 4, 8}));
-  EXPECT_EQ(numbers({"--batch_size", "3"}, 3), (Numbers{1, 3, 9}));
-  EXPECT_EQ(numbers({"--batch_size", "7"}, 3), (Numbers{7, 1, 21}));
+  EXPECT_EQ(numbers({"--batch_size", "8", "--microbatch_num", "4"}, 1), (BatchNumbers{2, 4, 8}));
+  EXPECT_EQ(numbers({"--batch_size", "3"}, 3), (BatchNumbers{1, 3, 9}));
+  EXPECT_EQ(numbers({"--batch_size", "7"}, 3), (BatchNumbers{7, 1, 21}));
   for (int size = 1; size <= 40; ++size) EXPECT_EQ(numbers({"--batch_size", std::to_string(size)}, 3)[2], 3 * size);
   const Resolved odd = resolved({"--batch_size", "3"}, 3);
   ASSERT_EQ(odd.notes.size(), 1u);
@@ -69,18 +70,19 @@ TEST(Batch, ATotalInTokensNamesWhatDivides) {
       resolve_error({"--device_batch_size=16", "--total_batch_size=49152", "--seq-len=2048"}, 2),
       "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: "
       "65536 is the nearest that is");
-  EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=65536", "--seq-len=2048"}, 2), (Numbers{16, 1, 32}));
+  EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=65536", "--seq-len=2048"}, 2),
+            (BatchNumbers{16, 1, 32}));
   EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=131072", "--seq-len=2048"}, 2),
-            (Numbers{16, 2, 64}));
+            (BatchNumbers{16, 2, 64}));
 }
 
 TEST(Batch, AccumulationMultipliesTheMicrobatches) {
-  EXPECT_EQ(numbers({"--gradient_accumulation_steps", "3"}, 1), (Numbers{4, 12, 48}));
-  EXPECT_EQ(numbers({"--device_batch_size", "2", "--gradient_accumulation_steps", "8"}, 2), (Numbers{2, 8, 32}));
+  EXPECT_EQ(numbers({"--gradient_accumulation_steps", "3"}, 1), (BatchNumbers{4, 12, 48}));
+  EXPECT_EQ(numbers({"--device_batch_size", "2", "--gradient_accumulation_steps", "8"}, 2), (BatchNumbers{2, 8, 32}));
   EXPECT_EQ(numbers({"--batch_size", "8", "--num_microbatches", "2", "--gradient_accumulation_steps", "3"}, 1),
-            (Numbers{4, 6, 24}));
-  EXPECT_EQ(numbers({"--batch_size", "6", "--gradient_accumulation_steps", "2"}, 1), (Numbers{2, 6, 12}));
-  EXPECT_EQ(numbers({"--global-batch-size", "24", "--gradient_accumulation_steps", "2"}, 1), (Numbers{3, 8, 24}));
+            (BatchNumbers{4, 6, 24}));
+  EXPECT_EQ(numbers({"--batch_size", "6", "--gradient_accumulation_steps", "2"}, 1), (BatchNumbers{2, 6, 12}));
+  EXPECT_EQ(numbers({"--global-batch-size", "24", "--gradient_accumulation_steps", "2"}, 1), (BatchNumbers{3, 8, 24}));
   EXPECT_EQ(resolve_error({"--batch.microbatches", "8", "--gradient_accumulation_steps", "2", "--batch_size", "6"}, 1),
             "batch.batch_size 6 is not a multiple of microbatches / accumulation 4: 4 and 8 are the nearest that are");
   EXPECT_EQ(resolve_error({"--batch.microbatches", "7", "--gradient_accumulation_steps", "2"}, 1),

@@ -13,7 +13,7 @@
 namespace troika::cpu {
 namespace {
 
-struct Case {
+struct AttentionCase {
   std::int64_t B, T, S, k, H;
   std::vector<std::int64_t> kv_of_head;
   std::int64_t q_offset = 0, k_offset = 0;
@@ -30,7 +30,7 @@ std::vector<float> normal(std::int64_t count, const char* name) {
 
 // k and v stand side by side in one row, so both are strided.
 struct Problem {
-  explicit Problem(const Case& c)
+  explicit Problem(const AttentionCase& c)
       : op{c.B, c.T, c.S, static_cast<std::int64_t>(c.kv_of_head.size()), c.k, c.H},
         kv_of_head(c.kv_of_head),
         q(normal(c.B * c.T * op.n * c.H, "q")),
@@ -148,7 +148,7 @@ void expect_close(const char* name, const std::vector<float>& got, const std::ve
   EXPECT_LE(worst, 1e-5 * (largest < 1e-12 ? 1 : largest)) << name;
 }
 
-void expect_exact(const Case& c) {
+void expect_exact(const AttentionCase& c) {
   const Problem p(c);
   const Results<double> want = exact(p);
   on_every_target([&] {
@@ -187,7 +187,7 @@ TEST(Attention, IsExactForUnevenMapsOfHeads) {
   expect_exact({1, 300, 300, 2, 8, {1, 1, 1, 0, 1}});
 }
 
-const Case large{2, 700, 700, 2, 24, {0, 0, 1, 0}, 0, 0, 450};
+const AttentionCase large{2, 700, 700, 2, 24, {0, 0, 1, 0}, 0, 0, 450};
 
 TEST(Attention, GivesTheSameBitsForEveryNumberOfThreads) {
   const Problem p(large);

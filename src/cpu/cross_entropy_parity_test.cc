@@ -15,7 +15,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-struct Case {
+struct CrossEntropyCase {
   LogitRows rows;
   std::vector<float> x, scale;
   std::vector<std::int64_t> target;  // below and above [0, v) too
@@ -25,8 +25,8 @@ struct Case {
   }
 };
 
-Case make_case(std::int64_t M, std::int64_t v, std::int64_t gap, float spread, float middle) {
-  Case c{{M, v, v + gap}, std::vector<float>(static_cast<std::size_t>(M * (v + gap))), {}, {}};
+CrossEntropyCase make_case(std::int64_t M, std::int64_t v, std::int64_t gap, float spread, float middle) {
+  CrossEntropyCase c{{M, v, v + gap}, std::vector<float>(static_cast<std::size_t>(M * (v + gap))), {}, {}};
   const base::Philox random(static_cast<std::uint64_t>(v), "logits");
   random.fill_normal(0, M * (v + gap), c.x.data());
   for (float& value : c.x) value = value * spread + middle;
@@ -38,33 +38,33 @@ Case make_case(std::int64_t M, std::int64_t v, std::int64_t gap, float spread, f
   return c;
 }
 
-std::vector<Case> cases() {
+std::vector<CrossEntropyCase> cross_entropy_cases() {
   return {make_case(1, 1, 0, 1, 0),       make_case(3, 2, 1, 5, -40),    make_case(40, 17, 3, 2, 0),
           make_case(5, 2047, 0, 4, 1e4f), make_case(7, 2048, 0, 8, 0),   make_case(7, 4099, 13, 8, -300),
           make_case(2, 50257, 0, 3, 0),   make_case(300, 259, 0, 30, 0), make_case(1, 200001, 0, 0.1f, 7),
           make_case(3000, 16, 0, 1, 0)};
 }
 
-double exact_lse(const Case& c, std::int64_t i) {
+double exact_lse(const CrossEntropyCase& c, std::int64_t i) {
   double most = c.logit(i, 0), sum = 0;
   for (std::int64_t j = 0; j < c.rows.v; ++j) most = std::max(most, c.logit(i, j));
   for (std::int64_t j = 0; j < c.rows.v; ++j) sum += std::exp(c.logit(i, j) - most);
   return most + std::log(sum);
 }
 
-std::vector<float> lse_of(const Case& c) {
+std::vector<float> lse_of(const CrossEntropyCase& c) {
   std::vector<float> lse(static_cast<std::size_t>(c.rows.M));
   log_sum_exp_rows(c.rows, c.x.data(), lse.data());
   return lse;
 }
 
-std::vector<float> gradient_of(const Case& c, const std::vector<float>& lse) {
+std::vector<float> gradient_of(const CrossEntropyCase& c, const std::vector<float>& lse) {
   std::vector<float> x = c.x;
   cross_entropy_gradient_rows(c.rows, x.data(), lse.data(), c.target.data(), c.scale.data());
   return x;
 }
 
-void expect_lse_agrees(const Case& c) {
+void expect_lse_agrees(const CrossEntropyCase& c) {
   const std::vector<float> lse = lse_of(c);
   double error = 0, largest = 0;
   for (std::int64_t i = 0; i < c.rows.M; ++i) {
@@ -76,7 +76,7 @@ void expect_lse_agrees(const Case& c) {
 }
 
 // With the same fp32 log-sum-exp: its rounding is not this operation's.
-void expect_gradient_agrees(const Case& c) {
+void expect_gradient_agrees(const CrossEntropyCase& c) {
   const std::vector<float> lse = lse_of(c), got = gradient_of(c, lse);
   double error = 0, largest = 0;
   for (std::int64_t i = 0; i < c.rows.M; ++i) {
@@ -98,16 +98,16 @@ void expect_gradient_agrees(const Case& c) {
 }
 
 TEST(LogSumExpRowsParity, AgreeWithDoubleOnEveryTarget) {
-  for (const Case& c : cases()) on_every_target([&] { expect_lse_agrees(c); });
+  for (const CrossEntropyCase& c : cross_entropy_cases()) on_every_target([&] { expect_lse_agrees(c); });
 }
 
 TEST(CrossEntropyGradientRowsParity, AgreeWithDoubleOnEveryTarget) {
-  for (const Case& c : cases()) on_every_target([&] { expect_gradient_agrees(c); });
+  for (const CrossEntropyCase& c : cross_entropy_cases()) on_every_target([&] { expect_gradient_agrees(c); });
 }
 
 TEST(CrossEntropyRows, HaveTheSameBitsOnOneTwoAndThreeThreads) {
   const int before = omp_get_max_threads();
-  for (const Case& c : cases()) {
+  for (const CrossEntropyCase& c : cross_entropy_cases()) {
     omp_set_num_threads(1);
     const std::vector<float> lse = lse_of(c), gradient = gradient_of(c, lse);
     for (const int threads : {2, 3}) {
@@ -121,7 +121,7 @@ TEST(CrossEntropyRows, HaveTheSameBitsOnOneTwoAndThreeThreads) {
 
 TEST(LogSumExpRows, OfMinusInfinitiesIsMinusInfinity) {
   for (const std::int64_t v : {1, 16, 5000}) {
-    Case c = make_case(2, v, 0, 1, 0);
+    CrossEntropyCase c = make_case(2, v, 0, 1, 0);
     std::fill_n(c.x.begin(), v, -infinity);
     const std::vector<float> lse = lse_of(c);
     EXPECT_EQ(lse[0], -infinity);
@@ -131,7 +131,7 @@ TEST(LogSumExpRows, OfMinusInfinitiesIsMinusInfinity) {
 
 TEST(LogSumExpRows, OfOneValueAmongMinusInfinitiesIsTheValue) {
   for (const std::int64_t place : {0, 2047, 2048, 4999}) {
-    Case c = make_case(1, 5000, 0, 1, 0);
+    CrossEntropyCase c = make_case(1, 5000, 0, 1, 0);
     std::fill(c.x.begin(), c.x.end(), -infinity);
     c.x[static_cast<std::size_t>(place)] = -3.25f;
     EXPECT_EQ(lse_of(c)[0], -3.25f) << place;
@@ -142,7 +142,7 @@ TEST(LogSumExpRows, AreNotFiniteWhereALogitIsNot) {
   on_every_target([] {
     for (const float bad : {infinity, std::numeric_limits<float>::quiet_NaN()}) {
       for (const std::size_t place : {std::size_t{0}, std::size_t{100}, std::size_t{4998}}) {
-        Case c = make_case(1, 5000 - 1, 0, 1, 0);
+        CrossEntropyCase c = make_case(1, 5000 - 1, 0, 1, 0);
         c.x[place] = bad;
         EXPECT_FALSE(std::isfinite(lse_of(c)[0])) << bad << " at " << place;
       }
@@ -151,7 +151,7 @@ TEST(LogSumExpRows, AreNotFiniteWhereALogitIsNot) {
 }
 
 TEST(CrossEntropyGradientRows, SumToNothingInARowThatHoldsItsTarget) {
-  Case c = make_case(4, 50257, 0, 3, 0);
+  CrossEntropyCase c = make_case(4, 50257, 0, 3, 0);
   c.target = {0, 50256, 17, 2048};
   c.scale = {1, 1, 1, 1};
   const std::vector<float> gradient = gradient_of(c, lse_of(c));

@@ -41,8 +41,8 @@ struct Shape {
 };
 
 // A weight of small numbers that all three kinds of elements hold exactly.
-struct Case {
-  Case(const Shape& shape, Weight::Element element, Weight::Order order)
+struct FewRowsCase {
+  FewRowsCase(const Shape& shape, Weight::Element element, Weight::Order order)
       : s(shape), values(numbers(s.I * s.O, 2)), bias(numbers(s.O, 3)) {
     for (const float value : values)
       halves.push_back(element == Weight::Element::fp16 ? as_fp16(value) : as_bf16(value));
@@ -66,15 +66,15 @@ struct Case {
   Weight weight;
 };
 
-void for_each_case(const std::vector<Shape>& shapes, const std::function<void(const Case&)>& body) {
+void for_each_case(const std::vector<Shape>& shapes, const std::function<void(const FewRowsCase&)>& body) {
   for (const Shape& s : shapes)
     for (const auto element : {Weight::Element::fp32, Weight::Element::bf16, Weight::Element::fp16})
-      for (const auto order : {Weight::Order::out_in, Weight::Order::in_out}) body(Case(s, element, order));
+      for (const auto order : {Weight::Order::out_in, Weight::Order::in_out}) body(FewRowsCase(s, element, order));
 }
 
 TEST(FewRows, GivesTheProductForEveryElementOrderAndTarget) {
   on_every_target([] {
-    for_each_case({{1, 1}, {7, 3}, {16, 8}, {33, 17}, {300, 129}, {5, 1050}}, [](const Case& c) {
+    for_each_case({{1, 1}, {7, 3}, {16, 8}, {33, 17}, {300, 129}, {5, 1050}}, [](const FewRowsCase& c) {
       for (const std::int64_t M : {1, 2, 5, 16}) {
         const std::vector<float> x = numbers(M * c.s.I, 1), y = c.product(x, M), bare = c.product(x, M, false);
         for (std::int64_t m = 0; m < M; ++m) {
@@ -95,7 +95,7 @@ TEST(FewRows, GivesTheProductForEveryElementOrderAndTarget) {
 
 TEST(FewRows, ARowHasTheSameBitsAloneAndBesideOthers) {
   on_every_target([] {
-    for_each_case({{96, 40}, {333, 77}, {260, 1100}}, [](const Case& c) {
+    for_each_case({{96, 40}, {333, 77}, {260, 1100}}, [](const FewRowsCase& c) {
       std::vector<float> x = numbers(few_rows * c.s.I, 1);
       for (float& value : x) value *= 1.1f;  // sums that round
       const std::vector<float> all = c.product(x, few_rows);
@@ -108,7 +108,7 @@ TEST(FewRows, ARowHasTheSameBitsAloneAndBesideOthers) {
 }
 
 TEST(FewRows, BitsDoNotDependOnThreads) {
-  for_each_case({{333, 700}, {1030, 2100}}, [](const Case& c) {
+  for_each_case({{333, 700}, {1030, 2100}}, [](const FewRowsCase& c) {
     std::vector<float> x = numbers(3 * c.s.I, 1);
     for (float& value : x) value *= 1.1f;
     const std::vector<float> one = c.product(x, 3);
@@ -121,7 +121,7 @@ TEST(FewRows, BitsDoNotDependOnThreads) {
 }
 
 TEST(FewRows, NoInputsGiveTheBias) {
-  for_each_case({{0, 5}}, [](const Case& c) { EXPECT_EQ(c.product({}, 1), c.bias); });
+  for_each_case({{0, 5}}, [](const FewRowsCase& c) { EXPECT_EQ(c.product({}, 1), c.bias); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 
 // One shard of tokens 0, 1, 2, ... in documents of 10.
-std::shared_ptr<const TokenStream> counting_stream(const base::TestFolder& folder, std::int32_t tokens) {
+std::shared_ptr<const TokenStream> stream_counting_by_tens(const base::TestFolder& folder, std::int32_t tokens) {
   ShardWriter writer(folder / "a.bin", 5000, "00000000000000aa");
   for (std::int32_t first = 0; first < tokens; first += 10) {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(10, tokens - first)));
@@ -28,7 +28,7 @@ std::shared_ptr<const TokenStream> counting_stream(const base::TestFolder& folde
 
 TEST(Loader, GivesTheRowsOfTheGlobalOrderToEachRank) {
   const base::TestFolder folder;
-  const TokenSamples dataset(counting_stream(folder, 401), 8);
+  const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
   // 3 microbatches of 2 rows a step; rank 0 loads 0 and 2, rank 1 loads 1.
   Loader first(dataset, sampler, {6, 2, {0, 2}, 5, 30, 2}), second(dataset, sampler, {6, 2, {1}, 5, 30, 1});
@@ -53,7 +53,7 @@ TEST(Loader, GivesTheRowsOfTheGlobalOrderToEachRank) {
 
 TEST(Loader, ContinuesWhereTheDataStoodWhenTheBatchSizeChanges) {
   const base::TestFolder folder;
-  const TokenSamples dataset(counting_stream(folder, 401), 8);
+  const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
   Loader loader(dataset, sampler, {4, 4, {0}, 10, 60, 2});
   EXPECT_EQ(loader.next(10, 0).first_sample, 60);
@@ -62,7 +62,7 @@ TEST(Loader, ContinuesWhereTheDataStoodWhenTheBatchSizeChanges) {
 
 TEST(Loader, RefusesWhatIsNotNextInThePlan) {
   const base::TestFolder folder;
-  const TokenSamples dataset(counting_stream(folder, 401), 8);
+  const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
   Loader loader(dataset, sampler, {4, 2, {0, 1}, 0, 0, 2});
   EXPECT_THAT(base::message_of<base::BugError>([&] { loader.next(0, 1); }),
@@ -74,7 +74,7 @@ TEST(Loader, RefusesWhatIsNotNextInThePlan) {
 
 TEST(Loader, EndsAtOnceWithBatchesUnread) {
   const base::TestFolder folder;
-  const TokenSamples dataset(counting_stream(folder, 401), 8);
+  const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
   for (int i = 0; i < 50; ++i) {
     Loader loader(dataset, Sampler(dataset.samples(), 3), {4, 2, {0, 1}, 0, 0, 3});
     if (i % 2 == 0) loader.next(0, 0);
@@ -83,7 +83,7 @@ TEST(Loader, EndsAtOnceWithBatchesUnread) {
 
 TEST(FillBatch, MarksDocumentStartsAndRowsWithoutASample) {
   const base::TestFolder folder;
-  const TokenSamples dataset(counting_stream(folder, 100), 8);
+  const TokenSamples dataset(stream_counting_by_tens(folder, 100), 8);
   TokenBatch batch;
   fill_batch(dataset, {0, 1}, 3, &batch);
   EXPECT_THAT(batch.document_starts, ElementsAre(8 + 2));  // token 10; token 8 begins row 1, no document

@@ -5,12 +5,8 @@
 namespace troika::jinja {
 namespace {
 
-void expect_all(const std::vector<Case>& cases) {
-  for (const Case& one : cases) EXPECT_EQ(render(one.source), one.text) << one.source;
-}
-
 TEST(Statements, LoopOverListsDictsAndText) {
-  expect_all(
+  expect_texts(
       {{"{% for x in numbers %}{{ loop.index }}{{ loop.revindex0 }}{{ x }}{{ ',' if not loop.last }}{% endfor %}",
         "123,211,302"},
        {"{% for x in numbers if x > 1 %}{{ loop.previtem }}<{{ x }}>{{ loop.nextitem }} {{ loop.length }};{% endfor %}",
@@ -30,7 +26,7 @@ TEST(Statements, LoopOverListsDictsAndText) {
 }
 
 TEST(Statements, AssignWithinTheirScope) {
-  expect_all(
+  expect_texts(
       {{"{% set x = 1 %}{% for i in numbers %}{% set x = x + i %}{{ x }} {% endfor %}{{ x }}", "4 2 3 1"},
        {"{% set ns = namespace(x=0) %}{% for i in numbers %}{% set ns.x = ns.x + i %}{% endfor %}{{ ns.x }}", "6"},
        {"{% if flag %}{% set y = 5 %}{% endif %}{{ y }}", "5"},
@@ -59,19 +55,19 @@ TEST(Statements, KeepMacrosThatLeaveTheirScopeAlive) {
 }
 
 TEST(Statements, TakeWhiteSpaceAwayAsTransformersDoes) {
-  expect_all({{"{% for x in numbers %}\n{{ x }}\n{% endfor %}\nend\n", "3\n1\n2\nend"},
-              {"a\n  {% if flag %}\n  b\n  {% endif %}\nc", "a\n  b\nc"},
-              {"a\n  {%+ if flag +%}\n  b\n  {% endif %}\nc", "a\n  \n  b\nc"},
-              {"{% for x in numbers -%}\n  {{ x }}\n{%- endfor %}", "312"},
-              {"  {# c #}\nx {# d -#}  y {#- e #}\nz",
-               "x y"
-               "z"},
-              {"  {{ 1 }}  \n {{- 2 -}} \n 3", "  123"},
-              {"{% raw %}{{ x }} {% if %}{% endraw %}\nx", "{{ x }} {% if %}x"},
-              {"{% raw -%}\n  {{ x }} \n  {%- endraw -%}\n x", "{{ x }}x"},
-              {"a\r\nb\rc\n\n", "a\nb\nc\n"},
-              {"{{ {'a': {'b': {}}} }}", "{'a': {'b': {}}}"},
-              {"{{ '}}' }}{{ '%}' }}", "}}%}"}});
+  expect_texts({{"{% for x in numbers %}\n{{ x }}\n{% endfor %}\nend\n", "3\n1\n2\nend"},
+                {"a\n  {% if flag %}\n  b\n  {% endif %}\nc", "a\n  b\nc"},
+                {"a\n  {%+ if flag +%}\n  b\n  {% endif %}\nc", "a\n  \n  b\nc"},
+                {"{% for x in numbers -%}\n  {{ x }}\n{%- endfor %}", "312"},
+                {"  {# c #}\nx {# d -#}  y {#- e #}\nz",
+                 "x y"
+                 "z"},
+                {"  {{ 1 }}  \n {{- 2 -}} \n 3", "  123"},
+                {"{% raw %}{{ x }} {% if %}{% endraw %}\nx", "{{ x }} {% if %}x"},
+                {"{% raw -%}\n  {{ x }} \n  {%- endraw -%}\n x", "{{ x }}x"},
+                {"a\r\nb\rc\n\n", "a\nb\nc\n"},
+                {"{{ {'a': {'b': {}}} }}", "{'a': {'b': {}}}"},
+                {"{{ '}}' }}{{ '%}' }}", "}}%}"}});
 }
 
 TEST(Statements, CallFunctions) {

@@ -1,5 +1,7 @@
 #include "jinja/template_test_support.h"
 
+#include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 namespace troika::jinja {
@@ -12,6 +14,14 @@ const nlohmann::ordered_json& context() {
     "turns": [{"role": "user", "content": "Hi", "n": 3}, {"role": "assistant", "content": "Yo", "n": 1, "x": {"y": 2}},
               {"role": "user", "content": "b", "n": 2}]})");
   return all;
+}
+
+void expect_texts(const std::vector<Case>& cases) {
+  for (const Case& one : cases) EXPECT_EQ(render(one.source), one.text) << one.source;
+}
+
+void expect_values(const std::vector<Case>& cases) {
+  for (const Case& one : cases) EXPECT_EQ(render(std::string("{{ ") + one.source + " }}"), one.text) << one.source;
 }
 
 }  // namespace troika::jinja

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "jinja/template.h"
@@ -30,5 +31,9 @@ inline std::string refusal(const std::string& source, const RenderOptions& optio
 struct Case {
   const char *source, *text;
 };
+
+// Expects every case's text, of a whole template or of `{{ source }}`.
+void expect_texts(const std::vector<Case>& cases);
+void expect_values(const std::vector<Case>& cases);
 
 }  // namespace troika::jinja

@@ -11,7 +11,7 @@
 namespace troika::kernels {
 namespace {
 
-void expect_parity(std::int64_t M, std::int64_t F, double scale, at::ScalarType dtype) {
+void expect_activation_parity(std::int64_t M, std::int64_t F, double scale, at::ScalarType dtype) {
   Parity stored(dtype);
   const at::Tensor gate_up = random_normal("gate_up", {M, 2 * F}).mul_(scale).to(dtype);
   const at::Tensor dh = random_normal("dh", {M, F}).to(dtype), both = leaf(gate_up);
@@ -29,14 +29,15 @@ TEST(SwigluParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
     for (const auto& [M, F] : std::vector<std::pair<std::int64_t, std::int64_t>>{
              {1, 1}, {3, 5}, {48, 192}, {33, 77}, {1, 15}, {2, 17}, {300, 64}}) {
-      for (const double scale : {1.0, 20.0}) expect_parity(M, F, scale, dtype);
+      for (const double scale : {1.0, 20.0}) expect_activation_parity(M, F, scale, dtype);
     }
   }
 }
 
 TEST(SwigluParity, RandomShapes) {
   base::Draw draw("swiglu");
-  for (int i = 0; i < 40; ++i) expect_parity(random_size(draw, 300), random_size(draw, 300), 1.0, at::kFloat);
+  for (int i = 0; i < 40; ++i)
+    expect_activation_parity(random_size(draw, 300), random_size(draw, 300), 1.0, at::kFloat);
 }
 
 TEST(SwigluParity, TheReferenceGivesTheBitsOfThePlainFormula) {
@@ -80,7 +81,7 @@ at::Tensor gelu_reference(const at::Tensor& x) {
   return 0.5 * x * (1.0 + at::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
-void expect_parity(at::IntArrayRef sizes, double scale, at::ScalarType dtype) {
+void expect_activation_parity(at::IntArrayRef sizes, double scale, at::ScalarType dtype) {
   Parity stored(dtype);
   const at::Tensor x = random_normal("x", sizes).mul_(scale).to(dtype), dy = random_normal("dy", sizes).to(dtype);
   const at::Tensor x_ref = leaf(x), y_ref = gelu_reference(x_ref);
@@ -96,14 +97,15 @@ TEST(GeluParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
     for (const std::vector<std::int64_t>& sizes : std::vector<std::vector<std::int64_t>>{
              {1, 1}, {1, 15}, {16, 1}, {3, 5}, {48, 192}, {9, 256}, {6, 77}, {1, 33000}, {0, 7}}) {
-      for (const double scale : {0.01, 1.0, 5.0}) expect_parity(sizes, scale, dtype);
+      for (const double scale : {0.01, 1.0, 5.0}) expect_activation_parity(sizes, scale, dtype);
     }
   }
 }
 
 TEST(GeluParity, RandomShapes) {
   base::Draw draw("gelu");
-  for (int i = 0; i < 40; ++i) expect_parity({random_size(draw, 300), random_size(draw, 400)}, 1.0, at::kFloat);
+  for (int i = 0; i < 40; ++i)
+    expect_activation_parity({random_size(draw, 300), random_size(draw, 400)}, 1.0, at::kFloat);
 }
 
 TEST(GeluParity, ValuesFarFromZeroStayFinite) {

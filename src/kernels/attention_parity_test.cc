@@ -11,20 +11,20 @@
 namespace troika::kernels {
 namespace {
 
-struct Case {
+struct AttentionCase {
   std::int64_t B, T, S, k, H;
   std::vector<std::int64_t> kv_of_head;
   std::int64_t q_offset = 0, k_offset = 0;
   std::vector<std::int64_t> document_starts = {};  // ascending positions; empty: one document
 };
 
-std::int64_t start_of_document(const Case& c, std::int64_t position) {
+std::int64_t start_of_document(const AttentionCase& c, std::int64_t position) {
   std::int64_t start = 0;
   for (const std::int64_t s : c.document_starts) start = s <= position ? s : start;
   return start;
 }
 
-AttentionInput make_input(const Case& c, at::ScalarType dtype = at::kFloat) {
+AttentionInput make_input(const AttentionCase& c, at::ScalarType dtype = at::kFloat) {
   const auto n = static_cast<std::int64_t>(c.kv_of_head.size());
   AttentionInput input;
   input.q_BTnH = random_normal("q", {c.B, c.T, n, c.H}).to(dtype);
@@ -40,13 +40,13 @@ AttentionInput make_input(const Case& c, at::ScalarType dtype = at::kFloat) {
   return input;
 }
 
-struct Reference {
+struct AttentionReference {
   at::Tensor q, k, v, out, lse;
 };
 
 // One head of one sequence at a time, the mask by its definition, plain exponentials in double.
-Reference reference(const Case& c, const AttentionInput& input) {
-  Reference r;
+AttentionReference reference(const AttentionCase& c, const AttentionInput& input) {
+  AttentionReference r;
   r.q = leaf(input.q_BTnH);
   r.k = leaf(input.k_BSkH);
   r.v = leaf(input.v_BSkH);
@@ -79,15 +79,15 @@ Reference reference(const Case& c, const AttentionInput& input) {
 }
 
 // Beside its own rounding a gradient carries that of `out`: two units in the last place.
-constexpr double gradient_units = 2;
+constexpr double attention_gradient_units = 2;
 
-void expect_parity(const Case& c, at::ScalarType dtype) {
+void expect_attention_parity(const AttentionCase& c, at::ScalarType dtype) {
   const AttentionInput input = make_input(c, dtype);
-  const Reference want = reference(c, input);
+  const AttentionReference want = reference(c, input);
   const at::Tensor dout = random_normal("dout", want.out.sizes()).to(dtype);
   differentiate(want.out, dout);
 
-  Parity stored(dtype), exact, gradients(dtype, gradient_units);
+  Parity stored(dtype), exact, gradients(dtype, attention_gradient_units);
   const AttentionOutput output = attention_forward(input);
   EXPECT_TRUE(output.out_BTnH.is_contiguous());
   EXPECT_EQ(output.out_BTnH.scalar_type(), dtype);
@@ -106,26 +106,26 @@ void expect_parity(const Case& c, at::ScalarType dtype) {
   stored.compare("dv", got.dv_BSkH, want.v.grad());
 }
 
-void expect_parity(const Case& c) {
-  for (const at::ScalarType dtype : dtypes) expect_parity(c, dtype);
+void expect_attention_parity(const AttentionCase& c) {
+  for (const at::ScalarType dtype : dtypes) expect_attention_parity(c, dtype);
 }
 
 TEST(AttentionParity, CausalWithOneKeyHeadPerQueryHead) {
-  expect_parity({2, 24, 24, 4, 16, {0, 1, 2, 3}});
-  expect_parity({1, 1, 1, 1, 1, {0}});
-  expect_parity({3, 7, 7, 2, 5, {0, 1}});
-  expect_parity({1, 65, 65, 1, 33, {0}});
+  expect_attention_parity({2, 24, 24, 4, 16, {0, 1, 2, 3}});
+  expect_attention_parity({1, 1, 1, 1, 1, {0}});
+  expect_attention_parity({3, 7, 7, 2, 5, {0, 1}});
+  expect_attention_parity({1, 65, 65, 1, 33, {0}});
 }
 
 TEST(AttentionParity, GroupedHeads) {
-  expect_parity({2, 24, 24, 2, 16, {0, 0, 1, 1}});
-  expect_parity({2, 9, 9, 1, 8, {0, 0, 0, 0, 0, 0}});
+  expect_attention_parity({2, 24, 24, 2, 16, {0, 0, 1, 1}});
+  expect_attention_parity({2, 9, 9, 1, 8, {0, 0, 0, 0, 0, 0}});
 }
 
 TEST(AttentionParity, UnevenAndUnorderedMapsOfHeads) {
-  expect_parity({2, 11, 11, 2, 8, {0, 0, 0, 1}});
-  expect_parity({1, 13, 13, 3, 6, {2, 0, 2, 1, 0}});
-  expect_parity({2, 5, 5, 4, 4, {1, 3, 1}});  // heads 0 and 2 are read by nobody
+  expect_attention_parity({2, 11, 11, 2, 8, {0, 0, 0, 1}});
+  expect_attention_parity({1, 13, 13, 3, 6, {2, 0, 2, 1, 0}});
+  expect_attention_parity({2, 5, 5, 4, 4, {1, 3, 1}});  // heads 0 and 2 are read by nobody
 }
 
 TEST(AttentionParity, AKeyHeadThatNobodyReadsHasAZeroGradient) {
@@ -139,15 +139,15 @@ TEST(AttentionParity, AKeyHeadThatNobodyReadsHasAZeroGradient) {
 }
 
 TEST(AttentionParity, OffsetsOfQueriesAndKeys) {
-  expect_parity({2, 1, 9, 2, 16, {0, 0, 1, 1}, 8, 0});    // one new token against a cache
-  expect_parity({1, 5, 17, 1, 8, {0, 0}, 12, 0});         // a chunk against a cache
-  expect_parity({2, 8, 8, 2, 8, {0, 1}, 16, 8});          // an earlier block of keys: all seen
-  expect_parity({1, 6, 10, 1, 8, {0, 0, 0}, 1000, 995});  // far out
+  expect_attention_parity({2, 1, 9, 2, 16, {0, 0, 1, 1}, 8, 0});    // one new token against a cache
+  expect_attention_parity({1, 5, 17, 1, 8, {0, 0}, 12, 0});         // a chunk against a cache
+  expect_attention_parity({2, 8, 8, 2, 8, {0, 1}, 16, 8});          // an earlier block of keys: all seen
+  expect_attention_parity({1, 6, 10, 1, 8, {0, 0, 0}, 1000, 995});  // far out
 }
 
 TEST(AttentionParity, QueriesThatSeeNothing) {
-  expect_parity({2, 8, 6, 2, 8, {0, 1, 1}, 0, 3});  // the first three queries stand before all keys
-  expect_parity({1, 4, 4, 1, 8, {0, 0}, 0, 4});     // nobody sees anything
+  expect_attention_parity({2, 8, 6, 2, 8, {0, 1, 1}, 0, 3});  // the first three queries stand before all keys
+  expect_attention_parity({1, 4, 4, 1, 8, {0, 0}, 0, 4});     // nobody sees anything
 }
 
 TEST(AttentionParity, ABlindQueryGivesZeroOutputAndZeroGradients) {
@@ -161,21 +161,22 @@ TEST(AttentionParity, ABlindQueryGivesZeroOutputAndZeroGradients) {
 }
 
 TEST(AttentionParity, DocumentBounds) {
-  expect_parity({2, 20, 20, 2, 8, {0, 0, 1, 1}, 0, 0, {0, 5, 6, 13}});
-  expect_parity({1, 7, 15, 1, 6, {0, 0}, 8, 0, {0, 3, 10}});
-  expect_parity({1, 6, 6, 2, 8, {0, 1}, 10, 2, {0, 4, 12}});  // later documents see none of these keys
+  expect_attention_parity({2, 20, 20, 2, 8, {0, 0, 1, 1}, 0, 0, {0, 5, 6, 13}});
+  expect_attention_parity({1, 7, 15, 1, 6, {0, 0}, 8, 0, {0, 3, 10}});
+  expect_attention_parity({1, 6, 6, 2, 8, {0, 1}, 10, 2, {0, 4, 12}});  // later documents see none of these keys
 }
 
 TEST(AttentionParity, SequencesLongerThanABlock) {
-  expect_parity({1, 130, 130, 2, 64, {0, 0, 1, 1}});
-  expect_parity({2, 300, 300, 1, 24, {0, 0}, 0, 0, {0, 5, 140, 263}});
-  expect_parity({1, 70, 390, 1, 48, {0, 0}, 320, 0});
-  expect_parity({1, 300, 70, 1, 20, {0}, 0, 150});  // the first 150 see nothing
+  expect_attention_parity({1, 130, 130, 2, 64, {0, 0, 1, 1}});
+  expect_attention_parity({2, 300, 300, 1, 24, {0, 0}, 0, 0, {0, 5, 140, 263}});
+  expect_attention_parity({1, 70, 390, 1, 48, {0, 0}, 320, 0});
+  expect_attention_parity({1, 300, 70, 1, 20, {0}, 0, 150});  // the first 150 see nothing
 }
 
 // Grouped or unordered heads, keys before or after the queries, documents.
-Case draw_case(base::Draw& draw) {
-  Case c{draw.from(1, 3), random_size(draw, 150), random_size(draw, 150), draw.from(1, 3), random_size(draw, 70), {}};
+AttentionCase draw_case(base::Draw& draw) {
+  AttentionCase c{draw.from(1, 3), random_size(draw, 150), random_size(draw, 150),
+                  draw.from(1, 3), random_size(draw, 70),  {}};
   for (int heads = draw.from(1, 5); heads > 0; --heads) c.kv_of_head.push_back(draw.from(0, static_cast<int>(c.k) - 1));
   c.q_offset = draw.any<int>({0, 0, draw.from(0, 160)});
   c.k_offset = draw.any<int>({0, 0, draw.from(0, 40)});
@@ -185,7 +186,7 @@ Case draw_case(base::Draw& draw) {
 
 TEST(AttentionParity, RandomShapes) {
   base::Draw draw("attention");
-  for (int i = 0; i < 40; ++i) expect_parity(draw_case(draw), at::kFloat);
+  for (int i = 0; i < 40; ++i) expect_attention_parity(draw_case(draw), at::kFloat);
 }
 
 TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
@@ -234,13 +235,13 @@ AttentionOutput merged(const AttentionInput& whole, const std::vector<Piece>& pi
   return sum;
 }
 
-void expect_pieces_make_the_whole(const Case& c, const std::vector<Piece>& pieces, at::ScalarType dtype) {
+void expect_pieces_make_the_whole(const AttentionCase& c, const std::vector<Piece>& pieces, at::ScalarType dtype) {
   const AttentionInput whole = make_input(c, dtype);
-  const Reference want = reference(c, whole);
+  const AttentionReference want = reference(c, whole);
   const at::Tensor dout = random_normal("dout", want.out.sizes()).to(dtype), blind = at::isinf(want.lse);
   differentiate(want.out, dout);
 
-  Parity rounded_pieces(dtype, 1), exact, gradients(dtype, gradient_units);
+  Parity rounded_pieces(dtype, 1), exact, gradients(dtype, attention_gradient_units);
   const AttentionOutput sum = merged(whole, pieces);
   EXPECT_EQ(sum.out_BTnH.scalar_type(), at::kFloat);
   EXPECT_TRUE(sum.out_BTnH.is_contiguous());

@@ -12,12 +12,13 @@
 namespace troika::kernels {
 namespace {
 
-struct Case {
+struct EmbeddingCase {
   std::int64_t M, V, D;
 };
-const std::vector<Case> cases{{1, 1, 1}, {48, 259, 64}, {200, 3, 17}, {5, 1000, 33}, {0, 7, 3}};  // many or no repeats
+const std::vector<EmbeddingCase> embedding_cases{
+    {1, 1, 1}, {48, 259, 64}, {200, 3, 17}, {5, 1000, 33}, {0, 7, 3}};  // many or no repeats
 
-void expect_parity(const Case& c, at::ScalarType dtype) {
+void expect_embedding_parity(const EmbeddingCase& c, at::ScalarType dtype) {
   Parity exact;
   const at::Tensor ids = random_ids("ids", c.M, c.V), table = random_normal("table", {c.V, c.D}).to(dtype);
   const at::Tensor dx = random_normal("dx", {c.M, c.D}).to(dtype), table_ref = leaf(table);
@@ -33,13 +34,13 @@ void expect_parity(const Case& c, at::ScalarType dtype) {
 
 TEST(EmbeddingParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes)
-    for (const Case& c : cases) expect_parity(c, dtype);
+    for (const EmbeddingCase& c : embedding_cases) expect_embedding_parity(c, dtype);
 }
 
 TEST(EmbeddingParity, RandomShapes) {
   base::Draw draw("embedding");
   for (int i = 0; i < 40; ++i)
-    expect_parity({random_size(draw, 300), random_size(draw, 500), random_size(draw, 200)}, at::kFloat);
+    expect_embedding_parity({random_size(draw, 300), random_size(draw, 500), random_size(draw, 200)}, at::kFloat);
 }
 
 TEST(EmbeddingParity, PartsOfTheTableAddUpToTheWholeWithItsBits) {

@@ -13,12 +13,12 @@ at::Tensor norm_reference(const at::Tensor& x, const at::Tensor& w, const at::Te
   return centred / at::sqrt(at::mean(centred * centred, {-1}, true) + eps) * w + bias;
 }
 
-struct Case {
+struct LayerNormCase {
   std::int64_t M, D;
   double scale = 1, shift = 0;
 };
 
-void expect_parity(at::ScalarType dtype, const Case& c) {
+void expect_layer_norm_parity(at::ScalarType dtype, const LayerNormCase& c) {
   Parity stored(dtype), exact;
   const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.scale).add_(c.shift).to(dtype);
   const at::Tensor w = random_normal("w", {c.D}).to(dtype), bias = random_normal("bias", {c.D}).to(dtype);
@@ -44,27 +44,27 @@ void expect_parity(at::ScalarType dtype, const Case& c) {
 
 TEST(LayerNormParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
-    for (const Case& c : std::vector<Case>{{1, 1},
-                                           {1, 64},
-                                           {5, 3},
-                                           {48, 64},
-                                           {33, 257},
-                                           {300, 17},
-                                           {2, 1024},
-                                           {1, 15},
-                                           {700, 31},
-                                           {1030, 16},
-                                           {7, 33, 0.1},
-                                           {7, 33, 100.0},
-                                           {9, 45, 1, 3.0}}) {
-      expect_parity(dtype, c);
+    for (const LayerNormCase& c : std::vector<LayerNormCase>{{1, 1},
+                                                             {1, 64},
+                                                             {5, 3},
+                                                             {48, 64},
+                                                             {33, 257},
+                                                             {300, 17},
+                                                             {2, 1024},
+                                                             {1, 15},
+                                                             {700, 31},
+                                                             {1030, 16},
+                                                             {7, 33, 0.1},
+                                                             {7, 33, 100.0},
+                                                             {9, 45, 1, 3.0}}) {
+      expect_layer_norm_parity(dtype, c);
     }
   }
 }
 
 TEST(LayerNormParity, RandomShapes) {
   base::Draw draw("layer norm");
-  for (int i = 0; i < 40; ++i) expect_parity(at::kFloat, {random_size(draw, 300), random_size(draw, 500)});
+  for (int i = 0; i < 40; ++i) expect_layer_norm_parity(at::kFloat, {random_size(draw, 300), random_size(draw, 500)});
 }
 
 TEST(LayerNormParity, ARowOfEqualValuesGivesTheBiasAndAFiniteGradient) {

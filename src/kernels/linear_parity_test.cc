@@ -9,14 +9,14 @@
 namespace troika::kernels {
 namespace {
 
-const std::vector<std::vector<std::int64_t>> shapes{{1, 1, 1},    {1, 257, 31},   {257, 1, 3},   {3, 5, 7},
-                                                    {33, 17, 65}, {64, 96, 48},   {130, 127, 1}, {48, 64, 259},
-                                                    {17, 512, 9}, {200, 129, 131}};
+const std::vector<std::vector<std::int64_t>> linear_shapes{{1, 1, 1},    {1, 257, 31},   {257, 1, 3},   {3, 5, 7},
+                                                           {33, 17, 65}, {64, 96, 48},   {130, 127, 1}, {48, 64, 259},
+                                                           {17, 512, 9}, {200, 129, 131}};
 
 TEST(LinearParity, ForwardAndBothGradientsAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
     Parity stored(dtype), exact;
-    for (const auto& s : shapes) {
+    for (const auto& s : linear_shapes) {
       const std::int64_t M = s[0], I = s[1], O = s[2];
       const at::Tensor x = random_normal("x", {M, I}).to(dtype), w = random_normal("w", {O, I}).to(dtype);
       const at::Tensor dy = random_normal("dy", {M, O}).to(dtype), x_ref = leaf(x), w_ref = leaf(w);
@@ -66,7 +66,7 @@ TEST(LinearParity, BitsDoNotDependOnTheNumberOfThreads) {
 TEST(LinearParity, AWeightStoredByInputsAndABiasAgreeWithAutograd) {
   for (const at::ScalarType dtype : dtypes) {
     Parity stored(dtype), exact;
-    for (const auto& s : shapes) {
+    for (const auto& s : linear_shapes) {
       const std::int64_t M = s[0], I = s[1], O = s[2];
       const at::Tensor x = random_normal("x", {M, I}).to(dtype), w_IO = random_normal("w", {I, O}).to(dtype);
       const at::Tensor bias = random_normal("bias", {O}).to(dtype), dy = random_normal("dy", {M, O}).to(dtype);

@@ -131,12 +131,6 @@ at::Tensor rope_reference(const at::Tensor& x_BTnH, double theta, const std::vec
   return x_BTnH * angles_TH.cos().unsqueeze(1) + rotated * angles_TH.sin().unsqueeze(1);
 }
 
-std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
-  std::iota(positions.begin(), positions.end(), first);
-  return positions;
-}
-
 struct RopeCase {
   std::int64_t B, T, n, H;
   double theta;

@@ -11,7 +11,7 @@
 namespace troika::kernels {
 namespace {
 
-struct Case {
+struct OutputLossCase {
   std::int64_t M, D, V;
   std::int64_t every_silent;             // each so-manieth row carries no loss; 0: every row does
   std::vector<std::int64_t> parts = {};  // rows of each part of the vocabulary; empty: one part
@@ -19,7 +19,7 @@ struct Case {
   std::int64_t targets_below = 0;        // 0: anywhere in the vocabulary
 };
 
-at::Tensor make_targets(const Case& c) {
+at::Tensor make_targets(const OutputLossCase& c) {
   at::Tensor targets = random_ids("targets", c.M, c.targets_below > 0 ? c.targets_below : c.V);
   if (c.every_silent > 0) {
     for (std::int64_t m = 0; m < c.M; m += c.every_silent) targets[m] = -100;
@@ -27,14 +27,14 @@ at::Tensor make_targets(const Case& c) {
   return targets;
 }
 
-struct Reference {
+struct OutputLossReference {
   at::Tensor x, w, logits, loss;  // in double; the first three with a gradient
   std::int64_t tokens = 0;
 };
 
 // One row at a time: log of the sum of exponentials (shifted by the largest) minus the target's logit.
-Reference reference(const at::Tensor& x, const at::Tensor& w, const at::Tensor& targets, double scale) {
-  Reference r{leaf(x), leaf(w), {}, at::zeros({}, at::kDouble)};
+OutputLossReference reference(const at::Tensor& x, const at::Tensor& w, const at::Tensor& targets, double scale) {
+  OutputLossReference r{leaf(x), leaf(w), {}, at::zeros({}, at::kDouble)};
   r.logits = at::matmul(r.x, r.w.t());
   r.logits.retain_grad();
   for (std::int64_t m = 0; m < x.size(0); ++m) {
@@ -73,15 +73,15 @@ Split forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& target
 }
 
 // A gradient of halves rounds once as it is saved, once in the exponent and once as it is written.
-constexpr double gradient_units = 2;
+constexpr double output_loss_gradient_units = 2;
 
-void expect_parity(const Case& c, at::ScalarType dtype) {
+void expect_output_loss_parity(const OutputLossCase& c, at::ScalarType dtype) {
   const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.size).to(dtype);
   const at::Tensor w = random_normal("w", {c.V, c.D}).to(dtype), targets = make_targets(c);
   const double scale = 1.0 / static_cast<double>(c.M);
-  const Reference want = reference(x, w, targets, scale);
+  const OutputLossReference want = reference(x, w, targets, scale);
 
-  Parity exact, stored(dtype, gradient_units);
+  Parity exact, stored(dtype, output_loss_gradient_units);
   Split got = forward(x, w, targets, c.parts);
   const LossSum sum = output_loss_sum(got.whole, targets);
   EXPECT_EQ(sum.tokens, want.tokens);
@@ -109,23 +109,23 @@ void expect_parity(const Case& c, at::ScalarType dtype) {
 
 TEST(OutputLossParity, LossAndGradientsAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
-    expect_parity({1, 1, 1, 0}, dtype);
-    expect_parity({1, 8, 5, 0}, dtype);
-    expect_parity({48, 64, 259, 0}, dtype);
-    expect_parity({33, 17, 101, 3}, dtype);
-    expect_parity({20, 9, 2, 2}, dtype);
-    expect_parity({48, 64, 259, 5, {}, 10.0}, dtype);
+    expect_output_loss_parity({1, 1, 1, 0}, dtype);
+    expect_output_loss_parity({1, 8, 5, 0}, dtype);
+    expect_output_loss_parity({48, 64, 259, 0}, dtype);
+    expect_output_loss_parity({33, 17, 101, 3}, dtype);
+    expect_output_loss_parity({20, 9, 2, 2}, dtype);
+    expect_output_loss_parity({48, 64, 259, 5, {}, 10.0}, dtype);
   }
 }
 
 TEST(OutputLossParity, PartsOfTheVocabularyAgreeWithTheWhole) {
   for (const at::ScalarType dtype : dtypes) {
-    expect_parity({48, 64, 259, 0, {130, 129}}, dtype);
-    expect_parity({33, 17, 101, 3, {1, 60, 1, 39}}, dtype);
-    expect_parity({20, 9, 2, 2, {1, 1}}, dtype);
-    expect_parity({1, 8, 5, 0, {2, 3}}, dtype);
-    expect_parity({48, 64, 259, 5, {200, 59}, 10.0}, dtype);
-    expect_parity({40, 16, 90, 4, {30, 30, 30}, 1.0, 30}, dtype);  // two parts hold no target
+    expect_output_loss_parity({48, 64, 259, 0, {130, 129}}, dtype);
+    expect_output_loss_parity({33, 17, 101, 3, {1, 60, 1, 39}}, dtype);
+    expect_output_loss_parity({20, 9, 2, 2, {1, 1}}, dtype);
+    expect_output_loss_parity({1, 8, 5, 0, {2, 3}}, dtype);
+    expect_output_loss_parity({48, 64, 259, 5, {200, 59}, 10.0}, dtype);
+    expect_output_loss_parity({40, 16, 90, 4, {30, 30, 30}, 1.0, 30}, dtype);  // two parts hold no target
   }
 }
 
@@ -137,11 +137,11 @@ TEST(OutputLossParity, JoiningOnePartGivesItself) {
 }
 
 // Forward that keeps gradients, against autograd and against forward that keeps logits.
-void expect_gradients_parity(const Case& c, at::ScalarType dtype) {
+void expect_gradients_parity(const OutputLossCase& c, at::ScalarType dtype) {
   const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.size).to(dtype);
   const at::Tensor w = random_normal("w", {c.V, c.D}).to(dtype), targets = make_targets(c);
   const double scale = 1.0 / static_cast<double>(c.M);
-  const Reference want = reference(x, w, targets, scale);
+  const OutputLossReference want = reference(x, w, targets, scale);
   OutputLossSaved saved;
   const OutputLossPart part = output_loss_forward_with_gradients(x, w, targets, scale, saved);
   const OutputLossPart plain = output_loss_forward(x, w, targets, 0, nullptr);
@@ -177,8 +177,8 @@ TEST(OutputLossParity, RandomShapes) {
     const std::int64_t M = random_size(draw, 150), D = random_size(draw, 150), V = random_size(draw, 300);
     const std::int64_t silent = M > 1 ? draw.any<int>({0, 2, 3}) : 0;
     expect_gradients_parity({M, D, V, silent}, at::kFloat);
-    expect_parity({M, D, V, silent}, at::kFloat);
-    if (V > 1) expect_parity({M, D, V, silent, {V / 2, V - V / 2}}, at::kFloat);
+    expect_output_loss_parity({M, D, V, silent}, at::kFloat);
+    if (V > 1) expect_output_loss_parity({M, D, V, silent, {V / 2, V - V / 2}}, at::kFloat);
   }
 }
 
@@ -277,14 +277,14 @@ TEST(OutputLossParity, ALossScaleLiftsTheGradientsOfFp16AboveTheSmallestNumbers)
   const at::Tensor x = random_normal("x", {64, 4}).to(at::kHalf), w = random_normal("w", {500, 4}).to(at::kHalf);
   const at::Tensor targets = random_ids("t", 64, 500);
   const double scale = 65536.0 / 64;
-  const Reference want = reference(x, w, targets, scale);
+  const OutputLossReference want = reference(x, w, targets, scale);
   OutputLossSaved saved;
   const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
   const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved);
   EXPECT_TRUE(at::isfinite(dx).all().item<bool>());
   // Even the unlikely tokens: off by their logarithm's rounding.
   EXPECT_TRUE(at::allclose(saved.logits_Mv.to(at::kDouble), want.logits.grad(), 0.02, 1e-7));
-  Parity(at::kHalf, gradient_units).compare("dx", dx, want.x.grad());
+  Parity(at::kHalf, output_loss_gradient_units).compare("dx", dx, want.x.grad());
 }
 
 TEST(OutputLossParity, GivesTheSameLossWithAndWithoutSaving) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/random.h"
 
@@ -28,6 +29,12 @@ at::Tensor random_ids(const std::string& name, std::int64_t count, std::int64_t 
         static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) * static_cast<double>(below));
   }
   return ids;
+}
+
+std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
+  std::iota(positions.begin(), positions.end(), first);
+  return positions;
 }
 
 std::int64_t random_size(base::Draw& draw, int most) {

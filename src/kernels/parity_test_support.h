@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/draw_test_support.h"
 
@@ -18,6 +19,9 @@ inline constexpr at::ScalarType dtypes[] = {at::kFloat, at::kBFloat16, at::kHalf
 at::Tensor random_normal(const std::string& name, at::IntArrayRef sizes);
 // Integers in [0, below).
 at::Tensor random_ids(const std::string& name, std::int64_t count, std::int64_t below);
+
+// first, first + 1, ..., `count` of them.
+std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count);
 
 // A size of 1, of a few, around a multiple of 16 (every vector width), or any, up to `most`.
 std::int64_t random_size(base::Draw& draw, int most);

@@ -12,12 +12,6 @@
 namespace troika::kernels {
 namespace {
 
-std::vector<std::int64_t> positions_from(std::int64_t first, std::int64_t count) {
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(count));
-  std::iota(positions.begin(), positions.end(), first);
-  return positions;
-}
-
 // Pair i as one complex number times e^(i angle), in double.
 at::Tensor turned(const at::Tensor& x_BTnH, const RopeFrequencies& f, const std::vector<std::int64_t>& positions) {
   const std::int64_t T = x_BTnH.size(1), I = f.head_dim / 2;

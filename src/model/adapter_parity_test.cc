@@ -20,7 +20,7 @@ namespace {
 using shape::SequenceParallel;
 using Tensors = std::map<std::string, at::Tensor>;
 
-constexpr std::int64_t T = 9;
+constexpr std::int64_t adapter_seq_len = 9;
 
 shape::Trained adapters_of(const config::ModelSettings& model, const std::string& targets) {
   shape::Trained trained;
@@ -46,31 +46,31 @@ at::Tensor drawn(const shape::SegmentLayout& layout) {
   return flat;
 }
 
-struct Rank {
+struct AdapterRank {
   double loss = 0;
   std::vector<shape::SegmentLayout> layouts;  // of the adapters, by block
   std::vector<at::Tensor> gradients;
   std::exception_ptr error;
 };
 
-struct Case {
+struct AdapterCase {
   config::ModelSettings model;
   std::string targets = "all";
   shape::SavedActivations activations = shape::SavedActivations::all;
   SequenceParallel sequence = SequenceParallel::off;
 };
 
-void run_rank(const Case& c, comm::Channel& channel, Rank& rank) {
+void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank& rank) {
   const shape::Trained trained = adapters_of(c.model, c.targets);
   const sharding::TensorGroup tensor(channel, c.sequence);
-  Decoder::Options options = options_for(T);
+  Decoder::Options options = options_for(adapter_seq_len);
   options.parallel = {&tensor, nullptr};
   const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options);
   perturb_vectors(decoders);
-  const auto segments = make_segments(c.model, T, at::kCPU, options.parallel, {}, trained);
-  const Tokens tokens = make_tokens(c.model, 2, T, 3, at::kCPU);
-  const shape::SavedBytes foretold =
-      shape::segment_saved_bytes(c.model, {tokens.B, T, options.parallel.share(), c.sequence}, c.activations, trained);
+  const auto segments = make_segments(c.model, adapter_seq_len, at::kCPU, options.parallel, {}, trained);
+  const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, at::kCPU);
+  const shape::SavedBytes foretold = shape::segment_saved_bytes(
+      c.model, {tokens.B, adapter_seq_len, options.parallel.share(), c.sequence}, c.activations, trained);
   std::vector<SegmentBuffer> buffers;
   std::vector<std::unique_ptr<Saved>> saved;
   at::Tensor x, d;
@@ -96,38 +96,38 @@ void run_rank(const Case& c, comm::Channel& channel, Rank& rank) {
   }
 }
 
-std::vector<Rank> run_split(const Case& c, int tp) {
+std::vector<AdapterRank> run_adapter_split(const AdapterCase& c, int tp) {
   const auto channels = comm::make_thread_channels(tp, "tp", 60);
-  std::vector<Rank> ranks(static_cast<std::size_t>(tp));
+  std::vector<AdapterRank> ranks(static_cast<std::size_t>(tp));
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     threads.emplace_back([&, r] {
       try {
-        run_rank(c, *channels[r], ranks[r]);
+        run_adapter_rank(c, *channels[r], ranks[r]);
       } catch (...) {
         ranks[r].error = std::current_exception();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const Rank& rank : ranks) {
+  for (const AdapterRank& rank : ranks) {
     if (rank.error != nullptr) std::rethrow_exception(rank.error);
   }
   return ranks;
 }
 
-struct Expected {
+struct AdapterExpected {
   double loss = 0;
   Tensors adapters;  // with gradients
 };
 
-Expected expected(const Case& c) {
+AdapterExpected expected(const AdapterCase& c) {
   const shape::Trained trained = adapters_of(c.model, c.targets);
-  const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(T));
+  const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(adapter_seq_len));
   perturb_vectors(decoders);
   Weights weights;
   for (const auto& [name, value] : parameters_by_name(decoders)) weights.emplace(name, value.to(at::kDouble));
-  Expected e;
+  AdapterExpected e;
   WholeTensors whole;
   for (int segment = 1; segment <= c.model.layers; ++segment) {
     const shape::SegmentLayout layout = shape::adapter_layout(c.model, trained.lora, segment);
@@ -142,19 +142,20 @@ Expected expected(const Case& c) {
     at::Tensor& w = weights.at(stem + "weight");
     w = w + at::matmul(e.adapters.at(stem + "lora_B.weight"), value) * shape::adapter_scale(trained.lora);
   }
-  const Tokens tokens = make_tokens(c.model, 2, T, 3, at::kCPU);
-  const at::Tensor sum = reference_loss_sum(c.model, weights, tokens.ids_M.view({2, T}), tokens.targets_M.view({2, T}));
+  const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, at::kCPU);
+  const at::Tensor sum = reference_loss_sum(c.model, weights, tokens.ids_M.view({2, adapter_seq_len}),
+                                            tokens.targets_M.view({2, adapter_seq_len}));
   e.loss = sum.item<double>();
-  reference_backward(sum / static_cast<double>(2 * T));
+  reference_backward(sum / static_cast<double>(2 * adapter_seq_len));
   return e;
 }
 
-void expect_parity(const Case& c, const std::vector<int>& splits) {
-  const Expected want = expected(c);
+void expect_adapter_parity(const AdapterCase& c, const std::vector<int>& splits) {
+  const AdapterExpected want = expected(c);
   for (const int tp : splits) {
-    const std::vector<Rank> ranks = run_split(c, tp);
+    const std::vector<AdapterRank> ranks = run_adapter_split(c, tp);
     WholeTensors got;
-    for (const Rank& rank : ranks) {
+    for (const AdapterRank& rank : ranks) {
       EXPECT_NEAR(rank.loss, want.loss, 1e-5 * want.loss);
       for (std::size_t g = 0; g < rank.layouts.size(); ++g) got.place(rank.layouts[g], rank.gradients[g]);
     }
@@ -167,15 +168,15 @@ void expect_parity(const Case& c, const std::vector<int>& splits) {
 
 TEST(AdapterParity, EveryTargetOfEveryFamilyOnOneTwoAndThreeRanks) {
   for (const config::ModelSettings& model : {small_model(true), small_qwen2(false), small_llama(false)}) {
-    expect_parity({model}, {1, 2, 3});
-    expect_parity({model, "all", shape::SavedActivations::selective, SequenceParallel::on}, {2});
+    expect_adapter_parity({model}, {1, 2, 3});
+    expect_adapter_parity({model, "all", shape::SavedActivations::selective, SequenceParallel::on}, {2});
   }
 }
 
 TEST(AdapterParity, SomeTargets) {
-  expect_parity({small_model(true), "k_proj"}, {1, 3});
-  expect_parity({small_model(true), "q_proj,v_proj,down_proj"}, {1, 2});
-  expect_parity({small_model(false), "o_proj,up_proj", shape::SavedActivations::selective}, {1, 2});
+  expect_adapter_parity({small_model(true), "k_proj"}, {1, 3});
+  expect_adapter_parity({small_model(true), "q_proj,v_proj,down_proj"}, {1, 2});
+  expect_adapter_parity({small_model(false), "o_proj,up_proj", shape::SavedActivations::selective}, {1, 2});
 }
 
 TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
@@ -184,11 +185,13 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   trained.lora.dropout = 0.3;
   const LowRank adapters(model, trained, shape::FusedProjection::feed_forward_input, 2, groups_of({}));
   const std::int64_t I = model.hidden, F = model.ffn, rank = trained.lora.rank;
-  Tokens tokens = make_tokens(model, 2, T, 0, at::kCPU);
+  Tokens tokens = make_tokens(model, 2, adapter_seq_len, 0, at::kCPU);
   tokens.step = 4;
   tokens.first_sample = 11;
-  const at::Tensor w = at::randn({adapters.elements()}), x = at::randn({2 * T, I}), dy = at::randn({2 * T, 2 * F});
-  const at::Tensor y = at::zeros({2 * T, 2 * F}), dx = at::zeros({2 * T, I}), dw = at::full_like(w, 42);
+  const at::Tensor w = at::randn({adapters.elements()}), x = at::randn({2 * adapter_seq_len, I}),
+                   dy = at::randn({2 * adapter_seq_len, 2 * F});
+  const at::Tensor y = at::zeros({2 * adapter_seq_len, 2 * F}), dx = at::zeros({2 * adapter_seq_len, I}),
+                   dw = at::full_like(w, 42);
   LowRankSaved saved;
   adapters.forward(w, x, tokens, y, saved);
   adapters.backward_input(w, dy, tokens, dx, saved);

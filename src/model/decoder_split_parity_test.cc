@@ -23,7 +23,7 @@ struct Split {
   config::Precision precision = config::Precision::fp32;
 };
 
-struct Case {
+struct SplitCase {
   config::ModelSettings model;
   std::int64_t B = 2, T = 7, silent = 0;
   std::int64_t document = 0;  // length of documents that are apart; 0: they are not
@@ -92,13 +92,13 @@ Tokens tokens_of_rank(const Tokens& whole, const sharding::ContextGroup& context
   return part;
 }
 
-struct Rank {
+struct SplitRank {
   std::vector<Decoder> decoders;
   Gradients gradients;
   std::exception_ptr error;
 };
 
-void check_saved_bytes(const Case& c, const Split& split, const Decoder& decoder, const Tokens& tokens,
+void check_saved_bytes(const SplitCase& c, const Split& split, const Decoder& decoder, const Tokens& tokens,
                        const shape::TensorShare& share) {
   DecoderResult result = decoder.forward({}, tokens, split.activations);
   const shape::SavedBytes foretold = shape::segment_saved_bytes(
@@ -108,8 +108,8 @@ void check_saved_bytes(const Case& c, const Split& split, const Decoder& decoder
   for (std::size_t i = 0; i < foretold.half.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i;
 }
 
-void run_rank(const Case& c, const Split& split, comm::Channel& tensor_channel, comm::Channel& context_channel,
-              Rank& rank) {
+void run_rank(const SplitCase& c, const Split& split, comm::Channel& tensor_channel, comm::Channel& context_channel,
+              SplitRank& rank) {
   const sharding::TensorGroup tensor(tensor_channel, split.sequence);
   const sharding::ContextGroup context(context_channel);
   Decoder::Options options = options_for(c.T);
@@ -124,11 +124,11 @@ void run_rank(const Case& c, const Split& split, comm::Channel& tensor_channel, 
   check_saved_bytes(c, split, all, tokens, options.parallel.share());
 }
 
-Outcome run_split(const Case& c, const Split& split) {
+Outcome run_split(const SplitCase& c, const Split& split) {
   std::vector<std::vector<std::unique_ptr<comm::Channel>>> tensor_channels, context_channels;
   for (int i = 0; i < split.cp; ++i) tensor_channels.push_back(comm::make_thread_channels(split.tp, "tp", 60));
   for (int i = 0; i < split.tp; ++i) context_channels.push_back(comm::make_thread_channels(split.cp, "cp", 60));
-  std::vector<std::vector<Rank>> ranks(static_cast<std::size_t>(split.cp));
+  std::vector<std::vector<SplitRank>> ranks(static_cast<std::size_t>(split.cp));
   std::vector<std::thread> threads;
   for (std::size_t cp = 0; cp < ranks.size(); ++cp) {
     ranks[cp].resize(static_cast<std::size_t>(split.tp));
@@ -147,7 +147,7 @@ Outcome run_split(const Case& c, const Split& split) {
   Outcome outcome;
   for (const auto& group : ranks) {
     std::vector<RankGradients> parts;
-    for (const Rank& rank : group) {
+    for (const SplitRank& rank : group) {
       if (rank.error != nullptr) std::rethrow_exception(rank.error);
       parts.push_back({&rank.decoders, &rank.gradients});
       EXPECT_EQ(rank.gradients.loss.loss, group[0].gradients.loss.loss);
@@ -164,7 +164,7 @@ Outcome run_split(const Case& c, const Split& split) {
 }
 
 // In fp32, from parameters that `dtype` can hold.
-Outcome run_whole(const Case& c, at::ScalarType dtype = at::kFloat) {
+Outcome run_whole(const SplitCase& c, at::ScalarType dtype = at::kFloat) {
   const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(c.T));
   perturb_vectors(decoders);
   for (const at::Tensor& flat : decoders[0].parameters()) flat.copy_(flat.to(dtype));
@@ -206,7 +206,7 @@ struct Bounds {
   double loss = 1e-6, gradients = 1e-5, length = 1e-5;
 };
 
-void expect_parity(const Case& c, const std::vector<Split>& splits, const Bounds& bounds = {}) {
+void expect_split_parity(const SplitCase& c, const std::vector<Split>& splits, const Bounds& bounds = {}) {
   const Outcome want = run_whole(c, scalar_type(splits.front().precision));
   for (const Split& split : splits) {
     SCOPED_TRACE(fmt::format("{} heads, {} kv heads, T {}, tp {}, cp {}, sequence parallel {}, activations {}",
@@ -229,89 +229,90 @@ std::vector<Split> tensor_splits() {
 }
 
 TEST(DecoderSplitParity, TensorParallelWithFewerKeyHeadsThanRanks) {
-  for (const std::int64_t kv_heads : {1, 2}) expect_parity({odd_model(8, kv_heads, true)}, tensor_splits());
+  for (const std::int64_t kv_heads : {1, 2}) expect_split_parity({odd_model(8, kv_heads, true)}, tensor_splits());
 }
 
 TEST(DecoderSplitParity, TensorParallelWithKeyHeadsSharedByNeighbours) {
-  expect_parity({odd_model(6, 3, false)}, tensor_splits());
-  expect_parity({odd_model(9, 3, true), 1, 5}, tensor_splits());
+  expect_split_parity({odd_model(6, 3, false)}, tensor_splits());
+  expect_split_parity({odd_model(9, 3, true), 1, 5}, tensor_splits());
 }
 
 TEST(DecoderSplitParity, TensorParallelWithAKeyHeadForEveryQueryHead) {
-  expect_parity({odd_model(8, 8, false), 3, 5, 3}, tensor_splits());
+  expect_split_parity({odd_model(8, 8, false), 3, 5, 3}, tensor_splits());
 }
 
 TEST(DecoderSplitParity, FewerRowsThanTensorParallelRanks) {
-  expect_parity({odd_model(8, 4, true), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
+  expect_split_parity({odd_model(8, 4, true), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
 }
 
 TEST(DecoderSplitParity, ContextParallelWithEvenAndOddLengths) {
   for (const std::int64_t T : {16, 24, 17, 13})
-    expect_parity({odd_model(8, 2, true), 2, T}, {{1, 1}, {1, 2}, {1, 3}, {1, 4}});
+    expect_split_parity({odd_model(8, 2, true), 2, T}, {{1, 1}, {1, 2}, {1, 3}, {1, 4}});
 }
 
 TEST(DecoderSplitParity, ContextParallelWithFewerPositionsThanChunks) {
-  for (const std::int64_t T : {1, 2, 3, 5}) expect_parity({odd_model(6, 3, false), 2, T}, {{1, 2}, {1, 3}, {1, 4}});
+  for (const std::int64_t T : {1, 2, 3, 5})
+    expect_split_parity({odd_model(6, 3, false), 2, T}, {{1, 2}, {1, 3}, {1, 4}});
 }
 
 TEST(DecoderSplitParity, TokensWithoutALoss) {
-  expect_parity({odd_model(8, 2, true), 2, 11, 2}, {{2, 2, SequenceParallel::on}, {1, 3}, {3, 1}});
+  expect_split_parity({odd_model(8, 2, true), 2, 11, 2}, {{2, 2, SequenceParallel::on}, {1, 3}, {3, 1}});
 }
 
 TEST(DecoderSplitParity, TensorAndContextParallelTogether) {
   for (const auto sequence : {SequenceParallel::off, SequenceParallel::on}) {
-    expect_parity({odd_model(8, 2, true), 2, 11}, {{2, 2, sequence}, {3, 2, sequence}, {2, 3, sequence}});
-    expect_parity({odd_model(6, 3, false), 1, 3}, {{4, 2, sequence}, {2, 3, sequence}});
+    expect_split_parity({odd_model(8, 2, true), 2, 11}, {{2, 2, sequence}, {3, 2, sequence}, {2, 3, sequence}});
+    expect_split_parity({odd_model(6, 3, false), 1, 3}, {{4, 2, sequence}, {2, 3, sequence}});
   }
 }
 
 TEST(DecoderSplitParity, Qwen2OnTensorParallelRanksThatShareKeyHeads) {
-  expect_parity({odd_qwen2(8, 2, true), 2, 7, 3}, tensor_splits());
-  expect_parity({odd_qwen2(6, 3, false)}, tensor_splits());
-  expect_parity({odd_qwen2(9, 3, true), 1, 5}, tensor_splits());
-  expect_parity({odd_qwen2(8, 8, false), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
+  expect_split_parity({odd_qwen2(8, 2, true), 2, 7, 3}, tensor_splits());
+  expect_split_parity({odd_qwen2(6, 3, false)}, tensor_splits());
+  expect_split_parity({odd_qwen2(9, 3, true), 1, 5}, tensor_splits());
+  expect_split_parity({odd_qwen2(8, 8, false), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
 }
 
 TEST(DecoderSplitParity, LlamaOnTensorParallelRanks) {
-  expect_parity({odd_llama(8, 1, true), 2, 7, 3}, tensor_splits());
-  expect_parity({odd_llama(9, 3, false), 1, 5}, tensor_splits());
+  expect_split_parity({odd_llama(8, 1, true), 2, 7, 3}, tensor_splits());
+  expect_split_parity({odd_llama(9, 3, false), 1, 5}, tensor_splits());
 }
 
 TEST(DecoderSplitParity, Qwen2AndLlamaOnContextParallelRanks) {
   for (const auto& m : {odd_qwen2(6, 3, true), odd_llama(8, 2, false)}) {
-    expect_parity({m, 2, 17}, {{1, 2}, {1, 3}, {1, 4}});
+    expect_split_parity({m, 2, 17}, {{1, 2}, {1, 3}, {1, 4}});
     for (const auto sequence : {SequenceParallel::off, SequenceParallel::on})
-      expect_parity({m, 2, 11}, {{2, 2, sequence}, {3, 2, sequence}});
+      expect_split_parity({m, 2, 11}, {{2, 2, sequence}, {3, 2, sequence}});
   }
 }
 
 TEST(DecoderSplitParity, Gpt2OnTensorParallelRanks) {
-  expect_parity({odd_gpt2(5, true), 2, 7, 3}, tensor_splits());
-  expect_parity({odd_gpt2(4, false), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
+  expect_split_parity({odd_gpt2(5, true), 2, 7, 3}, tensor_splits());
+  expect_split_parity({odd_gpt2(4, false), 1, 2}, {{3, 1, SequenceParallel::on}, {4, 1, SequenceParallel::on}});
 }
 
 TEST(DecoderSplitParity, Gpt2OnContextParallelRanks) {
-  expect_parity({odd_gpt2(3, true), 2, 17}, {{1, 2}, {1, 3}, {1, 4}});
-  expect_parity({odd_gpt2(3, false), 2, 3}, {{1, 3}});
+  expect_split_parity({odd_gpt2(3, true), 2, 17}, {{1, 2}, {1, 3}, {1, 4}});
+  expect_split_parity({odd_gpt2(3, false), 2, 3}, {{1, 3}});
   for (const auto sequence : {SequenceParallel::off, SequenceParallel::on})
-    expect_parity({odd_gpt2(5, true), 2, 11}, {{2, 2, sequence}, {3, 2, sequence}, {2, 3, sequence}});
+    expect_split_parity({odd_gpt2(5, true), 2, 11}, {{2, 2, sequence}, {3, 2, sequence}, {2, 3, sequence}});
 }
 
 TEST(DecoderSplitParity, DocumentsApartOnTensorAndContextParallelRanks) {
   for (const auto& m : {odd_model(8, 2, true), odd_llama(6, 3, false), odd_gpt2(5, true)}) {
     for (const std::int64_t document : {1, 4, 11}) {
-      expect_parity({m, 2, 17, 3, document}, {{1, 2},
-                                              {1, 3},
-                                              {2, 1, SequenceParallel::on},
-                                              {2, 2, SequenceParallel::on, shape::SavedActivations::selective},
-                                              {2, 2, SequenceParallel::off}});
+      expect_split_parity({m, 2, 17, 3, document}, {{1, 2},
+                                                    {1, 3},
+                                                    {2, 1, SequenceParallel::on},
+                                                    {2, 2, SequenceParallel::on, shape::SavedActivations::selective},
+                                                    {2, 2, SequenceParallel::off}});
     }
   }
 }
 
 TEST(DecoderSplitParity, ComputingAgainWhatIsCheapChangesNoBitOnSplitRanks) {
-  for (const Case& c :
-       {Case{odd_model(6, 3, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}, Case{odd_qwen2(6, 3, true), 2, 9}}) {
+  for (const SplitCase& c : {SplitCase{odd_model(6, 3, true), 2, 9}, SplitCase{odd_gpt2(5, true), 2, 9},
+                             SplitCase{odd_qwen2(6, 3, true), 2, 9}}) {
     for (const Split& split : {Split{4, 1, SequenceParallel::on}, Split{3, 1}, Split{2, 2, SequenceParallel::on}}) {
       Split lean = split;
       lean.activations = shape::SavedActivations::selective;
@@ -324,8 +325,8 @@ TEST(DecoderSplitParity, ComputingAgainWhatIsCheapChangesNoBitOnSplitRanks) {
 }
 
 TEST(DecoderSplitParity, SequenceParallelismChangesNoBitButOfTheNormsThatItSplits) {
-  for (const Case& c :
-       {Case{odd_model(8, 2, true), 2, 9}, Case{odd_gpt2(5, true), 2, 9}, Case{odd_qwen2(8, 2, true), 2, 9}}) {
+  for (const SplitCase& c : {SplitCase{odd_model(8, 2, true), 2, 9}, SplitCase{odd_gpt2(5, true), 2, 9},
+                             SplitCase{odd_qwen2(8, 2, true), 2, 9}}) {
     const Outcome whole = run_split(c, {3, 1, SequenceParallel::off});
     const Outcome split = run_split(c, {3, 1, SequenceParallel::on});
     EXPECT_EQ(split.loss, whole.loss);
@@ -343,18 +344,18 @@ TEST(DecoderSplitParity, SequenceParallelismChangesNoBitButOfTheNormsThatItSplit
 TEST(DecoderSplitParity, HalfPrecisionStaysCloseToSinglePrecision) {
   for (const config::ModelSettings& m :
        {odd_model(8, 2, true), odd_model(8, 2, false), odd_gpt2(4, true), odd_qwen2(8, 2, true)}) {
-    const Case c{m, 2, 11};
+    const SplitCase c{m, 2, 11};
     for (const auto& [precision, ulp] :
          {std::pair{config::Precision::bf16, 0x1p-8}, {config::Precision::fp16, 0x1p-11}}) {
       const auto with = [&, type = precision](Split split) {
         split.precision = type;
         return split;
       };
-      expect_parity(c,
-                    {with({1, 1}), with({1, 1, SequenceParallel::off, shape::SavedActivations::selective}),
-                     with({3, 1, SequenceParallel::on}), with({2, 1}), with({1, 3}),
-                     with({2, 2, SequenceParallel::on, shape::SavedActivations::selective})},
-                    {ulp, 40 * ulp, 8 * ulp});
+      expect_split_parity(c,
+                          {with({1, 1}), with({1, 1, SequenceParallel::off, shape::SavedActivations::selective}),
+                           with({3, 1, SequenceParallel::on}), with({2, 1}), with({1, 3}),
+                           with({2, 2, SequenceParallel::on, shape::SavedActivations::selective})},
+                          {ulp, 40 * ulp, 8 * ulp});
     }
   }
 }

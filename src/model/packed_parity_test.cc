@@ -9,7 +9,7 @@
 namespace troika::model {
 namespace {
 
-constexpr std::int64_t T = 24;
+constexpr std::int64_t packed_seq_len = 24;
 const std::vector<std::int64_t> lengths{5, 1, 9, 7, 2};  // they fill one sequence
 
 struct Document {
@@ -37,9 +37,9 @@ Tokens alone(const Tokens& whole, const Document& d) {
 
 Tokens packed(const Tokens& whole) {
   Tokens tokens = whole;
-  tokens.first_key_BT = at::empty({1, T}, at::kLong);
+  tokens.first_key_BT = at::empty({1, packed_seq_len}, at::kLong);
   for (const Document& d : documents()) tokens.first_key_BT.narrow(1, d.begin, d.length).fill_(d.begin);
-  tokens.position_BT = at::arange(T, at::kLong) - tokens.first_key_BT;
+  tokens.position_BT = at::arange(packed_seq_len, at::kLong) - tokens.first_key_BT;
   return tokens;
 }
 
@@ -61,9 +61,10 @@ void add(std::map<std::string, at::Tensor>* sum, const std::map<std::string, at:
 }
 
 void expect_parity(const config::ModelSettings& model, shape::SavedActivations activations) {
-  const std::vector<Decoder> decoders = make_decoders(model, {0, shape::segment_count(model)}, options_for(T));
+  const std::vector<Decoder> decoders =
+      make_decoders(model, {0, shape::segment_count(model)}, options_for(packed_seq_len));
   perturb_vectors(decoders);
-  const Tokens tokens = packed(make_tokens(model, 1, T, 4, at::kCPU));
+  const Tokens tokens = packed(make_tokens(model, 1, packed_seq_len, 4, at::kCPU));
   const auto run = [&](const Tokens& of) { return forward_backward(decoders, of, 42.0, activations); };
   std::map<std::string, at::Tensor> want, got;
   for (const Document& d : documents()) {
@@ -88,10 +89,11 @@ TEST(PackedParity, DocumentsOfASequenceHaveTheLossesAndGradientsOfEachAlone) {
 
 TEST(PackedParity, OneDocumentOfTheWholeSequenceHasTheBitsOfAPlainSequence) {
   for (const config::ModelSettings& model : {small_model(true), small_llama(false), small_gpt2(true)}) {
-    const std::vector<Decoder> decoders = make_decoders(model, {0, shape::segment_count(model)}, options_for(T));
-    const Tokens plain = make_tokens(model, 1, T, 4, at::kCPU);
+    const std::vector<Decoder> decoders =
+        make_decoders(model, {0, shape::segment_count(model)}, options_for(packed_seq_len));
+    const Tokens plain = make_tokens(model, 1, packed_seq_len, 4, at::kCPU);
     const Gradients want = forward_backward(decoders, plain, 42.0);
-    const Gradients got = forward_backward(decoders, with_documents(plain, T), 42.0);
+    const Gradients got = forward_backward(decoders, with_documents(plain, packed_seq_len), 42.0);
     EXPECT_EQ(got.loss.loss, want.loss.loss);
     for (std::size_t i = 0; i < want.leaves[0].size(); ++i)
       EXPECT_TRUE(at::equal(got.leaves[0][i], want.leaves[0][i])) << i;

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "plan/plan_test_support.h"
 
 namespace troika::plan {
 namespace {
-
-constexpr std::int64_t gib = std::int64_t{1} << 30;
 
 std::vector<config::Batch> candidates() {
   std::vector<config::Batch> batches(3);

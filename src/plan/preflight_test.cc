@@ -11,8 +11,6 @@ namespace troika::plan {
 namespace {
 using testing::HasSubstr;
 
-constexpr std::int64_t gib = std::int64_t{1} << 30;
-
 std::string told(const config::Settings& settings, int world, const HostRanks& ranks) {
   try {
     check_before_start(config::resolve(settings, world), ranks);

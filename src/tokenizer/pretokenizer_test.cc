@@ -18,48 +18,49 @@ std::vector<std::string> cut_by(const PreTokenizer& pretokenizer, const std::str
   return {pieces.begin(), pieces.end()};
 }
 
-std::vector<std::string> cut(const std::string& text, const std::vector<std::string>& patterns) {
+std::vector<std::string> pieces_of(const std::string& text, const std::vector<std::string>& patterns) {
   return cut_by(PreTokenizer(patterns), text);
 }
 
 TEST(PreTokenizer, CutsEnglishAsGpt2Does) {
-  EXPECT_THAT(cut("Hello world, it's 2023!  OK\n\n  x", {gpt2_pattern}),
+  EXPECT_THAT(pieces_of("Hello world, it's 2023!  OK\n\n  x", {gpt2_pattern}),
               ElementsAre("Hello", " world", ",", " it", "'s", " 2023", "!", " ", " OK", "\n\n ", " x"));
 }
 
 TEST(PreTokenizer, CutsCodeAsQwenDoes) {
-  EXPECT_THAT(cut("int main() {\n\treturn 42;\n}\n", {qwen2_pattern}),
+  EXPECT_THAT(pieces_of("int main() {\n\treturn 42;\n}\n", {qwen2_pattern}),
               ElementsAre("int", " main", "()", " {\n", "\treturn", " ", "4", "2", ";\n", "}\n"));
-  EXPECT_THAT(cut("DON'T a'Re  \n\n  b", {qwen2_pattern}), ElementsAre("DON", "'T", " a", "'Re", "  \n\n", " ", " b"));
-  EXPECT_THAT(cut("12345", {llama3_pattern}), ElementsAre("123", "45"));
+  EXPECT_THAT(pieces_of("DON'T a'Re  \n\n  b", {qwen2_pattern}),
+              ElementsAre("DON", "'T", " a", "'Re", "  \n\n", " ", " b"));
+  EXPECT_THAT(pieces_of("12345", {llama3_pattern}), ElementsAre("123", "45"));
 }
 
 TEST(PreTokenizer, KnowsLettersAndDigitsOfAllScripts) {
-  EXPECT_THAT(cut("naïve 日本語 ١٢", {qwen2_pattern}), ElementsAre("naïve", " 日本語", " ", "١", "٢"));
-  EXPECT_THAT(cut("a\xC2\xA0"
-                  "b\xE3\x80\x80",
-                  {gpt2_pattern}),
+  EXPECT_THAT(pieces_of("naïve 日本語 ١٢", {qwen2_pattern}), ElementsAre("naïve", " 日本語", " ", "١", "٢"));
+  EXPECT_THAT(pieces_of("a\xC2\xA0"
+                        "b\xE3\x80\x80",
+                        {gpt2_pattern}),
               ElementsAre("a", "\xC2\xA0", "b", "\xE3\x80\x80"));
 }
 
 TEST(PreTokenizer, MakesEachInvalidByteAPieceOfItsOwn) {
-  EXPECT_THAT(cut("ab\xFF\xFE"
-                  "cd\xE3\x81",
-                  {qwen2_pattern}),
+  EXPECT_THAT(pieces_of("ab\xFF\xFE"
+                        "cd\xE3\x81",
+                        {qwen2_pattern}),
               ElementsAre("ab", "\xFF", "\xFE", "cd", "\xE3", "\x81"));
 }
 
 TEST(PreTokenizer, KeepsTextBetweenMatchesAndAppliesPatternsInTurn) {
-  EXPECT_THAT(cut("ab12cd", {"[0-9]+"}), ElementsAre("ab", "12", "cd"));
-  EXPECT_THAT(cut("ab12cd", {"[0-9]+", "[a-z0-9]"}), ElementsAre("a", "b", "1", "2", "c", "d"));
-  EXPECT_THAT(cut("a b", {}), ElementsAre("a b"));
+  EXPECT_THAT(pieces_of("ab12cd", {"[0-9]+"}), ElementsAre("ab", "12", "cd"));
+  EXPECT_THAT(pieces_of("ab12cd", {"[0-9]+", "[a-z0-9]"}), ElementsAre("a", "b", "1", "2", "c", "d"));
+  EXPECT_THAT(pieces_of("a b", {}), ElementsAre("a b"));
 }
 
 TEST(PreTokenizer, SplitsVeryLongRunsWithoutFailing) {
   const std::string spaces(3000000, ' '), letters(3000000, 'a');
-  EXPECT_EQ(cut(spaces, {qwen2_pattern}).size(), 1u);
-  EXPECT_EQ(cut(letters + spaces + letters, {qwen2_pattern}).size(), 3u);
-  EXPECT_EQ(cut(letters + spaces + letters, {std::string("(?:") + qwen2_pattern + ")"}).size(), 3u);  // by PCRE2
+  EXPECT_EQ(pieces_of(spaces, {qwen2_pattern}).size(), 1u);
+  EXPECT_EQ(pieces_of(letters + spaces + letters, {qwen2_pattern}).size(), 3u);
+  EXPECT_EQ(pieces_of(letters + spaces + letters, {std::string("(?:") + qwen2_pattern + ")"}).size(), 3u);  // by PCRE2
 }
 
 TEST(PreTokenizer, GivesAllPiecesOfTextWithMoreThanOneBatchOfThem) {
@@ -67,7 +68,7 @@ TEST(PreTokenizer, GivesAllPiecesOfTextWithMoreThanOneBatchOfThem) {
   for (int i = 0; i < 20000; ++i) text += i % 7 == 0 ? "a 1" : "b\xFF";
   for (const std::vector<std::string>& patterns : {std::vector<std::string>{qwen2_pattern}, {qwen2_pattern, "[a-z]"}}) {
     std::string all;
-    for (const std::string& piece : cut(text, patterns)) all += piece;
+    for (const std::string& piece : pieces_of(text, patterns)) all += piece;
     EXPECT_EQ(all, text);
   }
 }

@@ -82,11 +82,6 @@ class Ring : public testing::TestWithParam<std::tuple<bool, std::string>> {
   LayoutRuns runs_;
 };
 
-bool equal_bits(const at::Tensor& a, const at::Tensor& b) {
-  return a.numel() == b.numel() &&
-         std::memcmp(a.data_ptr<float>(), b.data_ptr<float>(), static_cast<std::size_t>(a.numel()) * 4) == 0;
-}
-
 void Ring::expect_every_hop_keeps_all(const std::vector<std::string>& hops) {
   const Tensors first = tensors_of("first");
   for (const auto& [name, tensor] : first) {

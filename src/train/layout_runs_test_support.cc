@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <sstream>
 
 #include "base/error.h"
@@ -100,14 +102,32 @@ LayoutRuns::LayoutRuns() : settings(small_settings("")), stream_(small_corpus(fo
   settings.model.ffn = 80;
 }
 
-std::vector<metrics::StepMetrics> LayoutRuns::train(const std::string& name, const std::string& layout,
-                                                    const Customise& customise) {
+Rows LayoutRuns::train(const std::string& name, const std::string& layout, const Customise& customise) {
   config::Settings s = settings;
   s.train.out = folder(name);
   const int world = apply_layout(layout, &s);
   base::make_directories(s.train.out);
   expect_alike(train_on_threads(s, world, *stream_, customise, {}, {}, valid, samples), layout);
   return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
+}
+
+bool equal_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() == b.numel() &&
+         std::memcmp(a.data_ptr<float>(), b.data_ptr<float>(), static_cast<std::size_t>(a.numel()) * 4) == 0;
+}
+
+void expect_equal_rows(const Rows& rows, const Rows& expected, const std::string& what) {
+  ASSERT_EQ(rows.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto said = fmt::format("{}, step {}", what, expected[i].step);
+    EXPECT_EQ(rows[i].step, expected[i].step) << said;
+    EXPECT_EQ(rows[i].loss_bits, expected[i].loss_bits) << said;
+    EXPECT_EQ(rows[i].extra, expected[i].extra) << said;
+    EXPECT_EQ(std::isnan(rows[i].grad_norm), std::isnan(expected[i].grad_norm)) << said;
+    if (!std::isnan(expected[i].grad_norm)) {
+      EXPECT_EQ(rows[i].grad_norm, expected[i].grad_norm) << said;
+    }
+  }
 }
 
 }  // namespace troika::train

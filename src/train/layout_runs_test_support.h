@@ -26,13 +26,14 @@ void use_gpt2(config::Settings* settings);
 void use_qwen2(config::Settings* settings);
 void use_llama(config::Settings* settings);
 
+using Rows = std::vector<metrics::StepMetrics>;
+
 // Runs in folders of their own, by name; 12 microbatches of one sequence, a model of 8 layers.
 class LayoutRuns {
  public:
   LayoutRuns();
   // The run's rows, of earlier runs of this name too. Losses and gradient norms must be the same on all ranks (checked).
-  std::vector<metrics::StepMetrics> train(const std::string& name, const std::string& layout,
-                                          const Customise& customise = {});
+  Rows train(const std::string& name, const std::string& layout, const Customise& customise = {});
   std::string folder(const std::string& name) const { return folder_.path() + "/" + name; }
   const data::TokenStream& stream() const { return *stream_; }
 
@@ -44,5 +45,10 @@ class LayoutRuns {
   TemporaryFolder folder_;
   std::shared_ptr<const data::TokenStream> stream_;
 };
+
+bool equal_bits(const at::Tensor& a, const at::Tensor& b);  // of fp32
+
+// Expects the same steps, loss bits, gradient norms (not a number where a step was skipped) and losses of evaluations.
+void expect_equal_rows(const Rows& rows, const Rows& expected, const std::string& what);
 
 }  // namespace troika::train

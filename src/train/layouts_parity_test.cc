@@ -100,23 +100,13 @@ class Layouts : public testing::TestWithParam<bool> {
   LayoutRuns runs_;
 };
 
-void expect_equal(const std::vector<metrics::StepMetrics>& a, const std::vector<metrics::StepMetrics>& b,
-                  const std::string& what) {
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].step, b[i].step) << what;
-    EXPECT_EQ(a[i].loss_bits, b[i].loss_bits) << what << ", step " << a[i].step;
-    EXPECT_EQ(a[i].grad_norm, b[i].grad_norm) << what << ", step " << a[i].step;
-  }
-}
-
 // An untied model differs at the two ends only: every fourth layout.
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormAtEveryStep) {
   const auto alone = runs_.train("alone", "threads 1");
   ASSERT_EQ(alone.size(), 10u);
   EXPECT_LT(alone.back().loss, alone.front().loss);
   for (std::size_t i = 0; i < layouts().size(); i += GetParam() ? 1 : 4)
-    expect_equal(runs_.train(layouts()[i], take_turns(layouts()[i], i)), alone, layouts()[i]);
+    expect_equal_rows(runs_.train(layouts()[i], take_turns(layouts()[i], i)), alone, layouts()[i]);
 }
 
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfGpt2) {
@@ -129,7 +119,7 @@ TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfGpt2) {
   for (const std::string layout :
        {"pp 2", "dp 2 zero 3", "dp 2 pp 3", "pp 3 zb-h1 recompute full", "dp 2 pp 2 interleaved 2 zero 1 offload file",
         "dp 2 pp 2 zero 2 recompute selective"})
-    expect_equal(runs_.train(layout, take_turns(layout, ++turn)), alone, layout);
+    expect_equal_rows(runs_.train(layout, take_turns(layout, ++turn)), alone, layout);
 }
 
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfQwen2AndLlama) {
@@ -145,7 +135,7 @@ TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfQwen2AndLlama) {
     std::size_t turn = 0;
     for (const std::string layout :
          {"dp 2 zero 3", "pp 3 zb-h1 recompute full", "dp 2 pp 2 zero 2 recompute selective"})
-      expect_equal(runs_.train(name + " " + layout, take_turns(layout, ++turn)), alone, name + " " + layout);
+      expect_equal_rows(runs_.train(name + " " + layout, take_turns(layout, ++turn)), alone, name + " " + layout);
   }
 }
 
@@ -162,7 +152,7 @@ TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun)
       if (rank == 0) surroundings.stop_requested = [&begun, last] { return ++begun >= last; };
     });
     EXPECT_EQ(rows.size(), static_cast<std::size_t>(last)) << chain[part];
-    if (part + 1 == chain.size()) expect_equal(rows, alone, "chain of layouts");
+    if (part + 1 == chain.size()) expect_equal_rows(rows, alone, "chain of layouts");
   }
 }
 

@@ -12,7 +12,6 @@ namespace troika::train {
 namespace {
 
 constexpr BlockSeconds block{0.015, 0.015, 0.015};
-constexpr int first_recorded = 2, last_step = 4;
 
 struct Measured {
   double simulated_seconds = 0, seconds = 0;  // of the step that took least

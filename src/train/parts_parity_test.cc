@@ -18,7 +18,6 @@
 namespace troika::train {
 namespace {
 
-using Rows = std::vector<metrics::StepMetrics>;
 using Tensors = std::map<std::string, at::Tensor>;
 using testing::HasSubstr;
 
@@ -69,16 +68,7 @@ class Parts : public testing::Test {
     EXPECT_LT(alone.back().loss, alone.front().loss);
     std::size_t turn = 0;
     for (const std::string& layout : layouts)
-      expect_equal(runs_.train(prefix + layout, take_turns(layout, ++turn)), alone, layout);
-  }
-
-  static void expect_equal(const Rows& a, const Rows& b, const std::string& what) {
-    ASSERT_EQ(a.size(), b.size()) << what;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_EQ(a[i].loss_bits, b[i].loss_bits) << what << ", step " << a[i].step;
-      EXPECT_EQ(a[i].grad_norm, b[i].grad_norm) << what << ", step " << a[i].step;
-      EXPECT_EQ(a[i].extra, b[i].extra) << what << ", step " << a[i].step;  // losses of evaluations
-    }
+      expect_equal_rows(runs_.train(prefix + layout, take_turns(layout, ++turn)), alone, layout);
   }
 
   void expect_near(const std::string& layout) {
@@ -97,7 +87,7 @@ class Parts : public testing::Test {
     runs_.train("chain", first, [&](Surroundings& surroundings, int rank) {
       if (rank == 0) surroundings.stop_requested = [&begun] { return ++begun >= 2; };
     });
-    expect_equal(runs_.train("chain", second), alone, first + ", then " + second);
+    expect_equal_rows(runs_.train("chain", second), alone, first + ", then " + second);
   }
 
   std::string refusal(const std::string& run) {
@@ -111,8 +101,6 @@ class Parts : public testing::Test {
 
   LayoutRuns runs_;
 };
-
-bool equal_bits(const at::Tensor& a, const at::Tensor& b) { return at::equal(a.view(at::kInt), b.view(at::kInt)); }
 
 TEST_F(Parts, FrozenLayersKeepTheirBitsAndTheOthersTrainAlikeInEveryLayout) {
   runs_.settings.train.freeze = "embedding,head,1";

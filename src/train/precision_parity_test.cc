@@ -13,7 +13,6 @@
 
 namespace troika::train {
 namespace {
-using Rows = std::vector<metrics::StepMetrics>;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -46,20 +45,7 @@ std::vector<double> column(const Rows& rows, const std::string& key) {
   return values;
 }
 
-// Rows of skipped steps have no norm: NaN.
-void expect_equal(const Rows& a, const Rows& b, const std::string& what) {
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].step, b[i].step) << what;
-    EXPECT_EQ(a[i].loss_bits, b[i].loss_bits) << what << ", step " << a[i].step;
-    EXPECT_EQ(a[i].extra, b[i].extra) << what << ", step " << a[i].step;
-    EXPECT_EQ(std::isnan(a[i].grad_norm), std::isnan(b[i].grad_norm)) << what << ", step " << a[i].step;
-    if (std::isnan(a[i].grad_norm)) continue;
-    EXPECT_EQ(a[i].grad_norm, b[i].grad_norm) << what << ", step " << a[i].step;
-  }
-}
-
-const std::vector<std::string>& layouts() {
+const std::vector<std::string>& precision_layouts() {
   static const std::vector<std::string> all{"pp 3",
                                             "pp 2 zb-h1 recompute full",
                                             "dp 2 pp 2 zero 3",
@@ -78,8 +64,9 @@ TEST_F(Precision, BFloat16GivesTheSameBitsInEveryLayout) {
     const std::string name = tied ? "tied " : "untied ";
     const Rows alone = runs_.train(name, "bf16 threads 1");
     EXPECT_LT(alone.back().loss, alone.front().loss);
-    for (std::size_t i = 0; i < layouts().size(); ++i)
-      expect_equal(runs_.train(name + layouts()[i], take_turns("bf16 " + layouts()[i], i)), alone, name + layouts()[i]);
+    for (std::size_t i = 0; i < precision_layouts().size(); ++i)
+      expect_equal_rows(runs_.train(name + precision_layouts()[i], take_turns("bf16 " + precision_layouts()[i], i)),
+                        alone, name + precision_layouts()[i]);
   }
 }
 
@@ -92,8 +79,9 @@ TEST_F(Precision, Float16GivesTheSameBitsInEveryLayoutOverflowsIncluded) {
     const Rows alone = runs_.train(name, "fp16 threads 1");
     EXPECT_GT(alone.back().extra.at("skipped_steps"), 1);
     EXPECT_LT(alone.back().extra.at("skipped_steps"), 8);
-    for (std::size_t i = 0; i < layouts().size(); ++i)
-      expect_equal(runs_.train(name + layouts()[i], take_turns("fp16 " + layouts()[i], i)), alone, name + layouts()[i]);
+    for (std::size_t i = 0; i < precision_layouts().size(); ++i)
+      expect_equal_rows(runs_.train(name + precision_layouts()[i], take_turns("fp16 " + precision_layouts()[i], i)),
+                        alone, name + precision_layouts()[i]);
   }
 }
 
@@ -165,7 +153,7 @@ TEST_F(Precision, ScaleGoodStepsAndSkippedStepsSurviveACheckpoint) {
   for (const auto& [last, layout] : chain) {
     const Rows rows = train_until(last, "chain", "fp16 " + layout);
     ASSERT_EQ(rows.size(), static_cast<std::size_t>(last)) << layout;
-    if (last == 18) expect_equal(rows, alone, "chain");
+    if (last == 18) expect_equal_rows(rows, alone, "chain");
   }
   for (const char* name : {"loss_scale", "good_steps", "skipped_steps"})
     EXPECT_EQ(facts("chain").at(name), facts("alone").at(name)) << name;
@@ -180,7 +168,7 @@ TEST_F(Precision, AScaleOfOneOrLessSurvivesACheckpointToo) {
   EXPECT_EQ(alone[4].extra.at("loss_scale"), 1);
   train_until(2, "chain", "fp16");
   train_until(4, "chain", "fp16 pp 2");
-  expect_equal(runs_.train("chain", "fp16 dp 2"), alone, "chain");
+  expect_equal_rows(runs_.train("chain", "fp16 dp 2"), alone, "chain");
 }
 
 TEST_F(Precision, ABFloat16ResumeContinuesWithTheBitsOfTheUninterruptedRun) {
@@ -188,7 +176,7 @@ TEST_F(Precision, ABFloat16ResumeContinuesWithTheBitsOfTheUninterruptedRun) {
   for (const auto& [last, layout] : std::vector<std::pair<std::int64_t, std::string>>{
            {2, "dp 2 zero 3"}, {4, "pp 4 gpipe"}, {6, "dp 2 pp 2 zero 1 offload file"}, {7, ""}})
     ASSERT_EQ(train_until(last, "chain", "bf16 " + layout).size(), static_cast<std::size_t>(last));
-  expect_equal(runs_.train("chain", "bf16"), alone, "chain");
+  expect_equal_rows(runs_.train("chain", "bf16"), alone, "chain");
 }
 
 // fp16 that begins from an fp32 checkpoint has no scale to take over: it starts with the settings'.

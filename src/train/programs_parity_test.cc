@@ -52,8 +52,6 @@ Case draw_case(Draw* draw) {
 
 class RandomProgram : public testing::Test {
  protected:
-  using Rows = std::vector<metrics::StepMetrics>;
-
   RandomProgram() {
     runs_.settings.model.hidden = 16;
     runs_.settings.model.head_dim = 4;

@@ -17,8 +17,6 @@ constexpr int layers = 4, microbatches = 6;
 
 class ScheduleFile : public testing::Test {
  protected:
-  using Rows = std::vector<metrics::StepMetrics>;
-
   ScheduleFile() {
     auto& s = runs_.settings;
     s.model.layers = layers;
@@ -51,15 +49,6 @@ class ScheduleFile : public testing::Test {
     return rows;
   }
 
-  static void expect_equal(const Rows& rows, const Rows& expected) {
-    ASSERT_EQ(rows.size(), expected.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_EQ(rows[i].loss_bits, expected[i].loss_bits) << "step " << rows[i].step;
-      EXPECT_EQ(rows[i].grad_norm, expected[i].grad_norm) << "step " << rows[i].step;
-      EXPECT_EQ(rows[i].extra, expected[i].extra) << "step " << rows[i].step;
-    }
-  }
-
   LayoutRuns runs_;
 };
 
@@ -81,7 +70,7 @@ TEST_F(ScheduleFile, APrintedProgramReadBackTrainsWithTheSameBits) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.layout);
     const std::string text = to_text(plan_of(c.layout).program);
-    expect_equal(run_file("file " + c.layout, c.read_as, text), alone);
+    expect_equal_rows(run_file("file " + c.layout, c.read_as, text), alone, c.layout);
     runs_.settings.parallel.schedule_file = runs_.folder("program.txt");
     const plan::Plan read = plan_of(c.read_as);
     runs_.settings.parallel.schedule_file.clear();
@@ -109,9 +98,9 @@ TEST_F(ScheduleFile, AnyOrderOfPassesAndAnyPlaceOfStagesGivesTheBitsOfOneProcess
       SCOPED_TRACE(to_text(program));
       const auto& ranks = program.pp_rank_of_stage;
       together += pp > 1 && ranks.front() == ranks.back() ? 1 : 0;
-      expect_equal(
+      expect_equal_rows(
           run_file(fmt::format("chance {} {}", tied, number), fmt::format("dp {} pp {}", dp, pp), to_text(program)),
-          alone);
+          alone, fmt::format("program {} of chance", number));
     }
   }
   EXPECT_GT(together, 2);
@@ -127,7 +116,7 @@ TEST_F(ScheduleFile, OneRankMayFreeTheEmbeddingLaterThanItsReplica) {
   const auto freed = at(schedule::Kind::free_params, 0), head = at(schedule::Kind::gather_params, layers + 1);
   ASSERT_LT(freed, head);
   std::rotate(freed, freed + 1, head + 1);
-  expect_equal(run_file("late", "dp 2 zero 3", to_text(program)), runs_.train("alone", ""));
+  expect_equal_rows(run_file("late", "dp 2 zero 3", to_text(program)), runs_.train("alone", ""), "late");
 }
 
 }  // namespace

@@ -129,9 +129,9 @@ double span_of(const schedule::StepTrace& trace) {
   return end - begin;
 }
 
-std::vector<schedule::StepTrace> timelines(const std::string& run_folder, int first_step, int last_step) {
+std::vector<schedule::StepTrace> timelines(const std::string& run_folder, int first, int last) {
   std::vector<schedule::StepTrace> traces;
-  for (int step = first_step; step <= last_step; ++step) {
+  for (int step = first; step <= last; ++step) {
     const std::string path = run_folder + "/timeline/" + schedule::merged_trace_name(step);
     traces.push_back(schedule::read_chrome(base::read_file(path), path));
   }

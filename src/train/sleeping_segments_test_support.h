@@ -28,6 +28,8 @@ Trainer::SegmentMaker sleeping_segments(const config::Settings& settings, const 
 // The same for the simulator. An exchange sends to each replica on a link of its own, as thread channels do.
 schedule::CostModel sleeping_costs(const plan::Plan& plan, const BlockSeconds& seconds, const schedule::Link& link);
 
+inline constexpr int first_recorded = 2, last_step = 4;  // of their runs
+
 // What of several steps is compared: other work on the machine only adds to it.
 double least(const std::vector<double>& values);
 
@@ -35,6 +37,6 @@ double least(const std::vector<double>& values);
 double span_of(const schedule::StepTrace& trace);
 
 // The recorded steps of a run, in order.
-std::vector<schedule::StepTrace> timelines(const std::string& run_folder, int first_step, int last_step);
+std::vector<schedule::StepTrace> timelines(const std::string& run_folder, int first, int last);
 
 }  // namespace troika::train

@@ -18,8 +18,7 @@ namespace troika::train {
 namespace {
 
 constexpr int p = 4, m = 8, layers = 8;
-constexpr BlockSeconds block{0.025, 0.025, 0.025};
-constexpr int first_recorded = 2, last_step = 4;
+constexpr BlockSeconds slow_block{0.025, 0.025, 0.025};
 
 const std::vector<std::string> schedules{"gpipe", "1f1b", "interleaved", "zb-h1"};
 
@@ -68,9 +67,9 @@ class SleepingPipeline : public testing::Test {
       base::make_directories(s.train.out);
       Trained& run = runs()[schedule];
       run.plan = plan_for(s, p, *stream);
-      train_on_threads(s, p, *stream, {}, sleeping_segments(s, block, counters(&run)));
+      train_on_threads(s, p, *stream, {}, sleeping_segments(s, slow_block, counters(&run)));
       run.real = timelines(s.train.out, first_recorded, last_step);
-      run.simulated = schedule::simulate(run.plan.program, sleeping_costs(run.plan, block, {}));
+      run.simulated = schedule::simulate(run.plan.program, sleeping_costs(run.plan, slow_block, {}));
       for (const auto& row : metrics::MetricsFile(s.train.out + "/metrics.jsonl").read())
         run.loss_bits.push_back(row.loss_bits);
     }
@@ -83,7 +82,7 @@ class SleepingPipeline : public testing::Test {
   }
 
  private:
-  // The first block of every stage counts for the rank that has it.
+  // The first slow_block of every stage counts for the rank that has it.
   static std::vector<Held*> counters(Trained* run) {
     std::vector<Held*> by_layer(layers, nullptr);
     const schedule::Program& program = run->plan.program;

@@ -133,8 +133,6 @@ struct Model {
   const std::vector<Alike>& (*layouts)();
 };
 
-using Rows = std::vector<metrics::StepMetrics>;
-
 class Splits : public testing::TestWithParam<Model> {
  protected:
   // Uneven: heads over 3 ranks, key/value heads over 3 and 4, ffn and vocabulary over all, rows of a microbatch over 3 and
@@ -191,15 +189,6 @@ class Splits : public testing::TestWithParam<Model> {
   Rows alone_;
 };
 
-void expect_equal(const Rows& a, const Rows& b, const std::string& what) {
-  ASSERT_EQ(a.size(), b.size()) << what;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].step, b[i].step) << what;
-    EXPECT_EQ(a[i].loss_bits, b[i].loss_bits) << what << ", step " << a[i].step;
-    EXPECT_EQ(a[i].grad_norm, b[i].grad_norm) << what << ", step " << a[i].step;
-  }
-}
-
 TEST_P(Splits, OneProcessTrainsLikeTheSameTrainingInDouble) {
   for (std::size_t step = 0; step < exact_.size(); ++step) {
     EXPECT_LT(from_exact(alone_, step), 2e-7) << "step " << step + 1;
@@ -213,7 +202,7 @@ TEST_P(Splits, LieNoFartherFromItThanThreeTimesOneProcessAndTheRestOfTheLayoutCh
     const Rows first = runs_.train(alike.front(), alike.front() + " threads 1");
     expect_within_rounding(first, alike.front());
     for (std::size_t i = 1; i < alike.size(); ++i)
-      expect_equal(runs_.train(alike[i], take_turns(alike[i], i)), first, alike[i]);
+      expect_equal_rows(runs_.train(alike[i], take_turns(alike[i], i)), first, alike[i]);
   }
 }
 
@@ -224,7 +213,7 @@ TEST_P(SplitResumes, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAno
   for (const auto& [last, layout] :
        {std::pair{3, "tp 2 cp 2 pp 2 zb-h1 threads 2"}, {6, "tp 2 cp 2 dp 2 zero 1 threads 3"}})
     train_until(last, "chain", layout);
-  expect_equal(runs_.train("chain", "tp 2 cp 2 recompute full"), whole, "chain");
+  expect_equal_rows(runs_.train("chain", "tp 2 cp 2 recompute full"), whole, "chain");
   for (const auto& [last, layout] : {std::pair{2, "tp 3 dp 2 zero 3"}, {4, "cp 3"}, {6, ""}, {8, "tp 4 cp 2"}})
     train_until(last, "changes", layout);
   expect_within_rounding(runs_.train("changes", "dp 2 pp 2"), "changes");

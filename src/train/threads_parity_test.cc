@@ -9,7 +9,6 @@
 
 namespace troika::train {
 namespace {
-using Rows = std::vector<metrics::StepMetrics>;
 using Files = std::map<std::string, std::string>;
 
 class ThreadNumbers : public testing::Test {
@@ -47,19 +46,11 @@ class ThreadNumbers : public testing::Test {
       for (const std::string& layout : layouts) {
         if (threads == 5 && layout != layouts.front()) continue;
         const std::string name = layout + " threads " + std::to_string(threads);
-        expect_equal(runs_.train(name, name), want, name);
+        expect_equal_rows(runs_.train(name, name), want, name);
         EXPECT_TRUE(layout != layouts.front() || tensors_of(name) == tensors_of(first)) << name;
       }
     }
     EXPECT_FALSE(tensors_of(first).empty());
-  }
-
-  static void expect_equal(const Rows& a, const Rows& b, const std::string& what) {
-    ASSERT_EQ(a.size(), b.size()) << what;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_EQ(a[i].loss_bits, b[i].loss_bits) << what << ", step " << a[i].step;
-      EXPECT_EQ(a[i].grad_norm, b[i].grad_norm) << what << ", step " << a[i].step;
-    }
   }
 
   LayoutRuns runs_;

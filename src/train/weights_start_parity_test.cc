@@ -30,15 +30,6 @@ class WeightsStart : public testing::Test {
     return rows;
   }
 
-  static void expect_equal(const std::vector<metrics::StepMetrics>& rows,
-                           const std::vector<metrics::StepMetrics>& expected, const std::string& what) {
-    ASSERT_EQ(rows.size(), expected.size()) << what;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      EXPECT_EQ(rows[i].loss_bits, expected[i].loss_bits) << what << ", step " << i + 1;
-      EXPECT_EQ(rows[i].grad_norm, expected[i].grad_norm) << what << ", step " << i + 1;
-    }
-  }
-
   LayoutRuns runs_;
   int children_ = 0;
 };
@@ -49,10 +40,10 @@ TEST_F(WeightsStart, AFolderACheckpointAndARunGiveTheSameBitsInEveryLayout) {
   const std::string folder = checkpoint_of("whole") + "/model";
   const auto expected = begin_from(folder, "");
   EXPECT_NE(expected[0].loss_bits, first[0].loss_bits);
-  expect_equal(begin_from(runs_.folder("whole"), ""), expected, "a run");
-  expect_equal(begin_from(checkpoint_of("parts"), "pp 2"), expected, "a checkpoint in parts");
+  expect_equal_rows(begin_from(runs_.folder("whole"), ""), expected, "a run");
+  expect_equal_rows(begin_from(checkpoint_of("parts"), "pp 2"), expected, "a checkpoint in parts");
   for (const char* layout : {"pp 3 dp 2", "dp 3 zero 1", "dp 2 pp 2 zero 3", "dp 2 zero 2 offload file"})
-    expect_equal(begin_from(folder, layout), expected, layout);
+    expect_equal_rows(begin_from(folder, layout), expected, layout);
   for (const char* layout : {"tp 2 pp 2", "tp 3 dp 2 zero 3"})
     EXPECT_NEAR(begin_from(folder, layout)[1].loss, expected[1].loss, 1e-5) << layout;
 }
@@ -61,7 +52,7 @@ TEST_F(WeightsStart, HalfPrecisionKeepsTheFoldersNumbersAsMasterCopies) {
   runs_.train("whole", "");
   const std::string folder = checkpoint_of("whole") + "/model";
   const auto expected = begin_from(folder, "bf16");
-  expect_equal(begin_from(folder, "bf16 dp 2 pp 2 zero 3"), expected, "bf16 zero 3");
+  expect_equal_rows(begin_from(folder, "bf16 dp 2 pp 2 zero 3"), expected, "bf16 zero 3");
   EXPECT_NE(expected[0].loss_bits, begin_from(folder, "")[0].loss_bits);
 }
 
@@ -78,7 +69,7 @@ TEST_F(WeightsStart, ARunThatGoesOnReadsItsCheckpointAlone) {
   runs_.train("twice", "");
   base::remove_tree(folder);
   runs_.settings.train.steps = 4;
-  expect_equal(runs_.train("twice", "dp 2 zero 3"), expected, "in two attempts");
+  expect_equal_rows(runs_.train("twice", "dp 2 zero 3"), expected, "in two attempts");
   const auto self = comm::make_self_channel("self");
   EXPECT_EQ(weights::open_model(runs_.folder("twice"), *self)->facts().at("weights_from"), folder);
 }

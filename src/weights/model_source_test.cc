@@ -28,7 +28,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing_support::errors_of_ranks;
 
-config::ModelSettings tiny_model() {
+config::ModelSettings tiny_qwen3() {
   config::ModelSettings model;
   model.layers = 2;
   model.hidden = 8;
@@ -85,7 +85,7 @@ class Source : public testing::Test {
 };
 
 TEST_F(Source, AFolderTellsItsModelAndFillsWhatIsWanted) {
-  write_folder(*this / "m", tiny_model(), DType::bf16);
+  write_folder(*this / "m", tiny_qwen3(), DType::bf16);
   base::write_file_atomic(*this / "m/tokenizer.json", "{}");
   base::write_file_atomic(*this / "m/notes.txt", "not for others");
   const auto self = comm::make_self_channel("self");
@@ -105,8 +105,8 @@ TEST_F(Source, AFolderTellsItsModelAndFillsWhatIsWanted) {
 }
 
 TEST_F(Source, AModelOfFewerLayersTakesTheFirstOnes) {
-  write_folder(*this / "m", tiny_model(), DType::f16);
-  config::ModelSettings first = tiny_model();
+  write_folder(*this / "m", tiny_qwen3(), DType::f16);
+  config::ModelSettings first = tiny_qwen3();
   first.layers = 1;
   const auto self = comm::make_self_channel("self");
   const auto source = open_model(*this / "m", *self);
@@ -115,19 +115,19 @@ TEST_F(Source, AModelOfFewerLayersTakesTheFirstOnes) {
   source->load(first, wanted, *self);
   EXPECT_FLOAT_EQ(wanted.back().data.max().item<float>(), 24);  // model.norm.weight, the last of the folder's tensors
   EXPECT_LT(source->bytes_read(), source->bytes());
-  config::ModelSettings wider = tiny_model();
+  config::ModelSettings wider = tiny_qwen3();
   wider.ffn = 13;
   EXPECT_THROW(source->check(wider), base::DataError);
 }
 
 TEST_F(Source, MixedDtypesAreHeldByFp32) {
-  write_folder(*this / "m", tiny_model(), DType::f16);
+  write_folder(*this / "m", tiny_qwen3(), DType::f16);
   const std::string path = *this / "m/model.safetensors";
   std::vector<checkpoint::TensorEntry> entries;
-  for (const auto& info : shape::all_parameters(tiny_model()))
+  for (const auto& info : shape::all_parameters(tiny_qwen3()))
     entries.push_back({info.name, entries.empty() ? DType::bf16 : DType::f16, info.shape, 0, 0});
   checkpoint::SafetensorsWriter writer(path, entries, {});
-  const std::vector<char> zeros(static_cast<std::size_t>(shape::parameter_count(tiny_model()) * 2));
+  const std::vector<char> zeros(static_cast<std::size_t>(shape::parameter_count(tiny_qwen3()) * 2));
   writer.write(zeros.data(), static_cast<std::int64_t>(zeros.size()));
   writer.finish();
   const auto self = comm::make_self_channel("self");
@@ -139,12 +139,12 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
               HasSubstr("there is no model folder, adapter, checkpoint or run '" + *this / "none'"));
   base::make_directories(*this / "empty");
   EXPECT_THAT(refusal(*this / "empty"), HasSubstr("no complete checkpoint in '" + *this / "empty'"));
-  write_folder(*this / "m", tiny_model(), DType::f32);
+  write_folder(*this / "m", tiny_qwen3(), DType::f32);
   EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; name the folder"));
   base::rename_path(*this / "m/model.safetensors", *this / "kept");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has neither model.safetensors"));
   base::rename_path(*this / "kept", *this / "m/model.safetensors");
-  config::ModelSettings other = tiny_model();
+  config::ModelSettings other = tiny_qwen3();
   other.hidden = 12;
   base::write_file_atomic(*this / "m/config.json", hugging_face_config(other, "fp32", ""));
   EXPECT_THAT(refusal(*this / "m"),
@@ -155,8 +155,8 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
 }
 
 TEST_F(Source, HostsWithUnlikeCopiesAreToldByRank) {
-  write_folder(*this / "a", tiny_model(), DType::f32);
-  write_folder(*this / "b", tiny_model(), DType::f32, 2);
+  write_folder(*this / "a", tiny_qwen3(), DType::f32);
+  write_folder(*this / "b", tiny_qwen3(), DType::f32, 2);
   const auto open = [this](const std::string& elsewhere) {
     return errors_of_ranks(
         3, [&](comm::Channel& world) { open_model(world.rank() == 2 ? *this / elsewhere : *this / "a", world); });
@@ -168,7 +168,7 @@ TEST_F(Source, HostsWithUnlikeCopiesAreToldByRank) {
 
 TEST_F(Source, ACheckpointOnSeveralHostsIsASourceForAllOfThem) {
   config::Settings settings;
-  settings.model = tiny_model();
+  settings.model = tiny_qwen3();
   const auto host = [this](const comm::Channel& world) { return *this / ("host" + std::to_string(world.rank())); };
   const auto save = [&](comm::Channel& world) {
     checkpoint::SaveRequest request;
@@ -211,14 +211,14 @@ TEST_F(Source, ACheckpointOnSeveralHostsIsASourceForAllOfThem) {
 
 TEST(PublishedConfig, KeepsTheSourcesTokenIdsAndNamesTheDtype) {
   const std::string source = R"({"eos_token_id": [1, 2], "bos_token_id": null, "pad_token_id": "x", "vocab_size": 99})";
-  const auto config = nlohmann::json::parse(hugging_face_config(tiny_model(), "bf16", source));
+  const auto config = nlohmann::json::parse(hugging_face_config(tiny_qwen3(), "bf16", source));
   EXPECT_EQ(config["eos_token_id"], nlohmann::json::parse("[1, 2]"));
   EXPECT_FALSE(config.contains("pad_token_id"));
   EXPECT_EQ(config["torch_dtype"], "bfloat16");
   EXPECT_EQ(config["vocab_size"], 19);
   EXPECT_EQ(nlohmann::json::parse(hugging_face_generation_config(source))["eos_token_id"], config["eos_token_id"]);
-  EXPECT_EQ(nlohmann::json::parse(hugging_face_config(tiny_model(), "fp16", ""))["torch_dtype"], "float16");
-  EXPECT_THROW(hugging_face_config(tiny_model(), "fp32", "{"), base::DataError);
+  EXPECT_EQ(nlohmann::json::parse(hugging_face_config(tiny_qwen3(), "fp16", ""))["torch_dtype"], "float16");
+  EXPECT_THROW(hugging_face_config(tiny_qwen3(), "fp32", "{"), base::DataError);
 }
 
 }  // namespace

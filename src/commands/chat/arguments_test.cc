@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-std::string refusal(const Words& words) {
+std::string chat_refusal(const Words& words) {
   try {
     parse_chat_arguments(words);
   } catch (const base::ConfigError& error) {
@@ -34,10 +34,10 @@ TEST(ChatArguments, AreThoseOfGenerateAndItsOwn) {
 }
 
 TEST(ChatArguments, WrongOnesAreToldWithARemedy) {
-  EXPECT_THAT(refusal({}), HasSubstr("troika chat needs PATH"));
-  EXPECT_THAT(refusal({"run", "--sistem", "x"}), HasSubstr("unknown flag --sistem; did you mean --system?"));
-  EXPECT_THAT(refusal({"run", "--input", "x"}), HasSubstr("--input and --output belong together"));
-  EXPECT_THAT(refusal({"run", "--thinking", "maybe"}), HasSubstr("--thinking"));
+  EXPECT_THAT(chat_refusal({}), HasSubstr("troika chat needs PATH"));
+  EXPECT_THAT(chat_refusal({"run", "--sistem", "x"}), HasSubstr("unknown flag --sistem; did you mean --system?"));
+  EXPECT_THAT(chat_refusal({"run", "--input", "x"}), HasSubstr("--input and --output belong together"));
+  EXPECT_THAT(chat_refusal({"run", "--thinking", "maybe"}), HasSubstr("--thinking"));
 }
 
 TEST(ChatArguments, TheHelpNamesTheDefaultOfMaxNewTokens) {

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Not;
 using Words = std::vector<std::string>;
 
-std::string refusal(const Words& words) {
+std::string generate_refusal(const Words& words) {
   try {
     parse_generate_arguments(words);
   } catch (const base::ConfigError& error) {
@@ -46,30 +46,34 @@ TEST(GenerateArguments, ValuesKeepTheirUnderscores) {
 }
 
 TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {
-  EXPECT_THAT(refusal({"run", "--temprature", "1"}),
+  EXPECT_THAT(generate_refusal({"run", "--temprature", "1"}),
               HasSubstr("unknown flag --temprature; did you mean --temperature?"));
-  EXPECT_THAT(refusal({"run", "--toppp=1"}), HasSubstr("unknown flag --toppp; did you mean --top-p?"));
-  EXPECT_THAT(refusal({"run", "--max_new_tokns", "1"}), HasSubstr("did you mean --max-new-tokens?"));
-  EXPECT_THAT(refusal({"run", "--qqqqqqqqqqqqqq"}), HasSubstr("unknown flag --qqqqqqqqqqqqqq; --help lists all"));
-  EXPECT_THAT(refusal({"run", "hello"}), HasSubstr("there is no place for 'hello'"));
-  EXPECT_THAT(refusal({"run", "--prompt", "a", "--prompt-file", "b"}), HasSubstr("give one of them"));
-  EXPECT_THAT(refusal({"run", "--input", "a"}), HasSubstr("--input and --output belong together"));
-  EXPECT_THAT(refusal({"run", "--output", "a"}), HasSubstr("--input and --output belong together"));
-  EXPECT_THAT(refusal({"run", "--input", "a", "--output", "b", "--prompt", "c"}), HasSubstr("brings its own prompts"));
-  EXPECT_THAT(refusal({"run", "--input", "a", "--output", "b", "--json"}), HasSubstr("--json is for one prompt"));
-  EXPECT_THAT(refusal({"run", "--stop", "a", "--stop", ""}), HasSubstr("--stop: the text to stop at is empty"));
-  EXPECT_THAT(refusal({"run", "--stop="}), HasSubstr("--stop"));
-  EXPECT_THAT(refusal({"--prompt", "a"}), HasSubstr("troika generate needs PATH; see troika generate --help"));
-  EXPECT_THAT(refusal({"run", "--precision", "fp8"}), HasSubstr("fp8"));
-  EXPECT_THAT(refusal({"run", "--temperature", "hot"}), HasSubstr("hot"));
+  EXPECT_THAT(generate_refusal({"run", "--toppp=1"}), HasSubstr("unknown flag --toppp; did you mean --top-p?"));
+  EXPECT_THAT(generate_refusal({"run", "--max_new_tokns", "1"}), HasSubstr("did you mean --max-new-tokens?"));
+  EXPECT_THAT(generate_refusal({"run", "--qqqqqqqqqqqqqq"}),
+              HasSubstr("unknown flag --qqqqqqqqqqqqqq; --help lists all"));
+  EXPECT_THAT(generate_refusal({"run", "hello"}), HasSubstr("there is no place for 'hello'"));
+  EXPECT_THAT(generate_refusal({"run", "--prompt", "a", "--prompt-file", "b"}), HasSubstr("give one of them"));
+  EXPECT_THAT(generate_refusal({"run", "--input", "a"}), HasSubstr("--input and --output belong together"));
+  EXPECT_THAT(generate_refusal({"run", "--output", "a"}), HasSubstr("--input and --output belong together"));
+  EXPECT_THAT(generate_refusal({"run", "--input", "a", "--output", "b", "--prompt", "c"}),
+              HasSubstr("brings its own prompts"));
+  EXPECT_THAT(generate_refusal({"run", "--input", "a", "--output", "b", "--json"}),
+              HasSubstr("--json is for one prompt"));
+  EXPECT_THAT(generate_refusal({"run", "--stop", "a", "--stop", ""}),
+              HasSubstr("--stop: the text to stop at is empty"));
+  EXPECT_THAT(generate_refusal({"run", "--stop="}), HasSubstr("--stop"));
+  EXPECT_THAT(generate_refusal({"--prompt", "a"}), HasSubstr("troika generate needs PATH; see troika generate --help"));
+  EXPECT_THAT(generate_refusal({"run", "--precision", "fp8"}), HasSubstr("fp8"));
+  EXPECT_THAT(generate_refusal({"run", "--temperature", "hot"}), HasSubstr("hot"));
   for (const char* flag : {"--temperature", "--top-p", "--min-p", "--repetition-penalty"})
-    EXPECT_THAT(refusal({"run", flag, "nan"}), HasSubstr(flag));
-  EXPECT_THAT(refusal({"run", "--top-p", "0"}), HasSubstr("--top-p"));
-  EXPECT_THAT(refusal({"run", "--batch", "0"}), HasSubstr("--batch"));
+    EXPECT_THAT(generate_refusal({"run", flag, "nan"}), HasSubstr(flag));
+  EXPECT_THAT(generate_refusal({"run", "--top-p", "0"}), HasSubstr("--top-p"));
+  EXPECT_THAT(generate_refusal({"run", "--batch", "0"}), HasSubstr("--batch"));
 }
 
 TEST(GenerateArguments, AllErrorsComeTogetherAndNoValueOfAnUnknownFlag) {
-  const std::string text = refusal({"run", "--password", "geheim", "--top-k", "x", "--input", "a"});
+  const std::string text = generate_refusal({"run", "--password", "geheim", "--top-k", "x", "--input", "a"});
   EXPECT_THAT(text, AllOf(HasSubstr("unknown flag --password"), HasSubstr("--top-k takes a whole number, not 'x'"),
                           HasSubstr("--input and --output belong together"), Not(HasSubstr("geheim"))));
 }

@@ -38,7 +38,7 @@ Ids ids(const std::string& prompt, const Ids& begin, std::int32_t end = 257) {
   return ids_of(prompt, MarkedBytes(begin, end), model, "the prompt of line 3");
 }
 
-std::string refusal(const std::string& prompt, const Ids& begin, std::int32_t end = 257) {
+std::string prompt_refusal(const std::string& prompt, const Ids& begin, std::int32_t end = 257) {
   try {
     ids(prompt, begin, end);
   } catch (const base::ConfigError& error) {
@@ -58,13 +58,14 @@ TEST(PromptIds, StandBehindTheBeginMarkOnce) {
 TEST(PromptIds, OfAnEmptyPromptAreTheBeginMarkElseTheEndMark) {
   EXPECT_THAT(ids("", {256}), ElementsAre(256));
   EXPECT_THAT(ids("", {}), ElementsAre(257));
-  EXPECT_THAT(refusal("", {}, -1), HasSubstr("the prompt of line 3 is empty"));
+  EXPECT_THAT(prompt_refusal("", {}, -1), HasSubstr("the prompt of line 3 is empty"));
 }
 
 TEST(PromptIds, MarksCountAmongTheTokensThatTheModelHasRoomFor) {
   EXPECT_EQ(ids("abcd", {}).size(), 4u);
-  EXPECT_THAT(refusal("abcd", {256}), HasSubstr("the prompt of line 3 has 5 tokens, but the model has 5 positions"));
-  EXPECT_THAT(refusal("a", {258}), HasSubstr("has the token 258, but the model knows 258 tokens"));
+  EXPECT_THAT(prompt_refusal("abcd", {256}),
+              HasSubstr("the prompt of line 3 has 5 tokens, but the model has 5 positions"));
+  EXPECT_THAT(prompt_refusal("a", {258}), HasSubstr("has the token 258, but the model knows 258 tokens"));
 }
 
 }  // namespace

@@ -13,15 +13,17 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string head = "stage: sft\nfinetuning_type: full\n";
+const std::string deepspeed_head = "stage: sft\nfinetuning_type: full\n";
 
-ParsedSettings read(const std::string& text) { return parse_settings({temporary_file("deepspeed.yaml", text)}, {}); }
-
-ParsedSettings with_file(const std::string& json, const std::string& more = "") {
-  return read(head + "deepspeed: " + temporary_file("ds.json", json) + "\n" + more);
+ParsedSettings read_deepspeed(const std::string& text) {
+  return parse_settings({temporary_file("deepspeed.yaml", text)}, {});
 }
 
-std::string error_of(const std::string& json, const std::string& more = "") {
+ParsedSettings with_file(const std::string& json, const std::string& more = "") {
+  return read_deepspeed(deepspeed_head + "deepspeed: " + temporary_file("ds.json", json) + "\n" + more);
+}
+
+std::string deepspeed_error(const std::string& json, const std::string& more = "") {
   return config_error([&] { with_file(json, more); });
 }
 
@@ -70,9 +72,9 @@ TEST(DeepSpeed, NumbersItStatesAreSettings) {
 }
 
 TEST(DeepSpeed, MayStandInTheYamlItself) {
-  const Settings s = read(head +
-                          "deepspeed:\n  zero_optimization: {stage: 1}\n  gradient_clipping: 0.25\n"
-                          "  bf16: {enabled: true}\n")
+  const Settings s = read_deepspeed(deepspeed_head +
+                                    "deepspeed:\n  zero_optimization: {stage: 1}\n  gradient_clipping: 0.25\n"
+                                    "  bf16: {enabled: true}\n")
                          .settings;
   EXPECT_EQ(s.parallel.zero, 1);
   EXPECT_EQ(s.optimizer.clip_norm, 0.25);
@@ -80,32 +82,35 @@ TEST(DeepSpeed, MayStandInTheYamlItself) {
 }
 
 TEST(DeepSpeed, ANumberThatContradictsTheYamlIsAnError) {
-  EXPECT_THAT(error_of(R"({"gradient_clipping": 0.5})", "max_grad_norm: 1.0\n"),
+  EXPECT_THAT(deepspeed_error(R"({"gradient_clipping": 0.5})", "max_grad_norm: 1.0\n"),
               AllOf(HasSubstr("optimizer.clip_norm is 1.0, but 0.5 in deepspeed"), HasSubstr("write \"auto\" there")));
   EXPECT_EQ(with_file(R"({"gradient_clipping": 1})", "max_grad_norm: 1.0\n").settings.optimizer.clip_norm, 1);
 }
 
 TEST(DeepSpeed, WhatIsNotSupportedIsRefusedByName) {
-  EXPECT_THAT(error_of(R"({"scheduler": {"type": "WarmupLR"}})"), HasSubstr("scheduler is not supported: give lr_sch"));
-  EXPECT_THAT(error_of(R"({"optimizer": {"type": "Lion"}})"), HasSubstr("optimizer Lion is not AdamW: leave it out"));
-  EXPECT_THAT(error_of(R"({"fp16": {"enabled": true, "loss_scale": 128}})"), HasSubstr("fixes the loss scale"));
-  EXPECT_THAT(error_of(R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "tape"}}})"),
+  EXPECT_THAT(deepspeed_error(R"({"scheduler": {"type": "WarmupLR"}})"),
+              HasSubstr("scheduler is not supported: give lr_sch"));
+  EXPECT_THAT(deepspeed_error(R"({"optimizer": {"type": "Lion"}})"),
+              HasSubstr("optimizer Lion is not AdamW: leave it out"));
+  EXPECT_THAT(deepspeed_error(R"({"fp16": {"enabled": true, "loss_scale": 128}})"), HasSubstr("fixes the loss scale"));
+  EXPECT_THAT(deepspeed_error(R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "tape"}}})"),
               HasSubstr("device is 'tape' but must be cpu, nvme or none"));
-  EXPECT_THAT(error_of(R"({"zero_optimization": {"stage": 4}})"), HasSubstr("parallel.zero"));
+  EXPECT_THAT(deepspeed_error(R"({"zero_optimization": {"stage": 4}})"), HasSubstr("parallel.zero"));
 }
 
 TEST(DeepSpeed, AMisspelledKeyIsAnErrorAndOneWithoutEffectIsNoted) {
-  EXPECT_THAT(error_of(R"({"zero_optimization": {"stagee": 3}})"),
+  EXPECT_THAT(deepspeed_error(R"({"zero_optimization": {"stagee": 3}})"),
               HasSubstr("unknown key 'stagee' in zero_optimization; did you mean stage?"));
-  EXPECT_THAT(error_of(R"({"zero_optimization": {"offload_optimizer": {"devise": "cpu"}}})"),
+  EXPECT_THAT(deepspeed_error(R"({"zero_optimization": {"offload_optimizer": {"devise": "cpu"}}})"),
               HasSubstr("unknown key 'devise' in zero_optimization.offload_optimizer; did you mean device?"));
-  EXPECT_THAT(error_of(R"({"bf16": {"enable": true}})"), HasSubstr("did you mean enabled?"));
-  EXPECT_THAT(error_of(R"({"zero_optimization": 3})"), HasSubstr("zero_optimization is 3, but must be a section"));
+  EXPECT_THAT(deepspeed_error(R"({"bf16": {"enable": true}})"), HasSubstr("did you mean enabled?"));
+  EXPECT_THAT(deepspeed_error(R"({"zero_optimization": 3})"),
+              HasSubstr("zero_optimization is 3, but must be a section"));
   EXPECT_THAT(base::join(with_file(published).notes, "\n"), HasSubstr("zero_optimization.overlap_comm"));
 }
 
 TEST(DeepSpeed, APrecisionThatIsSwitchedOffContradictsTheYamlsOwn) {
-  EXPECT_THAT(error_of(R"({"bf16": {"enabled": false}})", "bf16: true\n"),
+  EXPECT_THAT(deepspeed_error(R"({"bf16": {"enabled": false}})", "bf16: true\n"),
               HasSubstr("precision.compute is bf16, but not bf16 in deepspeed"));
   EXPECT_EQ(with_file(R"({"fp16": {"enabled": false}})", "bf16: true\n").settings.precision.compute, Precision::bf16);
 }
@@ -113,16 +118,17 @@ TEST(DeepSpeed, APrecisionThatIsSwitchedOffContradictsTheYamlsOwn) {
 TEST(DeepSpeed, AFileIsFoundBesideTheYaml) {
   const std::string json = temporary_file("beside.json", R"({"zero_optimization": {"stage": 2}})");
   const std::string name = json.substr(json.rfind('/') + 1);
-  EXPECT_EQ(read(head + "deepspeed: " + name + "\n").settings.parallel.zero, 2);
-  EXPECT_EQ(read(head + "deepspeed: examples/deepspeed/" + name + "\n").settings.parallel.zero, 2);
+  EXPECT_EQ(read_deepspeed(deepspeed_head + "deepspeed: " + name + "\n").settings.parallel.zero, 2);
+  EXPECT_EQ(read_deepspeed(deepspeed_head + "deepspeed: examples/deepspeed/" + name + "\n").settings.parallel.zero, 2);
 }
 
 TEST(DeepSpeed, AnAbsentFileIsKnownByItsUsualName) {
-  const ParsedSettings parsed = read(head + "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
+  const ParsedSettings parsed =
+      read_deepspeed(deepspeed_head + "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
   EXPECT_EQ(parsed.settings.parallel.zero, 3);
   EXPECT_EQ(parsed.settings.parallel.offload, Offload::host);
   EXPECT_THAT(base::join(parsed.notes, "\n"), HasSubstr("is not there; by its name it means parallel.zero 3"));
-  EXPECT_THAT(config_error([] { read(head + "deepspeed: mine.json\n"); }),
+  EXPECT_THAT(config_error([] { read_deepspeed(deepspeed_head + "deepspeed: mine.json\n"); }),
               HasSubstr("deepspeed 'mine.json' is not there, nor beside this file"));
 }
 

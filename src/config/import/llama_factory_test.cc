@@ -20,32 +20,33 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// What examples of LLaMA-Factory have, but for the model: its folder would be read.
-const std::string head = "stage: sft\ndo_train: true\nfinetuning_type: full\ndataset: identity, alpaca_en\n";
+// What examples of LLaMA-Factory have, but for the model: its folder would be read_factory.
+const std::string factory_head = "stage: sft\ndo_train: true\nfinetuning_type: full\ndataset: identity, alpaca_en\n";
 
 std::string file(const std::string& text) { return temporary_file("factory.yaml", text); }
 
-ParsedSettings read(const std::string& text, std::vector<std::string> more = {}) {
+ParsedSettings read_factory(const std::string& text, std::vector<std::string> more = {}) {
   more.insert(more.begin(), file(text));
   return parse_settings(more, {});
 }
 
-std::string error_of(const std::string& text) {
-  return config_error([&] { read(text); });
+std::string factory_error(const std::string& text) {
+  return config_error([&] { read_factory(text); });
 }
 
-std::string notes_of(const std::string& text) { return base::join(read(text).notes, "\n"); }
+std::string factory_notes(const std::string& text) { return base::join(read_factory(text).notes, "\n"); }
 
 TEST(LlamaFactory, AFileOfItRunsAsItIs) {
   const Settings s =
-      read(head +
-           "trust_remote_code: true\ntemplate: qwen3\ncutoff_len: 1024\nmax_samples: 1000\noverwrite_cache: true\n"
-           "preprocessing_num_workers: 16\ndataloader_num_workers: 4\noutput_dir: saves/x\nlogging_steps: 10\n"
-           "save_steps: 200\nplot_loss: true\noverwrite_output_dir: true\nsave_only_model: false\nreport_to: none\n"
-           "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nlearning_rate: 1.0e-4\n"
-           "num_train_epochs: 2.0\nlr_scheduler_type: cosine\nwarmup_ratio: 0.1\nbf16: true\nddp_timeout: 180000000\n"
-           "resume_from_checkpoint: null\nval_size: 0.1\nper_device_eval_batch_size: 1\neval_strategy: steps\n"
-           "eval_steps: 500\n")
+      read_factory(
+          factory_head +
+          "trust_remote_code: true\ntemplate: qwen3\ncutoff_len: 1024\nmax_samples: 1000\noverwrite_cache: true\n"
+          "preprocessing_num_workers: 16\ndataloader_num_workers: 4\noutput_dir: saves/x\nlogging_steps: 10\n"
+          "save_steps: 200\nplot_loss: true\noverwrite_output_dir: true\nsave_only_model: false\nreport_to: none\n"
+          "per_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nlearning_rate: 1.0e-4\n"
+          "num_train_epochs: 2.0\nlr_scheduler_type: cosine\nwarmup_ratio: 0.1\nbf16: true\nddp_timeout: 180000000\n"
+          "resume_from_checkpoint: null\nval_size: 0.1\nper_device_eval_batch_size: 1\neval_strategy: steps\n"
+          "eval_steps: 500\n")
           .settings;
   EXPECT_EQ(s.data.train, "identity,alpaca_en");
   EXPECT_EQ(s.data.folder, "data");
@@ -69,7 +70,7 @@ TEST(LlamaFactory, AFileOfItRunsAsItIs) {
 }
 
 TEST(LlamaFactory, WhatTheFileLeavesOutHasItsDefaultsAndOneNoteSaysSo) {
-  const ParsedSettings parsed = read(head);
+  const ParsedSettings parsed = read_factory(factory_head);
   const Settings& s = parsed.settings;
   EXPECT_EQ(s.batch.seq_len, 2048);
   EXPECT_EQ(s.batch.micro_batch_size, 8);
@@ -93,20 +94,22 @@ TEST(LlamaFactory, WhatTheFileLeavesOutHasItsDefaultsAndOneNoteSaysSo) {
 }
 
 TEST(LlamaFactory, KeysWithoutEffectAreOneNote) {
-  EXPECT_THAT(notes_of(head + "plot_loss: true\nswanlab_mode: cloud\nhf_hub_token: geheim\n"),
+  EXPECT_THAT(factory_notes(factory_head + "plot_loss: true\nswanlab_mode: cloud\nhf_hub_token: geheim\n"),
               AllOf(HasSubstr(": do_train, plot_loss, swanlab_mode, hf_hub_token"), Not(HasSubstr("geheim"))));
 }
 
 TEST(LlamaFactory, HigherPlacesStillWin) {
   const Settings s =
-      read(head + "learning_rate: 1e-4\n", {"--lr", "3e-4", "--cutoff_len", "64", "--tp_size", "2"}).settings;
+      read_factory(factory_head + "learning_rate: 1e-4\n", {"--lr", "3e-4", "--cutoff_len", "64", "--tp_size", "2"})
+          .settings;
   EXPECT_EQ(s.optimizer.lr, 3e-4);
   EXPECT_EQ(s.batch.seq_len, 64);
   EXPECT_EQ(s.parallel.tp, 2);
 }
 
 TEST(LlamaFactory, SectionsOfOurOwnMayStandBesideItsKeys) {
-  const Settings s = read(head + "parallel: {pp: 2}\nmodel: {preset: small}\ntrain: {seed: 9}\ntp_size: 2\n").settings;
+  const Settings s =
+      read_factory(factory_head + "parallel: {pp: 2}\nmodel: {preset: small}\ntrain: {seed: 9}\ntp_size: 2\n").settings;
   EXPECT_EQ(s.parallel.pp, 2);
   EXPECT_EQ(s.parallel.tp, 2);
   EXPECT_EQ(s.model.preset, "qwen3-small");
@@ -115,39 +118,43 @@ TEST(LlamaFactory, SectionsOfOurOwnMayStandBesideItsKeys) {
 }
 
 TEST(LlamaFactory, UnknownKeysGetTheNearestNameAndRefusedOnesTheReason) {
-  const std::string errors = error_of(head + "cutof_len: 3\nuse_dora: true\nquantization_bit: 4\nuse_rslora: false\n");
+  const std::string errors =
+      factory_error(factory_head + "cutof_len: 3\nuse_dora: true\nquantization_bit: 4\nuse_rslora: false\n");
   EXPECT_THAT(errors, AllOf(HasSubstr("line 5: unknown key 'cutof_len'; did you mean cutoff_len?"),
                             HasSubstr("line 6: use_dora is not supported: adapters are plain"),
                             HasSubstr("line 7: quantization_bit is not supported: weights are not quantised"),
                             Not(HasSubstr("use_rslora"))));
-  EXPECT_THAT(error_of(head + "stage: pt\n"), HasSubstr("stage is given twice, first in "));
+  EXPECT_THAT(factory_error(factory_head + "stage: pt\n"), HasSubstr("stage is given twice, first in "));
 }
 
 TEST(LlamaFactory, StagesThatAreNotSupportedAreRefusedByName) {
   for (const char* stage : {"dpo", "kto", "ppo", "rm"})
-    EXPECT_THAT(error_of(std::string("stage: ") + stage + "\nfinetuning_type: full\n"),
+    EXPECT_THAT(factory_error(std::string("stage: ") + stage + "\nfinetuning_type: full\n"),
                 HasSubstr(std::string("line 1: stage ") + stage + " learns from preferences, which is not supported"));
-  EXPECT_THAT(error_of("stage: sfd\nfinetuning_type: full\n"),
+  EXPECT_THAT(factory_error("stage: sfd\nfinetuning_type: full\n"),
               HasSubstr("stage takes sft, pt, not 'sfd'; did you mean sft?"));
 }
 
 TEST(LlamaFactory, PretrainingReadsDocumentsAndNeedsNoPacking) {
-  const ParsedSettings parsed = read("stage: pt\nfinetuning_type: full\ndataset: c4\npacking: true\ntemplate: qwen\n");
+  const ParsedSettings parsed =
+      read_factory("stage: pt\nfinetuning_type: full\ndataset: c4\npacking: true\ntemplate: qwen\n");
   EXPECT_EQ(parsed.settings.data.format, DataFormat::text);
   EXPECT_FALSE(parsed.settings.data.packing);
   EXPECT_THAT(parsed.notes.back(), HasSubstr("packing"));
 }
 
 TEST(LlamaFactory, LoraIsTheMethodOfAFileThatNamesNone) {
-  const Settings s = read("stage: sft\nlora_alpha: 32\nlora_dropout: 0.1\nlora_target: q_proj,v_proj\n").settings;
+  const Settings s =
+      read_factory("stage: sft\nlora_alpha: 32\nlora_dropout: 0.1\nlora_target: q_proj,v_proj\n").settings;
   EXPECT_EQ(s.lora.rank, 8);
   EXPECT_EQ(s.lora.alpha, 32);
   EXPECT_EQ(s.lora.dropout, 0.1);
   EXPECT_EQ(s.lora.targets, "q_proj,v_proj");
-  EXPECT_EQ(read("stage: sft\nfinetuning_type: lora\nlora_rank: 16\n").settings.lora.rank, 16);
-  EXPECT_EQ(read(head + "lora_rank: 16\n").settings.lora.rank, 0);
-  EXPECT_THAT(notes_of(head + "lora_rank: 16\n"), HasSubstr("do_train, lora_rank"));
-  EXPECT_THAT(error_of("finetuning_type: oft\n"), HasSubstr("finetuning_type takes full, freeze, lora, not 'oft'"));
+  EXPECT_EQ(read_factory("stage: sft\nfinetuning_type: lora\nlora_rank: 16\n").settings.lora.rank, 16);
+  EXPECT_EQ(read_factory(factory_head + "lora_rank: 16\n").settings.lora.rank, 0);
+  EXPECT_THAT(factory_notes(factory_head + "lora_rank: 16\n"), HasSubstr("do_train, lora_rank"));
+  EXPECT_THAT(factory_error("finetuning_type: oft\n"),
+              HasSubstr("finetuning_type takes full, freeze, lora, not 'oft'"));
 }
 
 TEST(LlamaFactory, AnAdapterGoesOnWithTheNumbersOfItsFolder) {
@@ -156,14 +163,15 @@ TEST(LlamaFactory, AnAdapterGoesOnWithTheNumbersOfItsFolder) {
   base::write_file_atomic(folder + "/adapter_config.json",
                           R"({"r": 4, "lora_alpha": 12, "target_modules": ["v_proj", "q_proj"]})");
   const std::string text = "stage: sft\nfinetuning_type: lora\nadapter_name_or_path: " + folder + "\n";
-  const Settings s = read(text).settings;
+  const Settings s = read_factory(text).settings;
   EXPECT_EQ(s.lora.path, folder);
   EXPECT_EQ(s.lora.rank, 4);
   EXPECT_EQ(s.lora.alpha, 12);
   EXPECT_EQ(s.lora.targets, "q_proj,v_proj");
-  EXPECT_EQ(read(text + "lora_rank: 4\nlora_target: all\n").settings.lora.targets, "all");
-  EXPECT_THAT(error_of(head + "adapter_name_or_path: a\n"), HasSubstr("goes with finetuning_type lora, not full"));
-  EXPECT_THAT(error_of("stage: sft\nadapter_name_or_path: a,b\n"), HasSubstr("names several folders"));
+  EXPECT_EQ(read_factory(text + "lora_rank: 4\nlora_target: all\n").settings.lora.targets, "all");
+  EXPECT_THAT(factory_error(factory_head + "adapter_name_or_path: a\n"),
+              HasSubstr("goes with finetuning_type lora, not full"));
+  EXPECT_THAT(factory_error("stage: sft\nadapter_name_or_path: a,b\n"), HasSubstr("names several folders"));
   base::remove_tree(folder);
 }
 
@@ -174,7 +182,7 @@ TEST(LlamaFactory, AnAdapterThatIsARunGoesOnWithItsNumbers) {
                           R"({"settings_yaml": "lora: {rank: 3, alpha: 5, targets: q_proj}"})");
   const std::string text = "stage: sft\nadapter_name_or_path: " + folder;
   for (const char* below : {"\n", "/checkpoints/step-00000002\n", "/checkpoints/step-00000002/model\n"}) {
-    const Settings s = read(text + below).settings;
+    const Settings s = read_factory(text + below).settings;
     EXPECT_EQ(s.lora.rank, 3);
     EXPECT_EQ(s.lora.alpha, 5);
     EXPECT_EQ(s.lora.targets, "q_proj");
@@ -184,86 +192,98 @@ TEST(LlamaFactory, AnAdapterThatIsARunGoesOnWithItsNumbers) {
 
 TEST(LlamaFactory, TwoKeysThatGiveOneSettingDifferentValuesAreAnError) {
   EXPECT_THAT(
-      error_of(head + "bf16: true\nfp16: true\n"),
+      factory_error(factory_head + "bf16: true\nfp16: true\n"),
       AllOf(HasSubstr("precision.compute is given twice, as fp16 here and first as bf16 in"), HasSubstr("line 5")));
-  EXPECT_THAT(error_of(head + "per_device_train_batch_size: 1\nmicro_batch_size: 2\n"), HasSubstr("is given twice"));
-  EXPECT_THAT(error_of("stage: sft\nlora_rank: 4\nlora: {rank: 8}\n"), HasSubstr("lora.rank is given twice"));
-  EXPECT_EQ(read("stage: sft\nlora: {rank: 16}\nbatch: {micro_batch_size: 3}\n").settings.lora.rank, 16);
-  EXPECT_EQ(read(head + "bf16: true\nprecision: {compute: bf16}\n").settings.precision.compute, Precision::bf16);
+  EXPECT_THAT(factory_error(factory_head + "per_device_train_batch_size: 1\nmicro_batch_size: 2\n"),
+              HasSubstr("is given twice"));
+  EXPECT_THAT(factory_error("stage: sft\nlora_rank: 4\nlora: {rank: 8}\n"), HasSubstr("lora.rank is given twice"));
+  EXPECT_EQ(read_factory("stage: sft\nlora: {rank: 16}\nbatch: {micro_batch_size: 3}\n").settings.lora.rank, 16);
+  EXPECT_EQ(read_factory(factory_head + "bf16: true\nprecision: {compute: bf16}\n").settings.precision.compute,
+            Precision::bf16);
 }
 
 TEST(LlamaFactory, FreezeTrainsTheLastLayers) {
-  EXPECT_THAT(error_of("finetuning_type: freeze\nfreeze_trainable_layers: 0\n"),
+  EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_trainable_layers: 0\n"),
               HasSubstr("freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full"));
-  EXPECT_EQ(read("finetuning_type: freeze\n").settings.train.trainable_layers, 2);
-  EXPECT_EQ(read("finetuning_type: freeze\nfreeze_trainable_layers: -3\n").settings.train.trainable_layers, -3);
-  EXPECT_THAT(error_of("finetuning_type: freeze\nfreeze_trainable_modules: self_attn\n"),
+  EXPECT_EQ(read_factory("finetuning_type: freeze\n").settings.train.trainable_layers, 2);
+  EXPECT_EQ(read_factory("finetuning_type: freeze\nfreeze_trainable_layers: -3\n").settings.train.trainable_layers, -3);
+  EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_trainable_modules: self_attn\n"),
               HasSubstr("freeze_trainable_modules takes all"));
-  EXPECT_THAT(error_of("finetuning_type: freeze\nfreeze_extra_modules: embed_tokens\n"),
+  EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_extra_modules: embed_tokens\n"),
               HasSubstr("train.freeze names the parts"));
 }
 
 TEST(LlamaFactory, SaysWhatTheDataAreAndWhatCarriesLoss) {
-  EXPECT_EQ(read(head + "train_on_prompt: true\n").settings.data.loss_on, LossOn::all);
-  EXPECT_EQ(read(head + "mask_history: true\n").settings.data.loss_on, LossOn::last_answer);
-  EXPECT_THAT(error_of(head + "mask_history: true\ntrain_on_prompt: true\n"), HasSubstr("exclude each other"));
-  EXPECT_EQ(read(head + "disable_shuffling: true\n").settings.data.shuffle, false);
-  EXPECT_TRUE(read(head + "packing: true\n").settings.data.packing);
-  EXPECT_TRUE(read(head + "neat_packing: true\npacking: false\n").settings.data.packing);
-  EXPECT_EQ(read(head + "template: alpaca\n").settings.data.chat_template, "alpaca");
-  EXPECT_EQ(read(head + "template: qwen3\n").settings.data.chat_template, "auto");
-  EXPECT_THAT(notes_of(head + "template: qwen3\n"), HasSubstr("template qwen3: the chat template in the model's own"));
-  EXPECT_EQ(read(head + "enable_thinking: false\n").settings.data.thinking, false);
-  const Settings mixed = read(head + "mix_strategy: interleave_over\ninterleave_probs: 0.7,0.3\n").settings;
+  EXPECT_EQ(read_factory(factory_head + "train_on_prompt: true\n").settings.data.loss_on, LossOn::all);
+  EXPECT_EQ(read_factory(factory_head + "mask_history: true\n").settings.data.loss_on, LossOn::last_answer);
+  EXPECT_THAT(factory_error(factory_head + "mask_history: true\ntrain_on_prompt: true\n"),
+              HasSubstr("exclude each other"));
+  EXPECT_EQ(read_factory(factory_head + "disable_shuffling: true\n").settings.data.shuffle, false);
+  EXPECT_TRUE(read_factory(factory_head + "packing: true\n").settings.data.packing);
+  EXPECT_TRUE(read_factory(factory_head + "neat_packing: true\npacking: false\n").settings.data.packing);
+  EXPECT_EQ(read_factory(factory_head + "template: alpaca\n").settings.data.chat_template, "alpaca");
+  EXPECT_EQ(read_factory(factory_head + "template: qwen3\n").settings.data.chat_template, "auto");
+  EXPECT_THAT(factory_notes(factory_head + "template: qwen3\n"),
+              HasSubstr("template qwen3: the chat template in the model's own"));
+  EXPECT_EQ(read_factory(factory_head + "enable_thinking: false\n").settings.data.thinking, false);
+  const Settings mixed =
+      read_factory(factory_head + "mix_strategy: interleave_over\ninterleave_probs: 0.7,0.3\n").settings;
   EXPECT_EQ(mixed.data.mix, Mix::over);
   EXPECT_EQ(mixed.data.weights, (std::vector<double>{0.7, 0.3}));
-  EXPECT_THAT(error_of(head + "dataset_dir: ONLINE\n"), HasSubstr("nothing is downloaded"));
+  EXPECT_THAT(factory_error(factory_head + "dataset_dir: ONLINE\n"), HasSubstr("nothing is downloaded"));
 }
 
 TEST(LlamaFactory, StepsAndStrategies) {
-  EXPECT_EQ(read(head + "max_steps: -1\n").settings.train.steps, 0);
-  EXPECT_EQ(read(head + "max_steps: 20\n").settings.train.steps, 20);
-  EXPECT_EQ(read(head + "save_strategy: \"no\"\nsave_steps: 5\n").settings.checkpoint.every, 0);
-  EXPECT_EQ(read(head + "save_strategy: epoch\n").settings.checkpoint.every, 500);
-  EXPECT_THAT(error_of(head + "save_steps: 0.1\n"), HasSubstr("save_steps 0.1 is a share of all steps"));
-  EXPECT_EQ(read(head + "save_total_limit: 3\n").settings.checkpoint.keep, 3);
-  EXPECT_EQ(read(head + "evaluation_strategy: steps\nlogging_steps: 7\n").settings.train.eval_every, 7);
-  EXPECT_EQ(read(head + "eval_steps: 7\n").settings.train.eval_every, 0);
-  EXPECT_EQ(read(head + "resume_from_checkpoint: true\noverwrite_output_dir: true\n").settings.train.resume, "auto");
-  EXPECT_EQ(read(head + "resume_from_checkpoint: saves/x\n").settings.train.resume, "saves/x");
-  EXPECT_EQ(read(head + "gradient_checkpointing: false\n").settings.parallel.recompute, Recompute::none);
-  EXPECT_EQ(read(head + "disable_gradient_checkpointing: true\n").settings.parallel.recompute, Recompute::none);
+  EXPECT_EQ(read_factory(factory_head + "max_steps: -1\n").settings.train.steps, 0);
+  EXPECT_EQ(read_factory(factory_head + "max_steps: 20\n").settings.train.steps, 20);
+  EXPECT_EQ(read_factory(factory_head + "save_strategy: \"no\"\nsave_steps: 5\n").settings.checkpoint.every, 0);
+  EXPECT_EQ(read_factory(factory_head + "save_strategy: epoch\n").settings.checkpoint.every, 500);
+  EXPECT_THAT(factory_error(factory_head + "save_steps: 0.1\n"), HasSubstr("save_steps 0.1 is a share of all steps"));
+  EXPECT_EQ(read_factory(factory_head + "save_total_limit: 3\n").settings.checkpoint.keep, 3);
+  EXPECT_EQ(read_factory(factory_head + "evaluation_strategy: steps\nlogging_steps: 7\n").settings.train.eval_every, 7);
+  EXPECT_EQ(read_factory(factory_head + "eval_steps: 7\n").settings.train.eval_every, 0);
+  EXPECT_EQ(
+      read_factory(factory_head + "resume_from_checkpoint: true\noverwrite_output_dir: true\n").settings.train.resume,
+      "auto");
+  EXPECT_EQ(read_factory(factory_head + "resume_from_checkpoint: saves/x\n").settings.train.resume, "saves/x");
+  EXPECT_EQ(read_factory(factory_head + "gradient_checkpointing: false\n").settings.parallel.recompute,
+            Recompute::none);
+  EXPECT_EQ(read_factory(factory_head + "disable_gradient_checkpointing: true\n").settings.parallel.recompute,
+            Recompute::none);
 }
 
 TEST(LlamaFactory, LearningRateAndOptimizer) {
-  EXPECT_EQ(read(head + "lr_scheduler_type: constant_with_warmup\nwarmup_steps: 5\n").settings.optimizer.warmup_steps,
+  EXPECT_EQ(read_factory(factory_head + "lr_scheduler_type: constant_with_warmup\nwarmup_steps: 5\n")
+                .settings.optimizer.warmup_steps,
             5);
-  EXPECT_EQ(read(head + "lr_scheduler_type: constant\nwarmup_steps: 5\n").settings.optimizer.warmup_steps, 0);
-  EXPECT_EQ(read(head + "warmup_steps: 0.03\n").settings.optimizer.warmup_ratio, 0.03);
+  EXPECT_EQ(
+      read_factory(factory_head + "lr_scheduler_type: constant\nwarmup_steps: 5\n").settings.optimizer.warmup_steps, 0);
+  EXPECT_EQ(read_factory(factory_head + "warmup_steps: 0.03\n").settings.optimizer.warmup_ratio, 0.03);
   const std::string floor = "lr_scheduler_type: cosine_with_min_lr\nlearning_rate: 1e-3\nlr_scheduler_kwargs:\n  ";
-  EXPECT_EQ(read(head + floor + "min_lr: 1e-5\n").settings.optimizer.min_lr, 1e-5);
-  EXPECT_DOUBLE_EQ(read(head + floor + "min_lr_rate: 0.1\n").settings.optimizer.min_lr, 1e-4);
-  EXPECT_THAT(error_of(head + floor + "num_cycles: 2\n"), HasSubstr("lr_scheduler_kwargs.num_cycles of"));
-  EXPECT_THAT(error_of(head + "lr_scheduler_type: polynomial\n"), HasSubstr("lr_scheduler_type takes linear, cosine"));
-  EXPECT_THAT(error_of(head + "optim: adafactor\n"), HasSubstr("optim adafactor is not supported"));
-  EXPECT_EQ(read(head + "optim: adamw_torch_fused\nadam_beta2: 0.98\n").settings.optimizer.beta2, 0.98);
+  EXPECT_EQ(read_factory(factory_head + floor + "min_lr: 1e-5\n").settings.optimizer.min_lr, 1e-5);
+  EXPECT_DOUBLE_EQ(read_factory(factory_head + floor + "min_lr_rate: 0.1\n").settings.optimizer.min_lr, 1e-4);
+  EXPECT_THAT(factory_error(factory_head + floor + "num_cycles: 2\n"), HasSubstr("lr_scheduler_kwargs.num_cycles of"));
+  EXPECT_THAT(factory_error(factory_head + "lr_scheduler_type: polynomial\n"),
+              HasSubstr("lr_scheduler_type takes linear, cosine"));
+  EXPECT_THAT(factory_error(factory_head + "optim: adafactor\n"), HasSubstr("optim adafactor is not supported"));
+  EXPECT_EQ(read_factory(factory_head + "optim: adamw_torch_fused\nadam_beta2: 0.98\n").settings.optimizer.beta2, 0.98);
 }
 
 TEST(LlamaFactory, FsdpIsZero) {
-  EXPECT_EQ(read(head + "fsdp: full_shard auto_wrap\n").settings.parallel.zero, 3);
-  const Settings s = read(head + "fsdp: [shard_grad_op, offload]\n").settings;
+  EXPECT_EQ(read_factory(factory_head + "fsdp: full_shard auto_wrap\n").settings.parallel.zero, 3);
+  const Settings s = read_factory(factory_head + "fsdp: [shard_grad_op, offload]\n").settings;
   EXPECT_EQ(s.parallel.zero, 2);
   EXPECT_EQ(s.parallel.offload, Offload::host);
-  EXPECT_THAT(error_of(head + "fsdp: hybrid_shard\n"), HasSubstr("fsdp hybrid_shard is not supported"));
+  EXPECT_THAT(factory_error(factory_head + "fsdp: hybrid_shard\n"), HasSubstr("fsdp hybrid_shard is not supported"));
 }
 
 // Anchors that stand for more than memory holds, or for themselves.
 TEST(LlamaFactory, AnchorsCannotFillMemory) {
-  std::string text = head + "a: &a {x: 1}\n";
+  std::string text = factory_head + "a: &a {x: 1}\n";
   for (char name = 'b'; name < 'z'; ++name)
     text += fmt::format("{0}: &{0} {{x: *{1}, y: *{1}, z: *{1}}}\n", name, static_cast<char>(name - 1));
-  EXPECT_THAT(error_of(text + "fsdp_config: *y\n"), HasSubstr("unknown key 'a'"));
-  EXPECT_THAT(error_of(head + "fsdp_config: &me {x: *me}\nzqxwv: 1\n"), HasSubstr("zqxwv"));
+  EXPECT_THAT(factory_error(text + "fsdp_config: *y\n"), HasSubstr("unknown key 'a'"));
+  EXPECT_THAT(factory_error(factory_head + "fsdp_config: &me {x: *me}\nzqxwv: 1\n"), HasSubstr("zqxwv"));
 }
 
 TEST(LlamaFactory, EveryKeyOfTheTableIsThereOnceAndLeadsSomewhere) {

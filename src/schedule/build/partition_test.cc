@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "schedule/shape_test_support.h"
 
 namespace troika::schedule {
 namespace {
@@ -41,16 +42,6 @@ double brute_force(const std::vector<double>& cost, int stages) {
       best = std::min(best, costliest(cost, ranges));
   }
   return best;
-}
-
-template <class Call>
-std::string refusal(Call call) {
-  try {
-    call();
-  } catch (const base::ConfigError& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Partition, OneStageHoldsEverything) { EXPECT_THAT(partition_by_cost({1, 2, 3}, 1), ElementsAre(Pair(0, 3))); }
@@ -95,7 +86,7 @@ TEST(Partition, FreeSegmentsAndManyLayersAreCutToo) {
 }
 
 TEST(Partition, MoreStagesThanSegmentsAreRefused) {
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(refusal_of<base::ConfigError>([] {
                 partition_by_cost({1, 1, 1, 1}, 5);
               }),
               HasSubstr("a model of 2 transformer layers cannot be cut into 5 pipeline stages; choose pp from 1 to 2"));
@@ -109,9 +100,15 @@ TEST(Partition, ByLayersGivesEmbeddingToTheFirstAndHeadToTheLast) {
 }
 
 TEST(Partition, ByLayersRefusesWrongSumsAndEmptyStages) {
-  EXPECT_THAT(refusal([] { partition_by_layers({2, 3}, 6); }), HasSubstr("add up to 5, but the model has 6"));
-  EXPECT_THAT(refusal([] { partition_by_layers({3, 0, 3}, 6); }), HasSubstr("stage 1 would be empty"));
-  EXPECT_THAT(refusal([] { partition_by_layers({7, -1}, 6); }), HasSubstr("stage 1 is given -1"));
+  EXPECT_THAT(refusal_of<base::ConfigError>([] {
+                partition_by_layers({2, 3}, 6);
+              }),
+              HasSubstr("add up to 5, but the model has 6"));
+  EXPECT_THAT(refusal_of<base::ConfigError>([] {
+                partition_by_layers({3, 0, 3}, 6);
+              }),
+              HasSubstr("stage 1 would be empty"));
+  EXPECT_THAT(refusal_of<base::ConfigError>([] { partition_by_layers({7, -1}, 6); }), HasSubstr("stage 1 is given -1"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal(const std::string& text) {
+std::string instruction_refusal(const std::string& text) {
   try {
     parse_instruction(text);
   } catch (const base::ConfigError& error) {
@@ -60,14 +60,14 @@ TEST(Instruction, EveryCombinationOfFieldsRoundTrips) {
 }
 
 TEST(Instruction, ParseErrorsQuoteTextAndPosition) {
-  EXPECT_THAT(refusal("fwt 4.1"),
+  EXPECT_THAT(instruction_refusal("fwt 4.1"),
               HasSubstr("'fwt 4.1', character 1: 'fwt' is no kind of instruction; nearest is 'fwd'"));
-  EXPECT_THAT(refusal("fwd 4.x"), HasSubstr("'fwd 4.x', character 7: 'x'"));
-  EXPECT_THAT(refusal("fwd -4.1"), HasSubstr("character 5"));
-  EXPECT_THAT(refusal("fwd "), HasSubstr("character 5"));
-  EXPECT_THAT(refusal("fwd 1.2.3.4"), HasSubstr("more than microbatch.stage.segment"));
-  EXPECT_THAT(refusal("fwd 99999999999"), HasSubstr("99999999999"));
-  EXPECT_THAT(refusal(""), HasSubstr("character 1"));
+  EXPECT_THAT(instruction_refusal("fwd 4.x"), HasSubstr("'fwd 4.x', character 7: 'x'"));
+  EXPECT_THAT(instruction_refusal("fwd -4.1"), HasSubstr("character 5"));
+  EXPECT_THAT(instruction_refusal("fwd "), HasSubstr("character 5"));
+  EXPECT_THAT(instruction_refusal("fwd 1.2.3.4"), HasSubstr("more than microbatch.stage.segment"));
+  EXPECT_THAT(instruction_refusal("fwd 99999999999"), HasSubstr("99999999999"));
+  EXPECT_THAT(instruction_refusal(""), HasSubstr("character 1"));
 }
 
 TEST(Program, TextRoundTripsForEverySchedule) {

@@ -18,9 +18,7 @@ const Event& event_of(const StepTrace& trace, std::size_t rank, const std::strin
   throw base::BugError("no event " + text);
 }
 
-constexpr auto compute = Event::Activity::compute;
-constexpr auto wait = Event::Activity::wait;
-constexpr auto transfer = Event::Activity::transfer;
+using Activity = Event::Activity;
 
 void expect_span(const Event& event, double begin, double end) {
   EXPECT_THAT(event.begin_seconds, DoubleNear(begin, 1e-12)) << to_text(event.instruction);
@@ -36,17 +34,17 @@ Program two_stages(std::int64_t boundary_bytes, int microbatches = 2) {
 TEST(Simulator, MessageTakesBandwidthAndLatency) {
   const StepTrace trace = simulate(two_stages(50), table_costs({{{Kind::fwd, -1}, 1.0}}, {0.25, 100}));
   // fwd 0.0 ends at 1; 50 bytes at 100 B/s and 0.25 s of latency.
-  expect_span(event_of(trace, 0, "send_act 0.0", transfer), 1.0, 1.75);
-  expect_span(event_of(trace, 1, "recv_act 0.1", transfer), 0, 1.75);
-  expect_span(event_of(trace, 1, "fwd 0.1", wait), 0, 1.75);
-  expect_span(event_of(trace, 1, "fwd 0.1", compute), 1.75, 2.75);
+  expect_span(event_of(trace, 0, "send_act 0.0", Activity::transfer), 1.0, 1.75);
+  expect_span(event_of(trace, 1, "recv_act 0.1", Activity::transfer), 0, 1.75);
+  expect_span(event_of(trace, 1, "fwd 0.1", Activity::wait), 0, 1.75);
+  expect_span(event_of(trace, 1, "fwd 0.1", Activity::compute), 1.75, 2.75);
 }
 
 TEST(Simulator, OutgoingMessagesOfARankSerialise) {
   const auto costs = table_costs({{{Kind::fwd, 0}, 1.0}}, {0, 10});  // a message occupies the link for 5 s
   const StepTrace trace = simulate(two_stages(50), costs);
-  expect_span(event_of(trace, 0, "send_act 0.0", transfer), 1, 6);
-  expect_span(event_of(trace, 0, "send_act 1.0", transfer), 2, 11);
+  expect_span(event_of(trace, 0, "send_act 0.0", Activity::transfer), 1, 6);
+  expect_span(event_of(trace, 0, "send_act 1.0", Activity::transfer), 2, 11);
 }
 
 TEST(Simulator, LinksAreFullDuplex) {
@@ -61,8 +59,8 @@ TEST(Simulator, LinksAreFullDuplex) {
   }
   const StepTrace trace = simulate(program, table_costs({}, {0, 10}));
   // send_act 1.0 and send_grad 0.1 both run from 5 to 10.
-  EXPECT_THAT(event_of(trace, 0, "send_act 1.0", transfer).end_seconds, DoubleNear(10, 1e-12));
-  EXPECT_THAT(event_of(trace, 1, "send_grad 0.1", transfer).end_seconds, DoubleNear(10, 1e-12));
+  EXPECT_THAT(event_of(trace, 0, "send_act 1.0", Activity::transfer).end_seconds, DoubleNear(10, 1e-12));
+  EXPECT_THAT(event_of(trace, 1, "send_grad 0.1", Activity::transfer).end_seconds, DoubleNear(10, 1e-12));
 }
 
 TEST(Simulator, SendCompletesOnlyWhenThePeerHasPosted) {
@@ -71,11 +69,11 @@ TEST(Simulator, SendCompletesOnlyWhenThePeerHasPosted) {
       "load 0 | fwd 0.0 | send_act 0.0 | recv_grad 0.0 | bwd 0.0 | reduce_grads *.0 | norm | step *.0\n"
       "load 0 | recv_act 0.1 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | norm | step *.1\n");
   const StepTrace trace = simulate(program, table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::load, -1}, 3.0}}, {}));
-  EXPECT_THAT(event_of(trace, 0, "send_act 0.0", transfer).end_seconds, DoubleNear(4, 1e-12));
+  EXPECT_THAT(event_of(trace, 0, "send_act 0.0", Activity::transfer).end_seconds, DoubleNear(4, 1e-12));
   Program late = program;  // the simulator itself asks only who waits for whom
   late.ranks[1].insert(late.ranks[1].begin(), {Kind::load, 0, -1, -1, 0});
   const StepTrace later = simulate(late, table_costs({{{Kind::load, -1}, 3.0}}, {}));
-  EXPECT_THAT(event_of(later, 0, "send_act 0.0", transfer).end_seconds, DoubleNear(6, 1e-12));
+  EXPECT_THAT(event_of(later, 0, "send_act 0.0", Activity::transfer).end_seconds, DoubleNear(6, 1e-12));
 }
 
 // Two replicas, backwards of 1 s and 2 s per segment, 100 bytes in every exchange of a segment.
@@ -95,32 +93,33 @@ CostModel replica_costs(double bytes_per_second) {
 TEST(Simulator, ReductionsRunBesideTheBackwardsThatFollow) {
   const StepTrace trace = simulate(build("1f1b", replicas(1)), replica_costs(100));
   // Rank 1 comes to its first reduction at 2, to its second at 4; latency 0.1 and 1 s for the bytes.
-  expect_span(event_of(trace, 0, "reduce_grads *.0.1", transfer), 1, 3.1);
-  expect_span(event_of(trace, 1, "reduce_grads *.0.1", transfer), 2, 3.1);
-  expect_span(event_of(trace, 1, "bwd 1.0.0", compute), 2, 4);
-  expect_span(event_of(trace, 1, "reduce_grads *.0.0", transfer), 4, 5.1);
+  expect_span(event_of(trace, 0, "reduce_grads *.0.1", Activity::transfer), 1, 3.1);
+  expect_span(event_of(trace, 1, "reduce_grads *.0.1", Activity::transfer), 2, 3.1);
+  expect_span(event_of(trace, 1, "bwd 1.0.0", Activity::compute), 2, 4);
+  expect_span(event_of(trace, 1, "reduce_grads *.0.0", Activity::transfer), 4, 5.1);
   // norm waits for the reduction, then for two rounds of latency with rank 0.
-  expect_span(event_of(trace, 1, "norm", wait), 4, 5.3);
+  expect_span(event_of(trace, 1, "norm", Activity::wait), 4, 5.3);
 }
 
 TEST(Simulator, AReductionOfOneMicrobatchWaitsForThoseBeforeIt) {
   const StepTrace trace = simulate(build("1f1b", replicas(2)), replica_costs(100));
-  expect_span(event_of(trace, 0, "reduce_grads 0.0.1", transfer), 1, 3.1);
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.1", Activity::transfer), 1, 3.1);
   // Rank 0 comes to its second reduction at 2, grid rank 1 at 4, when the first is over.
-  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", wait), 2, 3.1);
-  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", transfer), 3.1, 5.1);
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", Activity::wait), 2, 3.1);
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", Activity::transfer), 3.1, 5.1);
   EXPECT_EQ(communication_intervals(trace)[0].front().begin, 2);
   EXPECT_EQ(communication_intervals(trace)[0].front().end, 3.1);
-  for (const Event& event : trace.ranks[1].events) EXPECT_FALSE(event.activity == wait && event.end_seconds < 4);
+  for (const Event& event : trace.ranks[1].events)
+    EXPECT_FALSE(event.activity == Activity::wait && event.end_seconds < 4);
 }
 
 TEST(Simulator, ExchangesOfARankShareItsLinkOneAfterTheOther) {
   const StepTrace trace = simulate(build("1f1b", replicas(0)), replica_costs(10));  // 10.1 s each
-  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.1", transfer).end_seconds, DoubleNear(12.1, 1e-9));
-  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.0", transfer).end_seconds, DoubleNear(22.2, 1e-9));
-  expect_span(event_of(trace, 0, "gather_grads *.0.1", wait), 2, 12.1);
-  EXPECT_THAT(event_of(trace, 0, "gather_grads *.0.1", transfer).end_seconds, DoubleNear(32.3, 1e-9));
-  EXPECT_THAT(event_of(trace, 0, "gather_grads *.0.0", transfer).end_seconds, DoubleNear(42.4, 1e-9));
+  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.1", Activity::transfer).end_seconds, DoubleNear(12.1, 1e-9));
+  EXPECT_THAT(event_of(trace, 0, "reduce_grads *.0.0", Activity::transfer).end_seconds, DoubleNear(22.2, 1e-9));
+  expect_span(event_of(trace, 0, "gather_grads *.0.1", Activity::wait), 2, 12.1);
+  EXPECT_THAT(event_of(trace, 0, "gather_grads *.0.1", Activity::transfer).end_seconds, DoubleNear(32.3, 1e-9));
+  EXPECT_THAT(event_of(trace, 0, "gather_grads *.0.0", Activity::transfer).end_seconds, DoubleNear(42.4, 1e-9));
 }
 
 TEST(Simulator, MessagesAndExchangesOfARankShareItsLink) {
@@ -130,14 +129,14 @@ TEST(Simulator, MessagesAndExchangesOfARankShareItsLink) {
   shape.zero = 1;
   const StepTrace trace = simulate(build("1f1b", shape), table_costs({}, {0, 10}));
   // Rank 2 receives at 5, sends its gradient until 10, then reduces until 17.
-  EXPECT_THAT(event_of(trace, 2, "send_grad 0.1", transfer).end_seconds, DoubleNear(10, 1e-12));
-  EXPECT_THAT(event_of(trace, 2, "reduce_grads *.1.1", transfer).end_seconds, DoubleNear(17, 1e-12));
+  EXPECT_THAT(event_of(trace, 2, "send_grad 0.1", Activity::transfer).end_seconds, DoubleNear(10, 1e-12));
+  EXPECT_THAT(event_of(trace, 2, "reduce_grads *.1.1", Activity::transfer).end_seconds, DoubleNear(17, 1e-12));
 }
 
 TEST(Simulator, TheEndOfARankWaitsForWhatItStarted) {
   const StepTrace trace = simulate(build("1f1b", replicas(1)), replica_costs(100));
-  expect_span(event_of(trace, 0, "gather_params *.0.1", wait), 5.3, 5.3 + 2 * 1.1);
-  EXPECT_EQ(trace.ranks[0].events.back().activity, wait);
+  expect_span(event_of(trace, 0, "gather_params *.0.1", Activity::wait), 5.3, 5.3 + 2 * 1.1);
+  EXPECT_EQ(trace.ranks[0].events.back().activity, Activity::wait);
 }
 
 TEST(Simulator, ReplicasOfOneRankExchangeOverItsOwnLink) {
@@ -148,8 +147,8 @@ TEST(Simulator, ReplicasOfOneRankExchangeOverItsOwnLink) {
   CostModel costs;
   costs.link = [](int from, int to) { return Link{from == 0 && to == 0 ? 0.5 : 100, 20}; };
   const StepTrace trace = simulate(build("1f1b", shape), costs);
-  expect_span(event_of(trace, 0, "reduce_grads *.0.0", transfer), 0, 2 * 0.5 + 2);
-  expect_span(event_of(trace, 0, "gather_params *.0.0", transfer), 3, 3 + 2 * 0.5 + 3);
+  expect_span(event_of(trace, 0, "reduce_grads *.0.0", Activity::transfer), 0, 2 * 0.5 + 2);
+  expect_span(event_of(trace, 0, "gather_params *.0.0", Activity::transfer), 3, 3 + 2 * 0.5 + 3);
 }
 
 TEST(Simulator, ExchangeTimesCanBeGiven) {
@@ -158,7 +157,7 @@ TEST(Simulator, ExchangeTimesCanBeGiven) {
     return i.kind == Kind::norm ? 10.0 * static_cast<double>(ranks.size()) : 0;
   };
   const StepTrace trace = simulate(build("1f1b", shape_of(1, 3, 3)), costs);
-  EXPECT_THAT(event_of(trace, 2, "norm", compute).end_seconds, DoubleNear(30, 1e-12));
+  EXPECT_THAT(event_of(trace, 2, "norm", Activity::compute).end_seconds, DoubleNear(30, 1e-12));
 }
 
 TEST(Simulator, GathersRunBesideComputing) {
@@ -169,9 +168,10 @@ TEST(Simulator, GathersRunBesideComputing) {
     return i.kind == Kind::gather_params ? 1.5 : 0;
   };
   const StepTrace trace = simulate(build("1f1b", shape), costs);
-  expect_span(event_of(trace, 0, "fwd 0.0.0", compute), 1.5, 2.5);
-  expect_span(event_of(trace, 0, "fwd 0.0.1", compute), 3, 4);  // its gather from 1.5 to 3, half of it meanwhile
-  expect_span(event_of(trace, 0, "fwd 0.0.2", compute), 4.5, 5.5);
+  expect_span(event_of(trace, 0, "fwd 0.0.0", Activity::compute), 1.5, 2.5);
+  expect_span(event_of(trace, 0, "fwd 0.0.1", Activity::compute), 3,
+              4);  // its gather from 1.5 to 3, half of it meanwhile
+  expect_span(event_of(trace, 0, "fwd 0.0.2", Activity::compute), 4.5, 5.5);
 }
 
 TEST(Simulator, StateIsFetchedWhileAnotherSegmentSteps) {
@@ -180,12 +180,12 @@ TEST(Simulator, StateIsFetchedWhileAnotherSegmentSteps) {
   const StepTrace trace =
       simulate(build("1f1b", shape),
                table_costs({{{Kind::step, -1}, 1.0}, {{Kind::fetch, -1}, 1.0}, {{Kind::offload, -1}, 0.5}}, {}));
-  expect_span(event_of(trace, 0, "fetch *.0.0", transfer), 0, 1);
-  expect_span(event_of(trace, 0, "step *.0.0", compute), 1, 2);
-  expect_span(event_of(trace, 0, "fetch *.0.1", transfer), 0, 2);
-  expect_span(event_of(trace, 0, "step *.0.1", compute), 2, 3);
-  expect_span(event_of(trace, 0, "offload *.0.0", transfer), 2, 2.5);  // one copy after another
-  expect_span(event_of(trace, 0, "step *.0.2", compute), 3.5, 4.5);
+  expect_span(event_of(trace, 0, "fetch *.0.0", Activity::transfer), 0, 1);
+  expect_span(event_of(trace, 0, "step *.0.0", Activity::compute), 1, 2);
+  expect_span(event_of(trace, 0, "fetch *.0.1", Activity::transfer), 0, 2);
+  expect_span(event_of(trace, 0, "step *.0.1", Activity::compute), 2, 3);
+  expect_span(event_of(trace, 0, "offload *.0.0", Activity::transfer), 2, 2.5);  // one copy after another
+  expect_span(event_of(trace, 0, "step *.0.2", Activity::compute), 3.5, 4.5);
   EXPECT_THAT(trace.ranks[0].events.back().end_seconds, DoubleNear(5, 1e-12));
 }
 

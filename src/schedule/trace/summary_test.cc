@@ -16,25 +16,23 @@ Event event(const char* text, Event::Activity activity, double begin, double end
   return {parse_instruction(text), activity, begin, end};
 }
 
-constexpr auto compute = Event::Activity::compute;
-constexpr auto wait = Event::Activity::wait;
-constexpr auto transfer = Event::Activity::transfer;
+using Activity = Event::Activity;
 
 // Two ranks, one microbatch: fwd 1 s each, bwd 2 s each, 0.5 s on the wire in both directions, 1 s of norm exchange.
 StepTrace two_ranks() {
   StepTrace trace;
-  trace.ranks.push_back(
-      {0,
-       0,
-       "a",
-       {event("fwd 0.0", compute, 0, 1), event("send_act 0.0", transfer, 1, 1.5), event("bwd 0.0", wait, 1, 5),
-        event("bwd 0.0", compute, 5, 7), event("norm", wait, 7, 8), event("step", compute, 8, 9)}});
-  trace.ranks.push_back(
-      {1,
-       1,
-       "b",
-       {event("fwd 0.1", wait, 0, 1.5), event("fwd 0.1", compute, 1.5, 2.5), event("bwd 0.1", compute, 2.5, 4.5),
-        event("norm", wait, 4.5, 8), event("step", compute, 8, 9)}});
+  trace.ranks.push_back({0,
+                         0,
+                         "a",
+                         {event("fwd 0.0", Activity::compute, 0, 1), event("send_act 0.0", Activity::transfer, 1, 1.5),
+                          event("bwd 0.0", Activity::wait, 1, 5), event("bwd 0.0", Activity::compute, 5, 7),
+                          event("norm", Activity::wait, 7, 8), event("step", Activity::compute, 8, 9)}});
+  trace.ranks.push_back({1,
+                         1,
+                         "b",
+                         {event("fwd 0.1", Activity::wait, 0, 1.5), event("fwd 0.1", Activity::compute, 1.5, 2.5),
+                          event("bwd 0.1", Activity::compute, 2.5, 4.5), event("norm", Activity::wait, 4.5, 8),
+                          event("step", Activity::compute, 8, 9)}});
   return trace;
 }
 
@@ -64,13 +62,14 @@ TEST(Summary, PipelineBubbleLeavesReductionNormAndStepOut) {
 
 TEST(Summary, TransferOfABlockingExchangeCountsAsAWait) {
   StepTrace trace;
+  trace.ranks.push_back({0,
+                         0,
+                         "a",
+                         {event("bwd 0.0", Activity::compute, 0, 1), event("reduce_tied *.0", Activity::transfer, 1, 5),
+                          event("reduce_tied *.0", Activity::compute, 2.5, 3), event("norm", Activity::wait, 5, 6),
+                          event("norm", Activity::transfer, 5, 6)}});
   trace.ranks.push_back(
-      {0,
-       0,
-       "a",
-       {event("bwd 0.0", compute, 0, 1), event("reduce_tied *.0", transfer, 1, 5),
-        event("reduce_tied *.0", compute, 2.5, 3), event("norm", wait, 5, 6), event("norm", transfer, 5, 6)}});
-  trace.ranks.push_back({1, 1, "b", {event("bwd 1.0", compute, 0, 2), event("reduce_tied *.1", transfer, 2, 5)}});
+      {1, 1, "b", {event("bwd 1.0", Activity::compute, 0, 2), event("reduce_tied *.1", Activity::transfer, 2, 5)}});
   const StepSummary summary = summarize(trace);
   EXPECT_DOUBLE_EQ(summary.ranks[0].time.communication_seconds, 0.5 + 2 + 1);  // from 2, when rank 1 came
   EXPECT_DOUBLE_EQ(summary.ranks[1].time.communication_seconds, 3);
@@ -79,17 +78,20 @@ TEST(Summary, TransferOfABlockingExchangeCountsAsAWait) {
 
 TEST(Summary, WaitsForReductionsTotalsAndParametersAreCommunicationOnceAllRanksHaveCome) {
   StepTrace trace;
-  trace.ranks.push_back({0,
-                         0,
-                         "a",
-                         {event("reduce_grads *.0.3", transfer, 0, 6), event("gather_grads *.0.3", wait, 1, 6),
-                          event("gather_grads *.0.3", transfer, 6, 9), event("step *.0", wait, 7, 9),
-                          event("gather_params *.0.3", transfer, 9, 14), event("gather_params *.0.3", wait, 10, 14)}});
-  trace.ranks.push_back({1,
-                         1,
-                         "b",
-                         {event("reduce_grads *.0.3", transfer, 4, 6), event("gather_grads *.0.3", transfer, 8, 9),
-                          event("gather_params *.0.3", transfer, 12, 14)}});
+  trace.ranks.push_back(
+      {0,
+       0,
+       "a",
+       {event("reduce_grads *.0.3", Activity::transfer, 0, 6), event("gather_grads *.0.3", Activity::wait, 1, 6),
+        event("gather_grads *.0.3", Activity::transfer, 6, 9), event("step *.0", Activity::wait, 7, 9),
+        event("gather_params *.0.3", Activity::transfer, 9, 14),
+        event("gather_params *.0.3", Activity::wait, 10, 14)}});
+  trace.ranks.push_back(
+      {1,
+       1,
+       "b",
+       {event("reduce_grads *.0.3", Activity::transfer, 4, 6), event("gather_grads *.0.3", Activity::transfer, 8, 9),
+        event("gather_params *.0.3", Activity::transfer, 12, 14)}});
   // 6 - 4 for the reduction, 9 - 8 for the totals, 14 - 12 for the parameters; the overlapped transfers count nothing.
   const auto intervals = communication_intervals(trace);
   ASSERT_EQ(intervals[0].size(), 3U);
@@ -101,7 +103,8 @@ TEST(Summary, WaitsForReductionsTotalsAndParametersAreCommunicationOnceAllRanksH
 
 TEST(Summary, WaitForParametersBeforeAUseIsCommunication) {
   StepTrace trace;
-  trace.ranks.push_back({0, 0, "a", {event("fwd 0.0.1", wait, 1, 3), event("fwd 0.0.1", compute, 3, 4)}});
+  trace.ranks.push_back(
+      {0, 0, "a", {event("fwd 0.0.1", Activity::wait, 1, 3), event("fwd 0.0.1", Activity::compute, 3, 4)}});
   EXPECT_DOUBLE_EQ(summarize(trace).ranks[0].time.communication_seconds, 2);
 }
 

@@ -43,16 +43,6 @@ void expect_near(const StepTrace& a, const StepTrace& b, double seconds) {
   }
 }
 
-template <class Read>
-std::string refusal(Read read) {
-  try {
-    read();
-  } catch (const base::DataError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(RankTrace, RoundTripsExactly) {
   RankTrace trace{7, -0.1, simulated().ranks[1]};
   trace.timeline.host = "pi \"two\" \xc3\xa9";
@@ -76,8 +66,9 @@ TEST(RankTrace, ShowsNoControlCharactersOfTheHost) {
 
 TEST(RankTrace, TimesThatCannotBeAreRefused) {
   const std::string before = R"({"step":1,"lane":0,"world_rank":0,"host":"","clock_offset_seconds":)";
-  EXPECT_THAT(refusal([&] { read_rank_trace(before + R"(-1e308,"events":[]})", "a.json"); }), HasSubstr("no time"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(before + R"(-1e308,"events":[]})", "a.json"); }),
+              HasSubstr("no time"));
+  EXPECT_THAT(refusal_of<base::DataError>([&] {
                 read_rank_trace(before + R"(0,"events":[{"instruction":"fwd 0.0","activity":"compute",
                     "begin_seconds":1e308,"end_seconds":1.7e308,"bytes":0}]})",
                                 "a.json");
@@ -87,22 +78,23 @@ TEST(RankTrace, TimesThatCannotBeAreRefused) {
 
 TEST(RankTrace, DamagedFilesAreRefusedByName) {
   const std::string good = write_rank_trace({7, 0, simulated().ranks[0]});
-  EXPECT_THAT(refusal([&] { read_rank_trace(good.substr(0, good.size() / 2), "a.json"); }), HasSubstr("a.json"));
-  EXPECT_THAT(refusal([&] { read_rank_trace("[]", "a.json"); }), HasSubstr("'step' is missing"));
+  EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(good.substr(0, good.size() / 2), "a.json"); }),
+              HasSubstr("a.json"));
+  EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace("[]", "a.json"); }), HasSubstr("'step' is missing"));
   std::string other = good;
   other.replace(other.find("\"compute\""), 9, "\"compost\"");
-  EXPECT_THAT(refusal([&] { read_rank_trace(other, "a.json"); }),
+  EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(other, "a.json"); }),
               HasSubstr("'compost' is none of compute, wait, transfer"));
   other = good;
   other.replace(other.find("\"lane\":0"), 8, "\"lane\":-1");
-  EXPECT_THAT(refusal([&] { read_rank_trace(other, "a.json"); }), HasSubstr("'lane' is -1"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(other, "a.json"); }), HasSubstr("'lane' is -1"));
+  EXPECT_THAT(refusal_of<base::DataError>([&] {
                 read_rank_trace(R"({"step":1,"lane":0,"world_rank":0,"host":"","clock_offset_seconds":0,"events":[
                     {"instruction":"fwt 0.0","activity":"wait","begin_seconds":0,"end_seconds":1,"bytes":0}]})",
                                 "a.json");
               }),
               HasSubstr("a.json: instruction 'fwt 0.0'"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<base::DataError>([&] {
                 read_rank_trace(R"({"step":1,"lane":0,"world_rank":0,"host":"","clock_offset_seconds":0,"events":[
                     {"instruction":"norm","activity":"wait","begin_seconds":2,"end_seconds":1,"bytes":0}]})",
                                 "a.json");
@@ -127,12 +119,12 @@ TEST(Merge, AlignsClocksThatAreSecondsApart) {
 
 TEST(Merge, RefusesNothingMixedStepsAndTwins) {
   const auto ranks = simulated().ranks;
-  EXPECT_THAT(refusal([&] { merge(std::vector<RankTrace>{}); }), HasSubstr("no rank trace"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<base::DataError>([&] { merge(std::vector<RankTrace>{}); }), HasSubstr("no rank trace"));
+  EXPECT_THAT(refusal_of<base::DataError>([&] {
                 merge(std::vector<RankTrace>{{1, 0, ranks[0]}, {2, 0, ranks[1]}});
               }),
               HasSubstr("rank 1 traced step 2, but rank 0 step 1"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusal_of<base::DataError>([&] {
                 merge(std::vector<RankTrace>{{1, 0, ranks[0]}, {1, 0, ranks[0]}});
               }),
               HasSubstr("rank 0 comes twice"));
@@ -164,12 +156,13 @@ TEST(Chrome, HasNamedRanksAndCompleteEventsThatDoNotOverlapOnARow) {
 }
 
 TEST(Chrome, DamagedFilesAreRefusedByName) {
-  EXPECT_THAT(refusal([] { read_chrome("{}", "b.json"); }), HasSubstr("b.json: 'otherData' is missing"));
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(refusal_of<base::DataError>([] { read_chrome("{}", "b.json"); }),
+              HasSubstr("b.json: 'otherData' is missing"));
+  EXPECT_THAT(refusal_of<base::DataError>([] {
                 read_chrome(R"({"otherData":{"step":1,"lanes":[]},"traceEvents":[{"ph":"X","tid":64}]})", "b.json");
               }),
               HasSubstr("belongs to no rank"));
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(refusal_of<base::DataError>([] {
                 read_chrome(
                     R"({"otherData":{"step":1,"lanes":[{"lane":0,"world_rank":0,"host":""}]},"traceEvents":[{"ph":"X",
             "tid":0,"ts":5,"dur":-1,"cat":"wait","args":{"instruction":"norm","bytes":0}}]})",
