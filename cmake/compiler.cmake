@@ -5,6 +5,12 @@ if(TROIKA_WERROR)
   add_compile_options(-Werror)
 endif()
 
+# Without collections of its heap, which starts at the size of the precompiled header, gcc is a quarter faster; it takes
+# 100 MB more at most.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=1048576)
+endif()
+
 # What is worth more than -O2 asks for it (module cpu).
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 

@@ -107,7 +107,7 @@ static void read_metrics(const std::string& line) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(json_lines)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
   fuzz::read_corpus(input);

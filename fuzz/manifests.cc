@@ -55,7 +55,7 @@ static void read_shard_index(const std::string& text) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(manifests)(const std::uint8_t* data, std::size_t size) {
   const std::string input(troika::fuzz::text_of(data, size));
   troika::fuzz::read_manifest(input);
   troika::fuzz::read_manifest(troika::fuzz::with_hash(input));

@@ -4,7 +4,7 @@
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(model_configs)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
   config::ModelSettings model;

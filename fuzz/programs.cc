@@ -38,7 +38,7 @@ static void read_traces(std::string_view text) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(programs)(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = troika::fuzz::text_of(data, size);
   troika::fuzz::read_program(input);
   troika::fuzz::read_traces(input);

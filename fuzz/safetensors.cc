@@ -78,7 +78,7 @@ static void read_header(std::string_view header) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(safetensors)(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = troika::fuzz::text_of(data, size);
   troika::fuzz::read_file(input);
   troika::fuzz::read_header(input);

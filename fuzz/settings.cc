@@ -24,7 +24,7 @@ static void resolve(const config::Settings& settings, std::int64_t world_size) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(settings)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string input(fuzz::text_of(data, size));
   config::Settings settings;

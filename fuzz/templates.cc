@@ -33,7 +33,7 @@ static void render(const std::string& source) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(templates)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string source(fuzz::text_of(data, size));
   fuzz::accepted([&] { fuzz::render(source); });

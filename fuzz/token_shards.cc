@@ -54,7 +54,7 @@ static std::string with_hashes(std::string_view input) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(token_shards)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
   fuzz::read_shard(input);

@@ -70,7 +70,7 @@ static void use(BpeModel model, std::string_view own_text) {
 
 }  // namespace troika::fuzz
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+TROIKA_FUZZ_TARGET(tokenizers)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
   const std::string_view json = input.substr(0, input.find('\n'));
