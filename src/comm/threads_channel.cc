@@ -39,6 +39,7 @@ class Hub {
       : name_(std::move(name)),
         deadline_seconds_(deadline_seconds),
         rate_(rate),
+        changed_(static_cast<std::size_t>(size)),
         ended_(static_cast<std::size_t>(size)),
         left_(static_cast<std::size_t>(size)) {}
 
@@ -57,16 +58,17 @@ class Hub {
   };
   using Key = std::tuple<int, int, std::uint32_t>;
   static Key key_of(const Message& message);
-  void move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, const MessagePtr& recv);
+  void move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, const MessagePtr& recv);  // unlocks
   Clock::time_point carry(const Message& send);
   void leave_locked(int rank, const std::string& reason);
+  void notify(int rank) { changed_[static_cast<std::size_t>(rank)].notify_all(); }
   [[noreturn]] void fail(const Message& message, const std::string& cause);
 
   const std::string name_;
   const double deadline_seconds_;
   const LinkRate rate_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::vector<std::condition_variable> changed_;  // by rank: something that its waits look at; others sleep on
   std::map<Key, Lane> lanes_;
   std::map<std::pair<int, int>, Clock::time_point> link_free_at_;
   std::vector<std::string> ended_;  // by rank: why its waits end; "" while they do not
@@ -111,7 +113,9 @@ void Hub::move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, 
     send->ready_at = recv->ready_at = ready_at;
     send->done = recv->done = true;
   }
-  changed_.notify_all();
+  lock.unlock();
+  notify(send->owner);
+  notify(recv->owner);
 }
 
 Clock::time_point Hub::carry(const Message& send) {
@@ -140,8 +144,9 @@ void Hub::wait(const MessagePtr& message) {
   const std::string& ended = ended_[static_cast<std::size_t>(message->owner)];
   const auto settled = [&] { return !ended.empty() || !message->error.empty() || message->done; };
   const auto limit = std::chrono::duration<double>(deadline_seconds_);
-  const bool in_time = changed_.wait_for(lock, limit, settled);
-  if (message->done && ended.empty()) changed_.wait_until(lock, message->ready_at, [&] { return !ended.empty(); });
+  std::condition_variable& changed = changed_[static_cast<std::size_t>(message->owner)];
+  const bool in_time = changed.wait_for(lock, limit, settled);
+  if (message->done && ended.empty()) changed.wait_until(lock, message->ready_at, [&] { return !ended.empty(); });
   if (!ended.empty()) fail(*message, ended);
   if (!message->error.empty()) fail(*message, message->error);
   if (!in_time) fail(*message, fmt::format("it was not taken up by the peer within {:g} s", deadline_seconds_));
@@ -160,7 +165,7 @@ void Hub::end(int rank, const std::string& reason) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::string& ended = ended_[static_cast<std::size_t>(rank)];
   if (ended.empty()) ended = reason;
-  changed_.notify_all();
+  notify(rank);
 }
 
 void Hub::leave(int rank, const std::string& reason) {
@@ -180,7 +185,7 @@ void Hub::leave_locked(int rank, const std::string& reason) {
       queue->clear();
     }
   }
-  changed_.notify_all();
+  for (auto& changed : changed_) changed.notify_all();
 }
 
 class ThreadTransfer : public Transfer::Body {

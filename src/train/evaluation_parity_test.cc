@@ -204,7 +204,9 @@ TEST_P(Evaluations, HoldParametersAndOneMicrobatchToTheByteOfThePlan) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Embeddings, Evaluations, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Embeddings, Evaluations, testing::Values(true),
+                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
+INSTANTIATE_TEST_SUITE_P(FullEmbeddings, Evaluations, testing::Values(false),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 
 TEST(Logits, AreRefusedWhereTheFileWouldBeTooLarge) {

@@ -180,7 +180,9 @@ TEST_P(Memory, OfActivationsIsAtLeastThirtyPercentSmallerWithFullRecomputationAt
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Embeddings, Memory, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Embeddings, Memory, testing::Values(true),
+                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
+INSTANTIATE_TEST_SUITE_P(FullEmbeddings, Memory, testing::Values(false),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 
 }  // namespace

@@ -1,9 +1,10 @@
 """Model folders in and out, against an implementation that shares no code with Troika.
 
-    check_families.py TROIKA
+    check_families.py TROIKA [--all-layouts]
 
 For every family a small random folder is written, then the program `TROIKA` must give its logits, its loss and the
-gradients of one step, in one process and split over two, and must write the folder back as it was."""
+gradients of one step, in one process and split over two (in one way, which changes from family to family, or in all), and must
+write the folder back as it was."""
 import json
 import math
 import pathlib
@@ -31,8 +32,7 @@ CASES = [  # model, stored dtype, files
     (families.Rotary("mistral", hidden=64, kv_heads=1, tied=False, eps=1e-5), torch.float32, 1),
     (families.Gpt2(), torch.float32, 1),
 ]
-LAYOUTS = {"one process": (1, []), "pp 2": (2, ["--pp", "2"]), "tp 2": (2, ["--tp", "2"]),
-           "ZeRO 3 over dp 2": (2, ["--dp", "2", "--zero", "3"])}
+SPLITS = [("pp 2", ["--pp", "2"]), ("tp 2", ["--tp", "2"]), ("ZeRO 3 over dp 2", ["--dp", "2", "--zero", "3"])]
 worst = {}
 
 
@@ -99,9 +99,9 @@ def reference(model, weights, samples):
     return [one[0].detach() for one in logits], float(mean), tokens, {name: t.grad for name, t in w.items()}
 
 
-def check_evaluation(folder, data, expected, scratch):
+def check_evaluation(layouts, folder, data, expected, scratch):
     logits, loss, tokens, _ = expected
-    for layout, (ranks, flags) in LAYOUTS.items():
+    for layout, ranks, flags in layouts:
         out = scratch / f"{layout.replace(' ', '-')}.safetensors"
         result = json.loads(troika(["eval", "--model.path", folder, "--data.valid", data, "--seq-len", SEQ_LEN,
                                     "--micro-batch-size", 1, "--global-batch-size", 4, "--json", "--logits", out, *flags], ranks))
@@ -125,9 +125,9 @@ def checkpoint_state(folder):
     return pieces
 
 
-def check_gradients(folder, data, expected, scratch):
+def check_gradients(layouts, folder, data, expected, scratch):
     gradients = expected[3]
-    for layout, (ranks, flags) in LAYOUTS.items():
+    for layout, ranks, flags in layouts:
         out = scratch / f"step-{layout.replace(' ', '-')}"
         troika(["train", "--model.path", folder, "--data.train", data, "--seq-len", SEQ_LEN, "--micro-batch-size", 1,
                 "--global-batch-size", 8, "--steps", 1, "--lr", 0, "--max-grad-norm", 0, "--out", out,
@@ -180,11 +180,14 @@ def main():
             write_folder(scratch / "model", model, weights, files)
             samples = write_samples(scratch / "samples.jsonl", model.vocab, seed=number)
             expected = reference(model, weights, samples)
-            check_evaluation(scratch / "model", scratch / "samples.jsonl", expected, scratch)
-            check_gradients(scratch / "model", scratch / "samples.jsonl", expected, scratch)
+            splits = SPLITS if "--all-layouts" in sys.argv[2:] else [SPLITS[number % len(SPLITS)]]
+            layouts = [("one process", 1, [])] + [(layout, 2, flags) for layout, flags in splits]
+            check_evaluation(layouts, scratch / "model", scratch / "samples.jsonl", expected, scratch)
+            check_gradients(layouts, scratch / "model", scratch / "samples.jsonl", expected, scratch)
             check_export(scratch / "model", scratch / "export", weights)
-            check_export(scratch / "step-one-process", scratch / "export-of-run", weights)
-            check_export(scratch / "step-tp-2", scratch / "export-of-tp", weights)
+            for layout, _, _ in layouts:
+                name = layout.replace(" ", "-")
+                check_export(scratch / f"step-{name}", scratch / f"export-{name}", weights)
             names = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
             check_config(model, scratch / "export", names[dtype])
             print(f"{model.family}: loss {expected[1]:.6f}, {len(weights)} tensors of {names[dtype]}; worst so far "

@@ -101,26 +101,52 @@ bool hear_from(StoreClient& store, const Identity& identity, const std::string& 
   return true;
 }
 
-// Waits until every host's launcher is there and has the same idea of the run.
-void meet(const LaunchOptions& options, const Identity& identity, StoreClient& store, Signals& signals) {
+// The store goes with host 0 and must outlive the ranks of all hosts that came; one that is lost is not waited for long.
+void part(const LaunchOptions& options, const Identity& identity, StoreClient& store, double patience_seconds) {
   if (options.nnodes == 1) return;
-  const std::string idea = fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes,
-                                       options.nproc_per_node, options.max_restarts);
-  const std::string mine = fmt::format("{}\n{:.6f}", idea, base::wall_seconds());  // the time tells two launchers apart
+  try {
+    store.set_deadline(patience_seconds / 2);
+    store.set(rendezvous::key_of(identity, host_key("host-ended", options.node_rank)), "ended");
+    const double until = base::monotonic_seconds() + patience_seconds;
+    while (options.node_rank == 0 && base::monotonic_seconds() < until) {
+      const auto ended = store.keys(rendezvous::key_of(identity, "host-ended/")).size();
+      if (ended >= store.keys(rendezvous::key_of(identity, "host/")).size()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  } catch (const base::Error&) {  // host 0 did not wait
+  }
+}
+
+// What all hosts must have been launched with.
+std::string common_flags(const LaunchOptions& options) {
+  return fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes, options.nproc_per_node,
+                     options.max_restarts);
+}
+
+void register_host(const LaunchOptions& options, const Identity& identity, StoreClient& store) {
+  if (options.nnodes == 1) return;
+  // The time tells two launchers apart.
+  const std::string mine = fmt::format("{}\n{:.6f}", common_flags(options), base::wall_seconds());
   if (store.compare_set(rendezvous::key_of(identity, host_key("host", options.node_rank)), "", mine) != mine) {
     throw base::ConfigError(
         fmt::format("another launcher has --node-rank {} already: give each host its own", options.node_rank));
   }
+}
+
+// Waits until every host's launcher is there with the same flags.
+void await_hosts(const LaunchOptions& options, const Identity& identity, StoreClient& store, Signals& signals) {
+  if (options.nnodes == 1) return;
+  const std::string flags = common_flags(options);
   const double until = base::monotonic_seconds() + options.join_seconds;
   std::vector<std::string> missing;
   for (int node = 0; node < options.nnodes; ++node) {
     std::string theirs;
     if (!hear_from(store, identity, host_key("host", node), until, signals, &theirs)) {
       missing.push_back(fmt::format("host {}", node));
-    } else if (theirs.substr(0, theirs.find('\n')) != idea) {
+    } else if (theirs.substr(0, theirs.find('\n')) != flags) {
       throw base::ConfigError(
           fmt::format("host {} was launched with {} but host {} with {}: use the same flags on every host", node,
-                      theirs.substr(0, theirs.find('\n')), options.node_rank, idea));
+                      theirs.substr(0, theirs.find('\n')), options.node_rank, flags));
     }
   }
   if (missing.empty()) return;
@@ -129,7 +155,6 @@ void meet(const LaunchOptions& options, const Identity& identity, StoreClient& s
       "--master-addr and --master-port",
       base::join(missing, ", "), options.join_seconds);
   rendezvous::write_failure_report(store, identity, {75, text});
-  if (options.node_rank == 0) std::this_thread::sleep_for(std::chrono::seconds(1));  // the store goes with this host
   throw base::PeerError(text);
 }
 
@@ -147,26 +172,8 @@ void refuse_what_does_not_fit(const LaunchOptions& options, const Identity& iden
         rendezvous::write_failure_report(store, identity, {error.exit_code(), text});
       } catch (const base::Error&) {  // the other hosts have ended; this host's own cause counts here
       }
-      if (options.node_rank == 0)
-        std::this_thread::sleep_for(std::chrono::seconds(1));  // the store goes with this host
     }
     throw;
-  }
-}
-
-// The store must outlive the ranks of all hosts; a host that is lost is not waited for long.
-void part(const LaunchOptions& options, const Identity& identity, StoreClient& store, double patience_seconds) {
-  if (options.nnodes == 1) return;
-  try {
-    store.set_deadline(patience_seconds / 2);
-    store.set(rendezvous::key_of(identity, host_key("host-ended", options.node_rank)), "ended");
-    const double until = base::monotonic_seconds() + patience_seconds;
-    while (options.node_rank == 0 && base::monotonic_seconds() < until) {
-      const auto ended = store.keys(rendezvous::key_of(identity, "host-ended/")).size();
-      if (ended == static_cast<std::size_t>(options.nnodes)) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  } catch (const base::Error&) {  // host 0 did not wait
   }
 }
 
@@ -217,14 +224,21 @@ Outcome attempt_once(const LaunchOptions& options, const Identity& identity, con
                      Signals& signals) {
   const auto store = connect(options, identity, signals);
   store->set_deadline(10);
-  meet(options, identity, *store, signals);
-  refuse_what_does_not_fit(options, identity, *store);
+  constexpr double patience_after_an_error = 4;
+  register_host(options, identity, *store);
+  try {
+    await_hosts(options, identity, *store, signals);
+    refuse_what_does_not_fit(options, identity, *store);
+  } catch (const base::Error&) {
+    part(options, identity, *store, patience_after_an_error);
+    throw;
+  }
   std::unique_ptr<rendezvous::FailureMonitor> watch;
   if (options.node_rank == 0) watch = std::make_unique<rendezvous::FailureMonitor>(identity);
   const auto plans = plan_workers(options, identity, environment);
   announce(options, plans);
   const Outcome outcome = run_attempt(plans, identity, *store, signals);
-  part(options, identity, *store, outcome.text.empty() ? 15 : 4);
+  part(options, identity, *store, outcome.text.empty() ? 15 : patience_after_an_error);
   return outcome;
 }
 

@@ -111,10 +111,10 @@ TEST_F(Resume, CtrlCSavesAndEndsWith130) {
 
 // With steps so long that none would end within the time.
 TEST_F(Resume, ASecondCtrlCEndsAtOnce) {
-  const Words endless = train({"--global-batch-size", "120000"});
+  const Words endless = train({"--global-batch-size", "24000"});
   for (const Words& words : {launch(2, endless + Words{"--dp", "2"}), troika(endless)}) {
     Program program(words);
-    program.await_output("batch   global 120000");
+    program.await_output("batch   global 24000");
     const auto processes = program.processes();
     program.signal(SIGINT);
     program.await_output("stopping after this step; once more ends at once");
