@@ -21,6 +21,11 @@
 namespace troika::base {
 namespace fs = std::filesystem;
 
+std::string without_end_slashes(const std::string& path) {
+  const std::size_t end = path.find_last_not_of('/');
+  return end == std::string::npos ? path : path.substr(0, end + 1);
+}
+
 [[noreturn]] static void fail(const std::string& action, const std::string& path, int code) {
   throw DataError(fmt::format("cannot {} '{}': {}", action, path, std::strerror(code)));
 }

@@ -28,6 +28,8 @@ void rename_path(const std::string& from, const std::string& to);  // atomic on 
 // The same without waiting for the disk: after a crash of the machine `to` may be the old file, the new one or damaged.
 void replace_file(const std::string& from, const std::string& to);
 
+std::string without_end_slashes(const std::string& path);  // "a//" -> "a"; "/" stays
+
 // Names (not paths) inside a directory, sorted by byte value; empty when the directory is absent.
 std::vector<std::string> list_directory(const std::string& path);
 

@@ -172,13 +172,8 @@ static bool any_rank(comm::Channel& world, const std::function<bool()>& question
   return std::any_of(answers.begin(), answers.end(), [](const std::string& answer) { return !answer.empty(); });
 }
 
-static std::string without_end_slashes(const std::string& path) {
-  const std::size_t end = path.find_last_not_of('/');
-  return end == std::string::npos ? path : path.substr(0, end + 1);
-}
-
 Found open_any(const std::string& path, comm::Channel& world) {
-  const std::string plain = without_end_slashes(path);
+  const std::string plain = base::without_end_slashes(path);
   std::int64_t step = 0;
   const bool named = parse_step_folder_name(plain.substr(plain.find_last_of('/') + 1), &step);
   if (any_rank(world, [&] { return named || base::file_exists(plain + "/" + manifest_name); }))

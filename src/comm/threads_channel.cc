@@ -58,7 +58,7 @@ class Hub {
   };
   using Key = std::tuple<int, int, std::uint32_t>;
   static Key key_of(const Message& message);
-  void move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, const MessagePtr& recv);  // unlocks
+  void move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, const MessagePtr& recv);
   Clock::time_point carry(const Message& send);
   void leave_locked(int rank, const std::string& reason);
   void notify(int rank) { changed_[static_cast<std::size_t>(rank)].notify_all(); }
@@ -93,7 +93,7 @@ void Hub::post(const MessagePtr& message) {
   } else if (theirs.empty()) {
     mine.push_back(message);
   } else {
-    const MessagePtr other = theirs.front();
+    const MessagePtr other = theirs.front();  // let go under the lock: its owner may free the tensor when it wakes
     theirs.pop_front();
     move_data(lock, sends ? message : other, sends ? other : message);
   }
@@ -113,7 +113,6 @@ void Hub::move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, 
     send->ready_at = recv->ready_at = ready_at;
     send->done = recv->done = true;
   }
-  lock.unlock();
   notify(send->owner);
   notify(recv->owner);
 }

@@ -41,7 +41,7 @@ void add_file_flags(FlagTable& table, SettingsReading& reading) {
       .taken_by([&files = reading.deepspeed](const std::string& path, const std::string& shown, FlagReading*) {
         files.insert(files.end(), {shown, path});
       });
-  table.add("print-config", reading.line.print_config, "Print the resolved settings as YAML and end.").alone();
+  table.add("print-config", reading.line.print_config, "Print the resolved settings as YAML and end.");
 }
 
 Take setting_taker(const Field& field, SettingsReading& reading) {

@@ -1,6 +1,8 @@
 // Reading a command line with tables of flags.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "config/flag_table.h"
 
@@ -126,8 +128,14 @@ class FlagReader {
     return near.empty() ? "" : "--" + near;
   }
 
+  // The word behind an unknown flag may be its value or, where a table takes the rest and no "--" says where that begins,
+  // its beginning: then nothing more can be told.
   void skip_value() {
-    if (has_inline_ || next_ == words_.size()) return;
+    if (has_inline_) return;
+    const bool rest_is_marked = std::find(words_.begin(), words_.end(), "--") != words_.end();
+    for (const FlagTable* table : tables_)
+      if (table->rest() != nullptr && !rest_is_marked) next_ = words_.size();
+    if (next_ == words_.size()) return;
     if (!begins(words_[next_], "--") && words_[next_] != "-h") ++next_;
   }
 

@@ -20,6 +20,15 @@ static std::int64_t kilobytes_line(const std::string& content, const std::string
   return -1;
 }
 
+// "key 123" in a file of such lines; 0 when absent.
+static std::int64_t counter(const std::string& content, const std::string& key) {
+  std::istringstream lines(content);
+  std::string name;
+  for (std::int64_t value = 0; lines >> name >> value;)
+    if (name == key) return value;
+  return 0;
+}
+
 // A file with one number; -1 for "max", anything else and absence.
 static std::int64_t number_file(const std::string& path) {
   std::int64_t value = 0;
@@ -32,9 +41,14 @@ ProcessMemory process_memory_in(const std::string& proc) {
           std::max<std::int64_t>(kilobytes_line(status, "VmHWM"), 0)};
 }
 
-static std::int64_t room(const std::string& limit_file, const std::string& usage_file) {
-  const std::int64_t limit = number_file(limit_file), usage = number_file(usage_file);
-  return limit < 0 || usage < 0 ? -1 : std::max<std::int64_t>(limit - usage, 0);
+// Pages of files count as used until the limit needs them; `total` begins their names in memory.stat of version 1.
+static std::int64_t room(const std::string& folder, const char* limit_name, const char* usage_name, const char* total) {
+  const std::int64_t limit = number_file(folder + limit_name), usage = number_file(folder + usage_name);
+  if (limit < 0 || usage < 0) return -1;
+  const std::string statistics = content_or_empty(folder + "/memory.stat");
+  const std::int64_t files = counter(statistics, std::string(total) + "active_file") +
+                             counter(statistics, std::string(total) + "inactive_file");
+  return std::max<std::int64_t>(limit - std::max<std::int64_t>(usage - files, 0), 0);
 }
 
 static std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
@@ -42,8 +56,8 @@ static std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < 0 ? b : 
 std::int64_t available_bytes_in(const std::string& proc, const std::string& cgroup) {
   std::int64_t least = kilobytes_line(content_or_empty(proc + "/meminfo"), "MemAvailable");
   for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
-    least = lesser(least, room(folder + "/memory.max", folder + "/memory.current"));
-    least = lesser(least, room(folder + "/memory.limit_in_bytes", folder + "/memory.usage_in_bytes"));
+    least = lesser(least, room(folder, "/memory.max", "/memory.current", ""));
+    least = lesser(least, room(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_"));
   }
   return least;
 }

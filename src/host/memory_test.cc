@@ -47,6 +47,21 @@ TEST(Memory, CgroupV2LimitOfAParentCounts) {
   EXPECT_EQ(system.available(), 300000);
 }
 
+TEST(Memory, PagesOfFilesInACgroupAreAvailable) {
+  const FakeSystem two("files v2"), one("files v1");
+  two.put("proc/self/cgroup", "0::/job\n");
+  two.put("cgroup/job/memory.max", "500000\n");
+  two.put("cgroup/job/memory.current", "450000\n");
+  two.put("cgroup/job/memory.stat",
+          "anon 100000\nfile 340000\nshmem 20000\ninactive_file 200000\nactive_file 120000\n");
+  EXPECT_EQ(two.available(), 370000);
+  one.put("proc/self/cgroup", "4:memory:/job\n");
+  one.put("cgroup/memory/job/memory.limit_in_bytes", "1000\n");
+  one.put("cgroup/memory/job/memory.usage_in_bytes", "900\n");
+  one.put("cgroup/memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 300\ntotal_active_file 200\n");
+  EXPECT_EQ(one.available(), 600);
+}
+
 TEST(Memory, CgroupV1LimitCountsAndIsNeverNegative) {
   const FakeSystem system("v1");
   system.put("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/job\n");

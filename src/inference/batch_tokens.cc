@@ -35,7 +35,6 @@ model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGr
   model::Tokens tokens;
   tokens.ids_M = to_device(batch.inputs);
   tokens.targets_M = to_device(batch.targets);
-  tokens.targets_M.masked_fill_(tokens.targets_M == data::ignore_index, -100);
   tokens.B = batch.rows;
   tokens.T = positions_t.numel();
   tokens.T_whole = batch.length;

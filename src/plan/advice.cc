@@ -20,10 +20,20 @@ using schedule::Kind;
 
 // The part of a segment's cost that a pass takes, where a forward and a whole backward are 1 each.
 double part_in_pass(const Plan& plan, Kind kind, int segment) {
-  const double weights = plan.trained.own(segment) ? 0.5 : 0;
-  if (kind == Kind::bwd_weight) return weights;
-  if (kind == Kind::bwd_input) return 0.5;
-  return kind == Kind::bwd ? 0.5 + weights : 1;
+  double part = schedule::has_pass(kind, schedule::forward_pass) || schedule::has_pass(kind, schedule::recompute_pass);
+  if (schedule::has_pass(kind, schedule::input_pass)) part += 0.5;
+  if (schedule::has_pass(kind, schedule::weight_pass) && plan.trained.own(segment)) part += 0.5;
+  return part;
+}
+
+bool is_forward(Kind kind) { return schedule::has_pass(kind, schedule::forward_pass); }
+bool is_backward(Kind kind) { return schedule::has_pass(kind, schedule::whole_backward); }
+// What stands behind the pipeline in every step: reductions, the summary, the update without its copies.
+bool is_tail(Kind kind) {
+  using schedule::Part;
+  const schedule::Traits& traits = schedule::traits(kind);
+  const bool behind = traits.part == Part::reduction || traits.part == Part::summary || traits.part == Part::update;
+  return behind && traits.role != schedule::Role::copy && traits.tasks != schedule::Tasks::evaluation;
 }
 
 // What a rank computes of one microbatch in a pass, in units of shape::segment_costs.
@@ -40,11 +50,11 @@ std::vector<double> segment_costs(const Plan& plan) {
   return shape::segment_costs(plan.model(), plan.resolved.batch.seq_len);
 }
 
-double seconds_of(const std::map<std::string, double>& phases, std::initializer_list<Kind> kinds) {
+double seconds_of(const std::map<std::string, double>& phases, bool (*belongs)(Kind)) {
   double sum = 0;
-  for (const Kind kind : kinds) {
+  for (const schedule::Traits& traits : schedule::kinds) {
     for (const char* part : {"", " exchange"}) {
-      const auto found = phases.find(std::string(schedule::name(kind)) + part);
+      const auto found = belongs(traits.kind) ? phases.find(std::string(traits.name) + part) : phases.end();
       if (found != phases.end()) sum += found->second;
     }
   }
@@ -121,8 +131,7 @@ schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const
     const int grid_rank = plan.program.rank_of_stage(i.stage, plan.program.dp_rank_of(i.microbatch));
     const auto first_rank = static_cast<std::size_t>(grid_rank * plan.shape.tp * plan.shape.cp);
     const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(first_rank);
-    const bool forward = i.kind == Kind::fwd || i.kind == Kind::refwd;
-    return (forward ? speed.forward_seconds : speed.backward_seconds) * cost_of(plan, costs, i);
+    return (is_backward(i.kind) ? speed.backward_seconds : speed.forward_seconds) * cost_of(plan, costs, i);
   };
   model.link = [link](int, int) { return link; };
   model.exchange_seconds = [link, facts = norm_bytes(plan)](const Instruction& i, const std::vector<int>& ranks) {
@@ -151,20 +160,18 @@ RankSpeed speed_of(const Plan& plan, int grid_rank, const std::map<std::string, 
   double forward = 0, backward = 0, elements = 0;  // of one step
   const auto costs = segment_costs(plan);
   for (const Instruction& i : plan.program.ranks.at(static_cast<std::size_t>(grid_rank))) {
-    if (i.kind == Kind::fwd) forward += cost_of(plan, costs, i);
-    if (i.kind == Kind::bwd || i.kind == Kind::bwd_input || i.kind == Kind::bwd_weight)
-      backward += cost_of(plan, costs, i);
+    if (is_forward(i.kind)) forward += cost_of(plan, costs, i);
+    if (is_backward(i.kind)) backward += cost_of(plan, costs, i);
     if (i.kind == Kind::step) elements += elements_of_segments(plan, i);
   }
   // A rank of frozen segments alone has no backward and no steps.
-  const auto per_unit = [&](std::initializer_list<Kind> kinds, double units) {
-    return units > 0 ? seconds_of(phase_seconds, kinds) / (units * static_cast<double>(steps)) : 0;
+  const auto per_unit = [&](bool (*belongs)(Kind), double units) {
+    return units > 0 ? seconds_of(phase_seconds, belongs) / (units * static_cast<double>(steps)) : 0;
   };
   RankSpeed speed;
-  speed.forward_seconds = per_unit({Kind::fwd}, forward);
-  speed.backward_seconds = per_unit({Kind::bwd, Kind::bwd_input, Kind::bwd_weight}, backward);
-  speed.tail_seconds =
-      per_unit({Kind::reduce_grads, Kind::gather_grads, Kind::reduce_tied, Kind::norm, Kind::step}, elements);
+  speed.forward_seconds = per_unit(is_forward, forward);
+  speed.backward_seconds = per_unit(is_backward, backward);
+  speed.tail_seconds = per_unit(is_tail, elements);
   return speed;
 }
 

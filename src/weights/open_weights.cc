@@ -29,14 +29,9 @@ const char* const adapter_kind = "adapter";
 const char* const model_of_adapter_kind = "model of an adapter's checkpoint";
 const char* const checkpoint_kind = "other";  // a checkpoint's folder, or one around it
 
-std::string without_end_slashes(const std::string& path) {
-  const std::size_t end = path.find_last_not_of('/');
-  return end == std::string::npos ? path : path.substr(0, end + 1);
-}
-
 // The checkpoint whose folder `model` the path is, "" when it is not called that.
 std::string checkpoint_around(const std::string& path) {
-  const std::string plain = without_end_slashes(path), name = "/model";
+  const std::string plain = base::without_end_slashes(path), name = "/model";
   const bool is_model = plain.size() > name.size() && plain.compare(plain.size() - name.size(), name.size(), name) == 0;
   return is_model ? plain.substr(0, plain.size() - name.size()) : "";
 }

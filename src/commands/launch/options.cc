@@ -119,7 +119,7 @@ void check(const LaunchFlags& f, const LaunchOptions& options, FlagReading* read
     reading->refuse(
         fmt::format("--node-rank is {} but must be below --nnodes, which is {}", options.node_rank, options.nnodes));
   }
-  if (options.worker.empty()) {
+  if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
         "there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 -- train "
         "...`");

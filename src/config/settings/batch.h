@@ -29,7 +29,7 @@ struct BatchSettings {  // unset members are derived; resolve.h has the rules
     t.add("seq_len", &M::seq_len, "Sequence length.")
         .unit("tokens")
         .flags({"seq-len"})
-        .familiar({"max-seq-len", "max-length", "cutoff-len"})
+        .familiar({"max-seq-len", "max-length", "cutoff-len", "seq-length"})
         .range(1, bounds::million * 16);
     t.add("micro_batch_size", &M::micro_batch_size, "Sequences per forward pass.")
         .unit("sequences")

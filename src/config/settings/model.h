@@ -71,14 +71,19 @@ struct ModelSettings {
         .familiar({"hidden-size"})
         .variables({"HIDDEN_SIZE"})
         .range(1, bounds::million);
-    t.add("heads", &M::heads, "Query heads; a multiple of kv_heads.").range(1, 65536);
-    t.add("kv_heads", &M::kv_heads, "Key/value heads; gpt2: as many as query heads.").range(1, 65536);
+    t.add("heads", &M::heads, "Query heads; a multiple of kv_heads.").familiar({"num-attention-heads"}).range(1, 65536);
+    t.add("kv_heads", &M::kv_heads, "Key/value heads; gpt2: as many as query heads.")
+        .familiar({"num-key-value-heads", "num-query-groups"})
+        .range(1, 65536);
     t.add("head_dim", &M::head_dim, "Size of one head; gpt2: hidden / heads; other families: even.").range(2, 65536);
-    t.add("ffn", &M::ffn, "Feed-forward (intermediate) size.").range(1, bounds::million * 16);
+    t.add("ffn", &M::ffn, "Feed-forward (intermediate) size.")
+        .familiar({"ffn-hidden-size", "intermediate-size"})
+        .range(1, bounds::million * 16);
     t.add("vocab", &M::vocab, "Vocabulary size; 0: the tokenizer's, rounded up to a multiple of 64.")
         .familiar({"vocab-size"})
         .range(0, bounds::million * 64);
     t.add("max_positions", &M::max_positions, "Longest sequence; gpt2 learns an embedding for each position.")
+        .familiar({"max-position-embeddings"})
         .unit("tokens")
         .range(1, bounds::million * 1024);
     t.add("rope_theta", &M::rope_theta, "Base of the RoPE frequencies (all families but gpt2).").range(1, 1e12);

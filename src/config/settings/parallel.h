@@ -40,17 +40,17 @@ struct ParallelSettings {
         .range(0, bounds::million);
     t.add("pp", &M::pp, "Pipeline-parallel ranks.")
         .flags({"pp"})
-        .familiar({"pp-size"})
+        .familiar({"pp-size", "pipeline-model-parallel-size"})
         .variables({"PP_SIZE"})
         .range(1, bounds::million);
     t.add("tp", &M::tp, "Tensor-parallel ranks: each holds a slice of every layer's weights.")
         .flags({"tp"})
-        .familiar({"tp-size"})
+        .familiar({"tp-size", "tensor-model-parallel-size"})
         .variables({"TP_SIZE"})
         .range(1, bounds::million);
     t.add("cp", &M::cp, "Context-parallel ranks (ring attention): each holds a slice of every sequence.")
         .flags({"cp"})
-        .familiar({"cp-size"})
+        .familiar({"cp-size", "context-parallel-size"})
         .range(1, bounds::million);
     t.add("sequence_parallel", &M::sequence_parallel,
           "With tp above 1: norms and residuals are split along the sequence over the tensor-parallel ranks.")

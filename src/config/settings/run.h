@@ -44,7 +44,7 @@ struct TrainSettings {
     t.add("steps", &M::steps, "Optimizer steps; 0: epochs decide.")
         .unit("steps")
         .flags({"steps"})
-        .familiar({"train-steps", "max-steps", "num-iterations"})
+        .familiar({"train-steps", "max-steps", "num-iterations", "train-iters"})
         .range(0, bounds::tera);
     t.add("epochs", &M::epochs, "Passes over the data, used when steps is 0; may be a fraction.")
         .flags({"epochs"})
@@ -94,7 +94,7 @@ struct CheckpointSettings {
     using M = CheckpointSettings;
     t.add("every", &M::every, "Steps between checkpoints; 0: only at the end.")
         .unit("steps")
-        .familiar({"save-steps"})
+        .familiar({"save-steps", "save-interval"})
         .range(0, bounds::tera);
     t.add("keep", &M::keep, "Complete checkpoints kept, the newest.")
         .familiar({"save-total-limit"})
