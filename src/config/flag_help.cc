@@ -88,7 +88,7 @@ std::string help_page(const FlagTable& table, std::string_view line) {
     const bool first = &usage == &table.usages().front();
     text += fmt::format("{}{}{}{}\n", first ? "usage: " : "       ", table.command(), usage.empty() ? "" : " ", usage);
   }
-  text += "\n'-' and '_' are equal in names. Defaults stand in [ ].\n";
+  text += "\n'-' and '_' are equal in names. Defaults are in [ ].\n";
   for (const FlagRow& row : table.words()) text += word_row(row);
   if (table.rest() != nullptr) text += word_row(*table.rest());
   for (const FlagRow& row : table.rows()) {

@@ -170,7 +170,7 @@ class FlagReader {
   void refuse_word(const std::string& word) {
     const bool behind_truth = !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_;
     reading_.refuse(fmt::format("there is no place for '{}'; {}", word,
-                                behind_truth ? truth_ + " takes true or false" : "--help lists what may stand here"));
+                                behind_truth ? truth_ + " takes true or false" : "--help lists what may come here"));
   }
 
   void require(const FlagTable& table) {

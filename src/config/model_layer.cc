@@ -49,7 +49,7 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
     }
   }
   if (!standing.empty()) {
-    merged->notes.push_back(fmt::format("preset {} lies below single model settings, so these stand: {}",
+    merged->notes.push_back(fmt::format("preset {} lies below single model settings, so these are kept: {}",
                                         merged->settings.model.preset, base::join(standing, ", ")));
   }
 }

@@ -96,7 +96,7 @@ std::string settings_help() {
       "usage: troika train [CONFIG.yaml] [flags]\n"
       "       troika launch --nproc-per-node 3 -- train [CONFIG.yaml] [flags]\n\n"
       "Settings, highest first: command line, environment, YAML file, preset, default.\n"
-      "'-' and '_' are equal in names. Defaults stand in [ ].\n";
+      "'-' and '_' are equal in names. Defaults are in [ ].\n";
   for (const FlagRow& row : table.rows()) {
     if (!row.flag->section.empty()) break;  // behind the table's own flags
     text += help_row(row);

@@ -72,7 +72,7 @@ class LineReader final : public json::json_sax_t {
   }
 
   void choose(std::vector<std::int64_t>* numbers, bool* has, const char* name) {
-    if (*has) throw DataError(fmt::format("{}: '{}' stands twice", origin_, name));
+    if (*has) throw DataError(fmt::format("{}: '{}' appears twice", origin_, name));
     *has = true;
     name_ = name;
     wanted_ = numbers;

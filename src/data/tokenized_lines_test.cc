@@ -50,7 +50,7 @@ TEST(TokenizedLine, RefusalsNameLineAndPlace) {
   EXPECT_THAT(refusal(R"({"input_ids": 1})"), HasSubstr("'input_ids' must be an array of ids, not 1"));
   EXPECT_THAT(refusal(R"({"input_ids": [1], "labels": null})"),
               HasSubstr("'labels' must be an array of ids, not null"));
-  EXPECT_THAT(refusal(R"({"input_ids": [1], "input_ids": [2]})"), HasSubstr("'input_ids' stands twice"));
+  EXPECT_THAT(refusal(R"({"input_ids": [1], "input_ids": [2]})"), HasSubstr("'input_ids' appears twice"));
   EXPECT_THAT(refusal(R"({"labels": [1]})"), HasSubstr("'input_ids' is missing"));
   EXPECT_THAT(refusal("[1]"), HasSubstr("a line must be an object with 'input_ids', not an array"));
   EXPECT_THAT(refusal("7"), HasSubstr("a line must be an object with 'input_ids'"));

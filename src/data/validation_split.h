@@ -16,7 +16,7 @@ struct Split {
 
 // The samples are cut into as many stretches of equal length (give or take one) as validation gets samples, 0 <
 // `count` < all of them; of each, (seed, stretch) chooses one for validation. The parts are disjoint and together
-// all; each keeps the order. O(1) memory. A sample that stands twice in `all` may be in both parts: split sources
+// all; each keeps the order. O(1) memory. A sample that appears twice in `all` may be in both parts: split sources
 // before mixing them.
 Split split(std::shared_ptr<const Samples> all, std::int64_t count, std::uint64_t seed);
 

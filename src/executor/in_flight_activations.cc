@@ -81,8 +81,9 @@ void InFlightActivations::forward_segment(const Instruction& i, int segment, Sta
   SegmentActivations& of_segment = held.segments[segment];
   const bool again = recomputed_.count({i.microbatch, segment}) > 0, backward = segment >= program_.first_trained;
   if (again) of_segment.input_mD = held.x_mD;
-  model::ForwardResult result = unit.body->forward(unit.parameters(), held.x_mD, tokens(i.microbatch),
-                                                   again || !backward ? shape::SavedActivations::none : activations_);
+  model::ForwardResult result =
+      unit.segment->forward(unit.parameters(), held.x_mD, tokens(i.microbatch),
+                            again || !backward ? shape::SavedActivations::none : activations_);
   held.x_mD = std::move(result.y_mD);
   of_segment.saved = std::move(result.saved);
   if (segment + 1 == program_.segments()) losses_[i.microbatch] = result.loss;
@@ -95,7 +96,7 @@ void InFlightActivations::recompute(const Instruction& i) {
     const SegmentUnit& unit = ready(g, i);
     SegmentActivations& of_segment = held.segments.at(g);
     of_segment.saved =
-        unit.body->forward(unit.parameters(), of_segment.input_mD, tokens(i.microbatch), activations_).saved;
+        unit.segment->forward(unit.parameters(), of_segment.input_mD, tokens(i.microbatch), activations_).saved;
     of_segment.input_mD.reset();
   }
   book(held);
@@ -129,7 +130,7 @@ void InFlightActivations::input_segment(const Instruction& i, int segment, Stage
   const SegmentUnit& unit = ready(segment, i);
   if (segment + 1 == program_.end_segment(i.stage)) held.dy_mD = boundary_mD();
   SegmentActivations& of_segment = held.segments.at(segment);
-  held.dy_mD = unit.body->backward_input(unit.parameters(), held.dy_mD, tokens(i.microbatch), *of_segment.saved);
+  held.dy_mD = unit.segment->backward_input(unit.parameters(), held.dy_mD, tokens(i.microbatch), *of_segment.saved);
   if (segment == program_.first_trained) held.dy_mD.reset();  // nobody reads it
   book(held);
 }
@@ -138,7 +139,7 @@ void InFlightActivations::weight_segment(const Instruction& i, int segment, Stag
   const SegmentUnit& unit = *units_.at(segment);
   const std::vector<Bucket*> written = unit.written();
   if (!written.empty())
-    unit.body->backward_weight(unit.leaves(), tokens(i.microbatch), *held.segments.at(segment).saved);
+    unit.segment->backward_weight(unit.leaves(), tokens(i.microbatch), *held.segments.at(segment).saved);
   held.segments.at(segment).saved.reset();
   for (Bucket* bucket : written) bucket->sum().push(i.microbatch);
   book(held);

@@ -11,7 +11,7 @@
 namespace troika::executor {
 
 struct SegmentUnit {
-  std::unique_ptr<model::Segment> body;
+  std::unique_ptr<model::Segment> segment;
   std::unique_ptr<Bucket> bucket;
   // The head of a tied model: gradient of the table by the head, or a copy of the table.
   std::unique_ptr<Bucket> second_use;

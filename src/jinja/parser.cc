@@ -180,7 +180,7 @@ class Parser {
   Statement continue_loop() { return jump(Statement::Kind::continue_loop, "continue"); }
 
   Statement jump(Statement::Kind kind, std::string_view word) {
-    if (loops_ == 0) tokens_.fail(fmt::format("'{}' stands outside of a loop", word));
+    if (loops_ == 0) tokens_.fail(fmt::format("'{}' is outside of a loop", word));
     const Statement result = statement(kind);
     end_tag();
     return result;

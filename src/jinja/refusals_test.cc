@@ -43,7 +43,7 @@ TEST(Refusals, NameTheLineOfWhatIsMalformed) {
       {"{{ (1] }}", "t.jinja line 1: ']' closes nothing"},
       {"{{ $ }}", "t.jinja line 1: the character '$' is not expected"},
       {"{{ }}", "t.jinja line 1: a name is expected, not '}}'"},
-      {"{% break %}", "t.jinja line 1: 'break' stands outside of a loop"},
+      {"{% break %}", "t.jinja line 1: 'break' is outside of a loop"},
       {"{% set true = 1 %}", "t.jinja line 1: 'true' cannot be assigned to"},
       {"{{ 99999999999999999999 }}", "t.jinja line 1: the number 99999999999999999999 is too large"},
       {"{{ '\\ud800' }}", "t.jinja line 1: a string has an escape of U+D800, which is not a character"},

@@ -102,7 +102,7 @@ static const Value& field(const Call& call, const std::string& name, std::size_t
   if ((counts || numbered) && at < call.given.positional.size()) return call.given.positional[at];
   for (const auto& [key, value] : call.given.named)
     if (!counts && !numbered && key == name) return value;
-  throw Failure{fmt::format("format has no value for '{{{}}}'; only names and numbers can stand there", name)};
+  throw Failure{fmt::format("format has no value for '{{{}}}'; only names and numbers can be there", name)};
 }
 
 static Value format(Call& call) {

@@ -87,7 +87,7 @@ TEST_F(ScheduleFile, ABrokenOneIsRefusedWithItsPlaceNamed) {
       {"reduce_grads *.0 | reduce_tied *.0", "reduce_tied *.0 | reduce_grads *.0", "'reduce_tied *.0'"},
       {"load 0 | fwd 0.0", "fwd 0.0", "'fwd 0.0': no load"},
       {" | norm", "", "norm"},
-      {"fwd 0.0", "fwd 0.0 | fwd 0.0", "'fwd 0.0': stands twice"},
+      {"fwd 0.0", "fwd 0.0 | fwd 0.0", "'fwd 0.0': appears twice"},
       {"step *.0", "step *.0 | offload *.0.1", "'offload *.0.1': no fetch"},
       {"| norm", "| gather_params *.0.1 | norm", "'gather_params *.0.1'"},
       {" | reduce_tied *.1", "", "reduce_tied"},
@@ -121,7 +121,7 @@ TEST_F(ScheduleFile, ABrokenExchangeOfReplicasIsRefused) {
   };
   EXPECT_THAT(told("gather_params *.0.0 | gather_params *.0.1", "gather_params *.0.1 | gather_params *.0.0"),
               HasSubstr("exchanges must come in one order"));
-  EXPECT_THAT(told(" | free_params *.0.0", ""), HasSubstr("'gather_params *.0.0': stands twice"));
+  EXPECT_THAT(told(" | free_params *.0.0", ""), HasSubstr("'gather_params *.0.0': appears twice"));
   EXPECT_THAT(told(" | reduce_grads 0.0.5", ""), HasSubstr("'bwd 2.0.5': comes before reduce_grads"));
   EXPECT_THAT(told("gather_params *.0.0 | ", ""), HasSubstr("'fwd 0.0.0'"));
   EXPECT_THAT(told("fwd 0.0.0", "fwd 1.0.0"), HasSubstr("'fwd 1.0.0': the microbatch does not belong"));

@@ -23,7 +23,7 @@ static constexpr double patience_seconds = 7 * 24 * 3600.0;
 
 struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
-  std::unique_ptr<rendezvous::FailureMonitor> watch;
+  std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
   std::unique_ptr<rendezvous::StoreClient> client;
   std::unique_ptr<comm::GlooTransport> transport;
   std::shared_ptr<comm::FlightLog> flights = std::make_shared<comm::FlightLog>(64);
@@ -32,7 +32,7 @@ struct Session::Links {
   std::vector<comm::Channel*> open;
   std::string failure;
 
-  std::unique_ptr<rendezvous::HeartbeatClient> guard;  // last: its thread uses what stands above
+  std::unique_ptr<rendezvous::HeartbeatClient> heartbeat;  // last: its thread uses what stands above
 
   void end(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -59,17 +59,17 @@ void Session::join() {
   if (identity_.world_size == 1) return;
   if (identity_.hosts_store) {
     links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port);
-    links_->watch = std::make_unique<rendezvous::FailureMonitor>(identity_);
+    links_->failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity_);
   }
   links_->client =
       std::make_unique<rendezvous::StoreClient>(identity_.master_address, identity_.store_port, settings_.join_seconds);
   rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
-  links_->guard = std::make_unique<rendezvous::HeartbeatClient>(
+  links_->heartbeat = std::make_unique<rendezvous::HeartbeatClient>(
       identity_, settings_.heartbeat_seconds, [links = links_.get()](const std::string& text) { links->end(text); });
 }
 
 Session::~Session() {
-  links_->guard.reset();
+  links_->heartbeat.reset();
   links_->closed();
   channels_ = {};
 }
@@ -122,13 +122,13 @@ std::string Session::broadcast_text(const std::string& what, const std::function
 }
 
 void Session::at(std::int64_t step, const std::string& what) {
-  if (links_->guard != nullptr) links_->guard->at(step, what);
+  if (links_->heartbeat != nullptr) links_->heartbeat->at(step, what);
 }
 
 void Session::finish() {
   if (identity_.world_size == 1) return;
   comm::barrier(*channels_.world);
-  links_->guard->done();
+  links_->heartbeat->done();
   if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds);
 }
 
@@ -157,13 +157,13 @@ Session::Cause Session::fail(int exit_code, const std::string& text) {
         identity_.master_address, identity_.store_port);
     return cause;
   }
-  if (links_->guard != nullptr) {
-    links_->guard->failed(exit_code, text);
+  if (links_->heartbeat != nullptr) {
+    links_->heartbeat->failed(exit_code, text);
     constexpr int peer_failure = 75;
-    cause.failure = links_->guard->failure_report();
+    cause.failure = links_->heartbeat->failure_report();
     for (int i = 0; exit_code == peer_failure && cause.failure.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      cause.failure = links_->guard->failure_report();
+      cause.failure = links_->heartbeat->failure_report();
     }
   }
   cause.launcher_tells = told && identity_.source == rendezvous::Identity::Source::troika_launch;

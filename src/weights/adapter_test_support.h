@@ -24,7 +24,7 @@ config::LoraSettings tiny_lora();    // rank 3, alpha 7, products q_proj, v_proj
 // A model folder and its tensors.
 Tensors write_model(const std::string& path, const config::ModelSettings& model, std::uint64_t seed = 1);
 
-// Random A and B of all products.
+// Random A and B of all projections.
 Tensors random_adapter(const config::ModelSettings& model, const config::LoraSettings& lora, std::uint64_t seed = 2);
 
 // adapter_config.json as PEFT writes it, with the members of `changes` set.

@@ -187,7 +187,7 @@ TEST_F(Merged, ABaseThatIsElsewhereIsNamed) {
                     HasSubstr("--base PATH")));
   EXPECT_EQ(refusal(*this / "a", *this / "m"), "");
   EXPECT_THAT(refusal(*this / "a", *this / "none"), HasSubstr("none', which is not a folder here"));
-  EXPECT_THAT(refusal(*this / "m", *this / "m"), HasSubstr("is a whole model, beside which no other stands"));
+  EXPECT_THAT(refusal(*this / "m", *this / "m"), HasSubstr("is a whole model, which takes no base"));
   nlohmann::json config = peft_config(lora_, "");
   config.erase("base_model_name_or_path");
   write_peft(*this / "a", config, adapter_);

@@ -133,8 +133,7 @@ std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& 
   Weights weights = open_weights(path, world);
   if (weights.adapter != nullptr) return merge_with_base(std::move(weights.adapter), base, world);
   if (!base.empty())
-    throw base::ConfigError(
-        fmt::format("'{}' is a whole model, beside which no other stands; leave --base {} out", path, base));
+    throw base::ConfigError(fmt::format("'{}' is a whole model, which takes no base; leave --base {} out", path, base));
   return std::move(weights.model);
 }
 

@@ -36,7 +36,7 @@ void refuse_pattern(JsonKeys& members, const std::string& key, double value) {
   if (pattern == nullptr) return;
   bool same = pattern->is_object();
   for (const json& one : *pattern) same = same && one.is_number() && one.get<double>() == value;
-  if (!same) members.fail(key, "one rank and one alpha for all products are supported");
+  if (!same) members.fail(key, "one rank and one alpha for all projections are supported");
 }
 
 // null, or the first layers without a gap, as whole numbers.

@@ -22,10 +22,10 @@ std::unique_ptr<Bucket>& place_of(plan::BucketShape::Part part, SegmentUnit& uni
 }
 
 std::unique_ptr<SegmentUnit> make_unit(const plan::Plan& plan, const mesh::Coordinate& at, int segment,
-                                       std::unique_ptr<model::Segment> body, const executor::BucketSettings& settings,
-                                       tensor::Ledger& ledger) {
+                                       std::unique_ptr<model::Segment> operations,
+                                       const executor::BucketSettings& settings, tensor::Ledger& ledger) {
   auto unit = std::make_unique<SegmentUnit>();
-  unit->body = std::move(body);
+  unit->segment = std::move(operations);
   for (plan::BucketShape& shape : plan::buckets_of(plan, plan.stages, segment, plan.tensor_share(at))) {
     if (!shape.has_values && !shape.trained) continue;
     const auto content = !shape.has_values ? Bucket::Content::gradients

@@ -233,8 +233,8 @@ Outcome attempt_once(const LaunchOptions& options, const Identity& identity, con
     part(options, identity, *store, patience_after_an_error);
     throw;
   }
-  std::unique_ptr<rendezvous::FailureMonitor> watch;
-  if (options.node_rank == 0) watch = std::make_unique<rendezvous::FailureMonitor>(identity);
+  std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
+  if (options.node_rank == 0) failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity);
   const auto plans = plan_workers(options, identity, environment);
   announce(options, plans);
   const Outcome outcome = run_attempt(plans, identity, *store, signals);

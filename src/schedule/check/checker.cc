@@ -60,7 +60,7 @@ void compare_exchanges(const Program& program, std::size_t first, std::size_t ra
     if (may_meet(program, other, program.ranks[rank][mine[k]])) continue;
     refuse_at(
         program, rank, mine[k],
-        fmt::format("stands where grid rank {} has '{}'; exchanges must come in one order", first, to_text(other)));
+        fmt::format("comes where grid rank {} has '{}'; exchanges must come in one order", first, to_text(other)));
   }
 }
 

@@ -49,7 +49,7 @@ struct Report {  // all per rank
 // - sizes of the program do not fit together or exceed the limits of program.h; a field is missing, out of range or
 //   too many; an instruction sits on the wrong rank or its microbatch in another share;
 // - a send, receive or exchange has no partner, exchanges of the dp ranks come in another order, or ranks deadlock;
-// - a load, receive, forward, refwd, backward half, send, reduction, norm or step stands twice, too early or not at
+// - a load, receive, forward, refwd, backward half, send, reduction, norm or step appears twice, too early or not at
 //   all; segments of a stage are out of order; weight backwards or reductions of a segment do not ascend in microbatch
 //   order;
 // - ZeRO 3: a use has no gathered parameters, a gather is doubled, unused or not freed before norm;

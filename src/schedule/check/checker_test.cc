@@ -85,9 +85,9 @@ TEST(Checker, RefusesMessagesWithoutPartnerOrPlace) {
        "grid rank 1, instruction 3 'send_grad 0.1': no complete backward"},
       {"receive twice",
        two + two_rank0 + "recv_act 0.1 | recv_act 0.1 | load 0 | fwd 0.1 | bwd 0.1 | send_grad 0.1" + tail1,
-       "grid rank 1, instruction 1 'recv_act 0.1': stands twice"},
+       "grid rank 1, instruction 1 'recv_act 0.1': appears twice"},
       {"send twice", two + "load 0 | fwd 0.0 | send_act 0.0 | send_act 0.0 | recv_grad 0.0" + tail0 + two_rank1,
-       "grid rank 0, instruction 3 'send_act 0.0': stands twice"},
+       "grid rank 0, instruction 3 'send_act 0.0': appears twice"},
       {"wrong rank", two + "load 0 | fwd 0.1 | send_act 0.0 | recv_grad 0.0" + tail0 + two_rank1,
        "grid rank 0, instruction 1 'fwd 0.1': the stage does not sit on this rank"},
   });
@@ -119,11 +119,11 @@ TEST(Checker, RefusesComputationsTwiceTooEarlyOrNotAtAll) {
   const std::string tail = " | bwd 0.0" + end;
   expect_refused({
       {"forward without load", single + "fwd 0.0 | load 0" + tail, "grid rank 0, instruction 0 'fwd 0.0': no load"},
-      {"load twice", single + "load 0 | load 0 | fwd 0.0" + tail, "instruction 1 'load 0': stands twice"},
-      {"forward twice", single + "load 0 | fwd 0.0 | fwd 0.0" + tail, "instruction 2 'fwd 0.0': stands twice"},
+      {"load twice", single + "load 0 | load 0 | fwd 0.0" + tail, "instruction 1 'load 0': appears twice"},
+      {"forward twice", single + "load 0 | fwd 0.0 | fwd 0.0" + tail, "instruction 2 'fwd 0.0': appears twice"},
       {"segment forward twice", single + "load 0 | fwd 0.0 | fwd 0.0.1" + tail,
-       "instruction 2 'fwd 0.0.1': stands twice"},
-      {"backward twice", single + "load 0 | fwd 0.0 | bwd 0.0" + tail, "instruction 3 'bwd 0.0': stands twice"},
+       "instruction 2 'fwd 0.0.1': appears twice"},
+      {"backward twice", single + "load 0 | fwd 0.0 | bwd 0.0" + tail, "instruction 3 'bwd 0.0': appears twice"},
       {"backward before forward", single + "load 0 | bwd 0.0 | fwd 0.0" + end, "instruction 1 'bwd 0.0': no forward"},
       {"forward missing", one + "load 0 | fwd 0.0 | bwd 0.0" + end,
        "instruction 3 'reduce_grads *.0': not all weight backwards"},
@@ -133,7 +133,7 @@ TEST(Checker, RefusesComputationsTwiceTooEarlyOrNotAtAll) {
       {"weight half before input half", single + "load 0 | fwd 0.0 | bwd_weight 0.0 | bwd_input 0.0" + end,
        "instruction 2 'bwd_weight 0.0': no bwd_input"},
       {"weight half after whole backward", single + "load 0 | fwd 0.0 | bwd 0.0 | bwd_weight 0.0" + end,
-       "instruction 3 'bwd_weight 0.0': stands twice"},
+       "instruction 3 'bwd_weight 0.0': appears twice"},
       {"weights descend", one + "load 0 | load 1 | fwd 0.0 | fwd 1.0 | bwd 1.0 | bwd 0.0" + end,
        "instruction 5 'bwd 0.0': weight backwards of a stage must ascend"},
       {"segment forwards out of order", single + "load 0 | fwd 0.0.1 | fwd 0.0.0" + tail,
@@ -148,7 +148,7 @@ TEST(Checker, RefusesComputationsTwiceTooEarlyOrNotAtAll) {
       {"recomputed before forward", single + "load 0 | refwd 0.0 | fwd 0.0" + tail,
        "instruction 1 'refwd 0.0': no forward"},
       {"recomputed twice", single + "load 0 | fwd 0.0 | refwd 0.0 | refwd 0.0.2" + tail,
-       "instruction 3 'refwd 0.0.2': stands twice"},
+       "instruction 3 'refwd 0.0.2': appears twice"},
       {"something after norm", single + "load 0 | fwd 0.0 | bwd 0.0 | reduce_grads *.0 | norm | step *.0 | load 0\n",
        "instruction 6 'load 0': comes after norm"},
       {"stage on the same rank too early",
@@ -165,7 +165,7 @@ TEST(Checker, RefusesReductionsTwiceTooEarlyOrNotAtAll) {
       {"one segment not reduced", single + passes + " | reduce_grads *.0.0 | reduce_grads *.0.2 | norm | step *.0\n",
        "grid rank 0: 'reduce_grads *.0.1' is missing"},
       {"reduced twice", single + passes + " | reduce_grads *.0.0 | reduce_grads *.0 | norm | step *.0\n",
-       "instruction 4 'reduce_grads *.0': stands twice"},
+       "instruction 4 'reduce_grads *.0': appears twice"},
       {"reduce too early", one + passes + " | reduce_grads *.0 | load 1 | fwd 1.0 | bwd 1.0 | norm | step *.0\n",
        "instruction 3 'reduce_grads *.0': not all weight backwards"},
       {"reduce behind norm", single + passes + " | norm | reduce_grads *.0 | step *.0\n",
@@ -178,7 +178,7 @@ TEST(Checker, RefusesReductionsTwiceTooEarlyOrNotAtAll) {
       {"one segment without step", single + passes + " | reduce_grads *.0 | norm | step *.0.0 | step *.0.1\n",
        "grid rank 0: 'step *.0.2' is missing"},
       {"step twice", single + passes + " | reduce_grads *.0 | norm | step *.0 | step *.0.1\n",
-       "instruction 6 'step *.0.1': stands twice"},
+       "instruction 6 'step *.0.1': appears twice"},
       {"tied without reduce_tied", tied + passes + " | reduce_grads *.0 | norm | step *.0\n",
        "grid rank 0: 'reduce_tied *.0' is missing"},
       {"untied with reduce_tied", single + passes + " | reduce_grads *.0 | reduce_tied *.0 | norm | step *.0\n",
@@ -187,7 +187,7 @@ TEST(Checker, RefusesReductionsTwiceTooEarlyOrNotAtAll) {
        tied + passes + " | reduce_grads *.0.0 | reduce_tied *.0 | reduce_grads *.0.1 | reduce_grads *.0.2 | norm\n",
        "instruction 4 'reduce_tied *.0': comes before reduce_grads of the tied segment"},
       {"reduce_tied twice", tied + passes + " | reduce_grads *.0 | reduce_tied *.0 | reduce_tied *.0 | norm\n",
-       "instruction 5 'reduce_tied *.0': stands twice"},
+       "instruction 5 'reduce_tied *.0': appears twice"},
       {"reduce_tied behind norm", tied + passes + " | reduce_grads *.0 | norm | reduce_tied *.0 | step *.0\n",
        "instruction 5 'reduce_tied *.0': comes after norm"},
       {"totals with one replica", single + passes + " | reduce_grads *.0 | gather_grads *.0 | norm | step *.0\n",
@@ -204,7 +204,7 @@ TEST(Checker, RefusesReductionsTwiceTooEarlyOrNotAtAll) {
       {"fetched behind step", single + passes + " | reduce_grads *.0 | norm | step *.0 | fetch *.0.1 | offload *.0.1\n",
        "instruction 6 'fetch *.0.1': comes after step"},
       {"fetched twice", single + passes + " | reduce_grads *.0 | fetch *.0.1 | norm | fetch *.0.1 | step *.0\n",
-       "instruction 6 'fetch *.0.1': stands twice"},
+       "instruction 6 'fetch *.0.1': appears twice"},
   });
 }
 
@@ -221,7 +221,7 @@ TEST(Checker, RefusesTotalsAndUpdatedParametersOutOfPlace) {
        "grid rank 0: 'gather_grads *.0.1' is missing"},
       {"totals twice",
        sharded(0, 1, passes + " | reduce_grads *.0 | gather_grads *.0.0 | gather_grads *.0 | norm | step *.0"),
-       "instruction 5 'gather_grads *.0': stands twice"},
+       "instruction 5 'gather_grads *.0': appears twice"},
       {"totals too early", sharded(0, 1, passes + " | gather_grads *.0 | reduce_grads *.0 | norm | step *.0"),
        "instruction 3 'gather_grads *.0': comes before reduce_grads"},
       {"totals behind norm", sharded(0, 1, passes + " | reduce_grads *.0 | norm | gather_grads *.0 | step *.0"),
@@ -240,7 +240,7 @@ TEST(Checker, RefusesTotalsAndUpdatedParametersOutOfPlace) {
        "instruction 5 'gather_params *.0.0': comes before step"},
       {"parameters brought back twice",
        sharded(1, 1, passes + " | reduce_grads *.0 | norm | step *.0 | gather_params *.0.0 | gather_params *.0.0"),
-       "instruction 7 'gather_params *.0.0': stands twice"},
+       "instruction 7 'gather_params *.0.0': appears twice"},
       {"parameters freed in ZeRO 1", sharded(1, 1, passes + " | free_params *.0.0"),
        "instruction 3 'free_params *.0.0': these parameters are not gathered"},
       {"parameters gathered behind norm in ZeRO 3",
@@ -268,7 +268,7 @@ TEST(Checker, RefusesUsesOfParametersThatAreNotThere) {
       {"not freed", sharded(3, 1, gathers + "load 0 | fwd 0.0 | bwd 0.0 | free_params *.0.0" + end),
        "instruction 7 'norm': gathered parameters are not freed"},
       {"gathered twice", sharded(3, 1, "gather_params *.0.0 | gather_params *.0.0"),
-       "instruction 1 'gather_params *.0.0': stands twice, without free_params between"},
+       "instruction 1 'gather_params *.0.0': appears twice, without free_params between"},
       {"freed twice", sharded(3, 1, gathers + "load 0 | fwd 0.0 | bwd 0.0" + frees + " | free_params *.0.0" + end),
        "instruction 7 'free_params *.0.0': these parameters are not gathered"},
       {"unused", sharded(3, 1, "gather_params *.0.0 | free_params *.0.0"),
@@ -284,7 +284,7 @@ TEST(Checker, RefusesReductionsOfAMicrobatchOutOfTurn) {
       {"too early", sharded(2, 2, loads + "reduce_grads 0.0 | bwd 0.0"),
        "instruction 4 'reduce_grads 0.0': no weight backward of this microbatch"},
       {"twice", sharded(2, 2, loads + "bwd 0.0 | reduce_grads 0.0 | reduce_grads 0.0.1"),
-       "instruction 6 'reduce_grads 0.0.1': stands twice"},
+       "instruction 6 'reduce_grads 0.0.1': appears twice"},
       {"missing", sharded(2, 2, loads + "bwd 0.0 | reduce_grads 0.0 | bwd 1.0 | reduce_grads 1.0.0 | norm | step *.0"),
        "grid rank 0: 'reduce_grads 1.0.1' is missing"},
       {"overwritten", sharded(2, 2, loads + "bwd 0.0 | reduce_grads 0.0.1 | bwd 1.0"),
@@ -322,7 +322,7 @@ TEST(Checker, RefusesExchangesThatAnotherRankLacksOrHasInAnotherOrder) {
   EXPECT_THAT(refusal(lacking), AllOf(HasSubstr("grid rank 0"), HasSubstr("only 1 of its 2 ranks take part in it")));
   std::swap(rank[0], rank[1]);
   EXPECT_THAT(refusal(program),
-              HasSubstr("grid rank 1, instruction 0 'gather_params *.0.1': stands where grid rank 0 has "
+              HasSubstr("grid rank 1, instruction 0 'gather_params *.0.1': comes where grid rank 0 has "
                         "'gather_params *.0.0'; exchanges must come in one order"));
 }
 

@@ -44,7 +44,7 @@ class Meetings {
     std::map<Name, Place> receives;
     each([&](Place at, const Instruction& i) {
       if (traits(i.kind).role != Role::receive) return;
-      if (!receives.emplace(name_of(i), at).second) refuse_at(program_, at.rank, at.index, "stands twice");
+      if (!receives.emplace(name_of(i), at).second) refuse_at(program_, at.rank, at.index, "appears twice");
     });
     each([&](Place at, const Instruction& i) {
       if (traits(i.kind).role != Role::send) return;

@@ -58,7 +58,7 @@ void RankCheck::visit(const Instruction& i) {
     default:
       break;
   }
-  require(stands_.insert({i.kind, i.microbatch, i.stage, i.segment}).second, "stands twice");
+  require(stands_.insert({i.kind, i.microbatch, i.stage, i.segment}).second, "appears twice");
 }
 
 bool RankCheck::stands(Kind kind, int microbatch, int stage) const {
@@ -70,7 +70,7 @@ void RankCheck::require(bool holds, const char* reason) const {
 }
 
 void RankCheck::once(bool* done) const {
-  require(!*done, "stands twice");
+  require(!*done, "appears twice");
   *done = true;
 }
 
@@ -93,7 +93,7 @@ void RankCheck::use_parameters(const Instruction& i, int segment) {
 
 void RankCheck::forward(const Instruction& i, int segment) {
   const int m = i.microbatch, s = i.stage;
-  require(!record_.has(forward_pass, m, s, segment), "stands twice");
+  require(!record_.has(forward_pass, m, s, segment), "appears twice");
   require(!reads_tokens(program_, s) || stands(Kind::load, m, -1), "no load of this microbatch stands before it");
   if (segment > program_.first_segment(s)) {
     require(record_.has(forward_pass, m, s, segment - 1), "no forward of the segment before stands before it");
@@ -110,7 +110,7 @@ void RankCheck::recompute(const Instruction& i, int segment) {
   const int m = i.microbatch, s = i.stage;
   require(record_.has(forward_pass, m, s, segment), "no forward of this microbatch stands before it");
   require(!record_.has(input_pass, m, s, segment), "comes after its backward");
-  require(!record_.has(recompute_pass, m, s, segment), "stands twice");
+  require(!record_.has(recompute_pass, m, s, segment), "appears twice");
   use_parameters(i, segment);
   record_.set(recompute_pass, m, s, segment);
 }
@@ -118,7 +118,7 @@ void RankCheck::recompute(const Instruction& i, int segment) {
 void RankCheck::backward_input(const Instruction& i, int segment) {
   const int m = i.microbatch, s = i.stage;
   require(record_.has(forward_pass, m, s, segment), "no forward of this microbatch stands before it");
-  require(!record_.has(input_pass, m, s, segment), "stands twice");
+  require(!record_.has(input_pass, m, s, segment), "appears twice");
   if (segment + 1 < program_.end_segment(s)) {
     require(record_.has(input_pass, m, s, segment + 1), "no backward of the segment behind stands before it");
   } else if (crosses_ranks(program_, s)) {
@@ -134,7 +134,7 @@ void RankCheck::backward_weight(const Instruction& i, int segment) {
   const int m = i.microbatch, s = i.stage;
   Segment& state = segment_at(s, segment);
   require(record_.has(input_pass, m, s, segment), "no bwd_input of this microbatch stands before it");
-  require(!record_.has(weight_pass, m, s, segment), "stands twice");
+  require(!record_.has(weight_pass, m, s, segment), "appears twice");
   require(state.last_weight < m, "weight backwards of a stage must ascend in microbatch order");
   require(!state.reduced, "comes after reduce_grads of its segment");
   const bool last_reduced = state.last_weight < 0 || record_.has(PassRecord::reduced, state.last_weight, s, segment);

@@ -9,7 +9,7 @@
 
 namespace troika::schedule {
 
-// Walks one rank of a program that passed check_fields and refuses (BugError) what stands twice, too early, or not at
+// Walks one rank of a program that passed check_fields and refuses (BugError) what appears twice, too early, or not at
 // all.
 class RankCheck {
  public:

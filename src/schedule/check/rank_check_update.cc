@@ -15,7 +15,7 @@ void RankCheck::gather_params(const Instruction& i) {
     return once(&state.updated);
   }
   require(!summed_, "comes after norm");
-  require(!state.gathered, "stands twice, without free_params between");
+  require(!state.gathered, "appears twice, without free_params between");
   state.gathered = true;
   state.used = false;
 }
@@ -30,7 +30,7 @@ void RankCheck::free_params(const Instruction& i) {
 void RankCheck::reduce_grads(const Instruction& i) {
   each_segment(i, [&](int s, int g, Segment& state) {
     if (program_.reduces_each_microbatch()) {
-      require(!record_.has(PassRecord::reduced, i.microbatch, s, g), "stands twice");
+      require(!record_.has(PassRecord::reduced, i.microbatch, s, g), "appears twice");
       require(record_.has(weight_pass, i.microbatch, s, g), "no weight backward of this microbatch stands before it");
       return record_.set(PassRecord::reduced, i.microbatch, s, g);
     }
@@ -63,7 +63,7 @@ void RankCheck::reduce_tied(const Instruction& i) {
   const auto wanted = tied_stages_of(program_, static_cast<int>(rank_));
   require(std::count(wanted.begin(), wanted.end(), i.stage) != 0,
           "this rank has no tied embedding to reduce for that stage");
-  require(!stands(Kind::reduce_tied, -1, i.stage), "stands twice");
+  require(!stands(Kind::reduce_tied, -1, i.stage), "appears twice");
   const int last_stage = program_.stages() - 1;
   const bool embedding = i.stage != 0 || fully_reduced(0, 0);
   const bool head_here = i.stage == last_stage || tied_on_one_rank(program_);
