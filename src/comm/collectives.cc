@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -73,19 +74,64 @@ void barrier(Channel& channel) {
   exchange(channel, to, from, barrier_tag);
 }
 
-void sum_integers(Channel& channel, std::vector<std::int64_t>& values) {
-  if (values.empty()) return;
-  const auto size = static_cast<std::size_t>(channel.size());
-  const std::size_t bytes = values.size() * sizeof(std::int64_t);
-  std::vector<std::vector<std::int64_t>> all(size, values);
-  std::vector<at::Tensor> to(size, bytes_of(values.data(), bytes)), from;
-  for (auto& others : all) from.push_back(bytes_of(others.data(), bytes));
-  exchange(channel, to, from, sum_tag);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint64_t sum = 0;
-    for (const auto& others : all) sum += static_cast<std::uint64_t>(others[i]);
-    std::memcpy(&values[i], &sum, sizeof sum);
+namespace {
+
+// Sums, then maxima, of one rank or of several.
+struct Integers {
+  std::vector<std::int64_t> values;
+  std::size_t sums = 0;
+
+  at::Tensor bytes() { return bytes_of(values.data(), values.size() * sizeof(std::int64_t)); }
+
+  void include(const Integers& other) {
+    for (std::size_t i = 0; i < sums; ++i) {
+      const std::uint64_t sum = static_cast<std::uint64_t>(values[i]) + static_cast<std::uint64_t>(other.values[i]);
+      std::memcpy(&values[i], &sum, sizeof sum);
+    }
+    for (std::size_t i = sums; i < values.size(); ++i) values[i] = std::max(values[i], other.values[i]);
   }
+};
+
+// Recursive doubling among the first 2^k ranks; each of the others adds its part to one of these before and is told after.
+void combine(Channel& channel, Integers& mine) {
+  const int size = channel.size(), rank = channel.rank();
+  int core = 1;
+  while (2 * core <= size) core *= 2;
+  Integers other = mine;
+  if (rank >= core) {
+    channel.send(mine.bytes(), rank - core, sum_tag).wait();
+    channel.recv(mine.bytes(), rank - core, sum_tag).wait();
+    return;
+  }
+  const bool has_other = rank + core < size;
+  if (has_other) {
+    channel.recv(other.bytes(), rank + core, sum_tag).wait();
+    mine.include(other);
+  }
+  for (int distance = 1; distance < core; distance *= 2) {
+    Transfer receiving = channel.recv(other.bytes(), rank ^ distance, sum_tag);
+    channel.send(mine.bytes(), rank ^ distance, sum_tag).wait();
+    receiving.wait();
+    mine.include(other);
+  }
+  if (has_other) channel.send(mine.bytes(), rank + core, sum_tag).wait();
+}
+
+}  // namespace
+
+void combine_integers(Channel& channel, std::vector<std::int64_t>& sums, std::vector<std::int64_t>& maxima) {
+  if (channel.size() == 1 || (sums.empty() && maxima.empty())) return;
+  Integers mine{sums, sums.size()};
+  mine.values.insert(mine.values.end(), maxima.begin(), maxima.end());
+  combine(channel, mine);
+  const auto end_of_sums = mine.values.begin() + static_cast<std::ptrdiff_t>(sums.size());
+  sums.assign(mine.values.begin(), end_of_sums);
+  maxima.assign(end_of_sums, mine.values.end());
+}
+
+void sum_integers(Channel& channel, std::vector<std::int64_t>& values) {
+  std::vector<std::int64_t> none;
+  combine_integers(channel, values, none);
 }
 
 void all_gather(Channel& channel, const at::Tensor& mine, const std::vector<at::Tensor>& outs) {

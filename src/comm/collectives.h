@@ -13,7 +13,8 @@ namespace troika::comm {
 
 void barrier(Channel& channel);
 
-// values[i] := sum over ranks, modulo 2^64.
+// sums[i] := sum over ranks, modulo 2^64; maxima[i] := the largest of all ranks. In log2(ranks) rounds of one message each.
+void combine_integers(Channel& channel, std::vector<std::int64_t>& sums, std::vector<std::int64_t>& maxima);
 void sum_integers(Channel& channel, std::vector<std::int64_t>& values);
 
 // outs[r] := rank r's `mine`; outs[r] is allocated by the caller with that rank's size, sizes may differ and be 0.

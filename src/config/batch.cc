@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -159,6 +160,53 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
                     "2^50 tokens per step: give a smaller one",
                     batch.micro, batch.microbatches_per_rank, dp, batch.seq_len));
   }
+  return batch;
+}
+
+namespace {
+
+// What contradicts the shares, each of which is the microbatches of one rank.
+std::vector<std::string> beside_shares(const BatchSettings& settings, const BatchQuantities& stated) {
+  std::vector<std::string> names;
+  if (stated.microbatches) names.push_back("batch." + stated.microbatches->name);
+  if (stated.rounds != 1) names.emplace_back("batch.accumulation");
+  if (settings.batch_size) names.emplace_back("batch.batch_size");
+  if (settings.find_micro_batch_size) names.emplace_back("batch.find_micro_batch_size");
+  return names;
+}
+
+}  // namespace
+
+Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std::int64_t>& shares,
+                            Findings* findings) {
+  const std::size_t before = findings->errors.size();
+  const BatchQuantities stated = quantities_of(settings, 1, findings);
+  for (const std::string& name : beside_shares(settings, stated)) {
+    findings->errors.push_back(fmt::format(
+        "{} and parallel.shares both say how many sequences a rank has: leave out one of them; micro_batch_size and "
+        "global_batch_size go with shares",
+        name));
+  }
+  Batch batch;
+  batch.microbatches = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+  batch.microbatches_per_rank = *std::max_element(shares.begin(), shares.end());
+  batch.seq_len = settings.seq_len;
+  batch.micro = stated.micro.value_or(default_batch_size / default_microbatches);
+  for (const StatedNumber& total : stated.totals) {
+    std::vector<Factor> unit = total.scale;
+    unit.emplace_back("the sum of parallel.shares", batch.microbatches);
+    if (stated.micro) unit.emplace_back("micro_batch_size", *stated.micro);
+    const std::int64_t product = product_of(unit);
+    if (stated.micro ? total.value != product : total.value % product != 0) {
+      findings->errors.push_back(fmt::format("batch.{} {} is not {}{}", total.name, total.value,
+                                             stated.micro ? "" : "a multiple of ", all_factors(unit)));
+    } else if (!stated.micro) {
+      batch.micro = total.value / product;
+    }
+  }
+  batch.global = times(batch.microbatches, batch.micro);
+  if (findings->errors.size() == before && times(batch.global, batch.seq_len) > most_tokens)
+    findings->errors.emplace_back("batch: parallel.shares make more than 2^50 tokens per step: give smaller ones");
   return batch;
 }
 

@@ -20,6 +20,9 @@ struct Findings {
 // All numbers of `settings` and dp are at least 1.
 Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* findings);
 
+// The same where the shares of the data-parallel ranks say how many microbatches a step has (parallel.shares).
+Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std::int64_t>& shares, Findings* findings);
+
 // "48 and 64 are the nearest that are", the multiples of `unit` around `value` ("8 is the nearest that is").
 std::string nearest_multiples(std::int64_t value, std::int64_t unit);
 

@@ -71,7 +71,17 @@ void make_way_for_stages(const Stated& s, ParallelSettings* p) {
   if (states(s, "parallel.schedule")) p->schedule_file.clear();
 }
 
+// Shares are the microbatches of each data-parallel rank.
+void make_way_for_shares(const Stated& s, Settings* lower) {
+  if (states(s, "parallel.dp") || states(s, BatchQuantity::microbatches)) lower->parallel.shares.clear();
+  if (!states(s, "parallel.shares")) return;
+  clear(&lower->batch, BatchQuantity::microbatches);
+  lower->batch.batch_size.reset();
+  lower->batch.accumulation = 1;
+}
+
 void make_way(const Stated& s, Settings* lower) {
+  make_way_for_shares(s, lower);
   make_way_for_batch(s, &lower->batch);
   make_way_for_stages(s, &lower->parallel);
   if (states(s, "parallel.pp", "parallel.tp", "parallel.cp") && !states(s, "parallel.dp")) lower->parallel.dp = 0;

@@ -43,6 +43,7 @@ enum class Paths { followed, left };
 //     are then given, lower microbatches give way first, then a lower total;
 //   - pp, tp, cp or dp: a lower number of microbatches gives way when the other two quantities are given, so the same
 //     global batch is cut anew; without dp, a lower dp becomes what remains of the world;
+//   - shares: lower microbatches, batch_size and accumulation; dp or microbatches: lower shares;
 //   - pp, virtual_stages, layers or middle_layers: a lower stage_layers gives way, for the last two stage_costs as well;
 //   - stage_layers, stage_costs or stage_balance: the lower ones of the other two;
 //   - schedule: a lower schedule_file, and a lower virtual_stages unless it says interleaved; virtual_stages: a lower

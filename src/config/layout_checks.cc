@@ -83,6 +83,20 @@ void check_context_parallel(const Settings& s, Findings* findings) {
                   s.batch.seq_len, cp, 2 * cp, std::max<std::int64_t>(1, s.batch.seq_len / 2)));
 }
 
+void check_shares(const ParallelSettings& p, const Layout& layout, Findings* findings) {
+  if (p.shares.empty()) return;
+  if (static_cast<std::int64_t>(p.shares.size()) != layout.dp) {
+    findings->errors.push_back(
+        fmt::format("parallel.shares has {} entr{} for dp {}: give one number of microbatches per data-parallel rank",
+                    p.shares.size(), p.shares.size() == 1 ? "y" : "ies", layout.dp));
+  }
+  if (p.zero >= 2 && layout.dp * layout.cp > 1) {
+    findings->errors.push_back(
+        fmt::format("parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch",
+                    p.zero));
+  }
+}
+
 void check_reproducible(const ParallelSettings& p, Findings* findings) {
   if (p.reproducible != Reproducible::bits || (p.tp == 1 && p.cp == 1)) return;
   ParallelSettings shown = p;
@@ -129,6 +143,7 @@ void check_layout(const Settings& settings, const Layout& layout, Findings* find
   check_tensor_parallel(settings, findings);
   check_context_parallel(settings, findings);
   check_reproducible(settings.parallel, findings);
+  check_shares(settings.parallel, layout, findings);
   note_what_changes_nothing(settings, layout.dp * layout.cp, findings);
 }
 

@@ -44,11 +44,14 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
   check_freeze(resolved.settings, &findings);
   check_lora(resolved.settings, &findings);
   resolve_run(&resolved.settings, &findings);
-  resolved.batch = solve_open_batch(settings.batch, resolved.layout.dp, &findings);
+  const std::vector<std::int64_t>& shares = settings.parallel.shares;
+  resolved.batch = shares.empty() ? solve_open_batch(settings.batch, resolved.layout.dp, &findings)
+                                  : solve_batch_of_shares(settings.batch, shares, &findings);
   throw_if_any(findings.errors);
   resolved.settings.parallel.dp = resolved.layout.dp;
   resolved.batch_candidates = batch_candidates(settings.batch, resolved.batch, resolved.layout.dp);
   resolved.settings.batch = pinned(resolved.batch);
+  if (!shares.empty()) resolved.settings.batch.microbatches.reset();
   resolved.settings.batch.find_micro_batch_size = settings.batch.find_micro_batch_size;
   resolved.notes = std::move(findings.notes);
   return resolved;
@@ -56,6 +59,11 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
 
 std::string describe_batch(const Resolved& resolved) {
   const Batch& b = resolved.batch;
+  const std::vector<std::int64_t>& shares = resolved.settings.parallel.shares;
+  if (!shares.empty()) {
+    return fmt::format("global {} = micro {} x {} microbatches in shares of {} ({} tokens per step at seq_len {})",
+                       b.global, b.micro, b.microbatches, fmt::join(shares, ", "), b.tokens_per_step(), b.seq_len);
+  }
   return fmt::format("global {} = micro {} x {} microbatch{} x dp {} ({} tokens per step at seq_len {})", b.global,
                      b.micro, b.microbatches_per_rank, b.microbatches_per_rank == 1 ? "" : "es", resolved.layout.dp,
                      b.tokens_per_step(), b.seq_len);

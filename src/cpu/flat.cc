@@ -9,6 +9,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/square_sum-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
@@ -40,23 +42,6 @@ void adamw_piece(const AdamWNumbers& a, std::int64_t begin, std::int64_t end, fl
                  float* m, float* v) {
   const std::int64_t whole = adamw_steps(hn::ScalableTag<float>(), a, begin, end, parameter, gradient, m, v);
   adamw_steps(hn::CappedTag<float, 1>(), a, whole, end, parameter, gradient, m, v);
-}
-
-// One text for every target: the lanes' number is not the vector's, and they are added in their order.
-double square_sum(std::int64_t count, const float* x) {
-  constexpr std::int64_t lanes = 16;
-  double sums[lanes] = {};
-  const std::int64_t whole = count / lanes * lanes;
-  for (std::int64_t i = 0; i < whole; i += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      const double value = x[i + lane];
-      sums[lane] += value * value;
-    }
-  }
-  for (std::int64_t i = whole; i < count; ++i) sums[i - whole] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-  double sum = 0;
-  for (const double of_lane : sums) sum += of_lane;
-  return sum;
 }
 
 void chunk_squares_piece(std::int64_t count, const float* x, std::int64_t chunk, double* squares) {

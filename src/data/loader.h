@@ -54,6 +54,9 @@ class Loader {
   // call.
   TokenBatch next(std::int64_t step, int microbatch);
 
+  // A microbatch of this rank that next() gave before, read once more, in the calling thread.
+  TokenBatch again(std::int64_t step, int microbatch) const { return load(step, microbatch); }
+
   // Time next() has spent waiting so far.
   double waited_seconds() const { return waited_seconds_; }
 

@@ -34,7 +34,6 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
       ledger_(ledger),
       sum_(shape::shard_plan(layout_, replicas_), settings.sum, settings.device, ledger) {
   held_ = holds_range() ? sum_.mine() : shape::Range{0, layout_.elements};
-  if (content == Content::gradients) return;
   const at::Tensor stored = tensor::booked_empty(shards_values() ? held_.count : layout_.elements, settings.dtype,
                                                  settings.device, ledger, tensor::MemoryUse::parameters);
   if (shards_values()) {

@@ -15,7 +15,7 @@
 #include "executor/message_tags.h"
 #include "optimizer/optimizer.h"
 #include "shape/layout.h"
-#include "sharding/canonical_sum.h"
+#include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
 
 namespace troika::executor {
@@ -32,20 +32,17 @@ struct BucketSettings {
 // With one replica every ZeRO stage is the same: all of it is here. One rank's thread.
 class Bucket {
  public:
-  using OnWait = sharding::CanonicalSum::OnWait;
+  using OnWait = sharding::GradientSum::OnWait;
   // trainable: values with gradients and optimizer. frozen: values that nobody updates, as in an evaluation; no
-  // gradients, no optimizer, no master copy. gradients: the second use of a tied embedding whose parameters are in
-  // another bucket of this rank.
-  enum class Content { trainable, frozen, gradients };
+  // gradients, no optimizer, no master copy.
+  enum class Content { trainable, frozen };
 
   Bucket(shape::SegmentLayout layout, Content content, const BucketSettings& settings, tensor::Ledger& ledger);
 
   const shape::SegmentLayout& layout() const { return layout_; }
-  sharding::CanonicalSum& sum() { return sum_; }
-  const sharding::CanonicalSum& sum() const { return sum_; }
-  bool has_parameters() const { return content_ != Content::gradients; }
-  bool has_gradients() const { return content_ != Content::frozen; }  // that backward writes
-  bool is_trained() const { return content_ == Content::trainable; }  // has an optimizer
+  sharding::GradientSum& sum() { return sum_; }
+  const sharding::GradientSum& sum() const { return sum_; }
+  bool is_trained() const { return content_ == Content::trainable; }  // has gradients and an optimizer
   optimizer::AdamW& optimizer() { return *optimizer_; }
   // Of the range held(), in the compute dtype: what an optimizer, or whoever loads frozen values, writes.
   // `Executor::publish_parameters` makes it everybody's.
@@ -78,7 +75,7 @@ class Bucket {
   const int zero_, replicas_;
   const BucketSettings settings_;
   tensor::Ledger& ledger_;
-  sharding::CanonicalSum sum_;
+  sharding::GradientSum sum_;
   shape::Range held_;
   struct Reader {
     at::Tensor values;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -62,6 +63,7 @@ StepResult Executor::run(const StepSettings& settings) {
   settings_ = settings;
   result_ = {};
   listen_to_groups();
+  if (!program_.evaluates()) begin_sums();
   in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample});
   for (const Instruction& instruction : instructions_) {
     try {
@@ -137,22 +139,57 @@ void Executor::receive(const Instruction& i) {
   messages_.receive(i, at::empty({setup_.boundary.rows, setup_.boundary.D}, options));
 }
 
-// Adds the two uses of the tied embedding: the look-up's gradient plus the head's, in that order.
+// Adds the other stage's use of the tied embedding.
 void Executor::reduce_tied(const Instruction& i) {
-  const int last = program_.stages() - 1;
-  const int head_segment = program_.segments() - 1;
-  const bool embedding_here = units_.count(0) > 0, head_here = units_.count(head_segment) > 0;
-  if (embedding_here) replicas_.finish_reductions(*units_.at(0), i);
-  if (head_here) replicas_.finish_reductions(*units_.at(head_segment), i);
-  if (embedding_here && head_here) {
-    units_.at(0)->bucket->sum().total().add_(units_.at(head_segment)->second_use->sum().total());
-  } else if (head_here) {
-    const at::Tensor head = units_.at(head_segment)->second_use->sum().total();
-    head.copy_(messages_.exchange_tied(i, head, 0).add_(head));
-  } else {
-    const at::Tensor lookup = units_.at(0)->bucket->sum().total();
-    lookup.add_(messages_.exchange_tied(i, lookup, last));
+  const bool first = i.stage == 0;
+  const SegmentUnit& unit = *units_.at(first ? 0 : program_.segments() - 1);
+  replicas_.finish_reductions(unit, i);
+  sharding::GradientSum& sum = (first ? unit.bucket : unit.table_copy)->sum();
+  sum.include(messages_.exchange_tied(i, sum.range(), first ? program_.stages() - 1 : 0));
+}
+
+// Exponents are of gradients without the loss scale, the gradients that backward writes have it.
+void Executor::begin_sums() {
+  int exponent = 0;
+  scale_bits_ = std::frexp(settings_.loss_scale, &exponent) > 0.5 ? exponent : exponent - 1;
+  for (const auto& [segment, unit] : units_) {
+    for (Bucket* bucket : unit->trained()) {
+      std::vector<int> of_parts;
+      for (const shape::Slot& slot : bucket->layout().slots) {
+        const auto found =
+            std::lower_bound(setup_.parameter_names.begin(), setup_.parameter_names.end(), slot.info.name);
+        const auto index = static_cast<std::size_t>(found - setup_.parameter_names.begin());
+        of_parts.push_back(exponent_of(index) + scale_bits_);
+      }
+      bucket->sum().begin_step(of_parts);
+    }
   }
+}
+
+int Executor::exponent_of(std::size_t parameter) const {
+  return settings_.exponents.empty() ? optimizer::GradientExponents::first : settings_.exponents.at(parameter);
+}
+
+void Executor::note_largest(StepFacts* facts) const {
+  for (const auto& [segment, unit] : units_) {
+    for (const Bucket* bucket : unit->trained()) {
+      for (std::size_t part = 0; part < bucket->layout().slots.size(); ++part)
+        facts->note_largest(bucket->layout().slots[part].info.name, bucket->sum().largest()[part]);
+    }
+  }
+}
+
+void Executor::judge_range(const StepFacts& facts) {
+  for (const kernels::MagnitudeBits largest : facts.largest_gradients()) {
+    const std::size_t parameter = result_.gradient_exponents.size();
+    const bool finite = largest < kernels::infinity_bits;
+    const int exponent =
+        largest == 0 || !finite ? optimizer::no_gradient : kernels::exponent_above(largest) - scale_bits_;
+    result_.finite = result_.finite && finite;
+    result_.in_range = result_.in_range && exponent <= exponent_of(parameter);
+    result_.gradient_exponents.push_back(exponent);
+  }
+  if (!result_.finite) result_.gradient_norm = std::numeric_limits<double>::quiet_NaN();
 }
 
 void Executor::norm(const Instruction& i) {
@@ -163,6 +200,7 @@ void Executor::norm(const Instruction& i) {
   const int tp_rank = setup_.place.at.tp;
   facts.set_squares(tp_rank, gradient_squares(units_, channels_.replicas, tp_rank, replicas_.on_wait(i)));
   facts.set_stop_request(settings_.stop_request);
+  note_largest(&facts);
   share_facts(facts, i);
 
   result_.stop_requests = facts.stop_requests();
@@ -171,6 +209,7 @@ void Executor::norm(const Instruction& i) {
       static_cast<double>(setup_.boundary.B * setup_.boundary.T_whole) / tokens / settings_.loss_scale;
   result_.gradient_norm = facts.gradient_norm() * factor;
   result_.finite = std::isfinite(result_.loss) && std::isfinite(result_.gradient_norm);
+  judge_range(facts);
   const bool clip = settings_.clip_norm > 0 && result_.gradient_norm > settings_.clip_norm;
   gradient_scale_ = clip ? factor * (settings_.clip_norm / result_.gradient_norm) : factor;
 }
@@ -183,7 +222,7 @@ void Executor::share_facts(StepFacts& facts, const Instruction& i) {
   }
   facts.set_memory(setup_.place.world_rank, ledger_.peak());
   const double begin = base::monotonic_seconds();
-  facts.sum_over(channels_.world);
+  facts.exchange(channels_.world);
   observer_.waited(i, begin, base::monotonic_seconds());
   result_.tokens = facts.tokens();
   result_.memory_bytes = facts.largest_memory();
@@ -203,28 +242,23 @@ template <class Visit>
 void Executor::each_bucket(const Instruction& i, Visit visit) {
   const schedule::SegmentRange range = schedule::segments_of(program_, i);
   for (int g = range.begin; g < range.end; ++g) {
-    for (Bucket* bucket : units_.at(g)->written()) visit(*bucket);
+    for (Bucket* bucket : units_.at(g)->trained()) visit(*bucket);
   }
 }
 
 void Executor::fetch(const Instruction& i) {
-  each_bucket(i, [](Bucket& bucket) {
-    if (bucket.is_trained()) bucket.optimizer().fetch();
-  });
+  each_bucket(i, [](Bucket& bucket) { bucket.optimizer().fetch(); });
 }
 
 void Executor::offload(const Instruction& i) {
-  each_bucket(i, [](Bucket& bucket) {
-    if (bucket.is_trained()) bucket.optimizer().offload();
-  });
+  each_bucket(i, [](Bucket& bucket) { bucket.optimizer().offload(); });
 }
 
 void Executor::step(const Instruction& i) {
   each_bucket(i, [&](Bucket& bucket) {
-    if (bucket.is_trained()) {
-      const at::Tensor gradient = replicas_.gradient(bucket, i);
-      if (result_.finite) bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
-    }
+    const at::Tensor gradient = replicas_.gradient(bucket, i);
+    if (result_.finite && result_.in_range)
+      bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
     bucket.sum().reset();
   });
 }

@@ -15,6 +15,7 @@
 #include "executor/pipeline_messages.h"
 #include "executor/replica_traffic.h"
 #include "executor/step_facts.h"
+#include "optimizer/gradient_exponents.h"
 #include "mesh/mesh.h"
 #include "schedule/instruction/program.h"
 #include "sharding/context_group.h"
@@ -47,6 +48,7 @@ struct StepSettings {
   double lr = 0;
   double clip_norm = 0;           // 0: none
   double loss_scale = 1;          // of the backward passes; the results below are without it
+  std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
   std::int64_t stop_request = 0;  // 1: this rank asks all to stop after this step; summed over all ranks
 };
 
@@ -54,7 +56,10 @@ struct StepResult {
   double loss = 0;           // mean over the step's loss tokens
   std::int64_t tokens = 0;   // loss tokens of the step, all ranks
   double gradient_norm = 0;  // before clipping
-  bool finite = true;        // loss and norm are numbers; otherwise nothing was updated. Alike on all ranks.
+  // Nothing was updated unless both hold, alike on all ranks: loss and gradients are numbers; all gradients were within
+  // their exponents. Out of range, loss and tokens are true and the norm is not; the step is to be run again.
+  bool finite = true, in_range = true;
+  std::vector<int> gradient_exponents;  // of the largest gradient of each parameter, or no_gradient
   std::int64_t stop_requests = 0;
   std::int64_t memory_bytes = 0;  // the most that any rank held at once so far, of all four uses of the ledger
   std::vector<double> losses;     // of an evaluation: the sum of each microbatch's token losses
@@ -91,6 +96,10 @@ class Executor {
   static const std::map<schedule::Kind, Handler>& handlers();
 
   void listen_to_groups();
+  void begin_sums();
+  int exponent_of(std::size_t parameter) const;
+  void note_largest(StepFacts* facts) const;
+  void judge_range(const StepFacts& facts);
   void execute(const Instruction& instruction);
   void load(const Instruction& i);
   void forward(const Instruction& i);
@@ -134,6 +143,7 @@ class Executor {
   StepSettings settings_;
   StepResult result_;
   double gradient_scale_ = 1;
+  int scale_bits_ = 0;  // the loss scale is at most 2^scale_bits
 };
 
 }  // namespace troika::executor

@@ -9,12 +9,12 @@
 namespace troika::executor {
 namespace {
 
-// A copy of the table, and its second use, are counted where the embedding is.
+// A copy of the table is counted where the embedding is.
 std::vector<const Bucket*> counted(const Units& units) {
   std::vector<const Bucket*> all;
   for (const auto& [segment, unit] : units) {
-    for (const Bucket* bucket : unit->buckets()) {
-      if (bucket->is_trained() && bucket != unit->second_use.get()) all.push_back(bucket);
+    for (const Bucket* bucket : unit->trained()) {
+      if (bucket != unit->table_copy.get()) all.push_back(bucket);
     }
   }
   return all;
@@ -25,9 +25,7 @@ std::vector<std::vector<double>> squares_of_replicas(const Units& units, comm::C
                                                      const Bucket::OnWait& on_wait) {
   std::vector<double> mine;
   for (const Bucket* bucket : counted(units)) {
-    const auto& sum = bucket->sum();
-    const auto squares =
-        optimizer::squares_of_chunks(sum.plan(), bucket->layout().slots.size(), replicas.rank(), sum.total());
+    const std::vector<double> squares = bucket->sum().squares();
     mine.insert(mine.end(), squares.begin(), squares.end());
   }
   if (replicas.size() == 1) return {mine};

@@ -141,8 +141,8 @@ void InFlightActivations::weight_segment(const Instruction& i, int segment, Stag
   if (!written.empty())
     unit.segment->backward_weight(unit.leaves(), tokens(i.microbatch), *held.segments.at(segment).saved);
   held.segments.at(segment).saved.reset();
-  for (Bucket* bucket : written) bucket->sum().push(i.microbatch);
   book(held);
+  for (Bucket* bucket : written) bucket->sum().push();
 }
 
 at::Tensor InFlightActivations::take_output(const Instruction& i) {

@@ -21,20 +21,22 @@ Bucket::OnWait ReplicaTraffic::on_wait(const Instruction& waiting) const {
 std::uint32_t ReplicaTraffic::bucket_tag(ReplicaMessage message, const SegmentUnit& unit, const Bucket* bucket) {
   const int segment = unit.bucket->layout().segment;
   if (bucket == unit.adapter.get()) return adapter_tag(message, segment);
-  return replica_tag(message, segment, bucket == unit.second_use.get() ? ReadBy::tied_head : ReadBy::own_segment);
+  const bool table = bucket == unit.table_copy.get() || bucket == unit.table;
+  return replica_tag(message, segment, table ? ReadBy::tied_head : ReadBy::own_segment);
 }
 
 // The head of a tied model reads a bucket of its own, or as the second reader the embedding's.
 std::uint32_t ReplicaTraffic::parameter_tag(const SegmentUnit& unit, const Bucket* bucket, ReadBy by) {
-  if (bucket == unit.second_use.get() || bucket == unit.adapter.get())
+  if (bucket == unit.table_copy.get() || bucket == unit.adapter.get())
     return bucket_tag(ReplicaMessage::parameters, unit, bucket);
   return replica_tag(ReplicaMessage::parameters, bucket->layout().segment, by);
 }
 
 void ReplicaTraffic::reduce_gradients(const Instruction& i) {
-  if (program_.reduces_each_microbatch()) finish_reductions(i);
   each_unit(i, [&](const SegmentUnit& unit) {
-    for (Bucket* bucket : unit.written()) {
+    // A table that both its uses on this rank add to is whole behind the embedding's.
+    for (Bucket* bucket : program_.reduces_each_microbatch() ? unit.written() : unit.trained()) {
+      finish_reductions(i);
       bucket->sum().start_reduce(replicas_, bucket_tag(ReplicaMessage::gradients, unit, bucket));
       reductions_.push_back({bucket, i, base::monotonic_seconds()});
     }
@@ -54,7 +56,7 @@ void ReplicaTraffic::finish_reductions(const Instruction& waiting) {
 }
 
 void ReplicaTraffic::finish_reductions(const SegmentUnit& unit, const Instruction& waiting) {
-  const std::vector<Bucket*> own = unit.written();
+  const std::vector<Bucket*> own = unit.trained();
   for (const UnderWay& reduction : reductions_) {
     if (std::find(own.begin(), own.end(), reduction.bucket) != own.end()) finish_reduction(reduction, waiting);
   }
@@ -63,8 +65,7 @@ void ReplicaTraffic::finish_reductions(const SegmentUnit& unit, const Instructio
 void ReplicaTraffic::gather_gradients(const Instruction& i) {
   each_unit(i, [&](const SegmentUnit& unit) {
     finish_reductions(unit, i);
-    for (Bucket* bucket : unit.buckets()) {
-      if (!bucket->is_trained()) continue;
+    for (Bucket* bucket : unit.trained()) {
       bucket->sum().start_gather(replicas_, bucket_tag(ReplicaMessage::totals, unit, bucket));
       totals_.push_back({bucket, i, base::monotonic_seconds()});
     }
@@ -75,9 +76,7 @@ void ReplicaTraffic::gather_gradients(const Instruction& i) {
 std::vector<SegmentUnit::Read> ReplicaTraffic::gathered(const SegmentUnit& unit) const {
   if (program_.shards(3)) return unit.read();
   std::vector<SegmentUnit::Read> updated;
-  for (Bucket* bucket : unit.buckets()) {
-    if (bucket->is_trained()) updated.push_back({bucket, ReadBy::own_segment});
-  }
+  for (Bucket* bucket : unit.trained()) updated.push_back({bucket, ReadBy::own_segment});
   return updated;
 }
 
@@ -99,7 +98,7 @@ void ReplicaTraffic::free_parameters(const Instruction& i) {
 void ReplicaTraffic::publish() {
   for (const auto& [segment, unit] : units_) {
     for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->has_parameters() || !bucket->must_publish()) continue;
+      if (!bucket->must_publish()) continue;
       bucket->start_gather(replicas_, parameter_tag(*unit, bucket, ReadBy::own_segment), ReadBy::own_segment);
       bucket->finish_gather(ReadBy::own_segment, [](double, double) {});
     }

@@ -18,8 +18,8 @@ class ReplicaTraffic {
   ReplicaTraffic(const schedule::Program& program, comm::Channel& replicas, const Units& units, Observer& observer)
       : program_(program), replicas_(replicas), units_(units), observer_(observer) {}
 
-  // In ZeRO 2, 3 the gradients of one instruction are on their way at a time: the next waits for those before it, which
-  // bounds the leaves that are alive.
+  // The gradients of one buffer are on their way at a time: the next waits for those before it, which bounds what is
+  // received, and the leaves that are alive.
   void reduce_gradients(const schedule::Instruction& i);
   void finish_reductions(const schedule::Instruction& waiting);  // all of them
   void finish_reductions(const SegmentUnit& unit, const schedule::Instruction& waiting);

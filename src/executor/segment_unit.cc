@@ -6,14 +6,20 @@ namespace troika::executor {
 
 std::vector<Bucket*> SegmentUnit::buckets() const {
   std::vector<Bucket*> all{bucket.get()};
-  if (second_use != nullptr) all.push_back(second_use.get());
+  if (table_copy != nullptr) all.push_back(table_copy.get());
   if (adapter != nullptr) all.push_back(adapter.get());
   return all;
 }
 
-std::vector<Bucket*> SegmentUnit::written() const {
+std::vector<Bucket*> SegmentUnit::trained() const {
   std::vector<Bucket*> all = buckets();
-  all.erase(std::remove_if(all.begin(), all.end(), [](const Bucket* one) { return !one->has_gradients(); }), all.end());
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Bucket* one) { return !one->is_trained(); }), all.end());
+  return all;
+}
+
+std::vector<Bucket*> SegmentUnit::written() const {
+  std::vector<Bucket*> all = trained();
+  if (table != nullptr && table != table_copy.get() && table->is_trained()) all.push_back(table);
   return all;
 }
 
@@ -31,9 +37,9 @@ model::SegmentBuffer SegmentUnit::parameters() const {
 
 model::SegmentBuffer SegmentUnit::leaves() const {
   const auto leaf = [](Bucket* one) {
-    return one == nullptr || !one->has_gradients() ? at::Tensor() : one->sum().leaf();
+    return one == nullptr || !one->is_trained() ? at::Tensor() : one->sum().leaf();
   };
-  return {leaf(bucket.get()), leaf(second_use.get()), leaf(adapter.get())};
+  return {leaf(bucket.get()), leaf(table), leaf(adapter.get())};
 }
 
 }  // namespace troika::executor

@@ -13,14 +13,15 @@ namespace troika::executor {
 struct SegmentUnit {
   std::unique_ptr<model::Segment> segment;
   std::unique_ptr<Bucket> bucket;
-  // The head of a tied model: gradient of the table by the head, or a copy of the table.
-  std::unique_ptr<Bucket> second_use;
+  std::unique_ptr<Bucket> table_copy;  // of a tied model, where the head lies on another rank than the embedding
   std::unique_ptr<Bucket> adapter;  // a block's low-rank adapters
-  Bucket* table = nullptr;          // where the head of a tied model reads: second_use, or the embedding's bucket
+  Bucket* table = nullptr;          // of the head of a tied model: table_copy, or the embedding's bucket
   ReadBy table_read_by = ReadBy::own_segment;  // as which reader of that bucket
 
   std::vector<Bucket*> buckets() const;  // its own
-  std::vector<Bucket*> written() const;  // of these, that backward writes
+  std::vector<Bucket*> trained() const;  // of these
+  // That its backward adds a leaf to: the trained ones and the embedding's table.
+  std::vector<Bucket*> written() const;
   struct Read {
     Bucket* bucket;
     ReadBy by;

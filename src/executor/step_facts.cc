@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 #include "comm/collectives.h"
 #include "optimizer/optimizer.h"
-#include "shape/tree.h"
 
 namespace troika::executor {
 
@@ -20,6 +20,7 @@ StepFacts::StepFacts(const FactCounts& counts, const std::vector<std::string>& p
     : counts_(counts),
       names_(parameter_names),
       losses_(static_cast<std::size_t>(counts.microbatches) * static_cast<std::size_t>(counts.cp)),
+      largest_(names_.size()),
       values_(2 * losses_ + names_.size() * static_cast<std::size_t>(counts.tp) +
               static_cast<std::size_t>(counts.world) + 1) {}
 
@@ -45,11 +46,22 @@ void StepFacts::set_loss(int microbatch, int cp_rank, const kernels::LossSum& lo
 }
 
 void StepFacts::set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name) {
-  for (const auto& [name, squares] : squares_by_name) {
-    const auto found = std::lower_bound(names_.begin(), names_.end(), name);
-    if (found == names_.end() || *found != name) throw base::BugError("no such parameter: " + name);
-    values_[square_at(static_cast<std::size_t>(found - names_.begin()), tp_rank)] = bits_of(squares);
-  }
+  for (const auto& [name, squares] : squares_by_name) values_[square_at(index_of(name), tp_rank)] = bits_of(squares);
+}
+
+std::size_t StepFacts::index_of(const std::string& parameter) const {
+  const auto found = std::lower_bound(names_.begin(), names_.end(), parameter);
+  if (found == names_.end() || *found != parameter) throw base::BugError("no such parameter: " + parameter);
+  return static_cast<std::size_t>(found - names_.begin());
+}
+
+void StepFacts::note_largest(const std::string& parameter, kernels::MagnitudeBits largest) {
+  std::int64_t& known = largest_[index_of(parameter)];
+  known = std::max<std::int64_t>(known, largest);
+}
+
+std::vector<kernels::MagnitudeBits> StepFacts::largest_gradients() const {
+  return {largest_.begin(), largest_.end()};
 }
 
 void StepFacts::set_memory(int world_rank, std::int64_t bytes) {
@@ -61,9 +73,7 @@ std::int64_t StepFacts::largest_memory() const {
                            values_.end() - 1);
 }
 
-void StepFacts::sum_over(comm::Channel& world) {
-  if (world.size() > 1) comm::sum_integers(world, values_);
-}
+void StepFacts::exchange(comm::Channel& world) { comm::combine_integers(world, values_, largest_); }
 
 std::vector<double> StepFacts::losses() const {
   std::vector<double> losses;
@@ -75,7 +85,10 @@ std::vector<double> StepFacts::losses() const {
   return losses;
 }
 
-double StepFacts::loss_sum() const { return shape::tree_sum(losses()); }
+double StepFacts::loss_sum() const {
+  const std::vector<double> all = losses();
+  return std::accumulate(all.begin(), all.end(), 0.0);
+}
 
 std::int64_t StepFacts::tokens() const {
   std::int64_t sum = 0;

@@ -1,6 +1,6 @@
-// What all ranks must know before the optimizer steps, and of an evaluation, gathered by one exact sum of integers over
-// the world: every number has one rank that contributes its bits, all others contribute 0, so no rounding and no order
-// is involved.
+// What all ranks must know before the optimizer steps, and of an evaluation, gathered by one exchange of integers over the
+// world: every number has one rank that contributes its bits, all others contribute 0, and of magnitudes the largest counts,
+// so no rounding and no order is involved.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/channel.h"
+#include "kernels/grid.h"
 #include "kernels/output_loss.h"
 
 namespace troika::executor {
@@ -24,17 +25,19 @@ class StepFacts {
   // Each of these by exactly one rank of the world per microbatch and cp rank, or per parameter and tp rank.
   void set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss);
   void set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name);
+  void note_largest(const std::string& parameter, kernels::MagnitudeBits largest);  // of a gradient, by any rank
   void set_stop_request(std::int64_t request) { values_.back() = request; }  // by any rank; summed
   void set_memory(int world_rank, std::int64_t bytes);                       // by that rank
 
-  void sum_over(comm::Channel& world);
+  void exchange(comm::Channel& world);
 
-  // After sum_over, the same on every rank.
+  // After exchange, the same on every rank.
   std::vector<double> losses() const;  // by microbatch, each the sum over its cp ranks in order
-  double loss_sum() const;             // of these, by the fixed tree
+  double loss_sum() const;             // of these, in order
   std::int64_t tokens() const;
-  // Root of the fixed tree's sum over parameters in name order, each the sum over tp ranks.
+  // Root of the sum over parameters in name order, each the sum over tp ranks.
   double gradient_norm() const;
+  std::vector<kernels::MagnitudeBits> largest_gradients() const;  // by parameter
   std::int64_t stop_requests() const { return values_.back(); }
   std::int64_t largest_memory() const;
 
@@ -42,11 +45,13 @@ class StepFacts {
   std::size_t loss_at(int microbatch, int cp_rank) const;
   std::size_t square_at(std::size_t parameter, int tp_rank) const;
   double number(std::size_t index) const;
+  std::size_t index_of(const std::string& parameter) const;
 
   const FactCounts counts_;
   const std::vector<std::string>& names_;
   const std::size_t losses_;          // how many
-  std::vector<std::int64_t> values_;  // losses, token counts, squares (bits of doubles), bytes per rank, stop requests
+  std::vector<std::int64_t> largest_;  // magnitudes of gradients, by parameter
+  std::vector<std::int64_t> values_;   // losses, token counts, squares (bits of doubles), bytes per rank, stop requests
 };
 
 }  // namespace troika::executor

@@ -25,9 +25,9 @@ constexpr double lr = 0.5, decay = 0.25;
 BucketSettings settings_of(int zero, int replicas, int replica, c10::ScalarType dtype) {
   BucketSettings settings;
   settings.zero = zero;
-  settings.sum.microbatches = replicas;
+  settings.sum.shares.assign(static_cast<std::size_t>(replicas), 1);
   settings.sum.place = {replicas, 1, replica, 0};
-  settings.sum.sharing = zero >= 2 ? shape::Sharing::every_round : shape::Sharing::at_end;
+  settings.sum.reduction = zero >= 2 ? shape::Reduction::each_leaf : shape::Reduction::at_end;
   settings.dtype = dtype;
   settings.optimizer.weight_decay = decay;
   return settings;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "inference/batch_tokens.h"
 #include "model/scalar_type.h"
-#include "shape/tree.h"
 
 namespace troika::inference {
 
@@ -72,7 +72,7 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
   }
   losses.resize(static_cast<std::size_t>(all));  // what stands behind has no rows
   if (result.tokens == 0) throw base::DataError("the data to evaluate on have no position with a target");
-  result.loss = shape::tree_sum(losses) / static_cast<double>(result.tokens);
+  result.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(result.tokens);
   result.seconds = base::monotonic_seconds() - begin;
   return result;
 }

@@ -4,32 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/flat.h"
-#include "shape/tree.h"
 
 namespace troika::optimizer {
 
-std::vector<double> squares_of_chunks(const shape::ShardPlan& plan, std::size_t parts, int replica,
-                                      const at::Tensor& gradient) {
-  const std::int64_t begin = plan.elements_of(replica).begin;
-  std::vector<double> squares;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const shape::Range mine = plan.elements_of_part(part, replica);
-    if (mine.count == 0) continue;
-    const auto of_part = kernels::chunk_squares(gradient.narrow(0, mine.begin - begin, mine.count), shape::norm_chunk);
-    squares.insert(squares.end(), of_part.begin(), of_part.end());
-  }
-  return squares;
-}
-
 double square_of_part(const shape::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares) {
   const shape::Range chunks = plan.chunks_of_part(part);
-  return shape::tree_sum({chunk_squares.begin() + chunks.begin, chunk_squares.begin() + chunks.end()});
+  return std::accumulate(chunk_squares.begin() + chunks.begin, chunk_squares.begin() + chunks.end(), 0.0);
 }
 
 double norm_of(const std::vector<double>& squares_in_name_order) {
-  return std::sqrt(shape::tree_sum(squares_in_name_order));
+  return std::sqrt(std::accumulate(squares_in_name_order.begin(), squares_in_name_order.end(), 0.0));
 }
 
 AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,

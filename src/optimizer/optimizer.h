@@ -14,14 +14,10 @@
 
 namespace troika::optimizer {
 
-// Squares of the chunks that `replica` owns, in chunk order. `gradient`: its range of the buffer, fp32.
-std::vector<double> squares_of_chunks(const shape::ShardPlan& plan, std::size_t parts, int replica,
-                                      const at::Tensor& gradient);
-
-// The square of one part from those of all chunks of the buffer, by the fixed tree.
+// The square of one part from those of all chunks of the buffer, added in order.
 double square_of_part(const shape::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares);
 
-// From the squares of every parameter in name order (one tree over them) to the norm.
+// From the squares of every parameter in name order to the norm.
 double norm_of(const std::vector<double>& squares_in_name_order);
 
 // Consecutive elements to which weight decay applies, or does not.

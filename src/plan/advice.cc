@@ -67,6 +67,7 @@ config::Settings settings_of(const Plan& plan, std::int64_t dp, std::int64_t pp)
   settings.parallel.dp = dp;
   settings.parallel.pp = pp;
   settings.parallel.stage_layers.clear();
+  settings.parallel.shares.clear();
   settings.parallel.schedule_file.clear();
   settings.parallel.virtual_stages = 1;
   if (settings.parallel.schedule == config::Schedule::interleaved)

@@ -97,9 +97,14 @@ shape::SequenceParallel Job::sequence_parallel() const {
 }
 
 shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
-  const shape::ReplicaPlace place{shape.dp, shape.cp, at.dp, at.cp};
-  const bool every_round = settings().parallel.zero >= 2 && place.count() > 1;
-  return {resolved.batch.microbatches, place, every_round ? shape::Sharing::every_round : shape::Sharing::at_end};
+  shape::SumShape sum;
+  sum.place = {shape.dp, shape.cp, at.dp, at.cp};
+  sum.shares = settings().parallel.shares;
+  if (sum.shares.empty()) sum.shares.assign(static_cast<std::size_t>(shape.dp), resolved.batch.microbatches / shape.dp);
+  const auto& p = settings().parallel;
+  if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
+  if (p.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
+  return sum;
 }
 
 std::int64_t Job::positions(const mesh::Coordinate& at) const {

@@ -87,8 +87,8 @@ TEST(Plan, TheHeadOfATiedModelReadsTheEmbeddingsTableWhereBothLieOnOneRank) {
   for (const Plan* plan : {&together, &apart}) {
     const auto buckets = buckets_of(*plan, plan->stages, 5, {});
     ASSERT_EQ(buckets.size(), 2U);
-    EXPECT_EQ(buckets[1].part, BucketShape::Part::table);
-    EXPECT_EQ(buckets[1].has_values, plan == &apart);
+    EXPECT_EQ(buckets[1].part, plan == &apart ? BucketShape::Part::table : BucketShape::Part::shared_table);
+    EXPECT_EQ(buckets[1].uses, 2);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "plan/buckets.h"
 #include "schedule/check/in_flight.h"
 #include "schedule/instruction/placement.h"
-#include "shape/sum_bytes.h"
+#include "shape/gradient_bytes.h"
 
 namespace troika::plan {
 namespace {
@@ -19,24 +19,28 @@ using schedule::Kind;
 
 struct BucketNumbers {
   std::int64_t elements = 0, own = 0;  // own: of this rank's range
-  bool has_values = true, trained = true;
+  BucketShape::Part part = BucketShape::Part::own;
+  bool trained = true;
+  shape::SumShape sum;
+
+  bool lies_here() const { return part != BucketShape::Part::shared_table; }
 };
 
 bool operator==(const BucketNumbers& a, const BucketNumbers& b) {
-  return std::tie(a.elements, a.own, a.has_values, a.trained) == std::tie(b.elements, b.own, b.has_values, b.trained);
+  return std::tie(a.elements, a.own, a.part, a.trained) == std::tie(b.elements, b.own, b.part, b.trained);
 }
 
 // Everything that a walk along a grid rank reads of the world rank that walks. World ranks of one
 // grid rank with equal numbers hold equal bytes.
 struct RankNumbers {
   mesh::Coordinate at;
-  shape::SumShape sum;
+  int replica = 0;
   schedule::Bounds bounds;                            // what the passes of each segment hold
   std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
 };
 
 bool alike(const RankNumbers& a, const RankNumbers& b) {
-  return a.sum.place.index() == b.sum.place.index() && a.bounds.saved_bytes == b.bounds.saved_bytes &&
+  return a.replica == b.replica && a.bounds.saved_bytes == b.bounds.saved_bytes &&
          a.bounds.half_bytes == b.bounds.half_bytes && a.bounds.kept_bytes == b.bounds.kept_bytes &&
          a.buckets == b.buckets;
 }
@@ -54,12 +58,12 @@ schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
 }
 
 RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordinate& at) {
-  RankNumbers numbers{at, job.sum_shape(at), bytes_of_segments(job, at), {}};
+  RankNumbers numbers{at, job.sum_shape(at).place.index(), bytes_of_segments(job, at), {}};
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
-      numbers.buckets[g].push_back(
-          {shards.elements(), shards.elements_of(numbers.sum.place.index()).count, bucket.has_values, bucket.trained});
+      numbers.buckets[g].push_back({shards.elements(), shards.elements_of(numbers.replica).count, bucket.part,
+                                    bucket.trained, sum_shape(job, bucket, at)});
     }
   }
   return numbers;
@@ -68,15 +72,14 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
 // Follows one grid rank's instructions as the executor runs them.
 class Walk {
  public:
-  Walk(const Job& job, const Stages& stages, const schedule::Program& program, const RankNumbers& numbers)
+  Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
       : element_bytes_(job.element_bytes()),
-        table_is_sent_(!stages.embedding_and_head_together()),
         at_(numbers.at),
         bounds_(numbers.bounds),
         program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
-        segments_[segment].push_back({bucket, shape::SumBytes(bucket.elements, bucket.own, numbers.sum)});
+        segments_[segment].push_back({bucket, shape::GradientBytes(bucket.elements, bucket.own, bucket.sum)});
     }
     hold_parameters_and_state(job.state_place());
   }
@@ -96,7 +99,7 @@ class Walk {
  private:
   struct Bucket {
     BucketNumbers numbers;
-    shape::SumBytes sum;
+    shape::GradientBytes sum;
   };
 
   void hold_parameters_and_state(const shape::StatePlace& place) {
@@ -104,7 +107,7 @@ class Walk {
     std::int64_t largest = 0;  // of the frozen ones, that the rank answers for
     for (const auto& [segment, buckets] : segments_) {
       for (const auto& [bucket, sum] : buckets) {
-        if (!bucket.has_values) continue;
+        if (!bucket.lies_here()) continue;
         const std::int64_t held = program_->shards(1) ? bucket.own : bucket.elements;
         now_.parameters += element_bytes_ * (program_->shards(3) ? bucket.own : bucket.elements);
         if (in_memory && bucket.trained) now_.state += shape::state_bytes(element_bytes_) * held;
@@ -124,65 +127,100 @@ class Walk {
 
   void visit(const Instruction& i) {
     const schedule::Traits& row = schedule::traits(i.kind);
-    if (row.passes == schedule::weight_pass) change_sums(i, [](auto& sum) { sum.push(); });  // its input is still there
+    const bool writes = row.passes == schedule::weight_pass;
+    if (writes) write_leaves(i);  // its input is still there
     in_flight_->visit_part(i);
+    if (writes) push(i);
     finish_awaited(i);
-    if (row.payload == schedule::Payload::segment_gradients) change_sums(i, [](auto& sum) { sum.start_reduce(); });
-    if (row.payload == schedule::Payload::tied_gradient && table_is_sent_) note_exchange_of_table(i.stage);
+    if (row.payload == schedule::Payload::segment_gradients) reduce(i);
+    if (row.payload == schedule::Payload::segment_totals) gather_totals(i);
+    if (row.payload == schedule::Payload::tied_gradient) include_other_stage(i);
     if (row.payload == schedule::Payload::segment_parameters && program_->shards(3)) gather(i.segment, 1);
     if (i.kind == Kind::free_params) gather(i.segment, -1);
-    if (i.kind == Kind::step) change_sums(i, [](auto& sum) { sum.reset(); });
+    if (i.kind == Kind::step) step(i);
     note();
   }
 
-  // The reductions that the instruction waits for.
+  // The reductions that the instruction waits for; a reduction waits by itself, buffer by buffer.
   void finish_awaited(const Instruction& i) {
+    if (schedule::traits(i.kind).payload == schedule::Payload::segment_gradients) return;
     const schedule::Scope scope = schedule::waits_for(i.kind, Kind::reduce_grads);
-    if (scope == schedule::Scope::all || (scope == schedule::Scope::earlier && i.microbatch >= 0)) finish_all();
-    if (scope == schedule::Scope::same_segments) change_sums(i, finish);
-    if (scope == schedule::Scope::tied_segments) finish_tied();
+    if (scope == schedule::Scope::all) finish_all();
+    if (scope == schedule::Scope::same_segments) each_sum(i, Buffers::here, [this](Bucket& one) { finish(one); });
+    if (scope == schedule::Scope::tied_segments) finish(table_of(i.stage));
   }
 
-  static void finish(shape::SumBytes& sum) {
-    if (sum.reducing()) sum.finish_reduce();
+  // Of a segment: the buffers that lie with it, or all that its backward adds leaves to.
+  enum class Buffers { here, written };
+
+  template <class Visit>
+  void each_sum(const Instruction& i, Buffers which, Visit visit) {
+    const schedule::SegmentRange range = schedule::segments_of(*program_, i);
+    for (int g = range.begin; g < range.end; ++g) {
+      for (Bucket& bucket : segments_.at(g)) {
+        if (!bucket.numbers.trained) continue;
+        if (bucket.numbers.lies_here()) visit(bucket);
+        if (!bucket.numbers.lies_here() && which == Buffers::written) visit(segments_.at(0).front());
+      }
+    }
   }
 
-  template <class Change>
-  void change_sum(Bucket& bucket, Change change) {
-    if (!bucket.numbers.trained) return;
+  void change(Bucket& bucket, void (shape::GradientBytes::*call)()) {
     now_.gradients -= bucket.sum.held();
-    change(bucket.sum);
+    (bucket.sum.*call)();
     now_.gradients += bucket.sum.held();
+    note();
+  }
+
+  void finish(Bucket& bucket) {
+    if (bucket.sum.reducing()) change(bucket, &shape::GradientBytes::finish_reduce);
   }
 
   void finish_all() {
     for (auto& [segment, buckets] : segments_) {
-      for (Bucket& bucket : buckets) change_sum(bucket, finish);
+      for (Bucket& bucket : buckets) finish(bucket);
     }
   }
 
-  void finish_tied() {
-    for (const int segment : {0, program_->segments() - 1}) {
-      if (segments_.count(segment) == 0) continue;
-      for (Bucket& bucket : segments_.at(segment)) change_sum(bucket, finish);
-    }
+  Bucket& table_of(int stage) { return stage == 0 ? segments_.at(0).front() : segments_.at(program_->segments() - 1)[1]; }
+
+  void write_leaves(const Instruction& i) {
+    each_sum(i, Buffers::written, [this](Bucket& bucket) { change(bucket, &shape::GradientBytes::leaf); });
   }
 
-  template <class Change>
-  void change_sums(const Instruction& i, Change change) {
-    const schedule::SegmentRange range = schedule::segments_of(*program_, i);
-    for (int g = range.begin; g < range.end; ++g) {
-      for (Bucket& bucket : segments_.at(g)) change_sum(bucket, change);
-      note();
-    }
+  void push(const Instruction& i) {
+    each_sum(i, Buffers::written, [this](Bucket& bucket) {
+      change(bucket, &shape::GradientBytes::make_sum);
+      change(bucket, &shape::GradientBytes::push);
+    });
   }
 
-  // A buffer for the other stage's gradient of the table, which stands last on the head's stage.
-  void note_exchange_of_table(int stage) {
-    const std::int64_t bytes = 4 * segments_.at(stage == 0 ? 0 : program_->segments() - 1).back().numbers.own;
-    now_.gradients += bytes;
-    note();
-    now_.gradients -= bytes;
+  void reduce(const Instruction& i) {
+    const Buffers which = program_->reduces_each_microbatch() ? Buffers::written : Buffers::here;
+    each_sum(i, which, [this](Bucket& bucket) {
+      finish_all();
+      change(bucket, &shape::GradientBytes::start_reduce);
+    });
+  }
+
+  void gather_totals(const Instruction& i) {
+    each_sum(i, Buffers::here, [this](Bucket& bucket) {
+      change(bucket, &shape::GradientBytes::make_whole);
+      change(bucket, &shape::GradientBytes::start_gather);
+    });
+  }
+
+  void include_other_stage(const Instruction& i) {
+    change(table_of(i.stage), &shape::GradientBytes::receive_other);
+    change(table_of(i.stage), &shape::GradientBytes::include);
+  }
+
+  void step(const Instruction& i) {
+    each_sum(i, Buffers::here, [this](Bucket& bucket) {
+      change(bucket, &shape::GradientBytes::make_total);
+      change(bucket, &shape::GradientBytes::total);
+      change(bucket, &shape::GradientBytes::reset);
+    });
   }
 
   // The head of a tied model gathers the table too, for itself.
@@ -197,7 +235,6 @@ class Walk {
   }
 
   const std::int64_t element_bytes_;
-  const bool table_is_sent_;  // between the stages of its two uses
   const mesh::Coordinate at_;
   const schedule::Bounds& bounds_;
   const schedule::Program* program_;  // that is followed
@@ -206,8 +243,8 @@ class Walk {
   Memory now_, most_;
 };
 
-Memory memory_of_rank(const Job& job, const Stages& stages, const Programs& programs, const RankNumbers& numbers) {
-  Walk walk(job, stages, programs.step, numbers);
+Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumbers& numbers) {
+  Walk walk(job, programs.step, numbers);
   for (int step = 0; step < 2; ++step) walk.follow(programs.step);
   if (!programs.evaluation.ranks.empty()) walk.follow(programs.evaluation);
   Memory memory = walk.most();
@@ -225,7 +262,7 @@ std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, c
     RankNumbers numbers = numbers_of(job, stages, mesh::coordinate_of(job.shape, rank));
     const auto same = [&](const RankNumbers& other) { return alike(numbers, other); };
     if (std::any_of(walked[grid_rank].begin(), walked[grid_rank].end(), same)) continue;
-    const Memory of_rank = memory_of_rank(job, stages, programs, numbers);
+    const Memory of_rank = memory_of_rank(job, programs, numbers);
     if (of_rank.total() > memory[grid_rank].total()) memory[grid_rank] = of_rank;
     walked[grid_rank].push_back(std::move(numbers));
   }

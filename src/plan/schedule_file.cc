@@ -59,6 +59,10 @@ schedule::Program read_program(const Job& job, const std::string& path) {
   refuse_unlike(path, "dp x cp", program.replicas, job.replicas());
   refuse_unlike(path, "ZeRO stage", program.zero, job.settings().parallel.zero);
   refuse_unlike(path, "microbatches", program.microbatches, job.resolved.batch.microbatches);
+  for (int dp_rank = 0; dp_rank < program.dp; ++dp_rank) {
+    const std::int64_t share = job.sum_shape({}).shares.at(static_cast<std::size_t>(dp_rank));
+    refuse_unlike(path, "microbatches of a data-parallel rank", program.share_size(dp_rank), share);
+  }
   refuse_unlike(path, "segments", program.segments(), segments);
   const int first_trained = shape::first_trained_segment(job.model(), job.trained);
   refuse_unlike(path, "first trained segment", program.first_trained, first_trained);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plan/buckets.h"
-#include "shape/sum_bytes.h"
+#include "shape/gradient_bytes.h"
 
 namespace troika::plan {
 namespace {
@@ -17,13 +17,15 @@ std::vector<mesh::Coordinate> coordinates_of_stage(const mesh::Shape& shape) {
 
 // By the rank at `at` in one exchange of one bucket.
 schedule::SegmentBytes bytes_sent(const Job& job, const BucketShape& bucket, const mesh::Coordinate& at) {
-  const shape::SumShape sum = job.sum_shape(at);
+  const shape::SumShape sum = sum_shape(job, bucket, at);
   const shape::ShardPlan shards = shard_plan(job, bucket);
-  const bool updated = bucket.has_values && bucket.trained;
-  const bool gathered =
-      updated || job.settings().parallel.zero == 3;  // then also what is frozen, and the head for itself
+  // A table that two segments use goes round with the embedding, of ZeRO 2 and 3 each leaf by itself.
+  const bool here = bucket.part != BucketShape::Part::shared_table;
+  const bool updated = bucket.trained && here;
+  const bool gathered = updated || job.settings().parallel.zero == 3;  // then also what is frozen, and the head for itself
+  const bool reduced = bucket.trained && (here || sum.reduction == shape::Reduction::each_leaf);
   schedule::SegmentBytes bytes;
-  if (bucket.trained) bytes.gradients_sent = shape::reduce_bytes_sent(shards, sum);
+  if (reduced) bytes.gradients_sent = shape::reduce_bytes_sent(shards, sum);
   if (updated) bytes.totals_sent = shape::gather_bytes_sent(shards, sum);
   if (gathered) {
     bytes.parameters_sent = (job.replicas() - 1) * shards.elements_of(sum.place.index()).count * job.element_bytes();
@@ -61,12 +63,14 @@ std::vector<schedule::SegmentBytes> most_bytes_sent(const Job& job, const Stages
   return most;
 }
 
-std::int64_t tied_bytes(const Job& job) {
+std::int64_t tied_bytes(const Job& job, const Stages& stages) {
+  const int head = shape::segment_count(job.model()) - 1;
   std::int64_t bytes = 0;
   for (const mesh::Coordinate& at : coordinates_of_stage(job.shape)) {
-    const shape::ShardPlan shards =
-        shape::shard_plan(shape::tied_layout(job.model(), job.tensor_share(at)), job.replicas());
-    bytes = std::max(bytes, 4 * shards.elements_of(job.sum_shape(at).place.index()).count);
+    for (const BucketShape& bucket : buckets_of(job, stages, head, job.tensor_share(at))) {
+      if (bucket.part == BucketShape::Part::table)
+        bytes = std::max(bytes, shape::tied_bytes_sent(shard_plan(job, bucket), sum_shape(job, bucket, at)));
+    }
   }
   return bytes;
 }
@@ -81,6 +85,7 @@ schedule::StepShape step_shape(const Job& job, const Stages& stages) {
   shape.virtual_stages = static_cast<int>(p.virtual_stages);
   shape.replicas = job.replicas();
   shape.microbatches = static_cast<int>(job.resolved.batch.microbatches);
+  shape.shares.assign(p.shares.begin(), p.shares.end());
   shape.zero = static_cast<int>(p.zero);
   shape.tied = job.tied();
   shape.first_trained = shape::first_trained_segment(job.model(), job.trained);
@@ -93,7 +98,7 @@ schedule::StepShape step_shape(const Job& job, const Stages& stages) {
   shape.segments = most_bytes_sent(job, stages);
   for (const mesh::Coordinate& at : coordinates_of_stage(job.shape))
     shape.boundary_bytes = std::max(shape.boundary_bytes, job.boundary_bytes(at));
-  if (shape.tied) shape.tied_bytes = tied_bytes(job);
+  if (shape.tied) shape.tied_bytes = tied_bytes(job, stages);
   return shape;
 }
 

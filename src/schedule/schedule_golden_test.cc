@@ -45,6 +45,8 @@ std::vector<Layout> layouts() {
   all.back().shape.offload = Offload::state;
   all.push_back({"1f1b_pp2_m2_offload", "1f1b", shape_of(2, 1, 2, 3)});
   all.back().shape.offload = Offload::state;
+  all.push_back({"1f1b_pp2_dp2_m4_shares", "1f1b", shape_of(2, 2, 4, 2)});
+  all.back().shape.shares = {3, 1};
   all.push_back({"1f1b_m2", "1f1b", shape_of(1, 1, 2, 3)});
   all.push_back({"1f1b_pp3_m4_trained_from_3", "1f1b", shape_of(3, 1, 4, 2)});
   all.back().shape.first_trained = 3;

@@ -1,10 +1,11 @@
-// Who adds up which gradients of a step.
+// Who adds up which gradients of a step. A leaf is what one backward adds to the gradient of one buffer: there is one for
+// every microbatch, context-parallel rank, and use of a tied table. All leaves of a tensor are rounded to one grid and added
+// as integers, so the sum has the same bits for any order, any split over ranks and any way of sharing (docs/reproducibility.md).
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
-
-#include "shape/tree.h"
 
 namespace troika::shape {
 
@@ -16,27 +17,40 @@ struct ReplicaPlace {
   int index() const { return cp_rank * dp + dp_rank; }  // rank in the replicas' channel
 };
 
-// at_end: a rank adds up its own leaves, whole, and shares the partial sums out once. Its microbatches are contiguous;
-// the leaf of microbatch m is number cp_rank * M + m of cp * M.
-// every_round: each leaf is reduce-scattered at once and every owner adds up its range of all leaves. Microbatches go round
-// robin (m % dp); the leaf is number m * cp + cp_rank.
-// Without context parallel these are the same tree.
-enum class Sharing { at_end, every_round };
+// at_end: a rank adds up its own leaves, whole, and shares the sum out once. each_leaf: every leaf is reduce-scattered at
+// once, and owners add up their range (ZeRO 2, 3).
+enum class Reduction { at_end, each_leaf };
+
+// integers: on the grid. floats: in fp32, in an order that is not the same in every layout.
+enum class Addition { integers, floats };
 
 struct SumShape {
-  std::int64_t microbatches = 1;  // M: of all data-parallel ranks, a multiple of dp
   ReplicaPlace place;
-  Sharing sharing = Sharing::at_end;
+  std::vector<std::int64_t> shares{1};  // microbatches of a step by dp rank
+  Reduction reduction = Reduction::at_end;
+  Addition addition = Addition::integers;
+  int uses = 1, uses_here = 1;  // of the buffer's values by segments, each with a leaf; on this stage's ranks
 
-  std::int64_t share() const { return microbatches / place.dp; }  // microbatches of one rank
-  // at_end: the blocks of the tree that a replica's leaves make up.
-  std::vector<Block> blocks_of(int replica) const {
-    return blocks_of_share(share() * replica, share() * (replica + 1));
-  }
-  // every_round: the leaf that a replica brings to a round; by ascending dp rank, then cp rank, the leaves ascend.
-  std::int64_t leaf_of_round(std::int64_t round, int dp_rank, int cp_rank) const {
-    return round * place.count() + static_cast<std::int64_t>(dp_rank) * place.cp + cp_rank;
-  }
+  std::int64_t microbatches() const { return std::accumulate(shares.begin(), shares.end(), std::int64_t{0}); }
+  std::int64_t leaves_of(int replica) const { return shares.at(static_cast<std::size_t>(replica % place.dp)) * uses_here; }
+  std::int64_t own_leaves() const { return leaves_of(place.index()); }
+  std::int64_t all_leaves() const { return microbatches() * place.cp * uses; }
+
+  // Two numbers have one sum: no grid is needed where there are no more.
+  bool in_floats() const { return addition == Addition::floats || all_leaves() <= 2; }
+  // What a replica shares out at the end is fp32, not integers: its only leaf, which the grid leaves exact in fp32.
+  bool shares_floats(int replica) const { return in_floats() || leaves_of(replica) == 1; }
 };
+
+// Leaves of magnitudes below 2^exponent become integers g * 2^grid_shift, and the sum of all of them stays below 2^61.
+inline int grid_shift(const SumShape& shape, int exponent) {
+  int bits = 0;
+  while ((std::int64_t{1} << bits) < shape.all_leaves()) ++bits;
+  return 61 - bits - exponent;
+}
+
+// Ranges of other replicas' sums that a rank receives at one time: half of them, so that they take no more room than half
+// the buffer.
+inline int receives_at_once(const ReplicaPlace& place) { return place.count() > 3 ? place.count() / 2 : 1; }
 
 }  // namespace troika::shape

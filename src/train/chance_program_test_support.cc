@@ -35,7 +35,7 @@ std::vector<int> place(int stages, int pp, base::Draw* draw) {
 class Passes {
  public:
   Passes(const Program& program, base::Draw* draw) : program_(program), split_(draw->one_in(2)), draw_(draw) {
-    for (int m = 0; m < program.share_size(); ++m) {
+    for (int m = 0; m < program.share_size(0); ++m) {
       for (int s = 0; s < program.stages(); ++s) {
         waiting_.push_back({Kind::fwd, m, s});
         waiting_.push_back({split_ ? Kind::bwd_input : Kind::bwd, m, s});
@@ -67,10 +67,8 @@ class Passes {
   bool may_run(const Instruction& i) const {
     const int m = i.microbatch, s = i.stage;
     if (i.kind == Kind::fwd) return s == 0 || done(Kind::fwd, m, s - 1);
-    const bool in_turn = m == 0 || done(split_ ? Kind::bwd_weight : Kind::bwd, m - 1, s);
-    if (i.kind == Kind::bwd_weight) return in_turn && done(Kind::bwd_input, m, s);
-    const bool given = s + 1 == program_.stages() ? done(Kind::fwd, m, s) : done(i.kind, m, s + 1);
-    return given && (split_ || in_turn);
+    if (i.kind == Kind::bwd_weight) return done(Kind::bwd_input, m, s);
+    return s + 1 == program_.stages() ? done(Kind::fwd, m, s) : done(i.kind, m, s + 1);
   }
 
   const Program& program_;
@@ -106,9 +104,9 @@ class Writer {
     };
     const int last = program_.stages() - 1;
     each_stage(Kind::reduce_grads);
-    if (program_.tied && rank(0) == pp_rank) instructions->push_back({Kind::reduce_tied, -1, 0});
-    if (program_.tied && rank(last) == pp_rank && rank(0) != pp_rank)
-      instructions->push_back({Kind::reduce_tied, -1, last});
+    const bool apart = program_.tied && rank(0) != rank(last);
+    if (apart && rank(0) == pp_rank) instructions->push_back({Kind::reduce_tied, -1, 0});
+    if (apart && rank(last) == pp_rank) instructions->push_back({Kind::reduce_tied, -1, last});
     if (program_.replicas > 1) each_stage(Kind::gather_grads);
     instructions->push_back({Kind::norm});
     each_stage(Kind::step);

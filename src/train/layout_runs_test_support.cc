@@ -52,7 +52,11 @@ int apply_layout(const std::string& words, config::Settings* s) {
       s->batch.accumulation = number();
     else if (word == "threads")
       s->train.threads = number();
-    else if (word == "stages") {
+    else if (word == "shares") {
+      in >> value;
+      for (const std::string& share : base::split(value, ',')) p.shares.push_back(std::stoll(share));
+      p.dp = static_cast<std::int64_t>(p.shares.size());
+    } else if (word == "stages") {
       in >> value;
       for (const std::string& layers : base::split(value, ',')) p.stage_layers.push_back(std::stoll(layers));
       p.pp = static_cast<std::int64_t>(p.stage_layers.size());
@@ -107,7 +111,7 @@ Rows LayoutRuns::train(const std::string& name, const std::string& layout, const
   s.train.out = folder(name);
   const int world = apply_layout(layout, &s);
   base::make_directories(s.train.out);
-  expect_alike(train_on_threads(s, world, *stream_, customise, {}, {}, valid, samples), layout);
+  expect_alike(train_on_threads(s, world, *stream_, customise, segments, {}, valid, samples), layout);
   return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
 }
 

@@ -40,6 +40,7 @@ class LayoutRuns {
   config::Settings settings;               // of the next run, but for layout and folder
   const data::Samples* samples = nullptr;  // to train on; null: those of the stream
   const data::Samples* valid = nullptr;    // to evaluate on; null: no evaluation
+  Trainer::SegmentMaker segments;          // empty: those of the model
 
  private:
   TemporaryFolder folder_;

@@ -85,6 +85,13 @@ const std::vector<std::string>& layouts() {
       "accumulation 2",
       "dp 2 accumulation 3",
       "dp 2 pp 2 zero 1 accumulation 2",
+      "shares 9,3",
+      "shares 5,2,5 zero 1",
+      "shares 1,11",
+      "shares 7,5 pp 2",
+      "shares 7,5 pp 2 zb-h1 recompute full",
+      "shares 2,4,5,1 zero 1 offload file",
+      "shares 4,8 pp 2 interleaved 2 overlap off",
       "stages 5,1,2",
       "dp 2 stages 1,7 zero 3",
   };

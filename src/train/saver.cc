@@ -39,7 +39,8 @@ Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun
           [&] { return weights::auxiliary_texts(run.tokenizer, run.chat_template, generation_config_of(initial)); },
           world) {}
 
-void Saver::save(const TrainerState& state, const optimizer::LossScale& scale, const executor::Units& units,
+void Saver::save(const TrainerState& state, const optimizer::LossScale& scale,
+                 const optimizer::GradientExponents& exponents, const executor::Units& units,
                  const executor::Place& place) {
   const config::Settings& settings = plan_.settings();
   checkpoint::SaveRequest request;
@@ -47,7 +48,7 @@ void Saver::save(const TrainerState& state, const optimizer::LossScale& scale, c
   request.facts.step = state.step;
   request.facts.settings_yaml = config::to_yaml(settings);
   request.facts.model_config_json = config_json_;
-  request.facts.extra = facts_of(state, scale);
+  request.facts.extra = facts_of(state, scale, exponents);
   request.facts.extra.insert(facts_.begin(), facts_.end());
   request.keep = settings.checkpoint.keep;
   if (settings.checkpoint.keep_best && state.best.step > 0) request.protect = {state.best.step};

@@ -13,6 +13,12 @@
 
 namespace troika::train {
 
+static std::vector<std::string> names_of(const std::vector<shape::ParameterInfo>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& info : parameters) names.push_back(info.name);
+  return names;
+}
+
 Outcome Trainer::run() {
   restore();
   executor_->publish_parameters();
@@ -48,7 +54,7 @@ void Trainer::train_step() {
   const bool recorded = writes() && config::is_profiled(settings_.train.profile, step.step);
   if (recorded) recorder_.keep_events();
 
-  const executor::StepResult result = executor_->run(step);
+  const executor::StepResult result = run_step(step);
 
   update_loss_scale(result);
   count(result);
@@ -60,6 +66,24 @@ void Trainer::train_step() {
   report(result, step.loss_scale, seconds);
   if (recorded) record_timeline();
   if (surroundings_.on_step) surroundings_.on_step(state_.step, seconds);
+}
+
+// A step whose gradients are larger than their exponents say updates nothing, and is run again with exponents that suffice.
+executor::StepResult Trainer::run_step(executor::StepSettings step) {
+  step.exponents = exponents_.values();
+  executor::StepResult result = executor_->run(step);
+  if (result.finite && !result.in_range) {
+    exponents_.raise(result.gradient_exponents);
+    ++state_.repeated;
+    step.exponents = exponents_.values();
+    repeats_ = true;
+    result = executor_->run(step);
+    repeats_ = false;
+    if (!result.finite || !result.in_range)
+      throw base::BugError(fmt::format("step {}, run again, has other gradients than before", step.step));
+  }
+  if (result.finite) exponents_.follow(result.gradient_exponents, step.step);
+  return result;
 }
 
 void Trainer::count(const executor::StepResult& result) {
@@ -109,7 +133,8 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       evaluation_recorder_(surroundings_.at),
       advisor_(plan, *channels.world, surroundings_.device),
       metrics_(settings_.train.out + "/metrics.jsonl"),
-      loss_scale_(settings_.precision) {
+      loss_scale_(settings_.precision),
+      exponents_(names_of(plan.trained_parameters())) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
   units_ = weights::make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}), surroundings_.device,
@@ -133,7 +158,7 @@ executor::Setup Trainer::setup() {
   executor::Setup setup = inference::setup_of(plan_, place_, tensor_group_, context_group_);
   setup.activations = plan_.saved_activations();
   setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
-  for (const auto& info : plan_.trained_parameters()) setup.parameter_names.push_back(info.name);
+  setup.parameter_names = names_of(plan_.trained_parameters());
   return setup;
 }
 
@@ -162,6 +187,7 @@ void Trainer::resume_from(const checkpoint::Found& found, const TrainerState& st
   first_step_ = state_.step;
   if (initial_.same_run) saved_step_ = state_.step;
   restore_scale(found, &loss_scale_);
+  restore_exponents(found, &exponents_);
   const bool of_other_samples = evaluator_ != nullptr && state_.best.on != surroundings_.valid->fingerprint();
   if (of_other_samples || !initial_.same_run) state_.best = {};
   const auto data = found.facts.extra.find("data_fingerprint");
@@ -190,7 +216,9 @@ void Trainer::start_loader() {
 
 // The loader counts steps from 0, the executor from 1.
 model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
-  return inference::tokens_of(loader_->next(step - 1, microbatch), context_group_, surroundings_.device);
+  const data::TokenBatch batch =
+      repeats_ ? loader_->again(step - 1, microbatch) : loader_->next(step - 1, microbatch);
+  return inference::tokens_of(batch, context_group_, surroundings_.device);
 }
 
 // Who is asked to stop before the last step saves and ends; an evaluation may take long.
@@ -219,7 +247,7 @@ bool Trainer::save_due() const {
 
 void Trainer::save() {
   tell(state_.step, "saving a checkpoint");
-  saver_->save(state_, loss_scale_, units_, place_);
+  saver_->save(state_, loss_scale_, exponents_, units_, place_);
   saved_step_ = state_.step;
 }
 

@@ -18,6 +18,7 @@
 #include "metrics/step_metrics.h"
 #include "metrics/summary.h"
 #include "model/decoder.h"
+#include "optimizer/gradient_exponents.h"
 #include "optimizer/loss_scale.h"
 #include "plan/plan.h"
 #include "sharding/context_group.h"
@@ -83,6 +84,7 @@ class Trainer {
   void start_progress();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
+  executor::StepResult run_step(executor::StepSettings step);
   void count(const executor::StepResult& result);
   void update_loss_scale(const executor::StepResult& result);
   bool evaluation_due() const;
@@ -120,6 +122,8 @@ class Trainer {
   metrics::MetricsFile metrics_;
 
   optimizer::LossScale loss_scale_;
+  optimizer::GradientExponents exponents_;
+  bool repeats_ = false;  // the step that is running has run before
   TrainerState state_;
   std::int64_t saved_step_ = -1;  // of the newest checkpoint
   std::int64_t first_step_ = 0;   // of this attempt

@@ -30,6 +30,7 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   m.step_seconds = seconds;
   m.tokens_per_second = static_cast<double>(result.tokens) / seconds;
   m.memory_bytes = result.memory_bytes;
+  m.extra["steps_repeated"] = static_cast<double>(state_.repeated);
   if (loss_scale_.dynamic()) {
     m.extra["loss_scale"] = loss_scale;
     m.extra["skipped_steps"] = static_cast<double>(state_.skipped);

@@ -16,16 +16,22 @@ double number(const checkpoint::Found& found, const char* name) {
   return value;
 }
 
+// Before a parameter's name.
+const std::string exponent_prefix = "gradient_exponent.";
+
 std::int64_t integer(const checkpoint::Found& found, const char* name) {
   return static_cast<std::int64_t>(number(found, name));
 }
 
 }  // namespace
 
-std::map<std::string, std::string> facts_of(const TrainerState& state, const optimizer::LossScale& scale) {
+std::map<std::string, std::string> facts_of(const TrainerState& state, const optimizer::LossScale& scale,
+                                            const optimizer::GradientExponents& exponents) {
   std::map<std::string, std::string> facts{{"samples_seen", std::to_string(state.samples)},
                                            {"tokens_seen", std::to_string(state.tokens)},
-                                           {"skipped_steps", std::to_string(state.skipped)}};
+                                           {"skipped_steps", std::to_string(state.skipped)},
+                                           {"repeated_steps", std::to_string(state.repeated)}};
+  for (const auto& [name, exponent] : exponents.by_name()) facts[exponent_prefix + name] = std::to_string(exponent);
   if (state.best.step > 0) {
     facts["best_step"] = std::to_string(state.best.step);
     facts["best_loss"] = fmt::format("{:.17g}", state.best.loss);
@@ -43,6 +49,7 @@ TrainerState trainer_state_of(const checkpoint::Found& found) {
   state.samples = integer(found, "samples_seen");
   state.tokens = integer(found, "tokens_seen");
   if (found.facts.extra.count("skipped_steps") > 0) state.skipped = integer(found, "skipped_steps");
+  if (found.facts.extra.count("repeated_steps") > 0) state.repeated = integer(found, "repeated_steps");
   const auto best_on = found.facts.extra.find("best_on");
   if (best_on != found.facts.extra.end())
     state.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second};
@@ -52,6 +59,16 @@ TrainerState trainer_state_of(const checkpoint::Found& found) {
 void restore_scale(const checkpoint::Found& found, optimizer::LossScale* scale) {
   if (found.facts.extra.count("loss_scale") == 0) return;
   scale->restore(number(found, "loss_scale"), integer(found, "good_steps"));
+}
+
+void restore_exponents(const checkpoint::Found& found, optimizer::GradientExponents* exponents) {
+  std::map<std::string, int> by_name;
+  const auto& facts = found.facts.extra;
+  for (auto fact = facts.lower_bound(exponent_prefix); fact != facts.end(); ++fact) {
+    if (fact->first.compare(0, exponent_prefix.size(), exponent_prefix) != 0) break;
+    by_name[fact->first.substr(exponent_prefix.size())] = static_cast<int>(integer(found, fact->first.c_str()));
+  }
+  exponents->restore(by_name);
 }
 
 }  // namespace troika::train

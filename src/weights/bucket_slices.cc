@@ -44,7 +44,7 @@ void add_weight(const Bucket& bucket, const shape::Slot& slot, const at::Tensor&
 // rank holds first.
 template <class Visit>
 void each_written(const executor::SegmentUnit& unit, Bucket& bucket, const executor::Place& place, Visit visit) {
-  const bool copy = &bucket == unit.second_use.get();
+  const bool copy = &bucket == unit.table_copy.get();
   const bool replica_0_too = !bucket.holds_range() && mesh::replica_index(place.shape, place.at) > 0;
   if (copy || replica_0_too) return;
   for (const shape::Slot& slot : bucket.layout().slots) {
@@ -80,7 +80,7 @@ std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, co
   std::vector<checkpoint::Slice> weights;
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
-      if (bucket->is_trained() || !bucket->has_parameters()) continue;
+      if (bucket->is_trained()) continue;
       each_written(*unit, *bucket, place,
                    [&](const shape::Slot& slot) { add_weight(*bucket, slot, bucket->own_values(), &weights); });
     }

@@ -17,7 +17,7 @@ using executor::SegmentUnit;
 namespace {
 
 std::unique_ptr<Bucket>& place_of(plan::BucketShape::Part part, SegmentUnit& unit) {
-  if (part == plan::BucketShape::Part::table) return unit.second_use;
+  if (part == plan::BucketShape::Part::table) return unit.table_copy;
   return part == plan::BucketShape::Part::adapter ? unit.adapter : unit.bucket;
 }
 
@@ -27,14 +27,13 @@ std::unique_ptr<SegmentUnit> make_unit(const plan::Plan& plan, const mesh::Coord
   auto unit = std::make_unique<SegmentUnit>();
   unit->segment = std::move(operations);
   for (plan::BucketShape& shape : plan::buckets_of(plan, plan.stages, segment, plan.tensor_share(at))) {
-    if (!shape.has_values && !shape.trained) continue;
-    const auto content = !shape.has_values ? Bucket::Content::gradients
-                         : shape.trained   ? Bucket::Content::trainable
-                                           : Bucket::Content::frozen;
-    place_of(shape.part, *unit) = std::make_unique<Bucket>(std::move(shape.layout), content, settings, ledger);
+    if (shape.part == plan::BucketShape::Part::shared_table) continue;
+    const auto content = shape.trained ? Bucket::Content::trainable : Bucket::Content::frozen;
+    executor::BucketSettings of_bucket = settings;
+    of_bucket.sum = sum_shape(plan, shape, at);
+    place_of(shape.part, *unit) = std::make_unique<Bucket>(std::move(shape.layout), content, of_bucket, ledger);
   }
-  const bool has_table = unit->second_use != nullptr && unit->second_use->has_parameters();
-  if (has_table) unit->table = unit->second_use.get();
+  unit->table = unit->table_copy.get();
   return unit;
 }
 
@@ -50,7 +49,7 @@ std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
   std::vector<Bucket*> all;
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
-      if (bucket->has_parameters() && !bucket->is_trained()) all.push_back(bucket);
+      if (!bucket->is_trained()) all.push_back(bucket);
     }
   }
   return all;
@@ -72,7 +71,7 @@ std::size_t most_buckets(const plan::Plan& plan) {
         of_pp_rank[static_cast<std::size_t>(plan.program.pp_rank_of_stage[static_cast<std::size_t>(stage)])];
     for (int g = plan.program.first_segment(stage); g < plan.program.end_segment(stage); ++g) {
       for (const plan::BucketShape& bucket : plan::buckets_of(plan, plan.stages, g, plan.tensor_share({})))
-        count += bucket.has_values && !bucket.trained ? 1 : 0;
+        count += bucket.trained || bucket.part == plan::BucketShape::Part::shared_table ? 0 : 1;
     }
   }
   return *std::max_element(of_pp_rank.begin(), of_pp_rank.end());
@@ -85,7 +84,6 @@ executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
                            tensor::Ledger& ledger) {
   executor::BucketSettings settings;
   settings.zero = static_cast<int>(plan.settings().parallel.zero);
-  settings.sum = plan.sum_shape(at);
   settings.dtype = model::scalar_type(plan.precision());
   settings.device = device;
   settings.optimizer = plan.settings().optimizer;

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "comm/collectives.h"
-#include "shape/sum_bytes.h"
-#include "sharding/canonical_sum.h"
+#include "shape/gradient_bytes.h"
+#include "sharding/gradient_sum.h"
 
 namespace troika::commands {
 namespace {
@@ -25,13 +25,24 @@ struct Sum {
   Sum(comm::Channel& channel, std::int64_t bytes)
       : world(channel),
         elements(bytes / 4),
-        shape{channel.size(), {channel.size(), 1, channel.rank(), 0}, shape::Sharing::at_end},
+        shape(one_leaf_each(channel)),
         sum(shape::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
 
+  static shape::SumShape one_leaf_each(const comm::Channel& channel) {
+    shape::SumShape shape;
+    shape.place = {channel.size(), 1, channel.rank(), 0};
+    shape.shares.assign(static_cast<std::size_t>(channel.size()), 1);
+    return shape;
+  }
+
+  at::Tensor leaf() {
+    sum.begin_step({12});  // numbers below 2^12
+    return sum.leaf();
+  }
   at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
   void write() {
-    sum.leaf().copy_(numbers()).add_(world.rank() + 1.0);
-    sum.push(world.rank());
+    leaf().copy_(numbers()).add_(world.rank() + 1.0);
+    sum.push();
   }
   at::Tensor expected() const { return numbers().mul_(world.size()).add_(world.size() * (world.size() + 1.0) / 2); }
   void reduce() {
@@ -47,7 +58,7 @@ struct Sum {
   const std::int64_t elements;
   const shape::SumShape shape;
   tensor::Ledger ledger;
-  sharding::CanonicalSum sum;
+  sharding::GradientSum sum;
 };
 
 }  // namespace
@@ -71,8 +82,8 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
 Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
   const auto s = std::make_shared<Sum>(world, bytes);
   const auto round = [s] {
-    s->sum.leaf();
-    s->sum.push(s->world.rank());
+    s->leaf().fill_(1);
+    s->sum.push();
     const double seconds = seconds_of([&] { s->reduce(); });
     s->sum.reset();
     return seconds;
@@ -91,8 +102,8 @@ Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
 Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
   const auto s = std::make_shared<Sum>(world, bytes);
   const auto round = [s] {
-    s->sum.leaf();
-    s->sum.push(s->world.rank());
+    s->leaf().fill_(1);
+    s->sum.push();
     s->reduce();
     comm::barrier(s->world);
     const double seconds = seconds_of([&] { s->gather(); });

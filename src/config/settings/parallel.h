@@ -26,6 +26,7 @@ struct ParallelSettings {
   std::vector<std::int64_t> stage_layers;  // transformer layers per stage, pp x virtual_stages; empty: split by cost
   std::vector<double> stage_costs;         // relative seconds per segment; empty: by stage_balance
   StageBalance stage_balance = StageBalance::model;  // model: cut by multiply-adds; measured: by seconds at the start
+  std::vector<std::int64_t> shares;                  // microbatches of a step of each dp rank; empty: equal
   Recompute recompute = Recompute::none;             // activation checkpointing: full layers, or what costs little
   Offload offload = Offload::none;                   // where optimizer state lies between steps
   std::string offload_folder;                        // of Offload::file; empty: OUT/offload
@@ -85,6 +86,11 @@ struct ParallelSettings {
     t.add("stage_balance", &M::stage_balance,
           "How stages are balanced; model: by the FLOPs of each segment, measured: by seconds measured at the start.")
         .flags({"stage-balance"});
+    t.add("shares", &M::shares,
+          "Microbatches of a step of each data-parallel rank, such as 9,3 for machines of unequal speed; zero 0 or 1.")
+        .flags({"shares"})
+        .unset("equal")
+        .range(1, bounds::million);
     t.add("recompute", &M::recompute,
           "Activation checkpointing (recomputation); full: whole layers, selective: only what is cheap to recompute.")
         .flags({"recompute"})

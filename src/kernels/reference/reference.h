@@ -10,6 +10,7 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/embedding.h"
 #include "kernels/flat.h"
+#include "kernels/grid.h"
 #include "kernels/linear.h"
 #include "kernels/norm.h"
 #include "kernels/rope.h"
@@ -31,6 +32,10 @@ void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M,
 
 void add_into(const at::Tensor& sum, const at::Tensor& other);
 std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk);
+
+MagnitudeBits round_to_grid(const at::Tensor& x, int shift);
+MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into);
+void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x);
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded);
 void round_into(const at::Tensor& master, const at::Tensor& rounded);

@@ -69,6 +69,7 @@ Program empty_program(const StepShape& shape) {
   program.replicas = shape.replicas;
   program.zero = shape.zero;
   program.microbatches = shape.microbatches;
+  program.shares = shape.shares;
   program.tied = shape.tied;
   program.first_trained = shape.first_trained;
   program.all_load = shape.all_load;
@@ -91,8 +92,8 @@ Program build(config::Schedule schedule, const StepShape& shape) {
   Program program = empty_program(shape);
   refuse_unfit(schedule, shape);
   for (int pp_rank = 0; pp_rank < program.pp; ++pp_rank) {
-    const Order order = definition_of(schedule).order(shape, pp_rank, program.share_size());
     for (int dp_rank = 0; dp_rank < program.dp; ++dp_rank) {
+      const Order order = definition_of(schedule).order(shape, pp_rank, program.share_size(dp_rank));
       const int rank = program.grid_rank(pp_rank, dp_rank);
       program.ranks[static_cast<std::size_t>(rank)] = instructions_of({program, shape, rank}, order);
     }
@@ -110,7 +111,7 @@ static std::int64_t bytes_of(const SegmentBytes& segment, Payload payload) {
 static std::int64_t bytes_of(const StepShape& shape, const Program& program, const Instruction& i) {
   const Payload payload = traits(i.kind).payload;
   if (is_message(i.kind)) return shape.boundary_bytes;
-  if (payload == Payload::tied_gradient) return tied_on_one_rank(program) ? 0 : shape.tied_bytes;
+  if (payload == Payload::tied_gradient) return shape.tied_bytes;
   if (payload == Payload::none || program.replicas == 1 || shape.segments.empty()) return 0;
   std::int64_t sum = 0;
   const auto [begin, end] = segments_of(program, i);
@@ -130,7 +131,7 @@ Bounds bounds(config::Schedule schedule, const StepShape& shape) {
   Bounds result;
   for (int pp_rank = 0; pp_rank < program.pp; ++pp_rank) {
     for (int dp_rank = 0; dp_rank < program.dp; ++dp_rank)
-      result.max_in_flight.push_back(definition_of(schedule).in_flight(shape, pp_rank, program.share_size()));
+      result.max_in_flight.push_back(definition_of(schedule).in_flight(shape, pp_rank, program.share_size(dp_rank)));
   }
   return result;
 }

@@ -2,7 +2,7 @@
 // (schedules.h); what follows from that order is common (rank_builder.h).
 //
 // What every built program promises to whoever runs it:
-// - Stage s sits on pp rank s % pp. Shares are contiguous in ZeRO 0, 1 and round-robin in ZeRO 2, 3 (program.h).
+// - Stage s sits on pp rank s % pp. Shares are contiguous (program.h).
 // - `load m` stands once per rank that holds the first or the last stage, with all_load on every rank, before the first
 //   use of the microbatch.
 // - recv_act m.s and recv_grad m.s post a receive. It stands before the previous computation of a stage that received
@@ -10,7 +10,7 @@
 //   computing, and at most two receives per direction are held.
 // - send_act m.s meets recv_act m.(s+1), send_grad m.s meets recv_grad m.(s-1), on the ranks of one dp rank; sends
 //   follow their computation. Messages between two ranks carry distinct tags, so only posting matters, not order.
-// - The weight backwards of a stage ascend in microbatch order.
+// - The passes of a stage go by ascending microbatch; nothing that runs a program needs that.
 // - By segment, descending: backward with Recompute::full, with ZeRO 2 or 3, and with Overlap::on of the share's last
 //   microbatch. By segment, ascending: forward with Recompute::full or ZeRO 3. Otherwise whole stages. Split backwards:
 //   bwd_input by segment with Recompute::full or ZeRO 3, bwd_weight with ZeRO 2, 3 or Overlap::on as above. "ZeRO n"
@@ -25,7 +25,7 @@
 //   before waits for; with Overlap::off or one replica `*.s` at the end.
 // - gather_grads: ZeRO 0 with several replicas, Overlap::on `*.s.g` behind the computation that follows the reduction,
 //   those of the tied embedding behind reduce_tied, the rest at the end; Overlap::off `*.s` at the end.
-// - The end: reductions, reduce_tied (one rank with both uses: `reduce_tied *.0` once), gather_grads, norm, then
+// - The end: reductions, reduce_tied (where the table lies on two ranks), gather_grads, norm, then
 //   `step *.s`; by segment with Offload::state (`fetch a | fetch b | step a | offload a | fetch c | step b ...`) and in
 //   ZeRO 1, 2 (`step a | gather_params a | step b ...`).
 // - With first_trained above 0: no backward, recomputation, reduction and step of the segments below it, and no
@@ -58,7 +58,8 @@ struct StepShape {
   int dp = 1;
   int virtual_stages = 1;  // stages per pp rank
   int replicas = 1;        // ranks with the same parameters, dp x cp: a multiple of dp
-  int microbatches = 1;    // of the whole step; a multiple of dp
+  int microbatches = 1;    // of the whole step; a multiple of dp unless shares says which dp rank has how many
+  std::vector<int> shares;
   int zero = 0;
   bool tied = false;
   int first_trained = 0;  // the lowest segment that is trained

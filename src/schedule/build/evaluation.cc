@@ -12,9 +12,10 @@ namespace troika::schedule {
 // deadlock.
 static Order order_evaluation(const Program& program, int rank) {
   Order order;
-  for (int begin = 0; begin < program.share_size(); begin += program.pp) {
+  const int share = program.share_size(rank % program.dp);
+  for (int begin = 0; begin < share; begin += program.pp) {
     for (const int stage : stages_of_rank(program, rank)) {
-      for (int m = begin; m < std::min(begin + program.pp, program.share_size()); ++m)
+      for (int m = begin; m < std::min(begin + program.pp, share); ++m)
         order.push_back(pass(Kind::fwd, m, stage));
     }
   }
@@ -26,6 +27,7 @@ Program build_evaluation(const StepShape& training) {
   shape.recompute = Recompute::none;
   shape.offload = Offload::none;
   shape.first_trained = 0;
+  shape.shares.clear();
   Program program = empty_program(shape);
   program.task = Task::evaluation;
   for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank)

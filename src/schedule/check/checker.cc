@@ -46,18 +46,15 @@ std::vector<std::size_t> exchanges_of(const std::vector<Instruction>& rank) {
   return places;
 }
 
-bool may_meet(const Program& program, const Instruction& a, const Instruction& b) {
-  const bool round = a.microbatch < 0
-                         ? b.microbatch < 0
-                         : b.microbatch >= 0 && program.round_of(a.microbatch) == program.round_of(b.microbatch);
-  return round && a.kind == b.kind && a.stage == b.stage && a.segment == b.segment;
+bool may_meet(const Instruction& a, const Instruction& b) {
+  return (a.microbatch < 0) == (b.microbatch < 0) && a.kind == b.kind && a.stage == b.stage && a.segment == b.segment;
 }
 
 void compare_exchanges(const Program& program, std::size_t first, std::size_t rank) {
   const auto theirs = exchanges_of(program.ranks[first]), mine = exchanges_of(program.ranks[rank]);
   for (std::size_t k = 0; k < mine.size(); ++k) {
     const Instruction& other = program.ranks[first][theirs[k]];
-    if (may_meet(program, other, program.ranks[rank][mine[k]])) continue;
+    if (may_meet(other, program.ranks[rank][mine[k]])) continue;
     refuse_at(
         program, rank, mine[k],
         fmt::format("comes where grid rank {} has '{}'; exchanges must come in one order", first, to_text(other)));

@@ -5,9 +5,8 @@
 //   (gather_params, reduce_grads, gather_grads, reduce_tied, norm, loss) begin once all their ranks have come.
 // - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; fwd, refwd, bwd and bwd_input for the
 //   gather_params of their segments.
-// - gather_params, fetch and offload wait for nothing and only start; so does reduce_grads, but in ZeRO 2, 3 with
-//   several replicas it waits for all those before it on its rank: one microbatch's gradients are under way at a time.
-//   gather_grads waits for the reduce_grads of its segments, then starts.
+// - gather_params, fetch and offload wait for nothing and only start; reduce_grads waits for all
+//   those before it on its rank, then starts: one buffer's gradients are under way at a time. gather_grads waits for the reduce_grads of its segments, then starts.
 // - reduce_tied waits for the reduce_grads of the tied segments on its rank (the embedding's, the head's), norm for all
 //   sends and all reduce_grads of its rank; both block until their exchange is complete. They meet the ranks of the
 //   first and the last stage of one dp rank, or all ranks.
@@ -16,8 +15,8 @@
 //   one before it on its rank, then starts, so that one is under way at a time; loss waits for the last one and blocks
 //   until its exchange, which meets all ranks, is complete.
 // - The end of a rank waits for everything it started.
-// - reduce_grads, gather_grads and gather_params meet the dp ranks of their stage, in ZeRO 2, 3 the reduce_grads of one
-//   round (m / dp). The n-th of a name on one rank meets the n-th on the others.
+// - reduce_grads, gather_grads and gather_params meet the dp ranks of their stage. The n-th of a name on one rank
+//   meets the n-th on the others, in ZeRO 2, 3 of whatever microbatches.
 // - Neighbouring stages on one rank hand over without messages.
 #pragma once
 
@@ -50,8 +49,7 @@ struct Report {  // all per rank
 //   too many; an instruction sits on the wrong rank or its microbatch in another share;
 // - a send, receive or exchange has no partner, exchanges of the dp ranks come in another order, or ranks deadlock;
 // - a load, receive, forward, refwd, backward half, send, reduction, norm or step appears twice, too early or not at
-//   all; segments of a stage are out of order; weight backwards or reductions of a segment do not ascend in microbatch
-//   order;
+//   all; segments of a stage are out of order;
 // - ZeRO 3: a use has no gathered parameters, a gather is doubled, unused or not freed before norm;
 // - reduce_grads comes before the weight backwards it sums, or in the form of another ZeRO stage; ZeRO 2, 3: a
 //   segment's next weight backward comes before the reduction of its last; gather_grads exist anywhere but in ZeRO 0

@@ -67,15 +67,14 @@ class Meetings {
     if (row.peers == Peers::world) return {i.kind, -1, -1, -1, 0};
     if (row.peers == Peers::tied_stages)  // its two ranks name different stages
       return {i.kind, -1, -1, -1, at.rank % static_cast<std::size_t>(program_.dp)};
-    const int round = i.microbatch < 0 ? -1 : program_.round_of(i.microbatch);
-    return {i.kind, round, i.stage, i.segment, 0};
+    return {i.kind, -1, i.stage, i.segment, 0};
   }
 
   std::size_t parties_of(Kind kind) const {
     const Traits& row = traits(kind);
     if (row.role == Role::copy) return 1;
     if (row.peers == Peers::world) return program_.ranks.size();
-    if (row.peers == Peers::tied_stages) return tied_on_one_rank(program_) ? 1 : 2;
+    if (row.peers == Peers::tied_stages) return 2;
     return static_cast<std::size_t>(program_.dp);
   }
 
@@ -135,9 +134,6 @@ class Started {
         return take_segments(&from, i.stage, i.segment, to);
       case Scope::tied_segments:
         return take_tied(&from, i, to);
-      case Scope::earlier:
-        if (i.microbatch >= 0) take_all(&from, to);
-        return;
       case Scope::without_answer:
         if (is_unanswered(program_, i)) take_unanswered(to);
         return;

@@ -20,7 +20,7 @@ class PassRecord {
       first_slot_[static_cast<std::size_t>(stage)] = slots_;
       slots_ += static_cast<std::size_t>(program.end_segment(stage) - program.first_segment(stage));
     }
-    done_.resize(slots_ * static_cast<std::size_t>(program.share_size()));
+    done_.resize(slots_ * static_cast<std::size_t>(program.share_size(rank % program.dp)));
   }
 
   bool has(std::uint8_t mark, int microbatch, int stage, int segment) const {

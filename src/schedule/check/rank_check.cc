@@ -135,7 +135,6 @@ void RankCheck::backward_weight(const Instruction& i, int segment) {
   Segment& state = segment_at(s, segment);
   require(record_.has(input_pass, m, s, segment), "no bwd_input of this microbatch stands before it");
   require(!record_.has(weight_pass, m, s, segment), "appears twice");
-  require(state.last_weight < m, "weight backwards of a stage must ascend in microbatch order");
   require(!state.reduced, "comes after reduce_grads of its segment");
   const bool last_reduced = state.last_weight < 0 || record_.has(PassRecord::reduced, state.last_weight, s, segment);
   require(!program_.reduces_each_microbatch() || last_reduced,

@@ -52,8 +52,7 @@ void RankCheck::gather_grads(const Instruction& i) {
   require(program_.zero == 0 && program_.replicas > 1, "only ZeRO 0 with several replicas has totals to gather");
   each_segment(i, [&](int s, int g, Segment& state) {
     require(state.reduced, "comes before reduce_grads of its segment");
-    const int tied_stage = tied_on_one_rank(program_) ? 0 : s;
-    require(!is_tied_segment(program_, g) || stands(Kind::reduce_tied, -1, tied_stage),
+    require(!is_tied_segment(program_, g) || stands(Kind::reduce_tied, -1, s),
             "comes before reduce_tied of its segment");
     once(&state.totals);
   });
@@ -64,11 +63,8 @@ void RankCheck::reduce_tied(const Instruction& i) {
   require(std::count(wanted.begin(), wanted.end(), i.stage) != 0,
           "this rank has no tied embedding to reduce for that stage");
   require(!stands(Kind::reduce_tied, -1, i.stage), "appears twice");
-  const int last_stage = program_.stages() - 1;
-  const bool embedding = i.stage != 0 || fully_reduced(0, 0);
-  const bool head_here = i.stage == last_stage || tied_on_one_rank(program_);
-  const bool head = !head_here || fully_reduced(last_stage, program_.segments() - 1);
-  require(embedding && head, "comes before reduce_grads of the tied segment");
+  require(fully_reduced(i.stage, i.stage == 0 ? 0 : program_.segments() - 1),
+          "comes before reduce_grads of the tied segment");
 }
 
 void RankCheck::summary() {

@@ -14,6 +14,22 @@ std::string wrong_number(const char* what, int value, int most) {
   return fmt::format("{} must be from 1 to {}, not {}", what, most, value);
 }
 
+std::string wrong_shares(const Program& p) {
+  if (p.shares.empty() && p.microbatches % p.dp != 0)
+    return fmt::format("{} microbatches do not divide over dp {}", p.microbatches, p.dp);
+  if (p.shares.empty()) return "";
+  std::int64_t sum = 0;
+  for (const int share : p.shares) {
+    if (share < 1) return "every share must have a microbatch";
+    sum += share;
+  }
+  if (p.shares.size() != static_cast<std::size_t>(p.dp) || sum != p.microbatches)
+    return fmt::format("{} shares of {} microbatches in all, but dp {} and {} microbatches", p.shares.size(), sum, p.dp,
+                       p.microbatches);
+  if (p.shards(2)) return "in ZeRO 2 and 3 all replicas meet at every microbatch, so their shares are equal";
+  return "";
+}
+
 std::string wrong_counts(const Program& p) {
   for (const std::string& wrong :
        {wrong_number("pp", p.pp, max_ranks), wrong_number("dp", p.dp, max_ranks),
@@ -25,8 +41,7 @@ std::string wrong_counts(const Program& p) {
   if (static_cast<std::int64_t>(p.pp) * p.dp > max_ranks)
     return fmt::format("pp {} x dp {} ranks are more than {}", p.pp, p.dp, max_ranks);
   if (p.replicas % p.dp != 0) return fmt::format("{} replicas are no multiple of dp {}", p.replicas, p.dp);
-  if (p.microbatches % p.dp != 0) return fmt::format("{} microbatches do not divide over dp {}", p.microbatches, p.dp);
-  return "";
+  return wrong_shares(p);
 }
 
 std::string wrong_stages(const Program& p) {

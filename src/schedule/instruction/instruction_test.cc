@@ -91,10 +91,28 @@ TEST(Program, TextRoundTripsForEverySchedule) {
   }
 }
 
+TEST(Program, UnequalSharesAreWrittenBehindTheMicrobatches) {
+  StepShape shape = shape_of(1, 2, 12);
+  shape.shares = {9, 3};
+  const Program program = build("1f1b", shape);
+  EXPECT_THAT(to_text(program), HasSubstr(" microbatches 12 shares 9,3 stages 0 "));
+  EXPECT_EQ(to_text(parse_program(to_text(program))), to_text(program));
+  EXPECT_EQ(program.microbatches_of(1), (std::vector<int>{9, 10, 11}));
+  for (const auto& [wrong, text] : std::vector<std::pair<std::vector<int>, std::string>>{
+           {{9, 4}, "13"}, {{12, 0}, "every share must have a microbatch"}, {{12}, "1 shares"}}) {
+    shape.shares = wrong;
+    EXPECT_THAT(refusal_of<base::ConfigError>([&] { build("1f1b", shape); }), HasSubstr(text));
+  }
+  shape.shares = {9, 3};
+  shape.zero = 2;
+  EXPECT_THAT(refusal_of<base::ConfigError>([&] { build("1f1b", shape); }), HasSubstr("their shares are equal"));
+}
+
 TEST(Program, EveryMicrobatchBelongsToOneShareInWhichItHasItsPlace) {
   for (int zero = 0; zero <= 3; ++zero) {
     StepShape shape = shape_of(1, 3, 12);
     shape.zero = zero;
+    if (zero == 1) shape.shares = {5, 2, 5};
     const Program program = build("1f1b", shape);
     int count = 0;
     for (int d = 0; d < 3; ++d) {

@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
   free_params,    // .s.g   the gathered parameters are no longer needed (ZeRO 3)
   reduce_grads,   // .s[.g] (ZeRO 0, 1, or one replica) or m.s[.g] (ZeRO 2, 3): starts the reduce-scatter of gradients
   gather_grads,   // .s[.g] (ZeRO 0) waits for the reduction, starts the all-gather of the totals
-  reduce_tied,    // .s     adds the two uses of the tied embedding (first and last stage); one rank with both: once, .0
+  reduce_tied,    // .s     adds the two uses of the tied embedding, where first and last stage lie on two ranks
   norm,           //        loss, token count, gradient norm, stop requests: one exact sum over the world
   fetch,          // .s.g   starts copying a segment's optimizer state from where it is offloaded
   offload,        // .s.g   starts copying it back
@@ -105,7 +105,6 @@ enum class Scope : std::uint8_t {
   same_pass,       // of its microbatch and stage
   same_segments,   // of the segments it means, with or without a microbatch
   tied_segments,   // of the embedding and the head, as far as they are here
-  earlier,         // all, where it names a microbatch itself
   without_answer,  // those for which no gradient comes back (placement.h), where it is one itself
   all,
 };
@@ -173,7 +172,7 @@ inline constexpr std::array<Traits, kind_count> kinds = {{
      no_pass, Segments::all, Tasks::both, Part::pipeline, 'P', 0, {}},
     {Kind::reduce_grads, "reduce_grads", gradients, Role::exchange, Peers::replicas,
      Payload::segment_gradients, no_pass, Segments::trained, Tasks::training, Part::reduction, 'G', 0,
-     {{{Kind::reduce_grads, Scope::earlier}}}},
+     {{{Kind::reduce_grads, Scope::all}}}},
     {Kind::gather_grads, "gather_grads", segments, Role::exchange, Peers::replicas, Payload::segment_totals,
      no_pass, Segments::trained, Tasks::training, Part::reduction, 'A', 0, {{reductions}}},
     {Kind::reduce_tied, "reduce_tied", stage, Role::blocking_exchange, Peers::tied_stages,

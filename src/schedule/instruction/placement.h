@@ -79,20 +79,23 @@ inline bool tied_on_one_rank(const Program& program) {
   return program.pp_rank_of_stage.front() == program.pp_rank_of_stage.back();
 }
 
-// The embedding and the head, when they share the table.
-inline bool is_tied_segment(const Program& program, int segment) {
-  return program.tied && (segment == 0 || segment + 1 == program.segments());
+// Two ranks hold a copy of the table each, and add up what both uses give.
+inline bool reduces_tied(const Program& program) {
+  return program.tied && !program.evaluates() && !tied_on_one_rank(program);
 }
 
-// The stages for which the rank must have reduce_tied: the first, the last, once when one rank holds both; none in an
-// evaluation, which has no gradients.
+// The embedding and the head, when they lie on two ranks and share the table.
+inline bool is_tied_segment(const Program& program, int segment) {
+  return reduces_tied(program) && (segment == 0 || segment + 1 == program.segments());
+}
+
+// The stages for which the rank must have reduce_tied: the first or the last.
 inline std::vector<int> tied_stages_of(const Program& program, int rank) {
   std::vector<int> stages;
-  if (program.evaluates()) return stages;
+  if (!reduces_tied(program)) return stages;
   const int pp_rank = rank / program.dp;
-  if (program.tied && program.pp_rank_of_stage.front() == pp_rank) stages.push_back(0);
-  if (program.tied && program.pp_rank_of_stage.back() == pp_rank && !tied_on_one_rank(program))
-    stages.push_back(program.stages() - 1);
+  if (program.pp_rank_of_stage.front() == pp_rank) stages.push_back(0);
+  if (program.pp_rank_of_stage.back() == pp_rank) stages.push_back(program.stages() - 1);
   return stages;
 }
 

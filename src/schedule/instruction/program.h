@@ -32,6 +32,7 @@ struct Program {
   int replicas = 1;                             // a multiple of dp; says only whether exchanges are real
   int zero = 0;                                 // 0..3
   int microbatches = 1;                         // of the whole step
+  std::vector<int> shares;                      // of each dp rank, ZeRO 0 and 1 only; empty: equal ones
   std::vector<int> pp_rank_of_stage;            // size = number of stages
   std::vector<int> segment_begin;               // size stages + 1: first segment of each stage, then the end
   bool tied = false;                            // first and last stage share the embedding, which is trained
@@ -52,19 +53,21 @@ struct Program {
 
   // ZeRO stage n or more, and something to shard.
   bool shards(int stage_of_zero) const { return zero >= stage_of_zero && replicas > 1; }
-  // ZeRO 2, 3: gradients are reduced microbatch by microbatch, and shares are round-robin. In round k the microbatches
-  // k*dp .. k*dp + dp-1 of all dp ranks meet in one exchange.
+  // ZeRO 2, 3: gradients are reduced microbatch by microbatch; the k-th of each dp rank meet in one exchange.
   bool reduces_each_microbatch() const { return shards(2); }
-  int round_of(int microbatch) const { return microbatch / dp; }
 
-  // The dp rank whose share holds the microbatch: contiguous shares for ZeRO 0, 1; m % dp for ZeRO 2, 3.
-  int dp_rank_of(int microbatch) const { return zero >= 2 ? microbatch % dp : microbatch / share_size(); }
-  int share_size() const { return microbatches / dp; }
+  // Shares are contiguous, one dp rank's after the other's.
+  int share_size(int dp_rank) const {
+    return shares.empty() ? microbatches / dp : shares[static_cast<std::size_t>(dp_rank)];
+  }
+  int share_begin(int dp_rank) const;
+  int dp_rank_of(int microbatch) const;                 // whose share holds it
   std::vector<int> microbatches_of(int dp_rank) const;  // the share, ascending
-  int index_in_share(int microbatch) const { return zero >= 2 ? microbatch / dp : microbatch % share_size(); }
+  int index_in_share(int microbatch) const { return microbatch - share_begin(dp_rank_of(microbatch)); }
 };
 
-// Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (stages: the pp rank of each
+// Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (unequal shares as "shares 5,3"
+// behind the microbatches; stages: the pp rank of each
 // stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; "all_load"; an evaluation has
 // "evaluation" there), then one line per rank, instructions separated by " | ". Parses back to an equal program (bytes
 // are not part of it). ConfigError names line and word, or line, column and rank.

@@ -1,6 +1,8 @@
 // Shares of a program, and the text form of whole programs.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "schedule/check/well_formed.h"
@@ -8,10 +10,20 @@
 
 namespace troika::schedule {
 
+int Program::share_begin(int dp_rank) const {
+  return shares.empty() ? dp_rank * share_size(0) : std::accumulate(shares.begin(), shares.begin() + dp_rank, 0);
+}
+
+int Program::dp_rank_of(int microbatch) const {
+  if (shares.empty()) return microbatch / share_size(0);
+  int dp_rank = 0;
+  while (dp_rank + 1 < dp && microbatch >= share_begin(dp_rank + 1)) ++dp_rank;
+  return dp_rank;
+}
+
 std::vector<int> Program::microbatches_of(int dp_rank) const {
-  std::vector<int> share(static_cast<std::size_t>(share_size()));
-  for (int k = 0; k < share_size(); ++k)
-    share[static_cast<std::size_t>(k)] = zero >= 2 ? k * dp + dp_rank : dp_rank * share_size() + k;
+  std::vector<int> share(static_cast<std::size_t>(share_size(dp_rank)));
+  std::iota(share.begin(), share.end(), share_begin(dp_rank));
   return share;
 }
 
@@ -26,11 +38,12 @@ static std::string list_text(const std::vector<int>& numbers) {
 
 std::string to_text(const Program& program) {
   const std::string from = program.first_trained > 0 ? fmt::format(" trained_from {}", program.first_trained) : "";
+  const std::string shares = program.shares.empty() ? "" : " shares " + list_text(program.shares);
   std::string text =
-      fmt::format("pp {} dp {} replicas {} zero {} microbatches {} stages {} segments {}{}{}{}{}\n", program.pp,
-                  program.dp, program.replicas, program.zero, program.microbatches, list_text(program.pp_rank_of_stage),
-                  list_text(program.segment_begin), program.tied ? " tied" : "", from,
-                  program.all_load ? " all_load" : "", program.evaluates() ? " evaluation" : "");
+      fmt::format("pp {} dp {} replicas {} zero {} microbatches {}{} stages {} segments {}{}{}{}{}\n", program.pp,
+                  program.dp, program.replicas, program.zero, program.microbatches, shares,
+                  list_text(program.pp_rank_of_stage), list_text(program.segment_begin), program.tied ? " tied" : "",
+                  from, program.all_load ? " all_load" : "", program.evaluates() ? " evaluation" : "");
   for (const auto& rank : program.ranks) {
     std::vector<std::string> words;
     words.reserve(rank.size());
@@ -54,6 +67,7 @@ class Header {
     program.replicas = number("replicas");
     program.zero = number("zero");
     program.microbatches = number("microbatches");
+    if (next_ < words_.size() && words_[next_] == "shares") program.shares = list("shares", max_ranks);
     program.pp_rank_of_stage = list("stages", max_stages);
     program.segment_begin = list("segments", max_stages + 1);
     program.tied = take("tied");

@@ -43,7 +43,7 @@ class Producers {
       const auto found = ended_.find({producer, waiting.microbatch, waiting.stage + stage_offset(message)});
       return found == ended_.end() ? otherwise : found->second;
     }
-    const bool for_another = waiting.microbatch >= 0 && waits_for(waiting.kind, waiting.kind) == Scope::earlier;
+    const bool for_another = waits_for(waiting.kind, waiting.kind) == Scope::all;
     if (is_computation(waiting.kind) || for_another) return otherwise;
     Instruction meeting = waiting;
     meeting.kind = find_exchange(waiting.kind);

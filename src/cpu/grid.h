@@ -1,0 +1,20 @@
+// Gradients as integers on a grid: q = g * 2^shift, rounded to nearest, ties to even. Contracts in kernels/grid.h. All of it
+// goes by pieces over the pool's threads; no result depends on their number or on the width of vectors.
+#pragma once
+
+#include <cstdint>
+
+namespace troika::cpu {
+
+// The bits of the largest magnitude among the elements; of NaN and infinity those are above all numbers'.
+std::uint32_t round_to_grid(std::int64_t count, float* x, int shift);
+std::uint32_t set_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift);
+std::uint32_t add_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift);
+
+void add_integers(std::int64_t count, std::int64_t* sum, const std::int64_t* other);
+void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x);
+
+// chunk_squares of flat.h of what from_integers would give.
+void integer_chunk_squares(std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk, double* squares);
+
+}  // namespace troika::cpu

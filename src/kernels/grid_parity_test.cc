@@ -1,0 +1,115 @@
+#include "kernels/grid.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/flat.h"
+#include "kernels/parity_test_support.h"
+#include "kernels/reference/reference.h"
+
+namespace troika::kernels {
+namespace {
+
+constexpr std::int64_t chunk = 4096;
+
+// Magnitudes over 60 powers of two, zeros, halves of the grid.
+at::Tensor wide(const char* name, std::int64_t count) {
+  at::Tensor x = random_normal(name, {count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    float& value = x.data_ptr<float>()[i];
+    value = std::ldexp(value, static_cast<int>(i % 61) - 55);
+    if (i % 17 == 0) value = 0;
+    if (i % 19 == 0) value = std::ldexp(static_cast<float>(i % 7) - 3.5f, -50);
+  }
+  return x;
+}
+
+MagnitudeBits bits_of(float value) {
+  MagnitudeBits bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+std::int64_t scalar_integer(float g, int shift) {
+  return static_cast<std::int64_t>(std::nearbyint(std::ldexp(static_cast<double>(g), shift)));
+}
+
+TEST(Grid, IntegersAreTheNearestOfTheScalarFormula) {
+  for (const std::int64_t count : {1, 3, 16, 17, 70001}) {
+    const at::Tensor x = wide("x", count);
+    for (const int shift : {50, 20, -5}) {
+      const at::Tensor sum = at::full({count}, 12345, at::kLong), fresh = at::empty({count}, at::kLong);
+      const MagnitudeBits largest = add_on_grid(sum, x, shift, Into::sum);
+      EXPECT_EQ(add_on_grid(fresh, x, shift, Into::fresh), largest);
+      EXPECT_EQ(largest, bits_of(x.abs().max().item<float>()));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t want = scalar_integer(x.data_ptr<float>()[i], shift);
+        ASSERT_EQ(fresh.data_ptr<std::int64_t>()[i], want) << i;
+        ASSERT_EQ(sum.data_ptr<std::int64_t>()[i], want + 12345) << i;
+      }
+    }
+  }
+}
+
+TEST(Grid, ARoundedLeafGivesTheIntegersOfTheLeaf) {
+  const at::Tensor x = wide("x", 70001), rounded = x.clone(), a = at::empty({70001}, at::kLong), b = at::empty_like(a);
+  add_on_grid(a, x, 50, Into::fresh);
+  round_to_grid(rounded, 50);
+  add_on_grid(b, rounded, 50, Into::fresh);
+  EXPECT_TRUE(at::equal(a, b));
+  const at::Tensor back = at::empty_like(x);
+  from_integers(a, 50, back);
+  EXPECT_TRUE(at::equal(back, rounded));
+}
+
+TEST(Grid, NumbersThatAreNoneStandAboveAllOthers) {
+  for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::quiet_NaN()}) {
+    const at::Tensor x = at::full({33}, 3e38f), sum = at::zeros({33}, at::kLong);
+    EXPECT_LT(add_on_grid(sum, x, -70, Into::fresh), infinity_bits);
+    x.data_ptr<float>()[31] = bad;
+    EXPECT_GE(add_on_grid(sum, x, -70, Into::fresh), infinity_bits);
+    EXPECT_GE(round_to_grid(x, -70), infinity_bits);
+  }
+}
+
+TEST(Grid, SumsAreTheSameInAnyOrder) {
+  const std::int64_t count = 5000;
+  at::Tensor forth = at::zeros({count}, at::kLong), back = at::zeros({count}, at::kLong);
+  for (int leaf = 0; leaf < 16; ++leaf) add_on_grid(forth, wide(std::to_string(leaf).c_str(), count), 50, Into::sum);
+  at::Tensor half = at::zeros({count}, at::kLong);
+  for (int leaf = 15; leaf >= 0; --leaf)
+    add_on_grid(leaf % 3 == 0 ? half : back, wide(std::to_string(leaf).c_str(), count), 50, Into::sum);
+  add_integers(back, half);
+  EXPECT_TRUE(at::equal(forth, back));
+}
+
+TEST(Grid, TheReferenceGivesTheSameBits) {
+  const at::Tensor x = wide("x", 9001), a = at::zeros({9001}, at::kLong), b = a.clone();
+  for (const Into into : {Into::fresh, Into::sum}) {
+    EXPECT_EQ(add_on_grid(a, x, 47, into), reference::add_on_grid(b, x, 47, into));
+    EXPECT_TRUE(at::equal(a, b));
+  }
+  const at::Tensor p = x.clone(), q = x.clone();
+  EXPECT_EQ(round_to_grid(p, 47), reference::round_to_grid(q, 47));
+  EXPECT_TRUE(at::equal(p, q));
+  const at::Tensor y = at::empty_like(x), z = at::empty_like(x);
+  const at::Tensor large = a * 123456789;  // beyond what a double holds
+  from_integers(large, 47, y);
+  reference::from_integers(large, 47, z);
+  EXPECT_TRUE(at::equal(y, z));
+}
+
+TEST(Grid, SquaresAreThoseOfTheFloats) {
+  const at::Tensor x = wide("x", 3 * chunk + 77), sum = at::empty({x.numel()}, at::kLong);
+  add_on_grid(sum, x, 40, Into::fresh);
+  const at::Tensor floats = at::empty_like(x);
+  from_integers(sum, 40, floats);
+  EXPECT_EQ(integer_chunk_squares(sum, 40, chunk), chunk_squares(floats, chunk));
+}
+
+}  // namespace
+}  // namespace troika::kernels

@@ -1,0 +1,49 @@
+// The bytes that a GradientSum (sharding/gradient_sum.h) holds, from numbers alone: the same calls in the same order give
+// what its ledger counts.
+#pragma once
+
+#include <cstdint>
+
+#include "shape/shard_plan.h"
+#include "shape/sum_shape.h"
+
+namespace troika::shape {
+
+class GradientBytes {
+ public:
+  // `elements` of the buffer, of which `own` are in the range of the rank at shape.place.
+  GradientBytes(std::int64_t elements, std::int64_t own, const SumShape& shape);
+
+  std::int64_t held() const;
+
+  // Each call of GradientSum; what some of them hold for a moment has a call of its own before.
+  void leaf();
+  void make_sum();  // before push: the sum that the first leaf is added to
+  void push();
+  void start_reduce();
+  bool reducing() const { return reducing_; }
+  void finish_reduce();
+  void receive_other();  // before include: the other stage's sum of a tied table
+  void include();
+  void make_total();  // before total
+  void total();
+  void make_whole();  // before start_gather
+  void start_gather();
+  void reset();
+
+ private:
+  const SumShape shape_;
+  const std::int64_t elements_, own_;
+  bool leaf_ = false, sending_ = false, reducing_ = false;
+  // Bytes of an element: of the sum of own leaves, of the range that is reduced, of what is received; 0: none.
+  std::int64_t sum_ = 0, range_ = 0, incoming_ = 0, other_ = 0;
+  bool total_ = false, whole_ = false;
+};
+
+// Sent by the rank at shape.place in one reduction of a buffer, in one gather of its totals, and to the other stage of a
+// tied table.
+std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape);
+std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape);
+std::int64_t tied_bytes_sent(const ShardPlan& plan, const SumShape& shape);
+
+}  // namespace troika::shape

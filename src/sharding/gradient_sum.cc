@@ -1,0 +1,257 @@
+#include "sharding/gradient_sum.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "kernels/flat.h"
+#include "sharding/range_exchange.h"
+#include "tensor/booked.h"
+
+namespace troika::sharding {
+using kernels::Into;
+using shape::Range;
+using shape::Reduction;
+
+GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device,
+                         tensor::Ledger& ledger)
+    : plan_(std::move(plan)), shape_(shape), device_(device), ledger_(ledger) {
+  const shape::ReplicaPlace& place = shape.place;
+  if (shape.shares.size() != static_cast<std::size_t>(place.dp) || plan_.replicas() != place.count()) {
+    throw base::BugError(fmt::format("shares of {} data-parallel ranks of {}, shards of {} replicas of {}",
+                                     shape.shares.size(), place.dp, plan_.replicas(), place.count()));
+  }
+  reset();
+}
+
+GradientSum::~GradientSum() = default;
+
+void GradientSum::begin_step(const std::vector<int>& exponents) {
+  if (exponents.size() != plan_.parts())
+    throw base::BugError(fmt::format("{} exponents for {} parameters", exponents.size(), plan_.parts()));
+  shifts_.clear();
+  for (const int exponent : exponents) shifts_.push_back(shape::grid_shift(shape_, exponent));
+  largest_.assign(plan_.parts(), 0);
+}
+
+at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) {
+  return tensor::booked_empty(elements, dtype, device_, ledger_, tensor::MemoryUse::gradients);
+}
+
+// visit(part, its first element counted from `of`, how many of it).
+template <class Visit>
+void GradientSum::each_part(const Range& of, Visit visit) const {
+  for (std::size_t part = 0; part < plan_.parts(); ++part) {
+    const Range whole = plan_.part(part);
+    const std::int64_t begin = std::max(whole.begin, of.begin), end = std::min(whole.end(), of.end());
+    if (begin < end) visit(part, begin - of.begin, end - begin);
+  }
+}
+
+at::Tensor GradientSum::leaf() {
+  if (leaf_written_ || shifts_.size() != plan_.parts())
+    throw base::BugError("a gradient is written before the last one was shared out, or before the step begins");
+  if (!leaf_.defined()) leaf_ = allocate(plan_.elements(), at::kFloat);
+  return leaf_;
+}
+
+void GradientSum::push() {
+  if (!leaf_.defined() || leaf_written_ || pushed_ == shape_.own_leaves()) {
+    throw base::BugError(fmt::format("gradient {} of {} of a step was not written, or not shared out before it",
+                                     pushed_ + 1, shape_.own_leaves()));
+  }
+  ++pushed_;
+  const bool rounded_in_place = !shape_.in_floats() && (shape_.reduction == Reduction::each_leaf ||
+                                                        shape_.shares_floats(shape_.place.index()));
+  if (rounded_in_place) {
+    each_part({0, plan_.elements()}, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+      largest_[part] = std::max(largest_[part], kernels::round_to_grid(leaf_.narrow(0, begin, count), shifts_[part]));
+    });
+  }
+  if (shape_.reduction == Reduction::each_leaf) {
+    leaf_written_ = true;
+  } else {
+    push_into_sum();
+  }
+}
+
+void GradientSum::push_into_sum() {
+  const at::Tensor leaf = std::move(leaf_);
+  leaf_.reset();
+  if (shape_.shares_floats(shape_.place.index())) {
+    if (sum_.defined()) {
+      kernels::add_into(sum_, leaf);
+    } else {
+      sum_ = leaf;
+    }
+    return;
+  }
+  const Into into = sum_.defined() ? Into::sum : Into::fresh;
+  if (!sum_.defined()) sum_ = allocate(plan_.elements(), at::kLong);
+  each_part({0, plan_.elements()}, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    largest_[part] = std::max(largest_[part], kernels::add_on_grid(sum_.narrow(0, begin, count),
+                                                                   leaf.narrow(0, begin, count), shifts_[part], into));
+  });
+}
+
+void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
+  const bool each_leaf = shape_.reduction == Reduction::each_leaf;
+  if (reducing_ || (each_leaf ? !leaf_written_ : pushed_ != shape_.own_leaves())) {
+    throw base::BugError(
+        fmt::format("gradients are shared out after {} of {} of a step", pushed_, shape_.own_leaves()));
+  }
+  reducing_ = true;
+  if (shape_.place.count() == 1) return;
+  replicas_ = &replicas;
+  tag_ = tag;
+  sending_ = each_leaf ? std::move(leaf_) : std::move(sum_);
+  leaf_.reset();
+  sum_.reset();
+  leaf_written_ = false;
+  begin_range(sending_);
+
+  bool all_floats = true;
+  for (int r = 0; r < shape_.place.count(); ++r) all_floats = all_floats && (each_leaf || shape_.shares_floats(r));
+  received_ = 0;
+  for (int i = 0; i < shape::receives_at_once(shape_.place); ++i)
+    receive_next(replicas, allocate(mine().count, all_floats ? at::kFloat : at::kLong));
+  const int count = shape_.place.count();
+  for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
+    const int to = (shape_.place.index() + i) % count;
+    const Range range = plan_.elements_of(to);
+    if (range.count > 0) sends_.push_back(replicas.send(sending_.narrow(0, range.begin, range.count), to, tag));
+  }
+}
+
+// This rank's own part. What is summed as it is sent is added to in place, until the sends are done.
+void GradientSum::begin_range(const at::Tensor& whole) {
+  const at::Tensor own = whole.narrow(0, mine().begin, mine().count);
+  const bool as_it_is = own.scalar_type() == at::kLong || shape_.in_floats();
+  if (range_.defined()) return add(own);
+  if (as_it_is && shape_.reduction == Reduction::at_end) {
+    range_ = own;
+  } else if (as_it_is) {
+    range_ = allocate(mine().count, at::kFloat).copy_(own);
+  } else {
+    range_ = allocate(mine().count, at::kLong).zero_();
+    add(own);
+  }
+}
+
+void GradientSum::receive_next(comm::Channel& replicas, const at::Tensor& room) {
+  const int count = shape_.place.count();
+  if (++received_ >= count) return;
+  const int from = (shape_.place.index() + count - received_) % count;
+  const bool floats = shape_.reduction == Reduction::each_leaf || shape_.shares_floats(from);
+  const bool narrower = floats && room.scalar_type() == at::kLong;
+  Incoming incoming{room, narrower ? room.view(at::kFloat).narrow(0, 0, room.numel()) : room, {}};
+  if (room.numel() > 0) incoming.transfer = replicas.recv(incoming.range, from, tag_);
+  incoming_.push_back(std::move(incoming));
+}
+
+// Of another replica or stage, to this rank's range.
+void GradientSum::add(const at::Tensor& range) {
+  if (range_.scalar_type() == at::kFloat) return kernels::add_into(range_, range);
+  if (range.scalar_type() == at::kLong) return kernels::add_integers(range_, range);
+  each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], Into::sum);
+  });
+}
+
+void GradientSum::finish_reduce(const OnWait& on_wait) {
+  if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
+  reducing_ = false;
+  ++rounds_;
+  if (shape_.place.count() == 1) {
+    range_ = std::move(sum_);
+    sum_.reset();
+    return;
+  }
+  const double begin = base::monotonic_seconds();
+  for (std::size_t next = 0; next < incoming_.size(); ++next) {
+    incoming_[next].transfer.wait();
+    add(incoming_[next].range);
+    receive_next(*replicas_, at::Tensor(incoming_[next].room));
+  }
+  incoming_.clear();
+  for (comm::Transfer& send : sends_) send.wait();
+  sends_.clear();
+  on_wait(begin, base::monotonic_seconds());
+  if (shape_.reduction == Reduction::at_end && range_.storage().data() == sending_.storage().data())
+    range_ = allocate(mine().count, range_.scalar_type()).copy_(range_);
+  sending_.reset();
+}
+
+const at::Tensor& GradientSum::range() const {
+  const std::int64_t due = shape_.reduction == Reduction::each_leaf ? shape_.own_leaves() : 1;
+  if (!range_.defined() || reducing_ || rounds_ != due)
+    throw base::BugError("a gradient is read before its sum is complete");
+  return range_;
+}
+
+void GradientSum::include(const at::Tensor& range_of_other_stage) {
+  range();
+  add(range_of_other_stage);
+}
+
+at::Tensor GradientSum::to_floats(const at::Tensor& range, const at::Tensor& into) const {
+  if (range.scalar_type() == at::kFloat) return into.copy_(range);
+  each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    kernels::from_integers(range.narrow(0, begin, count), shifts_[part], into.narrow(0, begin, count));
+  });
+  return into;
+}
+
+std::vector<double> GradientSum::squares() const {
+  const at::Tensor own = total_.defined()   ? total_
+                         : whole_.defined() ? whole_.narrow(0, mine().begin, mine().count)
+                                            : range();
+  std::vector<double> squares;
+  each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    const at::Tensor piece = own.narrow(0, begin, count);
+    const auto of_part = own.scalar_type() == at::kFloat
+                             ? kernels::chunk_squares(piece, shape::norm_chunk)
+                             : kernels::integer_chunk_squares(piece, shifts_[part], shape::norm_chunk);
+    squares.insert(squares.end(), of_part.begin(), of_part.end());
+  });
+  return squares;
+}
+
+at::Tensor GradientSum::total() {
+  if (total_.defined()) return total_;
+  const at::Tensor own = range();
+  total_ = own.scalar_type() == at::kFloat ? own : to_floats(own, allocate(own.numel(), at::kFloat));
+  range_.reset();
+  return total_;
+}
+
+void GradientSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
+  if (shape_.reduction != Reduction::at_end) throw base::BugError("the whole sum is not kept in this layout");
+  const at::Tensor own = range();
+  const at::Tensor whole = allocate(plan_.elements(), at::kFloat);
+  to_floats(own, whole.narrow(0, mine().begin, mine().count));
+  whole_ = whole;
+  range_.reset();
+  gathers_ = exchange_ranges(replicas, plan_, whole_, tag);
+}
+
+at::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
+  if (!whole_.defined()) throw base::BugError("a whole gradient is awaited that was not asked for");
+  const double begin = base::monotonic_seconds();
+  for (comm::Transfer& transfer : gathers_) transfer.wait();
+  if (!gathers_.empty()) on_wait(begin, base::monotonic_seconds());
+  gathers_.clear();
+  return whole_;
+}
+
+void GradientSum::reset() {
+  for (at::Tensor* buffer : {&leaf_, &sum_, &sending_, &range_, &total_, &whole_}) buffer->reset();
+  pushed_ = rounds_ = 0;
+  leaf_written_ = false;
+}
+
+}  // namespace troika::sharding

@@ -1,0 +1,99 @@
+// The sum of all gradients of one flat buffer in a step, with the same bits whoever computed which of them, in any order:
+// leaves (sum_shape.h) become integers on a grid (kernels/grid.h) that is the same for all ranks.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "comm/channel.h"
+#include "kernels/grid.h"
+#include "shape/shard_plan.h"
+#include "shape/sum_shape.h"
+#include "tensor/ledger.h"
+
+namespace troika::sharding {
+
+// Order of calls in a step: begin_step; for each leaf: leaf, push; start_reduce and finish_reduce, once (at_end) or after
+// every push (each_leaf). Then this rank's range is complete: include (of a table with its other use on another stage),
+// squares, total. For the whole sum on every rank: start_gather, finish_gather. reset ends the step. All replicas make the
+// same calls on every buffer in the same order. Owns its buffers; one rank's thread. BugError when calls come out of order.
+class GradientSum {
+ public:
+  // Told when the rank stood still for the others, in base::monotonic_seconds.
+  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+
+  GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device, tensor::Ledger& ledger);
+  ~GradientSum();
+  GradientSum(const GradientSum&) = delete;
+  GradientSum& operator=(const GradientSum&) = delete;
+
+  // By part of the plan: all magnitudes of leaves are to stay below 2^exponent.
+  void begin_step(const std::vector<int>& exponents);
+
+  // A buffer of all elements, fp32, to write the next leaf into, also while the last one is on its way. Uninitialised.
+  at::Tensor leaf();
+  void push();  // the leaf is written
+
+  // `tag` distinguishes this buffer's sums from all other messages of the channel. One replica: no messages.
+  void start_reduce(comm::Channel& replicas, std::uint32_t tag);
+  bool reducing() const { return reducing_; }  // started, not finished
+  void finish_reduce(const OnWait& on_wait);
+
+  // By part: the largest magnitude of this rank's leaves since begin_step; 0 where nothing is rounded, and nothing can be
+  // out of range.
+  const std::vector<kernels::MagnitudeBits>& largest() const { return largest_; }
+
+  // What was reduced, in this rank's range: fp32 or integers, on all stages alike.
+  const at::Tensor& range() const;
+  void include(const at::Tensor& range_of_other_stage);
+
+  std::vector<double> squares() const;  // of the chunks of this rank's range, in chunk order
+  at::Tensor total();                   // of this rank's range, fp32; may be written to, valid until reset()
+
+  void start_gather(comm::Channel& replicas, std::uint32_t tag);
+  at::Tensor finish_gather(const OnWait& on_wait);  // all elements, fp32, valid until reset()
+
+  void reset();
+
+  const shape::ShardPlan& plan() const { return plan_; }
+  const c10::Device& device() const { return device_; }
+  shape::Range mine() const { return plan_.elements_of(shape_.place.index()); }
+
+ private:
+  struct Incoming {  // a range of another replica's sum, or of its leaf
+    at::Tensor room, range;
+    comm::Transfer transfer;
+  };
+  at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype);
+  void push_into_sum();
+  void begin_range(const at::Tensor& whole);
+  void receive_next(comm::Channel& replicas, const at::Tensor& room);
+  void add(const at::Tensor& range);
+  at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
+  template <class Visit>
+  void each_part(const shape::Range& of, Visit visit) const;
+
+  const shape::ShardPlan plan_;
+  const shape::SumShape shape_;
+  const c10::Device device_;
+  tensor::Ledger& ledger_;
+  std::vector<int> shifts_;  // by part
+  std::vector<kernels::MagnitudeBits> largest_;
+  std::int64_t pushed_ = 0, rounds_ = 0;  // of this step
+  bool leaf_written_ = false, reducing_ = false;
+  at::Tensor leaf_;     // each_leaf, and the one that is written
+  at::Tensor sum_;      // at_end: of own leaves, all elements
+  at::Tensor sending_;  // what the reduction under way shares out
+  at::Tensor range_;    // of all replicas, this rank's range
+  at::Tensor total_, whole_;
+  comm::Channel* replicas_ = nullptr;  // of the reduction under way
+  std::uint32_t tag_ = 0;
+  int received_ = 0;  // asked for, of this reduction
+  std::vector<Incoming> incoming_;
+  std::vector<comm::Transfer> sends_, gathers_;
+};
+
+}  // namespace troika::sharding

@@ -1,0 +1,276 @@
+#include "sharding/gradient_sum.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "comm/self_channel.h"
+#include "comm/threads_channel.h"
+#include "kernels/flat.h"
+#include "shape/gradient_bytes.h"
+
+namespace troika::sharding {
+namespace {
+
+const c10::Device cpu(c10::kCPU);
+const GradientSum::OnWait unheard = [](double, double) {};
+
+// Whose values would make the order of addition visible.
+at::Tensor leaf_of(std::int64_t leaf, std::int64_t elements) {
+  at::Tensor values = at::empty({elements}, at::kFloat);
+  base::Philox(7, "leaf").fill_normal(static_cast<std::uint64_t>(leaf * elements), elements, values.data_ptr<float>());
+  return values.mul_(std::pow(10.0, static_cast<double>(leaf % 5) - 3));
+}
+
+struct OfRank {
+  at::Tensor range, whole;  // this rank's range of the total; the total, where it is gathered
+  std::vector<double> squares;
+};
+
+// What all replicas do together.
+struct Case {
+  std::vector<std::int64_t> parts;
+  std::vector<std::int64_t> shares;
+  int cp = 1, uses = 1;
+  shape::Reduction reduction = shape::Reduction::at_end;
+
+  int replicas() const { return static_cast<int>(shares.size()) * cp; }
+  shape::SumShape shape_of(int replica) const {
+    shape::SumShape shape;
+    const int dp = static_cast<int>(shares.size());
+    shape.place = {dp, cp, replica % dp, replica / dp};
+    shape.shares = shares;
+    shape.uses = shape.uses_here = uses;
+    shape.reduction = reduction;
+    return shape;
+  }
+  // The leaves of all replicas before, in any order that gives each its own.
+  std::int64_t first_leaf(int replica) const {
+    std::int64_t first = 0;
+    for (int r = 0; r < replica; ++r) first += shape_of(r).own_leaves();
+    return first;
+  }
+};
+
+// Makes the calls of a step on the sum and on its numbers, and compares what both say is held after each.
+class Counted {
+ public:
+  Counted(const Case& of, int replica, comm::Channel& replicas)
+      : shape_(of.shape_of(replica)),
+        plan_(of.parts, of.replicas()),
+        first_(of.first_leaf(replica)),
+        replicas_(replicas),
+        sum_(plan_, shape_, cpu, ledger_),
+        bytes_(plan_.elements(), plan_.elements_of(replica).count, shape_) {}
+
+  OfRank step() {
+    using Bytes = shape::GradientBytes;
+    const bool each_leaf = shape_.reduction == shape::Reduction::each_leaf;
+    sum_.begin_step(std::vector<int>(plan_.parts(), 7));
+    for (std::int64_t leaf = 0; leaf < shape_.own_leaves(); ++leaf) {
+      sum_.leaf().copy_(leaf_of(first_ + leaf, plan_.elements()));
+      count({&Bytes::leaf});
+      sum_.push();
+      count({&Bytes::make_sum, &Bytes::push});
+      if (each_leaf) reduce();
+    }
+    if (!each_leaf) reduce();
+    OfRank result{{}, {}, sum_.squares()};
+    if (!each_leaf && replicas_.size() > 1) {
+      sum_.start_gather(replicas_, 4);
+      count({&Bytes::make_whole, &Bytes::start_gather});
+      result.whole = sum_.finish_gather(unheard).clone();
+      result.range = result.whole.narrow(0, sum_.mine().begin, sum_.mine().count);
+      EXPECT_EQ(sum_.squares(), result.squares);
+    } else {
+      result.range = sum_.total().clone();
+      count({&Bytes::make_total, &Bytes::total});
+    }
+    sum_.reset();
+    count({&Bytes::reset});
+    return result;
+  }
+
+ private:
+  void reduce() {
+    sum_.start_reduce(replicas_, 3);
+    count({&shape::GradientBytes::start_reduce});
+    sum_.finish_reduce(unheard);
+    count({&shape::GradientBytes::finish_reduce});
+  }
+  void count(const std::vector<void (shape::GradientBytes::*)()>& calls) {
+    for (const auto call : calls) {
+      (bytes_.*call)();
+      most_ = std::max(most_, bytes_.held());
+    }
+    EXPECT_EQ(ledger_.live(tensor::MemoryUse::gradients), bytes_.held());
+    EXPECT_EQ(ledger_.peak(), most_);
+  }
+
+  const shape::SumShape shape_;
+  const shape::ShardPlan plan_;
+  const std::int64_t first_;
+  comm::Channel& replicas_;
+  tensor::Ledger ledger_;
+  GradientSum sum_;
+  shape::GradientBytes bytes_;
+  std::int64_t most_ = 0;
+};
+
+// Two steps, so that what one leaves behind would show in the other.
+OfRank sum_of_rank(const Case& of, int replica, comm::Channel& replicas) {
+  Counted counted(of, replica, replicas);
+  counted.step();
+  return counted.step();
+}
+
+// By replica index.
+std::vector<OfRank> sum_on_threads(const Case& of) {
+  auto channels = comm::make_thread_channels(of.replicas(), "replicas", 20.0);
+  std::vector<OfRank> results(static_cast<std::size_t>(of.replicas()));
+  std::vector<std::thread> ranks;
+  for (int r = 0; r < of.replicas(); ++r) {
+    ranks.emplace_back([&, r] {
+      results[static_cast<std::size_t>(r)] = sum_of_rank(of, r, *channels[static_cast<std::size_t>(r)]);
+    });
+  }
+  for (auto& rank : ranks) rank.join();
+  return results;
+}
+
+OfRank sum_alone(std::int64_t leaves, const std::vector<std::int64_t>& parts) {
+  auto self = comm::make_self_channel("replicas");
+  return sum_of_rank({parts, {leaves}}, 0, *self);
+}
+
+void expect_the_sum_of_one(const Case& of, std::int64_t leaves) {
+  SCOPED_TRACE(::testing::Message() << leaves << " leaves over " << of.replicas() << " replicas");
+  const OfRank alone = sum_alone(leaves, of.parts);
+  std::vector<at::Tensor> ranges;
+  std::vector<double> squares;
+  for (const OfRank& rank : sum_on_threads(of)) {
+    ranges.push_back(rank.range);
+    squares.insert(squares.end(), rank.squares.begin(), rank.squares.end());
+    EXPECT_TRUE(!rank.whole.defined() || at::equal(rank.whole, alone.range));
+  }
+  EXPECT_TRUE(at::equal(at::cat(ranges), alone.range));
+  EXPECT_EQ(squares, alone.squares);
+}
+
+const std::vector<std::vector<std::int64_t>> buffers{{1}, {4095, 64}, {64, 4097, 3}, {20000, 128, 9000}};
+
+std::vector<std::int64_t> equal_shares(std::int64_t leaves, int dp) {
+  return std::vector<std::int64_t>(static_cast<std::size_t>(dp), leaves / dp);
+}
+
+TEST(GradientSum, HasTheSameBitsForAnyNumberOfReplicasAndBothWaysOfReducing) {
+  for (const auto& parts : buffers) {
+    for (const auto& [leaves, sizes] : std::vector<std::pair<std::int64_t, std::vector<int>>>{
+             {12, {2, 3, 4, 6, 12}}, {22, {2, 11}}, {15, {3, 5}}, {7, {7}}, {24, {2, 8}}, {2, {2}}}) {
+      for (const int dp : sizes) {
+        for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf})
+          expect_the_sum_of_one({parts, equal_shares(leaves, dp), 1, 1, reduction}, leaves);
+      }
+    }
+  }
+}
+
+TEST(GradientSum, UnequalSharesHaveTheBitsOfOneRank) {
+  for (const auto& parts : buffers) {
+    for (const auto& shares : std::vector<std::vector<std::int64_t>>{{9, 3}, {5, 2, 5}, {1, 11}, {11, 1}, {1, 1, 10}, {4, 1, 1, 6}})
+      expect_the_sum_of_one({parts, shares}, 12);
+  }
+}
+
+TEST(GradientSum, ContextParallelRanksAndUsesOfATableAddTheirLeavesAlike) {
+  const std::vector<std::int64_t> parts{5000, 64};
+  for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf}) {
+    expect_the_sum_of_one({parts, {6}, 2, 1, reduction}, 12);
+    expect_the_sum_of_one({parts, {3, 3}, 2, 1, reduction}, 12);
+    expect_the_sum_of_one({parts, {3, 3}, 1, 2, reduction}, 12);
+    expect_the_sum_of_one({parts, {1, 1, 1}, 2, 2, reduction}, 12);
+  }
+}
+
+// Half a step of the grid per leaf, and the last rounding.
+TEST(GradientSum, IsAsExactAsTheGrid) {
+  const std::int64_t elements = 20000, leaves = 16;
+  at::Tensor exact = at::zeros({elements}, at::kDouble), floats = at::zeros({elements}, at::kFloat);
+  for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
+    exact.add_(leaf_of(leaf, elements).to(at::kDouble));
+    floats.add_(leaf_of(leaf, elements));
+  }
+  const at::Tensor sum = sum_alone(leaves, {elements}).range;
+  const double half_steps = static_cast<double>(leaves) * std::ldexp(0.5, -50);  // 61 - 4 - 7
+  const at::Tensor rounding = exact.abs() * std::ldexp(1.0, -24);
+  EXPECT_TRUE(((sum.to(at::kDouble) - exact).abs() <= rounding + half_steps).all().item<bool>());
+  EXPECT_LT((sum.to(at::kDouble) - exact).abs().sum().item<double>(),
+            (floats.to(at::kDouble) - exact).abs().sum().item<double>());
+}
+
+TEST(GradientSum, TellsTheLargestMagnitudeOfEachPartOverAllLeaves) {
+  tensor::Ledger ledger;
+  shape::SumShape shape;
+  shape.shares = {3};
+  GradientSum sum(shape::ShardPlan({10, 20}, 1), shape, cpu, ledger);
+  sum.begin_step({7, 7});
+  for (const float value : {0.5f, -3.0f, 1.0f}) {
+    sum.leaf().fill_(0.25f).narrow(0, 12, 3).fill_(value);
+    sum.push();
+  }
+  EXPECT_EQ(kernels::exponent_above(sum.largest()[0]), -1);
+  EXPECT_EQ(kernels::exponent_above(sum.largest()[1]), 2);
+  sum.reset();
+  sum.begin_step({7, 7});
+  EXPECT_EQ(sum.largest(), (std::vector<kernels::MagnitudeBits>{0, 0}));
+  sum.leaf().fill_(std::numeric_limits<float>::quiet_NaN());
+  sum.push();
+  EXPECT_GE(sum.largest()[0], kernels::infinity_bits);
+}
+
+TEST(GradientSum, FloatsAreAddedInPlaceWhereBitsMayDiffer) {
+  tensor::Ledger ledger;
+  shape::SumShape shape;
+  shape.shares = {5};
+  shape.addition = shape::Addition::floats;
+  auto self = comm::make_self_channel("replicas");
+  GradientSum sum(shape::ShardPlan({100}, 1), shape, cpu, ledger);
+  sum.begin_step({-60});
+  at::Tensor want = at::zeros({100});
+  for (std::int64_t leaf = 0; leaf < 5; ++leaf) {
+    sum.leaf().copy_(leaf_of(leaf, 100));
+    want = leaf == 0 ? leaf_of(leaf, 100) : want.add_(leaf_of(leaf, 100));
+    sum.push();
+    EXPECT_EQ(ledger.live(tensor::MemoryUse::gradients), 4 * 100);
+  }
+  sum.start_reduce(*self, 1);
+  sum.finish_reduce(unheard);
+  EXPECT_TRUE(at::equal(sum.total(), want));
+}
+
+TEST(GradientSum, CallsOutOfOrderAreRefused) {
+  tensor::Ledger ledger;
+  shape::SumShape shape;
+  shape.shares = {2};
+  auto self = comm::make_self_channel("replicas");
+  GradientSum sum(shape::ShardPlan({10}, 1), shape, cpu, ledger);
+  EXPECT_THROW(sum.leaf(), base::BugError);  // before the step begins
+  sum.begin_step({7});
+  EXPECT_THROW(sum.push(), base::BugError);
+  EXPECT_THROW(sum.start_reduce(*self, 1), base::BugError);
+  EXPECT_THROW(sum.total(), base::BugError);
+  for (int leaf = 0; leaf < 2; ++leaf) {
+    sum.leaf().zero_();
+    sum.push();
+  }
+  sum.leaf();
+  EXPECT_THROW(sum.push(), base::BugError);  // a third
+}
+
+}  // namespace
+}  // namespace troika::sharding

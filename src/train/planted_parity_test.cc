@@ -1,0 +1,132 @@
+// Gradients that are not as the steps before let expect: larger by far, or no numbers.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <limits>
+
+#include "model/decoder.h"
+#include "train/layout_runs_test_support.h"
+
+namespace troika::train {
+namespace {
+using testing::HasSubstr;
+
+constexpr std::int64_t planted_step = 7, planted_microbatch = 5;
+
+// The real segment, whose gradients in one microbatch of one step are multiplied.
+class Planted final : public model::Segment {
+ public:
+  Planted(std::unique_ptr<model::Segment> real, float factor) : real_(std::move(real)), factor_(factor) {}
+
+  model::ForwardResult forward(const model::SegmentBuffer& parameters, const at::Tensor& x_mD,
+                               const model::Tokens& tokens, shape::SavedActivations activations) const override {
+    return real_->forward(parameters, x_mD, tokens, activations);
+  }
+  at::Tensor backward_input(const model::SegmentBuffer& parameters, const at::Tensor& dy_mD,
+                            const model::Tokens& tokens, model::Saved& saved) const override {
+    return real_->backward_input(parameters, dy_mD, tokens, saved);
+  }
+  void backward_weight(const model::SegmentBuffer& gradients, const model::Tokens& tokens,
+                       model::Saved& saved) const override {
+    real_->backward_weight(gradients, tokens, saved);
+    constexpr std::int64_t microbatches = 12;
+    const std::int64_t sample = (planted_step - 1) * microbatches + planted_microbatch;
+    if (tokens.step != planted_step || tokens.first_sample != sample) return;
+    for (const at::Tensor& flat : {gradients.flat, gradients.tied}) {
+      if (flat.defined()) flat.mul_(factor_);
+    }
+  }
+
+ private:
+  const std::unique_ptr<model::Segment> real_;
+  const float factor_;
+};
+
+class PlantedGradients : public testing::Test {
+ protected:
+  PlantedGradients() {
+    runs_.settings.model.layers = 4;
+    runs_.settings.train.steps = 10;
+  }
+
+  // Of the segments counted from the end: 0 the head, 2 a block.
+  void plant(float factor, std::size_t from_end) {
+    runs_.segments = [this, factor, from_end](const model::Parallelism& parallel) {
+      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, at::kCPU, parallel);
+      auto& chosen = segments[segments.size() - 1 - from_end];
+      chosen = std::make_unique<Planted>(std::move(chosen), factor);
+      return segments;
+    };
+  }
+
+  // Stops after `steps`, to be resumed.
+  static Customise stop_after(std::int64_t steps, std::atomic<std::int64_t>* done) {
+    return [steps, done](Surroundings& surroundings, int world_rank) {
+      surroundings.stop_requested = [steps, done] { return done->load() + 1 >= steps; };
+      if (world_rank == 0) surroundings.on_step = [done](std::int64_t step, double) { *done = step; };
+    };
+  }
+
+  void expect_repeated_once(const Rows& rows) {
+    ASSERT_EQ(rows.size(), 10U);
+    for (const metrics::StepMetrics& row : rows)
+      EXPECT_EQ(row.extra.at("steps_repeated"), row.step < planted_step ? 0 : 1) << row.step;
+  }
+
+  LayoutRuns runs_;
+};
+
+const std::vector<std::string> layouts{"dp 2",
+                                       "shares 9,3",
+                                       "pp 2",
+                                       "dp 2 zero 2",
+                                       "dp 2 zero 3",
+                                       "dp 3 zero 1 offload file",
+                                       "dp 2 pp 2 zero 3 recompute full",
+                                       "pp 2 zb-h1",
+                                       "dp 2 pp 2 overlap off"};
+
+TEST_F(PlantedGradients, AMillionTimesLargerRepeatTheStepOnceWithTheBitsOfEveryLayout) {
+  for (const std::size_t from_end : {0, 2}) {
+    plant(1e6f, from_end);
+    const std::string alone = "alone " + std::to_string(from_end);
+    const Rows want = runs_.train(alone, "");
+    expect_repeated_once(want);
+    for (const std::string& layout : layouts)
+      expect_equal_rows(runs_.train(alone + layout, layout), want, layout);
+  }
+}
+
+TEST_F(PlantedGradients, ARunResumedJustBeforeThemRepeatsTheStepAsTheUnbrokenOne) {
+  plant(1e6f, 0);
+  const Rows want = runs_.train("unbroken", "dp 2");
+  expect_repeated_once(want);
+  std::atomic<std::int64_t> done{0};
+  ASSERT_EQ(runs_.train("resumed", "pp 2", stop_after(planted_step - 1, &done)).size(), 6U);
+  expect_equal_rows(runs_.train("resumed", "dp 2 zero 3"), want, "pp 2, then dp 2 zero 3");
+}
+
+TEST_F(PlantedGradients, NoNumbersSkipTheStepOfHalfPrecisionAndLeaveTheExponents) {
+  runs_.settings.precision.compute = config::Precision::fp16;
+  plant(std::numeric_limits<float>::quiet_NaN(), 2);
+  const Rows want = runs_.train("alone", "");
+  ASSERT_EQ(want.size(), 10U);
+  EXPECT_EQ(want.back().extra.at("steps_repeated"), 0);
+  EXPECT_TRUE(std::isnan(want[planted_step - 1].grad_norm));
+  for (const std::string& layout : layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
+}
+
+TEST_F(PlantedGradients, NoNumbersEndARunWithoutALossScale) {
+  plant(std::numeric_limits<float>::infinity(), 0);
+  for (const std::string layout : {"", "dp 2 zero 3", "shares 9,3"}) {
+    try {
+      runs_.train("run" + layout, layout);
+      ADD_FAILURE() << layout;
+    } catch (const base::ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("after step 7 the loss")) << layout;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika::train
