@@ -91,9 +91,8 @@ void check_shares(const ParallelSettings& p, const Layout& layout, Findings* fin
                     p.shares.size(), p.shares.size() == 1 ? "y" : "ies", layout.dp));
   }
   if (p.zero >= 2 && layout.dp * layout.cp > 1) {
-    findings->errors.push_back(
-        fmt::format("parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch",
-                    p.zero));
+    findings->errors.push_back(fmt::format(
+        "parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch", p.zero));
   }
 }
 

@@ -184,9 +184,8 @@ void add_integers(std::int64_t count, std::int64_t* sum, const std::int64_t* oth
 
 void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x) {
   const auto piece = HWY_DYNAMIC_DISPATCH(back_piece);
-  parallel_pieces(count, piece_elements, [=](std::int64_t begin, std::int64_t end) {
-    piece(end - begin, sum + begin, shift, x + begin);
-  });
+  parallel_pieces(count, piece_elements,
+                  [=](std::int64_t begin, std::int64_t end) { piece(end - begin, sum + begin, shift, x + begin); });
 }
 
 void integer_chunk_squares(std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk,

@@ -23,7 +23,8 @@ TEST(Grid, EveryTargetHasTheBitsOfTheScalarFormula) {
     const std::vector<float> x = wide_values(count);
     for (const int shift : {50, 3, -20}) {
       std::vector<std::int64_t> want;
-      for (const float g : x) want.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(static_cast<double>(g), shift))));
+      for (const float g : x)
+        want.push_back(static_cast<std::int64_t>(std::nearbyint(std::ldexp(static_cast<double>(g), shift))));
       on_every_target([&] {
         std::vector<std::int64_t> sum(x.size(), -1);
         const std::uint32_t largest = set_integers(count, sum.data(), x.data(), shift);

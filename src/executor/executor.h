@@ -15,8 +15,8 @@
 #include "executor/pipeline_messages.h"
 #include "executor/replica_traffic.h"
 #include "executor/step_facts.h"
-#include "optimizer/gradient_exponents.h"
 #include "mesh/mesh.h"
+#include "optimizer/gradient_exponents.h"
 #include "schedule/instruction/program.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
@@ -48,7 +48,7 @@ struct StepSettings {
   double lr = 0;
   double clip_norm = 0;           // 0: none
   double loss_scale = 1;          // of the backward passes; the results below are without it
-  std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
+  std::vector<int> exponents;     // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
   std::int64_t stop_request = 0;  // 1: this rank asks all to stop after this step; summed over all ranks
 };
 

@@ -36,9 +36,7 @@ model::SegmentBuffer SegmentUnit::parameters() const {
 }
 
 model::SegmentBuffer SegmentUnit::leaves() const {
-  const auto leaf = [](Bucket* one) {
-    return one == nullptr || !one->is_trained() ? at::Tensor() : one->sum().leaf();
-  };
+  const auto leaf = [](Bucket* one) { return one == nullptr || !one->is_trained() ? at::Tensor() : one->sum().leaf(); };
   return {leaf(bucket.get()), leaf(table), leaf(adapter.get())};
 }
 

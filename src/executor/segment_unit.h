@@ -14,8 +14,8 @@ struct SegmentUnit {
   std::unique_ptr<model::Segment> segment;
   std::unique_ptr<Bucket> bucket;
   std::unique_ptr<Bucket> table_copy;  // of a tied model, where the head lies on another rank than the embedding
-  std::unique_ptr<Bucket> adapter;  // a block's low-rank adapters
-  Bucket* table = nullptr;          // of the head of a tied model: table_copy, or the embedding's bucket
+  std::unique_ptr<Bucket> adapter;     // a block's low-rank adapters
+  Bucket* table = nullptr;             // of the head of a tied model: table_copy, or the embedding's bucket
   ReadBy table_read_by = ReadBy::own_segment;  // as which reader of that bucket
 
   std::vector<Bucket*> buckets() const;  // its own

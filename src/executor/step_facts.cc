@@ -60,9 +60,7 @@ void StepFacts::note_largest(const std::string& parameter, kernels::MagnitudeBit
   known = std::max<std::int64_t>(known, largest);
 }
 
-std::vector<kernels::MagnitudeBits> StepFacts::largest_gradients() const {
-  return {largest_.begin(), largest_.end()};
-}
+std::vector<kernels::MagnitudeBits> StepFacts::largest_gradients() const { return {largest_.begin(), largest_.end()}; }
 
 void StepFacts::set_memory(int world_rank, std::int64_t bytes) {
   values_.at(square_at(names_.size(), 0) + static_cast<std::size_t>(world_rank)) = bytes;

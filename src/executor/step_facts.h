@@ -26,8 +26,8 @@ class StepFacts {
   void set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss);
   void set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name);
   void note_largest(const std::string& parameter, kernels::MagnitudeBits largest);  // of a gradient, by any rank
-  void set_stop_request(std::int64_t request) { values_.back() = request; }  // by any rank; summed
-  void set_memory(int world_rank, std::int64_t bytes);                       // by that rank
+  void set_stop_request(std::int64_t request) { values_.back() = request; }         // by any rank; summed
+  void set_memory(int world_rank, std::int64_t bytes);                              // by that rank
 
   void exchange(comm::Channel& world);
 
@@ -49,7 +49,7 @@ class StepFacts {
 
   const FactCounts counts_;
   const std::vector<std::string>& names_;
-  const std::size_t losses_;          // how many
+  const std::size_t losses_;           // how many
   std::vector<std::int64_t> largest_;  // magnitudes of gradients, by parameter
   std::vector<std::int64_t> values_;   // losses, token counts, squares (bits of doubles), bytes per rank, stop requests
 };

@@ -18,8 +18,8 @@ MagnitudeBits round_to_grid(const at::Tensor& x, int shift) {
 MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into) {
   if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) {
-      const auto add = into == Into::fresh ? cpu::set_integers
-                                           : static_cast<decltype(&cpu::set_integers)>(&cpu::add_integers);
+      const auto add =
+          into == Into::fresh ? cpu::set_integers : static_cast<decltype(&cpu::set_integers)>(&cpu::add_integers);
       return add(x.numel(), sum.data_ptr<std::int64_t>(), x.data_ptr<float>(), shift);
     }
   }
@@ -36,8 +36,7 @@ void add_integers(const at::Tensor& sum, const at::Tensor& other) {
 
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {
   if constexpr (has_cpu_kernels) {
-    if (x.is_cpu())
-      return cpu::from_integers(x.numel(), sum.data_ptr<std::int64_t>(), shift, x.data_ptr<float>());
+    if (x.is_cpu()) return cpu::from_integers(x.numel(), sum.data_ptr<std::int64_t>(), shift, x.data_ptr<float>());
   }
   reference::from_integers(sum, shift, x);
 }

@@ -1,5 +1,3 @@
-#include "kernels/grid.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <limits>
 
 #include "kernels/flat.h"
+#include "kernels/grid.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference.h"
 

@@ -14,10 +14,10 @@ inline constexpr int no_gradient = -1000;
 
 class GradientExponents {
  public:
-  static constexpr int first = 7;            // before a parameter had a gradient
-  static constexpr int headroom = 10;        // bits above the largest gradient
-  static constexpr int span = 20;            // below the largest exponent of all parameters none falls further than this
-  static constexpr int steps_per_bit = 16;   // in which an exponent that is not needed falls by one
+  static constexpr int first = 7;           // before a parameter had a gradient
+  static constexpr int headroom = 10;       // bits above the largest gradient
+  static constexpr int span = 20;           // below the largest exponent of all parameters none falls further than this
+  static constexpr int steps_per_bit = 16;  // in which an exponent that is not needed falls by one
   static constexpr int least = -60, most = 128;
 
   // `names`: of all parameters that are trained, in the order of all lists here.

@@ -61,8 +61,8 @@ struct Job {
   int replicas() const { return shape.dp * shape.cp; }
   shape::TensorShare tensor_share(const mesh::Coordinate& at) const { return {at.tp, shape.tp}; }
   shape::SumShape sum_shape(const mesh::Coordinate& at) const;  // of a buffer that one segment uses
-  std::int64_t positions(const mesh::Coordinate& at) const;  // of each sequence that it computes
-  std::int64_t rows(const mesh::Coordinate& at) const;       // of a microbatch that cross a stage boundary there
+  std::int64_t positions(const mesh::Coordinate& at) const;     // of each sequence that it computes
+  std::int64_t rows(const mesh::Coordinate& at) const;          // of a microbatch that cross a stage boundary there
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };
 

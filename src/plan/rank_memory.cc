@@ -73,10 +73,7 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
 class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
-      : element_bytes_(job.element_bytes()),
-        at_(numbers.at),
-        bounds_(numbers.bounds),
-        program_(&program) {
+      : element_bytes_(job.element_bytes()), at_(numbers.at), bounds_(numbers.bounds), program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
         segments_[segment].push_back({bucket, shape::GradientBytes(bucket.elements, bucket.own, bucket.sum)});
@@ -173,7 +170,9 @@ class Walk {
   }
 
   void finish(Bucket& bucket) {
-    if (bucket.sum.reducing()) change(bucket, &shape::GradientBytes::finish_reduce);
+    if (!bucket.sum.reducing()) return;
+    change(bucket, &shape::GradientBytes::make_range);
+    change(bucket, &shape::GradientBytes::finish_reduce);
   }
 
   void finish_all() {
@@ -182,7 +181,9 @@ class Walk {
     }
   }
 
-  Bucket& table_of(int stage) { return stage == 0 ? segments_.at(0).front() : segments_.at(program_->segments() - 1)[1]; }
+  Bucket& table_of(int stage) {
+    return stage == 0 ? segments_.at(0).front() : segments_.at(program_->segments() - 1)[1];
+  }
 
   void write_leaves(const Instruction& i) {
     each_sum(i, Buffers::written, [this](Bucket& bucket) { change(bucket, &shape::GradientBytes::leaf); });

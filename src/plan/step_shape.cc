@@ -22,7 +22,8 @@ schedule::SegmentBytes bytes_sent(const Job& job, const BucketShape& bucket, con
   // A table that two segments use goes round with the embedding, of ZeRO 2 and 3 each leaf by itself.
   const bool here = bucket.part != BucketShape::Part::shared_table;
   const bool updated = bucket.trained && here;
-  const bool gathered = updated || job.settings().parallel.zero == 3;  // then also what is frozen, and the head for itself
+  const bool gathered =
+      updated || job.settings().parallel.zero == 3;  // then also what is frozen, and the head for itself
   const bool reduced = bucket.trained && (here || sum.reduction == shape::Reduction::each_leaf);
   schedule::SegmentBytes bytes;
   if (reduced) bytes.gradients_sent = shape::reduce_bytes_sent(shards, sum);

@@ -1,7 +1,5 @@
 #include "shape/gradient_bytes.h"
 
-#include <algorithm>
-
 namespace troika::shape {
 namespace {
 
@@ -14,11 +12,13 @@ std::int64_t shared_bytes(const SumShape& shape, int replica) {
   return bytes_of(shape.reduction == Reduction::each_leaf || shape.shares_floats(replica));
 }
 
-// Room for a range of any replica.
+// Of the ranges of all other replicas, by element of one range.
 std::int64_t incoming_bytes(const SumShape& shape) {
-  std::int64_t most = 0;
-  for (int r = 0; r < shape.place.count(); ++r) most = std::max(most, shared_bytes(shape, r));
-  return most * receives_at_once(shape.place);
+  std::int64_t sum = 0;
+  for (int r = 0; r < shape.place.count(); ++r) {
+    if (r != shape.place.index()) sum += shared_bytes(shape, r);
+  }
+  return sum;
 }
 
 }  // namespace
@@ -56,12 +56,15 @@ void GradientBytes::start_reduce() {
   incoming_ = incoming_bytes(shape_);
 }
 
+void GradientBytes::make_range() {
+  incoming_ = 0;
+  if (shape_.place.count() > 1) range_ = bytes_of(shape_.in_floats());
+}
+
 void GradientBytes::finish_reduce() {
   reducing_ = false;
-  incoming_ = 0;
   sending_ = false;
-  if (shape_.reduction == Reduction::each_leaf) return;
-  range_ = shape_.place.count() == 1 ? sum_ : bytes_of(shape_.in_floats());
+  if (shape_.place.count() == 1) range_ = sum_;
   sum_ = 0;
 }
 

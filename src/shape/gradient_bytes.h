@@ -22,6 +22,7 @@ class GradientBytes {
   void push();
   void start_reduce();
   bool reducing() const { return reducing_; }
+  void make_range();  // before finish_reduce
   void finish_reduce();
   void receive_other();  // before include: the other stage's sum of a tied table
   void include();
@@ -35,7 +36,7 @@ class GradientBytes {
   const SumShape shape_;
   const std::int64_t elements_, own_;
   bool leaf_ = false, sending_ = false, reducing_ = false;
-  // Bytes of an element: of the sum of own leaves, of the range that is reduced, of what is received; 0: none.
+  // Bytes of an element: of the sum of own leaves, of the range that is reduced, of what others send; 0: none.
   std::int64_t sum_ = 0, range_ = 0, incoming_ = 0, other_ = 0;
   bool total_ = false, whole_ = false;
 };

@@ -25,7 +25,9 @@ class ShardPlan {
   std::int64_t chunks() const { return part_first_chunk_.back(); }
 
   std::size_t parts() const { return part_begin_.size() - 1; }
-  Range part(std::size_t index) const { return {part_begin_.at(index), part_begin_.at(index + 1) - part_begin_[index]}; }
+  Range part(std::size_t index) const {
+    return {part_begin_.at(index), part_begin_.at(index + 1) - part_begin_[index]};
+  }
 
   Range elements_of(int replica) const;  // about elements / replicas; may be empty
   Range chunks_of(int replica) const;

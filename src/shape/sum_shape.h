@@ -32,7 +32,9 @@ struct SumShape {
   int uses = 1, uses_here = 1;  // of the buffer's values by segments, each with a leaf; on this stage's ranks
 
   std::int64_t microbatches() const { return std::accumulate(shares.begin(), shares.end(), std::int64_t{0}); }
-  std::int64_t leaves_of(int replica) const { return shares.at(static_cast<std::size_t>(replica % place.dp)) * uses_here; }
+  std::int64_t leaves_of(int replica) const {
+    return shares.at(static_cast<std::size_t>(replica % place.dp)) * uses_here;
+  }
   std::int64_t own_leaves() const { return leaves_of(place.index()); }
   std::int64_t all_leaves() const { return microbatches() * place.cp * uses; }
 
@@ -48,9 +50,5 @@ inline int grid_shift(const SumShape& shape, int exponent) {
   while ((std::int64_t{1} << bits) < shape.all_leaves()) ++bits;
   return 61 - bits - exponent;
 }
-
-// Ranges of other replicas' sums that a rank receives at one time: half of them, so that they take no more room than half
-// the buffer.
-inline int receives_at_once(const ReplicaPlace& place) { return place.count() > 3 ? place.count() / 2 : 1; }
 
 }  // namespace troika::shape

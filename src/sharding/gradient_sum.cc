@@ -65,8 +65,8 @@ void GradientSum::push() {
                                      pushed_ + 1, shape_.own_leaves()));
   }
   ++pushed_;
-  const bool rounded_in_place = !shape_.in_floats() && (shape_.reduction == Reduction::each_leaf ||
-                                                        shape_.shares_floats(shape_.place.index()));
+  const bool rounded_in_place =
+      !shape_.in_floats() && (shape_.reduction == Reduction::each_leaf || shape_.shares_floats(shape_.place.index()));
   if (rounded_in_place) {
     each_part({0, plan_.elements()}, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
       largest_[part] = std::max(largest_[part], kernels::round_to_grid(leaf_.narrow(0, begin, count), shifts_[part]));
@@ -106,22 +106,16 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   }
   reducing_ = true;
   if (shape_.place.count() == 1) return;
-  replicas_ = &replicas;
-  tag_ = tag;
   sending_ = each_leaf ? std::move(leaf_) : std::move(sum_);
   leaf_.reset();
   sum_.reset();
   leaf_written_ = false;
   begin_range(sending_);
 
-  bool all_floats = true;
-  for (int r = 0; r < shape_.place.count(); ++r) all_floats = all_floats && (each_leaf || shape_.shares_floats(r));
-  received_ = 0;
-  for (int i = 0; i < shape::receives_at_once(shape_.place); ++i)
-    receive_next(replicas, allocate(mine().count, all_floats ? at::kFloat : at::kLong));
-  const int count = shape_.place.count();
+  const int count = shape_.place.count(), index = shape_.place.index();
+  for (int i = 1; i < count; ++i) receive(replicas, (index + count - i) % count, tag);
   for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
-    const int to = (shape_.place.index() + i) % count;
+    const int to = (index + i) % count;
     const Range range = plan_.elements_of(to);
     if (range.count > 0) sends_.push_back(replicas.send(sending_.narrow(0, range.begin, range.count), to, tag));
   }
@@ -142,15 +136,10 @@ void GradientSum::begin_range(const at::Tensor& whole) {
   }
 }
 
-void GradientSum::receive_next(comm::Channel& replicas, const at::Tensor& room) {
-  const int count = shape_.place.count();
-  if (++received_ >= count) return;
-  const int from = (shape_.place.index() + count - received_) % count;
+void GradientSum::receive(comm::Channel& replicas, int from, std::uint32_t tag) {
   const bool floats = shape_.reduction == Reduction::each_leaf || shape_.shares_floats(from);
-  const bool narrower = floats && room.scalar_type() == at::kLong;
-  Incoming incoming{room, narrower ? room.view(at::kFloat).narrow(0, 0, room.numel()) : room, {}};
-  if (room.numel() > 0) incoming.transfer = replicas.recv(incoming.range, from, tag_);
-  incoming_.push_back(std::move(incoming));
+  const at::Tensor range = allocate(mine().count, floats ? at::kFloat : at::kLong);
+  incoming_.push_back({range, mine().count > 0 ? replicas.recv(range, from, tag) : comm::Transfer()});
 }
 
 // Of another replica or stage, to this rank's range.
@@ -172,10 +161,9 @@ void GradientSum::finish_reduce(const OnWait& on_wait) {
     return;
   }
   const double begin = base::monotonic_seconds();
-  for (std::size_t next = 0; next < incoming_.size(); ++next) {
-    incoming_[next].transfer.wait();
-    add(incoming_[next].range);
-    receive_next(*replicas_, at::Tensor(incoming_[next].room));
+  for (Incoming& incoming : incoming_) {
+    incoming.transfer.wait();
+    add(incoming.range);
   }
   incoming_.clear();
   for (comm::Transfer& send : sends_) send.wait();

@@ -64,13 +64,13 @@ class GradientSum {
 
  private:
   struct Incoming {  // a range of another replica's sum, or of its leaf
-    at::Tensor room, range;
+    at::Tensor range;
     comm::Transfer transfer;
   };
   at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype);
   void push_into_sum();
   void begin_range(const at::Tensor& whole);
-  void receive_next(comm::Channel& replicas, const at::Tensor& room);
+  void receive(comm::Channel& replicas, int from, std::uint32_t tag);
   void add(const at::Tensor& range);
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
   template <class Visit>
@@ -89,9 +89,6 @@ class GradientSum {
   at::Tensor sending_;  // what the reduction under way shares out
   at::Tensor range_;    // of all replicas, this rank's range
   at::Tensor total_, whole_;
-  comm::Channel* replicas_ = nullptr;  // of the reduction under way
-  std::uint32_t tag_ = 0;
-  int received_ = 0;  // asked for, of this reduction
   std::vector<Incoming> incoming_;
   std::vector<comm::Transfer> sends_, gathers_;
 };

@@ -1,5 +1,3 @@
-#include "sharding/gradient_sum.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include "comm/threads_channel.h"
 #include "kernels/flat.h"
 #include "shape/gradient_bytes.h"
+#include "sharding/gradient_sum.h"
 
 namespace troika::sharding {
 namespace {
@@ -101,7 +100,7 @@ class Counted {
     sum_.start_reduce(replicas_, 3);
     count({&shape::GradientBytes::start_reduce});
     sum_.finish_reduce(unheard);
-    count({&shape::GradientBytes::finish_reduce});
+    count({&shape::GradientBytes::make_range, &shape::GradientBytes::finish_reduce});
   }
   void count(const std::vector<void (shape::GradientBytes::*)()>& calls) {
     for (const auto call : calls) {
@@ -135,9 +134,8 @@ std::vector<OfRank> sum_on_threads(const Case& of) {
   std::vector<OfRank> results(static_cast<std::size_t>(of.replicas()));
   std::vector<std::thread> ranks;
   for (int r = 0; r < of.replicas(); ++r) {
-    ranks.emplace_back([&, r] {
-      results[static_cast<std::size_t>(r)] = sum_of_rank(of, r, *channels[static_cast<std::size_t>(r)]);
-    });
+    ranks.emplace_back(
+        [&, r] { results[static_cast<std::size_t>(r)] = sum_of_rank(of, r, *channels[static_cast<std::size_t>(r)]); });
   }
   for (auto& rank : ranks) rank.join();
   return results;
@@ -182,7 +180,8 @@ TEST(GradientSum, HasTheSameBitsForAnyNumberOfReplicasAndBothWaysOfReducing) {
 
 TEST(GradientSum, UnequalSharesHaveTheBitsOfOneRank) {
   for (const auto& parts : buffers) {
-    for (const auto& shares : std::vector<std::vector<std::int64_t>>{{9, 3}, {5, 2, 5}, {1, 11}, {11, 1}, {1, 1, 10}, {4, 1, 1, 6}})
+    for (const auto& shares :
+         std::vector<std::vector<std::int64_t>>{{9, 3}, {5, 2, 5}, {1, 11}, {11, 1}, {1, 1, 10}, {4, 1, 1, 6}})
       expect_the_sum_of_one({parts, shares}, 12);
   }
 }

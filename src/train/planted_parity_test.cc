@@ -76,15 +76,15 @@ class PlantedGradients : public testing::Test {
   LayoutRuns runs_;
 };
 
-const std::vector<std::string> layouts{"dp 2",
-                                       "shares 9,3",
-                                       "pp 2",
-                                       "dp 2 zero 2",
-                                       "dp 2 zero 3",
-                                       "dp 3 zero 1 offload file",
-                                       "dp 2 pp 2 zero 3 recompute full",
-                                       "pp 2 zb-h1",
-                                       "dp 2 pp 2 overlap off"};
+const std::vector<std::string> planted_layouts{"dp 2",
+                                               "shares 9,3",
+                                               "pp 2",
+                                               "dp 2 zero 2",
+                                               "dp 2 zero 3",
+                                               "dp 3 zero 1 offload file",
+                                               "dp 2 pp 2 zero 3 recompute full",
+                                               "pp 2 zb-h1",
+                                               "dp 2 pp 2 overlap off"};
 
 TEST_F(PlantedGradients, AMillionTimesLargerRepeatTheStepOnceWithTheBitsOfEveryLayout) {
   for (const std::size_t from_end : {0, 2}) {
@@ -92,7 +92,7 @@ TEST_F(PlantedGradients, AMillionTimesLargerRepeatTheStepOnceWithTheBitsOfEveryL
     const std::string alone = "alone " + std::to_string(from_end);
     const Rows want = runs_.train(alone, "");
     expect_repeated_once(want);
-    for (const std::string& layout : layouts)
+    for (const std::string& layout : planted_layouts)
       expect_equal_rows(runs_.train(alone + layout, layout), want, layout);
   }
 }
@@ -113,7 +113,7 @@ TEST_F(PlantedGradients, NoNumbersSkipTheStepOfHalfPrecisionAndLeaveTheExponents
   ASSERT_EQ(want.size(), 10U);
   EXPECT_EQ(want.back().extra.at("steps_repeated"), 0);
   EXPECT_TRUE(std::isnan(want[planted_step - 1].grad_norm));
-  for (const std::string& layout : layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
+  for (const std::string& layout : planted_layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
 }
 
 TEST_F(PlantedGradients, NoNumbersEndARunWithoutALossScale) {

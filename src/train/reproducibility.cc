@@ -56,8 +56,10 @@ Traits parse(const std::string& text) {
 std::vector<std::string> keys_of_sums(const config::Settings& saved, const config::Settings& now) {
   std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "precision.compute"};
   if (saved.parallel.tp > 1 && now.parallel.tp > 1) keys.push_back("parallel.sequence_parallel");
-  const bool each_microbatch = saved.parallel.zero >= 2;
-  if (now.parallel.cp > 1 && each_microbatch != (now.parallel.zero >= 2)) keys.push_back("parallel.zero");
+  const auto in_any_order = [](const config::Settings& s) {
+    return s.parallel.reproducible == config::Reproducible::off;
+  };
+  if (in_any_order(saved) != in_any_order(now)) keys.push_back("parallel.reproducible");
   if (threads_cut_sums && saved.train.threads > 0 && now.train.threads > 0) keys.push_back("train.threads");
   return keys;
 }

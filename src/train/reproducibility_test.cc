@@ -94,18 +94,22 @@ TEST(EqualBits, WhatOrdersSumsAnewSinceTheCheckpointIsNamedWithBothValues) {
   EXPECT_THAT(different_sums(saved, now), HasSubstr("precision.compute was fp32 and is bf16"));
 }
 
-TEST(EqualBits, ZeroOrdersLeavesAnewOnlyWithContextParallelism) {
+TEST(EqualBits, ZeroAndSharesCutNoSumAnew) {
   config::Settings saved = settings(), now = settings();
   saved.parallel.cp = now.parallel.cp = 2;
-  now.parallel.zero = 1;
-  EXPECT_EQ(different_sums(saved, now), "");
   now.parallel.zero = 2;
-  EXPECT_THAT(different_sums(saved, now), HasSubstr("parallel.zero was 0 and is 2"));
+  now.parallel.shares = {9, 3};
+  EXPECT_EQ(different_sums(saved, now), "");
   saved.parallel.tp = now.parallel.tp = 2;
   saved.parallel.zero = 3;
   now.parallel.sequence_parallel = false;
   EXPECT_THAT(different_sums(saved, now),
               AllOf(HasSubstr("parallel.sequence_parallel was true and is false"), Not(HasSubstr("zero"))));
+}
+
+TEST(EqualBits, SumsInAnyOrderAreOtherSums) {
+  EXPECT_THAT(different_sums(settings("off"), settings("run")), HasSubstr("parallel.reproducible was off and is run"));
+  EXPECT_EQ(different_sums(settings("bits"), settings("run")), "");
 }
 
 TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {

@@ -27,8 +27,8 @@ class Saver {
 
   // Collective: returns when the checkpoint is complete. Errors as of checkpoint::save. A loss scale of other precisions than
   // fp16 is not saved.
-  void save(const TrainerState& state, const optimizer::LossScale& scale,
-            const optimizer::GradientExponents& exponents, const executor::Units& units, const executor::Place& place);
+  void save(const TrainerState& state, const optimizer::LossScale& scale, const optimizer::GradientExponents& exponents,
+            const executor::Units& units, const executor::Place& place);
 
  private:
   const plan::Plan& plan_;

@@ -84,8 +84,7 @@ class ExactTraining {
   model::Weights weights_, m_, v_;
 };
 
-// Layouts whose bits are those of the first: the same tensor and context axes and, where the order of leaves depends on it,
-// the same side of ZeRO.
+// Layouts whose bits are those of the first: the same tensor and context axes.
 using Alike = std::vector<std::string>;
 
 const std::vector<Alike>& tied() {
@@ -93,9 +92,9 @@ const std::vector<Alike>& tied() {
       {"tp 2", "tp 2 pp 4", "tp 2 dp 2 pp 2 zb-h1 zero 2 recompute selective", "tp 2 dp 4 zero 3", "tp 2 offload file"},
       {"tp 3 plain", "tp 3 plain pp 2 interleaved 2 recompute selective"},
       {"tp 4", "tp 4 dp 2 zero 1"},
-      {"cp 2", "cp 2 dp 2 pp 2 zb-h1 zero 1", "cp 2 pp 2 interleaved 2 recompute full"},
-      {"cp 2 zero 3", "cp 2 dp 2 pp 2 zero 2"},
-      {"cp 3 zero 3 overlap off", "cp 3 dp 2 zero 2"},
+      {"cp 2", "cp 2 dp 2 pp 2 zb-h1 zero 1", "cp 2 pp 2 interleaved 2 recompute full", "cp 2 zero 3",
+       "cp 2 dp 2 pp 2 zero 2", "cp 2 shares 3,1"},
+      {"cp 3 zero 3 overlap off", "cp 3 dp 2 zero 2", "cp 3 zero 1"},
       {"cp 4"},
       {"tp 2 cp 2", "tp 2 cp 2 pp 2 zb-h1 zero 1 recompute full"},
       {"tp 4 cp 2 plain"},
@@ -108,7 +107,7 @@ const std::vector<Alike>& untied() {
       {"tp 2 plain", "tp 2 plain dp 2 pp 2 zero 2 offload file", "tp 2 plain pp 2 interleaved 2 recompute full"},
       {"tp 3", "tp 3 pp 2 zb-h1", "tp 3 dp 2 zero 3 recompute full"},
       {"tp 4 plain", "tp 4 plain pp 2 gpipe"},
-      {"cp 2 zero 1", "cp 2 dp 4 offload file", "cp 2 dp 2 recompute selective"},
+      {"cp 2 zero 1", "cp 2 dp 4 offload file", "cp 2 dp 2 recompute selective", "cp 2 zero 2"},
       {"cp 3", "cp 3 pp 2 zb-h1"},
       {"cp 4 zero 2", "cp 4 dp 2 zero 3"},
       {"tp 2 cp 2 zero 2", "tp 2 cp 2 dp 2 zero 3 recompute selective"},

@@ -216,8 +216,7 @@ void Trainer::start_loader() {
 
 // The loader counts steps from 0, the executor from 1.
 model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
-  const data::TokenBatch batch =
-      repeats_ ? loader_->again(step - 1, microbatch) : loader_->next(step - 1, microbatch);
+  const data::TokenBatch batch = repeats_ ? loader_->again(step - 1, microbatch) : loader_->next(step - 1, microbatch);
   return inference::tokens_of(batch, context_group_, surroundings_.device);
 }
 

@@ -22,9 +22,9 @@ struct Best {
 };
 
 struct TrainerState {
-  std::int64_t step = 0;     // done
-  std::int64_t samples = 0;  // of the data, seen
-  std::int64_t tokens = 0;   // with a loss, seen
+  std::int64_t step = 0;      // done
+  std::int64_t samples = 0;   // of the data, seen
+  std::int64_t tokens = 0;    // with a loss, seen
   std::int64_t skipped = 0;   // steps without an update, for an overflow
   std::int64_t repeated = 0;  // steps that ran twice, because gradients were larger than expected
   Best best;

@@ -22,6 +22,17 @@ Bodies add_bodies(std::int64_t P) {
   return {body(kernels::add_into), body(kernels::reference::add_into)};
 }
 
+Bodies add_on_grid_bodies(std::int64_t P) {
+  const at::Tensor sum = at::zeros({P}, at::kLong), leaf = at::randn({P});
+  const auto body = [=](auto function) {
+    return [=, sum = sum.clone()] {
+      function(sum, leaf, 40, kernels::Into::sum);
+      return std::vector{sum};
+    };
+  };
+  return {body(kernels::add_on_grid), body(kernels::reference::add_on_grid)};
+}
+
 Bodies squares_bodies(std::int64_t P) {
   const auto body = [x = at::randn({P})](auto function) {
     return [=] { return std::vector{at::tensor(function(x, shape::norm_chunk), at::kDouble)}; };
@@ -61,7 +72,11 @@ void add_flat(const StepShapes& s, Operations& operations) {
     const auto add = [&, P = P](const char* name, std::int64_t calls, double passes, auto bodies) {
       if (calls > 0) operations.push_back({name, shape, calls, 0, passes * bytes, [=] { return bodies(P); }});
     };
-    add("add gradients", segments * (s.microbatches - 1), 3, add_bodies);
+    if (s.microbatches > 2) {  // a pass of floats and two of integers
+      add("add gradients", segments * s.microbatches, 5, add_on_grid_bodies);
+    } else {
+      add("add gradients", segments * (s.microbatches - 1), 3, add_bodies);
+    }
     add("squares", segments, 1, squares_bodies);
     add("adamw", segments, 7, adamw_bodies);
   }

@@ -15,8 +15,7 @@ static Order order_evaluation(const Program& program, int rank) {
   const int share = program.share_size(rank % program.dp);
   for (int begin = 0; begin < share; begin += program.pp) {
     for (const int stage : stages_of_rank(program, rank)) {
-      for (int m = begin; m < std::min(begin + program.pp, share); ++m)
-        order.push_back(pass(Kind::fwd, m, stage));
+      for (int m = begin; m < std::min(begin + program.pp, share); ++m) order.push_back(pass(Kind::fwd, m, stage));
     }
   }
   return order;

@@ -161,7 +161,8 @@ TEST(Checker, RefusesReductionsTwiceTooEarlyOrNotAtAll) {
   const std::string tied = "pp 2 dp 1 replicas 1 zero 0 microbatches 1 stages 0,1 segments 0,3,6 tied\n";
   const std::string first = tied + "load 0 | fwd 0.0 | send_act 0.0 | recv_grad 0.0 | bwd 0.0";
   const std::string last =
-      "recv_act 0.1 | load 0 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | reduce_tied *.1 | norm | step *.1\n";
+      "recv_act 0.1 | load 0 | fwd 0.1 | bwd 0.1 | send_grad 0.1 | reduce_grads *.1 | reduce_tied *.1 | norm | step "
+      "*.1\n";
   expect_refused({
       {"reduce missing", single + passes + " | norm | step *.0\n", "grid rank 0: 'reduce_grads *.0.0' is missing"},
       {"one segment not reduced", single + passes + " | reduce_grads *.0.0 | reduce_grads *.0.2 | norm | step *.0\n",
