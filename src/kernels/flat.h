@@ -1,4 +1,4 @@
-// Operations over flat fp32 buffers: the canonical add, squares for the norm, AdamW. Each element's result depends on
+// Operations over flat fp32 buffers: sums, squares for the norm, AdamW. Each element's result depends on
 // its own inputs alone, with one rounding per arithmetic operation, so it is the same wherever the element lies in a
 // buffer.
 #pragma once

@@ -75,6 +75,15 @@ TEST(Grid, NumbersThatAreNoneStandAboveAllOthers) {
   }
 }
 
+TEST(Grid, ZerosLeaveTheSumAsItIs) {
+  const at::Tensor x = at::zeros({3000}), sum = at::full({3000}, 7, at::kLong);
+  x.data_ptr<float>()[299] = -0.0f;
+  EXPECT_EQ(add_on_grid(sum, x, 30, Into::sum), 0U);
+  x.data_ptr<float>()[2999] = 1;
+  EXPECT_EQ(add_on_grid(sum, x, 30, Into::sum), bits_of(1));
+  EXPECT_EQ(sum.sum().item<std::int64_t>(), 3000 * 7 + (std::int64_t{1} << 30));
+}
+
 TEST(Grid, SumsAreTheSameInAnyOrder) {
   const std::int64_t count = 5000;
   at::Tensor forth = at::zeros({count}, at::kLong), back = at::zeros({count}, at::kLong);

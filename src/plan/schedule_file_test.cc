@@ -121,7 +121,8 @@ TEST_F(ScheduleFile, ABrokenExchangeOfReplicasIsRefused) {
   EXPECT_THAT(told("gather_params *.0.0 | gather_params *.0.1", "gather_params *.0.1 | gather_params *.0.0"),
               HasSubstr("exchanges must come in one order"));
   EXPECT_THAT(told(" | free_params *.0.0", ""), HasSubstr("'gather_params *.0.0': appears twice"));
-  EXPECT_THAT(told(" | reduce_grads 0.0.5", ""), HasSubstr("'bwd 1.0.5': comes before reduce_grads"));
+  EXPECT_THAT(told(" | reduce_grads 0.0.5", ""), HasSubstr("'bwd 0.0.0': comes before reduce_grads of the table's"));
+  EXPECT_THAT(told(" | reduce_grads 0.0.4", ""), HasSubstr("'bwd 1.0.4': comes before reduce_grads"));
   EXPECT_THAT(told("gather_params *.0.0 | ", ""), HasSubstr("'fwd 0.0.0'"));
   EXPECT_THAT(told("fwd 0.0.0", "fwd 3.0.0"), HasSubstr("'fwd 3.0.0': the microbatch does not belong"));
 }

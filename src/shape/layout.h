@@ -68,10 +68,9 @@ struct SegmentLayout {
 // parameter: key/value heads are cut where their holders change.
 SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});
 
-// The second use of a tied embedding's table, by the head: a buffer of its own for that use's gradient and, where the
-// rank does not hold the embedding too, for a copy of the parameters. The slots are those of segment 0, also what
-// stands behind the table there, so that both buffers are sharded over replicas alike; the head's gradient of the
-// rest is zero.
+// The table of a tied embedding as the head uses it, in the embedding's buffer or in a copy on another rank. The slots are
+// those of segment 0, also what stands behind the table there, so that both buffers are sharded over replicas alike; the
+// head's gradient of the rest is zero.
 SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare& share = {});
 
 // The model's config.json as Hugging Face's tools read it.

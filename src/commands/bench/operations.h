@@ -24,7 +24,7 @@ void add_rotations(const StepShapes& s, Operations& operations);
 void add_attention(const StepShapes& s, Operations& operations);
 void add_activations(const StepShapes& s, Operations& operations);
 void add_output_loss(const StepShapes& s, Operations& operations);
-void add_flat(const StepShapes& s, Operations& operations);  // the canonical add, squares, AdamW
+void add_flat(const StepShapes& s, Operations& operations);  // sums, squares, AdamW
 
 Operations operations_of(const StepShapes& s);
 

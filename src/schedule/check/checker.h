@@ -5,11 +5,12 @@
 //   (gather_params, reduce_grads, gather_grads, reduce_tied, norm, loss) begin once all their ranks have come.
 // - fwd waits for its recv_act; bwd and bwd_input for their recv_grad; fwd, refwd, bwd and bwd_input for the
 //   gather_params of their segments.
-// - gather_params, fetch and offload wait for nothing and only start; reduce_grads waits for all
-//   those before it on its rank, then starts: one buffer's gradients are under way at a time. gather_grads waits for the reduce_grads of its segments, then starts.
-// - reduce_tied waits for the reduce_grads of the tied segments on its rank (the embedding's, the head's), norm for all
-//   sends and all reduce_grads of its rank; both block until their exchange is complete. They meet the ranks of the
-//   first and the last stage of one dp rank, or all ranks.
+// - gather_params, fetch and offload wait for nothing and only start. reduce_grads waits for all those before it on its
+//   rank, then starts: one buffer's gradients are under way at a time. gather_grads waits for the reduce_grads of its
+//   segments, then starts.
+// - reduce_tied waits for the reduce_grads of the tied segment on its rank (the embedding, or the head on another rank),
+//   norm for all sends and all reduce_grads of its rank; both block until their exchange is complete. They meet the
+//   ranks of the first and the last stage of one dp rank, or all ranks.
 // - step waits for gather_grads and fetch of its segments.
 // - A send_act for which no gradient will come back (of a stage without a backward, or in an evaluation) waits for the
 //   one before it on its rank, then starts, so that one is under way at a time; loss waits for the last one and blocks
@@ -52,7 +53,8 @@ struct Report {  // all per rank
 //   all; segments of a stage are out of order;
 // - ZeRO 3: a use has no gathered parameters, a gather is doubled, unused or not freed before norm;
 // - reduce_grads comes before the weight backwards it sums, or in the form of another ZeRO stage; ZeRO 2, 3: a
-//   segment's next weight backward comes before the reduction of its last; gather_grads exist anywhere but in ZeRO 0
+//   segment's next weight backward comes before the reduction of its last, also where embedding and head of one rank
+//   share a table; in ZeRO 0, 1 that table is reduced before both uses are complete; gather_grads exist anywhere but in ZeRO 0
 //   with several replicas, gather_params after step anywhere but in ZeRO 1, 2 with several replicas, or are not
 //   complete there; gather_grads or norm come before reduce_tied;
 // - an evaluation has a backward, a reduction, norm, step or copies, or anything behind loss, or a training loss;

@@ -193,6 +193,14 @@ TEST(Checker, RefusesReductionsTwiceTooEarlyOrNotAtAll) {
        "instruction 7 'reduce_tied *.0': appears twice"},
       {"reduce_tied behind norm", first + " | reduce_grads *.0 | norm | reduce_tied *.0 | step *.0\n" + last,
        "instruction 7 'reduce_tied *.0': comes after norm"},
+      {"a table reduced before the head has added to it",
+       "pp 1 dp 1 replicas 1 zero 0 microbatches 1 stages 0,0 segments 0,1,2 tied\n"
+       "load 0 | fwd 0.0 | fwd 0.1 | bwd_input 0.1 | bwd 0.0 | reduce_grads *.0 | bwd_weight 0.1 | reduce_grads *.1 | "
+       "norm | step *.0 | step *.1\n",
+       "instruction 5 'reduce_grads *.0': not all weight backwards of the head"},
+      {"a table written by both uses before it is reduced",
+       "pp 1 dp 1 replicas 2 zero 2 microbatches 1 stages 0 segments 0,2 tied\nload 0 | fwd 0.0 | bwd 0.0\n",
+       "instruction 2 'bwd 0.0': comes before reduce_grads of the table's other use"},
       {"reduce_tied where one rank holds both uses",
        "pp 1 dp 1 replicas 1 zero 0 microbatches 1 stages 0 segments 0,3 tied\n" + passes +
            " | reduce_grads *.0 | reduce_tied *.0 | norm | step *.0\n",

@@ -136,9 +136,11 @@ void RankCheck::backward_weight(const Instruction& i, int segment) {
   require(record_.has(input_pass, m, s, segment), "no bwd_input of this microbatch stands before it");
   require(!record_.has(weight_pass, m, s, segment), "appears twice");
   require(!state.reduced, "comes after reduce_grads of its segment");
-  const bool last_reduced = state.last_weight < 0 || record_.has(PassRecord::reduced, state.last_weight, s, segment);
-  require(!program_.reduces_each_microbatch() || last_reduced,
-          "comes before reduce_grads of the microbatch before, whose gradient it would overwrite");
+  if (program_.reduces_each_microbatch()) {
+    require(last_is_reduced(s, segment),
+            "comes before reduce_grads of the microbatch before, whose gradient it would overwrite");
+    require_shared_table(segment);
+  }
   state.last_weight = m;
   record_.set(weight_pass, m, s, segment);
 }

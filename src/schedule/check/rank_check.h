@@ -40,6 +40,9 @@ class RankCheck {
   void gather_grads(const Instruction& i);
   void reduce_tied(const Instruction& i);
   bool fully_reduced(int stage, int segment) const;
+  bool is_shared_table(int segment) const;  // of the embedding, which the head adds to on this rank, or of the head
+  bool last_is_reduced(int stage, int segment) const;
+  void require_shared_table(int segment) const;
   void summary();  // norm, or loss, its counterpart in an evaluation
   void step(const Instruction& i);
   void fetch(const Instruction& i);

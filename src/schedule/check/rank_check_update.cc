@@ -37,9 +37,30 @@ void RankCheck::reduce_grads(const Instruction& i) {
     once(&state.reduced);
     for (const int m : program_.microbatches_of(dp_rank_)) {
       require(record_.has(weight_pass, m, s, g), "not all weight backwards of its segments stand before it");
+      const bool other =
+          g > 0 || !is_shared_table(g) || record_.has(weight_pass, m, program_.stages() - 1, program_.segments() - 1);
+      require(other, "not all weight backwards of the head, which uses the same table, stand before it");
       record_.set(PassRecord::reduced, m, s, g);
     }
   });
+}
+
+bool RankCheck::is_shared_table(int segment) const {
+  const bool uses = segment == 0 || segment + 1 == program_.segments();
+  return program_.tied && !program_.evaluates() && tied_on_one_rank(program_) && program_.segments() > 1 && uses;
+}
+
+bool RankCheck::last_is_reduced(int stage, int segment) const {
+  const int last = segment_at(stage, segment).last_weight;
+  return last < 0 || record_.has(PassRecord::reduced, last, stage, segment);
+}
+
+// Both uses write one gradient, one after the other.
+void RankCheck::require_shared_table(int segment) const {
+  if (!is_shared_table(segment)) return;
+  const bool embedding = segment == 0;
+  const int stage = embedding ? program_.stages() - 1 : 0, other = embedding ? program_.segments() - 1 : 0;
+  require(last_is_reduced(stage, other), "comes before reduce_grads of the table's other use on this rank");
 }
 
 bool RankCheck::fully_reduced(int stage, int segment) const {

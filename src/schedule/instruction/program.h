@@ -66,9 +66,8 @@ struct Program {
   int index_in_share(int microbatch) const { return microbatch - share_begin(dp_rank_of(microbatch)); }
 };
 
-// Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (unequal shares as "shares 5,3"
-// behind the microbatches; stages: the pp rank of each
-// stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; "all_load"; an evaluation has
+// Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (shares that are stated as
+// "shares 5,3" behind the microbatches; stages: the pp rank of each stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; "all_load"; an evaluation has
 // "evaluation" there), then one line per rank, instructions separated by " | ". Parses back to an equal program (bytes
 // are not part of it). ConfigError names line and word, or line, column and rank.
 std::string to_text(const Program& program);
