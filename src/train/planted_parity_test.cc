@@ -97,6 +97,21 @@ TEST_F(PlantedGradients, AMillionTimesLargerRepeatTheStepOnceWithTheBitsOfEveryL
   }
 }
 
+// What no grid has touched is the judge of what the repeated step has done.
+TEST_F(PlantedGradients, ARepeatedStepUpdatesOnceAndAsFloatsWould) {
+  plant(1e6f, 2);
+  const Rows rows = runs_.train("on the grid", "");
+  expect_repeated_once(rows);
+  runs_.settings.parallel.reproducible = config::Reproducible::off;
+  const Rows floats = runs_.train("in floats", "");
+  ASSERT_EQ(floats.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(floats[i].extra.at("steps_repeated"), 0);
+    EXPECT_NEAR(rows[i].loss, floats[i].loss, 2e-5) << rows[i].step;
+    EXPECT_NEAR(rows[i].grad_norm / floats[i].grad_norm, 1, 1e-4) << rows[i].step;
+  }
+}
+
 TEST_F(PlantedGradients, ARunResumedJustBeforeThemRepeatsTheStepAsTheUnbrokenOne) {
   plant(1e6f, 0);
   const Rows want = runs_.train("unbroken", "dp 2");
