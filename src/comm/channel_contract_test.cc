@@ -134,6 +134,19 @@ TEST_P(ChannelContract, SumsIntegersExactlyAndSharesTexts) {
   });
 }
 
+TEST_P(ChannelContract, CombinesSumsAndMaximaOfAnyNumberOfRanks) {
+  for (int size = 2; size <= 7; ++size) {
+    auto channels = make(size);
+    run_ranks(channels, [&](Channel& channel) {
+      const std::int64_t rank = channel.rank(), ranks = channel.size();
+      std::vector<std::int64_t> sums{rank, INT64_MAX}, maxima{rank, -rank, rank == 1 ? 1000 : 0};
+      combine_integers(channel, sums, maxima);
+      EXPECT_EQ(sums[0], ranks * (ranks - 1) / 2);
+      EXPECT_EQ(maxima, (std::vector<std::int64_t>{ranks - 1, 0, 1000}));
+    });
+  }
+}
+
 TEST_P(ChannelContract, FindsTheOffsetOfAClock) {
   auto channels = make(3);
   run_ranks(channels, [&](Channel& channel) {
