@@ -10,6 +10,7 @@
 #include "optimizer/gradient_exponents.h"
 #include "shape/layout.h"
 #include "sharding/gradient_sum.h"
+#include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -17,29 +18,6 @@ namespace {
 
 // Every gradient that backward writes, one after the other.
 using Leaves = std::vector<at::Tensor>;
-
-class Listened final : public model::Segment {
- public:
-  Listened(std::unique_ptr<model::Segment> real, Leaves* leaves) : real_(std::move(real)), leaves_(leaves) {}
-
-  model::ForwardResult forward(const model::SegmentBuffer& parameters, const at::Tensor& x_mD,
-                               const model::Tokens& tokens, shape::SavedActivations activations) const override {
-    return real_->forward(parameters, x_mD, tokens, activations);
-  }
-  at::Tensor backward_input(const model::SegmentBuffer& parameters, const at::Tensor& dy_mD,
-                            const model::Tokens& tokens, model::Saved& saved) const override {
-    return real_->backward_input(parameters, dy_mD, tokens, saved);
-  }
-  void backward_weight(const model::SegmentBuffer& gradients, const model::Tokens& tokens,
-                       model::Saved& saved) const override {
-    real_->backward_weight(gradients, tokens, saved);
-    leaves_->push_back(gradients.flat.clone());
-  }
-
- private:
-  const std::unique_ptr<model::Segment> real_;
-  Leaves* const leaves_;
-};
 
 at::Tensor sum_on_grid(const shape::SegmentLayout& layout, const Leaves& leaves, const std::vector<int>& exponents) {
   tensor::Ledger ledger;
@@ -82,7 +60,10 @@ class Accuracy : public testing::Test {
     runs_.segments = [this](const model::Parallelism& parallel) {
       auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, at::kCPU, parallel);
       for (std::size_t g = 0; g < segments.size(); ++g)
-        segments[g] = std::make_unique<Listened>(std::move(segments[g]), &leaves_[g]);
+        segments[g] = std::make_unique<HeardSegment>(
+            std::move(segments[g]), [this, g](const model::SegmentBuffer& gradients, const model::Tokens&) {
+              leaves_[g].push_back(gradients.flat.clone());
+            });
       return segments;
     };
   }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/decoder.h"
+#include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -13,34 +14,14 @@ using testing::HasSubstr;
 
 constexpr std::int64_t planted_step = 7, planted_microbatch = 5;
 
-// The real segment, whose gradients in one microbatch of one step are multiplied.
-class Planted final : public model::Segment {
- public:
-  Planted(std::unique_ptr<model::Segment> real, float factor) : real_(std::move(real)), factor_(factor) {}
-
-  model::ForwardResult forward(const model::SegmentBuffer& parameters, const at::Tensor& x_mD,
-                               const model::Tokens& tokens, shape::SavedActivations activations) const override {
-    return real_->forward(parameters, x_mD, tokens, activations);
+void plant_in(const model::SegmentBuffer& gradients, const model::Tokens& tokens, float factor) {
+  constexpr std::int64_t microbatches = 12;
+  const std::int64_t sample = (planted_step - 1) * microbatches + planted_microbatch;
+  if (tokens.step != planted_step || tokens.first_sample != sample) return;
+  for (const at::Tensor& flat : {gradients.flat, gradients.tied}) {
+    if (flat.defined()) flat.mul_(factor);
   }
-  at::Tensor backward_input(const model::SegmentBuffer& parameters, const at::Tensor& dy_mD,
-                            const model::Tokens& tokens, model::Saved& saved) const override {
-    return real_->backward_input(parameters, dy_mD, tokens, saved);
-  }
-  void backward_weight(const model::SegmentBuffer& gradients, const model::Tokens& tokens,
-                       model::Saved& saved) const override {
-    real_->backward_weight(gradients, tokens, saved);
-    constexpr std::int64_t microbatches = 12;
-    const std::int64_t sample = (planted_step - 1) * microbatches + planted_microbatch;
-    if (tokens.step != planted_step || tokens.first_sample != sample) return;
-    for (const at::Tensor& flat : {gradients.flat, gradients.tied}) {
-      if (flat.defined()) flat.mul_(factor_);
-    }
-  }
-
- private:
-  const std::unique_ptr<model::Segment> real_;
-  const float factor_;
-};
+}
 
 class PlantedGradients : public testing::Test {
  protected:
@@ -54,7 +35,10 @@ class PlantedGradients : public testing::Test {
     runs_.segments = [this, factor, from_end](const model::Parallelism& parallel) {
       auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, at::kCPU, parallel);
       auto& chosen = segments[segments.size() - 1 - from_end];
-      chosen = std::make_unique<Planted>(std::move(chosen), factor);
+      chosen = std::make_unique<HeardSegment>(
+          std::move(chosen), [factor](const model::SegmentBuffer& gradients, const model::Tokens& tokens) {
+            plant_in(gradients, tokens, factor);
+          });
       return segments;
     };
   }
