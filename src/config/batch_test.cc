@@ -8,6 +8,8 @@
 namespace troika::config {
 namespace {
 
+using testing::HasSubstr;
+
 using BatchNumbers = std::vector<std::int64_t>;  // micro, microbatches per rank, global
 
 BatchNumbers numbers(const std::vector<std::string>& arguments, std::int64_t world,
@@ -117,6 +119,44 @@ TEST(Batch, IsDescribedInOneLine) {
 TEST(Batch, NearestMultiplesLieAround) {
   EXPECT_EQ(nearest_multiples(10, 4), "8 and 12 are the nearest that are");
   EXPECT_EQ(nearest_multiples(3, 4), "4 is the nearest that is");
+}
+
+TEST(Shares, SayHowManyMicrobatchesAStepHas) {
+  const auto of = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--shares", "9,4"});
+    return resolved(arguments, 2);
+  };
+  const Resolved both = of({"--micro-batch-size", "2", "--global-batch-size", "26"});
+  EXPECT_EQ(both.batch.microbatches, 13);
+  EXPECT_EQ(both.batch.micro, 2);
+  EXPECT_THAT(describe_batch(both), HasSubstr("global 26 = micro 2 x 13 microbatches in shares of 9, 4"));
+  EXPECT_EQ(of({"--global-batch-size", "39"}).batch.micro, 3);
+  EXPECT_EQ(of({"--micro-batch-size", "1"}).batch.global, 13);
+  EXPECT_EQ(of({"--micro-batch-size", "1", "--total_batch_size", "832", "--seq-len", "64"}).batch.global, 13);
+  EXPECT_EQ(resolve(both.settings, 2).batch.microbatches, 13);  // what is printed says the same again
+}
+
+TEST(Shares, ThatContradictOtherSettingsAreRefused) {
+  const auto told = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--shares", "9,3", "--micro-batch-size", "1"});
+    return resolve_error(arguments, 2);
+  };
+  EXPECT_THAT(told({"--global-batch-size", "13"}),
+              HasSubstr("batch.global_batch_size 13 is not the sum of parallel.shares 12 x micro_batch_size 1 = 12"));
+  EXPECT_THAT(told({"--batch.microbatches", "6"}), HasSubstr("batch.microbatches and parallel.shares both say"));
+  EXPECT_THAT(told({"--batch_size", "6"}), HasSubstr("batch.batch_size and parallel.shares both say"));
+  EXPECT_THAT(told({"--zero", "2"}), HasSubstr("parallel.shares needs zero 0 or 1, not 2"));
+  EXPECT_THAT(resolve_error({"--shares", "9,3"}, 3), HasSubstr("parallel.shares has 2 entries for dp 3"));
+  EXPECT_THAT(resolve_error({"--shares", "9,0"}, 2), HasSubstr("parallel.shares"));
+}
+
+TEST(Shares, GiveWayToAnotherNumberOfRanksAndReplaceLowerMicrobatches) {
+  const std::string file = temporary_file(
+      "shares.yaml", "parallel: {dp: 2, shares: [9, 3]}\nbatch: {micro_batch_size: 1, global_batch_size: 12}\n");
+  EXPECT_TRUE(resolved({file, "--dp", "3"}, 3).settings.parallel.shares.empty());
+  const std::string pinned =
+      temporary_file("pinned.yaml", "batch: {micro_batch_size: 1, microbatches: 6, global_batch_size: 12}\n");
+  EXPECT_EQ(resolved({pinned, "--shares", "9,3"}, 2).batch.microbatches, 12);
 }
 
 }  // namespace
