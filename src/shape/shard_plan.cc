@@ -49,14 +49,6 @@ Range ShardPlan::chunks_of_part(std::size_t part) const {
   return {part_first_chunk_.at(part), part_first_chunk_.at(part + 1) - part_first_chunk_.at(part)};
 }
 
-Range ShardPlan::elements_of_part(std::size_t part, int replica) const {
-  const Range mine = chunks_of(replica), of_part = chunks_of_part(part);
-  const std::int64_t first = std::clamp(mine.begin, of_part.begin, of_part.begin + of_part.count);
-  const std::int64_t end = std::clamp(mine.begin + mine.count, of_part.begin, of_part.begin + of_part.count);
-  const std::int64_t begin = begin_of_chunk(first);
-  return {begin, begin_of_chunk(end) - begin};
-}
-
 ShardPlan shard_plan(const SegmentLayout& layout, int replicas) {
   std::vector<std::int64_t> parts;
   for (const Slot& slot : layout.slots) parts.push_back(slot.elements());

@@ -32,8 +32,6 @@ class ShardPlan {
   Range elements_of(int replica) const;  // about elements / replicas; may be empty
   Range chunks_of(int replica) const;
   Range chunks_of_part(std::size_t part) const;
-  // The elements of a part that lie in the replica's range, relative to the buffer.
-  Range elements_of_part(std::size_t part, int replica) const;
 
  private:
   std::int64_t begin_of_chunk(std::int64_t chunk) const;   // its first element; of chunks(): elements()
