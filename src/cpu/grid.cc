@@ -192,15 +192,6 @@ std::uint32_t add_integers(std::int64_t count, std::int64_t* sum, const float* x
                            [=](std::int64_t begin, std::int64_t end) { return piece(begin, end, sum, x, shift); });
 }
 
-void add_integers(std::int64_t count, std::int64_t* sum, const std::int64_t* other) {
-  parallel_pieces(count, piece_elements, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::uint64_t added = static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(other[i]);
-      std::memcpy(sum + i, &added, sizeof added);
-    }
-  });
-}
-
 void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x) {
   const auto piece = HWY_DYNAMIC_DISPATCH(back_piece);
   parallel_pieces(count, piece_elements,

@@ -11,7 +11,6 @@ std::uint32_t round_to_grid(std::int64_t count, float* x, int shift);
 std::uint32_t set_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift);
 std::uint32_t add_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift);
 
-void add_integers(std::int64_t count, std::int64_t* sum, const std::int64_t* other);
 void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x);
 
 // chunk_squares of flat.h of what from_integers would give.

@@ -144,8 +144,7 @@ void Executor::reduce_tied(const Instruction& i) {
   const bool first = i.stage == 0;
   const SegmentUnit& unit = *units_.at(first ? 0 : program_.segments() - 1);
   replicas_.finish_reductions(unit, i);
-  sharding::GradientSum& sum = (first ? unit.bucket : unit.table_copy)->sum();
-  sum.include(messages_.exchange_tied(i, sum.range(), first ? program_.stages() - 1 : 0));
+  messages_.exchange_tied(i, (first ? unit.bucket : unit.table_copy)->sum(), first ? program_.stages() - 1 : 0);
 }
 
 // Exponents are of gradients without the loss scale, the gradients that backward writes have it.

@@ -65,21 +65,13 @@ void PipelineMessages::finish_sends(const Instruction& waiting) {
   sends_.clear();
 }
 
-at::Tensor PipelineMessages::exchange_tied(const Instruction& i, const at::Tensor& mine, int peer_stage) {
+void PipelineMessages::exchange_tied(const Instruction& i, sharding::GradientSum& sum, int peer_stage) {
   const double begin = base::monotonic_seconds();
-  const at::Tensor theirs =
-      tensor::booked_empty(mine.numel(), mine.scalar_type(), mine.device(), ledger_, tensor::MemoryUse::gradients);
-  comm::Transfer receiving, sending;
-  if (mine.numel() > 0) {
-    receiving = pp_.recv(theirs, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, i.stage));
-    sending = pp_.send(mine, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, peer_stage));
-  }
-  receiving.wait();
-  sending.wait();
+  sum.include_other(pp_, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, peer_stage),
+                    message_tag(StageMessage::tied, 0, i.stage));
   const double end = base::monotonic_seconds();
   observer_.waited(i, begin, end);
   observer_.transferred(i, begin, end);
-  return theirs;
 }
 
 }  // namespace troika::executor

@@ -10,6 +10,7 @@
 #include "comm/channel.h"
 #include "executor/observer.h"
 #include "schedule/check/known_arrivals.h"
+#include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
 
 namespace troika::executor {
@@ -28,8 +29,8 @@ class PipelineMessages {
   // go of the sends that this message proves to have arrived.
   at::Tensor take(schedule::Kind kind, const schedule::Instruction& waiting);
   void finish_sends(const schedule::Instruction& waiting);  // all that are left
-  // Both ends of the tied embedding give `mine` and get the other's, which the ledger counts as gradients.
-  at::Tensor exchange_tied(const schedule::Instruction& i, const at::Tensor& mine, int peer_stage);
+  // Both ends of the tied embedding add the other's sum to theirs.
+  void exchange_tied(const schedule::Instruction& i, sharding::GradientSum& sum, int peer_stage);
 
  private:
   struct Message {

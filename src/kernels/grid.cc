@@ -18,20 +18,11 @@ MagnitudeBits round_to_grid(const at::Tensor& x, int shift) {
 MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into) {
   if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) {
-      const auto add =
-          into == Into::fresh ? cpu::set_integers : static_cast<decltype(&cpu::set_integers)>(&cpu::add_integers);
+      const auto add = into == Into::fresh ? cpu::set_integers : cpu::add_integers;
       return add(x.numel(), sum.data_ptr<std::int64_t>(), x.data_ptr<float>(), shift);
     }
   }
   return reference::add_on_grid(sum, x, shift, into);
-}
-
-void add_integers(const at::Tensor& sum, const at::Tensor& other) {
-  if constexpr (has_cpu_kernels) {
-    if (sum.is_cpu())
-      return cpu::add_integers(sum.numel(), sum.data_ptr<std::int64_t>(), other.data_ptr<std::int64_t>());
-  }
-  sum.add_(other);
 }
 
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {

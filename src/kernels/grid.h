@@ -24,7 +24,6 @@ MagnitudeBits round_to_grid(const at::Tensor& x, int shift);
 
 enum class Into { fresh, sum };  // fresh: sum is uninitialised and becomes q
 MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into);
-void add_integers(const at::Tensor& sum, const at::Tensor& other);
 
 // x = sum * 2^-shift: to double, then to fp32.
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x);

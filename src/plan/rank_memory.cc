@@ -18,6 +18,7 @@ using schedule::Instruction;
 using schedule::Kind;
 
 struct BucketNumbers {
+  shape::ShardPlan shards;
   std::int64_t elements = 0, own = 0;  // own: of this rank's range
   BucketShape::Part part = BucketShape::Part::own;
   bool trained = true;
@@ -62,7 +63,7 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
-      numbers.buckets[g].push_back({shards.elements(), shards.elements_of(numbers.replica).count, bucket.part,
+      numbers.buckets[g].push_back({shards, shards.elements(), shards.elements_of(numbers.replica).count, bucket.part,
                                     bucket.trained, sum_shape(job, bucket, at)});
     }
   }
@@ -76,7 +77,7 @@ class Walk {
       : element_bytes_(job.element_bytes()), at_(numbers.at), bounds_(numbers.bounds), program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
-        segments_[segment].push_back({bucket, shape::GradientBytes(bucket.elements, bucket.own, bucket.sum)});
+        segments_[segment].push_back({bucket, shape::GradientBytes(bucket.shards, bucket.sum)});
     }
     hold_parameters_and_state(job.state_place());
   }
@@ -200,6 +201,7 @@ class Walk {
     const Buffers which = program_->reduces_each_microbatch() ? Buffers::written : Buffers::here;
     each_sum(i, which, [this](Bucket& bucket) {
       finish_all();
+      change(bucket, &shape::GradientBytes::pack);
       change(bucket, &shape::GradientBytes::start_reduce);
     });
   }
@@ -213,7 +215,7 @@ class Walk {
 
   void include_other_stage(const Instruction& i) {
     change(table_of(i.stage), &shape::GradientBytes::receive_other);
-    change(table_of(i.stage), &shape::GradientBytes::include);
+    change(table_of(i.stage), &shape::GradientBytes::include_other);
   }
 
   void step(const Instruction& i) {

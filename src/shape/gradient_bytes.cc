@@ -1,5 +1,7 @@
 #include "shape/gradient_bytes.h"
 
+#include <algorithm>
+
 namespace troika::shape {
 namespace {
 
@@ -7,29 +9,37 @@ constexpr std::int64_t float_bytes = 4, integer_bytes = 8;
 
 std::int64_t bytes_of(bool floats) { return floats ? float_bytes : integer_bytes; }
 
-// What a rank shares out in one reduction, by element.
-std::int64_t shared_bytes(const SumShape& shape, int replica) {
-  return bytes_of(shape.reduction == Reduction::each_leaf || shape.shares_floats(replica));
+bool shares_floats(const SumShape& shape, int replica) {
+  return shape.reduction == Reduction::each_leaf || shape.shares_floats(replica);
 }
 
-// Of the ranges of all other replicas, by element of one range.
-std::int64_t incoming_bytes(const SumShape& shape) {
-  std::int64_t sum = 0;
-  for (int r = 0; r < shape.place.count(); ++r) {
-    if (r != shape.place.index()) sum += shared_bytes(shape, r);
-  }
-  return sum;
+std::int64_t packed_bytes(std::int64_t integers) { return integer_bytes * packed_words(integers); }
+
+// Of a range of so many elements of what a replica shares out.
+std::int64_t message_bytes(const SumShape& shape, int replica, std::int64_t elements) {
+  return shares_floats(shape, replica) ? float_bytes * elements : packed_bytes(elements);
+}
+
+// Of the ranges of other replicas than that at shape.place, from its right-hand neighbour on.
+std::vector<std::int64_t> other_ranges(const ShardPlan& plan, const ReplicaPlace& place) {
+  std::vector<std::int64_t> elements;
+  for (int i = 1; i < place.count(); ++i)
+    elements.push_back(plan.elements_of((place.index() + i) % place.count()).count);
+  return elements;
 }
 
 }  // namespace
 
-GradientBytes::GradientBytes(std::int64_t elements, std::int64_t own, const SumShape& shape)
-    : shape_(shape), elements_(elements), own_(own) {}
+GradientBytes::GradientBytes(const ShardPlan& plan, const SumShape& shape)
+    : shape_(shape),
+      elements_(plan.elements()),
+      own_(plan.elements_of(shape.place.index()).count),
+      others_(other_ranges(plan, shape.place)) {}
 
 std::int64_t GradientBytes::held() const {
   const std::int64_t leaves = (leaf_ ? 1 : 0) + (sending_ ? 1 : 0) + (whole_ ? 1 : 0);
-  const std::int64_t of_range = range_ + incoming_ + other_ + (total_ ? float_bytes : 0);
-  return elements_ * (leaves * float_bytes + sum_) + own_ * of_range;
+  const std::int64_t of_range = range_ + (total_ ? float_bytes : 0);
+  return elements_ * (leaves * float_bytes + sum_) + own_ * of_range + packed_ + incoming_ + crossing_;
 }
 
 void GradientBytes::leaf() { leaf_ = true; }
@@ -44,20 +54,37 @@ void GradientBytes::push() {
   leaf_ = false;
 }
 
+void GradientBytes::pack() {
+  if (shares_floats(shape_, shape_.place.index())) return;
+  std::int64_t now = 0;
+  for (const std::int64_t elements : others_) {
+    now += packed_bytes(elements);
+    packed_ = std::max(packed_, now);
+    now -= integer_bytes * elements;
+  }
+}
+
 void GradientBytes::start_reduce() {
   reducing_ = true;
   if (shape_.place.count() == 1) return;
-  const bool each_leaf = shape_.reduction == Reduction::each_leaf;
-  if (each_leaf) {
+  if (shape_.reduction == Reduction::each_leaf) {
     sending_ = true;
     leaf_ = false;
   }
-  if (each_leaf || (sum_ == float_bytes && !shape_.in_floats())) range_ = bytes_of(shape_.in_floats());
-  incoming_ = incoming_bytes(shape_);
+  if (!shares_floats(shape_, shape_.place.index())) {
+    sum_ = packed_ = 0;
+    for (const std::int64_t elements : others_) packed_ += packed_bytes(elements);
+    range_ = integer_bytes;
+  } else if (sending_ || !shape_.in_floats()) {
+    range_ = bytes_of(shape_.in_floats());
+  }
+  for (int r = 0; r < shape_.place.count(); ++r) {
+    if (r != shape_.place.index()) incoming_ += message_bytes(shape_, r, own_);
+  }
 }
 
 void GradientBytes::make_range() {
-  incoming_ = 0;
+  packed_ = incoming_ = 0;
   if (shape_.place.count() > 1) range_ = bytes_of(shape_.in_floats());
 }
 
@@ -68,8 +95,11 @@ void GradientBytes::finish_reduce() {
   sum_ = 0;
 }
 
-void GradientBytes::receive_other() { other_ = range_; }
-void GradientBytes::include() { other_ = 0; }
+void GradientBytes::receive_other() {
+  crossing_ = shape_.in_floats() ? float_bytes * own_ : 2 * packed_bytes(own_);
+}
+
+void GradientBytes::include_other() { crossing_ = 0; }
 
 void GradientBytes::make_total() {
   if (range_ == integer_bytes) total_ = true;
@@ -84,13 +114,14 @@ void GradientBytes::start_gather() { range_ = 0; }
 
 void GradientBytes::reset() {
   leaf_ = sending_ = reducing_ = total_ = whole_ = false;
-  sum_ = range_ = incoming_ = other_ = 0;
+  sum_ = range_ = packed_ = incoming_ = crossing_ = 0;
 }
 
 std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
-  if (shape.place.count() == 1) return 0;
-  const std::int64_t others = plan.elements() - plan.elements_of(shape.place.index()).count;
-  return others * shared_bytes(shape, shape.place.index());
+  std::int64_t bytes = 0;
+  for (const std::int64_t elements : other_ranges(plan, shape.place))
+    bytes += message_bytes(shape, shape.place.index(), elements);
+  return bytes;
 }
 
 std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
@@ -98,7 +129,8 @@ std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
 }
 
 std::int64_t tied_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
-  return bytes_of(shape.in_floats()) * plan.elements_of(shape.place.index()).count;
+  const std::int64_t own = plan.elements_of(shape.place.index()).count;
+  return shape.in_floats() ? float_bytes * own : packed_bytes(own);
 }
 
 }  // namespace troika::shape

@@ -1,8 +1,9 @@
 // The bytes that a GradientSum (sharding/gradient_sum.h) holds, from numbers alone: the same calls in the same order give
-// what its ledger counts.
+// what its ledger counts. A second message (sharding/packed_message.h), if there is one, is not in them.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
@@ -11,8 +12,7 @@ namespace troika::shape {
 
 class GradientBytes {
  public:
-  // `elements` of the buffer, of which `own` are in the range of the rank at shape.place.
-  GradientBytes(std::int64_t elements, std::int64_t own, const SumShape& shape);
+  GradientBytes(const ShardPlan& plan, const SumShape& shape);  // of the rank at shape.place
 
   std::int64_t held() const;
 
@@ -20,12 +20,13 @@ class GradientBytes {
   void leaf();
   void make_sum();  // before push: the sum that the first leaf is added to
   void push();
+  void pack();  // before start_reduce: the most while ranges are packed
   void start_reduce();
   bool reducing() const { return reducing_; }
   void make_range();  // before finish_reduce
   void finish_reduce();
-  void receive_other();  // before include: the other stage's sum of a tied table
-  void include();
+  void receive_other();  // before include_other: the sums of a tied table that cross
+  void include_other();
   void make_total();  // before total
   void total();
   void make_whole();  // before start_gather
@@ -35,9 +36,11 @@ class GradientBytes {
  private:
   const SumShape shape_;
   const std::int64_t elements_, own_;
+  std::vector<std::int64_t> others_;  // elements of the other ranges, in the order in which they are packed
   bool leaf_ = false, sending_ = false, reducing_ = false;
-  // Bytes of an element: of the sum of own leaves, of the range that is reduced, of what others send; 0: none.
-  std::int64_t sum_ = 0, range_ = 0, incoming_ = 0, other_ = 0;
+  // Bytes of an element: of the sum of own leaves, of the range that is reduced; 0: none.
+  std::int64_t sum_ = 0, range_ = 0;
+  std::int64_t packed_ = 0, incoming_ = 0, crossing_ = 0;  // bytes of messages
   bool total_ = false, whole_ = false;
 };
 

@@ -38,8 +38,12 @@ void GradientSum::begin_step(const std::vector<int>& exponents) {
   largest_.assign(plan_.parts(), 0);
 }
 
-at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) {
+at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) const {
   return tensor::booked_empty(elements, dtype, device_, ledger_, tensor::MemoryUse::gradients);
+}
+
+NewIntegers GradientSum::new_integers() const {
+  return [this](std::int64_t count) { return allocate(count, at::kLong); };
 }
 
 // visit(part, its first element counted from `of`, how many of it).
@@ -83,19 +87,25 @@ void GradientSum::push_into_sum() {
   const at::Tensor leaf = std::move(leaf_);
   leaf_.reset();
   if (shape_.shares_floats(shape_.place.index())) {
-    if (sum_.defined()) {
-      kernels::add_into(sum_, leaf);
+    if (floats_.defined()) {
+      kernels::add_into(floats_, leaf);
     } else {
-      sum_ = leaf;
+      floats_ = leaf;
     }
     return;
   }
-  const Into into = sum_.defined() ? Into::sum : Into::fresh;
-  if (!sum_.defined()) sum_ = allocate(plan_.elements(), at::kLong);
-  each_part({0, plan_.elements()}, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    largest_[part] = std::max(largest_[part], kernels::add_on_grid(sum_.narrow(0, begin, count),
-                                                                   leaf.narrow(0, begin, count), shifts_[part], into));
-  });
+  const Into into = integers_.empty() ? Into::fresh : Into::sum;
+  for (int replica = 0; replica < shape_.place.count(); ++replica) {
+    const Range range = plan_.elements_of(replica);
+    if (into == Into::fresh) integers_.push_back(allocate(range.count, at::kLong));
+    const at::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
+    const at::Tensor of_leaf = leaf.narrow(0, range.begin, range.count);
+    each_part(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+      largest_[part] =
+          std::max(largest_[part], kernels::add_on_grid(sum.narrow(0, begin, count), of_leaf.narrow(0, begin, count),
+                                                        shifts_[part], into));
+    });
+  }
 }
 
 void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
@@ -106,46 +116,76 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   }
   reducing_ = true;
   if (shape_.place.count() == 1) return;
-  sending_ = each_leaf ? std::move(leaf_) : std::move(sum_);
+  if (each_leaf || shape_.shares_floats(shape_.place.index())) {
+    share_out_floats(replicas, tag);
+  } else {
+    share_out_integers(replicas, tag);
+  }
+}
+
+void GradientSum::share_out_floats(comm::Channel& replicas, std::uint32_t tag) {
+  sending_ = shape_.reduction == Reduction::each_leaf ? std::move(leaf_) : std::move(floats_);
   leaf_.reset();
-  sum_.reset();
+  floats_.reset();
   leaf_written_ = false;
   begin_range(sending_);
-
-  const int count = shape_.place.count(), index = shape_.place.index();
-  for (int i = 1; i < count; ++i) receive(replicas, (index + count - i) % count, tag);
+  receive(replicas, tag);
+  const int count = shape_.place.count();
   for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
-    const int to = (index + i) % count;
+    const int to = (shape_.place.index() + i) % count;
     const Range range = plan_.elements_of(to);
     if (range.count > 0) sends_.push_back(replicas.send(sending_.narrow(0, range.begin, range.count), to, tag));
   }
 }
 
-// This rank's own part. What is summed as it is sent is added to in place, until the sends are done.
-void GradientSum::begin_range(const at::Tensor& whole) {
-  const at::Tensor own = whole.narrow(0, mine().begin, mine().count);
-  const bool as_it_is = own.scalar_type() == at::kLong || shape_.in_floats();
-  if (range_.defined()) return add(own);
-  if (as_it_is && shape_.reduction == Reduction::at_end) {
-    range_ = own;
-  } else if (as_it_is) {
+// What has been packed goes at once, so that little is there twice.
+void GradientSum::share_out_integers(comm::Channel& replicas, std::uint32_t tag) {
+  const int count = shape_.place.count(), index = shape_.place.index();
+  std::vector<int> receivers;
+  for (int i = 1; i < count; ++i) {
+    const int to = (index + i) % count;
+    at::Tensor& sum = integers_[static_cast<std::size_t>(to)];
+    if (sum.numel() == 0) continue;
+    packed_sends_.emplace_back(sum, new_integers());
+    sum.reset();
+    receivers.push_back(to);
+  }
+  range_ = std::move(integers_[static_cast<std::size_t>(index)]);
+  integers_.clear();
+  receive(replicas, tag);
+  for (std::size_t i = 0; i < receivers.size(); ++i) packed_sends_[i].start(replicas, receivers[i], tag);
+}
+
+// This rank's own part of what it shares out in fp32.
+void GradientSum::begin_range(const at::Tensor& leaf) {
+  const at::Tensor own = leaf.narrow(0, mine().begin, mine().count);
+  if (range_.defined()) return add_floats(own);
+  if (!shape_.in_floats()) {
+    range_ = allocate(mine().count, at::kLong).zero_();
+    add_floats(own);
+  } else if (shape_.reduction == Reduction::each_leaf) {
     range_ = allocate(mine().count, at::kFloat).copy_(own);
   } else {
-    range_ = allocate(mine().count, at::kLong).zero_();
-    add(own);
+    range_ = own;  // added to in place, which no send reads
   }
 }
 
-void GradientSum::receive(comm::Channel& replicas, int from, std::uint32_t tag) {
-  const bool floats = shape_.reduction == Reduction::each_leaf || shape_.shares_floats(from);
-  const at::Tensor range = allocate(mine().count, floats ? at::kFloat : at::kLong);
-  incoming_.push_back({range, mine().count > 0 ? replicas.recv(range, from, tag) : comm::Transfer()});
+void GradientSum::receive(comm::Channel& replicas, std::uint32_t tag) {
+  const int count = shape_.place.count();
+  if (mine().count == 0) return;
+  for (int i = 1; i < count; ++i) {
+    const int from = (shape_.place.index() + count - i) % count;
+    if (shape_.reduction == Reduction::each_leaf || shape_.shares_floats(from)) {
+      const at::Tensor range = allocate(mine().count, at::kFloat);
+      float_ranges_.push_back({range, replicas.recv(range, from, tag)});
+    } else {
+      packed_ranges_.emplace_back(mine().count, new_integers(), replicas, from, tag);
+    }
+  }
 }
 
-// Of another replica or stage, to this rank's range.
-void GradientSum::add(const at::Tensor& range) {
+void GradientSum::add_floats(const at::Tensor& range) {
   if (range_.scalar_type() == at::kFloat) return kernels::add_into(range_, range);
-  if (range.scalar_type() == at::kLong) return kernels::add_integers(range_, range);
   each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], Into::sum);
   });
@@ -156,21 +196,26 @@ void GradientSum::finish_reduce(const OnWait& on_wait) {
   reducing_ = false;
   ++rounds_;
   if (shape_.place.count() == 1) {
-    range_ = std::move(sum_);
-    sum_.reset();
+    range_ = floats_.defined() ? std::move(floats_) : std::move(integers_.front());
+    floats_.reset();
+    integers_.clear();
     return;
   }
   const double begin = base::monotonic_seconds();
-  for (Incoming& incoming : incoming_) {
+  for (FloatRange& incoming : float_ranges_) {
     incoming.transfer.wait();
-    add(incoming.range);
+    add_floats(incoming.range);
   }
-  incoming_.clear();
+  for (PackedReceive& incoming : packed_ranges_) incoming.add_to(range_);
+  float_ranges_.clear();
+  packed_ranges_.clear();
   for (comm::Transfer& send : sends_) send.wait();
+  for (PackedSend& send : packed_sends_) send.wait();
   sends_.clear();
+  packed_sends_.clear();
   on_wait(begin, base::monotonic_seconds());
-  if (shape_.reduction == Reduction::at_end && range_.storage().data() == sending_.storage().data())
-    range_ = allocate(mine().count, range_.scalar_type()).copy_(range_);
+  if (shape_.reduction == Reduction::at_end && shape_.in_floats())
+    range_ = allocate(mine().count, at::kFloat).copy_(range_);  // without what was sent
   sending_.reset();
 }
 
@@ -181,9 +226,20 @@ const at::Tensor& GradientSum::range() const {
   return range_;
 }
 
-void GradientSum::include(const at::Tensor& range_of_other_stage) {
-  range();
-  add(range_of_other_stage);
+void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag) {
+  if (range().numel() == 0) return;
+  if (range_.scalar_type() == at::kFloat) {
+    const at::Tensor other = allocate(range_.numel(), at::kFloat);
+    comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
+    receiving.wait();
+    sending.wait();
+    return add_floats(other);
+  }
+  PackedSend sending(range_, new_integers());
+  PackedReceive receiving(range_.numel(), new_integers(), stages, peer, recv_tag);
+  sending.start(stages, peer, send_tag);
+  receiving.add_to(range_);
+  sending.wait();
 }
 
 at::Tensor GradientSum::to_floats(const at::Tensor& range, const at::Tensor& into) const {
@@ -237,7 +293,8 @@ at::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
 }
 
 void GradientSum::reset() {
-  for (at::Tensor* buffer : {&leaf_, &sum_, &sending_, &range_, &total_, &whole_}) buffer->reset();
+  for (at::Tensor* buffer : {&leaf_, &floats_, &sending_, &range_, &total_, &whole_}) buffer->reset();
+  integers_.clear();
   pushed_ = rounds_ = 0;
   leaf_written_ = false;
 }

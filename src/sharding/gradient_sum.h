@@ -12,12 +12,13 @@
 #include "kernels/grid.h"
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
+#include "sharding/packed_message.h"
 #include "tensor/ledger.h"
 
 namespace troika::sharding {
 
 // Order of calls in a step: begin_step; for each leaf: leaf, push; start_reduce and finish_reduce, once (at_end) or after
-// every push (each_leaf). Then this rank's range is complete: include (of a table with its other use on another stage),
+// every push (each_leaf). Then this rank's range is complete: include_other (of a table with its other use on another stage),
 // squares, total. For the whole sum on every rank: start_gather, finish_gather. reset ends the step. All replicas make the
 // same calls on every buffer in the same order. Owns its buffers; one rank's thread. BugError when calls come out of order.
 class GradientSum {
@@ -46,9 +47,8 @@ class GradientSum {
   // out of range.
   const std::vector<kernels::MagnitudeBits>& largest() const { return largest_; }
 
-  // What was reduced, in this rank's range: fp32 or integers, on all stages alike.
-  const at::Tensor& range() const;
-  void include(const at::Tensor& range_of_other_stage);
+  // Adds the same range of the sum of another stage, which makes the same call with the tags exchanged.
+  void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag);
 
   std::vector<double> squares() const;  // of the chunks of this rank's range, in chunk order
   at::Tensor total();                   // of this rank's range, fp32; may be written to, valid until reset()
@@ -63,15 +63,19 @@ class GradientSum {
   shape::Range mine() const { return plan_.elements_of(shape_.place.index()); }
 
  private:
-  struct Incoming {  // a range of another replica's sum, or of its leaf
+  struct FloatRange {  // of another replica's leaf, or of the sum of its leaves
     at::Tensor range;
     comm::Transfer transfer;
   };
-  at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype);
+  at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype) const;
+  NewIntegers new_integers() const;
+  const at::Tensor& range() const;
   void push_into_sum();
-  void begin_range(const at::Tensor& whole);
-  void receive(comm::Channel& replicas, int from, std::uint32_t tag);
-  void add(const at::Tensor& range);
+  void share_out_floats(comm::Channel& replicas, std::uint32_t tag);
+  void share_out_integers(comm::Channel& replicas, std::uint32_t tag);
+  void begin_range(const at::Tensor& leaf);
+  void receive(comm::Channel& replicas, std::uint32_t tag);
+  void add_floats(const at::Tensor& range);
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
   template <class Visit>
   void each_part(const shape::Range& of, Visit visit) const;
@@ -84,12 +88,15 @@ class GradientSum {
   std::vector<kernels::MagnitudeBits> largest_;
   std::int64_t pushed_ = 0, rounds_ = 0;  // of this step
   bool leaf_written_ = false, reducing_ = false;
-  at::Tensor leaf_;     // each_leaf, and the one that is written
-  at::Tensor sum_;      // at_end: of own leaves, all elements
-  at::Tensor sending_;  // what the reduction under way shares out
-  at::Tensor range_;    // of all replicas, this rank's range
+  at::Tensor leaf_;                       // each_leaf, and the one that is written
+  at::Tensor floats_;                     // at_end: the sum of own leaves, where it is shared out in fp32
+  std::vector<at::Tensor> integers_;      // at_end: else, by the replica whose range it is
+  at::Tensor sending_;                    // what the reduction under way shares out in fp32
+  at::Tensor range_;                      // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
   at::Tensor total_, whole_;
-  std::vector<Incoming> incoming_;
+  std::vector<FloatRange> float_ranges_;  // that come in
+  std::vector<PackedReceive> packed_ranges_;
+  std::vector<PackedSend> packed_sends_;
   std::vector<comm::Transfer> sends_, gathers_;
 };
 

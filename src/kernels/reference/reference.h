@@ -1,10 +1,11 @@
-// Every operation from at:: operations alone, for any device: the reference that the CPU kernels are tested against, and what runs where there is
-// none. Contracts are those of the functions of the same names in kernels.
+// Every operation from at:: operations, or in a plain loop, for any device: the reference that the CPU kernels are tested
+// against, and what runs where there is none. Contracts are those of the functions of the same names in kernels.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "cpu/packed_integers.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
@@ -36,6 +37,11 @@ std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk);
 MagnitudeBits round_to_grid(const at::Tensor& x, int shift);
 MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into);
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x);
+
+cpu::BlockFormat block_format(const std::int64_t* x);
+void pack_block(const std::int64_t* x, const cpu::BlockFormat& format, std::uint64_t* words);
+void add_block(const std::uint64_t* words, const cpu::BlockFormat& format, std::int64_t* sum);
+
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded);
 void round_into(const at::Tensor& master, const at::Tensor& rounded);

@@ -1,0 +1,48 @@
+// 64-bit integers in fewer words, without loss, to be sent: sums of gradients (grid.h) need little more than 32 bits. Tensors
+// are flat, int64, of any device; the work is done in host memory.
+//
+// A stream of words is first a directory, 16 bits per block of 256 integers (the last block may be shorter), four to a word
+// from the low bits on: its width, and above 8 bits its shift. Then the blocks (cpu/packed_integers.h); a shorter one ends with
+// the last word of each lane that has a number. The same from every machine.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/packed_integers.h"
+
+namespace troika::kernels {
+
+std::int64_t directory_words(std::int64_t integers);
+
+// The words of a stream lie in two tensors, `front` with at least the directory and `rest`, undefined where front holds all.
+struct PackedStream {
+  at::Tensor front, rest;
+};
+
+// Where in its stream each block of some integers lies.
+class Packing {
+ public:
+  explicit Packing(const at::Tensor& integers);  // reads them once
+  // Of a stream that came. BugError where there is no directory in front.
+  Packing(std::int64_t integers, const at::Tensor& front);
+
+  std::int64_t words() const { return begins_.back(); }  // of the whole stream
+
+  void pack(const at::Tensor& integers, const PackedStream& stream) const;
+  void add(const PackedStream& stream, const at::Tensor& sum) const;  // sum += the stream's integers
+
+ private:
+  struct Words;  // of both tensors
+  std::int64_t blocks() const { return static_cast<std::int64_t>(formats_.size()); }
+  std::int64_t integers_in(std::int64_t block) const;
+  void place_blocks();
+
+  const std::int64_t count_;
+  std::vector<cpu::BlockFormat> formats_;  // by block
+  std::vector<std::int64_t> begins_;       // by block, in words; one more: the end
+};
+
+}  // namespace troika::kernels
