@@ -28,7 +28,7 @@ struct Fp16 {
 
 // Rows of x stand a whole number of 16 apart, filled up with zeros. panel: outputs whose sums are in the cache, of [I, O].
 struct FewRowsCall {
-  std::int64_t M, I, O, x_stride, panel;
+  std::int64_t M, I, O, x_stride, y_stride, panel;
   const float *x, *bias;
   const void* w;
   float* y;
@@ -112,7 +112,7 @@ HWY_INLINE void dot_products(const FewRowsCall& call, std::int64_t m, std::int64
   }
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < outputs; ++j)
-      call.y[(m + i) * call.O + o + j] = sum(sums[i][j]) + (call.bias == nullptr ? 0.0f : call.bias[o + j]);
+      call.y[(m + i) * call.y_stride + o + j] = sum(sums[i][j]) + (call.bias == nullptr ? 0.0f : call.bias[o + j]);
 }
 
 // Few rows of the weight at a time, so that all rows of x meet them in the cache.
@@ -196,7 +196,7 @@ void add_pieces(const FewRowsCall& call, std::int64_t pieces, const std::vector<
   const std::int64_t panel_size = call.M * call.panel;
   parallel_pieces(call.O, call.panel, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t m = 0; m < call.M; ++m) {
-      float* y = call.y + m * call.O;
+      float* y = call.y + m * call.y_stride;
       for (std::int64_t o = begin; o < end; ++o) y[o] = call.bias == nullptr ? 0.0f : call.bias[o];
       for (std::int64_t piece = 0; piece < pieces; ++piece) {
         const float* sum = sums.data() + (begin / call.panel * pieces + piece) * panel_size;
@@ -219,10 +219,11 @@ void by_inputs(const FewRowsCall& call, Weight::Element element) {
 
 }  // namespace
 
-void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO) {
+void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO,
+                       std::int64_t y_stride) {
   constexpr std::int64_t in_cache = 8192;
   const std::int64_t panel = std::clamp<std::int64_t>(in_cache / std::max<std::int64_t>(M, 1) / 16 * 16, 256, 1024);
-  FewRowsCall call{M, w.I, w.O, padded_width(w.I), panel, x_MI, bias_O, w.data, y_MO};
+  FewRowsCall call{M, w.I, w.O, padded_width(w.I), y_stride, panel, x_MI, bias_O, w.data, y_MO};
   std::vector<float> filled_up;
   if (call.x_stride != w.I) {
     filled_up.resize(static_cast<std::size_t>(M * call.x_stride));

@@ -17,7 +17,9 @@ struct Weight {
   const void* data = nullptr;
 };
 
-// y = x w^T + bias, in fp32. x: M x I and y: M x O, dense; `bias_O` may be null. y must not overlap the inputs.
-void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO);
+// y = x w^T + bias, in fp32. x: M x I, dense; y: M x O, rows y_stride apart; `bias_O` may be null. y must not overlap the
+// inputs.
+void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO,
+                       std::int64_t y_stride);
 
 }  // namespace troika::cpu

@@ -56,7 +56,7 @@ struct FewRowsCase {
   }
   std::vector<float> product(const std::vector<float>& x, std::int64_t M, bool with_bias = true) const {
     std::vector<float> y(static_cast<std::size_t>(M * s.O), 42.0f);
-    multiply_few_rows(M, x.data(), weight, with_bias ? bias.data() : nullptr, y.data());
+    multiply_few_rows(M, x.data(), weight, with_bias ? bias.data() : nullptr, y.data(), s.O);
     return y;
   }
 

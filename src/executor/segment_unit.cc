@@ -35,8 +35,8 @@ model::SegmentBuffer SegmentUnit::parameters() const {
           adapter == nullptr ? at::Tensor() : adapter->values(ReadBy::own_segment)};
 }
 
-model::SegmentBuffer SegmentUnit::leaves() const {
-  const auto leaf = [](Bucket* one) { return one == nullptr || !one->is_trained() ? at::Tensor() : one->sum().leaf(); };
+model::SegmentLeaves SegmentUnit::leaves() const {
+  const auto leaf = [](Bucket* one) { return one == nullptr || !one->is_trained() ? nullptr : &one->sum(); };
   return {leaf(bucket.get()), leaf(table), leaf(adapter.get())};
 }
 

@@ -28,7 +28,7 @@ struct SegmentUnit {
   };
   std::vector<Read> read() const;  // that its forward and backward read
   model::SegmentBuffer parameters() const;
-  model::SegmentBuffer leaves() const;  // of the microbatch to be written next
+  model::SegmentLeaves leaves() const;
 };
 
 using Units = std::map<int, std::unique_ptr<SegmentUnit>>;  // by segment, those this rank holds

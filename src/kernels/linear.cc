@@ -59,11 +59,12 @@ std::optional<cpu::Weight> dense_weight(const at::Tensor& w_OI) {
 // y = x w^T + addend's row, where there are few rows; whether it was done.
 bool multiply_few_rows(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO,
                        const cpu::Addend& addend = {}) {
-  if (x_MI.size(0) > cpu::few_rows || !y_MO.is_contiguous()) return false;
+  if (x_MI.size(0) > cpu::few_rows || y_MO.stride(1) != 1) return false;
   const auto weight = dense_weight(w_OI);
   if (!weight) return false;
   const at::Tensor x = to_float(x_MI).contiguous();
-  cpu::multiply_few_rows(x.size(0), x.data_ptr<float>(), *weight, addend.row, y_MO.data_ptr<float>());
+  cpu::multiply_few_rows(x.size(0), x.data_ptr<float>(), *weight, addend.row, y_MO.data_ptr<float>(),
+                         y_MO.stride(0));
   return true;
 }
 

@@ -40,6 +40,20 @@ TEST(LinearParity, ForwardAndBothGradientsAgreeWithAutogradInEveryDtype) {
   }
 }
 
+TEST(LinearParity, BitsDoNotDependOnWhereTheRowsOfTheResultStand) {
+  for (const auto& s : std::vector<std::vector<std::int64_t>>{{1, 48, 40}, {10, 64, 259}, {16, 700, 64}, {40, 64, 259},
+                                                              {700, 130, 512}, {300, 2050, 33}}) {
+    const at::Tensor x = random_normal("x", {s[0], s[1]}), w = random_normal("w", {s[2], s[1]});
+    const at::Tensor dense = at::empty({s[0], s[2]});
+    linear_forward_float(x, w, dense);
+    for (const std::int64_t space : {1, 16, 253}) {
+      const at::Tensor apart = at::empty({s[0], s[2] + space}).narrow(1, 0, s[2]);
+      linear_forward_float(x, w, apart);
+      EXPECT_TRUE(at::equal(apart, dense)) << s[0] << " x " << s[1] << " x " << s[2] << ", " << space << " apart";
+    }
+  }
+}
+
 // y, dx, dw, dbias one after the other.
 std::vector<at::Tensor> all_of(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias, const at::Tensor& dy) {
   const at::Tensor dw = at::empty_like(w), dbias = at::empty_like(bias);

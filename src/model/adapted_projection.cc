@@ -23,10 +23,16 @@ at::Tensor AdaptedProjection::backward_input(const ProjectionBuffer& w, const at
   return dx_MI;
 }
 
-void AdaptedProjection::backward_weight(const ProjectionBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+void AdaptedProjection::backward_weight(const ProjectionLeaves& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
                                         const Tokens& tokens, const LowRankSaved& saved) const {
-  if (trained_) own_.backward_weight(dw.own, dy_MO, x_MI);
-  if (adapter_.any()) adapter_.backward_weight(dw.adapter, dy_MO, x_MI, tokens, saved);
+  if (trained_) {
+    own_.backward_weight(dw.own.open(), dy_MO, x_MI);
+    dw.own.close();
+  }
+  if (adapter_.any()) {
+    adapter_.backward_weight(dw.adapter.open(), dy_MO, x_MI, tokens, saved);
+    dw.adapter.close();
+  }
 }
 
 }  // namespace troika::model

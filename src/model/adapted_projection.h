@@ -7,10 +7,12 @@
 
 namespace troika::model {
 
-// Its pieces of a block's buffers (SegmentBuffer). own: undefined in gradients of what is not trained; adapter:
-// undefined where the block has none.
+// Its parts of a block's buffers (SegmentBuffer). adapter: undefined where the block has none.
 struct ProjectionBuffer {
   at::Tensor own, adapter;
+};
+struct ProjectionLeaves {
+  LeafPart own, adapter;
 };
 
 class AdaptedProjection {
@@ -32,7 +34,7 @@ class AdaptedProjection {
 
   at::Tensor backward_input(const ProjectionBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
                             LowRankSaved& saved) const;  // dx_MI
-  void backward_weight(const ProjectionBuffer& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+  void backward_weight(const ProjectionLeaves& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
                        const Tokens& tokens, const LowRankSaved& saved) const;
 
  private:

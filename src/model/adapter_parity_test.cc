@@ -92,7 +92,8 @@ void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank&
   for (std::size_t g = segments.size() - 1; g > 0; --g) {
     d = segments[g]->backward_input(buffers[g], d, tokens, *saved[g]);
     EXPECT_EQ(saved[g]->bytes(), foretold.half[g]) << g;
-    if (g + 1 < segments.size()) segments[g]->backward_weight({{}, {}, rank.gradients[g]}, tokens, *saved[g]);
+    sharding::FlatLeaf leaf(rank.gradients[g]);
+    if (g + 1 < segments.size()) segments[g]->backward_weight({nullptr, nullptr, &leaf}, tokens, *saved[g]);
   }
 }
 

@@ -25,24 +25,28 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
          {model, trained, shape::FusedProjection::attention_output, segment, groups}, trained_),
       positions_(positions) {
   if (shape::has_rotary_positions(shape::architecture_of(model))) rotation_.emplace(model);
+  Places own, adapter;
+  places_.norm = own.take(norm_->elements());
+  places_.qkv = own.take(qkv_.elements());
+  places_.rotation = own.take(rotation_ ? rotation_->elements() : 0);
+  places_.o = own.take(o_.elements());
+  places_.qkv_adapter = adapter.take(qkv_.adapter_elements());
+  places_.o_adapter = adapter.take(o_.adapter_elements());
   const std::int64_t group = model.heads / model.kv_heads;
   for (std::int64_t head = widths_.heads.begin; head < widths_.heads.end(); ++head)
     kv_of_head_.push_back(head / group - widths_.kv_heads.begin);
 }
 
-std::int64_t AttentionHalf::elements() const {
-  return norm_->elements() + qkv_.elements() + (rotation_ ? rotation_->elements() : 0) + o_.elements();
-}
+std::int64_t AttentionHalf::elements() const { return places_.o.end(); }
 
-std::int64_t AttentionHalf::adapter_elements() const { return qkv_.adapter_elements() + o_.adapter_elements(); }
+std::int64_t AttentionHalf::adapter_elements() const { return places_.o_adapter.end(); }
 
 AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
-  Views own(buffer.own), adapter(buffer.adapter);
   Weights w;
-  w.norm_E = own.take({norm_->elements()});
-  w.qkv = {own.take({qkv_.elements()}), adapter.take({qkv_.adapter_elements()})};
-  if (rotation_) w.rotation_W = own.take({rotation_->elements()});
-  w.o = {own.take({o_.elements()}), adapter.take({o_.adapter_elements()})};
+  w.norm_E = view(buffer.own, places_.norm);
+  w.qkv = {view(buffer.own, places_.qkv), view(buffer.adapter, places_.qkv_adapter)};
+  if (rotation_) w.rotation_W = view(buffer.own, places_.rotation);
+  w.o = {view(buffer.own, places_.o), view(buffer.adapter, places_.o_adapter)};
   return w;
 }
 
@@ -128,15 +132,20 @@ void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA,
   s.rotation = {};
 }
 
-void AttentionHalf::backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const AttentionSaved& s) const {
-  const Weights g = weights(gradients);
+void AttentionHalf::backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const AttentionSaved& s) const {
   const std::int64_t M = tokens.B * tokens.T;
-  if (o_.has_gradient()) o_.backward_weight(g.o, s.dy_MD, s.output.out_BTnH.view({M, n * H}), tokens, s.o_adapter);
-  if (qkv_.has_gradient())
-    qkv_.backward_weight(g.qkv, s.dqkv_MC, groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
+  if (o_.has_gradient()) {
+    o_.backward_weight({leaves.own.part(places_.o), leaves.adapter.part(places_.o_adapter)}, s.dy_MD,
+                       s.output.out_BTnH.view({M, n * H}), tokens, s.o_adapter);
+  }
+  if (qkv_.has_gradient()) {
+    qkv_.backward_weight({leaves.own.part(places_.qkv), leaves.adapter.part(places_.qkv_adapter)}, s.dqkv_MC,
+                         groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
+  }
   if (!trained_) return;
-  g.norm_E.copy_(s.dnorm_E);
-  if (rotation_) g.rotation_W.copy_(s.drotation_W);
+  leaves.own.part(places_.norm).open().copy_(s.dnorm_E);
+  if (places_.rotation.count > 0) leaves.own.part(places_.rotation).open().copy_(s.drotation_W);
+  leaves.own.close();
 }
 
 }  // namespace troika::model

@@ -27,10 +27,11 @@
 
 namespace troika::model {
 
-// A half's parts of a block's buffers (SegmentBuffer).
+// A half's parts of a block's buffers (SegmentBuffer), and of their gradients.
 struct HalfBuffer {
   at::Tensor own, adapter;
 };
+using HalfLeaves = ProjectionLeaves;
 
 // What forward keeps for backward_input, then what that leaves for backward_weight, of projections that are trained or
 // have adapters. Without rotation q and k are where their projection left them.
@@ -56,7 +57,7 @@ class AttentionHalf {
                      shape::SavedActivations activations, AttentionSaved& saved) const;
   at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             AttentionSaved& saved) const;
-  void backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const AttentionSaved& saved) const;
+  void backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const AttentionSaved& saved) const;
 
   // forward for new rows x_MD of sequences whose earlier keys and values lie in caches, alone in its groups and without
   // adapters; writes the new ones of `block` (0 is the first) beside them.
@@ -67,6 +68,9 @@ class AttentionHalf {
   struct Weights {
     at::Tensor norm_E, rotation_W;
     ProjectionBuffer qkv, o;
+  };
+  struct WeightPlaces {
+    shape::Range norm, qkv, rotation, o, qkv_adapter, o_adapter;
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(AttentionSaved& s) const;  // by backward_weight
@@ -84,6 +88,7 @@ class AttentionHalf {
   const bool trained_;
   const AdaptedProjection qkv_, o_;
   std::optional<const Rotation> rotation_;
+  WeightPlaces places_;  // of this half's parts
   const Positions positions_;
   std::vector<std::int64_t> kv_of_head_;
 };
@@ -105,12 +110,15 @@ class FeedForwardHalf {
                      shape::SavedActivations activations, FeedForwardSaved& saved) const;
   at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             FeedForwardSaved& saved) const;
-  void backward_weight(const HalfBuffer& gradients, const Tokens& tokens, const FeedForwardSaved& saved) const;
+  void backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const FeedForwardSaved& saved) const;
 
  private:
   struct Weights {
     at::Tensor norm_E;
     ProjectionBuffer up, down;
+  };
+  struct WeightPlaces {
+    shape::Range norm, up, down, up_adapter, down_adapter;
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(FeedForwardSaved& s) const;
@@ -120,6 +128,7 @@ class FeedForwardHalf {
   const std::unique_ptr<const Norm> norm_;
   const bool trained_;
   const AdaptedProjection up_, down_;
+  WeightPlaces places_;  // of this half's parts
 };
 
 }  // namespace troika::model

@@ -1,5 +1,7 @@
 #include "model/block_segment.h"
 
+#include <optional>
+
 #include "model/block_halves.h"
 #include "shape/adapter.h"
 
@@ -42,41 +44,57 @@ class BlockSegment final : public Segment {
     return attention_.backward_input(of_attention(parameters), dmid_mD, tokens, s.attention);
   }
 
-  void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
+  void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
     const auto& s = static_cast<const BlockSaved&>(saved);
-    feed_forward_.backward_weight(of_feed_forward(gradients), tokens, s.feed_forward);
-    attention_.backward_weight(of_attention(gradients), tokens, s.attention);
-    std::vector<sharding::SharedSlice> partial = partial_gradients(layout_, gradients.flat);
-    for (const auto& slice : partial_gradients(adapter_layout_, gradients.adapter)) partial.push_back(slice);
+    if (groups_.tensor->size() == 1) return write(leaves, tokens, s);
+    std::optional<HeldLeaf> own, adapter;
+    if (leaves.flat != nullptr) own.emplace(*leaves.flat);
+    if (leaves.adapter != nullptr) adapter.emplace(*leaves.adapter);
+    write({own ? &*own : nullptr, nullptr, adapter ? &*adapter : nullptr}, tokens, s);
+    std::vector<sharding::SharedSlice> partial;
+    if (own) add_partial_gradients(layout_, *own, &partial);
+    if (adapter) add_partial_gradients(adapter_layout_, *adapter, &partial);
     groups_.tensor->sum_shared(partial);
+    partial.clear();
+    if (own) own->close_all();
+    if (adapter) adapter->close_all();
   }
 
  private:
+  using HeldLeaf = sharding::HeldLeaf;
+
   // The attention's weights stand first, then the feed-forward's.
   HalfBuffer of_attention(const SegmentBuffer& buffer) const {
-    return {part(buffer.flat, 0, attention_.elements()), part(buffer.adapter, 0, attention_.adapter_elements())};
+    return {view(buffer.flat, {0, attention_.elements()}), view(buffer.adapter, {0, attention_.adapter_elements()})};
   }
   HalfBuffer of_feed_forward(const SegmentBuffer& buffer) const {
-    return {part(buffer.flat, attention_.elements(), layout_.elements),
-            part(buffer.adapter, attention_.adapter_elements(), adapter_layout_.elements)};
+    return {view(buffer.flat, behind_attention()), view(buffer.adapter, adapters_behind_attention())};
   }
-  static at::Tensor part(const at::Tensor& flat, std::int64_t begin, std::int64_t end) {
-    return flat.defined() ? flat.narrow(0, begin, end - begin) : at::Tensor();
+  shape::Range behind_attention() const {
+    return {attention_.elements(), layout_.elements - attention_.elements()};
+  }
+  shape::Range adapters_behind_attention() const {
+    return {attention_.adapter_elements(), adapter_layout_.elements - attention_.adapter_elements()};
+  }
+
+  void write(const SegmentLeaves& leaves, const Tokens& tokens, const BlockSaved& s) const {
+    feed_forward_.backward_weight(
+        {{leaves.flat, behind_attention()}, {leaves.adapter, adapters_behind_attention()}}, tokens, s.feed_forward);
+    attention_.backward_weight(
+        {{leaves.flat, {0, attention_.elements()}}, {leaves.adapter, {0, attention_.adapter_elements()}}}, tokens,
+        s.attention);
   }
 
   // Gradients that other ranks hold too and of which this rank has found a summand only.
-  std::vector<sharding::SharedSlice> partial_gradients(const shape::SegmentLayout& layout,
-                                                       const at::Tensor& flat) const {
-    if (!flat.defined()) return {};
+  void add_partial_gradients(const shape::SegmentLayout& layout, const HeldLeaf& leaf,
+                             std::vector<sharding::SharedSlice>* slices) const {
     const bool all_rows = groups_.tensor->sequence_parallel() == shape::SequenceParallel::off;
-    std::vector<sharding::SharedSlice> slices;
     for (const shape::Slot& slot : layout.slots) {
       const bool own = slot.end_holder - slot.first_holder == 1;
       const bool whole = slot.found == shape::Found::whole || (slot.found == shape::Found::of_own_rows && all_rows);
       if (!own && !whole)
-        slices.push_back({flat.narrow(0, slot.offset, slot.elements()), slot.first_holder, slot.end_holder});
+        slices->push_back({leaf.elements({slot.offset, slot.elements()}), slot.first_holder, slot.end_holder});
     }
-    return slices;
   }
 
   const Groups groups_;

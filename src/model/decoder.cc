@@ -106,7 +106,12 @@ at::Tensor Decoder::backward_input(const at::Tensor& dy_mD, const Tokens& tokens
 void Decoder::backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens,
                               DecoderResult& result) const {
   for (std::size_t i = segments_.size(); i-- > 0;) {
-    segments_[i]->backward_weight(buffer(gradients, i), tokens, *result.saved[i]);
+    const SegmentBuffer of_segment = buffer(gradients, i);
+    sharding::FlatLeaf flat(of_segment.flat), tied(of_segment.tied);
+    segments_[i]->backward_weight({&flat, of_segment.tied.defined() ? &tied : nullptr, nullptr}, tokens,
+                                  *result.saved[i]);
+    flat.finish();
+    if (of_segment.tied.defined()) tied.finish();
     result.saved[i].reset();
   }
 }

@@ -23,15 +23,19 @@ FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Group
            activation_.inputs_per_output * own_columns(model, groups)},
           {model, trained, shape::FusedProjection::feed_forward_input, segment, groups}, trained_),
       down_({shape::architecture_of(model), ProjectionKind::other, own_columns(model, groups), model.hidden},
-            {model, trained, shape::FusedProjection::feed_forward_output, segment, groups}, trained_) {}
+            {model, trained, shape::FusedProjection::feed_forward_output, segment, groups}, trained_) {
+  Places own, adapter;
+  places_.norm = own.take(norm_->elements());
+  places_.up = own.take(up_.elements());
+  places_.down = own.take(down_.elements());
+  places_.up_adapter = adapter.take(up_.adapter_elements());
+  places_.down_adapter = adapter.take(down_.adapter_elements());
+}
 
 FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) const {
-  Views own(buffer.own), adapter(buffer.adapter);
-  Weights w;
-  w.norm_E = own.take({norm_->elements()});
-  w.up = {own.take({up_.elements()}), adapter.take({up_.adapter_elements()})};
-  w.down = {own.take({down_.elements()}), adapter.take({down_.adapter_elements()})};
-  return w;
+  return {view(buffer.own, places_.norm),
+          {view(buffer.own, places_.up), view(buffer.adapter, places_.up_adapter)},
+          {view(buffer.own, places_.down), view(buffer.adapter, places_.down_adapter)}};
 }
 
 at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
@@ -73,14 +77,19 @@ void FeedForwardHalf::drop_unread(FeedForwardSaved& s) const {
   if (!down_.has_gradient()) drop(s.dy_MD);
 }
 
-void FeedForwardHalf::backward_weight(const HalfBuffer& gradients, const Tokens& tokens,
-                                      const FeedForwardSaved& s) const {
-  const Weights g = weights(gradients);
+void FeedForwardHalf::backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const FeedForwardSaved& s) const {
   const std::int64_t M = tokens.B * tokens.T;
-  if (down_.has_gradient()) down_.backward_weight(g.down, s.dy_MD, s.hidden_MF, tokens, s.down_adapter);
-  if (up_.has_gradient())
-    up_.backward_weight(g.up, s.dup_MU, groups_.tensor->all_gather(s.normed_mD, M), tokens, s.up_adapter);
-  if (trained_) g.norm_E.copy_(s.dnorm_E);
+  if (down_.has_gradient()) {
+    down_.backward_weight({leaves.own.part(places_.down), leaves.adapter.part(places_.down_adapter)}, s.dy_MD,
+                          s.hidden_MF, tokens, s.down_adapter);
+  }
+  if (up_.has_gradient()) {
+    up_.backward_weight({leaves.own.part(places_.up), leaves.adapter.part(places_.up_adapter)}, s.dup_MU,
+                        groups_.tensor->all_gather(s.normed_mD, M), tokens, s.up_adapter);
+  }
+  if (!trained_) return;
+  leaves.own.part(places_.norm).open().copy_(s.dnorm_E);
+  leaves.own.close();
 }
 
 }  // namespace troika::model

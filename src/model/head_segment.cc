@@ -25,7 +25,7 @@ struct HeadSaved final : Saved {
   }
 };
 
-// Views of the head's parameters or gradients.
+// Views of the head's parameters.
 struct HeadTensors {
   at::Tensor norm_E, table_vD;
 };
@@ -92,17 +92,20 @@ class HeadSegment final : public Segment {
     return dx_mD;
   }
 
-  void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const override {
+  void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
     if (!trained_) return;
     auto& s = static_cast<HeadSaved&>(saved);
-    const HeadTensors g = views(gradients, norm_->elements(), vocab_.count, D);
-    g.norm_E.copy_(s.dnorm_E);
-    if (gradients.tied.defined()) behind_table(gradients.tied).zero_();
+    const std::int64_t E = norm_->elements(), table = vocab_.count * D;
+    const LeafPart dnorm(leaves.flat, {0, E}),
+        dtable = leaves.tied != nullptr ? LeafPart(leaves.tied, {0, table}) : LeafPart(leaves.flat, {E, table});
+    // Of own rows; without sequence parallelism every rank has seen all rows.
+    if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({s.dnorm_E});
+    dnorm.open().copy_(s.dnorm_E);
+    dnorm.close();
     const at::Tensor normed_MD =
         reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : at::Tensor();
-    kernels::output_loss_backward_weight(normed_MD, s.loss, g.table_vD);
-    // Of own rows; without sequence parallelism every rank has seen all rows.
-    if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({g.norm_E});
+    kernels::output_loss_backward_weight(normed_MD, s.loss, dtable.open().view({vocab_.count, D}));
+    dtable.close();
   }
 
  private:
@@ -137,10 +140,6 @@ class HeadSegment final : public Segment {
       all_MV.narrow(1, parts_[r].begin, parts_[r].count).copy_(gathered[r].narrow(1, 0, parts_[r].count));
     }
     return all_MV;
-  }
-
-  at::Tensor behind_table(const at::Tensor& tied) const {
-    return tied.narrow(0, vocab_.count * D, tied.numel() - vocab_.count * D);
   }
 
   // The parts of all ranks' vocabularies.

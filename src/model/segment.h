@@ -11,6 +11,7 @@
 
 #include "kernels/output_loss.h"
 #include "shape/segment_costs.h"
+#include "sharding/leaf_writer.h"
 
 namespace troika::model {
 
@@ -30,11 +31,15 @@ struct Tokens {
   std::int64_t step = 0, first_sample = 0;
 };
 
-// A segment's flat buffer (parameters in the compute dtype, or gradients in fp32), one-dimensional, laid out as
-// segment_layout says; for the head of a tied model the one that tied_layout describes; for a block with adapters
-// theirs (adapter_layout). Gradients of what is not trained are undefined.
+// A segment's parameters in the compute dtype, one-dimensional, laid out as segment_layout says; for the head of a tied
+// model also what tied_layout describes; for a block with adapters theirs (adapter_layout).
 struct SegmentBuffer {
   at::Tensor flat, tied, adapter;
+};
+
+// The gradients of the same buffers; null: not trained.
+struct SegmentLeaves {
+  sharding::LeafWriter *flat = nullptr, *tied = nullptr, *adapter = nullptr;
 };
 
 // What forward leaves for backward. bytes() shrinks as backward_input drops what backward_weight does not need.
@@ -68,9 +73,10 @@ class Segment {
   virtual at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                                     Saved& saved) const = 0;
 
-  // Writes (never adds) this microbatch's gradient of every trained parameter, fp32. After backward_input. What several
-  // tp ranks hold is their sum, with the same bits on each.
-  virtual void backward_weight(const SegmentBuffer& gradients, const Tokens& tokens, Saved& saved) const = 0;
+  // Writes this microbatch's gradient of every trained parameter, in pieces of whole parameters that have at most the
+  // layout's largest_piece open. After backward_input. What several tp ranks hold is their sum, with the same bits on
+  // each.
+  virtual void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const = 0;
 };
 
 }  // namespace troika::model

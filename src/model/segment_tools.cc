@@ -24,10 +24,8 @@ std::int64_t bytes_of(std::initializer_list<const at::Tensor*> tensors) {
   return sum;
 }
 
-at::Tensor Views::take(at::IntArrayRef shape) {
-  const std::int64_t begin = offset_;
-  offset_ += c10::multiply_integers(shape);
-  return flat_.defined() ? flat_.narrow(0, begin, offset_ - begin).view(shape) : at::Tensor();
+at::Tensor view(const at::Tensor& flat, const shape::Range& place) {
+  return flat.defined() ? flat.narrow(0, place.begin, place.count) : at::Tensor();
 }
 
 }  // namespace troika::model

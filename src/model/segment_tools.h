@@ -27,15 +27,33 @@ void drop(Tensors&... tensors) {
   (tensors.reset(), ...);
 }
 
-// Views of a flat buffer, one after the other; undefined ones of an undefined buffer.
-class Views {
+// Ranges of a flat buffer, one after the other.
+class Places {
  public:
-  explicit Views(at::Tensor flat) : flat_(std::move(flat)) {}
-  at::Tensor take(at::IntArrayRef shape);
+  shape::Range take(std::int64_t elements) {
+    end_ += elements;
+    return {end_ - elements, elements};
+  }
+  std::int64_t end() const { return end_; }
 
  private:
-  at::Tensor flat_;
-  std::int64_t offset_ = 0;
+  std::int64_t end_ = 0;
+};
+
+// Undefined of an undefined buffer.
+at::Tensor view(const at::Tensor& flat, const shape::Range& place);
+
+// A range of a leaf, or of none.
+class LeafPart {
+ public:
+  LeafPart(sharding::LeafWriter* leaf, const shape::Range& place) : leaf_(leaf), place_(place) {}
+  LeafPart part(const shape::Range& of) const { return {leaf_, {place_.begin + of.begin, of.count}}; }
+  at::Tensor open() const { return leaf_->open(place_); }
+  void close() const { leaf_->close(); }
+
+ private:
+  sharding::LeafWriter* leaf_;
+  shape::Range place_;
 };
 
 }  // namespace troika::model

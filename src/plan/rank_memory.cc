@@ -20,6 +20,7 @@ using schedule::Kind;
 struct BucketNumbers {
   shape::ShardPlan shards;
   std::int64_t elements = 0, own = 0;  // own: of this rank's range
+  std::int64_t largest_piece = 0;
   BucketShape::Part part = BucketShape::Part::own;
   bool trained = true;
   shape::SumShape sum;
@@ -63,8 +64,8 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
-      numbers.buckets[g].push_back({shards, shards.elements(), shards.elements_of(numbers.replica).count, bucket.part,
-                                    bucket.trained, sum_shape(job, bucket, at)});
+      numbers.buckets[g].push_back({shards, shards.elements(), shards.elements_of(numbers.replica).count,
+                                    bucket.layout.largest_piece, bucket.part, bucket.trained, sum_shape(job, bucket, at)});
     }
   }
   return numbers;
@@ -74,10 +75,13 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
 class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
-      : element_bytes_(job.element_bytes()), at_(numbers.at), bounds_(numbers.bounds), program_(&program) {
+      : element_bytes_(job.element_bytes()),
+        at_(numbers.at),
+        bounds_(numbers.bounds),
+        program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
-        segments_[segment].push_back({bucket, shape::GradientBytes(bucket.shards, bucket.sum)});
+        segments_[segment].push_back({bucket, shape::GradientBytes(bucket.shards, bucket.sum, bucket.largest_piece)});
     }
     hold_parameters_and_state(job.state_place());
   }
@@ -128,7 +132,6 @@ class Walk {
     const bool writes = row.passes == schedule::weight_pass;
     if (writes) write_leaves(i);  // its input is still there
     in_flight_->visit_part(i);
-    if (writes) push(i);
     finish_awaited(i);
     if (row.payload == schedule::Payload::segment_gradients) reduce(i);
     if (row.payload == schedule::Payload::segment_totals) gather_totals(i);
@@ -187,13 +190,10 @@ class Walk {
   }
 
   void write_leaves(const Instruction& i) {
-    each_sum(i, Buffers::written, [this](Bucket& bucket) { change(bucket, &shape::GradientBytes::leaf); });
-  }
-
-  void push(const Instruction& i) {
     each_sum(i, Buffers::written, [this](Bucket& bucket) {
+      change(bucket, &shape::GradientBytes::open);
       change(bucket, &shape::GradientBytes::make_sum);
-      change(bucket, &shape::GradientBytes::push);
+      change(bucket, &shape::GradientBytes::close);
     });
   }
 

@@ -118,6 +118,7 @@ SegmentLayout adapter_layout(const config::ModelSettings& model, const config::L
   for (const auto& projection : by_fused_projection(targets_of(model, lora, segment))) {
     for (const Target& target : projection) split_down(builder, model, target, lora.rank);
     for (const Target& target : projection) split_up(builder, model, target, lora.rank);
+    builder.end_piece();
   }
   return builder.take();
 }

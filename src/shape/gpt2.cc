@@ -48,14 +48,19 @@ void split_block(LayoutBuilder& builder, const config::ModelSettings& m, const s
   enum { norm1, norm1_bias, qkv, qkv_bias, o, o_bias, norm2, norm2_bias, up, up_bias, down, down_bias };
   builder.everywhere(infos[norm1], Found::of_own_rows);
   builder.everywhere(infos[norm1_bias], Found::of_own_rows);
+  builder.end_piece();
   builder.columns(infos[qkv], widths.heads, m.head_dim, 3);
   builder.columns(infos[qkv_bias], widths.heads, m.head_dim, 3);
+  builder.end_piece();
   builder.rows(infos[o], widths.heads, m.head_dim);
   builder.everywhere(infos[o_bias], Found::whole);
+  builder.end_piece();
   builder.everywhere(infos[norm2], Found::of_own_rows);
   builder.everywhere(infos[norm2_bias], Found::of_own_rows);
+  builder.end_piece();
   builder.columns(infos[up], widths.ffn);
   builder.columns(infos[up_bias], widths.ffn);
+  builder.end_piece();
   builder.rows(infos[down], widths.ffn);
   builder.everywhere(infos[down_bias], Found::whole);
 }
@@ -65,6 +70,7 @@ void split_gpt2(LayoutBuilder& builder, const config::ModelSettings& m, int segm
   if (segment > 0 && segment <= m.layers) return split_block(builder, m, infos);
   if (segment == 0) {
     builder.rows(infos[0], builder.widths().vocab);
+    builder.end_piece();
     builder.everywhere(infos[1], Found::whole);
     return;
   }

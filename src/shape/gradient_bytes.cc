@@ -15,9 +15,12 @@ bool shares_floats(const SumShape& shape, int replica) {
 
 std::int64_t packed_bytes(std::int64_t integers) { return integer_bytes * packed_words(integers); }
 
-// Of a range of so many elements of what a replica shares out.
-std::int64_t message_bytes(const SumShape& shape, int replica, std::int64_t elements) {
+// The buffer of a range of so many elements of what a replica shares out, and the message.
+std::int64_t buffer_bytes(const SumShape& shape, int replica, std::int64_t elements) {
   return shares_floats(shape, replica) ? float_bytes * elements : packed_bytes(elements);
+}
+std::int64_t message_bytes(const SumShape& shape, int replica, std::int64_t elements) {
+  return shares_floats(shape, replica) ? float_bytes * elements : integer_bytes * message_words(elements);
 }
 
 // Of the ranges of other replicas than that at shape.place, from its right-hand neighbour on.
@@ -30,29 +33,35 @@ std::vector<std::int64_t> other_ranges(const ShardPlan& plan, const ReplicaPlace
 
 }  // namespace
 
-GradientBytes::GradientBytes(const ShardPlan& plan, const SumShape& shape)
+GradientBytes::GradientBytes(const ShardPlan& plan, const SumShape& shape, std::int64_t largest_piece)
     : shape_(shape),
       elements_(plan.elements()),
       own_(plan.elements_of(shape.place.index()).count),
+      largest_piece_(largest_piece),
       others_(other_ranges(plan, shape.place)) {}
 
 std::int64_t GradientBytes::held() const {
   const std::int64_t leaves = (leaf_ ? 1 : 0) + (sending_ ? 1 : 0) + (whole_ ? 1 : 0);
   const std::int64_t of_range = range_ + (total_ ? float_bytes : 0);
-  return elements_ * (leaves * float_bytes + sum_) + own_ * of_range + packed_ + incoming_ + crossing_;
+  return (piece_ ? float_bytes * largest_piece_ : 0) + elements_ * (leaves * float_bytes + sum_) + own_ * of_range + packed_ + incoming_ + crossing_;
 }
 
-void GradientBytes::leaf() { leaf_ = true; }
+void GradientBytes::open() {
+  const bool floats = shape_.shares_floats(shape_.place.index());
+  if (shape_.reduction == Reduction::each_leaf) {
+    leaf_ = true;
+  } else if (floats && sum_ == 0) {
+    sum_ = float_bytes;  // the first leaf, in place
+  } else {
+    piece_ = true;
+  }
+}
 
 void GradientBytes::make_sum() {
-  if (shape_.reduction == Reduction::at_end && !shape_.shares_floats(shape_.place.index())) sum_ = integer_bytes;
+  if (piece_ && sum_ == 0) sum_ = integer_bytes;
 }
 
-void GradientBytes::push() {
-  if (shape_.reduction == Reduction::each_leaf) return;
-  if (shape_.shares_floats(shape_.place.index())) sum_ = float_bytes;  // the first leaf
-  leaf_ = false;
-}
+void GradientBytes::close() { piece_ = false; }
 
 void GradientBytes::pack() {
   if (shares_floats(shape_, shape_.place.index())) return;
@@ -79,7 +88,7 @@ void GradientBytes::start_reduce() {
     range_ = bytes_of(shape_.in_floats());
   }
   for (int r = 0; r < shape_.place.count(); ++r) {
-    if (r != shape_.place.index()) incoming_ += message_bytes(shape_, r, own_);
+    if (r != shape_.place.index()) incoming_ += buffer_bytes(shape_, r, own_);
   }
 }
 
@@ -113,7 +122,7 @@ void GradientBytes::make_whole() { whole_ = true; }
 void GradientBytes::start_gather() { range_ = 0; }
 
 void GradientBytes::reset() {
-  leaf_ = sending_ = reducing_ = total_ = whole_ = false;
+  piece_ = leaf_ = sending_ = reducing_ = total_ = whole_ = false;
   sum_ = range_ = packed_ = incoming_ = crossing_ = 0;
 }
 
@@ -130,7 +139,7 @@ std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
 
 std::int64_t tied_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
   const std::int64_t own = plan.elements_of(shape.place.index()).count;
-  return shape.in_floats() ? float_bytes * own : packed_bytes(own);
+  return shape.in_floats() ? float_bytes * own : integer_bytes * message_words(own);
 }
 
 }  // namespace troika::shape

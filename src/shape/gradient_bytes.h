@@ -1,5 +1,5 @@
 // The bytes that a GradientSum (sharding/gradient_sum.h) holds, from numbers alone: the same calls in the same order give
-// what its ledger counts. A second message (sharding/packed_message.h), if there is one, is not in them.
+// what its ledger counts. A third part of a packed message (sharding/packed_message.h) is not in them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ namespace troika::shape {
 
 class GradientBytes {
  public:
-  GradientBytes(const ShardPlan& plan, const SumShape& shape);  // of the rank at shape.place
+  // Of the rank at shape.place; leaves are written in pieces of at most so many elements.
+  GradientBytes(const ShardPlan& plan, const SumShape& shape, std::int64_t largest_piece);
 
   std::int64_t held() const;
 
   // Each call of GradientSum; what some of them hold for a moment has a call of its own before.
-  void leaf();
-  void make_sum();  // before push: the sum that the first leaf is added to
-  void push();
+  void open();      // the largest piece
+  void make_sum();  // before close: the sum that the first leaf is added to
+  void close();
   void pack();  // before start_reduce: the most while ranges are packed
   void start_reduce();
   bool reducing() const { return reducing_; }
@@ -35,16 +36,16 @@ class GradientBytes {
 
  private:
   const SumShape shape_;
-  const std::int64_t elements_, own_;
+  const std::int64_t elements_, own_, largest_piece_;
   std::vector<std::int64_t> others_;  // elements of the other ranges, in the order in which they are packed
-  bool leaf_ = false, sending_ = false, reducing_ = false;
+  bool piece_ = false, leaf_ = false, sending_ = false, reducing_ = false;
   // Bytes of an element: of the sum of own leaves, of the range that is reduced; 0: none.
   std::int64_t sum_ = 0, range_ = 0;
   std::int64_t packed_ = 0, incoming_ = 0, crossing_ = 0;  // bytes of messages
   bool total_ = false, whole_ = false;
 };
 
-// Sent by the rank at shape.place in one reduction of a buffer, in one gather of its totals, and to the other stage of a
+// First messages, sent by the rank at shape.place in one reduction of a buffer, in one gather of its totals, and to the other stage of a
 // tied table.
 std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape);
 std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape);

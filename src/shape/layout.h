@@ -63,6 +63,7 @@ struct SegmentLayout {
   int segment = 0;
   std::vector<Slot> slots;  // by offset, without gaps
   std::int64_t elements = 0;
+  std::int64_t largest_piece = 0;  // elements of the gradient that backward has in memory before any is added to a sum
 };
 // q, k, v rows are adjacent, gate and up too: one GEMM reads them. A parameter may have several slots, ascending in the
 // parameter: key/value heads are cut where their holders change.

@@ -1,5 +1,7 @@
 #include "shape/layout_builder.h"
 
+#include <algorithm>
+
 namespace troika::shape {
 
 ParameterInfo matrix(const std::string& name, std::int64_t rows, std::int64_t columns, double init_scale) {
@@ -31,8 +33,20 @@ LayoutBuilder::LayoutBuilder(const config::ModelSettings& model, int segment, co
       widths_(local_widths(model, share)),
       heads_(model.heads),
       kv_heads_(model.kv_heads),
-      head_dim_(model.head_dim) {
+      head_dim_(model.head_dim),
+      in_one_piece_(share.size > 1 && segment > 0 && segment <= model.layers) {
   layout_.segment = segment;
+}
+
+void LayoutBuilder::end_piece() {
+  if (in_one_piece_) return;
+  layout_.largest_piece = std::max(layout_.largest_piece, layout_.elements - piece_begin_);
+  piece_begin_ = layout_.elements;
+}
+
+SegmentLayout LayoutBuilder::take() {
+  layout_.largest_piece = std::max(layout_.largest_piece, layout_.elements - piece_begin_);
+  return std::move(layout_);
 }
 
 void LayoutBuilder::everywhere(const ParameterInfo& info, Found found) {
@@ -87,7 +101,10 @@ void LayoutBuilder::add(const ParameterInfo& info, const Region& region, Found f
 void LayoutBuilder::norm_and_tables(const std::vector<ParameterInfo>& infos) {
   for (const ParameterInfo& info : infos) {
     if (info.shape.size() == 1) everywhere(info, Found::of_own_rows);
-    if (info.shape.size() == 2) rows(info, widths_.vocab);
+    if (info.shape.size() == 2) {
+      end_piece();  // the norm
+      rows(info, widths_.vocab);
+    }
   }
 }
 

@@ -37,7 +37,11 @@ class LayoutBuilder {
   // Of the head or a plain embedding: vectors everywhere, tables by rows of the vocabulary.
   void norm_and_tables(const std::vector<ParameterInfo>& infos);
 
-  SegmentLayout take() { return std::move(layout_); }
+  // The gradient of what was added since the last call is one piece. A block of a tensor-parallel rank is one whole, because
+  // what several ranks hold is summed at once.
+  void end_piece();
+
+  SegmentLayout take();
 
  private:
   void add(const ParameterInfo& info, const Region& region, Found found, int first_holder, int end_holder);
@@ -48,6 +52,8 @@ class LayoutBuilder {
   const TensorShare share_;
   const LocalWidths widths_;
   const std::int64_t heads_, kv_heads_, head_dim_;  // of the model
+  const bool in_one_piece_;
+  std::int64_t piece_begin_ = 0;
   SegmentLayout layout_;
 };
 

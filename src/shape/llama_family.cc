@@ -77,9 +77,19 @@ void split_part(LayoutBuilder& builder, const config::ModelSettings& m, const Pa
   }
 }
 
+// One product computes the gradients of both.
+bool are_fused(Cut a, Cut b) {
+  const auto is_qkv = [](Cut cut) { return cut == Cut::query_rows || cut == Cut::key_rows; };
+  return a == b || (is_qkv(a) && is_qkv(b));
+}
+
 void split_llama(LayoutBuilder& builder, const config::ModelSettings& m, int segment) {
   if (segment == 0 || segment > m.layers) return builder.norm_and_tables(llama_parameters(m, segment));
-  for (const Part& part : block_parts(m, segment - 1)) split_part(builder, m, part);
+  const std::vector<Part> parts = block_parts(m, segment - 1);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && !are_fused(parts[i - 1].cut, parts[i].cut)) builder.end_piece();
+    split_part(builder, m, parts[i]);
+  }
 }
 
 nlohmann::ordered_json rope_scaling_of(const config::ModelSettings& m) {

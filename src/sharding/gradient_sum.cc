@@ -56,56 +56,113 @@ void GradientSum::each_part(const Range& of, Visit visit) const {
   }
 }
 
-at::Tensor GradientSum::leaf() {
-  if (leaf_written_ || shifts_.size() != plan_.parts())
-    throw base::BugError("a gradient is written before the last one was shared out, or before the step begins");
-  if (!leaf_.defined()) leaf_ = allocate(plan_.elements(), at::kFloat);
-  return leaf_;
+// The leaf itself is what is shared out, or becomes the sum.
+bool GradientSum::writes_in_place() const {
+  if (shape_.reduction == Reduction::each_leaf) return true;
+  return shape_.shares_floats(shape_.place.index()) && pushed_ == 0;
+}
+
+at::Tensor GradientSum::whole_of(at::Tensor& buffer) {
+  if (!buffer.defined()) buffer = allocate(plan_.elements(), at::kFloat);
+  return buffer;
+}
+
+at::Tensor GradientSum::open(const Range& range) {
+  if (leaf_written_ || shifts_.size() != plan_.parts() || pushed_ == shape_.own_leaves()) {
+    throw base::BugError(fmt::format("gradient {} of {} of a step is written before the last one was shared out, or "
+                                     "before the step begins",
+                                     pushed_ + 1, shape_.own_leaves()));
+  }
+  if (!is_whole_parts(range))
+    throw base::BugError(fmt::format("a gradient from element {} to {} is not one of whole parameters", range.begin,
+                                     range.end()));
+  at::Tensor& whole = shape_.reduction == Reduction::each_leaf ? leaf_ : floats_;
+  open_.push_back({range, writes_in_place() ? whole_of(whole).narrow(0, range.begin, range.count)
+                                            : allocate(range.count, at::kFloat)});
+  return open_.back().elements;
+}
+
+bool GradientSum::is_whole_parts(const Range& range) const {
+  bool begins = false, ends = false;
+  for (std::size_t part = 0; part < plan_.parts(); ++part) {
+    begins = begins || plan_.part(part).begin == range.begin;
+    ends = ends || plan_.part(part).end() == range.end();
+  }
+  return begins && ends;
+}
+
+void GradientSum::close() {
+  piece_written_ = piece_written_ || !open_.empty();
+  for (const Piece& piece : open_) {
+    add_piece(piece);
+    for (std::size_t part = 0; part < plan_.parts(); ++part) {
+      const Range of_part = plan_.part(part);
+      if (of_part.begin >= piece.range.begin && of_part.end() <= piece.range.end()) written_[part] = true;
+    }
+  }
+  open_.clear();
+}
+
+void GradientSum::add_piece(const Piece& piece) {
+  const bool floats = shape_.reduction == Reduction::each_leaf || shape_.shares_floats(shape_.place.index());
+  if (!floats) return add_on_grid(piece);
+  if (!shape_.in_floats()) round(piece);
+  if (!writes_in_place())
+    kernels::add_into(floats_.narrow(0, piece.range.begin, piece.range.count), piece.elements);
+}
+
+void GradientSum::round(const Piece& piece) {
+  each_part(piece.range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    largest_[part] =
+        std::max(largest_[part], kernels::round_to_grid(piece.elements.narrow(0, begin, count), shifts_[part]));
+  });
+}
+
+void GradientSum::add_on_grid(const Piece& piece) {
+  for (int replica = 0; replica < shape_.place.count(); ++replica) {
+    const Range range = plan_.elements_of(replica);
+    const auto index = static_cast<std::size_t>(replica);
+    if (integers_.size() == index) integers_.push_back(allocate(range.count, at::kLong));
+    const std::int64_t begin = std::max(range.begin, piece.range.begin);
+    const std::int64_t end = std::min(range.end(), piece.range.end());
+    if (begin >= end) continue;
+    const at::Tensor sum = integers_[index].narrow(0, begin - range.begin, end - begin);
+    const at::Tensor leaf = piece.elements.narrow(0, begin - piece.range.begin, end - begin);
+    each_part({begin, end - begin}, [&](std::size_t part, std::int64_t first, std::int64_t count) {
+      const auto largest = kernels::add_on_grid(sum.narrow(0, first, count), leaf.narrow(0, first, count),
+                                                shifts_[part], written_[part] ? Into::sum : Into::fresh);
+      largest_[part] = std::max(largest_[part], largest);
+    });
+  }
+}
+
+// What no piece of a first leaf covered.
+void GradientSum::clear_unwritten() {
+  for (std::size_t part = 0; part < plan_.parts(); ++part) {
+    if (written_[part]) continue;
+    const Range of_part = plan_.part(part);
+    for (const at::Tensor& whole : {leaf_, floats_}) {
+      if (whole.defined()) whole.narrow(0, of_part.begin, of_part.count).zero_();
+    }
+    for (std::size_t replica = 0; replica < integers_.size(); ++replica) {
+      const Range range = plan_.elements_of(static_cast<int>(replica));
+      const std::int64_t begin = std::max(range.begin, of_part.begin), end = std::min(range.end(), of_part.end());
+      if (begin < end) integers_[replica].narrow(0, begin - range.begin, end - begin).zero_();
+    }
+  }
 }
 
 void GradientSum::push() {
-  if (!leaf_.defined() || leaf_written_ || pushed_ == shape_.own_leaves()) {
+  if (!open_.empty() || !piece_written_ || leaf_written_ || pushed_ == shape_.own_leaves()) {
     throw base::BugError(fmt::format("gradient {} of {} of a step was not written, or not shared out before it",
                                      pushed_ + 1, shape_.own_leaves()));
   }
+  clear_unwritten();
+  const bool each_leaf = shape_.reduction == Reduction::each_leaf;
+  written_.assign(plan_.parts(), !each_leaf);
+  leaf_written_ = each_leaf;
+  piece_written_ = false;
   ++pushed_;
-  const bool rounded_in_place =
-      !shape_.in_floats() && (shape_.reduction == Reduction::each_leaf || shape_.shares_floats(shape_.place.index()));
-  if (rounded_in_place) {
-    each_part({0, plan_.elements()}, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-      largest_[part] = std::max(largest_[part], kernels::round_to_grid(leaf_.narrow(0, begin, count), shifts_[part]));
-    });
-  }
-  if (shape_.reduction == Reduction::each_leaf) {
-    leaf_written_ = true;
-  } else {
-    push_into_sum();
-  }
-}
-
-void GradientSum::push_into_sum() {
-  const at::Tensor leaf = std::move(leaf_);
-  leaf_.reset();
-  if (shape_.shares_floats(shape_.place.index())) {
-    if (floats_.defined()) {
-      kernels::add_into(floats_, leaf);
-    } else {
-      floats_ = leaf;
-    }
-    return;
-  }
-  const Into into = integers_.empty() ? Into::fresh : Into::sum;
-  for (int replica = 0; replica < shape_.place.count(); ++replica) {
-    const Range range = plan_.elements_of(replica);
-    if (into == Into::fresh) integers_.push_back(allocate(range.count, at::kLong));
-    const at::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
-    const at::Tensor of_leaf = leaf.narrow(0, range.begin, range.count);
-    each_part(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-      largest_[part] =
-          std::max(largest_[part], kernels::add_on_grid(sum.narrow(0, begin, count), of_leaf.narrow(0, begin, count),
-                                                        shifts_[part], into));
-    });
-  }
 }
 
 void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
@@ -295,8 +352,10 @@ at::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
 void GradientSum::reset() {
   for (at::Tensor* buffer : {&leaf_, &floats_, &sending_, &range_, &total_, &whole_}) buffer->reset();
   integers_.clear();
+  open_.clear();
+  written_.assign(plan_.parts(), false);
   pushed_ = rounds_ = 0;
-  leaf_written_ = false;
+  leaf_written_ = piece_written_ = false;
 }
 
 }  // namespace troika::sharding

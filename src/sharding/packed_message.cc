@@ -1,27 +1,37 @@
 #include "sharding/packed_message.h"
 
+#include <ATen/ATen.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "shape/sum_shape.h"
 
 namespace troika::sharding {
 
+// Of a stream: the buffer's first part, and the second where it needs one, and the rest.
+static std::vector<at::Tensor> parts_of(const kernels::PackedStream& stream, std::int64_t integers, std::int64_t words) {
+  const std::int64_t first = shape::message_words(integers), in_buffer = std::min(words, stream.front.numel());
+  std::vector<at::Tensor> parts{stream.front.narrow(0, 0, first)};
+  if (in_buffer > first) parts.push_back(stream.front.narrow(0, first, in_buffer - first));
+  if (stream.rest.defined()) parts.push_back(stream.rest);
+  return parts;
+}
+
 PackedSend::PackedSend(const at::Tensor& integers, const NewIntegers& allocate) {
   const kernels::Packing packing(integers);
-  const std::int64_t front = shape::packed_words(integers.numel());
-  stream_.front = allocate(front);
-  if (packing.words() > front) stream_.rest = allocate(packing.words() - front);
-  packing.pack(integers, stream_);
+  kernels::PackedStream stream{allocate(shape::packed_words(integers.numel())), {}};
+  if (packing.words() > stream.front.numel()) stream.rest = allocate(packing.words() - stream.front.numel());
+  packing.pack(integers, stream);
+  parts_ = parts_of(stream, integers.numel(), packing.words());
 }
 
 void PackedSend::start(comm::Channel& channel, int to, std::uint32_t tag) {
-  front_ = channel.send(stream_.front, to, tag);
-  if (stream_.rest.defined()) rest_ = channel.send(stream_.rest, to, tag);
+  for (const at::Tensor& part : parts_) transfers_.push_back(channel.send(part, to, tag));
 }
 
 void PackedSend::wait() {
-  front_.wait();
-  rest_.wait();
+  for (comm::Transfer& transfer : transfers_) transfer.wait();
 }
 
 PackedReceive::PackedReceive(std::int64_t integers, NewIntegers allocate, comm::Channel& channel, int from,
@@ -31,17 +41,16 @@ PackedReceive::PackedReceive(std::int64_t integers, NewIntegers allocate, comm::
       channel_(channel),
       from_(from),
       tag_(tag),
-      front_(allocate_(shape::packed_words(integers))),
-      transfer_(channel.recv(front_, from, tag)) {}
+      buffer_(allocate_(shape::packed_words(integers))),
+      first_(channel.recv(buffer_.narrow(0, 0, shape::message_words(integers)), from, tag)) {}
 
 void PackedReceive::add_to(const at::Tensor& sum) {
-  transfer_.wait();
-  const kernels::Packing packing(integers_, front_);
-  kernels::PackedStream stream{front_, {}};
-  if (packing.words() > front_.numel()) {
-    stream.rest = allocate_(packing.words() - front_.numel());
-    channel_.recv(stream.rest, from_, tag_).wait();
-  }
+  first_.wait();
+  const kernels::Packing packing(integers_, buffer_);
+  kernels::PackedStream stream{buffer_, {}};
+  if (packing.words() > buffer_.numel()) stream.rest = allocate_(packing.words() - buffer_.numel());
+  const std::vector<at::Tensor> parts = parts_of(stream, integers_, packing.words());
+  for (std::size_t i = 1; i < parts.size(); ++i) channel_.recv(parts[i], from_, tag_).wait();
   packing.add(stream, sum);
 }
 

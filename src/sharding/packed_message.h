@@ -1,12 +1,14 @@
-// A range of a sum in integers on its way from one rank to another, packed (kernels/packed_integers.h). The first message has
-// a size that is known before, so that it can be awaited early; what it does not hold follows in a second one, whose size stands
-// in the first. Sums that trainings were seen to have fit into the first (docs/reproducibility.md).
+// A range of a sum in integers on its way from one rank to another, packed (kernels/packed_integers.h). The first part has a
+// size that is known before (shape::message_words), so that it can be awaited early. Of sums that need more, what else the
+// buffers have room for (shape::packed_words) follows in a second part and the rest in a third, whose sizes follow from the
+// directory in the first.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "comm/channel.h"
 #include "kernels/packed_integers.h"
@@ -23,8 +25,8 @@ class PackedSend {
   void wait();
 
  private:
-  kernels::PackedStream stream_;
-  comm::Transfer front_, rest_;
+  std::vector<at::Tensor> parts_;
+  std::vector<comm::Transfer> transfers_;
 };
 
 class PackedReceive {
@@ -38,8 +40,8 @@ class PackedReceive {
   comm::Channel& channel_;
   const int from_;
   const std::uint32_t tag_;
-  at::Tensor front_;
-  comm::Transfer transfer_;
+  at::Tensor buffer_;
+  comm::Transfer first_;
 };
 
 }  // namespace troika::sharding

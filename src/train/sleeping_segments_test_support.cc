@@ -57,10 +57,10 @@ class SleepingBlock final : public model::Segment {
     return real_->backward_input(parameters, dy_mD, tokens, real(saved));
   }
 
-  void backward_weight(const model::SegmentBuffer& gradients, const model::Tokens& tokens,
+  void backward_weight(const model::SegmentLeaves& leaves, const model::Tokens& tokens,
                        model::Saved& saved) const override {
     const Lasting lasting(seconds_.weight);
-    real_->backward_weight(gradients, tokens, real(saved));
+    real_->backward_weight(leaves, tokens, real(saved));
   }
 
  private:

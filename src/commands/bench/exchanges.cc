@@ -35,15 +35,14 @@ struct Sum {
     return shape;
   }
 
-  at::Tensor leaf() {
+  void write(const at::Tensor& values) {
     sum.begin_step({12});  // numbers below 2^12
-    return sum.leaf();
-  }
-  at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
-  void write() {
-    leaf().copy_(numbers()).add_(world.rank() + 1.0);
+    sum.open({0, elements}).copy_(values);
+    sum.close();
     sum.push();
   }
+  at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
+  void write() { write(numbers().add_(world.rank() + 1.0)); }
   at::Tensor expected() const { return numbers().mul_(world.size()).add_(world.size() * (world.size() + 1.0) / 2); }
   void reduce() {
     sum.start_reduce(world, tag);
@@ -82,8 +81,7 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
 Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
   const auto s = std::make_shared<Sum>(world, bytes);
   const auto round = [s] {
-    s->leaf().fill_(1);
-    s->sum.push();
+    s->write(at::ones({s->elements}));
     const double seconds = seconds_of([&] { s->reduce(); });
     s->sum.reset();
     return seconds;
@@ -102,8 +100,7 @@ Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
 Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
   const auto s = std::make_shared<Sum>(world, bytes);
   const auto round = [s] {
-    s->leaf().fill_(1);
-    s->sum.push();
+    s->write(at::ones({s->elements}));
     s->reduce();
     comm::barrier(s->world);
     const double seconds = seconds_of([&] { s->gather(); });

@@ -1,0 +1,48 @@
+#include "sharding/leaf_writer.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace troika::sharding {
+using shape::Range;
+
+at::Tensor FlatLeaf::open(const Range& range) {
+  pieces_.push_back(range);
+  return flat_.narrow(0, range.begin, range.count);
+}
+
+void FlatLeaf::finish() {
+  std::vector<Range> written = pieces_;
+  std::sort(written.begin(), written.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  written.push_back({flat_.numel(), 0});
+  std::int64_t end = 0;
+  for (const Range& piece : written) {
+    flat_.narrow(0, end, piece.begin - end).zero_();
+    end = piece.end();
+  }
+}
+
+at::Tensor HeldLeaf::open(const Range& range) {
+  pieces_.push_back({range, writer_.open(range)});
+  return pieces_.back().elements;
+}
+
+at::Tensor HeldLeaf::elements(const Range& range) const {
+  const auto found = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
+    return piece.range.begin <= range.begin && range.end() <= piece.range.end();
+  });
+  if (found == pieces_.end())
+    throw base::BugError(fmt::format("no piece of a gradient has the elements {} to {}", range.begin, range.end()));
+  return found->elements.narrow(0, range.begin - found->range.begin, range.count);
+}
+
+void HeldLeaf::close_all() {
+  pieces_.clear();
+  writer_.close();
+}
+
+}  // namespace troika::sharding

@@ -1,0 +1,55 @@
+// Where a backward writes one leaf (shape/sum_shape.h) of a flat gradient, piece by piece, so that a piece can be added to a
+// sum and forgotten before the next is computed. What no piece covers is zero.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "shape/range.h"
+
+namespace troika::sharding {
+
+class LeafWriter {
+ public:
+  virtual ~LeafWriter() = default;
+  // Flat, fp32, uninitialised: these elements of the gradient, at least one, to be written before close(). Each element
+  // once per leaf.
+  virtual at::Tensor open(const shape::Range& range) = 0;
+  virtual void close() = 0;  // what is open is written, and its tensors are let go
+};
+
+// Into a tensor of the whole gradient.
+class FlatLeaf final : public LeafWriter {
+ public:
+  explicit FlatLeaf(at::Tensor flat) : flat_(std::move(flat)) {}
+  at::Tensor open(const shape::Range& range) override;
+  void close() override {}
+  void finish();  // zeros where no piece was
+
+  const std::vector<shape::Range>& pieces() const { return pieces_; }  // as they were opened
+
+ private:
+  const at::Tensor flat_;
+  std::vector<shape::Range> pieces_;
+};
+
+// Keeps pieces of another writer open until close_all(), to change them when all are written.
+class HeldLeaf final : public LeafWriter {
+ public:
+  explicit HeldLeaf(LeafWriter& writer) : writer_(writer) {}
+  at::Tensor open(const shape::Range& range) override;
+  void close() override {}
+  at::Tensor elements(const shape::Range& range) const;  // within one piece
+  void close_all();
+
+ private:
+  struct Piece {
+    shape::Range range;
+    at::Tensor elements;
+  };
+  LeafWriter& writer_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace troika::sharding
