@@ -32,8 +32,7 @@ void expect_back(const Block& x) {
   pack_block(x.data(), format, words.data());
   Block sum{}, want{};
   sum.fill(3);
-  for (std::size_t i = 0; i < x.size(); ++i)
-    want[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(x[i]) + 3);
+  for (std::size_t i = 0; i < x.size(); ++i) want[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(x[i]) + 3);
   add_block(words.data(), format, sum.data());
   EXPECT_EQ(sum, want);
 }
@@ -61,7 +60,8 @@ TEST(PackedIntegers, ComeBackOnEveryTargetAndHaveTheSameWords) {
 
 TEST(PackedIntegers, OfAllMagnitudesComeBack) {
   constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
-  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1}, std::int64_t{-4096}, least, most}) {
+  for (const std::int64_t value :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1}, std::int64_t{-4096}, least, most}) {
     Block x{};
     x[77] = value;
     on_every_target([&] { expect_back(x); });

@@ -36,7 +36,7 @@ model::SegmentBuffer SegmentUnit::parameters() const {
 }
 
 model::SegmentLeaves SegmentUnit::leaves() const {
-  const auto leaf = [](Bucket* one) { return one == nullptr || !one->is_trained() ? nullptr : &one->sum(); };
+  const auto leaf = [](Bucket* one) { return one == nullptr || !one->is_trained() ? nullptr : &one->sum().leaf(); };
   return {leaf(bucket.get()), leaf(table), leaf(adapter.get())};
 }
 

@@ -63,8 +63,7 @@ bool multiply_few_rows(const at::Tensor& x_MI, const at::Tensor& w_OI, const at:
   const auto weight = dense_weight(w_OI);
   if (!weight) return false;
   const at::Tensor x = to_float(x_MI).contiguous();
-  cpu::multiply_few_rows(x.size(0), x.data_ptr<float>(), *weight, addend.row, y_MO.data_ptr<float>(),
-                         y_MO.stride(0));
+  cpu::multiply_few_rows(x.size(0), x.data_ptr<float>(), *weight, addend.row, y_MO.data_ptr<float>(), y_MO.stride(0));
   return true;
 }
 

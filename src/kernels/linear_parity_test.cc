@@ -41,8 +41,8 @@ TEST(LinearParity, ForwardAndBothGradientsAgreeWithAutogradInEveryDtype) {
 }
 
 TEST(LinearParity, BitsDoNotDependOnWhereTheRowsOfTheResultStand) {
-  for (const auto& s : std::vector<std::vector<std::int64_t>>{{1, 48, 40}, {10, 64, 259}, {16, 700, 64}, {40, 64, 259},
-                                                              {700, 130, 512}, {300, 2050, 33}}) {
+  for (const auto& s : std::vector<std::vector<std::int64_t>>{
+           {1, 48, 40}, {10, 64, 259}, {16, 700, 64}, {40, 64, 259}, {700, 130, 512}, {300, 2050, 33}}) {
     const at::Tensor x = random_normal("x", {s[0], s[1]}), w = random_normal("w", {s[2], s[1]});
     const at::Tensor dense = at::empty({s[0], s[2]});
     linear_forward_float(x, w, dense);

@@ -1,11 +1,10 @@
-#include "kernels/packed_integers.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/packed_integers.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference.h"
 
@@ -38,13 +37,15 @@ TEST(PackedStream, ComesBackWhereverItIsCut) {
     for (const int bits : {3, 24, 44, 62}) {
       const at::Tensor x = integers_of(count, bits);
       const std::int64_t words = Packing(x).words();
-      for (const std::int64_t front : {directory_words(count), (directory_words(count) + words) / 2, words, words + 9}) {
+      for (const std::int64_t front :
+           {directory_words(count), (directory_words(count) + words) / 2, words, words + 9}) {
         const PackedStream stream = stream_of(x, front);
         const Packing unpacking(count, stream.front);
         EXPECT_EQ(unpacking.words(), words);
         const at::Tensor sum = at::full({count}, 7, at::kLong);
         unpacking.add(stream, sum);
-        EXPECT_TRUE(at::equal(sum, x + 7)) << count << " integers of " << bits << " bits, " << front << " words in front";
+        EXPECT_TRUE(at::equal(sum, x + 7))
+            << count << " integers of " << bits << " bits, " << front << " words in front";
       }
     }
   }

@@ -70,16 +70,14 @@ class BlockSegment final : public Segment {
   HalfBuffer of_feed_forward(const SegmentBuffer& buffer) const {
     return {view(buffer.flat, behind_attention()), view(buffer.adapter, adapters_behind_attention())};
   }
-  shape::Range behind_attention() const {
-    return {attention_.elements(), layout_.elements - attention_.elements()};
-  }
+  shape::Range behind_attention() const { return {attention_.elements(), layout_.elements - attention_.elements()}; }
   shape::Range adapters_behind_attention() const {
     return {attention_.adapter_elements(), adapter_layout_.elements - attention_.adapter_elements()};
   }
 
   void write(const SegmentLeaves& leaves, const Tokens& tokens, const BlockSaved& s) const {
-    feed_forward_.backward_weight(
-        {{leaves.flat, behind_attention()}, {leaves.adapter, adapters_behind_attention()}}, tokens, s.feed_forward);
+    feed_forward_.backward_weight({{leaves.flat, behind_attention()}, {leaves.adapter, adapters_behind_attention()}},
+                                  tokens, s.feed_forward);
     attention_.backward_weight(
         {{leaves.flat, {0, attention_.elements()}}, {leaves.adapter, {0, attention_.adapter_elements()}}}, tokens,
         s.attention);

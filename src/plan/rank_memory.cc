@@ -65,7 +65,8 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
       numbers.buckets[g].push_back({shards, shards.elements(), shards.elements_of(numbers.replica).count,
-                                    bucket.layout.largest_piece, bucket.part, bucket.trained, sum_shape(job, bucket, at)});
+                                    bucket.layout.largest_piece, bucket.part, bucket.trained,
+                                    sum_shape(job, bucket, at)});
     }
   }
   return numbers;
@@ -75,10 +76,7 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
 class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
-      : element_bytes_(job.element_bytes()),
-        at_(numbers.at),
-        bounds_(numbers.bounds),
-        program_(&program) {
+      : element_bytes_(job.element_bytes()), at_(numbers.at), bounds_(numbers.bounds), program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
         segments_[segment].push_back({bucket, shape::GradientBytes(bucket.shards, bucket.sum, bucket.largest_piece)});

@@ -43,7 +43,8 @@ GradientBytes::GradientBytes(const ShardPlan& plan, const SumShape& shape, std::
 std::int64_t GradientBytes::held() const {
   const std::int64_t leaves = (leaf_ ? 1 : 0) + (sending_ ? 1 : 0) + (whole_ ? 1 : 0);
   const std::int64_t of_range = range_ + (total_ ? float_bytes : 0);
-  return (piece_ ? float_bytes * largest_piece_ : 0) + elements_ * (leaves * float_bytes + sum_) + own_ * of_range + packed_ + incoming_ + crossing_;
+  return (piece_ ? float_bytes * largest_piece_ : 0) + elements_ * (leaves * float_bytes + sum_) + own_ * of_range +
+         packed_ + incoming_ + crossing_;
 }
 
 void GradientBytes::open() {
@@ -104,9 +105,7 @@ void GradientBytes::finish_reduce() {
   sum_ = 0;
 }
 
-void GradientBytes::receive_other() {
-  crossing_ = shape_.in_floats() ? float_bytes * own_ : 2 * packed_bytes(own_);
-}
+void GradientBytes::receive_other() { crossing_ = shape_.in_floats() ? float_bytes * own_ : 2 * packed_bytes(own_); }
 
 void GradientBytes::include_other() { crossing_ = 0; }
 

@@ -29,6 +29,15 @@ class ShardPlan {
     return {part_begin_.at(index), part_begin_.at(index + 1) - part_begin_[index]};
   }
 
+  // visit(part, its first element counted from of.begin, how many of it) for the parts that `of` has elements of.
+  template <class Visit>
+  void visit_parts(const Range& of, Visit visit) const {
+    for (std::size_t index = 0; index < parts(); ++index) {
+      const Range here = common(of, part(index));
+      if (here.count > 0) visit(index, here.begin - of.begin, here.count);
+    }
+  }
+
   Range elements_of(int replica) const;  // about elements / replicas; may be empty
   Range chunks_of(int replica) const;
   Range chunks_of_part(std::size_t part) const;

@@ -19,13 +19,16 @@ using shape::Reduction;
 
 GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device,
                          tensor::Ledger& ledger)
-    : plan_(std::move(plan)), shape_(shape), device_(device), ledger_(ledger) {
+    : plan_(std::move(plan)),
+      shape_(shape),
+      device_(device),
+      ledger_(ledger),
+      own_(plan_, shape_, [this](std::int64_t elements, c10::ScalarType dtype) { return allocate(elements, dtype); }) {
   const shape::ReplicaPlace& place = shape.place;
   if (shape.shares.size() != static_cast<std::size_t>(place.dp) || plan_.replicas() != place.count()) {
     throw base::BugError(fmt::format("shares of {} data-parallel ranks of {}, shards of {} replicas of {}",
                                      shape.shares.size(), place.dp, plan_.replicas(), place.count()));
   }
-  reset();
 }
 
 GradientSum::~GradientSum() = default;
@@ -35,7 +38,7 @@ void GradientSum::begin_step(const std::vector<int>& exponents) {
     throw base::BugError(fmt::format("{} exponents for {} parameters", exponents.size(), plan_.parts()));
   shifts_.clear();
   for (const int exponent : exponents) shifts_.push_back(shape::grid_shift(shape_, exponent));
-  largest_.assign(plan_.parts(), 0);
+  own_.begin_step(shifts_);
 }
 
 at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) const {
@@ -46,148 +49,25 @@ NewIntegers GradientSum::new_integers() const {
   return [this](std::int64_t count) { return allocate(count, at::kLong); };
 }
 
-// visit(part, its first element counted from `of`, how many of it).
-template <class Visit>
-void GradientSum::each_part(const Range& of, Visit visit) const {
-  for (std::size_t part = 0; part < plan_.parts(); ++part) {
-    const Range whole = plan_.part(part);
-    const std::int64_t begin = std::max(whole.begin, of.begin), end = std::min(whole.end(), of.end());
-    if (begin < end) visit(part, begin - of.begin, end - begin);
-  }
-}
-
-// The leaf itself is what is shared out, or becomes the sum.
-bool GradientSum::writes_in_place() const {
-  if (shape_.reduction == Reduction::each_leaf) return true;
-  return shape_.shares_floats(shape_.place.index()) && pushed_ == 0;
-}
-
-at::Tensor GradientSum::whole_of(at::Tensor& buffer) {
-  if (!buffer.defined()) buffer = allocate(plan_.elements(), at::kFloat);
-  return buffer;
-}
-
-at::Tensor GradientSum::open(const Range& range) {
-  if (leaf_written_ || shifts_.size() != plan_.parts() || pushed_ == shape_.own_leaves()) {
-    throw base::BugError(fmt::format("gradient {} of {} of a step is written before the last one was shared out, or "
-                                     "before the step begins",
-                                     pushed_ + 1, shape_.own_leaves()));
-  }
-  if (!is_whole_parts(range))
-    throw base::BugError(fmt::format("a gradient from element {} to {} is not one of whole parameters", range.begin,
-                                     range.end()));
-  at::Tensor& whole = shape_.reduction == Reduction::each_leaf ? leaf_ : floats_;
-  open_.push_back({range, writes_in_place() ? whole_of(whole).narrow(0, range.begin, range.count)
-                                            : allocate(range.count, at::kFloat)});
-  return open_.back().elements;
-}
-
-bool GradientSum::is_whole_parts(const Range& range) const {
-  bool begins = false, ends = false;
-  for (std::size_t part = 0; part < plan_.parts(); ++part) {
-    begins = begins || plan_.part(part).begin == range.begin;
-    ends = ends || plan_.part(part).end() == range.end();
-  }
-  return begins && ends;
-}
-
-void GradientSum::close() {
-  piece_written_ = piece_written_ || !open_.empty();
-  for (const Piece& piece : open_) {
-    add_piece(piece);
-    for (std::size_t part = 0; part < plan_.parts(); ++part) {
-      const Range of_part = plan_.part(part);
-      if (of_part.begin >= piece.range.begin && of_part.end() <= piece.range.end()) written_[part] = true;
-    }
-  }
-  open_.clear();
-}
-
-void GradientSum::add_piece(const Piece& piece) {
-  const bool floats = shape_.reduction == Reduction::each_leaf || shape_.shares_floats(shape_.place.index());
-  if (!floats) return add_on_grid(piece);
-  if (!shape_.in_floats()) round(piece);
-  if (!writes_in_place())
-    kernels::add_into(floats_.narrow(0, piece.range.begin, piece.range.count), piece.elements);
-}
-
-void GradientSum::round(const Piece& piece) {
-  each_part(piece.range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    largest_[part] =
-        std::max(largest_[part], kernels::round_to_grid(piece.elements.narrow(0, begin, count), shifts_[part]));
-  });
-}
-
-void GradientSum::add_on_grid(const Piece& piece) {
-  for (int replica = 0; replica < shape_.place.count(); ++replica) {
-    const Range range = plan_.elements_of(replica);
-    const auto index = static_cast<std::size_t>(replica);
-    if (integers_.size() == index) integers_.push_back(allocate(range.count, at::kLong));
-    const std::int64_t begin = std::max(range.begin, piece.range.begin);
-    const std::int64_t end = std::min(range.end(), piece.range.end());
-    if (begin >= end) continue;
-    const at::Tensor sum = integers_[index].narrow(0, begin - range.begin, end - begin);
-    const at::Tensor leaf = piece.elements.narrow(0, begin - piece.range.begin, end - begin);
-    each_part({begin, end - begin}, [&](std::size_t part, std::int64_t first, std::int64_t count) {
-      const auto largest = kernels::add_on_grid(sum.narrow(0, first, count), leaf.narrow(0, first, count),
-                                                shifts_[part], written_[part] ? Into::sum : Into::fresh);
-      largest_[part] = std::max(largest_[part], largest);
-    });
-  }
-}
-
-// What no piece of a first leaf covered.
-void GradientSum::clear_unwritten() {
-  for (std::size_t part = 0; part < plan_.parts(); ++part) {
-    if (written_[part]) continue;
-    const Range of_part = plan_.part(part);
-    for (const at::Tensor& whole : {leaf_, floats_}) {
-      if (whole.defined()) whole.narrow(0, of_part.begin, of_part.count).zero_();
-    }
-    for (std::size_t replica = 0; replica < integers_.size(); ++replica) {
-      const Range range = plan_.elements_of(static_cast<int>(replica));
-      const std::int64_t begin = std::max(range.begin, of_part.begin), end = std::min(range.end(), of_part.end());
-      if (begin < end) integers_[replica].narrow(0, begin - range.begin, end - begin).zero_();
-    }
-  }
-}
-
-void GradientSum::push() {
-  if (!open_.empty() || !piece_written_ || leaf_written_ || pushed_ == shape_.own_leaves()) {
-    throw base::BugError(fmt::format("gradient {} of {} of a step was not written, or not shared out before it",
-                                     pushed_ + 1, shape_.own_leaves()));
-  }
-  clear_unwritten();
-  const bool each_leaf = shape_.reduction == Reduction::each_leaf;
-  written_.assign(plan_.parts(), !each_leaf);
-  leaf_written_ = each_leaf;
-  piece_written_ = false;
-  ++pushed_;
-}
-
 void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
-  const bool each_leaf = shape_.reduction == Reduction::each_leaf;
-  if (reducing_ || (each_leaf ? !leaf_written_ : pushed_ != shape_.own_leaves())) {
-    throw base::BugError(
-        fmt::format("gradients are shared out after {} of {} of a step", pushed_, shape_.own_leaves()));
+  if (reducing_) throw base::BugError("gradients are shared out while others of the buffer are on their way");
+  if (own_.are_floats()) {
+    share_out(own_.take_floats(), replicas, tag);
+  } else {
+    share_out(own_.take_integers(), replicas, tag);
   }
   reducing_ = true;
-  if (shape_.place.count() == 1) return;
-  if (each_leaf || shape_.shares_floats(shape_.place.index())) {
-    share_out_floats(replicas, tag);
-  } else {
-    share_out_integers(replicas, tag);
-  }
 }
 
-void GradientSum::share_out_floats(comm::Channel& replicas, std::uint32_t tag) {
-  sending_ = shape_.reduction == Reduction::each_leaf ? std::move(leaf_) : std::move(floats_);
-  leaf_.reset();
-  floats_.reset();
-  leaf_written_ = false;
+void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag) {
+  const int count = shape_.place.count();
+  if (count == 1) {
+    range_ = std::move(floats);
+    return;
+  }
+  sending_ = std::move(floats);
   begin_range(sending_);
   receive(replicas, tag);
-  const int count = shape_.place.count();
   for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
     const int to = (shape_.place.index() + i) % count;
     const Range range = plan_.elements_of(to);
@@ -196,19 +76,19 @@ void GradientSum::share_out_floats(comm::Channel& replicas, std::uint32_t tag) {
 }
 
 // What has been packed goes at once, so that little is there twice.
-void GradientSum::share_out_integers(comm::Channel& replicas, std::uint32_t tag) {
+void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count(), index = shape_.place.index();
   std::vector<int> receivers;
   for (int i = 1; i < count; ++i) {
     const int to = (index + i) % count;
-    at::Tensor& sum = integers_[static_cast<std::size_t>(to)];
+    at::Tensor& sum = integers[static_cast<std::size_t>(to)];
     if (sum.numel() == 0) continue;
     packed_sends_.emplace_back(sum, new_integers());
     sum.reset();
     receivers.push_back(to);
   }
-  range_ = std::move(integers_[static_cast<std::size_t>(index)]);
-  integers_.clear();
+  range_ = std::move(integers[static_cast<std::size_t>(index)]);
+  integers.clear();
   receive(replicas, tag);
   for (std::size_t i = 0; i < receivers.size(); ++i) packed_sends_[i].start(replicas, receivers[i], tag);
 }
@@ -243,7 +123,7 @@ void GradientSum::receive(comm::Channel& replicas, std::uint32_t tag) {
 
 void GradientSum::add_floats(const at::Tensor& range) {
   if (range_.scalar_type() == at::kFloat) return kernels::add_into(range_, range);
-  each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], Into::sum);
   });
 }
@@ -252,12 +132,7 @@ void GradientSum::finish_reduce(const OnWait& on_wait) {
   if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
   reducing_ = false;
   ++rounds_;
-  if (shape_.place.count() == 1) {
-    range_ = floats_.defined() ? std::move(floats_) : std::move(integers_.front());
-    floats_.reset();
-    integers_.clear();
-    return;
-  }
+  if (shape_.place.count() == 1) return;
   const double begin = base::monotonic_seconds();
   for (FloatRange& incoming : float_ranges_) {
     incoming.transfer.wait();
@@ -301,7 +176,7 @@ void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t s
 
 at::Tensor GradientSum::to_floats(const at::Tensor& range, const at::Tensor& into) const {
   if (range.scalar_type() == at::kFloat) return into.copy_(range);
-  each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     kernels::from_integers(range.narrow(0, begin, count), shifts_[part], into.narrow(0, begin, count));
   });
   return into;
@@ -312,7 +187,7 @@ std::vector<double> GradientSum::squares() const {
                          : whole_.defined() ? whole_.narrow(0, mine().begin, mine().count)
                                             : range();
   std::vector<double> squares;
-  each_part(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     const at::Tensor piece = own.narrow(0, begin, count);
     const auto of_part = own.scalar_type() == at::kFloat
                              ? kernels::chunk_squares(piece, shape::norm_chunk)
@@ -350,12 +225,9 @@ at::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
 }
 
 void GradientSum::reset() {
-  for (at::Tensor* buffer : {&leaf_, &floats_, &sending_, &range_, &total_, &whole_}) buffer->reset();
-  integers_.clear();
-  open_.clear();
-  written_.assign(plan_.parts(), false);
-  pushed_ = rounds_ = 0;
-  leaf_written_ = piece_written_ = false;
+  own_.reset();
+  for (at::Tensor* buffer : {&sending_, &range_, &total_, &whole_}) buffer->reset();
+  rounds_ = 0;
 }
 
 }  // namespace troika::sharding

@@ -12,33 +12,33 @@
 #include "kernels/grid.h"
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
-#include "sharding/leaf_writer.h"
+#include "sharding/own_leaves.h"
 #include "sharding/packed_message.h"
 #include "tensor/ledger.h"
 
 namespace troika::sharding {
 
-// Order of calls in a step: begin_step; for each leaf: open and close (leaf_writer.h), then push; start_reduce and
-// finish_reduce, once (at_end) or after every push (each_leaf). Then this rank's range is complete: include_other (of a table with its other use on another stage),
-// squares, total. For the whole sum on every rank: start_gather, finish_gather. reset ends the step. All replicas make the
-// same calls on every buffer in the same order. Owns its buffers; one rank's thread. BugError when calls come out of order.
-class GradientSum final : public LeafWriter {
+// Order of calls in a step: begin_step; for each leaf: leaf().open and close (leaf_writer.h), push; start_reduce and
+// finish_reduce, once (at_end) or after every push (each_leaf). Then this rank's range is complete: include_other (of a
+// table with its other use on another stage), squares, total. For the whole sum on every rank: start_gather, finish_gather.
+// reset ends the step. All replicas make the same calls on every buffer in the same order. Owns its buffers; one rank's
+// thread. BugError when calls come out of order.
+class GradientSum {
  public:
   // Told when the rank stood still for the others, in base::monotonic_seconds.
   using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
 
   GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device, tensor::Ledger& ledger);
-  ~GradientSum() override;
+  ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
 
   // By part of the plan: all magnitudes of leaves are to stay below 2^exponent.
   void begin_step(const std::vector<int>& exponents);
 
-  // Of the next leaf, also while the last one is on its way. Pieces are whole parts of the plan.
-  at::Tensor open(const shape::Range& range) override;
-  void close() override;
-  void push();  // the leaf is written
+  // To write the next leaf to, also while the last one is on its way. Pieces are whole parts of the plan.
+  LeafWriter& leaf() { return own_; }
+  void push() { own_.push(); }  // the leaf is written
 
   // `tag` distinguishes this buffer's sums from all other messages of the channel. One replica: no messages.
   void start_reduce(comm::Channel& replicas, std::uint32_t tag);
@@ -47,7 +47,7 @@ class GradientSum final : public LeafWriter {
 
   // By part: the largest magnitude of this rank's leaves since begin_step; 0 where nothing is rounded, and nothing can be
   // out of range.
-  const std::vector<kernels::MagnitudeBits>& largest() const { return largest_; }
+  const std::vector<kernels::MagnitudeBits>& largest() const { return own_.largest(); }
 
   // Adds the same range of the sum of another stage, which makes the same call with the tags exchanged.
   void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag);
@@ -72,41 +72,23 @@ class GradientSum final : public LeafWriter {
   at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype) const;
   NewIntegers new_integers() const;
   const at::Tensor& range() const;
-  struct Piece {
-    shape::Range range;
-    at::Tensor elements;
-  };
-  bool is_whole_parts(const shape::Range& range) const;
-  bool writes_in_place() const;
-  at::Tensor whole_of(at::Tensor& buffer);
-  void round(const Piece& piece);
-  void add_piece(const Piece& piece);
-  void add_on_grid(const Piece& piece);
-  void clear_unwritten();
-  void share_out_floats(comm::Channel& replicas, std::uint32_t tag);
-  void share_out_integers(comm::Channel& replicas, std::uint32_t tag);
+  void share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
+  void share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
   void begin_range(const at::Tensor& leaf);
   void receive(comm::Channel& replicas, std::uint32_t tag);
   void add_floats(const at::Tensor& range);
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
-  template <class Visit>
-  void each_part(const shape::Range& of, Visit visit) const;
 
   const shape::ShardPlan plan_;
   const shape::SumShape shape_;
   const c10::Device device_;
   tensor::Ledger& ledger_;
+  OwnLeaves own_;
   std::vector<int> shifts_;  // by part
-  std::vector<kernels::MagnitudeBits> largest_;
-  std::int64_t pushed_ = 0, rounds_ = 0;  // of this step
-  bool piece_written_ = false, leaf_written_ = false, reducing_ = false;
-  std::vector<Piece> open_;
-  std::vector<bool> written_;             // by part: of the leaf, in each_leaf; else of the sum of own leaves
-  at::Tensor leaf_;                       // each_leaf: the one that is written
-  at::Tensor floats_;                     // at_end: the sum of own leaves, where it is shared out in fp32
-  std::vector<at::Tensor> integers_;      // at_end: else, by the replica whose range it is
-  at::Tensor sending_;                    // what the reduction under way shares out in fp32
-  at::Tensor range_;                      // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
+  std::int64_t rounds_ = 0;  // reductions of this step
+  bool reducing_ = false;
+  at::Tensor sending_;  // what the reduction under way shares out in fp32
+  at::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
   at::Tensor total_, whole_;
   std::vector<FloatRange> float_ranges_;  // that come in
   std::vector<PackedReceive> packed_ranges_;

@@ -78,8 +78,8 @@ class Counted {
       const at::Tensor values = leaf_of(first_ + leaf, plan_.elements());
       for (std::size_t part = 0; part < plan_.parts(); ++part) {
         const shape::Range range = plan_.part(part);
-        sum_.open(range).copy_(values.narrow(0, range.begin, range.count));
-        sum_.close();
+        sum_.leaf().open(range).copy_(values.narrow(0, range.begin, range.count));
+        sum_.leaf().close();
       }
       count({&Bytes::open, &Bytes::make_sum, &Bytes::close});
       sum_.push();
@@ -242,8 +242,8 @@ TEST(GradientSum, TellsTheLargestMagnitudeOfEachPartOverAllLeaves) {
   GradientSum sum(shape::ShardPlan({10, 20}, 1), shape, cpu, ledger);
   sum.begin_step({7, 7});
   for (const float value : {0.5f, -3.0f, 1.0f}) {
-    sum.open({0, 30}).fill_(0.25f).narrow(0, 12, 3).fill_(value);
-    sum.close();
+    sum.leaf().open({0, 30}).fill_(0.25f).narrow(0, 12, 3).fill_(value);
+    sum.leaf().close();
     sum.push();
   }
   EXPECT_EQ(kernels::exponent_above(sum.largest()[0]), -1);
@@ -251,8 +251,8 @@ TEST(GradientSum, TellsTheLargestMagnitudeOfEachPartOverAllLeaves) {
   sum.reset();
   sum.begin_step({7, 7});
   EXPECT_EQ(sum.largest(), (std::vector<kernels::MagnitudeBits>{0, 0}));
-  sum.open({0, 30}).fill_(std::numeric_limits<float>::quiet_NaN());
-  sum.close();
+  sum.leaf().open({0, 30}).fill_(std::numeric_limits<float>::quiet_NaN());
+  sum.leaf().close();
   sum.push();
   EXPECT_GE(sum.largest()[0], kernels::infinity_bits);
 }
@@ -267,8 +267,8 @@ TEST(GradientSum, FloatsAreAddedInPlaceWhereBitsMayDiffer) {
   sum.begin_step({-60});
   at::Tensor want = at::zeros({100});
   for (std::int64_t leaf = 0; leaf < 5; ++leaf) {
-    sum.open({0, 100}).copy_(leaf_of(leaf, 100));
-    sum.close();
+    sum.leaf().open({0, 100}).copy_(leaf_of(leaf, 100));
+    sum.leaf().close();
     want = leaf == 0 ? leaf_of(leaf, 100) : want.add_(leaf_of(leaf, 100));
     sum.push();
     EXPECT_EQ(ledger.live(tensor::MemoryUse::gradients), 4 * 100);
@@ -284,18 +284,18 @@ TEST(GradientSum, CallsOutOfOrderAreRefused) {
   shape.shares = {2};
   auto self = comm::make_self_channel("replicas");
   GradientSum sum(shape::ShardPlan({10}, 1), shape, cpu, ledger);
-  EXPECT_THROW(sum.open({0, 10}), base::BugError);  // before the step begins
+  EXPECT_THROW(sum.leaf().open({0, 10}), base::BugError);  // before the step begins
   sum.begin_step({7});
   EXPECT_THROW(sum.push(), base::BugError);
   EXPECT_THROW(sum.start_reduce(*self, 1), base::BugError);
   EXPECT_THROW(sum.total(), base::BugError);
   for (int leaf = 0; leaf < 2; ++leaf) {
-    sum.open({0, 10}).zero_();
+    sum.leaf().open({0, 10}).zero_();
     EXPECT_THROW(sum.push(), base::BugError);  // before it is closed
-    sum.close();
+    sum.leaf().close();
     sum.push();
   }
-  EXPECT_THROW(sum.open({0, 10}), base::BugError);  // a third
+  EXPECT_THROW(sum.leaf().open({0, 10}), base::BugError);  // a third
 }
 
 }  // namespace

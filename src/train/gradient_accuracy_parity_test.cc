@@ -26,8 +26,8 @@ at::Tensor sum_on_grid(const shape::SegmentLayout& layout, const Leaves& leaves,
   sharding::GradientSum sum(shape::shard_plan(layout, 1), shape, at::kCPU, ledger);
   sum.begin_step(exponents);
   for (const at::Tensor& leaf : leaves) {
-    sum.open({0, leaf.numel()}).copy_(leaf);
-    sum.close();
+    sum.leaf().open({0, leaf.numel()}).copy_(leaf);
+    sum.leaf().close();
     sum.push();
   }
   const auto self = comm::make_self_channel("replicas");

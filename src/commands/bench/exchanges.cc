@@ -37,8 +37,8 @@ struct Sum {
 
   void write(const at::Tensor& values) {
     sum.begin_step({12});  // numbers below 2^12
-    sum.open({0, elements}).copy_(values);
-    sum.close();
+    sum.leaf().open({0, elements}).copy_(values);
+    sum.leaf().close();
     sum.push();
   }
   at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }

@@ -1,0 +1,58 @@
+#include "train/heard_segments_test_support.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace troika::train {
+namespace {
+
+// Of one leaf, between the real segment and whoever is to have its pieces.
+class Copy final : public sharding::LeafWriter {
+ public:
+  explicit Copy(sharding::LeafWriter* to) : to_(to) {}
+  sharding::LeafWriter* leaf() { return to_ == nullptr ? nullptr : this; }
+
+  at::Tensor open(const shape::Range& range) override {
+    ranges_.push_back(range);
+    pieces_.push_back(at::empty({range.count}, at::kFloat));
+    return pieces_.back();
+  }
+  void close() override {}
+
+  at::Tensor join() {
+    if (to_ == nullptr) return {};
+    std::int64_t end = 0;
+    for (const shape::Range& range : ranges_) end = std::max(end, range.end());
+    whole_ = at::zeros({end}, at::kFloat);
+    for (std::size_t i = 0; i < ranges_.size(); ++i)
+      whole_.narrow(0, ranges_[i].begin, ranges_[i].count).copy_(pieces_[i]);
+    return whole_;
+  }
+
+  void pass_on() {
+    for (const shape::Range& range : ranges_) {
+      to_->open(range).copy_(whole_.narrow(0, range.begin, range.count));
+      to_->close();
+    }
+  }
+
+ private:
+  sharding::LeafWriter* const to_;
+  std::vector<shape::Range> ranges_;
+  std::vector<at::Tensor> pieces_;
+  at::Tensor whole_;
+};
+
+}  // namespace
+
+void HeardSegment::backward_weight(const model::SegmentLeaves& leaves, const model::Tokens& tokens,
+                                   model::Saved& saved) const {
+  Copy flat(leaves.flat), tied(leaves.tied), adapter(leaves.adapter);
+  real_->backward_weight({flat.leaf(), tied.leaf(), adapter.leaf()}, tokens, saved);
+  on_gradients_({flat.join(), tied.join(), adapter.join()}, tokens);
+  for (Copy* copy : {&flat, &tied, &adapter}) copy->pass_on();
+}
+
+}  // namespace troika::train
