@@ -35,27 +35,42 @@ struct Single {
   hn::RebindToUnsigned<decltype(floats)> bits;
 };
 
-// What is done with an element that was scaled and rounded, `q` in double.
+// x to nearest, ties to even, of magnitudes up to 2^62. Processors that convert at most 32 bits at a time: x is split into
+// two integers that a sum with 1.5 * 2^52 rounds to and leaves in its low bits.
+template <class Tags, class X>
+HWY_INLINE auto nearest_integers(const Tags& d, X x) {
+#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
+  return hn::ConvertTo(d.integers, hn::Round(x));
+#else
+  const auto magic = hn::Set(d.doubles, 0x1.8p52);
+  const auto high = hn::Add(hn::Mul(x, hn::Set(d.doubles, 0x1p-32)), magic);
+  const auto rest = hn::Sub(x, hn::Mul(hn::Sub(high, magic), hn::Set(d.doubles, 0x1p32)));
+  const auto low = hn::Sub(hn::BitCast(d.integers, hn::Add(rest, magic)), hn::BitCast(d.integers, magic));
+  return hn::Add(hn::ShiftLeft<32>(hn::BitCast(d.integers, high)), low);
+#endif
+}
+
+// What is done with an element that was scaled to x, in double.
 struct RoundInPlace {
-  float* x;
+  float* to;
   double back;
-  template <class Tags, class Q>
-  HWY_INLINE void operator()(const Tags& d, Q q, std::int64_t i) const {
-    hn::StoreU(hn::DemoteTo(d.floats, hn::Mul(q, hn::Set(d.doubles, back))), d.floats, x + i);
+  template <class Tags, class X>
+  HWY_INLINE void operator()(const Tags& d, X x, std::int64_t i) const {
+    hn::StoreU(hn::DemoteTo(d.floats, hn::Mul(hn::Round(x), hn::Set(d.doubles, back))), d.floats, to + i);
   }
 };
 struct SetIntegers {
   std::int64_t* sum;
-  template <class Tags, class Q>
-  HWY_INLINE void operator()(const Tags& d, Q q, std::int64_t i) const {
-    hn::StoreU(hn::ConvertTo(d.integers, q), d.integers, sum + i);
+  template <class Tags, class X>
+  HWY_INLINE void operator()(const Tags& d, X x, std::int64_t i) const {
+    hn::StoreU(nearest_integers(d, x), d.integers, sum + i);
   }
 };
 struct AddIntegers {
   std::int64_t* sum;
-  template <class Tags, class Q>
-  HWY_INLINE void operator()(const Tags& d, Q q, std::int64_t i) const {
-    hn::StoreU(hn::Add(hn::LoadU(d.integers, sum + i), hn::ConvertTo(d.integers, q)), d.integers, sum + i);
+  template <class Tags, class X>
+  HWY_INLINE void operator()(const Tags& d, X x, std::int64_t i) const {
+    hn::StoreU(hn::Add(hn::LoadU(d.integers, sum + i), nearest_integers(d, x)), d.integers, sum + i);
   }
 };
 
@@ -69,7 +84,7 @@ HWY_INLINE std::int64_t convert_steps(Tags d, std::int64_t i, std::int64_t end, 
   for (; i + lanes <= end; i += lanes) {
     const auto g = hn::LoadU(d.floats, x + i);
     most = hn::Max(most, hn::And(hn::BitCast(d.bits, g), magnitude));
-    give(d, hn::Round(hn::Mul(hn::PromoteTo(d.doubles, g), hn::Set(d.doubles, scale))), i);
+    give(d, hn::Mul(hn::PromoteTo(d.doubles, g), hn::Set(d.doubles, scale)), i);
   }
   alignas(64) std::uint32_t of_lanes[16];
   hn::Store(most, d.bits, of_lanes);
