@@ -46,9 +46,9 @@ struct SumShape {
 
 // Words of 64 bits in the message that carries so many integers of a sum to another rank, packed: 42 bits of each, where
 // the sums of trainings take 36 to 40, and what a short range takes besides. The buffers it is packed and received in have
-// room for 48 bits.
+// room for 46 bits.
 inline std::int64_t message_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 21 + 31) / 32 + 8; }
-inline std::int64_t packed_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 3 + 3) / 4 + 8; }
+inline std::int64_t packed_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 23 + 31) / 32 + 32; }
 
 // Leaves of magnitudes below 2^exponent become integers g * 2^grid_shift, and the sum of all of them stays below 2^61.
 inline int grid_shift(const SumShape& shape, int exponent) {
