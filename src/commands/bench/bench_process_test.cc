@@ -116,8 +116,8 @@ TEST(Bench, OfMessagesChecksAndMeasuresEveryKind) {
   const End end = run(launch(2, {"bench", "comm", "--most", "4KiB", "--seconds", "0", "--csv", folder / "comm.csv"}));
   ASSERT_EQ(end.code, 0) << end.output;
   const std::string csv = base::read_file(folder / "comm.csv");
-  for (const char* row :
-       {"send and receive,2,1024,", "reduce-scatter,2,4096,", "all-gather,2,4096,", "sum of integers,2,1024,"})
+  for (const char* row : {"send and receive,2,1024,", "reduce-scatter,2,4096,", "reduce-scatter of sums,2,4096,",
+                          "all-gather,2,4096,", "sum of integers,2,1024,"})
     EXPECT_THAT(csv, HasSubstr(row));
 }
 

@@ -46,7 +46,7 @@ Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
 
 std::vector<Row> measure_all(comm::Channel& world, const CommArguments& a) {
   std::vector<Row> rows;
-  for (const auto make : {neighbours, reduce_scatter, all_gather, integers}) {
+  for (const auto make : {neighbours, reduce_scatter, reduce_scatter_of_sums, all_gather, integers}) {
     const std::int64_t most = make == integers ? std::min(a.most_bytes, most_integer_bytes) : a.most_bytes;
     for (std::int64_t bytes = least_message_bytes; bytes <= most; bytes *= 4)
       rows.push_back(measure(world, make(world, bytes), a.seconds));
@@ -55,10 +55,10 @@ std::vector<Row> measure_all(comm::Channel& world, const CommArguments& a) {
 }
 
 std::string to_table(const std::vector<Row>& rows, int ranks) {
-  std::string text = fmt::format("bench comm  {} ranks\n{:<17} {:>10} {:>12} {:>14} {:>10}\n", ranks, "operation",
+  std::string text = fmt::format("bench comm  {} ranks\n{:<22} {:>10} {:>12} {:>14} {:>10}\n", ranks, "operation",
                                  "bytes", "us", "sent by a rank", "MB/s");
   for (const Row& row : rows) {
-    text += fmt::format("{:<17} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name, row.bytes, 1e6 * row.seconds,
+    text += fmt::format("{:<22} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name, row.bytes, 1e6 * row.seconds,
                         row.sent_bytes, row.rate() / 1e6);
   }
   return text;

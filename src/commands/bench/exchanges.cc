@@ -22,28 +22,34 @@ double seconds_of(const std::function<void()>& work) {
 
 // A buffer summed over the ranks. Whole numbers: every order of adding gives the same.
 struct Sum {
-  Sum(comm::Channel& channel, std::int64_t bytes)
+  Sum(comm::Channel& channel, std::int64_t bytes, std::int64_t leaves_each)
       : world(channel),
         elements(bytes / 4),
-        shape(one_leaf_each(channel)),
+        leaves(leaves_each),
+        shape(shape_of(channel, leaves_each)),
         sum(shape::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
 
-  static shape::SumShape one_leaf_each(const comm::Channel& channel) {
+  static shape::SumShape shape_of(const comm::Channel& channel, std::int64_t leaves) {
     shape::SumShape shape;
     shape.place = {channel.size(), 1, channel.rank(), 0};
-    shape.shares.assign(static_cast<std::size_t>(channel.size()), 1);
+    shape.shares.assign(static_cast<std::size_t>(channel.size()), leaves);
     return shape;
   }
 
   void write(const at::Tensor& values) {
     sum.begin_step({12});  // numbers below 2^12
-    sum.leaf().open({0, elements}).copy_(values);
-    sum.leaf().close();
-    sum.push();
+    for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
+      sum.leaf().open({0, elements}).copy_(values);
+      sum.leaf().close();
+      sum.push();
+    }
   }
   at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
   void write() { write(numbers().add_(world.rank() + 1.0)); }
-  at::Tensor expected() const { return numbers().mul_(world.size()).add_(world.size() * (world.size() + 1.0) / 2); }
+  at::Tensor expected() const {
+    const double ranks = world.size();
+    return numbers().mul_(ranks).add_(ranks * (ranks + 1) / 2).mul_(static_cast<double>(leaves));
+  }
   void reduce() {
     sum.start_reduce(world, tag);
     sum.finish_reduce([](double, double) {});
@@ -54,7 +60,7 @@ struct Sum {
   }
 
   comm::Channel& world;
-  const std::int64_t elements;
+  const std::int64_t elements, leaves;
   const shape::SumShape shape;
   tensor::Ledger ledger;
   sharding::GradientSum sum;
@@ -78,8 +84,8 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
   return {"send and receive", bytes, bytes, [once] { return seconds_of(once); }, correct};
 }
 
-Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
-  const auto s = std::make_shared<Sum>(world, bytes);
+static Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std::int64_t leaves, const char* name) {
+  const auto s = std::make_shared<Sum>(world, bytes, leaves);
   const auto round = [s] {
     s->write(at::ones({s->elements}));
     const double seconds = seconds_of([&] { s->reduce(); });
@@ -94,11 +100,19 @@ Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
     s->sum.reset();
     return same;
   };
-  return {"reduce-scatter", bytes, shape::reduce_bytes_sent(s->sum.plan(), s->shape), round, correct};
+  return {name, bytes, shape::reduce_bytes_sent(s->sum.plan(), s->shape), round, correct};
+}
+
+Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
+  return reduce_scatter_of(world, bytes, 1, "reduce-scatter");
+}
+
+Exchange reduce_scatter_of_sums(comm::Channel& world, std::int64_t bytes) {
+  return reduce_scatter_of(world, bytes, 2, "reduce-scatter of sums");
 }
 
 Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
-  const auto s = std::make_shared<Sum>(world, bytes);
+  const auto s = std::make_shared<Sum>(world, bytes, 1);
   const auto round = [s] {
     s->write(at::ones({s->elements}));
     s->reduce();

@@ -21,8 +21,10 @@ struct Exchange {
 
 // `bytes` is a multiple of 8. The channel must outlive what is returned.
 Exchange neighbours(comm::Channel& world, std::int64_t bytes);  // to the next rank, from the one before, all at once
-Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes);  // gradients: ranges change hands and are added up
-Exchange all_gather(comm::Channel& world, std::int64_t bytes);      // the summed ranges of all ranks
-Exchange integers(comm::Channel& world, std::int64_t bytes);        // the exact sum that ends a step
+// Gradients in fp32, of so many bytes: ranges change hands and are added up.
+Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes);
+Exchange reduce_scatter_of_sums(comm::Channel& world, std::int64_t bytes);  // of two leaves each: packed integers
+Exchange all_gather(comm::Channel& world, std::int64_t bytes);              // the summed ranges of all ranks
+Exchange integers(comm::Channel& world, std::int64_t bytes);                // the exact sum that ends a step
 
 }  // namespace troika::commands
