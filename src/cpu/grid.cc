@@ -35,11 +35,11 @@ struct Single {
   hn::RebindToUnsigned<decltype(floats)> bits;
 };
 
-// x to nearest, ties to even, of magnitudes up to 2^62. Processors that convert at most 32 bits at a time: x is split into
+// x to nearest, ties to even, of magnitudes up to 2^62. x86 processors without AVX-512 convert 32 bits at a time: x is split into
 // two integers that a sum with 1.5 * 2^52 rounds to and leaves in its low bits.
 template <class Tags, class X>
 HWY_INLINE auto nearest_integers(const Tags& d, X x) {
-#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
+#if !HWY_ARCH_X86 || HWY_TARGET <= HWY_AVX3
   return hn::ConvertTo(d.integers, hn::Round(x));
 #else
   const auto magic = hn::Set(d.doubles, 0x1.8p52);

@@ -1,6 +1,5 @@
 #include "cpu/packed_integers.h"
 
-#include <algorithm>
 #include <array>
 
 #undef HWY_TARGET_INCLUDE
@@ -15,10 +14,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::int64_t lanes_of_format = 4;
-
 struct Words {
-  hn::CappedTag<std::uint64_t, lanes_of_format> bits;
+  hn::CappedTag<std::uint64_t, packed_lanes> bits;
   hn::RebindToSigned<decltype(bits)> integers;
   std::int64_t lanes() const { return static_cast<std::int64_t>(hn::Lanes(bits)); }
 };
@@ -26,7 +23,7 @@ struct Words {
 // The bits of all lanes.
 template <class Bits>
 std::uint64_t joined(const Words& d, Bits bits) {
-  alignas(32) std::array<std::uint64_t, lanes_of_format> lanes{};
+  alignas(32) std::array<std::uint64_t, packed_lanes> lanes{};
   hn::Store(bits, d.bits, lanes.data());
   std::uint64_t all = 0;
   for (const std::uint64_t lane : lanes) all |= lane;
@@ -53,18 +50,18 @@ void pack_block(const std::int64_t* x, const BlockFormat& format, std::uint64_t*
   const int width = format.width, shift = format.shift;
   if (width == 0) return;
   const auto mask = hn::Set(d.bits, ~std::uint64_t{0} >> (64 - width));
-  for (std::int64_t lane = 0; lane < lanes_of_format; lane += d.lanes()) {
+  for (std::int64_t lane = 0; lane < packed_lanes; lane += d.lanes()) {
     std::uint64_t* out = words + lane;
     auto held = hn::Zero(d.bits);
     int filled = 0;
-    for (std::int64_t i = lane; i < packed_block; i += lanes_of_format) {
+    for (std::int64_t i = lane; i < packed_block; i += packed_lanes) {
       const auto integer = hn::BitCast(d.bits, hn::LoadU(d.integers, x + i));
       const auto value = hn::And(hn::ShiftRightSame(integer, shift), mask);
       held = hn::Or(held, hn::ShiftLeftSame(value, filled));
       filled += width;
       if (filled >= 64) {
         hn::StoreU(held, d.bits, out);
-        out += lanes_of_format;
+        out += packed_lanes;
         filled -= 64;
         held = filled == 0 ? hn::Zero(d.bits) : hn::ShiftRightSame(value, width - filled);
       }
@@ -78,20 +75,20 @@ void add_block(const std::uint64_t* words, const BlockFormat& format, std::int64
   if (width == 0) return;
   const auto mask = hn::Set(d.bits, ~std::uint64_t{0} >> (64 - width));
   const auto sign = hn::Set(d.bits, std::uint64_t{1} << (width - 1));
-  for (std::int64_t lane = 0; lane < lanes_of_format; lane += d.lanes()) {
+  for (std::int64_t lane = 0; lane < packed_lanes; lane += d.lanes()) {
     const std::uint64_t* in = words + lane;
     auto held = hn::LoadU(d.bits, in);
     int used = 0;
-    for (std::int64_t i = lane; i < packed_block; i += lanes_of_format) {
+    for (std::int64_t i = lane; i < packed_block; i += packed_lanes) {
       if (used == 64) {
-        in += lanes_of_format;
+        in += packed_lanes;
         held = hn::LoadU(d.bits, in);
         used = 0;
       }
       auto value = hn::ShiftRightSame(held, used);
       used += width;
       if (used > 64) {
-        in += lanes_of_format;
+        in += packed_lanes;
         held = hn::LoadU(d.bits, in);
         used -= 64;
         value = hn::Or(value, hn::ShiftLeftSame(held, width - used));

@@ -7,7 +7,7 @@
 
 namespace troika::cpu {
 
-inline constexpr std::int64_t packed_block = 256;  // integers
+inline constexpr std::int64_t packed_block = 256, packed_lanes = 4;  // integers; of the format, on every CPU
 
 struct BlockFormat {
   int width = 0, shift = 0;  // width + shift <= 64; both 0: all integers are

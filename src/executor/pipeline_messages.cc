@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "executor/message_tags.h"
 #include "schedule/instruction/placement.h"
-#include "tensor/booked.h"
 
 namespace troika::executor {
 using schedule::Instruction;
@@ -66,12 +65,11 @@ void PipelineMessages::finish_sends(const Instruction& waiting) {
 }
 
 void PipelineMessages::exchange_tied(const Instruction& i, sharding::GradientSum& sum, int peer_stage) {
-  const double begin = base::monotonic_seconds();
   sum.include_other(pp_, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, peer_stage),
-                    message_tag(StageMessage::tied, 0, i.stage));
-  const double end = base::monotonic_seconds();
-  observer_.waited(i, begin, end);
-  observer_.transferred(i, begin, end);
+                    message_tag(StageMessage::tied, 0, i.stage), [&](double begin, double end) {
+                      observer_.waited(i, begin, end);
+                      observer_.transferred(i, begin, end);
+                    });
 }
 
 }  // namespace troika::executor

@@ -59,7 +59,7 @@ std::optional<cpu::Weight> dense_weight(const at::Tensor& w_OI) {
 // y = x w^T + addend's row, where there are few rows; whether it was done.
 bool multiply_few_rows(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO,
                        const cpu::Addend& addend = {}) {
-  if (x_MI.size(0) > cpu::few_rows || y_MO.stride(1) != 1) return false;
+  if (x_MI.size(0) > cpu::few_rows || (y_MO.size(1) > 1 && y_MO.stride(1) != 1)) return false;
   const auto weight = dense_weight(w_OI);
   if (!weight) return false;
   const at::Tensor x = to_float(x_MI).contiguous();

@@ -18,7 +18,9 @@ namespace {
 using cpu::BlockFormat;
 using cpu::packed_block;
 
-constexpr std::int64_t formats_in_word = 4, lanes = 4;
+using cpu::packed_lanes;
+
+constexpr std::int64_t formats_in_word = 4;
 
 std::int64_t block_count(std::int64_t integers) { return (integers + packed_block - 1) / packed_block; }
 
@@ -80,9 +82,9 @@ std::int64_t Packing::integers_in(std::int64_t block) const {
 void Packing::place_blocks() {
   begins_.assign(1, directory_words(count_));
   for (std::int64_t block = 0; block < blocks(); ++block) {
-    const std::int64_t numbers = (integers_in(block) + lanes - 1) / lanes;
+    const std::int64_t numbers = (integers_in(block) + packed_lanes - 1) / packed_lanes;
     const std::int64_t words = (numbers * formats_[static_cast<std::size_t>(block)].width + 63) / 64;
-    begins_.push_back(begins_.back() + lanes * words);
+    begins_.push_back(begins_.back() + packed_lanes * words);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "model/segment_tools.h"
 
 #include <ATen/ATen.h>
-#include <c10/util/accumulate.h>
 
 namespace troika::model {
 

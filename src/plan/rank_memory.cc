@@ -19,7 +19,7 @@ using schedule::Kind;
 
 struct BucketNumbers {
   shape::ShardPlan shards;
-  std::int64_t elements = 0, own = 0;  // own: of this rank's range
+  std::int64_t elements = 0, own = 0;  // of shards; own: of this rank's range
   std::int64_t largest_piece = 0;
   BucketShape::Part part = BucketShape::Part::own;
   bool trained = true;
@@ -29,7 +29,8 @@ struct BucketNumbers {
 };
 
 bool operator==(const BucketNumbers& a, const BucketNumbers& b) {
-  return std::tie(a.elements, a.own, a.part, a.trained) == std::tie(b.elements, b.own, b.part, b.trained);
+  return std::tie(a.shards, a.own, a.largest_piece, a.part, a.trained) ==
+         std::tie(b.shards, b.own, b.largest_piece, b.part, b.trained);
 }
 
 // Everything that a walk along a grid rank reads of the world rank that walks. World ranks of one

@@ -45,8 +45,8 @@ class GradientBytes {
   bool total_ = false, whole_ = false;
 };
 
-// First messages, sent by the rank at shape.place in one reduction of a buffer, in one gather of its totals, and to the other stage of a
-// tied table.
+// Sent by the rank at shape.place, without second and third parts of packed messages: in one reduction of a buffer, in one
+// gather of its totals, and to the other stage of a tied table.
 std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape);
 std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape);
 std::int64_t tied_bytes_sent(const ShardPlan& plan, const SumShape& shape);

@@ -42,6 +42,10 @@ class ShardPlan {
   Range chunks_of(int replica) const;
   Range chunks_of_part(std::size_t part) const;
 
+  bool operator==(const ShardPlan& other) const {
+    return part_begin_ == other.part_begin_ && first_chunk_ == other.first_chunk_;
+  }
+
  private:
   std::int64_t begin_of_chunk(std::int64_t chunk) const;   // its first element; of chunks(): elements()
   std::int64_t nearest_chunk(std::int64_t element) const;  // whose begin is nearest, the lower of two

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -130,9 +129,12 @@ void GradientSum::add_floats(const at::Tensor& range) {
 
 void GradientSum::finish_reduce(const OnWait& on_wait) {
   if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
+  if (shape_.place.count() > 1) await_ranges(on_wait);
   reducing_ = false;
   ++rounds_;
-  if (shape_.place.count() == 1) return;
+}
+
+void GradientSum::await_ranges(const OnWait& on_wait) {
   const double begin = base::monotonic_seconds();
   for (FloatRange& incoming : float_ranges_) {
     incoming.transfer.wait();
@@ -158,18 +160,24 @@ const at::Tensor& GradientSum::range() const {
   return range_;
 }
 
-void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag) {
+void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
+                                const OnWait& on_wait) {
   if (range().numel() == 0) return;
   if (range_.scalar_type() == at::kFloat) {
     const at::Tensor other = allocate(range_.numel(), at::kFloat);
+    const double begin = base::monotonic_seconds();
     comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
     receiving.wait();
     sending.wait();
+    on_wait(begin, base::monotonic_seconds());
     return add_floats(other);
   }
   PackedSend sending(range_, new_integers());
   PackedReceive receiving(range_.numel(), new_integers(), stages, peer, recv_tag);
+  const double begin = base::monotonic_seconds();
   sending.start(stages, peer, send_tag);
+  receiving.wait();
+  on_wait(begin, base::monotonic_seconds());
   receiving.add_to(range_);
   sending.wait();
 }

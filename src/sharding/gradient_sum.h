@@ -50,7 +50,8 @@ class GradientSum {
   const std::vector<kernels::MagnitudeBits>& largest() const { return own_.largest(); }
 
   // Adds the same range of the sum of another stage, which makes the same call with the tags exchanged.
-  void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag);
+  void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
+                     const OnWait& on_wait);
 
   std::vector<double> squares() const;  // of the chunks of this rank's range, in chunk order
   at::Tensor total();                   // of this rank's range, fp32; may be written to, valid until reset()
@@ -77,6 +78,7 @@ class GradientSum {
   void begin_range(const at::Tensor& leaf);
   void receive(comm::Channel& replicas, std::uint32_t tag);
   void add_floats(const at::Tensor& range);
+  void await_ranges(const OnWait& on_wait);
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
 
   const shape::ShardPlan plan_;

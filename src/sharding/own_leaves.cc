@@ -43,7 +43,9 @@ bool OwnLeaves::is_whole_parts(const Range& range) const {
 }
 
 at::Tensor OwnLeaves::open(const Range& range) {
-  if (leaf_waits_ || shifts_.size() != plan_.parts() || pushed_ == shape_.own_leaves()) {
+  if (pushed_ == shape_.own_leaves())
+    throw base::BugError(fmt::format("a gradient is written after all {} of a step", shape_.own_leaves()));
+  if (leaf_waits_ || shifts_.size() != plan_.parts()) {
     throw base::BugError(
         fmt::format("gradient {} of {} of a step is written before the last one was shared out, or "
                     "before the step begins",

@@ -24,6 +24,8 @@ PackedSend::PackedSend(const at::Tensor& integers, const NewIntegers& allocate) 
   kernels::PackedStream stream{allocate(shape::packed_words(integers.numel())), {}};
   if (packing.words() > stream.front.numel()) stream.rest = allocate(packing.words() - stream.front.numel());
   packing.pack(integers, stream);
+  const std::int64_t unused = shape::message_words(integers.numel()) - packing.words();
+  if (unused > 0) stream.front.narrow(0, packing.words(), unused).zero_();  // memory of others is not sent
   parts_ = parts_of(stream, integers.numel(), packing.words());
 }
 
@@ -39,19 +41,21 @@ PackedReceive::PackedReceive(std::int64_t integers, NewIntegers allocate, comm::
                              std::uint32_t tag)
     : integers_(integers),
       allocate_(std::move(allocate)),
-      channel_(channel),
+      channel_(&channel),
       from_(from),
       tag_(tag),
       buffer_(allocate_(shape::packed_words(integers))),
       first_(channel.recv(buffer_.narrow(0, 0, shape::message_words(integers)), from, tag)) {}
 
+void PackedReceive::wait() { first_.wait(); }
+
 void PackedReceive::add_to(const at::Tensor& sum) {
-  first_.wait();
-  const kernels::Packing packing(integers_, buffer_);
+  wait();
+  const kernels::Packing packing(integers_, buffer_.narrow(0, 0, shape::message_words(integers_)));
   kernels::PackedStream stream{buffer_, {}};
   if (packing.words() > buffer_.numel()) stream.rest = allocate_(packing.words() - buffer_.numel());
   const std::vector<at::Tensor> parts = parts_of(stream, integers_, packing.words());
-  for (std::size_t i = 1; i < parts.size(); ++i) channel_.recv(parts[i], from_, tag_).wait();
+  for (std::size_t i = 1; i < parts.size(); ++i) channel_->recv(parts[i], from_, tag_).wait();
   packing.add(stream, sum);
 }
 

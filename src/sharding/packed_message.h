@@ -20,7 +20,7 @@ using NewIntegers = std::function<at::Tensor(std::int64_t count)>;  // flat, int
 // Both: one rank's thread; messages between the same two ranks with the same tag are received as they were sent.
 class PackedSend {
  public:
-  PackedSend(const at::Tensor& integers, const NewIntegers& allocate);  // which are not read any more after it
+  PackedSend(const at::Tensor& integers, const NewIntegers& allocate);  // integers: not read after it
   void start(comm::Channel& channel, int to, std::uint32_t tag);
   void wait();
 
@@ -32,14 +32,15 @@ class PackedSend {
 class PackedReceive {
  public:
   PackedReceive(std::int64_t integers, NewIntegers allocate, comm::Channel& channel, int from, std::uint32_t tag);
-  void add_to(const at::Tensor& sum);  // waits for them
+  void wait();                         // for the first part
+  void add_to(const at::Tensor& sum);  // waits for all
 
  private:
-  const std::int64_t integers_;
-  const NewIntegers allocate_;
-  comm::Channel& channel_;
-  const int from_;
-  const std::uint32_t tag_;
+  std::int64_t integers_;
+  NewIntegers allocate_;
+  comm::Channel* channel_;
+  int from_;
+  std::uint32_t tag_;
   at::Tensor buffer_;
   comm::Transfer first_;
 };

@@ -91,7 +91,8 @@ TEST_P(Memory, OfEveryZeroStageIsThePlannedOneForTwoThreeAndFourReplicas) {
 TEST_P(Memory, OfEveryScheduleIsThePlannedOne) {
   expect_as_planned({"", "pp 2", "pp 3 gpipe", "pp 4", "pp 3 zb-h1", "pp 2 interleaved 2", "pp 3 interleaved 2",
                      "stages 3,1,2", "dp 2 pp 2", "dp 2 pp 2 zero 1 zb-h1", "dp 2 pp 2 zero 2 interleaved 2",
-                     "dp 2 pp 2 zero 3", "dp 2 pp 2 zero 3 gpipe overlap off", "accumulation 3 dp 2"});
+                     "dp 2 pp 2 zero 3", "dp 2 pp 2 zero 3 gpipe overlap off", "accumulation 3 dp 2", "shares 1,11",
+                     "shares 5,2,5 zero 1", "shares 7,5 pp 2"});
 }
 
 TEST_P(Memory, OfEveryWayToSaveItIsThePlannedOne) {

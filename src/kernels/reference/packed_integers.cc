@@ -5,7 +5,7 @@
 namespace troika::kernels::reference {
 namespace {
 
-constexpr std::int64_t lanes = 4;
+constexpr std::int64_t lanes = cpu::packed_lanes;
 
 int bit_count(std::uint64_t bits) { return bits == 0 ? 0 : 64 - __builtin_clzll(bits); }
 std::uint64_t unsigned_of(std::int64_t x) { return static_cast<std::uint64_t>(x); }
