@@ -209,6 +209,13 @@ TEST(GradientSum, WhatDoesNotFitIntoTheFirstPartOfAMessageFollows) {
   }
 }
 
+TEST(GradientSum, TheFirstPartOfAMessageHasTheDirectoryAndTheBufferTheFirstPart) {
+  for (std::int64_t integers = 1; integers < 5'000'000; integers += 1 + integers / 100) {
+    ASSERT_LE(kernels::directory_words(integers), shape::message_words(integers)) << integers;
+    ASSERT_LE(shape::message_words(integers), shape::packed_words(integers)) << integers;
+  }
+}
+
 TEST(GradientSum, ContextParallelRanksAndUsesOfATableAddTheirLeavesAlike) {
   const std::vector<std::int64_t> parts{5000, 64};
   for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf}) {
