@@ -1,4 +1,4 @@
-// What the segments share: the groups that they work in, views of buffers, bytes.
+// What the segments share: the groups that they work in, places in buffers and in leaves, bytes.
 #pragma once
 
 #include <initializer_list>
