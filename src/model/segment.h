@@ -74,8 +74,8 @@ class Segment {
                                     Saved& saved) const = 0;
 
   // Writes this microbatch's gradient of every trained parameter, in pieces of whole parameters; those open at one time
-  // have at most the layout's largest_piece elements. After backward_input. What several tp ranks hold is their sum, with the same bits on
-  // each.
+  // have at most the layout's largest_piece elements. After backward_input. What several tp ranks hold is their sum, with
+  // the same bits on each.
   virtual void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const = 0;
 };
 
