@@ -1,43 +1,15 @@
 #include "cpu/embedding.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "cpu/parallel.h"
-#include "cpu/stream_zeros.h"
 
 namespace troika::cpu {
 namespace {
 
 constexpr std::int64_t piece_elements = 1 << 16;
-constexpr std::int64_t cached_elements = 1 << 20;  // a table of so many may stay in a cache until it is read
-
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// Rows of the batch whose id lies in the table, sorted by the table's blocks of `block` rows and in ascending order
-// within each: block b's are order[begin[b]] ... order[begin[b + 1] - 1].
-struct RowsByBlock {
-  std::vector<std::int64_t> begin, order;
-};
-
-RowsByBlock rows_by_block(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, std::int64_t block) {
-  const auto inside = [&](std::int64_t m) { return ids[m] >= table.first_row && ids[m] < table.first_row + table.v; };
-  const auto block_of = [&](std::int64_t m) { return static_cast<std::size_t>((ids[m] - table.first_row) / block); };
-  RowsByBlock rows;
-  rows.begin.resize(static_cast<std::size_t>(divide_up(table.v, block)) + 1);
-  for (std::int64_t m = 0; m < M; ++m) {
-    if (inside(m)) ++rows.begin[block_of(m) + 1];
-  }
-  for (std::size_t b = 1; b < rows.begin.size(); ++b) rows.begin[b] += rows.begin[b - 1];
-  rows.order.resize(static_cast<std::size_t>(rows.begin.back()));
-  std::vector<std::int64_t> next(rows.begin.begin(), rows.begin.end() - 1);
-  for (std::int64_t m = 0; m < M; ++m) {
-    if (inside(m)) rows.order[static_cast<std::size_t>(next[block_of(m)]++)] = m;
-  }
-  return rows;
-}
-
-void zeros(std::int64_t count, float* out) { std::fill_n(out, count, 0.0f); }
 
 }  // namespace
 
@@ -56,20 +28,38 @@ void embedding_forward(const EmbeddingTable& table, std::int64_t M, const std::i
   });
 }
 
-void embedding_backward(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, const float* dx,
-                        float* dtable) {
-  constexpr std::int64_t most_blocks = 256;
-  const std::int64_t D = table.D, block = std::max(divide_up(piece_elements, D), divide_up(table.v, most_blocks));
-  const auto zero = table.v * D < cached_elements ? zeros : stream_zeros;
-  const RowsByBlock rows = rows_by_block(table, M, ids, block);
-  parallel_for(divide_up(table.v, block), [&, D, block](std::int64_t b) {
-    zero(std::min(block, table.v - b * block) * D, dtable + b * block * D);
-    for (std::int64_t i = rows.begin[b]; i < rows.begin[b + 1]; ++i) {
-      const float* from = dx + rows.order[i] * D;
-      float* to = dtable + (ids[rows.order[i]] - table.first_row) * D;
-      for (std::int64_t j = 0; j < D; ++j) to[j] += from[j];
+NamedRows named_rows(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;  // row, place
+  for (std::int64_t m = 0; m < M; ++m) {
+    const std::int64_t row = ids[m] - table.first_row;
+    if (row >= 0 && row < table.v) pairs.emplace_back(row, m);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  NamedRows rows;
+  for (const auto& [row, m] : pairs) {
+    if (rows.row.empty() || rows.row.back() != row) {
+      rows.row.push_back(row);
+      rows.begin.push_back(rows.begin.back());
     }
-  });
+    rows.order.push_back(m);
+    ++rows.begin.back();
+  }
+  return rows;
+}
+
+void embedding_backward(const NamedRows& rows, std::int64_t D, const float* dx, float* gradient) {
+  parallel_pieces(static_cast<std::int64_t>(rows.row.size()), divide_up(piece_elements, D),
+                  [&, D](std::int64_t begin, std::int64_t end) {
+                    for (std::int64_t i = begin; i < end; ++i) {
+                      float* to = gradient + i * D;
+                      std::fill_n(to, D, 0.0f);
+                      const auto row = static_cast<std::size_t>(i);
+                      for (std::int64_t o = rows.begin[row]; o < rows.begin[row + 1]; ++o) {
+                        const float* from = dx + rows.order[static_cast<std::size_t>(o)] * D;
+                        for (std::int64_t j = 0; j < D; ++j) to[j] += from[j];
+                      }
+                    }
+                  });
 }
 
 }  // namespace troika::cpu

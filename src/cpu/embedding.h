@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace troika::cpu {
 
@@ -11,7 +12,14 @@ struct EmbeddingTable {
 
 void embedding_forward(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, const float* weights,
                        float* x);
-void embedding_backward(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, const float* dx,
-                        float* dtable);
+
+// Which rows of the table some ids name: row[i], ascending, is named by order[begin[i]] ... order[begin[i + 1] - 1], ascending.
+struct NamedRows {
+  std::vector<std::int64_t> row, begin{0}, order;
+};
+NamedRows named_rows(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids);
+
+// gradient: a row of D for each of rows.row, the sum of the rows of dx in their order.
+void embedding_backward(const NamedRows& rows, std::int64_t D, const float* dx, float* gradient);
 
 }  // namespace troika::cpu

@@ -108,6 +108,17 @@ std::uint32_t set_piece(std::int64_t begin, std::int64_t end, std::int64_t* sum,
   return convert(begin, end, x, std::ldexp(1.0, shift), SetIntegers{sum});
 }
 
+// The largest magnitude's bits.
+std::uint32_t magnitude(std::int64_t begin, std::int64_t end, const float* x) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, x + i, sizeof bits);
+    largest = std::max(largest, bits & 0x7fffffffU);
+  }
+  return largest;
+}
+
 // Whether all are 0, or -0.
 HWY_INLINE bool are_zeros(std::int64_t count, const float* x) {
   std::uint32_t any = 0;
@@ -127,6 +138,23 @@ std::uint32_t add_piece(std::int64_t begin, std::int64_t end, std::int64_t* sum,
     const std::int64_t block_end = std::min(i + block, end);
     if (are_zeros(block_end - i, x + i)) continue;
     largest = std::max(largest, convert(i, block_end, x, std::ldexp(1.0, shift), AddIntegers{sum}));
+  }
+  return largest;
+}
+
+// Each row's x is added from where the sum of the row's first element would lie.
+std::uint32_t add_rows_piece(std::int64_t begin, std::int64_t end, const RowsOfPart& rows, std::int64_t* sum,
+                             const float* x, int shift) {
+  std::uint32_t largest = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t at = rows.row[i] * rows.D - rows.first;
+    const std::int64_t from = std::clamp<std::int64_t>(-at, 0, rows.D);
+    const std::int64_t to = std::clamp<std::int64_t>(rows.count - at, from, rows.D);
+    const float* const of_row = x + i * rows.D;
+    largest = std::max({largest, magnitude(0, from, of_row), magnitude(to, rows.D, of_row)});
+    if (from == to) continue;
+    const AddIntegers add{sum + (at + from)};
+    largest = std::max(largest, convert(0, to - from, of_row + from, std::ldexp(1.0, shift), add));
   }
   return largest;
 }
@@ -170,6 +198,7 @@ namespace {
 HWY_EXPORT(round_piece);
 HWY_EXPORT(set_piece);
 HWY_EXPORT(add_piece);
+HWY_EXPORT(add_rows_piece);
 HWY_EXPORT(back_piece);
 HWY_EXPORT(squares_piece);
 
@@ -177,9 +206,9 @@ constexpr std::int64_t piece_elements = 1 << 15;
 
 // The largest of what the pieces give.
 template <class OfPiece>
-std::uint32_t largest_of_pieces(std::int64_t count, const OfPiece& of_piece) {
+std::uint32_t largest_of_pieces(std::int64_t count, std::int64_t piece, const OfPiece& of_piece) {
   std::atomic<std::uint32_t> largest{0};
-  parallel_pieces(count, piece_elements, [&](std::int64_t begin, std::int64_t end) {
+  parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
     const std::uint32_t here = of_piece(begin, end);
     std::uint32_t known = largest.load();
     while (known < here && !largest.compare_exchange_weak(known, here)) {
@@ -192,19 +221,27 @@ std::uint32_t largest_of_pieces(std::int64_t count, const OfPiece& of_piece) {
 
 std::uint32_t round_to_grid(std::int64_t count, float* x, int shift) {
   const auto piece = HWY_DYNAMIC_DISPATCH(round_piece);
-  return largest_of_pieces(count, [=](std::int64_t begin, std::int64_t end) { return piece(begin, end, x, shift); });
+  return largest_of_pieces(count, piece_elements,
+                           [=](std::int64_t begin, std::int64_t end) { return piece(begin, end, x, shift); });
 }
 
 std::uint32_t set_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift) {
   const auto piece = HWY_DYNAMIC_DISPATCH(set_piece);
-  return largest_of_pieces(count,
+  return largest_of_pieces(count, piece_elements,
                            [=](std::int64_t begin, std::int64_t end) { return piece(begin, end, sum, x, shift); });
 }
 
 std::uint32_t add_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift) {
   const auto piece = HWY_DYNAMIC_DISPATCH(add_piece);
-  return largest_of_pieces(count,
+  return largest_of_pieces(count, piece_elements,
                            [=](std::int64_t begin, std::int64_t end) { return piece(begin, end, sum, x, shift); });
+}
+
+std::uint32_t add_rows(const RowsOfPart& rows, std::int64_t* sum, const float* x, int shift) {
+  const auto piece = HWY_DYNAMIC_DISPATCH(add_rows_piece);
+  return largest_of_pieces(
+      rows.rows, std::max<std::int64_t>(1, piece_elements / rows.D),
+      [=](std::int64_t begin, std::int64_t end) { return piece(begin, end, rows, sum, x, shift); });
 }
 
 void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x) {

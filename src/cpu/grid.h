@@ -11,6 +11,14 @@ std::uint32_t round_to_grid(std::int64_t count, float* x, int shift);
 std::uint32_t set_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift);
 std::uint32_t add_integers(std::int64_t count, std::int64_t* sum, const float* x, int shift);
 
+// Rows of a matrix of width D, by number, ascending; of the matrix there are `count` elements from `first` on.
+struct RowsOfPart {
+  std::int64_t first = 0, count = 0, rows = 0, D = 0;
+  const std::int64_t* row = nullptr;
+};
+// x: rows x D. What of a row is not in the part is left out of the sum, not of the largest magnitude.
+std::uint32_t add_rows(const RowsOfPart& rows, std::int64_t* sum, const float* x, int shift);
+
 void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x);
 
 // chunk_squares of flat.h of what from_integers would give.

@@ -170,12 +170,18 @@ int Executor::exponent_of(std::size_t parameter) const {
 }
 
 void Executor::note_largest(StepFacts* facts) const {
+  std::vector<const shape::Slot*> slots;
+  std::vector<at::Tensor> found;
   for (const auto& [segment, unit] : units_) {
     for (const Bucket* bucket : unit->trained()) {
-      for (std::size_t part = 0; part < bucket->layout().slots.size(); ++part)
-        facts->note_largest(bucket->layout().slots[part].info.name, bucket->sum().largest()[part]);
+      for (const shape::Slot& slot : bucket->layout().slots) slots.push_back(&slot);
+      found.push_back(bucket->sum().largest());
     }
   }
+  if (found.empty()) return;
+  const at::Tensor largest = at::cat(found).cpu();
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    facts->note_largest(slots[i]->info.name, static_cast<kernels::MagnitudeBits>(largest.data_ptr<std::int32_t>()[i]));
 }
 
 void Executor::judge_range(const StepFacts& facts) {
@@ -217,7 +223,8 @@ void Executor::norm(const Instruction& i) {
 void Executor::share_facts(StepFacts& facts, const Instruction& i) {
   const mesh::Coordinate& at = setup_.place.at;
   if (at.tp == 0) {  // the other ranks of the tensor group have the same losses
-    for (const auto& [microbatch, loss] : in_flight_.losses()) facts.set_loss(microbatch, at.cp, loss);
+    for (const auto& [microbatch, loss_2] : in_flight_.losses())
+      facts.set_loss(microbatch, at.cp, kernels::read_loss(loss_2));
   }
   facts.set_memory(setup_.place.world_rank, ledger_.peak());
   const double begin = base::monotonic_seconds();

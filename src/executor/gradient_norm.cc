@@ -20,31 +20,31 @@ std::vector<const Bucket*> counted(const Units& units) {
   return all;
 }
 
-// Chunk squares of all counted buckets, one after the other, by replica; only on replica 0.
-std::vector<std::vector<double>> squares_of_replicas(const Units& units, comm::Channel& replicas,
-                                                     const Bucket::OnWait& on_wait) {
-  std::vector<double> mine;
-  for (const Bucket* bucket : counted(units)) {
-    const std::vector<double> squares = bucket->sum().squares();
-    mine.insert(mine.end(), squares.begin(), squares.end());
-  }
+// Chunk squares of all counted buckets, one after the other, on the host.
+at::Tensor own_squares(const Units& units) {
+  std::vector<at::Tensor> squares;
+  for (const Bucket* bucket : counted(units)) squares.push_back(bucket->sum().squares());
+  return squares.empty() ? at::empty({0}, at::kDouble) : at::cat(squares).cpu();
+}
+
+// By replica; only on replica 0.
+std::vector<at::Tensor> squares_of_replicas(const Units& units, comm::Channel& replicas,
+                                            const Bucket::OnWait& on_wait) {
+  const at::Tensor mine = own_squares(units);
   if (replicas.size() == 1) return {mine};
-  const auto as_tensor = [](std::vector<double>& values) {
-    return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kDouble);
-  };
   const double begin = base::monotonic_seconds();
-  std::vector<std::vector<double>> all;
+  std::vector<at::Tensor> all;
   const std::uint32_t tag = replica_tag(ReplicaMessage::squares, 0, ReadBy::own_segment);
   if (replicas.rank() != 0) {
-    if (!mine.empty()) replicas.send(as_tensor(mine), 0, tag).wait();
+    if (mine.numel() > 0) replicas.send(mine, 0, tag).wait();
   } else {
     all.push_back(mine);
     std::vector<comm::Transfer> transfers;
     for (int r = 1; r < replicas.size(); ++r) {
       std::int64_t count = 0;
       for (const Bucket* bucket : counted(units)) count += bucket->sum().plan().chunks_of(r).count;
-      all.emplace_back(static_cast<std::size_t>(count));
-      if (count > 0) transfers.push_back(replicas.recv(as_tensor(all.back()), r, tag));
+      all.push_back(at::empty({count}, at::kDouble));
+      if (count > 0) transfers.push_back(replicas.recv(all.back(), r, tag));
     }
     for (comm::Transfer& transfer : transfers) transfer.wait();
   }
@@ -59,15 +59,15 @@ std::map<std::string, double> gradient_squares(const Units& units, comm::Channel
   const auto by_replica = squares_of_replicas(units, replicas, on_wait);
   std::map<std::string, double> by_name;
   if (replicas.rank() != 0) return by_name;
-  std::vector<std::size_t> used(by_replica.size());
+  std::vector<std::int64_t> used(by_replica.size());
   for (const Bucket* bucket : counted(units)) {
     const shape::ShardPlan& plan = bucket->sum().plan();
     std::vector<double> chunks;
     for (std::size_t r = 0; r < by_replica.size(); ++r) {
-      const auto begin = by_replica[r].begin() + static_cast<std::ptrdiff_t>(used[r]);
+      const double* const begin = by_replica[r].data_ptr<double>() + used[r];
       const std::int64_t count = plan.chunks_of(static_cast<int>(r)).count;
       chunks.insert(chunks.end(), begin, begin + count);
-      used[r] += static_cast<std::size_t>(count);
+      used[r] += count;
     }
     for (std::size_t part = 0; part < bucket->layout().slots.size(); ++part) {
       const shape::Slot& slot = bucket->layout().slots[part];

@@ -86,7 +86,7 @@ void InFlightActivations::forward_segment(const Instruction& i, int segment, Sta
                             again || !backward ? shape::SavedActivations::none : activations_);
   held.x_mD = std::move(result.y_mD);
   of_segment.saved = std::move(result.saved);
-  if (segment + 1 == program_.segments()) losses_[i.microbatch] = result.loss;
+  if (segment + 1 == program_.segments()) losses_[i.microbatch] = result.loss_2;
 }
 
 void InFlightActivations::recompute(const Instruction& i) {

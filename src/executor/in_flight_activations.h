@@ -50,9 +50,10 @@ class InFlightActivations {
   void backward_input(const Instruction& i, const BoundarySource& boundary_mD);
   void backward_weight(const Instruction& i);
 
-  at::Tensor take_output(const Instruction& i);                              // of the stage, to be sent or handed on
-  at::Tensor take_input_gradient(const Instruction& i);                      // of the stage
-  const std::map<int, kernels::LossSum>& losses() const { return losses_; }  // by microbatch, on the last stage
+  at::Tensor take_output(const Instruction& i);          // of the stage, to be sent or handed on
+  at::Tensor take_input_gradient(const Instruction& i);  // of the stage
+  // By microbatch, on the last stage; on the device (kernels::read_loss).
+  const std::map<int, at::Tensor>& losses() const { return losses_; }
 
   void clear();
 
@@ -89,7 +90,7 @@ class InFlightActivations {
   Step step_;
   std::map<int, model::Tokens> tokens_;
   std::map<Key, StageActivations> held_;
-  std::map<int, kernels::LossSum> losses_;
+  std::map<int, at::Tensor> losses_;
 };
 
 }  // namespace troika::executor

@@ -22,16 +22,20 @@ at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD
   return reference::embedding_forward(ids_M, table_vD, first_row);
 }
 
-void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
-                               const at::Tensor& dtable_vD) {
+NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                                    std::int64_t v) {
   if constexpr (has_cpu_kernels) {
-    if (dtable_vD.is_cpu()) {
+    if (dx_MD.is_cpu()) {
       const at::Tensor ids = ids_M.contiguous(), dx = to_float(dx_MD).contiguous();
-      return cpu::embedding_backward({first_row, dtable_vD.size(0), dtable_vD.size(1)}, ids.size(0),
-                                     ids.data_ptr<std::int64_t>(), dx.data_ptr<float>(), dtable_vD.data_ptr<float>());
+      const std::int64_t D = dx.size(1);
+      const cpu::NamedRows rows = cpu::named_rows({first_row, v, D}, ids.size(0), ids.data_ptr<std::int64_t>());
+      const NamedRows named{at::tensor(rows.row, at::kLong),
+                            at::empty({static_cast<std::int64_t>(rows.row.size()), D})};
+      cpu::embedding_backward(rows, D, dx.data_ptr<float>(), named.gradient_rD.data_ptr<float>());
+      return named;
     }
   }
-  reference::embedding_backward_weight(dx_MD, ids_M, first_row, dtable_vD);
+  return reference::embedding_backward_weight(dx_MD, ids_M, first_row, v);
 }
 
 }  // namespace troika::kernels

@@ -10,8 +10,14 @@ namespace troika::kernels {
 
 // ids_M int64, of the whole vocabulary; ids outside this part give zero rows. x_MD is in the table's dtype.
 at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row);
-// Writes dtable_vD, fp32; ids outside this part are ignored. Repeated ids add up in one order, on every device.
-void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
-                               const at::Tensor& dtable_vD);
+
+// The gradient of a part of v rows is zero but in the rows r that ids name.
+struct NamedRows {
+  at::Tensor row_r;        // int64, of this part, ascending, each once
+  at::Tensor gradient_rD;  // fp32
+};
+// Ids outside this part are ignored. Repeated ids add up in one order, on every device.
+NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                                    std::int64_t v);
 
 }  // namespace troika::kernels

@@ -12,6 +12,16 @@
 namespace troika::kernels {
 namespace {
 
+// The whole gradient.
+at::Tensor dense(const NamedRows& rows, std::int64_t v) {
+  return at::zeros({v, rows.gradient_rD.size(1)}).index_copy_(0, rows.row_r, rows.gradient_rD);
+}
+at::Tensor dtable_of(const at::Tensor& dx, const at::Tensor& ids, std::int64_t first_row, std::int64_t v) {
+  const NamedRows rows = embedding_backward_weight(dx, ids, first_row, v);
+  EXPECT_TRUE(at::equal(rows.row_r, std::get<0>(at::_unique2(rows.row_r)))) << "ascending, each once";
+  return dense(rows, v);
+}
+
 struct EmbeddingCase {
   std::int64_t M, V, D;
 };
@@ -27,9 +37,7 @@ void expect_embedding_parity(const EmbeddingCase& c, at::ScalarType dtype) {
   differentiate(x_ref, dx);
 
   EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_ref.detach().to(dtype)));
-  const at::Tensor dtable = at::full({c.V, c.D}, 42.0f);
-  embedding_backward_weight(dx, ids, 0, dtable);
-  exact.compare("dtable", dtable, table_ref.grad());
+  exact.compare("dtable", dtable_of(dx, ids, 0, c.V), table_ref.grad());
 }
 
 TEST(EmbeddingParity, ForwardAndGradientAgreeWithAutogradInEveryDtype) {
@@ -46,14 +54,11 @@ TEST(EmbeddingParity, RandomShapes) {
 TEST(EmbeddingParity, PartsOfTheTableAddUpToTheWholeWithItsBits) {
   for (const at::ScalarType dtype : dtypes) {
     const at::Tensor ids = random_ids("ids", 60, 11), table = random_normal("table", {11, 5}).to(dtype);
-    const at::Tensor dx = random_normal("dx", {60, 5}).to(dtype), whole_dtable = at::empty({11, 5});
-    embedding_backward_weight(dx, ids, 0, whole_dtable);
+    const at::Tensor dx = random_normal("dx", {60, 5}).to(dtype), whole_dtable = dtable_of(dx, ids, 0, 11);
     at::Tensor x = at::zeros({60, 5}, dtype);
     for (const auto& [first, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 4}, {4, 1}, {5, 6}}) {
       x = x + embedding_forward(ids, table.narrow(0, first, count), first);
-      const at::Tensor dtable = at::full({count, 5}, 42.0f);
-      embedding_backward_weight(dx, ids, first, dtable);
-      EXPECT_TRUE(at::equal(dtable, whole_dtable.narrow(0, first, count))) << first;
+      EXPECT_TRUE(at::equal(dtable_of(dx, ids, first, count), whole_dtable.narrow(0, first, count))) << first;
     }
     EXPECT_TRUE(at::equal(x, embedding_forward(ids, table, 0)));
   }
@@ -62,42 +67,38 @@ TEST(EmbeddingParity, PartsOfTheTableAddUpToTheWholeWithItsBits) {
 TEST(EmbeddingParity, APartThatHoldsNoIdGivesZeros) {
   const at::Tensor ids = at::tensor({0, 3, 9, 3}, at::kLong), table = random_normal("table", {4, 2});
   EXPECT_TRUE(at::equal(embedding_forward(ids, table, 4), at::zeros({4, 2})));
-  const at::Tensor dtable = at::full({4, 2}, 42.0f);
-  embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, dtable);
-  EXPECT_TRUE(at::equal(dtable, at::zeros({4, 2})));
+  EXPECT_EQ(embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, 4).row_r.numel(), 0);
+  EXPECT_EQ(reference::embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, 4).row_r.numel(), 0);
 }
 
 TEST(EmbeddingParity, AGradientThatIsNotANumberStaysOutOfPartsThatDoNotHoldItsId) {
   at::Tensor dx = at::ones({2, 2});
   dx[1].fill_(std::numeric_limits<float>::infinity());
-  const at::Tensor dtable = at::empty({4, 2});
-  embedding_backward_weight(dx, at::tensor({1, 5}, at::kLong), 0, dtable);
+  const at::Tensor dtable = dtable_of(dx, at::tensor({1, 5}, at::kLong), 0, 4);
   EXPECT_TRUE(at::equal(dtable, at::tensor({0.f, 0.f, 1.f, 1.f, 0.f, 0.f, 0.f, 0.f}).view({4, 2})));
 }
 
-TEST(EmbeddingParity, RowsThatNoTokenNamesGetAZeroGradient) {
-  const at::Tensor dtable = at::full({4, 2}, 42.0f);
-  embedding_backward_weight(at::ones({3, 2}), at::tensor({2, 2, 0}, at::kLong), 0, dtable);
-  EXPECT_TRUE(at::equal(dtable, at::tensor({1.f, 1.f, 0.f, 0.f, 2.f, 2.f, 0.f, 0.f}).view({4, 2})));
+TEST(EmbeddingParity, OnlyRowsThatATokenNamesHaveAGradient) {
+  const NamedRows rows = embedding_backward_weight(at::ones({3, 2}), at::tensor({2, 2, 0}, at::kLong), 0, 4);
+  EXPECT_TRUE(at::equal(rows.row_r, at::tensor({0, 2}, at::kLong)));
+  EXPECT_TRUE(at::equal(rows.gradient_rD, at::tensor({1.f, 1.f, 2.f, 2.f}).view({2, 2})));
 }
 
 TEST(EmbeddingParity, InFp32AddsTheRowsOfATokenInTheirOrder) {
-  const at::Tensor ids = random_ids("ids", 200, 3), dx = random_normal("dx", {200, 17}), dtable = at::empty({3, 17});
-  embedding_backward_weight(dx, ids, 0, dtable);
+  const at::Tensor ids = random_ids("ids", 200, 3), dx = random_normal("dx", {200, 17});
   at::Tensor want = at::zeros({3, 17});
   for (std::int64_t m = 0; m < 200; ++m) want[ids[m].item<std::int64_t>()].add_(dx[m]);
-  EXPECT_TRUE(at::equal(dtable, want));
+  EXPECT_TRUE(at::equal(dtable_of(dx, ids, 0, 3), want));
 }
 
-// A table that goes past the caches, and rows that do not begin at a cache line.
+// Rows that do not begin at a cache line.
 TEST(EmbeddingParity, ALargeTableGetsTheGradientOfTheReference) {
   constexpr std::int64_t M = 3000, v = 20011, D = 67, first_row = 500;
   const at::Tensor ids = random_ids("ids", M, 30000), dx = random_normal("dx", {M, D});
-  const at::Tensor got = at::full({v + 1, D}, 42.0f), want = at::empty({v, D});
-  embedding_backward_weight(dx, ids, first_row, got.narrow(0, 0, v));
-  reference::embedding_backward_weight(dx, ids, first_row, want);
-  EXPECT_TRUE(at::equal(got.narrow(0, 0, v), want));
-  EXPECT_TRUE(at::equal(got[v], at::full({D}, 42.0f)));
+  const NamedRows got = embedding_backward_weight(dx, ids, first_row, v),
+                  want = reference::embedding_backward_weight(dx, ids, first_row, v);
+  EXPECT_TRUE(at::equal(got.row_r, want.row_r));
+  EXPECT_TRUE(at::equal(got.gradient_rD, want.gradient_rD));
   const at::Tensor table = random_normal("table", {v, D});
   EXPECT_TRUE(at::equal(embedding_forward(ids, table, first_row), reference::embedding_forward(ids, table, first_row)));
 }
@@ -105,15 +106,13 @@ TEST(EmbeddingParity, ALargeTableGetsTheGradientOfTheReference) {
 TEST(EmbeddingParity, HasTheSameBitsOnOneTwoAndThreeThreads) {
   const int before = at::get_num_threads();
   const at::Tensor ids = random_ids("ids", 5000, 1009), dx = random_normal("dx", {5000, 130});
-  const at::Tensor table = random_normal("table", {1009, 130}), alone = at::empty({1009, 130});
+  const at::Tensor table = random_normal("table", {1009, 130});
   at::set_num_threads(1);
-  embedding_backward_weight(dx, ids, 0, alone);
+  const at::Tensor alone = dtable_of(dx, ids, 0, 1009);
   const at::Tensor x_alone = embedding_forward(ids, table, 0);
   for (const int threads : {2, 3}) {
     at::set_num_threads(threads);
-    const at::Tensor several = at::empty({1009, 130});
-    embedding_backward_weight(dx, ids, 0, several);
-    EXPECT_TRUE(at::equal(several, alone)) << threads;
+    EXPECT_TRUE(at::equal(dtable_of(dx, ids, 0, 1009), alone)) << threads;
     EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_alone)) << threads;
   }
   at::set_num_threads(before);

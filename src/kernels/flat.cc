@@ -49,11 +49,11 @@ void add_into(const at::Tensor& sum, const at::Tensor& other) {
   reference::add_into(sum, other);
 }
 
-std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk) {
+at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
   if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) {
-      std::vector<double> squares(static_cast<std::size_t>((x.numel() + chunk - 1) / chunk));
-      cpu::chunk_squares(x.numel(), x.data_ptr<float>(), chunk, squares.data());
+      const at::Tensor squares = at::empty({(x.numel() + chunk - 1) / chunk}, at::kDouble);
+      cpu::chunk_squares(x.numel(), x.data_ptr<float>(), chunk, squares.data_ptr<double>());
       return squares;
     }
   }

@@ -6,14 +6,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <vector>
 
 namespace troika::kernels {
 
 void add_into(const at::Tensor& sum, const at::Tensor& other);  // sum += other
 
-// Sums of squares of consecutive chunks of `chunk` elements (the last may be shorter), in double, each in a fixed order.
-std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk);
+// Sums of squares of consecutive chunks of `chunk` elements (the last may be shorter), fp64, each in a fixed order.
+at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk);
 
 // I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamW {

@@ -225,6 +225,11 @@ TEST(AddInto, RandomSizes) {
   }
 }
 
+std::vector<double> squares_of(const at::Tensor& x) {
+  const at::Tensor squares = chunk_squares(x, norm_chunk);
+  return {squares.data_ptr<double>(), squares.data_ptr<double>() + squares.numel()};
+}
+
 TEST(ChunkSquares, AgreesWithAScalarLoopInDouble) {
   Parity parity(1e-14);
   base::Draw draw("squares");
@@ -232,7 +237,7 @@ TEST(ChunkSquares, AgreesWithAScalarLoopInDouble) {
   for (int i = 0; i < 20; ++i) counts.push_back(random_size(draw, 9000));
   for (const std::int64_t count : counts) {
     const at::Tensor x = random_normal("x", {count});
-    const std::vector<double> got = chunk_squares(x, norm_chunk);
+    const std::vector<double> got = squares_of(x);
     ASSERT_EQ(static_cast<std::int64_t>(got.size()), (count + norm_chunk - 1) / norm_chunk);
     for (std::size_t chunk = 0; chunk < got.size(); ++chunk) {
       double want = 0;
@@ -245,26 +250,25 @@ TEST(ChunkSquares, AgreesWithAScalarLoopInDouble) {
   }
 }
 
-TEST(ChunkSquares, OfNothingIsNothing) { EXPECT_TRUE(chunk_squares(at::empty({0}), norm_chunk).empty()); }
+TEST(ChunkSquares, OfNothingIsNothing) { EXPECT_TRUE(squares_of(at::empty({0})).empty()); }
 
 TEST(ChunkSquares, OfLargeValuesDoesNotOverflow) {
-  EXPECT_DOUBLE_EQ(chunk_squares(at::full({2}, 1e30f), norm_chunk)[0],
-                   2 * static_cast<double>(1e30f) * static_cast<double>(1e30f));
+  EXPECT_DOUBLE_EQ(squares_of(at::full({2}, 1e30f))[0], 2 * static_cast<double>(1e30f) * static_cast<double>(1e30f));
 }
 
 TEST(ChunkSquares, AChunksBitsDependOnItsElementsAlone) {
   constexpr std::int64_t chunks = 9, tail = 1234;
   const at::Tensor x = random_normal("x", {chunks * norm_chunk + tail});
-  const std::vector<double> whole = chunk_squares(x, norm_chunk);
+  const std::vector<double> whole = squares_of(x);
   for (std::int64_t first = 0; first < chunks; ++first) {
     for (std::int64_t count = 1; first + count <= chunks; ++count) {
-      const auto some = chunk_squares(x.narrow(0, first * norm_chunk, count * norm_chunk).clone(), norm_chunk);
+      const auto some = squares_of(x.narrow(0, first * norm_chunk, count * norm_chunk).clone());
       for (std::int64_t i = 0; i < count; ++i) {
         EXPECT_EQ(some[static_cast<std::size_t>(i)], whole[static_cast<std::size_t>(first + i)]);
       }
     }
   }
-  EXPECT_EQ(chunk_squares(x.narrow(0, chunks * norm_chunk, tail).clone(), norm_chunk)[0], whole.back());
+  EXPECT_EQ(squares_of(x.narrow(0, chunks * norm_chunk, tail).clone())[0], whole.back());
 }
 
 class Threads : public testing::Test {
@@ -278,13 +282,13 @@ TEST_F(Threads, DoNotChangeTheBitsOfFlatOperations) {
   at::set_num_threads(1);
   const Buffers one = make_buffers(count), start = one.clone();
   one.step(usual());
-  const std::vector<double> squares = chunk_squares(start.p, norm_chunk);
+  const std::vector<double> squares = squares_of(start.p);
   for (const int threads : {2, 3}) {
     at::set_num_threads(threads);
     const Buffers several = start.clone();
     several.step(usual());
     EXPECT_TRUE(same_bits(several, one)) << threads;
-    EXPECT_EQ(chunk_squares(start.p, norm_chunk), squares) << threads;
+    EXPECT_EQ(squares_of(start.p), squares) << threads;
     const at::Tensor sum = start.p.clone();
     add_into(sum, start.g);
     EXPECT_TRUE(at::equal(sum, start.p + start.g));

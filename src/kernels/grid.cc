@@ -2,27 +2,47 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "cpu/grid.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 
-MagnitudeBits round_to_grid(const at::Tensor& x, int shift) {
-  if constexpr (has_cpu_kernels) {
-    if (x.is_cpu()) return cpu::round_to_grid(x.numel(), x.data_ptr<float>(), shift);
-  }
-  return reference::round_to_grid(x, shift);
+static void note(const Largest& largest, MagnitudeBits found) {
+  if (!largest.defined()) return;
+  auto* const known = largest.data_ptr<std::int32_t>();
+  *known = std::max(*known, static_cast<std::int32_t>(found));
 }
 
-MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into) {
+void round_to_grid(const at::Tensor& x, int shift, const Largest& largest) {
+  if constexpr (has_cpu_kernels) {
+    if (x.is_cpu()) return note(largest, cpu::round_to_grid(x.numel(), x.data_ptr<float>(), shift));
+  }
+  reference::round_to_grid(x, shift, largest);
+}
+
+void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into, const Largest& largest) {
   if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) {
       const auto add = into == Into::fresh ? cpu::set_integers : cpu::add_integers;
-      return add(x.numel(), sum.data_ptr<std::int64_t>(), x.data_ptr<float>(), shift);
+      return note(largest, add(x.numel(), sum.data_ptr<std::int64_t>(), x.data_ptr<float>(), shift));
     }
   }
-  return reference::add_on_grid(sum, x, shift, into);
+  reference::add_on_grid(sum, x, shift, into, largest);
+}
+
+void add_rows_on_grid(const MatrixPart& sum, const at::Tensor& row_r, const at::Tensor& x_rD, int shift,
+                      const Largest& largest) {
+  if constexpr (has_cpu_kernels) {
+    if (x_rD.is_cpu()) {
+      const cpu::RowsOfPart rows{sum.first, sum.elements.numel(), row_r.numel(), x_rD.size(1),
+                                 row_r.data_ptr<std::int64_t>()};
+      return note(largest, cpu::add_rows(rows, sum.elements.data_ptr<std::int64_t>(), x_rD.data_ptr<float>(), shift));
+    }
+  }
+  reference::add_rows_on_grid(sum, row_r, x_rD, shift, largest);
 }
 
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {
@@ -32,11 +52,11 @@ void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {
   reference::from_integers(sum, shift, x);
 }
 
-std::vector<double> integer_chunk_squares(const at::Tensor& sum, int shift, std::int64_t chunk) {
+at::Tensor integer_chunk_squares(const at::Tensor& sum, int shift, std::int64_t chunk) {
   if constexpr (has_cpu_kernels) {
     if (sum.is_cpu()) {
-      std::vector<double> squares(static_cast<std::size_t>((sum.numel() + chunk - 1) / chunk));
-      cpu::integer_chunk_squares(sum.numel(), sum.data_ptr<std::int64_t>(), shift, chunk, squares.data());
+      const at::Tensor squares = at::empty({(sum.numel() + chunk - 1) / chunk}, at::kDouble);
+      cpu::integer_chunk_squares(sum.numel(), sum.data_ptr<std::int64_t>(), shift, chunk, squares.data_ptr<double>());
       return squares;
     }
   }

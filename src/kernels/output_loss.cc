@@ -109,18 +109,30 @@ OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
   return whole;
 }
 
-// In row order, for libtorch's sums depend on the number of threads.
-LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M) {
-  const at::Tensor losses_M = (whole.lse_M - whole.target_M).cpu(), targets = targets_M.cpu();
+at::Tensor output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M) {
+  const at::Tensor losses_M = whole.lse_M - whole.target_M;
+  if (!losses_M.is_cpu()) {
+    const at::Tensor silent_M = targets_M == no_loss;
+    const at::Tensor counted_M = losses_M.to(at::kDouble).masked_fill_(silent_M, 0.0);
+    return at::stack({counted_M.sum(), silent_M.logical_not().sum().to(at::kDouble)});
+  }
+  // In row order, for libtorch's sums depend on the number of threads.
+  const at::Tensor targets = targets_M.contiguous(), sum_2 = at::zeros({2}, at::kDouble);
   const float* losses = losses_M.data_ptr<float>();
   const auto* target = targets.data_ptr<std::int64_t>();
-  LossSum sum;
+  auto* const sum = sum_2.data_ptr<double>();
   for (std::int64_t i = 0; i < losses_M.numel(); ++i) {
     if (target[i] == no_loss) continue;
-    sum.loss += static_cast<double>(losses[i]);
-    ++sum.tokens;
+    sum[0] += static_cast<double>(losses[i]);
+    sum[1] += 1;
   }
-  return sum;
+  return sum_2;
+}
+
+LossSum read_loss(const at::Tensor& sum_2) {
+  const at::Tensor here = sum_2.cpu();
+  const auto* const sum = here.data_ptr<double>();
+  return {sum[0], static_cast<std::int64_t>(sum[1])};
 }
 
 at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
@@ -133,12 +145,19 @@ at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& 
   return linear_backward_input(saved.logits_Mv, w_vD);
 }
 
-void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, const at::Tensor& dw_vD) {
-  if (saved.dw_vD.defined()) {
-    at::Tensor dw = dw_vD;
-    dw.copy_(saved.dw_vD);
-  } else {
-    linear_backward_weight(saved.logits_Mv, x_MD, dw_vD);
+void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, std::int64_t piece_rows,
+                                 const OpenRows& open) {
+  const bool kept = saved.dw_vD.defined();
+  const at::Tensor x = kept ? at::Tensor() : multiplied(x_MD);
+  const std::int64_t v = kept ? saved.dw_vD.size(0) : saved.logits_Mv.size(1);
+  for (std::int64_t first = 0; first < v; first += piece_rows) {
+    const std::int64_t count = std::min(piece_rows, v - first);
+    at::Tensor dw_cD = open(first, count);
+    if (kept) {
+      dw_cD.copy_(saved.dw_vD.narrow(0, first, count));
+    } else {
+      linear_backward_weight(saved.logits_Mv.narrow(1, first, count), x, dw_cD);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace troika::kernels {
@@ -37,6 +38,7 @@ struct LossSum {
   double loss = 0;          // sum over the rows that count
   std::int64_t tokens = 0;  // how many count
 };
+LossSum read_loss(const at::Tensor& sum_2);  // of output_loss_sum; waits for the device
 
 // targets_M int64, of the whole vocabulary. Keeps the logits in `saved` when it is not null.
 OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
@@ -50,15 +52,18 @@ OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const 
 // All parts in the order of their rows, at least one; a single part is returned as it is.
 OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);
 
-LossSum output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M);
+// The numbers of a LossSum on the device, fp64.
+at::Tensor output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M);
 
 // Gradients of scale * sum of token losses; lse_M is the whole vocabulary's, scale may hold a loss scale (kept gradients
 // have theirs already). Returns this part's contribution to dx_MD; afterwards `saved` serves output_loss_backward_weight
 // only.
 at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
                                       const at::Tensor& lse_M, double scale, OutputLossSaved& saved);
-// x_MD is read where the logits were kept.
-void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved,
-                                 const at::Tensor& dw_vD);  // writes dw, fp32
+// Writes dw_vD, fp32, in pieces of `piece_rows` rows, the last may have fewer: `open` gives where [first, first + count) go, and
+// is asked for the next when they are written. x_MD is read where the logits were kept.
+using OpenRows = std::function<at::Tensor(std::int64_t first, std::int64_t count)>;  // dw_cD
+void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, std::int64_t piece_rows,
+                                 const OpenRows& open);
 
 }  // namespace troika::kernels

@@ -75,6 +75,10 @@ Split forward(const at::Tensor& x, const at::Tensor& w, const at::Tensor& target
 // A gradient of halves rounds once as it is saved, once in the exponent and once as it is written.
 constexpr double output_loss_gradient_units = 2;
 
+OpenRows pieces_of(const at::Tensor& dw_vD) {
+  return [dw_vD](std::int64_t first, std::int64_t count) { return dw_vD.narrow(0, first, count); };
+}
+
 void expect_output_loss_parity(const OutputLossCase& c, at::ScalarType dtype) {
   const at::Tensor x = random_normal("x", {c.M, c.D}).mul_(c.size).to(dtype);
   const at::Tensor w = random_normal("w", {c.V, c.D}).to(dtype), targets = make_targets(c);
@@ -83,7 +87,7 @@ void expect_output_loss_parity(const OutputLossCase& c, at::ScalarType dtype) {
 
   Parity exact, stored(dtype, output_loss_gradient_units);
   Split got = forward(x, w, targets, c.parts);
-  const LossSum sum = output_loss_sum(got.whole, targets);
+  const LossSum sum = read_loss(output_loss_sum(got.whole, targets));
   EXPECT_EQ(sum.tokens, want.tokens);
   exact.compare("loss", sum.loss, want.loss.item<double>());
   at::Tensor dx_sum = at::zeros({c.M, c.D});
@@ -100,7 +104,7 @@ void expect_output_loss_parity(const OutputLossCase& c, at::ScalarType dtype) {
     Parity(dtype).compare("dx of a part", dx, at::matmul(d.to(at::kDouble), rows(got, i, w).to(at::kDouble)));
     dx_sum.add_(dx);
     const at::Tensor dw = rows(got, i, dw_all);
-    output_loss_backward_weight(x, got.saved[i], dw);
+    output_loss_backward_weight(x, got.saved[i], 7, pieces_of(dw));
     exact.compare("dw from the saved gradient", dw, at::matmul(d.to(at::kDouble).t(), x.to(at::kDouble)));
   }
   stored.compare("dx", dx_sum, want.x.grad());
@@ -154,11 +158,11 @@ void expect_gradients_parity(const OutputLossCase& c, at::ScalarType dtype) {
   EXPECT_TRUE(at::equal(of_input.dx_MD, saved.dx_MD));
   EXPECT_EQ(of_input.bytes(), c.M * c.D * element);
   Parity exact, stored(dtype);
-  exact.compare("loss", output_loss_sum(part, targets).loss, want.loss.item<double>());
+  exact.compare("loss", read_loss(output_loss_sum(part, targets)).loss, want.loss.item<double>());
   stored.compare("dx", output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved), want.x.grad());
   EXPECT_EQ(saved.bytes(), c.V * c.D * 4);
   const at::Tensor dw = at::full({c.V, c.D}, 42.0f);
-  output_loss_backward_weight({}, saved, dw);
+  output_loss_backward_weight({}, saved, 7, pieces_of(dw));
   exact.compare("dw", dw, want.w.grad());
 }
 
@@ -192,7 +196,7 @@ TEST(OutputLossParity, BitsDoNotDependOnTheNumberOfThreads) {
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &logits);
     output_loss_forward_with_gradients(x, w, targets, 0.5, gradients);
     const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 0.5, logits), dw = at::empty_like(w);
-    output_loss_backward_weight(x, logits, dw);
+    output_loss_backward_weight(x, logits, 7, pieces_of(dw));
     results.push_back({part.lse_M, part.target_M, dx, dw, gradients.dx_MD, gradients.dw_vD});
     for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_TRUE(at::equal(results[0][i], results.back()[i]));
   }
@@ -228,13 +232,13 @@ TEST(OutputLossParity, SilentRowsGetNoLossAndNoGradient) {
     const at::Tensor targets = at::full({6}, -100, at::kLong);
     OutputLossSaved saved;
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-    const LossSum sum = output_loss_sum(part, targets);
+    const LossSum sum = read_loss(output_loss_sum(part, targets));
     EXPECT_EQ(sum.loss, 0);
     EXPECT_EQ(sum.tokens, 0);
     const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
     EXPECT_TRUE(at::equal(dx, at::zeros({6, 8}, dtype)));
     const at::Tensor dw = at::full({11, 8}, 42.0f);
-    output_loss_backward_weight(x, saved, dw);
+    output_loss_backward_weight(x, saved, 7, pieces_of(dw));
     EXPECT_TRUE(at::equal(dw, at::zeros({11, 8})));
   }
 }
@@ -243,7 +247,7 @@ TEST(OutputLossParity, AUniformHeadCostsTheLogarithmOfTheVocabulary) {
   const at::Tensor targets = random_ids("t", 10, 259);
   const OutputLossPart part =
       output_loss_forward(random_normal("x", {10, 4}), at::zeros({259, 4}), targets, 0, nullptr);
-  EXPECT_NEAR(output_loss_sum(part, targets).loss / 10, std::log(259.0), 1e-6);
+  EXPECT_NEAR(read_loss(output_loss_sum(part, targets)).loss / 10, std::log(259.0), 1e-6);
 }
 
 TEST(OutputLossParity, LogitsInTheThousandsStayFinite) {
@@ -252,7 +256,7 @@ TEST(OutputLossParity, LogitsInTheThousandsStayFinite) {
     const at::Tensor targets = at::tensor({0, 1}, at::kLong);
     OutputLossSaved saved;
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-    EXPECT_DOUBLE_EQ(output_loss_sum(part, targets).loss, 10000.0);
+    EXPECT_DOUBLE_EQ(read_loss(output_loss_sum(part, targets)).loss, 10000.0);
     const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
     EXPECT_FLOAT_EQ(dx[0][0].item<float>(), 0.0f);
     EXPECT_FLOAT_EQ(dx[1][0].item<float>(), 10.0f);

@@ -81,7 +81,7 @@ void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank&
     buffers.push_back({decoders[0].parameters()[g], tied ? decoders[0].parameters()[0] : at::Tensor(), drawn(layout)});
     ForwardResult result = segments[g]->forward(buffers[g], x, tokens, c.activations);
     x = result.y_mD;
-    rank.loss += result.loss.loss;
+    if (result.loss_2.defined()) rank.loss += kernels::read_loss(result.loss_2).loss;
     saved.push_back(std::move(result.saved));
     if (g > 0) {
       EXPECT_EQ(saved[g]->bytes(), foretold.whole[g]) << g;

@@ -89,8 +89,7 @@ DecoderResult Decoder::forward(const at::Tensor& x_mD, const Tokens& tokens,
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     ForwardResult one = segments_[i]->forward(buffer(parameters_, i), result.y_mD, tokens, activations);
     result.y_mD = std::move(one.y_mD);
-    result.loss.loss += one.loss.loss;
-    result.loss.tokens += one.loss.tokens;
+    if (one.loss_2.defined()) result.loss = kernels::read_loss(one.loss_2);
     result.saved.push_back(std::move(one.saved));
   }
   return result;

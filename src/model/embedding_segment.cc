@@ -42,11 +42,9 @@ class EmbeddingSegment final : public Segment {
   void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
     const at::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
     const LeafPart dtable(leaves.flat, {0, vocab_.count * D}), dlearned(leaves.flat, {vocab_.count * D, P * D});
-    kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, dtable.open().view({vocab_.count, D}));
-    dtable.close();
-    if (P == 0) return;
-    kernels::embedding_backward_weight(dy_MD, learned_rows_of(positions_, tokens), 0, dlearned.open().view({P, D}));
-    dlearned.close();
+    dtable.write_rows(kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, vocab_.count));
+    if (P > 0)
+      dlearned.write_rows(kernels::embedding_backward_weight(dy_MD, learned_rows_of(positions_, tokens), 0, P));
   }
 
  private:

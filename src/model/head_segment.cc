@@ -69,7 +69,7 @@ class HeadSegment final : public Segment {
       saved->lse_M = whole.lse_M;
     }
     ForwardResult result;
-    result.loss = kernels::output_loss_sum(whole, tokens.targets_M);
+    result.loss_2 = kernels::output_loss_sum(whole, tokens.targets_M);
     if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }
@@ -104,7 +104,11 @@ class HeadSegment final : public Segment {
     dnorm.close();
     const at::Tensor normed_MD =
         reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : at::Tensor();
-    kernels::output_loss_backward_weight(normed_MD, s.loss, dtable.open().view({vocab_.count, D}));
+    const auto open = [&](std::int64_t first, std::int64_t count) {
+      dtable.close();
+      return dtable.part({first * D, count * D}).open().view({count, D});
+    };
+    kernels::output_loss_backward_weight(normed_MD, s.loss, shape::rows_of_table_piece(D), open);
     dtable.close();
   }
 

@@ -50,8 +50,9 @@ class Saved {
 };
 
 struct ForwardResult {
-  at::Tensor y_mD;        // undefined for the head
-  kernels::LossSum loss;  // of the head, over the rows of this rank's positions, alike on all tp ranks; zero elsewhere
+  at::Tensor y_mD;  // undefined for the head
+  // kernels::output_loss_sum of the head, over the rows of this rank's positions, alike on all tp ranks; undefined elsewhere.
+  at::Tensor loss_2;
   std::unique_ptr<Saved> saved;
 };
 

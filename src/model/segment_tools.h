@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <memory>
 
+#include "kernels/embedding.h"
 #include "model/decoder.h"
 
 namespace troika::model {
@@ -50,6 +51,7 @@ class LeafPart {
   LeafPart part(const shape::Range& of) const { return {leaf_, {place_.begin + of.begin, of.count}}; }
   at::Tensor open() const { return leaf_->open(place_); }
   void close() const { leaf_->close(); }
+  void write_rows(const kernels::NamedRows& rows) const { leaf_->write_rows(place_, rows.row_r, rows.gradient_rD); }
 
  private:
   sharding::LeafWriter* leaf_;

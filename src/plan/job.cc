@@ -103,6 +103,7 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   if (sum.shares.empty()) sum.shares.assign(static_cast<std::size_t>(shape.dp), resolved.batch.microbatches / shape.dp);
   const auto& p = settings().parallel;
   if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
+  if (p.zero == 0) sum.result = shape::Result::whole;
   if (p.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
   return sum;
 }

@@ -146,7 +146,7 @@ class Walk {
     if (schedule::traits(i.kind).payload == schedule::Payload::segment_gradients) return;
     const schedule::Scope scope = schedule::waits_for(i.kind, Kind::reduce_grads);
     if (scope == schedule::Scope::all) finish_all();
-    if (scope == schedule::Scope::same_segments) each_sum(i, Buffers::here, [this](Bucket& one) { finish(one); });
+    if (scope == schedule::Scope::same_segments) each_sum(i, Buffers::here, [this](Bucket& one, int) { finish(one); });
     if (scope == schedule::Scope::tied_segments) finish(table_of(i.stage));
   }
 
@@ -159,8 +159,8 @@ class Walk {
     for (int g = range.begin; g < range.end; ++g) {
       for (Bucket& bucket : segments_.at(g)) {
         if (!bucket.numbers.trained) continue;
-        if (bucket.numbers.lies_here()) visit(bucket);
-        if (!bucket.numbers.lies_here() && which == Buffers::written) visit(segments_.at(0).front());
+        if (bucket.numbers.lies_here()) visit(bucket, g);
+        if (!bucket.numbers.lies_here() && which == Buffers::written) visit(segments_.at(0).front(), g);
       }
     }
   }
@@ -174,6 +174,7 @@ class Walk {
 
   void finish(Bucket& bucket) {
     if (!bucket.sum.reducing()) return;
+    change(bucket, &shape::GradientBytes::add_up);
     change(bucket, &shape::GradientBytes::make_range);
     change(bucket, &shape::GradientBytes::finish_reduce);
   }
@@ -189,8 +190,8 @@ class Walk {
   }
 
   void write_leaves(const Instruction& i) {
-    each_sum(i, Buffers::written, [this](Bucket& bucket) {
-      change(bucket, &shape::GradientBytes::open);
+    each_sum(i, Buffers::written, [this](Bucket& bucket, int segment) {
+      change(bucket, segment == 0 ? &shape::GradientBytes::open_rows : &shape::GradientBytes::open);
       change(bucket, &shape::GradientBytes::make_sum);
       change(bucket, &shape::GradientBytes::close);
     });
@@ -198,7 +199,7 @@ class Walk {
 
   void reduce(const Instruction& i) {
     const Buffers which = program_->reduces_each_microbatch() ? Buffers::written : Buffers::here;
-    each_sum(i, which, [this](Bucket& bucket) {
+    each_sum(i, which, [this](Bucket& bucket, int) {
       finish_all();
       change(bucket, &shape::GradientBytes::pack);
       change(bucket, &shape::GradientBytes::start_reduce);
@@ -206,7 +207,7 @@ class Walk {
   }
 
   void gather_totals(const Instruction& i) {
-    each_sum(i, Buffers::here, [this](Bucket& bucket) {
+    each_sum(i, Buffers::here, [this](Bucket& bucket, int) {
       change(bucket, &shape::GradientBytes::make_whole);
       change(bucket, &shape::GradientBytes::start_gather);
     });
@@ -218,7 +219,7 @@ class Walk {
   }
 
   void step(const Instruction& i) {
-    each_sum(i, Buffers::here, [this](Bucket& bucket) {
+    each_sum(i, Buffers::here, [this](Bucket& bucket, int) {
       change(bucket, &shape::GradientBytes::make_total);
       change(bucket, &shape::GradientBytes::total);
       change(bucket, &shape::GradientBytes::reset);

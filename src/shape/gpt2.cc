@@ -69,8 +69,7 @@ void split_gpt2(LayoutBuilder& builder, const config::ModelSettings& m, int segm
   const std::vector<ParameterInfo> infos = gpt2_parameters(m, segment);
   if (segment > 0 && segment <= m.layers) return split_block(builder, m, infos);
   if (segment == 0) {
-    builder.rows(infos[0], builder.widths().vocab);
-    builder.end_piece();
+    builder.vocabulary(infos[0]);
     builder.everywhere(infos[1], Found::whole);
     return;
   }

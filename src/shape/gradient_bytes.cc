@@ -44,25 +44,34 @@ std::int64_t GradientBytes::held() const {
   const std::int64_t leaves = (leaf_ ? 1 : 0) + (sending_ ? 1 : 0) + (whole_ ? 1 : 0);
   const std::int64_t of_range = range_ + (total_ ? float_bytes : 0);
   return (piece_ ? float_bytes * largest_piece_ : 0) + elements_ * (leaves * float_bytes + sum_) + own_ * of_range +
-         packed_ + incoming_ + crossing_;
+         packed_ + incoming_ + crossing_ + block_;
 }
 
+bool GradientBytes::stays_in_place() const {
+  return shape_.place.count() > 1 && shape_.sums_in_place() && shape_.result == Result::whole;
+}
+
+// The first leaf of those that are added in fp32 becomes the sum.
 void GradientBytes::open() {
-  const bool floats = shape_.shares_floats(shape_.place.index());
+  piece_ = shape_.reduction == Reduction::at_end && (sum_ > 0 || !shape_.shares_floats(shape_.place.index()));
+  open_rows();
+}
+
+void GradientBytes::open_rows() {
   if (shape_.reduction == Reduction::each_leaf) {
     leaf_ = true;
-  } else if (floats && sum_ == 0) {
-    sum_ = float_bytes;  // the first leaf, in place
+  } else if (shape_.shares_floats(shape_.place.index())) {
+    sum_ = float_bytes;
   } else {
-    piece_ = true;
+    converts_ = true;
   }
 }
 
 void GradientBytes::make_sum() {
-  if (piece_ && sum_ == 0) sum_ = integer_bytes;
+  if (converts_ && sum_ == 0) sum_ = integer_bytes;
 }
 
-void GradientBytes::close() { piece_ = false; }
+void GradientBytes::close() { piece_ = converts_ = false; }
 
 void GradientBytes::pack() {
   if (shares_floats(shape_, shape_.place.index())) return;
@@ -85,7 +94,7 @@ void GradientBytes::start_reduce() {
     sum_ = packed_ = 0;
     for (const std::int64_t elements : others_) packed_ += packed_bytes(elements);
     range_ = integer_bytes;
-  } else if (sending_ || !shape_.in_floats()) {
+  } else if (!shape_.sums_in_place()) {
     range_ = bytes_of(shape_.in_floats());
   }
   for (int r = 0; r < shape_.place.count(); ++r) {
@@ -93,16 +102,22 @@ void GradientBytes::start_reduce() {
   }
 }
 
+void GradientBytes::add_up() {
+  if (shape_.place.count() > 1 && shape_.sums_in_place() && !shape_.in_floats())
+    block_ = integer_bytes * std::min(own_, sum_block);
+}
+
 void GradientBytes::make_range() {
-  packed_ = incoming_ = 0;
-  if (shape_.place.count() > 1) range_ = bytes_of(shape_.in_floats());
+  packed_ = incoming_ = block_ = 0;
+  if (shape_.place.count() == 1 || stays_in_place()) return;
+  range_ = bytes_of(shape_.in_floats() || shape_.sums_in_place());
 }
 
 void GradientBytes::finish_reduce() {
   reducing_ = false;
   sending_ = false;
   if (shape_.place.count() == 1) range_ = sum_;
-  sum_ = 0;
+  if (!stays_in_place()) sum_ = 0;
 }
 
 void GradientBytes::receive_other() { crossing_ = shape_.in_floats() ? float_bytes * own_ : 2 * packed_bytes(own_); }
@@ -117,12 +132,15 @@ void GradientBytes::total() {
   if (total_) range_ = 0;
 }
 
-void GradientBytes::make_whole() { whole_ = true; }
+void GradientBytes::make_whole() {
+  whole_ = true;
+  sum_ = 0;
+}
 void GradientBytes::start_gather() { range_ = 0; }
 
 void GradientBytes::reset() {
-  piece_ = leaf_ = sending_ = reducing_ = total_ = whole_ = false;
-  sum_ = range_ = packed_ = incoming_ = crossing_ = 0;
+  piece_ = converts_ = leaf_ = sending_ = reducing_ = total_ = whole_ = false;
+  sum_ = range_ = packed_ = incoming_ = crossing_ = block_ = 0;
 }
 
 std::int64_t reduce_bytes_sent(const ShardPlan& plan, const SumShape& shape) {

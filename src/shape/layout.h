@@ -65,6 +65,9 @@ struct SegmentLayout {
   std::int64_t elements = 0;
   std::int64_t largest_piece = 0;  // elements of the gradient that backward has in memory before any is added to a sum
 };
+// The gradient of a table is computed in pieces of so many rows, which fit into caches.
+std::int64_t rows_of_table_piece(std::int64_t width);
+
 // q, k, v rows are adjacent, gate and up too: one GEMM reads them. A parameter may have several slots, ascending in the
 // parameter: key/value heads are cut where their holders change.
 SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});

@@ -39,13 +39,17 @@ LayoutBuilder::LayoutBuilder(const config::ModelSettings& model, int segment, co
 }
 
 void LayoutBuilder::end_piece() {
-  if (in_one_piece_) return;
-  layout_.largest_piece = std::max(layout_.largest_piece, layout_.elements - piece_begin_);
+  if (!in_one_piece_) note_piece();
+}
+
+void LayoutBuilder::note_piece() {
+  const bool by_rows = layout_.segment == 0;
+  if (!by_rows) layout_.largest_piece = std::max(layout_.largest_piece, layout_.elements - piece_begin_);
   piece_begin_ = layout_.elements;
 }
 
 SegmentLayout LayoutBuilder::take() {
-  layout_.largest_piece = std::max(layout_.largest_piece, layout_.elements - piece_begin_);
+  note_piece();
   return std::move(layout_);
 }
 
@@ -98,13 +102,23 @@ void LayoutBuilder::add(const ParameterInfo& info, const Region& region, Found f
   layout_.elements += region.elements();
 }
 
+std::int64_t rows_of_table_piece(std::int64_t width) {
+  constexpr std::int64_t elements = std::int64_t{1} << 21;
+  return std::max<std::int64_t>(1, elements / width);
+}
+
+void LayoutBuilder::vocabulary(const ParameterInfo& info) {
+  end_piece();
+  rows(info, widths_.vocab);
+  piece_begin_ = layout_.elements;
+  const std::int64_t width = info.shape.back(), count = std::min(widths_.vocab.count, rows_of_table_piece(width));
+  layout_.largest_piece = std::max(layout_.largest_piece, count * width);
+}
+
 void LayoutBuilder::norm_and_tables(const std::vector<ParameterInfo>& infos) {
   for (const ParameterInfo& info : infos) {
     if (info.shape.size() == 1) everywhere(info, Found::of_own_rows);
-    if (info.shape.size() == 2) {
-      end_piece();  // the norm
-      rows(info, widths_.vocab);
-    }
+    if (info.shape.size() == 2) vocabulary(info);
   }
 }
 

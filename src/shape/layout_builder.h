@@ -37,13 +37,17 @@ class LayoutBuilder {
   // Of the head or a plain embedding: vectors everywhere, tables by rows of the vocabulary.
   void norm_and_tables(const std::vector<ParameterInfo>& infos);
 
+  // A table of this rank's rows of the vocabulary. As a head writes its gradient, in pieces of rows_of_table_piece.
+  void vocabulary(const ParameterInfo& info);
+
   // The gradient of what was added since the last call is one piece. A block of a tensor-parallel rank is one whole, because
-  // what several ranks hold is summed at once.
+  // what several ranks hold is summed at once. The embedding's has none: it is written by rows.
   void end_piece();
 
   SegmentLayout take();
 
  private:
+  void note_piece();
   void add(const ParameterInfo& info, const Region& region, Found found, int first_holder, int end_holder);
 
   int holder_of_head(std::int64_t head) const;

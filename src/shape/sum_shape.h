@@ -21,6 +21,9 @@ struct ReplicaPlace {
 // once, and owners add up their range (ZeRO 2, 3).
 enum class Reduction { at_end, each_leaf };
 
+// What every replica has of the sum in the end: its range, or all of it (ZeRO 0).
+enum class Result { range, whole };
+
 // integers: on the grid. floats: in fp32, in an order that is not the same in every layout.
 enum class Addition { integers, floats };
 
@@ -28,6 +31,7 @@ struct SumShape {
   ReplicaPlace place;
   std::vector<std::int64_t> shares{1};  // microbatches of a step by dp rank
   Reduction reduction = Reduction::at_end;
+  Result result = Result::range;
   Addition addition = Addition::integers;
   int uses = 1, uses_here = 1;  // of the buffer's values by segments, each with a leaf; on this stage's ranks
 
@@ -42,7 +46,21 @@ struct SumShape {
   bool in_floats() const { return addition == Addition::floats || all_leaves() <= 2; }
   // What a replica shares out at the end is fp32, not integers: its only leaf, which the grid leaves exact in fp32.
   bool shares_floats(int replica) const { return in_floats() || leaves_of(replica) == 1; }
+  // A replica's range becomes the sum where its own leaf lies: all leaves are there at once, and no other stage adds
+  // integers to them.
+  bool sums_in_place() const;
 };
+
+// Elements that are added up at a time where a range is summed in place.
+inline constexpr std::int64_t sum_block = 65536;
+
+inline bool SumShape::sums_in_place() const {
+  if (reduction == Reduction::each_leaf) return false;
+  for (int replica = 0; replica < place.count(); ++replica) {
+    if (!shares_floats(replica)) return false;
+  }
+  return in_floats() || uses == uses_here;
+}
 
 // Words of 64 bits in the message that carries so many integers of a sum to another rank, packed: 42 bits of each, where
 // the sums of trainings take 36 to 40, and what a short range takes besides. The buffers it is packed and received in have

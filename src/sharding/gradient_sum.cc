@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -22,7 +23,8 @@ GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, co
       shape_(shape),
       device_(device),
       ledger_(ledger),
-      own_(plan_, shape_, [this](std::int64_t elements, c10::ScalarType dtype) { return allocate(elements, dtype); }) {
+      own_(plan_, shape_, device_,
+           [this](std::int64_t elements, c10::ScalarType dtype) { return allocate(elements, dtype); }) {
   const shape::ReplicaPlace& place = shape.place;
   if (shape.shares.size() != static_cast<std::size_t>(place.dp) || plan_.replicas() != place.count()) {
     throw base::BugError(fmt::format("shares of {} data-parallel ranks of {}, shards of {} replicas of {}",
@@ -96,13 +98,13 @@ void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& rep
 void GradientSum::begin_range(const at::Tensor& leaf) {
   const at::Tensor own = leaf.narrow(0, mine().begin, mine().count);
   if (range_.defined()) return add_floats(own);
-  if (!shape_.in_floats()) {
-    range_ = allocate(mine().count, at::kLong).zero_();
-    add_floats(own);
-  } else if (shape_.reduction == Reduction::each_leaf) {
+  if (shape_.sums_in_place()) {
+    range_ = own;  // which no send reads
+  } else if (shape_.in_floats()) {
     range_ = allocate(mine().count, at::kFloat).copy_(own);
   } else {
-    range_ = own;  // added to in place, which no send reads
+    range_ = allocate(mine().count, at::kLong).zero_();
+    add_floats(own);
   }
 }
 
@@ -127,6 +129,22 @@ void GradientSum::add_floats(const at::Tensor& range) {
   });
 }
 
+// The only leaf of every replica, of which none is rounded before all are added up.
+void GradientSum::sum_in_place() {
+  const at::Tensor block = allocate(std::min(mine().count, shape::sum_block), at::kLong);
+  for (FloatRange& incoming : float_ranges_) incoming.transfer.wait();
+  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    for (std::int64_t done = 0; done < count; done += shape::sum_block) {
+      const std::int64_t first = begin + done, here = std::min(count - done, shape::sum_block);
+      const at::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, first, here);
+      kernels::add_on_grid(sum, own, shifts_[part], Into::fresh);
+      for (const FloatRange& incoming : float_ranges_)
+        kernels::add_on_grid(sum, incoming.range.narrow(0, first, here), shifts_[part], Into::sum);
+      kernels::from_integers(sum, shifts_[part], own);
+    }
+  });
+}
+
 void GradientSum::finish_reduce(const OnWait& on_wait) {
   if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
   if (shape_.place.count() > 1) await_ranges(on_wait);
@@ -136,9 +154,13 @@ void GradientSum::finish_reduce(const OnWait& on_wait) {
 
 void GradientSum::await_ranges(const OnWait& on_wait) {
   const double begin = base::monotonic_seconds();
-  for (FloatRange& incoming : float_ranges_) {
-    incoming.transfer.wait();
-    add_floats(incoming.range);
+  if (shape_.sums_in_place() && !shape_.in_floats()) {
+    sum_in_place();
+  } else {
+    for (FloatRange& incoming : float_ranges_) {
+      incoming.transfer.wait();
+      add_floats(incoming.range);
+    }
   }
   for (PackedReceive& incoming : packed_ranges_) incoming.add_to(range_);
   float_ranges_.clear();
@@ -148,8 +170,10 @@ void GradientSum::await_ranges(const OnWait& on_wait) {
   sends_.clear();
   packed_sends_.clear();
   on_wait(begin, base::monotonic_seconds());
-  if (shape_.reduction == Reduction::at_end && shape_.in_floats())
+  if (shape_.sums_in_place()) {
+    if (shape_.result == shape::Result::whole) return;
     range_ = allocate(mine().count, at::kFloat).copy_(range_);  // without what was sent
+  }
   sending_.reset();
 }
 
@@ -190,19 +214,18 @@ at::Tensor GradientSum::to_floats(const at::Tensor& range, const at::Tensor& int
   return into;
 }
 
-std::vector<double> GradientSum::squares() const {
+at::Tensor GradientSum::squares() const {
   const at::Tensor own = total_.defined()   ? total_
                          : whole_.defined() ? whole_.narrow(0, mine().begin, mine().count)
                                             : range();
-  std::vector<double> squares;
+  std::vector<at::Tensor> squares{at::empty({0}, at::TensorOptions().dtype(at::kDouble).device(device_))};
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     const at::Tensor piece = own.narrow(0, begin, count);
-    const auto of_part = own.scalar_type() == at::kFloat
-                             ? kernels::chunk_squares(piece, shape::norm_chunk)
-                             : kernels::integer_chunk_squares(piece, shifts_[part], shape::norm_chunk);
-    squares.insert(squares.end(), of_part.begin(), of_part.end());
+    squares.push_back(own.scalar_type() == at::kFloat
+                          ? kernels::chunk_squares(piece, shape::norm_chunk)
+                          : kernels::integer_chunk_squares(piece, shifts_[part], shape::norm_chunk));
   });
-  return squares;
+  return at::cat(squares);
 }
 
 at::Tensor GradientSum::total() {
@@ -214,11 +237,14 @@ at::Tensor GradientSum::total() {
 }
 
 void GradientSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
-  if (shape_.reduction != Reduction::at_end) throw base::BugError("the whole sum is not kept in this layout");
+  if (shape_.result != shape::Result::whole) throw base::BugError("the whole sum is not kept in this layout");
   const at::Tensor own = range();
-  const at::Tensor whole = allocate(plan_.elements(), at::kFloat);
-  to_floats(own, whole.narrow(0, mine().begin, mine().count));
-  whole_ = whole;
+  if (sending_.defined()) {
+    whole_ = std::exchange(sending_, at::Tensor());
+  } else {
+    whole_ = allocate(plan_.elements(), at::kFloat);
+    to_floats(own, whole_.narrow(0, mine().begin, mine().count));
+  }
   range_.reset();
   gathers_ = exchange_ranges(replicas, plan_, whole_, tag);
 }

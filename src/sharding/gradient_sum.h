@@ -45,16 +45,16 @@ class GradientSum {
   bool reducing() const { return reducing_; }  // started, not finished
   void finish_reduce(const OnWait& on_wait);
 
-  // By part: the largest magnitude of this rank's leaves since begin_step; 0 where nothing is rounded, and nothing can be
-  // out of range.
-  const std::vector<kernels::MagnitudeBits>& largest() const { return own_.largest(); }
+  // By part, int32 on the device: kernels::MagnitudeBits of this rank's leaves since begin_step; 0 where nothing is
+  // rounded, and nothing can be out of range.
+  const at::Tensor& largest() const { return own_.largest(); }
 
   // Adds the same range of the sum of another stage, which makes the same call with the tags exchanged.
   void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                      const OnWait& on_wait);
 
-  std::vector<double> squares() const;  // of the chunks of this rank's range, in chunk order
-  at::Tensor total();                   // of this rank's range, fp32; may be written to, valid until reset()
+  at::Tensor squares() const;  // fp64 on the device, of the chunks of this rank's range, in chunk order
+  at::Tensor total();          // of this rank's range, fp32; may be written to, valid until reset()
 
   void start_gather(comm::Channel& replicas, std::uint32_t tag);
   at::Tensor finish_gather(const OnWait& on_wait);  // all elements, fp32, valid until reset()
@@ -78,6 +78,7 @@ class GradientSum {
   void begin_range(const at::Tensor& leaf);
   void receive(comm::Channel& replicas, std::uint32_t tag);
   void add_floats(const at::Tensor& range);
+  void sum_in_place();
   void await_ranges(const OnWait& on_wait);
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
 
@@ -89,7 +90,7 @@ class GradientSum {
   std::vector<int> shifts_;  // by part
   std::int64_t rounds_ = 0;  // reductions of this step
   bool reducing_ = false;
-  at::Tensor sending_;  // what the reduction under way shares out in fp32
+  at::Tensor sending_;  // what the reduction under way shares out in fp32; stays where it becomes the whole sum
   at::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
   at::Tensor total_, whole_;
   std::vector<FloatRange> float_ranges_;  // that come in

@@ -27,6 +27,25 @@ at::Tensor leaf_of(std::int64_t leaf, std::int64_t elements) {
   return values.mul_(std::pow(10.0, static_cast<double>(leaf % 5) - 3));
 }
 
+template <class Element>
+std::vector<Element> elements_of(const at::Tensor& x) {
+  return {x.data_ptr<Element>(), x.data_ptr<Element>() + x.numel()};
+}
+std::vector<kernels::MagnitudeBits> largest(const GradientSum& sum) {
+  const auto bits = elements_of<std::int32_t>(sum.largest());
+  return {bits.begin(), bits.end()};
+}
+
+// The rows of a leaf's last parameter that are not zero.
+struct NamedRows {
+  std::int64_t D = 1;
+  at::Tensor row_r;
+};
+NamedRows named_rows(std::int64_t leaf, std::int64_t elements) {
+  const std::int64_t D = elements % 16 == 0 ? 16 : elements % 10 == 0 ? 10 : 1;
+  return {D, at::arange(leaf % 3 % (elements / D), elements / D, 2, at::kLong)};
+}
+
 struct OfRank {
   at::Tensor range, whole;  // this rank's range of the total; the total, where it is gathered
   std::vector<double> squares;
@@ -38,6 +57,7 @@ struct Case {
   std::vector<std::int64_t> shares;
   int cp = 1, uses = 1;
   shape::Reduction reduction = shape::Reduction::at_end;
+  shape::Result result = shape::Result::range;
   int exponent = 26;  // with it packed sums fit into the first part of their message, with 20 into two
 
   int replicas() const { return static_cast<int>(shares.size()) * cp; }
@@ -48,6 +68,7 @@ struct Case {
     shape.shares = shares;
     shape.uses = shape.uses_here = uses;
     shape.reduction = reduction;
+    shape.result = result;
     return shape;
   }
   // The leaves of all replicas before, in any order that gives each its own.
@@ -68,7 +89,8 @@ class Counted {
         replicas_(replicas),
         exponent_(of.exponent),
         sum_(plan_, shape_, cpu, ledger_),
-        bytes_(plan_, shape_, *std::max_element(of.parts.begin(), of.parts.end())) {}
+        largest_part_(*std::max_element(of.parts.begin(), of.parts.end())),
+        bytes_(plan_, shape_, largest_part_) {}
 
   OfRank step() {
     using Bytes = shape::GradientBytes;
@@ -76,23 +98,19 @@ class Counted {
     sum_.begin_step(std::vector<int>(plan_.parts(), exponent_));
     for (std::int64_t leaf = 0; leaf < shape_.own_leaves(); ++leaf) {
       const at::Tensor values = leaf_of(first_ + leaf, plan_.elements());
-      for (std::size_t part = 0; part < plan_.parts(); ++part) {
-        const shape::Range range = plan_.part(part);
-        sum_.leaf().open(range).copy_(values.narrow(0, range.begin, range.count));
-        sum_.leaf().close();
-      }
+      for (std::size_t part = 0; part < plan_.parts(); ++part) write(first_ + leaf, part, values);
       count({&Bytes::open, &Bytes::make_sum, &Bytes::close});
       sum_.push();
       if (each_leaf) reduce();
     }
     if (!each_leaf) reduce();
-    OfRank result{{}, {}, sum_.squares()};
-    if (!each_leaf && replicas_.size() > 1) {
+    OfRank result{{}, {}, elements_of<double>(sum_.squares())};
+    if (shape_.result == shape::Result::whole && replicas_.size() > 1) {
       sum_.start_gather(replicas_, 4);
       count({&Bytes::make_whole, &Bytes::start_gather});
       result.whole = sum_.finish_gather(unheard).clone();
       result.range = result.whole.narrow(0, sum_.mine().begin, sum_.mine().count);
-      EXPECT_EQ(sum_.squares(), result.squares);
+      EXPECT_EQ(elements_of<double>(sum_.squares()), result.squares);
     } else {
       result.range = sum_.total().clone();
       count({&Bytes::make_total, &Bytes::total});
@@ -103,11 +121,28 @@ class Counted {
   }
 
  private:
+  // The largest parameter as one piece, others as two, the last one by rows.
+  void write(std::int64_t leaf, std::size_t part, const at::Tensor& values) {
+    const shape::Range range = plan_.part(part);
+    const auto write_piece = [&](std::int64_t begin, std::int64_t count) {
+      sum_.leaf().open({begin, count}).copy_(values.narrow(0, begin, count));
+      sum_.leaf().close();
+    };
+    const std::int64_t half = range.count < largest_part_ ? range.count / 2 : 0;
+    if (part > 0 && part + 1 == plan_.parts() && range.count < largest_part_) {
+      const NamedRows rows = named_rows(leaf, range.count);
+      const at::Tensor matrix = values.narrow(0, range.begin, range.count).view({-1, rows.D});
+      sum_.leaf().write_rows(range, rows.row_r, matrix.index_select(0, rows.row_r));
+    } else {
+      if (half > 0) write_piece(range.begin, half);
+      write_piece(range.begin + half, range.count - half);
+    }
+  }
   void reduce() {
     sum_.start_reduce(replicas_, 3);
     count({&shape::GradientBytes::pack, &shape::GradientBytes::start_reduce});
     sum_.finish_reduce(unheard);
-    count({&shape::GradientBytes::make_range, &shape::GradientBytes::finish_reduce});
+    count({&shape::GradientBytes::add_up, &shape::GradientBytes::make_range, &shape::GradientBytes::finish_reduce});
   }
   void count(const std::vector<void (shape::GradientBytes::*)()>& calls) {
     for (const auto call : calls) {
@@ -126,6 +161,7 @@ class Counted {
   const int exponent_;
   tensor::Ledger ledger_;
   GradientSum sum_;
+  const std::int64_t largest_part_;
   shape::GradientBytes bytes_;
   std::int64_t most_ = 0;
 };
@@ -171,6 +207,16 @@ void expect_the_sum_of_one(const Case& of, std::int64_t leaves) {
   EXPECT_EQ(squares, alone.squares);
 }
 
+// Of every ZeRO stage.
+void expect_the_sum_of_one_however_it_ends(Case of, std::int64_t leaves) {
+  expect_the_sum_of_one(of, leaves);
+  of.result = shape::Result::whole;
+  expect_the_sum_of_one(of, leaves);
+  of.result = shape::Result::range;
+  of.reduction = shape::Reduction::each_leaf;
+  expect_the_sum_of_one(of, leaves);
+}
+
 const std::vector<std::vector<std::int64_t>> buffers{{1}, {4095, 64}, {64, 4097, 3}, {20000, 128, 9000}};
 
 std::vector<std::int64_t> equal_shares(std::int64_t leaves, int dp) {
@@ -181,10 +227,7 @@ TEST(GradientSum, HasTheSameBitsForAnyNumberOfReplicasAndBothWaysOfReducing) {
   for (const auto& parts : buffers) {
     for (const auto& [leaves, sizes] : std::vector<std::pair<std::int64_t, std::vector<int>>>{
              {12, {2, 3, 4, 6, 12}}, {22, {2, 11}}, {15, {3, 5}}, {7, {7}}, {24, {2, 8}}, {2, {2}}}) {
-      for (const int dp : sizes) {
-        for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf})
-          expect_the_sum_of_one({parts, equal_shares(leaves, dp), 1, 1, reduction}, leaves);
-      }
+      for (const int dp : sizes) expect_the_sum_of_one_however_it_ends({parts, equal_shares(leaves, dp)}, leaves);
     }
   }
 }
@@ -193,7 +236,8 @@ TEST(GradientSum, UnequalSharesHaveTheBitsOfOneRank) {
   for (const auto& parts : buffers) {
     for (const auto& shares :
          std::vector<std::vector<std::int64_t>>{{9, 3}, {5, 2, 5}, {1, 11}, {11, 1}, {1, 1, 10}, {4, 1, 1, 6}})
-      expect_the_sum_of_one({parts, shares}, 12);
+      for (const auto result : {shape::Result::range, shape::Result::whole})
+        expect_the_sum_of_one({parts, shares, 1, 1, shape::Reduction::at_end, result}, 12);
   }
 }
 
@@ -218,11 +262,18 @@ TEST(GradientSum, TheFirstPartOfAMessageHasTheDirectoryAndTheBufferTheFirstPart)
 
 TEST(GradientSum, ContextParallelRanksAndUsesOfATableAddTheirLeavesAlike) {
   const std::vector<std::int64_t> parts{5000, 64};
-  for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf}) {
-    expect_the_sum_of_one({parts, {6}, 2, 1, reduction}, 12);
-    expect_the_sum_of_one({parts, {3, 3}, 2, 1, reduction}, 12);
-    expect_the_sum_of_one({parts, {3, 3}, 1, 2, reduction}, 12);
-    expect_the_sum_of_one({parts, {1, 1, 1}, 2, 2, reduction}, 12);
+  expect_the_sum_of_one_however_it_ends({parts, {6}, 2}, 12);
+  expect_the_sum_of_one_however_it_ends({parts, {3, 3}, 2}, 12);
+  expect_the_sum_of_one_however_it_ends({parts, {3, 3}, 1, 2}, 12);
+  expect_the_sum_of_one_however_it_ends({parts, {1, 1, 1}, 2, 2}, 12);
+}
+
+// More than a block of the sum in place.
+TEST(GradientSum, OneLeafOfEachReplicaIsSummedWhereItLies) {
+  for (const auto result : {shape::Result::range, shape::Result::whole}) {
+    Case of{{3 * shape::sum_block + 4097, 64, 2 * shape::sum_block}, {1, 1, 1}};
+    of.result = result;
+    expect_the_sum_of_one(of, 3);
   }
 }
 
@@ -253,15 +304,15 @@ TEST(GradientSum, TellsTheLargestMagnitudeOfEachPartOverAllLeaves) {
     sum.leaf().close();
     sum.push();
   }
-  EXPECT_EQ(kernels::exponent_above(sum.largest()[0]), -1);
-  EXPECT_EQ(kernels::exponent_above(sum.largest()[1]), 2);
+  EXPECT_EQ(kernels::exponent_above(largest(sum)[0]), -1);
+  EXPECT_EQ(kernels::exponent_above(largest(sum)[1]), 2);
   sum.reset();
   sum.begin_step({7, 7});
-  EXPECT_EQ(sum.largest(), (std::vector<kernels::MagnitudeBits>{0, 0}));
+  EXPECT_EQ(largest(sum), (std::vector<kernels::MagnitudeBits>{0, 0}));
   sum.leaf().open({0, 30}).fill_(std::numeric_limits<float>::quiet_NaN());
   sum.leaf().close();
   sum.push();
-  EXPECT_GE(sum.largest()[0], kernels::infinity_bits);
+  EXPECT_GE(largest(sum)[0], kernels::infinity_bits);
 }
 
 TEST(GradientSum, FloatsAreAddedInPlaceWhereBitsMayDiffer) {
@@ -285,6 +336,23 @@ TEST(GradientSum, FloatsAreAddedInPlaceWhereBitsMayDiffer) {
   EXPECT_TRUE(at::equal(sum.total(), want));
 }
 
+TEST(GradientSum, RowsThatAreNotWrittenAreZeros) {
+  tensor::Ledger ledger;
+  shape::SumShape shape;
+  shape.shares = {3};
+  auto self = comm::make_self_channel("replicas");
+  GradientSum sum(shape::ShardPlan({12, 8}, 1), shape, cpu, ledger);
+  sum.begin_step({7, 7});
+  for (std::int64_t leaf = 0; leaf < 3; ++leaf) {
+    sum.leaf().write_rows({0, 12}, at::full({1}, leaf, at::kLong), at::full({1, 4}, 1.0f + static_cast<float>(leaf)));
+    sum.push();
+  }
+  sum.start_reduce(*self, 1);
+  sum.finish_reduce(unheard);
+  const at::Tensor want = at::cat({at::full({4}, 1.0f), at::full({4}, 2.0f), at::full({4}, 3.0f), at::zeros({8})});
+  EXPECT_TRUE(at::equal(sum.total(), want));
+}
+
 TEST(GradientSum, CallsOutOfOrderAreRefused) {
   tensor::Ledger ledger;
   shape::SumShape shape;
@@ -303,6 +371,12 @@ TEST(GradientSum, CallsOutOfOrderAreRefused) {
     sum.push();
   }
   EXPECT_THROW(sum.leaf().open({0, 10}), base::BugError);  // a third
+  sum.reset();
+  sum.leaf().open({0, 4});
+  EXPECT_THROW(sum.leaf().open({0, 4}), base::BugError);  // written twice
+  EXPECT_THROW(sum.leaf().open({5, 5}), base::BugError);  // a gap
+  sum.leaf().close();
+  EXPECT_THROW(sum.leaf().write_rows({0, 10}, at::zeros({0}, at::kLong), at::zeros({0, 5})), base::BugError);
 }
 
 }  // namespace

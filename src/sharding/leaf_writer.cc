@@ -10,6 +10,11 @@
 namespace troika::sharding {
 using shape::Range;
 
+void LeafWriter::write_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
+  open(parameter).zero_().view({-1, x_rD.size(1)}).index_copy_(0, row_r, x_rD);
+  close();
+}
+
 at::Tensor FlatLeaf::open(const Range& range) {
   pieces_.push_back(range);
   return flat_.narrow(0, range.begin, range.count);

@@ -1,5 +1,6 @@
 // Where a backward writes one leaf (shape/sum_shape.h) of a flat gradient, piece by piece, so that a piece can be added to a
-// sum and forgotten before the next is computed. What no piece covers is zero.
+// sum and forgotten before the next is computed. What no piece covers is zero. The pieces of one parameter come in their order
+// in the buffer, without gaps from its first element on; every leaf has the same pieces.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,6 +19,9 @@ class LeafWriter {
   // once per leaf.
   virtual at::Tensor open(const shape::Range& range) = 0;
   virtual void close() = 0;  // what is open is written, and its tensors are let go
+  // Opens, writes and closes a whole parameter, a matrix of which only the rows that row_r (int64, ascending, each once) names
+  // are not zero: x_rD.
+  virtual void write_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD);
 };
 
 // Into a tensor of the whole gradient.

@@ -14,14 +14,15 @@ using kernels::Into;
 using shape::Range;
 using shape::Reduction;
 
-OwnLeaves::OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, Allocate allocate)
-    : plan_(plan), shape_(shape), allocate_(std::move(allocate)) {
+OwnLeaves::OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const c10::Device& device,
+                     Allocate allocate)
+    : plan_(plan), shape_(shape), device_(device), allocate_(std::move(allocate)) {
   reset();
 }
 
 void OwnLeaves::begin_step(const std::vector<int>& shifts) {
   shifts_ = shifts;
-  largest_.assign(plan_.parts(), 0);
+  largest_ = at::zeros({static_cast<std::int64_t>(plan_.parts())}, at::TensorOptions().dtype(at::kInt).device(device_));
 }
 
 bool OwnLeaves::are_floats() const {
@@ -33,16 +34,8 @@ bool OwnLeaves::writes_in_place() const {
   return shape_.reduction == Reduction::each_leaf || (are_floats() && pushed_ == 0);
 }
 
-bool OwnLeaves::is_whole_parts(const Range& range) const {
-  bool begins = false, ends = false;
-  for (std::size_t part = 0; part < plan_.parts(); ++part) {
-    begins = begins || plan_.part(part).begin == range.begin;
-    ends = ends || plan_.part(part).end() == range.end();
-  }
-  return begins && ends;
-}
-
-at::Tensor OwnLeaves::open(const Range& range) {
+// Checks that the piece follows what was opened of its parameters.
+void OwnLeaves::begin_piece(const Range& range) {
   if (pushed_ == shape_.own_leaves())
     throw base::BugError(fmt::format("a gradient is written after all {} of a step", shape_.own_leaves()));
   if (leaf_waits_ || shifts_.size() != plan_.parts()) {
@@ -51,10 +44,18 @@ at::Tensor OwnLeaves::open(const Range& range) {
                     "before the step begins",
                     pushed_ + 1, shape_.own_leaves()));
   }
-  if (!is_whole_parts(range)) {
-    throw base::BugError(fmt::format("a piece of a gradient from element {} to {} is not one of whole parameters",
-                                     range.begin, range.end()));
-  }
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    const std::int64_t of_part = range.begin + begin - plan_.part(part).begin;
+    if (of_part != opened_[part]) {
+      throw base::BugError(fmt::format(
+          "a piece of a gradient begins at element {} of a parameter of which {} are written", of_part, opened_[part]));
+    }
+    opened_[part] += count;
+  });
+}
+
+at::Tensor OwnLeaves::open(const Range& range) {
+  begin_piece(range);
   if (writes_in_place() && !floats_.defined()) floats_ = allocate_(plan_.elements(), at::kFloat);
   open_.push_back(
       {range, writes_in_place() ? floats_.narrow(0, range.begin, range.count) : allocate_(range.count, at::kFloat)});
@@ -62,10 +63,9 @@ at::Tensor OwnLeaves::open(const Range& range) {
 }
 
 void OwnLeaves::close() {
-  piece_written_ = piece_written_ || !open_.empty();
   for (const Piece& piece : open_) {
     add(piece);
-    plan_.visit_parts(piece.range, [&](std::size_t part, std::int64_t, std::int64_t) { written_[part] = true; });
+    note_in_sum(piece.range);
   }
   open_.clear();
 }
@@ -78,49 +78,92 @@ void OwnLeaves::add(const Piece& piece) {
 
 void OwnLeaves::round(const Piece& piece) {
   plan_.visit_parts(piece.range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    largest_[part] =
-        std::max(largest_[part], kernels::round_to_grid(piece.elements.narrow(0, begin, count), shifts_[part]));
+    kernels::round_to_grid(piece.elements.narrow(0, begin, count), shifts_[part], largest_of(part));
+  });
+}
+
+void OwnLeaves::make_integers() {
+  for (int replica = static_cast<int>(integers_.size()); replica < shape_.place.count(); ++replica)
+    integers_.push_back(allocate_(plan_.elements_of(replica).count, at::kLong));
+}
+
+// Whether the sum has these elements of a part already.
+Into OwnLeaves::into(std::size_t part, std::int64_t begin, std::int64_t end) const {
+  if (begin < in_sum_[part] && in_sum_[part] < end)
+    throw base::BugError("the leaves of a gradient are written in different pieces");
+  return end <= in_sum_[part] ? Into::sum : Into::fresh;
+}
+
+void OwnLeaves::note_in_sum(const Range& range) {
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    const std::int64_t end = range.begin + begin + count - plan_.part(part).begin;
+    in_sum_[part] = std::max(in_sum_[part], end);
   });
 }
 
 void OwnLeaves::add_on_grid(const Piece& piece) {
+  make_integers();
   for (int replica = 0; replica < shape_.place.count(); ++replica) {
     const Range range = plan_.elements_of(replica), here = shape::common(range, piece.range);
-    const auto index = static_cast<std::size_t>(replica);
-    if (integers_.size() == index) integers_.push_back(allocate_(range.count, at::kLong));
     if (here.count == 0) continue;
-    const at::Tensor sum = integers_[index].narrow(0, here.begin - range.begin, here.count);
+    const at::Tensor sum = integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
     const at::Tensor leaf = piece.elements.narrow(0, here.begin - piece.range.begin, here.count);
     plan_.visit_parts(here, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-      const auto largest = kernels::add_on_grid(sum.narrow(0, begin, count), leaf.narrow(0, begin, count),
-                                                shifts_[part], written_[part] ? Into::sum : Into::fresh);
-      largest_[part] = std::max(largest_[part], largest);
+      const std::int64_t of_part = here.begin + begin - plan_.part(part).begin;
+      kernels::add_on_grid(sum.narrow(0, begin, count), leaf.narrow(0, begin, count), shifts_[part],
+                           into(part, of_part, of_part + count), largest_of(part));
     });
   }
 }
 
-// What no piece of a first leaf covered.
-void OwnLeaves::clear_unwritten() {
-  for (std::size_t part = 0; part < plan_.parts(); ++part) {
-    if (written_[part]) continue;
-    const Range of_part = plan_.part(part);
-    if (floats_.defined()) floats_.narrow(0, of_part.begin, of_part.count).zero_();
-    for (std::size_t replica = 0; replica < integers_.size(); ++replica) {
-      const Range range = plan_.elements_of(static_cast<int>(replica)), here = shape::common(range, of_part);
-      integers_[replica].narrow(0, here.begin - range.begin, here.count).zero_();
-    }
+void OwnLeaves::write_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
+  if (writes_in_place()) return LeafWriter::write_rows(parameter, row_r, x_rD);
+  begin_piece(parameter);
+  if (are_floats()) {
+    floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}).index_add_(0, row_r, x_rD);
+  } else {
+    add_rows(parameter, row_r, x_rD);
   }
 }
 
+void OwnLeaves::add_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
+  make_integers();
+  plan_.visit_parts(parameter, [&](std::size_t part, std::int64_t, std::int64_t) {
+    if (plan_.part(part).begin != parameter.begin || plan_.part(part).count != parameter.count)
+      throw base::BugError("rows of a gradient that are not those of one parameter");
+    clear_rest_of_sum(part);
+    for (int replica = 0; replica < shape_.place.count(); ++replica) {
+      const Range range = plan_.elements_of(replica), here = shape::common(range, parameter);
+      if (here.count == 0) continue;
+      const at::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
+      kernels::add_rows_on_grid({sum.narrow(0, here.begin - range.begin, here.count), here.begin - parameter.begin},
+                                row_r, x_rD, shifts_[part], largest_of(part));
+    }
+  });
+}
+
+// What no leaf has covered yet.
+void OwnLeaves::clear_rest_of_sum(std::size_t part) {
+  const Range of_part = plan_.part(part);
+  const Range rest{of_part.begin + in_sum_[part], of_part.count - in_sum_[part]};
+  if (rest.count == 0) return;
+  if (floats_.defined()) floats_.narrow(0, rest.begin, rest.count).zero_();
+  for (std::size_t replica = 0; replica < integers_.size(); ++replica) {
+    const Range range = plan_.elements_of(static_cast<int>(replica)), here = shape::common(range, rest);
+    if (here.count > 0) integers_[replica].narrow(0, here.begin - range.begin, here.count).zero_();
+  }
+  in_sum_[part] = of_part.count;
+}
+
 void OwnLeaves::push() {
-  if (!open_.empty() || !piece_written_) {
+  const bool written = std::any_of(opened_.begin(), opened_.end(), [](std::int64_t elements) { return elements > 0; });
+  if (!open_.empty() || !written) {
     throw base::BugError(fmt::format("gradient {} of {} of a step was not written", pushed_ + 1, shape_.own_leaves()));
   }
-  clear_unwritten();
-  const bool each_leaf = shape_.reduction == Reduction::each_leaf;
-  written_.assign(plan_.parts(), !each_leaf);
-  leaf_waits_ = each_leaf;
-  piece_written_ = false;
+  for (std::size_t part = 0; part < plan_.parts(); ++part) clear_rest_of_sum(part);
+  opened_.assign(plan_.parts(), 0);
+  leaf_waits_ = shape_.reduction == Reduction::each_leaf;
+  if (leaf_waits_) in_sum_.assign(plan_.parts(), 0);
   ++pushed_;
 }
 
@@ -147,9 +190,10 @@ void OwnLeaves::reset() {
   open_.clear();
   floats_.reset();
   integers_.clear();
-  written_.assign(plan_.parts(), false);
+  opened_.assign(plan_.parts(), 0);
+  in_sum_.assign(plan_.parts(), 0);
   pushed_ = 0;
-  leaf_waits_ = piece_written_ = false;
+  leaf_waits_ = false;
 }
 
 }  // namespace troika::sharding

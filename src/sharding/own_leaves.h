@@ -19,18 +19,19 @@ namespace troika::sharding {
 class OwnLeaves final : public LeafWriter {
  public:
   using Allocate = std::function<at::Tensor(std::int64_t elements, c10::ScalarType dtype)>;
-  OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, Allocate allocate);  // plan outlives it
+  // plan outlives it
+  OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const c10::Device& device, Allocate allocate);
 
   // Leaves become integers g * 2^shift, by part of the plan.
   void begin_step(const std::vector<int>& shifts);
 
-  // Pieces are whole parts of the plan.
   at::Tensor open(const shape::Range& range) override;
   void close() override;
+  void write_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) override;
   void push();  // the leaf is written
 
-  // Of leaves since begin_step, by part; 0 where nothing is rounded.
-  const std::vector<kernels::MagnitudeBits>& largest() const { return largest_; }
+  // kernels::MagnitudeBits of leaves since begin_step, by part, int32; 0 where nothing is rounded.
+  const at::Tensor& largest() const { return largest_; }
 
   bool are_floats() const;                  // what is to be taken
   at::Tensor take_floats();                 // all elements: the leaf that was pushed (each_leaf), or the sum
@@ -43,25 +44,31 @@ class OwnLeaves final : public LeafWriter {
     shape::Range range;
     at::Tensor elements;
   };
-  bool is_whole_parts(const shape::Range& range) const;
+  void begin_piece(const shape::Range& range);
   bool writes_in_place() const;
   void add(const Piece& piece);
   void round(const Piece& piece);
   void add_on_grid(const Piece& piece);
-  void clear_unwritten();
+  void add_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD);
+  void make_integers();
+  kernels::Into into(std::size_t part, std::int64_t begin, std::int64_t end) const;
+  void note_in_sum(const shape::Range& range);
+  void clear_rest_of_sum(std::size_t part);
   void check_complete() const;
+  at::Tensor largest_of(std::size_t part) const { return largest_.narrow(0, static_cast<std::int64_t>(part), 1); }
 
   const shape::ShardPlan& plan_;
   const shape::SumShape shape_;
+  const c10::Device device_;
   const Allocate allocate_;
   std::vector<int> shifts_;  // by part
-  std::vector<kernels::MagnitudeBits> largest_;
+  at::Tensor largest_;
   std::vector<Piece> open_;
-  std::vector<bool> written_;   // by part: of the leaf, in each_leaf; else of the sum
-  bool piece_written_ = false;  // of this leaf
-  std::int64_t pushed_ = 0;     // leaves of this step
-  bool leaf_waits_ = false;     // each_leaf: to be taken
-  at::Tensor floats_;           // the leaf (each_leaf), or the sum that is taken in fp32
+  // By part, elements from its first one on: opened of this leaf; what the sum has (each_leaf: the leaf in floats_).
+  std::vector<std::int64_t> opened_, in_sum_;
+  std::int64_t pushed_ = 0;  // leaves of this step
+  bool leaf_waits_ = false;  // each_leaf: to be taken
+  at::Tensor floats_;        // the leaf (each_leaf), or the sum that is taken in fp32
   std::vector<at::Tensor> integers_;
 };
 

@@ -22,17 +22,18 @@ double seconds_of(const std::function<void()>& work) {
 
 // A buffer summed over the ranks. Whole numbers: every order of adding gives the same.
 struct Sum {
-  Sum(comm::Channel& channel, std::int64_t bytes, std::int64_t leaves_each)
+  Sum(comm::Channel& channel, std::int64_t bytes, std::int64_t leaves_each, shape::Result result)
       : world(channel),
         elements(bytes / 4),
         leaves(leaves_each),
-        shape(shape_of(channel, leaves_each)),
+        shape(shape_of(channel, leaves_each, result)),
         sum(shape::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
 
-  static shape::SumShape shape_of(const comm::Channel& channel, std::int64_t leaves) {
+  static shape::SumShape shape_of(const comm::Channel& channel, std::int64_t leaves, shape::Result result) {
     shape::SumShape shape;
     shape.place = {channel.size(), 1, channel.rank(), 0};
     shape.shares.assign(static_cast<std::size_t>(channel.size()), leaves);
+    shape.result = result;
     return shape;
   }
 
@@ -85,7 +86,7 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
 }
 
 static Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std::int64_t leaves, const char* name) {
-  const auto s = std::make_shared<Sum>(world, bytes, leaves);
+  const auto s = std::make_shared<Sum>(world, bytes, leaves, shape::Result::range);
   const auto round = [s] {
     s->write(at::ones({s->elements}));
     const double seconds = seconds_of([&] { s->reduce(); });
@@ -112,7 +113,7 @@ Exchange reduce_scatter_of_sums(comm::Channel& world, std::int64_t bytes) {
 }
 
 Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
-  const auto s = std::make_shared<Sum>(world, bytes, 1);
+  const auto s = std::make_shared<Sum>(world, bytes, 1, shape::Result::whole);
   const auto round = [s] {
     s->write(at::ones({s->elements}));
     s->reduce();

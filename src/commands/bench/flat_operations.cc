@@ -23,10 +23,10 @@ Bodies add_bodies(std::int64_t P) {
 }
 
 Bodies add_on_grid_bodies(std::int64_t P) {
-  const at::Tensor sum = at::zeros({P}, at::kLong), leaf = at::randn({P});
+  const at::Tensor sum = at::zeros({P}, at::kLong), leaf = at::randn({P}), largest = at::zeros({1}, at::kInt);
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
-      function(sum, leaf, 40, kernels::Into::sum);
+      function(sum, leaf, 40, kernels::Into::sum, largest);
       return std::vector{sum};
     };
   };
@@ -35,7 +35,7 @@ Bodies add_on_grid_bodies(std::int64_t P) {
 
 Bodies squares_bodies(std::int64_t P) {
   const auto body = [x = at::randn({P})](auto function) {
-    return [=] { return std::vector{at::tensor(function(x, shape::norm_chunk), at::kDouble)}; };
+    return [=] { return std::vector{at::Tensor(function(x, shape::norm_chunk))}; };
   };
   return {body(kernels::chunk_squares), body(kernels::reference::chunk_squares)};
 }

@@ -3,6 +3,7 @@
 
 #include "commands/bench/operations.h"
 #include "kernels/output_loss.h"
+#include "shape/layout.h"
 #include "shape/output_loss.h"
 
 namespace troika::commands {
@@ -21,10 +22,12 @@ std::vector<at::Tensor> run(const LossInputs& in, const at::Tensor& dw_vD) {
   const kernels::OutputLossPart whole =
       gradients ? kernels::output_loss_forward_with_gradients(in.x_MD, in.w_vD, in.targets_M, scale, saved)
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
-  const kernels::LossSum sum = kernels::output_loss_sum(whole, in.targets_M);
+  const at::Tensor sum_2 = kernels::output_loss_sum(whole, in.targets_M);
   const at::Tensor dx_MD = kernels::output_loss_backward_input(in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
-  kernels::output_loss_backward_weight(in.x_MD, saved, dw_vD);
-  return {at::full({1}, sum.loss, at::kDouble), dx_MD, dw_vD};
+  kernels::output_loss_backward_weight(
+      in.x_MD, saved, shape::rows_of_table_piece(D),
+      [&](std::int64_t first, std::int64_t count) { return dw_vD.narrow(0, first, count); });
+  return {sum_2.narrow(0, 0, 1), dx_MD, dw_vD};
 }
 
 // With all logits at once.

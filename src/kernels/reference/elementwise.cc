@@ -10,7 +10,7 @@ namespace troika::kernels::reference {
 
 void add_into(const at::Tensor& sum, const at::Tensor& other) { sum.add_(other); }
 
-std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk) {
+at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
   const std::int64_t whole = x.numel() / chunk;
   const std::int64_t piece = x.is_cpu() ? 16 : 1024;  // chunks; what is doubled at a time stays small
   std::vector<at::Tensor> sums;
@@ -22,9 +22,7 @@ std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk) {
   if (whole * chunk < x.numel()) {
     sums.push_back(x.narrow(0, whole * chunk, x.numel() - whole * chunk).to(at::kDouble).square_().sum(0, true));
   }
-  if (sums.empty()) return {};
-  const at::Tensor all = at::cat(sums).cpu();
-  return {all.data_ptr<double>(), all.data_ptr<double>() + all.numel()};
+  return sums.empty() ? at::empty({0}, x.options().dtype(at::kDouble)) : at::cat(sums);
 }
 
 // No operation below may fuse a multiplication with an addition (add with alpha, addcmul, lerp): a vectorized loop would round once and

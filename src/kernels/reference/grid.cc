@@ -17,29 +17,40 @@ void each_piece(std::int64_t count, Visit visit) {
 
 at::Tensor rounded(const at::Tensor& x, int shift) { return x.to(at::kDouble).mul_(std::ldexp(1.0, shift)).round_(); }
 
-MagnitudeBits largest_bits(const at::Tensor& x) {
-  if (x.numel() == 0) return 0;
-  return static_cast<MagnitudeBits>(x.view(at::kInt).bitwise_and(0x7fffffff).max().item<std::int32_t>());
+void note_largest(const at::Tensor& x, const Largest& largest) {
+  if (!largest.defined() || x.numel() == 0) return;
+  at::Tensor known = largest;
+  at::maximum_out(known, largest, x.view(at::kInt).bitwise_and(0x7fffffff).max().view({1}));
 }
 
 }  // namespace
 
-MagnitudeBits round_to_grid(const at::Tensor& x, int shift) {
-  const MagnitudeBits largest = largest_bits(x);
+void round_to_grid(const at::Tensor& x, int shift, const Largest& largest) {
+  note_largest(x, largest);
   each_piece(x.numel(), [&](std::int64_t begin, std::int64_t count) {
     const at::Tensor piece = x.narrow(0, begin, count);
     piece.copy_(rounded(piece, shift).mul_(std::ldexp(1.0, -shift)));
   });
-  return largest;
 }
 
-MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into) {
+void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into, const Largest& largest) {
+  note_largest(x, largest);
   each_piece(x.numel(), [&](std::int64_t begin, std::int64_t count) {
     const at::Tensor q = rounded(x.narrow(0, begin, count), shift).to(at::kLong);
     const at::Tensor piece = sum.narrow(0, begin, count);
     into == Into::fresh ? piece.copy_(q) : piece.add_(q);
   });
-  return largest_bits(x);
+}
+
+void add_rows_on_grid(const MatrixPart& sum, const at::Tensor& row_r, const at::Tensor& x_rD, int shift,
+                      const Largest& largest) {
+  note_largest(x_rD.flatten(), largest);
+  const std::int64_t D = x_rD.size(1), count = sum.elements.numel();
+  if (count == 0) return;
+  const at::Tensor element = (row_r.unsqueeze(1) * D + at::arange(D, row_r.options())).flatten().sub_(sum.first);
+  const at::Tensor outside = (element < 0).logical_or_(element >= count);
+  const at::Tensor q = rounded(x_rD.flatten(), shift).to(at::kLong).masked_fill_(outside, 0);
+  sum.elements.index_add_(0, element.clamp(0, count - 1), q);
 }
 
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {

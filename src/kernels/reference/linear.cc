@@ -76,18 +76,20 @@ at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD
   return table_vD.index_select(0, rows.row_M).masked_fill_(rows.outside_M1, 0.0);
 }
 
-void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
-                               const at::Tensor& dtable_vD) {
-  const Rows rows = rows_of_ids(ids_M, first_row, dtable_vD.size(0));
-  const at::Tensor inside_dx_MD = to_float(dx_MD).masked_fill(rows.outside_M1, 0.0);
-  at::Tensor dtable = dtable_vD;
-  dtable.zero_();
+NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                                    std::int64_t v) {
+  const at::Tensor row_M = ids_M - first_row;
+  const at::Tensor inside_m = (row_M >= 0).logical_and_(row_M < v).nonzero().squeeze(1);
+  const auto unique = at::_unique2(row_M.index_select(0, inside_m), /*sorted=*/true, /*return_inverse=*/true);
+  const at::Tensor dx_mD = to_float(dx_MD).index_select(0, inside_m), place_m = std::get<1>(unique);
+  NamedRows rows{std::get<0>(unique), at::zeros({std::get<0>(unique).size(0), dx_MD.size(1)}, dx_mD.options())};
   // Each is the one of the two that adds in a fixed order on its device.
-  if (dtable.is_cpu()) {
-    dtable.index_add_(0, rows.row_M, inside_dx_MD);
+  if (dx_mD.is_cpu()) {
+    rows.gradient_rD.index_add_(0, place_m, dx_mD);
   } else {
-    dtable.index_put_({rows.row_M}, inside_dx_MD, /*accumulate=*/true);
+    rows.gradient_rD.index_put_({place_m}, dx_mD, /*accumulate=*/true);
   }
+  return rows;
 }
 
 at::Tensor log_sum_exp(const at::Tensor& logits_Mv) { return at::logsumexp(logits_Mv, {1}); }

@@ -28,14 +28,16 @@ void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M
                             const at::Tensor& weight_M);
 
 at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row);
-void embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
-                               const at::Tensor& dtable_vD);
+NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+                                    std::int64_t v);
 
 void add_into(const at::Tensor& sum, const at::Tensor& other);
-std::vector<double> chunk_squares(const at::Tensor& x, std::int64_t chunk);
+at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk);
 
-MagnitudeBits round_to_grid(const at::Tensor& x, int shift);
-MagnitudeBits add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into);
+void round_to_grid(const at::Tensor& x, int shift, const Largest& largest);
+void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into, const Largest& largest);
+void add_rows_on_grid(const MatrixPart& sum, const at::Tensor& row_r, const at::Tensor& x_rD, int shift,
+                      const Largest& largest);
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x);
 
 cpu::BlockFormat block_format(const std::int64_t* x);
