@@ -5,6 +5,13 @@ set(TROIKA_TORCH_DIR "" CACHE PATH "folder of a pip torch; empty: the system's l
 add_library(troika_torch INTERFACE)
 target_compile_definitions(troika_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
 if(TROIKA_TORCH_DIR)
+  # It brings headers of another fmt than the one that is linked.
+  if(EXISTS ${TROIKA_TORCH_DIR}/include/fmt)
+    get_target_property(fmt_folder fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+    file(CREATE_LINK ${fmt_folder}/fmt ${CMAKE_BINARY_DIR}/include/fmt SYMBOLIC)
+    include_directories(BEFORE ${CMAKE_BINARY_DIR}/include)
+  endif()
   target_include_directories(troika_torch SYSTEM INTERFACE ${TROIKA_TORCH_DIR}/include
                              ${TROIKA_TORCH_DIR}/include/torch/csrc/api/include)
   target_link_directories(troika_torch INTERFACE ${TROIKA_TORCH_DIR}/lib)

@@ -18,7 +18,7 @@ check() {
     echo "check_layers: no folder '$root'" >&2
     return 2
   fi
-  list=$(find "$root" -type f \( -name '*.h' -o -name '*.cc' \) | LC_ALL=C sort)
+  list=$(find "$root" -type f \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | LC_ALL=C sort)
   if [ -z "$list" ]; then
     echo "check_layers: no .h or .cc file under '$root'" >&2
     return 2
@@ -38,7 +38,7 @@ function mark(names, into,    i, n, list) {
 }
 BEGIN {
   set_layer(0, "base")
-  set_layer(1, "host config cpu jinja tensor")
+  set_layer(1, "host config cpu cuda jinja tensor")
   set_layer(2, "mesh metrics rendezvous tokenizer")
   set_layer(3, "shape schedule data comm kernels")
   set_layer(4, "plan sharding")
@@ -49,7 +49,7 @@ BEGIN {
   set_layer(9, "train")
   set_layer(10, "commands")
   mark("tensor comm kernels sharding model optimizer executor checkpoint weights inference train", needs_torch)
-  mark("base host config cpu jinja mesh metrics rendezvous tokenizer shape schedule data plan", torch_free)
+  mark("base host config cpu cuda jinja mesh metrics rendezvous tokenizer shape schedule data plan", torch_free)
   mark("launch data timeline completion cli.h cli.cc verbs.h verbs.cc verbs_test.cc main.cc", torch_free_command)
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("tensor/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc", own_words)
@@ -134,7 +134,7 @@ function check_include(target,    other, slash, is_torch) {
     report("\"" module "\" is no module on a layer; add it to this script and to ARCHITECTURE.md")
     next
   }
-  is_header = path ~ /\.h$/
+  is_header = path ~ /\.(h|cuh)$/
   is_table = module == "commands" && part[count] ~ /arguments(_test)?\.(h|cc)$/
   is_free = (module in torch_free) || is_table || (module == "commands" && (part[2] in torch_free_command))
   where = module == "commands" ? module "/" part[2] : module
@@ -203,6 +203,10 @@ self_test() {
   expect 1 'src/model/a.cc:1: model (layer 5) includes optimizer' model/a.cc '#include "optimizer/adam.h"'
   expect 1 'src/base/a_test.cc:1: base (layer 0)' base/a_test.cc '  #  include <config/config.h>'
   expect 1 'src/schedule/a.cc:1: schedule never loads libtorch' schedule/a.cc '#include <ATen/ATen.h>'
+  expect 1 'src/cuda/a.cu:1: cuda never loads libtorch' cuda/a.cu '#include <ATen/ATen.h>'
+  expect 1 'src/cuda/a.cuh:1: cuda (layer 1) includes kernels/a.h (layer 3)' cuda/a.cuh '#include "kernels/a.h"'
+  expect 1 'src/cuda/a.cuh:1: is part of a circle of includes' cuda/a.cuh '#include "cuda/a.cuh"'
+  expect 1 'src/cuda/a_test.cc:1: cuda (layer 1) includes cpu/a.h (layer 1)' cuda/a_test.cc '#include "cpu/a.h"'
   expect 1 'src/data/a.cc:1: data never loads libtorch' data/a.cc '#include <c10/util/Exception.h>'
   expect 1 'src/plan/a.cc:1: plan never loads libtorch' plan/a.cc '#include "kernels/linear.h"'
   expect 1 'src/config/a.h:1: nlohmann/json.hpp belongs' config/a.h '#include <nlohmann/json.hpp>'

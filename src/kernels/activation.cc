@@ -5,6 +5,7 @@
 #include "cpu/activation.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/linear.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -19,6 +20,9 @@ at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F) {
       return to_dtype_of(gate_up_M2F, h);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (gate_up_M2F.is_cuda()) return on_cuda::swiglu_forward(gate_up_M2F);
+  }
   return reference::swiglu_forward(gate_up_M2F);
 }
 
@@ -32,6 +36,9 @@ at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2
       return to_dtype_of(gate_up_M2F, gradient);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (gate_up_M2F.is_cuda()) return on_cuda::swiglu_backward(dh_MF, gate_up_M2F);
+  }
   return reference::swiglu_backward(dh_MF, gate_up_M2F);
 }
 
@@ -42,6 +49,9 @@ at::Tensor gelu_forward(const at::Tensor& x) {
       cpu::gelu_forward(xf.numel(), xf.data_ptr<float>(), y.data_ptr<float>());
       return to_dtype_of(x, y);
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (x.is_cuda()) return on_cuda::gelu_forward(x);
   }
   return reference::gelu_forward(x);
 }
@@ -55,6 +65,9 @@ at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x) {
                          dx.stride(0));
       return to_dtype_of(x, dx);
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (x.is_cuda()) return on_cuda::gelu_backward(dy, x);
   }
   return reference::gelu_backward(dy, x);
 }

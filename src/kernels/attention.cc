@@ -8,6 +8,7 @@
 #include "cpu/attention.h"
 #include "cpu/row_attention.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -31,8 +32,8 @@ struct Operands {
     op.q_offset = input.q_offset;
     op.k_offset = input.k_offset;
     op.scale = 1.0 / std::sqrt(static_cast<double>(op.H));
-    if (!input.first_key_BT.defined()) return;
-    first_key = input.first_key_BT.contiguous();
+    if (!input.documents.first_key_BT.defined()) return;
+    first_key = input.documents.first_key_BT.contiguous();
     op.first_key = first_key.data_ptr<std::int64_t>();
   }
   at::Tensor q, k, v, first_key;
@@ -66,6 +67,9 @@ AttentionOutput attention_forward(const AttentionInput& input) {
   if constexpr (has_cpu_kernels) {
     if (input.q_BTnH.is_cpu()) return cpu_forward(input);
   }
+  if constexpr (has_cuda_kernels) {
+    if (input.q_BTnH.is_cuda()) return on_cuda::attention_forward(input);
+  }
   return reference::attention_forward(input);
 }
 
@@ -77,6 +81,9 @@ AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const Attenti
                                       const AttentionOutput& output) {
   if constexpr (has_cpu_kernels) {
     if (input.q_BTnH.is_cpu()) return cpu_backward(dout_BTnH, input, output);
+  }
+  if constexpr (has_cuda_kernels) {
+    if (input.q_BTnH.is_cuda()) return on_cuda::attention_backward(dout_BTnH, input, output);
   }
   return reference::attention_backward(dout_BTnH, input, output);
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/documents.h"
+
 namespace troika::kernels {
 
 struct AttentionInput {
@@ -16,7 +18,7 @@ struct AttentionInput {
   std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
   std::int64_t q_offset = 0;  // position of q[:, 0] and of k[:, 0]; query t sees keys with position <= its own
   std::int64_t k_offset = 0;
-  at::Tensor first_key_BT;  // int64, optional: the first key position a query may see (its document's start)
+  DocumentBounds documents;  // empty: none
 };
 
 struct AttentionOutput {

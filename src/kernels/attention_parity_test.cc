@@ -34,8 +34,9 @@ AttentionInput make_input(const AttentionCase& c, at::ScalarType dtype = at::kFl
   input.q_offset = c.q_offset;
   input.k_offset = c.k_offset;
   if (!c.document_starts.empty()) {
-    input.first_key_BT = at::empty({c.B, c.T}, at::kLong);
-    for (std::int64_t t = 0; t < c.T; ++t) input.first_key_BT.select(1, t).fill_(start_of_document(c, c.q_offset + t));
+    input.documents.first_key_BT = at::empty({c.B, c.T}, at::kLong);
+    for (std::int64_t t = 0; t < c.T; ++t)
+      input.documents.first_key_BT.select(1, t).fill_(start_of_document(c, c.q_offset + t));
   }
   return input;
 }
@@ -191,15 +192,15 @@ TEST(AttentionParity, RandomShapes) {
 
 TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
   AttentionInput input = make_input({2, 6, 6, 1, 8, {0, 0}});
-  input.first_key_BT = at::zeros({2, 6}, at::kLong);
-  input.first_key_BT[1].narrow(0, 3, 3).fill_(3);
+  input.documents.first_key_BT = at::zeros({2, 6}, at::kLong);
+  input.documents.first_key_BT[1].narrow(0, 3, 3).fill_(3);
   const AttentionOutput both = attention_forward(input);
   for (std::int64_t b = 0; b < 2; ++b) {
     AttentionInput one = input;
     one.q_BTnH = input.q_BTnH.narrow(0, b, 1);
     one.k_BSkH = input.k_BSkH.narrow(0, b, 1);
     one.v_BSkH = input.v_BSkH.narrow(0, b, 1);
-    one.first_key_BT = input.first_key_BT.narrow(0, b, 1);
+    one.documents.first_key_BT = input.documents.first_key_BT.narrow(0, b, 1);
     EXPECT_TRUE(at::allclose(attention_forward(one).out_BTnH[0], both.out_BTnH[b], 1e-6, 1e-7));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "cpu/cross_entropy.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -19,6 +20,9 @@ at::Tensor log_sum_exp(const at::Tensor& logits_Mv) {
       return lse_M;
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (logits_Mv.is_cuda()) return on_cuda::log_sum_exp(logits_Mv);
+  }
   return reference::log_sum_exp(logits_Mv);
 }
 
@@ -30,6 +34,9 @@ void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M
                                               logits_Mv.data_ptr<float>(), lse_M.data_ptr<float>(),
                                               column_M.data_ptr<std::int64_t>(), weight_M.data_ptr<float>());
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (logits_Mv.is_cuda()) return on_cuda::cross_entropy_gradient(logits_Mv, lse_M, column_M, weight_M);
   }
   reference::cross_entropy_gradient(logits_Mv, lse_M, column_M, weight_M);
 }

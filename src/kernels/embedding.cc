@@ -4,6 +4,7 @@
 
 #include "cpu/embedding.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -18,6 +19,9 @@ at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD
                              table.data_ptr<float>(), x_MD.data_ptr<float>());
       return x_MD;
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (table_vD.is_cuda()) return on_cuda::embedding_forward(ids_M, table_vD, first_row);
   }
   return reference::embedding_forward(ids_M, table_vD, first_row);
 }
@@ -34,6 +38,9 @@ NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& i
       cpu::embedding_backward(rows, D, dx.data_ptr<float>(), named.gradient_rD.data_ptr<float>());
       return named;
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (dx_MD.is_cuda()) return on_cuda::embedding_backward_weight(dx_MD, ids_M, first_row, v);
   }
   return reference::embedding_backward_weight(dx_MD, ids_M, first_row, v);
 }

@@ -2,32 +2,15 @@
 
 #include <ATen/ATen.h>
 
-#include <cmath>
-
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
+#include "kernels/adamw_numbers.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
 namespace {
-
-// In the precision in which the reference multiplies: each factor is rounded to float once.
-cpu::AdamWNumbers numbers_of(const AdamW& a) {
-  const auto steps = static_cast<double>(a.step);
-  cpu::AdamWNumbers n;
-  n.lr = static_cast<float>(a.lr);
-  n.beta1 = static_cast<float>(a.beta1);
-  n.beta2 = static_cast<float>(a.beta2);
-  n.one_minus_beta1 = static_cast<float>(1 - a.beta1);
-  n.one_minus_beta2 = static_cast<float>(1 - a.beta2);
-  n.eps = static_cast<float>(a.eps);
-  n.decay = static_cast<float>(1 - a.lr * a.weight_decay);
-  n.m_correction = static_cast<float>(1 / (1 - std::pow(a.beta1, steps)));
-  n.v_correction = static_cast<float>(1 / (1 - std::pow(a.beta2, steps)));
-  n.gradient_scale = static_cast<float>(a.gradient_scale);
-  return n;
-}
 
 // Each piece is rounded while it is in a core's cache.
 void adamw_rounded(const cpu::AdamWNumbers& n, const at::Tensor& parameter, const float* gradient, float* m, float* v,
@@ -46,6 +29,9 @@ void add_into(const at::Tensor& sum, const at::Tensor& other) {
   if constexpr (has_cpu_kernels) {
     if (sum.is_cpu()) return cpu::add_into(sum.numel(), sum.data_ptr<float>(), other.data_ptr<float>());
   }
+  if constexpr (has_cuda_kernels) {
+    if (sum.is_cuda()) return on_cuda::add_into(sum, other);
+  }
   reference::add_into(sum, other);
 }
 
@@ -57,6 +43,9 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
       return squares;
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (x.is_cuda()) return on_cuda::chunk_squares(x, chunk);
+  }
   return reference::chunk_squares(x, chunk);
 }
 
@@ -64,16 +53,24 @@ void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor&
            const at::Tensor& v, const at::Tensor& rounded) {
   if constexpr (has_cpu_kernels) {
     if (parameter.is_cpu()) {
-      const cpu::AdamWNumbers n = numbers_of(settings);
+      const cpu::AdamWNumbers n = adamw_numbers<cpu::AdamWNumbers>(settings);
       const float* g = gradient.data_ptr<float>();
       float *m_data = m.data_ptr<float>(), *v_data = v.data_ptr<float>();
       if (rounded.defined()) return adamw_rounded(n, parameter, g, m_data, v_data, rounded);
       return cpu::adamw(n, parameter.numel(), parameter.data_ptr<float>(), g, m_data, v_data);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (parameter.is_cuda()) return on_cuda::adamw(settings, parameter, gradient, m, v, rounded);
+  }
   reference::adamw(settings, parameter, gradient, m, v, rounded);
 }
 
-void round_into(const at::Tensor& master, const at::Tensor& rounded) { reference::round_into(master, rounded); }
+void round_into(const at::Tensor& master, const at::Tensor& rounded) {
+  if constexpr (has_cuda_kernels) {
+    if (master.is_cuda()) return on_cuda::round_into(master, rounded);
+  }
+  reference::round_into(master, rounded);
+}
 
 }  // namespace troika::kernels

@@ -6,6 +6,7 @@
 
 #include "cpu/grid.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -20,6 +21,9 @@ void round_to_grid(const at::Tensor& x, int shift, const Largest& largest) {
   if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) return note(largest, cpu::round_to_grid(x.numel(), x.data_ptr<float>(), shift));
   }
+  if constexpr (has_cuda_kernels) {
+    if (x.is_cuda()) return on_cuda::round_to_grid(x, shift, largest);
+  }
   reference::round_to_grid(x, shift, largest);
 }
 
@@ -29,6 +33,9 @@ void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into int
       const auto add = into == Into::fresh ? cpu::set_integers : cpu::add_integers;
       return note(largest, add(x.numel(), sum.data_ptr<std::int64_t>(), x.data_ptr<float>(), shift));
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (x.is_cuda()) return on_cuda::add_on_grid(sum, x, shift, into, largest);
   }
   reference::add_on_grid(sum, x, shift, into, largest);
 }
@@ -49,6 +56,9 @@ void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {
   if constexpr (has_cpu_kernels) {
     if (x.is_cpu()) return cpu::from_integers(x.numel(), sum.data_ptr<std::int64_t>(), shift, x.data_ptr<float>());
   }
+  if constexpr (has_cuda_kernels) {
+    if (x.is_cuda()) return on_cuda::from_integers(sum, shift, x);
+  }
   reference::from_integers(sum, shift, x);
 }
 
@@ -59,6 +69,9 @@ at::Tensor integer_chunk_squares(const at::Tensor& sum, int shift, std::int64_t 
       cpu::integer_chunk_squares(sum.numel(), sum.data_ptr<std::int64_t>(), shift, chunk, squares.data_ptr<double>());
       return squares;
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (sum.is_cuda()) return on_cuda::integer_chunk_squares(sum, shift, chunk);
   }
   const at::Tensor x = at::empty(sum.sizes(), sum.options().dtype(at::kFloat));
   reference::from_integers(sum, shift, x);

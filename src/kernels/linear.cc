@@ -8,6 +8,7 @@
 #include "cpu/gemm.h"
 #include "cpu/row_sums.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -131,6 +132,9 @@ void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
       const at::Tensor dyf = to_float(dy_MO), dy = dyf.stride(1) == 1 ? dyf : dyf.contiguous();
       return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (dy_MO.is_cuda()) return on_cuda::linear_backward_bias(dy_MO, dbias_O);
   }
   reference::linear_backward_bias(dy_MO, dbias_O);
 }

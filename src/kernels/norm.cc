@@ -4,6 +4,7 @@
 
 #include "cpu/norm.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -21,6 +22,9 @@ at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, doubl
       return to_dtype_of(x_MD, y);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (x_MD.is_cuda()) return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved);
+  }
   return reference::rms_norm_forward(x_MD, w_D, eps, saved);
 }
 
@@ -36,6 +40,9 @@ at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, co
                              dx.data_ptr<float>(), dw_D.data_ptr<float>());
       return to_dtype_of(x_MD, dx);
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (x_MD.is_cuda()) return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
   }
   return reference::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
 }
@@ -54,6 +61,9 @@ at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, con
       return to_dtype_of(x_MD, y);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (x_MD.is_cuda()) return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved);
+  }
   return reference::layer_norm_forward(x_MD, w_D, bias_D, eps, saved);
 }
 
@@ -71,6 +81,9 @@ at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, 
                                dw_D.data_ptr<float>(), dbias_D.data_ptr<float>());
       return to_dtype_of(x_MD, dx);
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (x_MD.is_cuda()) return on_cuda::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
   }
   return reference::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
 }

@@ -6,6 +6,7 @@
 
 #include "cpu/rope.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
@@ -60,6 +61,9 @@ at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
       return to_dtype_of(x_BTnH, y);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (x_BTnH.is_cuda()) return on_cuda::rope_forward(x_BTnH, rope);
+  }
   return reference::rope_forward(x_BTnH, rope);
 }
 
@@ -73,6 +77,9 @@ void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::T
       if (!direct) dx_BTnH.copy_(dx);
       return;
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (dy_BTnH.is_cuda()) return on_cuda::rope_backward(dy_BTnH, rope, dx_BTnH);
   }
   return reference::rope_backward(dy_BTnH, rope, dx_BTnH);
 }
@@ -95,6 +102,9 @@ at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H,
       return to_dtype_of(x_BTnH, y);
     }
   }
+  if constexpr (has_cuda_kernels) {
+    if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
+  }
   return reference::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
 }
 
@@ -113,6 +123,9 @@ void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, 
       if (!direct) dx_BTnH.copy_(dx);
       return;
     }
+  }
+  if constexpr (has_cuda_kernels) {
+    if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
   }
   return reference::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
 }

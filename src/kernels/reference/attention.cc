@@ -31,8 +31,8 @@ at::Tensor hidden_mask(const AttentionInput& input) {
   const at::Tensor q_T1 = at::arange(input.q_offset, input.q_offset + input.q_BTnH.size(1), options).unsqueeze(1);
   const at::Tensor k_S = at::arange(input.k_offset, input.k_offset + input.k_BSkH.size(1), options);
   const at::Tensor later_TS = k_S > q_T1;
-  if (!input.first_key_BT.defined()) return later_TS;
-  return later_TS.logical_or(k_S < input.first_key_BT.unsqueeze(2)).unsqueeze(1);
+  const at::Tensor& first_key_BT = input.documents.first_key_BT;
+  return first_key_BT.defined() ? later_TS.logical_or(k_S < first_key_BT.unsqueeze(2)).unsqueeze(1) : later_TS;
 }
 
 // Scaled scores with -inf where hidden, [B, n, T, S]; `q`, `k` are by head.

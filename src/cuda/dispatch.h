@@ -1,0 +1,51 @@
+// Which instance of a kernel runs. For each operation of x.h, x_dispatch.h has a function of the same name that makes
+// its kernels and gives each, in order, to `run`: OnStream (launch.cuh) or, in tests, a host grid.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+
+#include "cuda/dtype.h"
+#include "cuda/number.h"
+
+namespace troika::cuda::dispatch {
+
+// body(T()) with the type of a dtype.
+template <class Body>
+void with_type(Dtype dtype, const Body& body) {
+  switch (dtype) {
+    case Dtype::fp32:
+      return body(float());
+    case Dtype::bf16:
+      return body(Bf16());
+    case Dtype::fp16:
+      return body(Fp16());
+  }
+}
+
+template <int n>
+using Width = std::integral_constant<int, n>;
+
+// Whether vectors of n elements fit: pointers (null ones do) on 16 bytes, row lengths and strides multiples of n.
+inline bool vectors_fit(int n, std::initializer_list<const void*> pointers,
+                        std::initializer_list<std::int64_t> lengths) {
+  for (const void* pointer : pointers) {
+    if (reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0) return false;
+  }
+  for (const std::int64_t length : lengths) {
+    if (length % n != 0) return false;
+  }
+  return true;
+}
+
+// body(Width<n>()): as many elements as 16 bytes hold where vectors fit, else one.
+template <class T, class Body>
+void with_width(std::initializer_list<const void*> pointers, std::initializer_list<std::int64_t> lengths,
+                const Body& body) {
+  constexpr int n = static_cast<int>(16 / sizeof(T));
+  if (vectors_fit(n, pointers, lengths)) return body(Width<n>());
+  body(Width<1>());
+}
+
+}  // namespace troika::cuda::dispatch

@@ -1,0 +1,111 @@
+// Kernels of flat.h; those over elements are bodies of each_element.h.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "cuda/block.h"
+#include "cuda/flat.h"
+#include "cuda/number.h"
+
+namespace troika::cuda {
+
+struct AddInto {
+  float* sum;
+  const float* other;
+
+  template <int n>
+  TROIKA_DEVICE void at(std::int64_t i) const {
+    Pack<float, n> a = loaded<n>(sum + i);
+    const Pack<float, n> b = loaded<n>(other + i);
+    TROIKA_UNROLL
+    for (int j = 0; j < n; ++j) a.set(j, a[j] + b[j]);
+    store<n>(sum + i, a);
+  }
+};
+
+template <class T>
+struct RoundInto {
+  const float* master;
+  T* rounded;
+
+  template <int n>
+  TROIKA_DEVICE void at(std::int64_t i) const {
+    const Pack<float, n> from = loaded<n>(master + i);
+    Pack<T, n> to;
+    TROIKA_UNROLL
+    for (int j = 0; j < n; ++j) to.set(j, from[j]);
+    store<n>(rounded + i, to);
+  }
+};
+
+// The operations, one by one, of cpu/flat.cc.
+template <class T>
+struct AdamW {
+  AdamWNumbers a;
+  AdamWState state;
+  T* rounded;  // may be null
+
+  template <int n>
+  TROIKA_DEVICE void at(std::int64_t i) const {
+    const Pack<float, n> gradient = loaded<n>(state.gradient + i);
+    Pack<float, n> p = loaded<n>(state.parameter + i), m = loaded<n>(state.m + i), v = loaded<n>(state.v + i);
+    TROIKA_UNROLL
+    for (int j = 0; j < n; ++j) {
+      const float g = gradient[j] * a.gradient_scale;
+      m.set(j, m[j] * a.beta1 + g * a.one_minus_beta1);
+      v.set(j, v[j] * a.beta2 + g * g * a.one_minus_beta2);
+      const float update = m[j] * a.m_correction / (sqrtf(v[j] * a.v_correction) + a.eps) * a.lr;
+      p.set(j, p[j] * a.decay - update);
+    }
+    store<n>(state.m + i, m);
+    store<n>(state.v + i, v);
+    store<n>(state.parameter + i, p);
+    if (rounded == nullptr) return;
+    Pack<T, n> half;
+    TROIKA_UNROLL
+    for (int j = 0; j < n; ++j) half.set(j, p[j]);
+    store<n>(rounded + i, half);
+  }
+};
+
+struct FloatElements {
+  const float* x;
+  TROIKA_DEVICE float operator[](std::int64_t i) const { return x[i]; }
+};
+
+// Sixteen threads have a chunk, every sixteenth element each; then one adds theirs in order. That is the order of
+// cpu/square_sum-inl.h.
+template <class Elements>
+struct ChunkSquares {
+  static constexpr int threads = 256, lanes = 16, chunks = threads / lanes;
+  struct Shared {
+    double of_lanes[chunks][lanes];
+  };
+
+  Elements x;
+  double* squares;
+  std::int64_t count, chunk;
+
+  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(blocks_for(count, chunk), chunks); }
+
+  template <class Block>
+  TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const int lane = block.thread() % lanes, of_block = block.thread() / lanes;
+    const std::int64_t index = block.index() * chunks + of_block;
+    const std::int64_t begin = index * chunk, end = begin + chunk < count ? begin + chunk : count;
+    double sum = 0;
+    TROIKA_UNROLL_8
+    for (std::int64_t i = begin + lane; i < end; i += lanes) {
+      const double value = x[i];
+      sum += value * value;
+    }
+    shared.of_lanes[of_block][lane] = sum;
+    block.barrier();
+    if (lane > 0 || begin >= count) return;
+    for (int i = 1; i < lanes; ++i) sum += shared.of_lanes[of_block][i];
+    squares[index] = sum;
+  }
+};
+
+}  // namespace troika::cuda

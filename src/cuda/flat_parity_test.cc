@@ -1,0 +1,151 @@
+#include "cuda/flat_dispatch.h"
+#include "cuda/kernel_test_support.h"
+
+namespace troika::cuda {
+namespace {
+
+struct FlatShape {
+  std::int64_t count, offset;  // of the buffers from 16 bytes
+};
+const FlatShape flat_shapes[] = {{1, 0},   {3, 0},    {4, 0},    {5, 1},    {37, 0},
+                                 {255, 0}, {1024, 0}, {1027, 0}, {5003, 0}, {5003, 1}};
+
+AdamWNumbers usual_numbers() {
+  AdamWNumbers a;
+  a.lr = 3e-4f;
+  a.beta1 = 0.9f;
+  a.beta2 = 0.95f;
+  a.one_minus_beta1 = 0.1f;
+  a.one_minus_beta2 = 0.05f;
+  a.eps = 1e-8f;
+  a.decay = 0.99997f;
+  a.m_correction = 3.7f;
+  a.v_correction = 7.0f;
+  a.gradient_scale = 0.37f;
+  return a;
+}
+
+struct FlatCase {
+  explicit FlatCase(const FlatShape& s)
+      : parameter(normal<float>("p", s.count, s.offset)),
+        gradient(normal<float>("g", s.count, s.offset)),
+        m(normal<float>("m", s.count, s.offset)),
+        v(normal<float>("v", s.count, s.offset)) {
+    for (std::int64_t i = 0; i < s.count; ++i) v[i] *= v[i];
+  }
+  AdamWState state() { return {parameter.data(), gradient.data(), m.data(), v.data()}; }
+  std::string bits() const { return bits_of(parameter, gradient, m, v); }
+
+  Guarded<float> parameter, gradient, m, v;
+};
+
+// One rounding per operation, as cpu/flat_test.cc has it of module cpu.
+void scalar_adamw(const AdamWNumbers& a, FlatCase& s, std::int64_t i) {
+  const float g = s.gradient[i] * a.gradient_scale;
+  s.m[i] = s.m[i] * a.beta1 + g * a.one_minus_beta1;
+  s.v[i] = s.v[i] * a.beta2 + g * g * a.one_minus_beta2;
+  const float update = s.m[i] * a.m_correction / (std::sqrt(s.v[i] * a.v_correction) + a.eps) * a.lr;
+  s.parameter[i] = s.parameter[i] * a.decay - update;
+}
+
+template <class T>
+void expect_adamw_bits(const FlatShape& shape) {
+  FlatCase want(shape), got(shape), alone(shape);
+  Guarded<T> want_rounded(shape.count, shape.offset), rounded_too(shape.count, shape.offset);
+  for (std::int64_t i = 0; i < shape.count; ++i) {
+    scalar_adamw(usual_numbers(), want, i);
+    want_rounded[i] = rounded<T>(want.parameter[i]);
+  }
+  dispatch::adamw(OnHost(1), usual_numbers(), shape.count, got.state(), dtype_of<T>(), rounded_too.data());
+  EXPECT_TRUE(got.bits() == want.bits()) << shape.count;
+  EXPECT_TRUE(rounded_too.bits() == want_rounded.bits()) << shape.count;
+  dispatch::adamw(OnHost(2), usual_numbers(), shape.count, alone.state(), dtype_of<T>(), nullptr);
+  EXPECT_TRUE(alone.bits() == want.bits()) << shape.count;
+  Guarded<T> later(shape.count, shape.offset);
+  dispatch::round_into(OnHost(3), shape.count, got.parameter.data(), dtype_of<T>(), later.data());
+  EXPECT_TRUE(later.bits() == want_rounded.bits()) << shape.count;
+}
+
+TEST(CudaFlatParity, AdamwAndRoundingHaveTheBitsOfTheScalarFormulas) {
+  for (const Dtype dtype : dtypes) {
+    for (const FlatShape& shape : flat_shapes)
+      dispatch::with_type(dtype, [&](auto type) { expect_adamw_bits<decltype(type)>(shape); });
+  }
+}
+
+TEST(CudaFlatParity, AddIntoAddsEachElement) {
+  for (const FlatShape& shape : flat_shapes) {
+    FlatCase got(shape), want(shape);
+    for (std::int64_t i = 0; i < shape.count; ++i) want.parameter[i] += want.gradient[i];
+    dispatch::add_into(OnHost(1), shape.count, got.parameter.data(), got.gradient.data());
+    EXPECT_TRUE(got.bits() == want.bits()) << shape.count;
+  }
+}
+
+// The order of cpu/square_sum-inl.h.
+double sixteen_lane_squares(const float* x, std::int64_t count) {
+  double lanes[16] = {}, sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) lanes[i % 16] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+TEST(CudaFlatParity, ChunkSquaresHaveTheBitsOfTheScalarFormula) {
+  for (const FlatShape& shape : flat_shapes) {
+    for (const std::int64_t chunk : {1, 7, 16, 100, 4096}) {
+      const Guarded<float> x = normal<float>("x", shape.count, shape.offset);
+      const std::int64_t chunks = (shape.count + chunk - 1) / chunk;
+      Guarded<double> got(chunks), want(chunks);
+      for (std::int64_t i = 0; i < chunks; ++i)
+        want[i] = sixteen_lane_squares(x.data() + i * chunk, std::min(chunk, shape.count - i * chunk));
+      dispatch::chunk_squares(OnHost(1), shape.count, x.data(), chunk, got.data());
+      EXPECT_TRUE(got.bits() == want.bits()) << shape.count << " in " << chunk;
+    }
+  }
+}
+
+TEST(CudaFlat, OfNothingIsNothing) {
+  FlatCase c({0, 0});
+  const std::string before = c.bits();
+  dispatch::adamw(OnHost(1), usual_numbers(), 0, c.state(), Dtype::fp32, nullptr);
+  dispatch::add_into(OnHost(1), 0, c.m.data(), c.v.data());
+  dispatch::chunk_squares(OnHost(1), 0, c.m.data(), 4096, nullptr);
+  EXPECT_TRUE(c.bits() == before);
+}
+
+TEST(CudaFlat, OrdersAndPlantedFaults) {
+  for (const FlatShape& shape : {FlatShape{1027, 0}, FlatShape{257, 1}}) {
+    const FlatCase start(shape);
+    FlatCase c = start;
+    Guarded<Bf16> half(shape.count);
+    Guarded<double> squares(shape.count / 16 + 1);
+    const Operation adamw = [&](const OnHost& run) {
+      c = start;
+      half.clear();
+      dispatch::adamw(run, usual_numbers(), shape.count, c.state(), Dtype::bf16, half.data());
+      return c.bits() + bits_of(half);
+    };
+    const Operation add = [&](const OnHost& run) {
+      c = start;
+      dispatch::add_into(run, shape.count, c.m.data(), c.v.data());
+      return c.bits();
+    };
+    const Operation round = [&](const OnHost& run) {
+      half.clear();
+      dispatch::round_into(run, shape.count, start.m.data(), Dtype::bf16, half.data());
+      return bits_of(half);
+    };
+    const Operation square = [&](const OnHost& run) {
+      squares.clear();
+      dispatch::chunk_squares(run, shape.count, start.m.data(), 16, squares.data());
+      return bits_of(squares);
+    };
+    for (const Operation& operation : {adamw, add, round, square}) {
+      expect_same_bits_in_any_order(operation);
+      expect_faults_are_seen(operation);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika::cuda

@@ -1,0 +1,53 @@
+// Which kernels grid.h runs.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "cuda/dispatch.h"
+#include "cuda/flat_dispatch.h"
+#include "cuda/grid_kernels.h"
+
+namespace troika::cuda::dispatch {
+
+template <class Run, class Give>
+void convert(const Run& run, std::int64_t count, const float* x, int shift, const Give& give, const void* to,
+             std::uint32_t* largest) {
+  const double scale = std::ldexp(1.0, shift);
+  constexpr std::int64_t most_blocks = 4224;
+  if (vectors_fit(4, {x, to}, {})) {
+    run(Convert<Give, 4>{give, x, scale, largest, count, most_blocks});
+  } else {
+    run(Convert<Give, 1>{give, x, scale, largest, count, most_blocks});
+  }
+}
+
+template <class Run>
+void round_to_grid(const Run& run, std::int64_t count, float* x, int shift, std::uint32_t* largest) {
+  convert(run, count, x, shift, RoundInPlace{x, std::ldexp(1.0, -shift)}, x, largest);
+}
+
+template <class Run>
+void set_integers(const Run& run, std::int64_t count, std::int64_t* sum, const float* x, int shift,
+                  std::uint32_t* largest) {
+  convert(run, count, x, shift, SetIntegers{sum}, sum, largest);
+}
+
+template <class Run>
+void add_integers(const Run& run, std::int64_t count, std::int64_t* sum, const float* x, int shift,
+                  std::uint32_t* largest) {
+  convert(run, count, x, shift, AddIntegers{sum}, sum, largest);
+}
+
+template <class Run>
+void from_integers(const Run& run, std::int64_t count, const std::int64_t* sum, int shift, float* x) {
+  each_element(run, count, FromIntegers{{sum, std::ldexp(1.0, -shift)}, x}, {sum, x});
+}
+
+template <class Run>
+void integer_chunk_squares(const Run& run, std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk,
+                           double* squares) {
+  run(ChunkSquares<IntegerElements>{{sum, std::ldexp(1.0, -shift)}, squares, count, chunk});
+}
+
+}  // namespace troika::cuda::dispatch

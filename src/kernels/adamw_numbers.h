@@ -1,0 +1,28 @@
+// The factors of an AdamW step in the precision in which the reference multiplies: each is rounded to float once.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/flat.h"
+
+namespace troika::kernels {
+
+// cpu::AdamWNumbers or cuda::AdamWNumbers.
+template <class Numbers>
+Numbers adamw_numbers(const AdamW& a) {
+  const auto steps = static_cast<double>(a.step);
+  Numbers n;
+  n.lr = static_cast<float>(a.lr);
+  n.beta1 = static_cast<float>(a.beta1);
+  n.beta2 = static_cast<float>(a.beta2);
+  n.one_minus_beta1 = static_cast<float>(1 - a.beta1);
+  n.one_minus_beta2 = static_cast<float>(1 - a.beta2);
+  n.eps = static_cast<float>(a.eps);
+  n.decay = static_cast<float>(1 - a.lr * a.weight_decay);
+  n.m_correction = static_cast<float>(1 / (1 - std::pow(a.beta1, steps)));
+  n.v_correction = static_cast<float>(1 / (1 - std::pow(a.beta2, steps)));
+  n.gradient_scale = static_cast<float>(a.gradient_scale);
+  return n;
+}
+
+}  // namespace troika::kernels
