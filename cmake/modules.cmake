@@ -7,7 +7,8 @@
 # x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself), x_gpu_test.cc. All files of one kind in one
 # module make one program <module>_<kind>_test with that CTest label. TROIKA_SHARDS_<program>, set before the module, cuts it
 # into that many CTest entries. x_test_support.cc is compiled once for all of them; TEST_SUPPORT names other modules whose
-# support these tests use as well. Suites and instantiations named Full... make an entry of their own in the full tier
+# support these tests use as well. x_test_library.cc becomes a shared library, lib<module>_x.so in the build folder, that tests
+# load while they run. Suites and instantiations named Full... make an entry of their own in the full tier
 # (./test.sh full).
 #
 # Compile time: sources are compiled in batches of n files (UNITY, 8 by default; 1: each by itself), so names in anonymous
@@ -68,8 +69,8 @@ function(troika_module name)
   cmake_parse_arguments(MODULE "TORCH;OWN_FLAGS" "UNITY" "DEPS;TEST_SUPPORT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_test_support\\.cc$")
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$|_test_support\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
   if(NOT sources)
     add_library(troika_${name} INTERFACE)
     return()
@@ -102,6 +103,12 @@ function(troika_module_tests name torch tests others)
     troika_unity(${name}_test_support "")
     troika_test_options(${name}_test_support "${torch}")
   endif()
+  set(libraries ${tests})
+  list(FILTER libraries INCLUDE REGEX "_test_library\\.cc$")
+  list(FILTER tests EXCLUDE REGEX "_test_library\\.cc$")
+  foreach(library ${libraries})
+    troika_test_library(${name} ${library})
+  endforeach()
   foreach(kind ${TROIKA_TEST_KINDS})
     set(of_kind ${tests})
     list(FILTER of_kind INCLUDE REGEX "_${kind}_test\\.cc$")
@@ -109,6 +116,15 @@ function(troika_module_tests name torch tests others)
     troika_test_program(${name} ${kind} "${torch}" "${of_kind}" "${others}")
   endforeach()
   troika_test_program(${name} unit "${torch}" "${tests}" "${others}")
+endfunction()
+
+function(troika_test_library module source)
+  get_filename_component(library ${source} NAME)
+  string(REPLACE "_test_library.cc" "" library ${module}_${library})
+  add_library(${library} MODULE ${source})
+  target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR}/src)
+  set_target_properties(${library} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  set_property(TARGET troika_${module} APPEND PROPERTY TROIKA_TEST_LIBRARIES ${library})
 endfunction()
 
 function(troika_test_program module kind torch sources others)
@@ -121,6 +137,12 @@ function(troika_test_program module kind torch sources others)
   foreach(other ${module} ${others})
     if(TARGET ${other}_test_support)
       target_link_libraries(${program} PRIVATE ${other}_test_support)
+    endif()
+  endforeach()
+  foreach(one ${module} ${others})
+    get_target_property(libraries troika_${one} TROIKA_TEST_LIBRARIES)
+    if(libraries)
+      add_dependencies(${program} ${libraries})
     endif()
   endforeach()
   troika_unity(${program} "")

@@ -1,11 +1,19 @@
-// A channel moves bytes between the ranks of one group and sums integers exactly. Every backend implements send and recv;
-// the collectives in collectives.h are built on them once, in a fixed order.
+// A channel moves bytes between the ranks of one group and sums integers exactly. Every backend implements send and
+// recv; the collectives in collectives.h are built on them once, in a fixed order.
 //
-// Contract for all backends: messages carry a tag; a recv matches the send of the same (peer, tag) in posting order; sizes
-// must agree (a mismatch is a PeerError naming both, wherever the backend can tell). A send need not complete before the peer
-// has posted its recv: post early, wait late. Tensors are contiguous, any dtype, any device the backend supports, and move as
-// bytes. No call blocks except Transfer::wait(). After one wait has failed, the channel has failed for this rank: every later
-// wait throws at once.
+// Contract for all backends: messages carry a tag; a recv matches the send of the same (peer, tag) in posting order;
+// sizes must agree (a mismatch is a PeerError naming both, wherever the backend can tell). A send need not complete
+// before the peer has posted its recv: post early, wait late. Tensors are contiguous, any dtype, any device the backend
+// supports, and move as bytes. No call blocks except Transfer::wait(). After one wait has failed, the channel has
+// failed for this rank: every later wait throws at once.
+//
+// An ordered backend (NCCL) looks only at a tag's class (message_class): between two ranks the recvs of a class must be
+// posted in the order of the sends of that direction. Programs that are to run over any backend keep to that.
+//
+// Work on a device is done later than it is asked for, and so are its messages. There wait() orders instead of waiting:
+// what is asked of the device from then on comes behind the message. Whoever then waits for results of the device calls
+// check() meanwhile (tensor::await), which tells of messages that never end. On a CPU wait() is the end of the message.
+//
 // Threads: one rank's thread uses a channel; abort() may come from any thread.
 #pragma once
 
@@ -14,6 +22,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace troika::comm {
 
@@ -21,21 +31,26 @@ namespace troika::comm {
 inline constexpr std::uint32_t first_collective_tag = 0x80000000;
 inline constexpr std::uint32_t tag_limit = 0x7fffff00;
 
-// A message under way. Owns the tensor until it is done. Destroying one that is not done waits for it, or, after an abort or
-// while an exception passes, drops it.
+// Messages of one class go from one rank to another in one order.
+inline constexpr std::uint32_t message_class(std::uint32_t tag) { return tag >> 29; }
+
+// A message under way. Owns the tensor until wait() returns. Destroying one that was not waited for does so, or, after
+// an abort or while an exception passes, drops it.
 class Transfer {
  public:
   class Body {  // implemented by each backend
    public:
     virtual ~Body() = default;
-    virtual void wait() = 0;  // returns when the data may be read (recv) or overwritten (send); PeerError on failure
+    // Returns when what is asked of the tensor's device from now on may read (recv) or overwrite (send) the data; on a
+    // CPU that is now. PeerError on failure.
+    virtual void wait() = 0;
   };
   Transfer() = default;  // already done
   explicit Transfer(std::unique_ptr<Body> body) : body_(std::move(body)) {}
   Transfer(Transfer&&) noexcept = default;
   Transfer& operator=(Transfer&&) noexcept = default;
 
-  // Throws PeerError naming operation, peer and cause when the peer died, the deadline passed or the channel was aborted.
+  // Throws PeerError naming operation, peer and cause: the peer died, the deadline passed, the channel was aborted.
   void wait() {
     if (body_ == nullptr) return;
     const auto body = std::move(body_);
@@ -47,6 +62,13 @@ class Transfer {
   std::unique_ptr<Body> body_;
 };
 
+// One of the messages of an exchange.
+struct Message {
+  at::Tensor tensor;
+  int peer = 0;
+  std::uint32_t tag = 0;
+};
+
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -55,7 +77,20 @@ class Channel {
   virtual const std::string& name() const = 0;  // "world", "dp0", "pp1": for messages and the flight log
   virtual Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) = 0;
   virtual Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) = 0;
-  // Ends every wait, now and later, with PeerError(`reason`). Used when the heartbeat client learns that a peer is dead.
+  // This rank's part of messages that many ranks of the group pass to each other at once: receives `in`, sends `out`.
+  // Returns the transfers of `in`, then of `out`. Ranks make their exchanges in one order; a message meets one of the
+  // same exchange, never a send or recv. A backend may move all of one rank's at once, so that each is done when all are.
+  virtual std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) {
+    std::vector<Transfer> transfers;
+    for (const Message& message : in) transfers.push_back(recv(message.tensor, message.peer, message.tag));
+    for (const Message& message : out) transfers.push_back(send(message.tensor, message.peer, message.tag));
+    return transfers;
+  }
+  // Throws PeerError when the channel has failed: the oldest message that is not done is older than the deadline, or a
+  // peer or the library told of an error, or after an abort. Does not wait. Where wait() waits it tells, and this does
+  // nothing.
+  virtual void check() {}
+  // Ends every wait, now and later, with PeerError(`reason`): the heartbeat client has learnt that a peer is dead.
   virtual void abort(const std::string& reason) = 0;
 };
 

@@ -61,23 +61,27 @@ TEST_P(ChannelContract, MovesEmptyAndLargeMessages) {
 
 TEST_P(ChannelContract, MatchesTagsInAnyOrderAndOneTagInPostingOrder) {
   auto channels = make(2);
+  const std::vector<std::uint32_t> sent = {1, 2, 3, 3, 3};
+  const bool any_order = GetParam().pairing == Pairing::by_tag;
+  const std::vector<std::uint32_t> received = any_order ? std::vector<std::uint32_t>{3, 2, 3, 1, 3} : sent;
+  const std::vector<std::int64_t> expected = any_order ? std::vector<std::int64_t>{2000, 1000, 3000, 0, 4000}
+                                                       : std::vector<std::int64_t>{0, 1000, 2000, 3000, 4000};
   run_ranks(channels, [&](Channel& channel) {
     std::vector<at::Tensor> tensors;
     std::vector<Transfer> transfers;
     if (channel.rank() == 0) {
-      for (const std::int64_t tag : {1, 2, 3, 3, 3}) {
+      for (const std::uint32_t tag : sent) {
         tensors.push_back(filled(100, 1000 * static_cast<std::int64_t>(tensors.size())));
-        transfers.push_back(channel.send(tensors.back(), 1, static_cast<std::uint32_t>(tag)));
+        transfers.push_back(channel.send(tensors.back(), 1, tag));
       }
       for (auto& transfer : transfers) transfer.wait();
       return;
     }
-    for (const std::int64_t tag : {3, 2, 3, 1, 3}) {
+    for (const std::uint32_t tag : received) {
       tensors.push_back(at::zeros({100}, at::kLong));
-      transfers.push_back(channel.recv(tensors.back(), 0, static_cast<std::uint32_t>(tag)));
+      transfers.push_back(channel.recv(tensors.back(), 0, tag));
     }
     for (std::size_t i = 5; i-- > 0;) transfers[i].wait();
-    const std::vector<std::int64_t> expected = {2000, 1000, 3000, 0, 4000};
     for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(tensors[i][0].item<std::int64_t>(), expected[i]);
   });
 }
@@ -89,11 +93,11 @@ TEST_P(ChannelContract, ASendDoesNotCompleteBeforeItsReceiveIsPosted) {
     const at::Tensor tensor = filled(4, 0), token = at::zeros({1}, at::kByte);
     if (channel.rank() == 0) {
       Transfer first = channel.send(tensor, 1, 1);
-      channel.send(token, 1, 2).wait();  // the peer is now about to post
+      channel.recv(token, 1, 2).wait();  // the peer is now about to post
       first.wait();
       EXPECT_TRUE(posted);
     } else {
-      channel.recv(token, 0, 2).wait();
+      channel.send(token, 0, 2).wait();
       posted = true;
       channel.recv(tensor, 0, 1).wait();
     }

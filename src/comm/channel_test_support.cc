@@ -5,6 +5,7 @@
 
 #include "comm/flight_log.h"
 #include "comm/gloo_channel.h"
+#include "comm/nccl_test_support.h"
 #include "comm/threads_channel.h"
 #include "rendezvous/store.h"
 
@@ -22,6 +23,10 @@ class WithServer : public Channel {
   Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
     return inner_->recv(tensor, from, tag);
   }
+  std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
+    return inner_->exchange(in, out);
+  }
+  void check() override { inner_->check(); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:
@@ -59,7 +64,18 @@ std::vector<Backend> all_backends() {
     for (auto& channel : channels) channel = logged(std::move(channel), std::make_shared<FlightLog>(16));
     return channels;
   };
-  return {{"threads", threads}, {"logged", with_log}, {"gloo", make_gloo_channels}};
+  const auto over_nccl = [](int size, double deadline_seconds) {
+    NcclRanks ranks = make_nccl_ranks(size, {deadline_seconds});
+    std::vector<std::unique_ptr<Channel>> channels;
+    for (auto& channel : ranks.channels) {
+      channels.push_back(std::make_unique<WithServer>(ranks.server, std::move(channel)));
+    }
+    return channels;
+  };
+  return {{"threads", Pairing::by_tag, threads},
+          {"logged", Pairing::by_tag, with_log},
+          {"gloo", Pairing::by_tag, make_gloo_channels},
+          {"nccl", Pairing::by_order, over_nccl}};
 }
 
 void run_ranks(std::vector<std::unique_ptr<Channel>>& channels, const std::function<void(Channel&)>& body) {

@@ -10,8 +10,11 @@
 
 namespace troika::comm {
 
+enum class Pairing { by_tag, by_order };  // by_order: an ordered backend (channel.h)
+
 struct Backend {
   std::string name;
+  Pairing pairing;
   std::function<std::vector<std::unique_ptr<Channel>>(int size, double deadline_seconds)> make;
 };
 

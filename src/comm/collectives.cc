@@ -35,18 +35,14 @@ void check_count(const Channel& channel, const std::vector<at::Tensor>& tensors)
 void exchange(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from,
               std::uint32_t tag) {
   const int size = channel.size(), rank = channel.rank();
-  std::vector<Transfer> transfers;
+  std::vector<Message> in, out;
   for (int i = 1; i < size; ++i) {
-    const int peer = (rank + size - i) % size;
-    const at::Tensor& tensor = from[static_cast<std::size_t>(peer)];
-    if (!is_empty(tensor)) transfers.push_back(channel.recv(tensor, peer, tag));
+    const int left = (rank + size - i) % size, right = (rank + i) % size;
+    const at::Tensor &coming = from[static_cast<std::size_t>(left)], &going = to[static_cast<std::size_t>(right)];
+    if (!is_empty(coming)) in.push_back({coming, left, tag});
+    if (!is_empty(going)) out.push_back({going, right, tag});
   }
-  for (int i = 1; i < size; ++i) {
-    const int peer = (rank + i) % size;
-    const at::Tensor& tensor = to[static_cast<std::size_t>(peer)];
-    if (!is_empty(tensor)) transfers.push_back(channel.send(tensor, peer, tag));
-  }
-  for (Transfer& transfer : transfers) transfer.wait();
+  for (Transfer& transfer : channel.exchange(in, out)) transfer.wait();
 }
 
 at::Tensor bytes_of(void* data, std::size_t count) {

@@ -9,6 +9,10 @@
 namespace troika::comm {
 
 std::string failure_text(const Operation& operation, const std::string& group, const std::string& cause) {
+  if (operation.direction == Direction::exchange) {
+    return fmt::format("exchange of {} (tag {:#x}) in group '{}' failed: {}", base::format_bytes(operation.bytes),
+                       operation.tag, group, cause);
+  }
   const bool sends = operation.direction == Direction::send;
   return fmt::format("{} of {} {} rank {} (tag {:#x}) in group '{}' failed: {}", sends ? "send" : "recv",
                      base::format_bytes(operation.bytes), sends ? "to" : "from", operation.peer, operation.tag, group,

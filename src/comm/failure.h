@@ -8,12 +8,12 @@
 
 namespace troika::comm {
 
-enum class Direction { send, recv };
+enum class Direction { send, recv, exchange };
 
 struct Operation {
   Direction direction = Direction::send;
   std::int64_t bytes = 0;
-  int peer = 0;  // world rank where the backend knows it, else the rank in the group
+  int peer = 0;  // world rank where the backend knows it, else the rank in the group; not of an exchange
   std::uint32_t tag = 0;
 };
 

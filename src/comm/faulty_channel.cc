@@ -65,6 +65,9 @@ class FaultyChannel : public Channel {
   Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
+  void check() override {
+    if (inner_ != nullptr) inner_->check();
+  }
   void abort(const std::string& reason) override {
     {
       const std::lock_guard<std::mutex> lock(void_->mutex);

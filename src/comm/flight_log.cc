@@ -91,6 +91,18 @@ class LoggedChannel : public Channel {
     const auto number = log_->begin(name(), "recv from", from, tag, static_cast<std::int64_t>(tensor.nbytes()));
     return Transfer(std::make_unique<LoggedTransfer>(inner_->recv(tensor, from, tag), log_, number));
   }
+  std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
+    std::vector<Transfer> transfers = inner_->exchange(in, out);
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      const bool receives = i < in.size();
+      const Message& message = receives ? in[i] : out[i - in.size()];
+      const auto number = log_->begin(name(), receives ? "recv from" : "send to", message.peer, message.tag,
+                                      static_cast<std::int64_t>(message.tensor.nbytes()));
+      transfers[i] = Transfer(std::make_unique<LoggedTransfer>(std::move(transfers[i]), log_, number));
+    }
+    return transfers;
+  }
+  void check() override { inner_->check(); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:

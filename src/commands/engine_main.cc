@@ -1,5 +1,6 @@
 // `troika-engine`: the verbs that need libtorch. Users start `troika`, which becomes this program.
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ int main(int argc, char** argv, char** environment) {
   using namespace troika::commands;
   return guarded([&] {
     troika::tensor::use_caching_allocator();
+    // Lanes of messages beside each other (comm/nccl_channel.h); read when CUDA starts, and left alone where it is set.
+    ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     const Words arguments(argv + 1, argv + argc);
     if (asks_for_help(arguments)) {
       std::fputs(help_for(arguments).c_str(), stdout);

@@ -75,8 +75,8 @@ enum class TrainPreset { none, conservative, balanced, aggressive };
 constexpr Words<4> words_of(TrainPreset) { return {"none", "conservative", "balanced", "aggressive"}; }
 
 // comm.backend
-enum class Backend { automatic, gloo };
-constexpr Words<2> words_of(Backend) { return {"auto", "gloo"}; }
+enum class Backend { automatic, gloo, nccl };
+constexpr Words<3> words_of(Backend) { return {"auto", "gloo", "nccl"}; }
 
 // log.level
 enum class LogLevel { debug, info, warning, error };

@@ -150,7 +150,7 @@ TEST(Run, NumbersThatContradictAreRefused) {
   EXPECT_THAT(resolve_error({"--device", "gpu"}, 1),
               HasSubstr("train.device takes auto, cpu, cuda or cuda:N, not 'gpu'"));
   EXPECT_EQ(resolved({"--device", "cuda:1"}, 1).settings.train.device, "cuda:1");
-  EXPECT_THAT(parse_error({"--backend", "nccl"}), HasSubstr("gloo"));
+  EXPECT_THAT(parse_error({"--backend", "mpi"}), HasSubstr("gloo"));
   EXPECT_THAT(resolve_error({"--out", ""}, 1), HasSubstr("train.out is empty"));
   EXPECT_THAT(parse_error({"--checkpoint.keep", "0"}), HasSubstr("--checkpoint.keep must be at least 1, not 0"));
 }

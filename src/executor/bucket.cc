@@ -32,10 +32,10 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
       replicas_(settings.sum.place.count()),
       settings_(settings),
       ledger_(ledger),
-      sum_(shape::shard_plan(layout_, replicas_), settings.sum, settings.device, ledger) {
+      sum_(shape::shard_plan(layout_, replicas_), settings.sum, settings.streams->device(), ledger) {
   held_ = holds_range() ? sum_.mine() : shape::Range{0, layout_.elements};
   const at::Tensor stored = tensor::booked_empty(shards_values() ? held_.count : layout_.elements, settings.dtype,
-                                                 settings.device, ledger, tensor::MemoryUse::parameters);
+                                                 settings.streams->device(), ledger, tensor::MemoryUse::parameters);
   if (shards_values()) {
     shard_ = stored;
   } else {
@@ -43,8 +43,8 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
   }
   own_ = shards_values() ? shard_ : stored.narrow(0, held_.begin, held_.count);
   if (content == Content::frozen) return;
-  optimizer_ =
-      std::make_unique<optimizer::AdamW>(stretches(layout_, held_), own_, settings.optimizer, settings.state, ledger);
+  optimizer_ = std::make_unique<optimizer::AdamW>(stretches(layout_, held_), own_, settings.optimizer, settings.state,
+                                                  *settings.streams, ledger);
 }
 
 at::Tensor Bucket::gradient(const OnWait& on_wait) {
@@ -64,7 +64,7 @@ void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, ReadBy by)
   Reader& reader = readers_[index(by)];
   const shape::Range mine = sum_.mine();
   if (shards_values()) {
-    reader.values = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.device, ledger_,
+    reader.values = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.streams->device(), ledger_,
                                          tensor::MemoryUse::parameters);
     reader.values.narrow(0, mine.begin, mine.count).copy_(shard_);
   }

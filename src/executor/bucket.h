@@ -17,6 +17,7 @@
 #include "shape/layout.h"
 #include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
+#include "tensor/streams.h"
 
 namespace troika::executor {
 
@@ -24,7 +25,7 @@ struct BucketSettings {
   int zero = 0;
   shape::SumShape sum;
   c10::ScalarType dtype = c10::ScalarType::Float;  // of the parameters as forward and backward read them
-  c10::Device device{c10::kCPU};
+  tensor::Streams* streams = nullptr;              // of the rank's device; must outlive the bucket
   config::OptimizerSettings optimizer;
   shape::StatePlace state;
 };

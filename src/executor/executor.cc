@@ -169,19 +169,47 @@ int Executor::exponent_of(std::size_t parameter) const {
   return settings_.exponents.empty() ? optimizer::GradientExponents::first : settings_.exponents.at(parameter);
 }
 
-void Executor::note_largest(StepFacts* facts) const {
-  std::vector<const shape::Slot*> slots;
+// In the order of note_largest.
+static at::Tensor largest_of(const Units& units) {
   std::vector<at::Tensor> found;
+  for (const auto& [segment, unit] : units) {
+    for (const Bucket* bucket : unit->trained()) found.push_back(bucket->sum().largest());
+  }
+  return found.empty() ? at::empty({0}, at::kInt) : at::cat(found);
+}
+
+void Executor::check_channels() {
+  for (comm::Channel* channel : {&channels_.world, &channels_.pp, &channels_.replicas}) channel->check();
+  if (setup_.tensor_group != nullptr) setup_.tensor_group->check();
+  if (setup_.context_group != nullptr) setup_.context_group->check();
+}
+
+// All that the host must know of what the device has computed in this step: the step waits for it here and nowhere else.
+Executor::OwnFacts Executor::read_facts() {
+  std::vector<at::Tensor> wanted;
+  for (const auto& [microbatch, loss_2] : in_flight_.losses()) wanted.push_back(loss_2);
+  if (!program_.evaluates()) {
+    wanted.push_back(own_squares(units_));
+    wanted.push_back(largest_of(units_));
+  }
+  OwnFacts facts;
+  facts.losses = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
+  if (program_.evaluates()) return facts;
+  facts.largest = facts.losses.back();
+  facts.losses.pop_back();
+  facts.squares = facts.losses.back();
+  facts.losses.pop_back();
+  return facts;
+}
+
+void Executor::note_largest(const at::Tensor& largest, StepFacts* facts) const {
+  const std::int32_t* next = largest.data_ptr<std::int32_t>();
   for (const auto& [segment, unit] : units_) {
     for (const Bucket* bucket : unit->trained()) {
-      for (const shape::Slot& slot : bucket->layout().slots) slots.push_back(&slot);
-      found.push_back(bucket->sum().largest());
+      for (const shape::Slot& slot : bucket->layout().slots)
+        facts->note_largest(slot.info.name, static_cast<kernels::MagnitudeBits>(*next++));
     }
   }
-  if (found.empty()) return;
-  const at::Tensor largest = at::cat(found).cpu();
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    facts->note_largest(slots[i]->info.name, static_cast<kernels::MagnitudeBits>(largest.data_ptr<std::int32_t>()[i]));
 }
 
 void Executor::judge_range(const StepFacts& facts) {
@@ -203,10 +231,11 @@ void Executor::norm(const Instruction& i) {
   const mesh::Shape& shape = setup_.place.shape;
   StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size()}, setup_.parameter_names);
   const int tp_rank = setup_.place.at.tp;
-  facts.set_squares(tp_rank, gradient_squares(units_, channels_.replicas, tp_rank, replicas_.on_wait(i)));
+  const OwnFacts own = read_facts();
+  facts.set_squares(tp_rank, gradient_squares(units_, own.squares, channels_.replicas, tp_rank, replicas_.on_wait(i)));
   facts.set_stop_request(settings_.stop_request);
-  note_largest(&facts);
-  share_facts(facts, i);
+  note_largest(own.largest, &facts);
+  share_facts(facts, own, i);
 
   result_.stop_requests = facts.stop_requests();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
@@ -220,11 +249,12 @@ void Executor::norm(const Instruction& i) {
 }
 
 // Adds what every program tells, and sums over the world.
-void Executor::share_facts(StepFacts& facts, const Instruction& i) {
+void Executor::share_facts(StepFacts& facts, const OwnFacts& own, const Instruction& i) {
   const mesh::Coordinate& at = setup_.place.at;
-  if (at.tp == 0) {  // the other ranks of the tensor group have the same losses
-    for (const auto& [microbatch, loss_2] : in_flight_.losses())
-      facts.set_loss(microbatch, at.cp, kernels::read_loss(loss_2));
+  auto loss_2 = own.losses.begin();
+  for (const auto& [microbatch, on_device] : in_flight_.losses()) {
+    const kernels::LossSum loss = kernels::read_loss(*loss_2++);
+    if (at.tp == 0) facts.set_loss(microbatch, at.cp, loss);  // the others of the tensor group have the same
   }
   facts.set_memory(setup_.place.world_rank, ledger_.peak());
   const double begin = base::monotonic_seconds();
@@ -240,7 +270,7 @@ void Executor::loss(const Instruction& i) {
   messages_.finish_sends(i);
   const mesh::Shape& shape = setup_.place.shape;
   StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size()}, setup_.parameter_names);
-  share_facts(facts, i);
+  share_facts(facts, read_facts(), i);
   result_.losses = facts.losses();
 }
 

@@ -21,6 +21,7 @@
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
+#include "tensor/streams.h"
 
 namespace troika::executor {
 
@@ -70,6 +71,7 @@ struct Setup {
   StageBoundary boundary;
   shape::SavedActivations activations = shape::SavedActivations::all;
   TokenSource source;
+  tensor::Streams* streams = nullptr;  // of the rank's device; must outlive the executor
   // The groups inside segments, which tell this executor's observer how long they stand still while it runs; null: nobody.
   sharding::TensorGroup* tensor_group = nullptr;
   sharding::ContextGroup* context_group = nullptr;
@@ -98,7 +100,13 @@ class Executor {
   void listen_to_groups();
   void begin_sums();
   int exponent_of(std::size_t parameter) const;
-  void note_largest(StepFacts* facts) const;
+  struct OwnFacts {                  // of this rank; on the host
+    std::vector<at::Tensor> losses;  // in the order of InFlightActivations::losses
+    at::Tensor squares, largest;     // of gradients; undefined in an evaluation
+  };
+  OwnFacts read_facts();
+  void check_channels();
+  void note_largest(const at::Tensor& largest, StepFacts* facts) const;
   void judge_range(const StepFacts& facts);
   void execute(const Instruction& instruction);
   void load(const Instruction& i);
@@ -124,7 +132,7 @@ class Executor {
 
   at::Tensor stage_input(const Instruction& i);
   at::Tensor output_gradient(const Instruction& i);
-  void share_facts(StepFacts& facts, const Instruction& i);
+  void share_facts(StepFacts& facts, const OwnFacts& own, const Instruction& i);
   template <class Visit>
   void each_bucket(const Instruction& i, Visit visit);
 

@@ -20,17 +20,9 @@ std::vector<const Bucket*> counted(const Units& units) {
   return all;
 }
 
-// Chunk squares of all counted buckets, one after the other, on the host.
-at::Tensor own_squares(const Units& units) {
-  std::vector<at::Tensor> squares;
-  for (const Bucket* bucket : counted(units)) squares.push_back(bucket->sum().squares());
-  return squares.empty() ? at::empty({0}, at::kDouble) : at::cat(squares).cpu();
-}
-
 // By replica; only on replica 0.
-std::vector<at::Tensor> squares_of_replicas(const Units& units, comm::Channel& replicas,
+std::vector<at::Tensor> squares_of_replicas(const Units& units, const at::Tensor& mine, comm::Channel& replicas,
                                             const Bucket::OnWait& on_wait) {
-  const at::Tensor mine = own_squares(units);
   if (replicas.size() == 1) return {mine};
   const double begin = base::monotonic_seconds();
   std::vector<at::Tensor> all;
@@ -54,9 +46,15 @@ std::vector<at::Tensor> squares_of_replicas(const Units& units, comm::Channel& r
 
 }  // namespace
 
-std::map<std::string, double> gradient_squares(const Units& units, comm::Channel& replicas, int tp_rank,
-                                               const Bucket::OnWait& on_wait) {
-  const auto by_replica = squares_of_replicas(units, replicas, on_wait);
+at::Tensor own_squares(const Units& units) {
+  std::vector<at::Tensor> squares;
+  for (const Bucket* bucket : counted(units)) squares.push_back(bucket->sum().squares());
+  return squares.empty() ? at::empty({0}, at::kDouble) : at::cat(squares);
+}
+
+std::map<std::string, double> gradient_squares(const Units& units, const at::Tensor& own, comm::Channel& replicas,
+                                               int tp_rank, const Bucket::OnWait& on_wait) {
+  const auto by_replica = squares_of_replicas(units, own, replicas, on_wait);
   std::map<std::string, double> by_name;
   if (replicas.rank() != 0) return by_name;
   std::vector<std::int64_t> used(by_replica.size());

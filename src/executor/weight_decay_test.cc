@@ -38,7 +38,9 @@ BucketSettings settings_of(int zero, int replicas, int replica, c10::ScalarType 
 struct Seen {
   std::int64_t matrices = 0, norms = 0;
 };
-Seen step_one_rank(const shape::SegmentLayout& layout, const BucketSettings& settings) {
+Seen step_one_rank(const shape::SegmentLayout& layout, BucketSettings settings) {
+  const auto streams = tensor::make_host_streams();
+  settings.streams = streams.get();
   tensor::Ledger ledger;
   Bucket bucket(layout, Bucket::Content::trainable, settings, ledger);
   const shape::Range held = bucket.held();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tensor/device.h"
+
 namespace troika::inference {
 namespace {
 
@@ -28,20 +30,20 @@ model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGr
   const auto own = [&](const at::Tensor& all_BT) {
     return context.size() > 1 ? all_BT.index_select(1, positions_t) : all_BT;
   };
-  const auto to_device = [&](const std::vector<std::int32_t>& ids) {
+  const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
     const at::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, at::kInt);
-    return own(all).to(at::kLong).flatten().to(device);
+    return tensor::to_device(own(all).to(at::kLong).flatten(), device);
   };
   model::Tokens tokens;
-  tokens.ids_M = to_device(batch.inputs);
-  tokens.targets_M = to_device(batch.targets);
+  tokens.ids_M = own_rows(batch.inputs);
+  tokens.targets_M = own_rows(batch.targets);
   tokens.B = batch.rows;
   tokens.T = positions_t.numel();
   tokens.T_whole = batch.length;
   if (batch.documents == data::Documents::apart) {
     const at::Tensor begins_Bt = own(document_begins(batch));
-    tokens.first_key_BT = begins_Bt.to(device);
-    tokens.position_BT = (positions_t - begins_Bt).to(device);
+    tokens.documents = context.documents(begins_Bt, batch.length, device);
+    tokens.position_BT = tensor::to_device(positions_t - begins_Bt, device);
   }
   return tokens;
 }

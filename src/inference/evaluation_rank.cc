@@ -5,24 +5,23 @@
 namespace troika::inference {
 
 EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samples, comm::RankChannels& channels,
-                               const c10::Device& device, executor::Observer& observer,
-                               const model::OnLogits& on_logits)
+                               tensor::Streams& streams, executor::Observer& observer, const model::OnLogits& on_logits)
     : plan_(plan) {
   const int rank = channels.world->rank();
   const executor::Place place{rank, plan.shape, mesh::coordinate_of(plan.shape, rank)};
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
   units_ = weights::make_units(plan, place.at,
-                               model::make_segments(plan.model(), plan.resolved.batch.seq_len, device,
+                               model::make_segments(plan.model(), plan.resolved.batch.seq_len, streams.device(),
                                                     {&tensor_group_, &context_group_}, on_logits),
-                               device, ledger_);
+                               streams, ledger_);
   evaluator_ = std::make_unique<Evaluator>(plan, plan.program, samples,
                                            Computing{place,
                                                      {*channels.world, *channels.pp, *channels.replicas},
                                                      units_,
                                                      tensor_group_,
                                                      context_group_,
-                                                     device,
+                                                     streams,
                                                      ledger_,
                                                      observer});
 }

@@ -15,7 +15,7 @@ class EvaluationRank {
  public:
   // `plan`: of make_evaluation_plan. `on_logits` may be empty.
   EvaluationRank(const plan::Plan& plan, const data::Samples& samples, comm::RankChannels& channels,
-                 const c10::Device& device, executor::Observer& observer, const model::OnLogits& on_logits);
+                 tensor::Streams& streams, executor::Observer& observer, const model::OnLogits& on_logits);
   EvaluationRank(const EvaluationRank&) = delete;
   EvaluationRank& operator=(const EvaluationRank&) = delete;
 

@@ -14,12 +14,13 @@ namespace troika::inference {
 double Evaluation::perplexity() const { return std::exp(loss); }
 
 executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, sharding::TensorGroup& tensor,
-                         sharding::ContextGroup& context) {
+                         sharding::ContextGroup& context, tensor::Streams& streams) {
   const config::Batch& batch = plan.resolved.batch;
   executor::Setup setup;
   setup.place = place;
   setup.tensor_group = &tensor;
   setup.context_group = &context;
+  setup.streams = &streams;
   setup.boundary.B = batch.micro;
   setup.boundary.T = plan.positions(place.at);
   setup.boundary.T_whole = batch.seq_len;
@@ -30,7 +31,7 @@ executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, s
 }
 
 executor::Setup Evaluator::setup(const plan::Plan& plan, const Computing& computing) {
-  executor::Setup setup = setup_of(plan, computing.place, computing.tensor, computing.context);
+  executor::Setup setup = setup_of(plan, computing.place, computing.tensor, computing.context, computing.streams);
   setup.activations = shape::SavedActivations::none;
   setup.source = [this](std::int64_t, int microbatch) { return load(microbatch); };
   return setup;
@@ -40,7 +41,7 @@ Evaluator::Evaluator(const plan::Plan& plan, const schedule::Program& program, c
                      const Computing& computing)
     : samples_(samples),
       context_(computing.context),
-      device_(computing.device),
+      device_(computing.streams.device()),
       micro_(plan.resolved.batch.micro),
       microbatches_(program.microbatches),
       executor_(program, setup(plan, computing), computing.channels, computing.units, computing.ledger,

@@ -28,14 +28,14 @@ struct Computing {
   const executor::Units& units;
   sharding::TensorGroup& tensor;
   sharding::ContextGroup& context;
-  c10::Device device;
+  tensor::Streams& streams;  // of the rank's device
   tensor::Ledger& ledger;
   executor::Observer& observer;
 };
 
 // What an executor of any program must know of a plan's rank.
 executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, sharding::TensorGroup& tensor,
-                         sharding::ContextGroup& context);
+                         sharding::ContextGroup& context, tensor::Streams& streams);
 
 // Runs an evaluation's program over samples as often as they need. One rank's thread.
 class Evaluator {

@@ -62,7 +62,7 @@ QueriesAndKeys AttentionHalf::queries_and_keys(const at::Tensor& qkv_MC, const T
 
 sharding::LocalAttention AttentionHalf::input(const Tokens& tokens, const AttentionSaved& s) const {
   const QueriesAndKeys both = rotation_ ? s.rotated : queries_and_keys(s.qkv_MC, tokens);
-  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, tokens, n + k, k), kv_of_head_, tokens.first_key_BT};
+  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, tokens, n + k, k), kv_of_head_, tokens.documents};
 }
 
 void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const {

@@ -86,9 +86,9 @@ Tokens tokens_of_rank(const Tokens& whole, const sharding::ContextGroup& context
   part.ids_M = cut(whole.ids_M);
   part.targets_M = cut(whole.targets_M);
   part.T = positions.numel();
-  if (!whole.first_key_BT.defined()) return part;
-  part.first_key_BT = whole.first_key_BT.index_select(1, positions);
+  if (whole.documents == nullptr) return part;
   part.position_BT = whole.position_BT.index_select(1, positions);
+  part.documents = context.documents(positions - part.position_BT, whole.T, at::kCPU);
   return part;
 }
 

@@ -115,8 +115,9 @@ Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int6
 Tokens with_documents(Tokens tokens, std::int64_t length) {
   const at::Tensor shift_B1 = at::arange(tokens.B, at::kLong).unsqueeze(1);
   const at::Tensor place_BT = at::arange(tokens.T, at::kLong).unsqueeze(0) + shift_B1;
-  tokens.first_key_BT = (place_BT - place_BT.remainder(length) - shift_B1).clamp_min_(0).to(tokens.ids_M.device());
-  tokens.position_BT = at::arange(tokens.T, tokens.first_key_BT.options()) - tokens.first_key_BT;
+  const at::Tensor first_key_BT = (place_BT - place_BT.remainder(length) - shift_B1).clamp_min_(0);
+  tokens.documents = sharding::ContextGroup().documents(first_key_BT, tokens.T, tokens.ids_M.device());
+  tokens.position_BT = (at::arange(tokens.T, at::kLong) - first_key_BT).to(tokens.ids_M.device());
   return tokens;
 }
 

@@ -37,9 +37,10 @@ Tokens alone(const Tokens& whole, const Document& d) {
 
 Tokens packed(const Tokens& whole) {
   Tokens tokens = whole;
-  tokens.first_key_BT = at::empty({1, packed_seq_len}, at::kLong);
-  for (const Document& d : documents()) tokens.first_key_BT.narrow(1, d.begin, d.length).fill_(d.begin);
-  tokens.position_BT = at::arange(packed_seq_len, at::kLong) - tokens.first_key_BT;
+  const at::Tensor first_key_BT = at::empty({1, packed_seq_len}, at::kLong);
+  for (const Document& d : documents()) first_key_BT.narrow(1, d.begin, d.length).fill_(d.begin);
+  tokens.documents = sharding::ContextGroup().documents(first_key_BT, packed_seq_len, at::kCPU);
+  tokens.position_BT = at::arange(packed_seq_len, at::kLong) - first_key_BT;
   return tokens;
 }
 

@@ -11,6 +11,7 @@
 
 #include "kernels/output_loss.h"
 #include "shape/segment_costs.h"
+#include "sharding/context_group.h"
 #include "sharding/leaf_writer.h"
 
 namespace troika::model {
@@ -20,9 +21,9 @@ namespace troika::model {
 struct Tokens {
   at::Tensor ids_M;      // int64
   at::Tensor targets_M;  // int64; -100: no loss
-  // Where the documents of a sequence are apart, of every position; else undefined. int64.
-  at::Tensor first_key_BT;  // the position in the whole sequence at which its document begins: no key before it is seen
-  at::Tensor position_BT;   // within its document
+  // Where the documents of a sequence are apart; else null and undefined.
+  std::shared_ptr<const sharding::LocalDocuments> documents;
+  at::Tensor position_BT;  // int64: of every position, within its document
   std::int64_t B = 0, T = 0;
   std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
   double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)

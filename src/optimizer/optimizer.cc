@@ -20,12 +20,12 @@ double norm_of(const std::vector<double>& squares_in_name_order) {
 }
 
 AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
-             const shape::StatePlace& place, tensor::Ledger& ledger)
+             const shape::StatePlace& place, tensor::Streams& streams, tensor::Ledger& ledger)
     : values_(values),
       settings_(settings),
       has_master_(values.scalar_type() != at::kFloat),
-      state_(shape::state_tensors(static_cast<std::int64_t>(values.element_size())), values.numel(), place,
-             values.device(), ledger) {
+      state_(shape::state_tensors(static_cast<std::int64_t>(values.element_size())), values.numel(), place, streams,
+             ledger) {
   std::int64_t begin = 0;
   for (const Stretch& stretch : stretches) {
     if (stretch.count == 0) continue;

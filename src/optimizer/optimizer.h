@@ -32,7 +32,7 @@ class AdamW {
   // `values`: what forward and backward read, one-dimensional, fp32, bf16 or fp16; fp32 values are their own master copy.
   // `stretches` cover them in order.
   AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
-        const shape::StatePlace& place, tensor::Ledger& ledger);
+        const shape::StatePlace& place, tensor::Streams& streams, tensor::Ledger& ledger);
 
   // For checkpoints, fp32, each as long as the values; after writing to master, call master_changed().
   const at::Tensor& m() const { return state_.stored(0); }

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <utility>
+
 #include "tensor/booked.h"
 
 namespace troika::optimizer {
@@ -9,8 +11,8 @@ namespace troika::optimizer {
 constexpr std::int64_t element_bytes = 4;
 
 OptimizerState::OptimizerState(int count, std::int64_t elements, const shape::StatePlace& place,
-                               const c10::Device& device, tensor::Ledger& ledger)
-    : device_(device), ledger_(ledger), elements_(elements) {
+                               tensor::Streams& streams, tensor::Ledger& ledger)
+    : streams_(streams), ledger_(ledger), elements_(elements), host_(place.kind != shape::StatePlace::Kind::device) {
   if (place.kind == shape::StatePlace::Kind::file)
     mapping_ = std::make_unique<base::ScratchMapping>(place.folder, element_bytes * elements * count);
   for (int i = 0; i < count; ++i) {
@@ -18,26 +20,36 @@ OptimizerState::OptimizerState(int count, std::int64_t elements, const shape::St
       auto* begin = static_cast<float*>(mapping_->data());
       stored_.push_back(elements == 0 ? at::empty({0}, at::kFloat)
                                       : at::from_blob(begin + i * elements, {elements}, at::kFloat));
-    } else if (place.kind == shape::StatePlace::Kind::host && !device.is_cpu()) {
-      stored_.push_back(at::zeros({elements}, at::kFloat));
+    } else if (travels()) {
+      stored_.push_back(streams.new_host_tensor({elements}, at::kFloat).zero_());
     } else {
-      stored_.push_back(tensor::booked_empty(elements, at::kFloat, device, ledger, tensor::MemoryUse::state).zero_());
+      stored_.push_back(
+          tensor::booked_empty(elements, at::kFloat, streams.device(), ledger, tensor::MemoryUse::state).zero_());
     }
   }
 }
 
-void OptimizerState::fetch() {
-  if (mapping_ != nullptr) mapping_->will_need(0, mapping_->bytes());
-  if (device_.is_cpu() || !fetched_.empty()) return;
-  for (const at::Tensor& stored : stored_) {
-    if (stored.device() == device_) return;
-    fetched_.push_back(tensor::booked_empty(elements_, at::kFloat, device_, ledger_, tensor::MemoryUse::state));
-    fetched_.back().copy_(stored, /*non_blocking=*/true);
-  }
+const at::Tensor& OptimizerState::stored(int index) const {
+  tensor::await(left_, [] {});
+  return stored_.at(static_cast<std::size_t>(index));
 }
 
-const at::Tensor& OptimizerState::present(int index) const {
-  return fetched_.empty() ? stored(index) : fetched_.at(static_cast<std::size_t>(index));
+// The memory may have been in use by the compute lane until now.
+void OptimizerState::fetch() {
+  if (mapping_ != nullptr) mapping_->will_need(0, mapping_->bytes());
+  if (!travels() || !fetched_.empty()) return;
+  for (std::size_t i = 0; i < stored_.size(); ++i)
+    fetched_.push_back(
+        tensor::booked_empty(elements_, at::kFloat, streams_.device(), ledger_, tensor::MemoryUse::state));
+  streams_.wait(tensor::copy_lane, streams_.record(tensor::compute_lane));
+  for (std::size_t i = 0; i < stored_.size(); ++i) streams_.copy(tensor::copy_lane, fetched_[i], stored_[i]);
+  arrived_ = streams_.record(tensor::copy_lane);
+}
+
+const at::Tensor& OptimizerState::present(int index) {
+  if (fetched_.empty()) return stored(index);
+  streams_.wait(tensor::compute_lane, std::exchange(arrived_, tensor::Event()));
+  return fetched_.at(static_cast<std::size_t>(index));
 }
 
 void OptimizerState::done(std::int64_t begin, std::int64_t count) const {
@@ -48,9 +60,15 @@ void OptimizerState::done(std::int64_t begin, std::int64_t count) const {
   }
 }
 
+// The compute lane waits before the memory is used again; until then the next buffer's state comes in.
 void OptimizerState::offload() {
-  for (std::size_t i = 0; i < fetched_.size(); ++i) stored_[i].copy_(fetched_[i]);
-  fetched_.clear();
+  if (!fetched_.empty()) {
+    streams_.wait(tensor::copy_lane, streams_.record(tensor::compute_lane));
+    for (std::size_t i = 0; i < fetched_.size(); ++i) streams_.copy(tensor::copy_lane, stored_[i], fetched_[i]);
+    left_ = streams_.record(tensor::copy_lane);
+    streams_.wait(tensor::compute_lane, left_);
+    fetched_.clear();
+  }
   if (mapping_ == nullptr) return;
   mapping_->drop(0, mapping_->bytes());
   mapping_->write_back(0, mapping_->bytes());

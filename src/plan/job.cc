@@ -105,6 +105,7 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (p.zero == 0) sum.result = shape::Result::whole;
   if (p.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
+  if (settings().comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
   return sum;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/draw_test_support.h"
+#include "schedule/check/message_order.h"
 #include "schedule/schedule.h"
 #include "schedule/shape_test_support.h"
 
@@ -98,6 +99,12 @@ TEST(RandomLayout, PassesTheCheckerWithinTheBoundOfItsSchedule) {
     const Report report = check(build(c.schedule, c.shape), promised);
     for (std::size_t rank = 0; rank < report.max_in_flight.size(); ++rank)
       EXPECT_LE(report.max_in_flight[rank], promised.max_in_flight[rank]);
+  }
+}
+
+TEST(RandomLayout, StartsReceivesInTheOrderOfTheirSends) {
+  for (const auto& cases : {random_cases(), equal_stages()}) {
+    for (const Case& c : cases) EXPECT_EQ(receive_out_of_order(build(c.schedule, c.shape)), "") << c.text();
   }
 }
 

@@ -13,14 +13,16 @@ bool shares_floats(const SumShape& shape, int replica) {
   return shape.reduction == Reduction::each_leaf || shape.shares_floats(replica);
 }
 
-std::int64_t packed_bytes(std::int64_t integers) { return integer_bytes * packed_words(integers); }
+std::int64_t buffer_bytes(const SumShape& shape, std::int64_t integers) {
+  return integer_bytes * buffer_words(shape.travel, integers);
+}
 
 // The buffer of a range of so many elements of what a replica shares out, and the message.
 std::int64_t buffer_bytes(const SumShape& shape, int replica, std::int64_t elements) {
-  return shares_floats(shape, replica) ? float_bytes * elements : packed_bytes(elements);
+  return shares_floats(shape, replica) ? float_bytes * elements : buffer_bytes(shape, elements);
 }
 std::int64_t message_bytes(const SumShape& shape, int replica, std::int64_t elements) {
-  return shares_floats(shape, replica) ? float_bytes * elements : integer_bytes * message_words(elements);
+  return shares_floats(shape, replica) ? float_bytes * elements : integer_bytes * message_words(shape.travel, elements);
 }
 
 // Of the ranges of other replicas than that at shape.place, from its right-hand neighbour on.
@@ -74,10 +76,10 @@ void GradientBytes::make_sum() {
 void GradientBytes::close() { piece_ = converts_ = false; }
 
 void GradientBytes::pack() {
-  if (shares_floats(shape_, shape_.place.index())) return;
+  if (shares_floats(shape_, shape_.place.index()) || shape_.travel == Travel::plain) return;
   std::int64_t now = 0;
   for (const std::int64_t elements : others_) {
-    now += packed_bytes(elements);
+    now += buffer_bytes(shape_, elements);
     packed_ = std::max(packed_, now);
     now -= integer_bytes * elements;
   }
@@ -92,7 +94,7 @@ void GradientBytes::start_reduce() {
   }
   if (!shares_floats(shape_, shape_.place.index())) {
     sum_ = packed_ = 0;
-    for (const std::int64_t elements : others_) packed_ += packed_bytes(elements);
+    for (const std::int64_t elements : others_) packed_ += buffer_bytes(shape_, elements);
     range_ = integer_bytes;
   } else if (!shape_.sums_in_place()) {
     range_ = bytes_of(shape_.in_floats());
@@ -120,7 +122,11 @@ void GradientBytes::finish_reduce() {
   if (!stays_in_place()) sum_ = 0;
 }
 
-void GradientBytes::receive_other() { crossing_ = shape_.in_floats() ? float_bytes * own_ : 2 * packed_bytes(own_); }
+void GradientBytes::receive_other() {
+  crossing_ = shape_.in_floats()               ? float_bytes * own_
+              : shape_.travel == Travel::plain ? integer_bytes * own_
+                                               : 2 * buffer_bytes(shape_, own_);
+}
 
 void GradientBytes::include_other() { crossing_ = 0; }
 
@@ -156,7 +162,7 @@ std::int64_t gather_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
 
 std::int64_t tied_bytes_sent(const ShardPlan& plan, const SumShape& shape) {
   const std::int64_t own = plan.elements_of(shape.place.index()).count;
-  return shape.in_floats() ? float_bytes * own : integer_bytes * message_words(own);
+  return shape.in_floats() ? float_bytes * own : integer_bytes * message_words(shape.travel, own);
 }
 
 }  // namespace troika::shape

@@ -45,7 +45,7 @@ class GradientBytes {
   bool piece_ = false, converts_ = false, leaf_ = false, sending_ = false, reducing_ = false;
   // Bytes of an element: of the sum of own leaves, of the range that is reduced; 0: none.
   std::int64_t sum_ = 0, range_ = 0;
-  std::int64_t packed_ = 0, incoming_ = 0, crossing_ = 0;  // bytes of messages
+  std::int64_t packed_ = 0, incoming_ = 0, crossing_ = 0;  // bytes of messages, packed or plain
   std::int64_t block_ = 0;
   bool total_ = false, whole_ = false;
 };

@@ -27,12 +27,17 @@ enum class Result { range, whole };
 // integers: on the grid. floats: in fp32, in an order that is not the same in every layout.
 enum class Addition { integers, floats };
 
+// How integers of a sum travel to another rank. packed: losslessly in fewer bits, for links that are slower than a
+// processor packs. plain: as they are, between devices that move their memory themselves.
+enum class Travel { packed, plain };
+
 struct SumShape {
   ReplicaPlace place;
   std::vector<std::int64_t> shares{1};  // microbatches of a step by dp rank
   Reduction reduction = Reduction::at_end;
   Result result = Result::range;
   Addition addition = Addition::integers;
+  Travel travel = Travel::packed;
   int uses = 1, uses_here = 1;  // of the buffer's values by segments, each with a leaf; on this stage's ranks
 
   std::int64_t microbatches() const { return std::accumulate(shares.begin(), shares.end(), std::int64_t{0}); }
@@ -62,11 +67,17 @@ inline bool SumShape::sums_in_place() const {
   return in_floats() || uses == uses_here;
 }
 
-// Words of 64 bits in the message that carries so many integers of a sum to another rank, packed: 42 bits of each, where
+// Words of 64 bits in the message that carries so many integers of a sum to another rank. Packed: 42 bits of each, where
 // the sums of trainings take 36 to 40, and what a short range takes besides. The buffers it is packed and received in have
 // room for 46 bits.
 inline std::int64_t message_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 21 + 31) / 32 + 8; }
 inline std::int64_t packed_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 23 + 31) / 32 + 32; }
+inline std::int64_t message_words(Travel travel, std::int64_t integers) {
+  return travel == Travel::plain ? integers : message_words(integers);
+}
+inline std::int64_t buffer_words(Travel travel, std::int64_t integers) {
+  return travel == Travel::plain ? integers : packed_words(integers);
+}
 
 // Leaves of magnitudes below 2^exponent become integers g * 2^grid_shift, and the sum of all of them stays below 2^61.
 inline int grid_shift(const SumShape& shape, int exponent) {

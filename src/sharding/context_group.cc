@@ -17,12 +17,14 @@ struct SeenPiece {
 std::vector<SeenPiece> seen_pieces(const Ring& ring, int visitor, const LocalAttention& local,
                                    const at::Tensor& kv_2BtkH) {
   std::vector<SeenPiece> seen;
-  for (const Piece& piece : ring.pieces(visitor)) {
+  const std::vector<Piece> pieces = ring.pieces(visitor);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
     kernels::AttentionInput input;
-    if (local.first_key_Bt.defined()) {
-      const at::Tensor of_piece = local.first_key_Bt.narrow(1, piece.q.begin, piece.q.count);
-      input.first_key_BT = ring.keys_before(of_piece, piece, visitor);
-      if (input.first_key_BT.min().item<std::int64_t>() >= piece.k.count) continue;
+    if (local.documents != nullptr) {
+      const auto& bounds = local.documents->of_visitor[static_cast<std::size_t>(visitor)][i];
+      if (!bounds) continue;
+      input.documents = *bounds;
     }
     input.q_BTnH = local.q_BtnH.narrow(1, piece.q.begin, piece.q.count);
     input.k_BSkH = kv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count);
@@ -32,6 +34,14 @@ std::vector<SeenPiece> seen_pieces(const Ring& ring, int visitor, const LocalAtt
     seen.push_back({piece, std::move(input)});
   }
   return seen;
+}
+
+std::optional<kernels::DocumentBounds> bounds_of(const Ring& ring, int visitor, const Piece& piece,
+                                                 const at::Tensor& first_key_Bt, const c10::Device& device) {
+  const at::Tensor first_key_BT =
+      ring.keys_before(first_key_Bt.narrow(1, piece.q.begin, piece.q.count), piece, visitor);
+  if (first_key_BT.min().item<std::int64_t>() >= piece.k.count) return std::nullopt;
+  return kernels::document_bounds(first_key_BT, {piece.q.count, piece.k.count, piece.q_position, 0}, device);
 }
 
 kernels::AttentionOutput narrow(const kernels::AttentionOutput& output, std::int64_t begin, std::int64_t count) {
@@ -55,13 +65,29 @@ std::vector<std::int64_t> ContextGroup::positions(std::int64_t T) const {
   return mine;
 }
 
+std::shared_ptr<const LocalDocuments> ContextGroup::documents(const at::Tensor& first_key_Bt, std::int64_t T,
+                                                              const c10::Device& device) const {
+  LocalDocuments found;
+  if (channel_ == nullptr) {
+    found.of_visitor.emplace_back().emplace_back(kernels::document_bounds(first_key_Bt, {T, T}, device));
+    return std::make_shared<const LocalDocuments>(std::move(found));
+  }
+  const Ring ring(*channel_, T, on_wait_);
+  for (int visitor = 0; visitor < size(); ++visitor) {
+    auto& of_pieces = found.of_visitor.emplace_back();
+    for (const Piece& piece : ring.pieces(visitor))
+      of_pieces.push_back(bounds_of(ring, visitor, piece, first_key_Bt, device));
+  }
+  return std::make_shared<const LocalDocuments>(std::move(found));
+}
+
 static kernels::AttentionInput whole_input(const LocalAttention& local) {
   kernels::AttentionInput input;
   input.q_BTnH = local.q_BtnH;
   input.k_BSkH = local.k_BtkH;
   input.v_BSkH = local.v_BtkH;
   input.kv_of_head = local.kv_of_head;
-  input.first_key_BT = local.first_key_Bt;
+  if (local.documents != nullptr) input.documents = *local.documents->of_visitor[0][0];
   return input;
 }
 

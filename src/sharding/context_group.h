@@ -12,6 +12,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/channel.h"
@@ -19,11 +21,17 @@
 
 namespace troika::sharding {
 
+// Documents that are apart, as this rank's calls of attention are told of them: by the rank whose keys are visiting, then by
+// the pairs of chunks that see each other. Nothing where documents end before the queries' chunk begins.
+struct LocalDocuments {
+  std::vector<std::vector<std::optional<kernels::DocumentBounds>>> of_visitor;
+};
+
 // This rank's queries, keys and values; may be strided views, last dim contiguous. fp32, bf16 or fp16.
 struct LocalAttention {
   at::Tensor q_BtnH, k_BtkH, v_BtkH;
-  std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
-  at::Tensor first_key_Bt;  // int64, optional: the first position of the whole sequence that a query may see
+  std::vector<std::int64_t> kv_of_head;             // size n: which key/value head a query head reads
+  std::shared_ptr<const LocalDocuments> documents;  // null: joined
 };
 
 // Threads: one rank's thread.
@@ -37,9 +45,18 @@ class ContextGroup {
   int rank() const { return channel_ == nullptr ? 0 : channel_->rank(); }
   int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
   void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
+  // comm::Channel::check, of the group's channel.
+  void check() const {
+    if (channel_ != nullptr) channel_->check();
+  }
 
   // This rank's positions of a sequence of T, ascending; t of them.
   std::vector<std::int64_t> positions(std::int64_t T) const;
+
+  // first_key_Bt: int64, on the host: the position of the whole sequence at which the document of each of this rank's
+  // positions begins. For tensors on `device`. Sends nothing.
+  std::shared_ptr<const LocalDocuments> documents(const at::Tensor& first_key_Bt, std::int64_t T,
+                                                  const c10::Device& device) const;
 
   // Causal attention over the whole sequence. Alone: one attention_forward. Only pairs of chunks that see each other are
   // computed, which changes no message; parts are merged by their log-sum-exp in fp32 and the result has q's dtype,

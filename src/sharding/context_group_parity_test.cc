@@ -6,6 +6,7 @@
 
 #include "sharding/context_group.h"
 #include "sharding/group_test_support.h"
+#include "sharding/ring.h"
 
 namespace troika::sharding {
 namespace {
@@ -15,6 +16,14 @@ struct Shape {
   std::int64_t document = 0;  // length of documents; 0: no bounds
 };
 
+// Undefined where documents are joined.
+at::Tensor first_keys(const Shape& s) {
+  if (s.document == 0) return {};
+  const at::Tensor shift_B1 = at::arange(s.B, at::kLong).unsqueeze(1);  // sequences differ
+  const at::Tensor position_BT = at::arange(s.T, at::kLong).unsqueeze(0) + shift_B1;
+  return (position_BT - position_BT.remainder(s.document) - shift_B1).clamp_min_(0);
+}
+
 LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
   LocalAttention input;
   input.q_BtnH = random_normal("q", 0, {s.B, s.T, s.n, s.H}, dtype);
@@ -22,10 +31,7 @@ LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
   // A strided view, as the values of a block are.
   input.v_BtkH = random_normal("v", 0, {s.B, s.T, s.k + 3, s.H}, dtype).narrow(2, 2, s.k);
   for (std::int64_t head = 0; head < s.n; ++head) input.kv_of_head.push_back(head * s.k / s.n);
-  if (s.document == 0) return input;
-  const at::Tensor shift_B1 = at::arange(s.B, at::kLong).unsqueeze(1);  // sequences differ
-  const at::Tensor position_BT = at::arange(s.T, at::kLong).unsqueeze(0) + shift_B1;
-  input.first_key_Bt = (position_BT - position_BT.remainder(s.document) - shift_B1).clamp_min_(0);
+  if (s.document > 0) input.documents = ContextGroup().documents(first_keys(s), s.T, at::kCPU);
   return input;
 }
 
@@ -33,7 +39,7 @@ at::Tensor cut(const at::Tensor& x_BTnH, const at::Tensor& positions) { return x
 
 LocalAttention cut(const LocalAttention& whole, const at::Tensor& positions) {
   return {cut(whole.q_BtnH, positions), cut(whole.k_BtkH, positions), cut(whole.v_BtkH, positions), whole.kv_of_head,
-          whole.first_key_Bt.defined() ? cut(whole.first_key_Bt, positions) : at::Tensor()};
+          nullptr};
 }
 
 void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound) {
@@ -46,7 +52,8 @@ void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound)
   on_ranks(size, [&](comm::Channel& channel) {
     const ContextGroup group(channel);
     const at::Tensor positions = at::tensor(group.positions(s.T), at::kLong);
-    const LocalAttention local = cut(whole, positions);
+    LocalAttention local = cut(whole, positions);
+    if (s.document > 0) local.documents = group.documents(cut(first_keys(s), positions), s.T, at::kCPU);
     const auto got = group.attend(local, s.T);
     EXPECT_LE(relative_error(got.out_BTnH, cut(want.out_BTnH, positions)), bound);
     EXPECT_LE(relative_error(got.lse_BnT, want.lse_BnT.index_select(2, positions)), bound);
@@ -115,6 +122,53 @@ TEST(ContextGroup, SplitEqualsWholeForDocumentsApart) {
     for (const std::int64_t T : {3, 13, 24})
       for (const std::int64_t document : {1, 3, 5, 12})
         expect_parity({2, T, 4, 2, 6, document}, size, at::kFloat, 1e-5);
+  }
+}
+
+// Which keys a query sees by the lengths of documents, [B, T, S].
+at::Tensor seen_by(const kernels::Varlen& varlen, const kernels::CausalWindow& w, std::int64_t B) {
+  const at::Tensor seen = at::zeros({B * w.T, B * w.S}, at::kBool);
+  const auto* q = varlen.cu_seqlens_q.data_ptr<std::int32_t>();
+  const auto* k = varlen.cu_seqlens_k.data_ptr<std::int32_t>();
+  for (std::int64_t i = 0; i + 1 < varlen.cu_seqlens_q.numel(); ++i) {
+    const at::Tensor of_document =
+        at::ones({q[i + 1] - q[i], k[i + 1] - k[i]}, at::kBool)
+            .tril(sight_of(w) == kernels::Sight::diagonal ? (k[i + 1] - k[i]) - (q[i + 1] - q[i]) : w.S);
+    seen.narrow(0, q[i], q[i + 1] - q[i]).narrow(1, k[i], k[i + 1] - k[i]).copy_(of_document);
+  }
+  std::vector<at::Tensor> sequences;
+  for (std::int64_t b = 0; b < B; ++b) sequences.push_back(seen.narrow(0, b * w.T, w.T).narrow(1, b * w.S, w.S));
+  EXPECT_EQ(at::stack(sequences).sum().item<std::int64_t>(), seen.sum().item<std::int64_t>());
+  return at::stack(sequences);
+}
+
+void expect_documents_of_pieces(const Shape& s, comm::Channel& channel) {
+  const ContextGroup group(channel);
+  const auto local = group.documents(cut(first_keys(s), at::tensor(group.positions(s.T), at::kLong)), s.T, at::kCPU);
+  const Ring ring(channel, s.T, {});
+  for (int visitor = 0; visitor < channel.size(); ++visitor) {
+    const auto& of_pieces = local->of_visitor[static_cast<std::size_t>(visitor)];
+    const std::vector<Piece> pieces = ring.pieces(visitor);
+    ASSERT_EQ(of_pieces.size(), pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!of_pieces[i]) continue;
+      const kernels::CausalWindow w{pieces[i].q.count, pieces[i].k.count, pieces[i].q_position, 0};
+      ASSERT_TRUE(sight_of(w) == kernels::Sight::diagonal || sight_of(w) == kernels::Sight::everything);
+      const at::Tensor first_BT1 = of_pieces[i]->first_key_BT.unsqueeze(2), key_S = at::arange(w.S, at::kLong);
+      const at::Tensor own_T1 = at::arange(w.q_offset, w.q_offset + w.T, at::kLong).unsqueeze(1);
+      const at::Tensor want = (key_S >= first_BT1).logical_and(key_S <= own_T1);
+      EXPECT_TRUE(at::equal(seen_by(kernels::varlen_of(of_pieces[i]->first_key_BT, w), w, s.B), want));
+    }
+  }
+}
+
+TEST(ContextGroup, DocumentsOfEveryPieceAsLengthsShowTheSameKeys) {
+  for (const int size : {2, 3, 4}) {
+    for (const std::int64_t T : {3, 13, 24}) {
+      for (const std::int64_t document : {1, 2, 3, 5, 12, 30}) {
+        on_ranks(size, [&](comm::Channel& channel) { expect_documents_of_pieces({3, T, 1, 1, 1, document}, channel); });
+      }
+    }
   }
 }
 

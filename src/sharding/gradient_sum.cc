@@ -16,6 +16,7 @@ namespace troika::sharding {
 using kernels::Into;
 using shape::Range;
 using shape::Reduction;
+using shape::Travel;
 
 GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device,
                          tensor::Ledger& ledger)
@@ -68,16 +69,31 @@ void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uin
   }
   sending_ = std::move(floats);
   begin_range(sending_);
-  receive(replicas, tag);
+  std::vector<comm::Message> out;
   for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
     const int to = (shape_.place.index() + i) % count;
     const Range range = plan_.elements_of(to);
-    if (range.count > 0) sends_.push_back(replicas.send(sending_.narrow(0, range.begin, range.count), to, tag));
+    if (range.count > 0) out.push_back({sending_.narrow(0, range.begin, range.count), to, tag});
   }
+  exchange(out, replicas, tag);
+  receive_packed(replicas, tag);
+}
+
+void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
+  if (shape_.travel == Travel::packed) return pack(std::move(integers), replicas, tag);
+  const int count = shape_.place.count(), index = shape_.place.index();
+  std::vector<comm::Message> out;
+  for (int i = 1; i < count; ++i) {
+    const int to = (index + i) % count;
+    const at::Tensor& sum = integers[static_cast<std::size_t>(to)];
+    if (sum.numel() > 0) out.push_back({sum, to, tag});
+  }
+  range_ = std::move(integers[static_cast<std::size_t>(index)]);
+  exchange(out, replicas, tag);
 }
 
 // What has been packed goes at once, so that little is there twice.
-void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
+void GradientSum::pack(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count(), index = shape_.place.index();
   std::vector<int> receivers;
   for (int i = 1; i < count; ++i) {
@@ -90,40 +106,59 @@ void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& rep
   }
   range_ = std::move(integers[static_cast<std::size_t>(index)]);
   integers.clear();
-  receive(replicas, tag);
+  exchange({}, replicas, tag);
+  receive_packed(replicas, tag);
   for (std::size_t i = 0; i < receivers.size(); ++i) packed_sends_[i].start(replicas, receivers[i], tag);
 }
 
 // This rank's own part of what it shares out in fp32.
 void GradientSum::begin_range(const at::Tensor& leaf) {
   const at::Tensor own = leaf.narrow(0, mine().begin, mine().count);
-  if (range_.defined()) return add_floats(own);
+  if (range_.defined()) return add(own);
   if (shape_.sums_in_place()) {
     range_ = own;  // which no send reads
   } else if (shape_.in_floats()) {
     range_ = allocate(mine().count, at::kFloat).copy_(own);
   } else {
     range_ = allocate(mine().count, at::kLong).zero_();
-    add_floats(own);
+    add(own);
   }
 }
 
-void GradientSum::receive(comm::Channel& replicas, std::uint32_t tag) {
+bool GradientSum::shares_floats(int replica) const {
+  return shape_.reduction == Reduction::each_leaf || shape_.shares_floats(replica);
+}
+
+// Sends `out` and receives what is not packed of the other replicas' ranges.
+void GradientSum::exchange(const std::vector<comm::Message>& out, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count();
-  if (mine().count == 0) return;
+  std::vector<comm::Message> in;
+  for (int i = 1; i < count && mine().count > 0; ++i) {
+    const int from = (shape_.place.index() + count - i) % count;
+    const bool floats = shares_floats(from);
+    if (floats || shape_.travel == Travel::plain)
+      in.push_back({allocate(mine().count, floats ? at::kFloat : at::kLong), from, tag});
+  }
+  std::vector<comm::Transfer> transfers = replicas.exchange(in, out);
+  for (std::size_t i = 0; i < in.size(); ++i) incoming_.push_back({in[i].tensor, std::move(transfers[i])});
+  for (std::size_t i = in.size(); i < transfers.size(); ++i) sends_.push_back(std::move(transfers[i]));
+}
+
+void GradientSum::receive_packed(comm::Channel& replicas, std::uint32_t tag) {
+  const int count = shape_.place.count();
+  if (mine().count == 0 || shape_.travel == Travel::plain) return;
   for (int i = 1; i < count; ++i) {
     const int from = (shape_.place.index() + count - i) % count;
-    if (shape_.reduction == Reduction::each_leaf || shape_.shares_floats(from)) {
-      const at::Tensor range = allocate(mine().count, at::kFloat);
-      float_ranges_.push_back({range, replicas.recv(range, from, tag)});
-    } else {
-      packed_ranges_.emplace_back(mine().count, new_integers(), replicas, from, tag);
-    }
+    if (!shares_floats(from)) packed_ranges_.emplace_back(mine().count, new_integers(), replicas, from, tag);
   }
 }
 
-void GradientSum::add_floats(const at::Tensor& range) {
+void GradientSum::add(const at::Tensor& range) {
   if (range_.scalar_type() == at::kFloat) return kernels::add_into(range_, range);
+  if (range.scalar_type() == at::kLong) {
+    range_.add_(range);
+    return;
+  }
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], Into::sum);
   });
@@ -132,13 +167,13 @@ void GradientSum::add_floats(const at::Tensor& range) {
 // The only leaf of every replica, of which none is rounded before all are added up.
 void GradientSum::sum_in_place() {
   const at::Tensor block = allocate(std::min(mine().count, shape::sum_block), at::kLong);
-  for (FloatRange& incoming : float_ranges_) incoming.transfer.wait();
+  for (Incoming& incoming : incoming_) incoming.transfer.wait();
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     for (std::int64_t done = 0; done < count; done += shape::sum_block) {
       const std::int64_t first = begin + done, here = std::min(count - done, shape::sum_block);
       const at::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, first, here);
       kernels::add_on_grid(sum, own, shifts_[part], Into::fresh);
-      for (const FloatRange& incoming : float_ranges_)
+      for (const Incoming& incoming : incoming_)
         kernels::add_on_grid(sum, incoming.range.narrow(0, first, here), shifts_[part], Into::sum);
       kernels::from_integers(sum, shifts_[part], own);
     }
@@ -157,13 +192,13 @@ void GradientSum::await_ranges(const OnWait& on_wait) {
   if (shape_.sums_in_place() && !shape_.in_floats()) {
     sum_in_place();
   } else {
-    for (FloatRange& incoming : float_ranges_) {
+    for (Incoming& incoming : incoming_) {
       incoming.transfer.wait();
-      add_floats(incoming.range);
+      add(incoming.range);
     }
   }
   for (PackedReceive& incoming : packed_ranges_) incoming.add_to(range_);
-  float_ranges_.clear();
+  incoming_.clear();
   packed_ranges_.clear();
   for (comm::Transfer& send : sends_) send.wait();
   for (PackedSend& send : packed_sends_) send.wait();
@@ -187,14 +222,14 @@ const at::Tensor& GradientSum::range() const {
 void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                                 const OnWait& on_wait) {
   if (range().numel() == 0) return;
-  if (range_.scalar_type() == at::kFloat) {
-    const at::Tensor other = allocate(range_.numel(), at::kFloat);
+  if (range_.scalar_type() == at::kFloat || shape_.travel == Travel::plain) {
+    const at::Tensor other = allocate(range_.numel(), range_.scalar_type());
     const double begin = base::monotonic_seconds();
     comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
     receiving.wait();
     sending.wait();
     on_wait(begin, base::monotonic_seconds());
-    return add_floats(other);
+    return add(other);
   }
   PackedSend sending(range_, new_integers());
   PackedReceive receiving(range_.numel(), new_integers(), stages, peer, recv_tag);

@@ -66,7 +66,7 @@ class GradientSum {
   shape::Range mine() const { return plan_.elements_of(shape_.place.index()); }
 
  private:
-  struct FloatRange {  // of another replica's leaf, or of the sum of its leaves
+  struct Incoming {  // of another replica's leaf, or of the sum of its leaves; fp32 or integers
     at::Tensor range;
     comm::Transfer transfer;
   };
@@ -76,8 +76,11 @@ class GradientSum {
   void share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
   void share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
   void begin_range(const at::Tensor& leaf);
-  void receive(comm::Channel& replicas, std::uint32_t tag);
-  void add_floats(const at::Tensor& range);
+  void pack(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
+  void receive_packed(comm::Channel& replicas, std::uint32_t tag);
+  void exchange(const std::vector<comm::Message>& out, comm::Channel& replicas, std::uint32_t tag);
+  bool shares_floats(int replica) const;
+  void add(const at::Tensor& range);
   void sum_in_place();
   void await_ranges(const OnWait& on_wait);
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
@@ -93,7 +96,7 @@ class GradientSum {
   at::Tensor sending_;  // what the reduction under way shares out in fp32; stays where it becomes the whole sum
   at::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
   at::Tensor total_, whole_;
-  std::vector<FloatRange> float_ranges_;  // that come in
+  std::vector<Incoming> incoming_;  // not packed
   std::vector<PackedReceive> packed_ranges_;
   std::vector<PackedSend> packed_sends_;
   std::vector<comm::Transfer> sends_, gathers_;

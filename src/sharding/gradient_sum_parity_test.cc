@@ -58,6 +58,7 @@ struct Case {
   int cp = 1, uses = 1;
   shape::Reduction reduction = shape::Reduction::at_end;
   shape::Result result = shape::Result::range;
+  shape::Travel travel = shape::Travel::packed;
   int exponent = 26;  // with it packed sums fit into the first part of their message, with 20 into two
 
   int replicas() const { return static_cast<int>(shares.size()) * cp; }
@@ -69,6 +70,7 @@ struct Case {
     shape.uses = shape.uses_here = uses;
     shape.reduction = reduction;
     shape.result = result;
+    shape.travel = travel;
     return shape;
   }
   // The leaves of all replicas before, in any order that gives each its own.
@@ -250,6 +252,17 @@ TEST(GradientSum, WhatDoesNotFitIntoTheFirstPartOfAMessageFollows) {
         expect_the_sum_of_one(of, 12);
       }
     }
+  }
+}
+
+TEST(GradientSum, HasTheSameBitsWhereIntegersTravelAsTheyAre) {
+  for (const auto& parts : buffers) {
+    for (const auto& shares : std::vector<std::vector<std::int64_t>>{{6, 6}, {5, 2, 5}, {1, 11}, {4, 1, 1, 6}}) {
+      for (const auto result : {shape::Result::range, shape::Result::whole})
+        expect_the_sum_of_one({parts, shares, 1, 1, shape::Reduction::at_end, result, shape::Travel::plain}, 12);
+    }
+    expect_the_sum_of_one(
+        {parts, {6, 6}, 1, 1, shape::Reduction::each_leaf, shape::Result::range, shape::Travel::plain}, 12);
   }
 }
 

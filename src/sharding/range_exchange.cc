@@ -11,14 +11,13 @@ std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const shape
     const shape::Range elements = plan.elements_of(replica);
     return whole.narrow(0, elements.begin, elements.count);
   };
-  std::vector<comm::Transfer> transfers;
+  std::vector<comm::Message> in, out;
   for (int i = 1; i < count; ++i) {
-    const int from = (rank + count - i) % count;
-    if (plan.elements_of(from).count > 0) transfers.push_back(replicas.recv(range(from), from, tag));
+    const int from = (rank + count - i) % count, to = (rank + i) % count;
+    if (plan.elements_of(from).count > 0) in.push_back({range(from), from, tag});
+    if (plan.elements_of(rank).count > 0) out.push_back({range(rank), to, tag});
   }
-  for (int i = 1; i < count && plan.elements_of(rank).count > 0; ++i)
-    transfers.push_back(replicas.send(range(rank), (rank + i) % count, tag));
-  return transfers;
+  return replicas.exchange(in, out);
 }
 
 }  // namespace troika::sharding

@@ -37,6 +37,10 @@ class TensorGroup {
   int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
   shape::SequenceParallel sequence_parallel() const { return split_; }  // off when alone
   void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
+  // comm::Channel::check, of the group's channel.
+  void check() const {
+    if (channel_ != nullptr) channel_->check();
+  }
 
   // The rows this rank keeps between the split operations: its part with sequence parallelism, else all.
   shape::Range rows(std::int64_t M) const;

@@ -16,7 +16,7 @@
 
 namespace troika::tensor {
 
-static int cuda_devices() {
+int cuda_devices() {
 #ifdef TROIKA_WITH_CUDA
   return at::hasCUDA() ? static_cast<int>(c10::impl::VirtualGuardImpl(c10::kCUDA).deviceCount()) : 0;
 #else
@@ -87,6 +87,12 @@ void reserve_workspace() {
   const at::Tensor a = at::ones({256, 256});
   at::mm(a, a);
   set_threads(threads);
+}
+
+// Only what is copied out of pinned memory is copied without a wait; libtorch keeps the memory until then.
+at::Tensor to_device(const at::Tensor& host, const c10::Device& device) {
+  if (device.is_cpu()) return host;
+  return host.pin_memory().to(device, host.scalar_type(), /*non_blocking=*/true);
 }
 
 void synchronize(const c10::Device& device) {

@@ -11,6 +11,9 @@ namespace troika::tensor {
 // present. ConfigError for another word, and when cuda is asked for and this libtorch or machine has none.
 c10::Device pick_device(const std::string& word, int local_rank);
 
+// CUDA devices that this libtorch and machine have.
+int cuda_devices();
+
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and module cpu) of the calling
 // thread, and OpenBLAS's, which is 1 in builds with the CPU kernels.
 void set_threads(int threads);
@@ -18,6 +21,10 @@ void set_threads(int threads);
 // Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle
 // of a step. ConfigError when there is none. Call after set_threads. Nothing where oneDNN multiplies.
 void reserve_workspace();
+
+// The tensor itself for the CPU, else a copy of it, which lies on the host. The copy is queued on the current stream, and the
+// thread does not wait for it.
+at::Tensor to_device(const at::Tensor& host, const c10::Device& device);
 
 // Waits for everything queued on the device; nothing on CPU.
 void synchronize(const c10::Device& device);

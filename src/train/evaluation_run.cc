@@ -127,7 +127,7 @@ class Run {
     session_.join();
     machine_ = prepare_machine(request_);
     session_.at(0, "agreeing on settings");
-    session_.agree("settings", settings_facts(settings_, ""));
+    session_.agree("settings", settings_facts(settings_, "", machine_));
     const config::Layout& l = request_.resolved.layout;
     connect(session_, request_,
             {static_cast<int>(l.dp), static_cast<int>(l.pp), static_cast<int>(l.tp), static_cast<int>(l.cp)}, machine_);
@@ -156,10 +156,11 @@ class Run {
     const std::int64_t samples = data_.samples->samples();
     const data::Samples& all = *data_.samples;
     plan_ = plan::make_evaluation_plan(
-        request_.resolved, {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, all.documents()},
-        most_per_rank);
+        decided(request_.resolved, machine_),
+        {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, all.documents()}, most_per_rank);
     if (!request_.logits.empty()) count_logits();
     check_free_memory(request_, plan_, machine_);
+    check_messages(plan_, machine_);
     session_.agree("program", program_facts(plan_));
     for (const std::string& line : plan::describe(plan_)) say(request_, line);
   }
@@ -182,7 +183,7 @@ class Run {
       logits_ = std::make_unique<inference::LogitsFile>(plan_, request_.logits, place, world());
       on_logits = [this](const at::Tensor& logits_MV) { logits_->take(watcher_.microbatch(), logits_MV); };
     }
-    inference::EvaluationRank rank(plan_, *data_.samples, session_.channels(), machine_.device, watcher_, on_logits);
+    inference::EvaluationRank rank(plan_, *data_.samples, session_.channels(), *machine_.streams, watcher_, on_logits);
     session_.at(0, "loading the weights");
     rank.load([&](const auto& wanted) { source_->load(plan_.model(), wanted, world()); });
     const inference::Evaluation result = rank.evaluate([this](std::int64_t done) { round_done(done); });

@@ -63,11 +63,12 @@ std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const st
                                                 const data::Samples& samples) {
   std::vector<RankEvaluation> all(static_cast<std::size_t>(plan.shape.world()));
   const int threads = at::get_num_threads();
-  on_rank_threads(plan.shape, {}, [&](comm::RankChannels& channels, int rank) {
+  on_rank_threads(thread_channels(plan.shape), [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
     executor::Observer observer;
     const auto source = weights::open_model(path, *channels.world);
-    inference::EvaluationRank frozen(plan, samples, channels, c10::Device(c10::kCPU), observer, {});
+    const auto streams = tensor::make_host_streams();
+    inference::EvaluationRank frozen(plan, samples, channels, *streams, observer, {});
     frozen.load([&](const auto& wanted) { source->load(plan.model(), wanted, *channels.world); });
     all[static_cast<std::size_t>(rank)].evaluation = frozen.evaluate();
     all[static_cast<std::size_t>(rank)].ledger = frozen.ledger();

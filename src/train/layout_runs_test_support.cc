@@ -111,7 +111,7 @@ Rows LayoutRuns::train(const std::string& name, const std::string& layout, const
   s.train.out = folder(name);
   const int world = apply_layout(layout, &s);
   base::make_directories(s.train.out);
-  expect_alike(train_on_threads(s, world, *stream_, customise, segments, {}, valid, samples), layout);
+  expect_alike(train_on_threads(s, world, *stream_, customise, segments, channels, valid, samples), layout);
   return metrics::MetricsFile(s.train.out + "/metrics.jsonl").read();
 }
 

@@ -41,6 +41,7 @@ class LayoutRuns {
   const data::Samples* samples = nullptr;  // to train on; null: those of the stream
   const data::Samples* valid = nullptr;    // to evaluate on; null: no evaluation
   Trainer::SegmentMaker segments;          // empty: those of the model
+  MakeChannels channels;                   // empty: threads
 
  private:
   TemporaryFolder folder_;

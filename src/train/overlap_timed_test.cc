@@ -59,8 +59,10 @@ class Overlap : public testing::Test {
   Measured measure(const std::string& layout, const schedule::Link& link) const {
     const auto [s, plan] = prepare(layout);
     base::make_directories(s.train.out);
-    train_on_threads(s, plan.shape.world(), runs_.stream(), {}, sleeping_segments(s, block),
-                     {link.bytes_per_second, link.latency_seconds});
+    const auto slow_channels = [&](const mesh::Shape& shape) {
+      return thread_channels(shape, {link.bytes_per_second, link.latency_seconds});
+    };
+    train_on_threads(s, plan.shape.world(), runs_.stream(), {}, sleeping_segments(s, block), slow_channels);
     Measured measured;
     measured.simulated_seconds = span_of(schedule::simulate(plan.program, sleeping_costs(plan, block, link)));
     std::vector<double> spans;

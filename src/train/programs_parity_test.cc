@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "base/draw_test_support.h"
+#include "train/fake_devices_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -69,7 +71,7 @@ class RandomPrograms : public testing::TestWithParam<Drawn> {
     runs_.settings.model.layers = c.layers;
     runs_.settings.model.tie_embeddings = c.tied;
     runs_.settings.batch.global_batch_size = c.microbatches;
-    return runs_.train(name, c.layout);
+    return runs_.train(name, c.layout, customise_);
   }
 
   const Rows& alone(Case c) {
@@ -91,8 +93,10 @@ class RandomPrograms : public testing::TestWithParam<Drawn> {
     }
   }
 
- private:
   LayoutRuns runs_;
+  Customise customise_;
+
+ private:
   std::map<std::string, Rows> alone_;
 };
 
@@ -115,6 +119,45 @@ TEST_P(RandomPrograms, AreProvedAndRunAndGiveTheLossBitsOfOneProcess) {
 
 INSTANTIATE_TEST_SUITE_P(Drawn, RandomPrograms, testing::Values(::troika::train::Drawn{"layouts", 60}));
 INSTANTIATE_TEST_SUITE_P(FullDrawn, RandomPrograms, testing::Values(::troika::train::Drawn{"other layouts", 200}));
+
+// The same on devices whose work and messages are done late and in any order that events allow.
+class LateDevices : public RandomPrograms {
+ protected:
+  Rows run_late(const std::string& name, const Case& c, std::uint64_t seed,
+                const std::optional<PlantedFault>& fault = std::nullopt) {
+    config::Settings parsed = runs_.settings;
+    FakeDevices devices(apply_layout(c.layout, &parsed), seed, fault);
+    runs_.settings.comm.backend = config::Backend::nccl;
+    runs_.channels = [&](const mesh::Shape& shape) { return devices.channels(shape); };
+    customise_ = [&](Surroundings& surroundings, int rank) { surroundings.streams = devices.streams(rank); };
+    const Rows rows = run(name, c);
+    customise_ = {};
+    runs_.channels = {};
+    runs_.settings.comm.backend = config::Backend::automatic;
+    return rows;
+  }
+
+  // What the device must give: of a split layout the same on processors.
+  Rows on_processors(int number, const Case& c) {
+    return c.split ? run(fmt::format("{} on processors", number), c) : alone(c);
+  }
+};
+
+TEST_P(LateDevices, GiveTheBitsOfProcessors) {
+  Draw draw(GetParam().seed);
+  for (int number = 0; number < GetParam().programs; ++number) {
+    Case c = draw_case(&draw);
+    if (number % 3 == 0 && c.layout.find("offload") == std::string::npos) c.layout += " offload host";
+    c.layout += " threads 1";
+    SCOPED_TRACE(fmt::format("program {}: {} microbatches, {}, {}", number, c.microbatches, c.tied ? "tied" : "untied",
+                             c.layout));
+    expect_equal_rows(run_late(fmt::format("{}", number), c, static_cast<std::uint64_t>(number)),
+                      on_processors(number, c), c.layout);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drawn, LateDevices, testing::Values(::troika::train::Drawn{"late devices", 30}));
+INSTANTIATE_TEST_SUITE_P(FullDrawn, LateDevices, testing::Values(::troika::train::Drawn{"other late devices", 500}));
 
 }  // namespace
 }  // namespace troika::train

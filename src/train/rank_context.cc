@@ -15,7 +15,9 @@
 #include "host/memory.h"
 #include "metrics/progress.h"
 #include "plan/memory_check.h"
+#include "schedule/check/message_order.h"
 #include "tensor/device.h"
+#include "train/backend.h"
 #include "train/reproducibility.h"
 
 namespace troika::train {
@@ -95,6 +97,9 @@ Machine prepare_machine(const RankContext& context) {
   tensor::reserve_workspace();
   machine.device = tensor::pick_device(s.train.device, context.identity.local_rank);
   check_device(s, machine.device);
+  machine.streams = tensor::make_streams(machine.device);
+  machine.backend = backend_of(s.comm.backend, machine.device,
+                               {context.identity.world_size, context.identity.local_size, tensor::cuda_devices()});
   return machine;
 }
 
@@ -106,12 +111,19 @@ std::string describe_threads(const Machine& machine) {
                      bound ? "bound to " + host::format_cores(cores) : "not bound");
 }
 
-rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data) {
+config::Resolved decided(config::Resolved resolved, const Machine& machine) {
+  if (machine.backend == config::Backend::nccl) resolved.settings.comm.backend = machine.backend;
+  return resolved;
+}
+
+rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data, const Machine& machine) {
   rendezvous::Facts facts;
-  facts.values = {{"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
-                  {"settings hash", config::agreement_hash(settings)},
-                  {"settings", config::to_yaml(settings)},
-                  {"data", data}};
+  facts.values = {
+      {"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
+      {"settings hash", config::agreement_hash(settings)},
+      {"settings", config::to_yaml(settings)},
+      {"what carries tensors between devices (comm.backend)", std::string(config::word_of(machine.backend))},
+      {"data", data}};
   return facts;
 }
 
@@ -128,9 +140,19 @@ void check_free_memory(const RankContext& context, const plan::Plan& plan, const
                        context.identity.local_size);
 }
 
+void check_messages(const plan::Plan& plan, const Machine& machine) {
+  if (machine.backend != config::Backend::nccl) return;
+  const std::string found = schedule::receive_out_of_order(plan.program);
+  if (found.empty()) return;
+  throw base::ConfigError(
+      fmt::format("NCCL pairs messages by their order, and in this schedule {}; change the schedule file, or set "
+                  "--comm.backend gloo",
+                  found));
+}
+
 void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine) {
   session.at(0, "connecting");
-  session.connect(shape);
+  session.connect(shape, machine.backend == config::Backend::nccl ? machine.streams : nullptr);
   if (context.identity.world_size == 1) return;
   const std::string difference =
       different_ranks(*session.channels().world, traits_of_this_rank(machine.threads, machine.device));

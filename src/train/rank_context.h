@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 #include "rendezvous/agreement.h"
 #include "rendezvous/identity.h"
+#include "tensor/streams.h"
 #include "train/session.h"
 
 namespace troika::train {
@@ -24,12 +25,16 @@ struct RankContext {
   config::Resolved resolved;
   std::vector<std::string> notes;  // of the command line, shown by rank 0
   rendezvous::Identity identity;
-  std::FILE* screen = nullptr;  // of this process; only rank 0 writes to it
+  std::FILE* screen = nullptr;                // of this process; only rank 0 writes to it
+  std::vector<std::string> device_variables;  // backend.h
 };
 
 struct Machine {
   c10::Device device{c10::kCPU};
   int threads = 1;
+  std::shared_ptr<tensor::Streams> streams;  // of the device
+  // What carries tensors between devices: gloo or nccl.
+  config::Backend backend = config::Backend::gloo;
 };
 
 void say(const RankContext& context, const std::string& text);          // rank 0, to its screen
@@ -46,16 +51,21 @@ struct DataRequest {
 data::OpenedSamples open_data(const RankContext& context, const DataRequest& request,
                               const tokenizer::Tokenizer& tokenizer);
 
-// Sets the threads of this rank and takes its device. ConfigError when the settings ask for another.
+// Sets the threads of this rank, takes its device and decides what carries its tensors. ConfigError when the settings ask
+// for what is not there.
 Machine prepare_machine(const RankContext& context);
 std::string describe_threads(const Machine& machine);  // how this rank uses the processor, for its log
 
 // What must be equal on all ranks before they may compute together. `data`: a fingerprint.
-rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data);
+rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data, const Machine& machine);
+// The same with what was decided on this machine written in. All ranks have agreed on it.
+config::Resolved decided(config::Resolved resolved, const Machine& machine);
 rendezvous::Facts program_facts(const plan::Plan& plan);
 
 // ConfigError when this rank needs more than its share of the memory that is free.
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
+// ConfigError when the plan's messages cannot go over the machine's backend.
+void check_messages(const plan::Plan& plan, const Machine& machine);
 // Collective: builds the groups, after all have agreed; rank 0 says how ranks that compute differently matter.
 void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine);
 

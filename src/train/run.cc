@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "plan/describe.h"
+#include "train/backend.h"
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
 #include "train/tokenizer_copies.h"
@@ -98,7 +99,7 @@ std::string data_fingerprint(const Source& source) {
 
 Surroundings surroundings_of(Session& session, const RunRequest& request, const Machine& machine) {
   Surroundings surroundings;
-  surroundings.device = machine.device;
+  surroundings.streams = machine.streams;
   surroundings.host = base::host_name();
   surroundings.screen = request.screen;
   surroundings.stop_requested = request.stop_requested;
@@ -124,11 +125,12 @@ Outcome run_in(Session& session, const RunRequest& request) {
       stated_device == config::DeviceKind::automatic)
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
   session.at(0, "agreeing on settings");
-  session.agree("settings", settings_facts(s, data_fingerprint(source)));
-  config::Resolved resolved = with_measured_costs(session, request.resolved, facts, machine.device);
+  session.agree("settings", settings_facts(s, data_fingerprint(source), machine));
+  config::Resolved resolved = with_measured_costs(session, decided(request.resolved, machine), facts, machine.device);
   const plan::Plan plan =
       plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
+  check_messages(plan, machine);
   session.agree("program", program_facts(plan));
   connect(session, request, plan.shape, machine);
   for (const std::string& line : plan::describe(plan)) say(request, line);
@@ -139,6 +141,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
     log->info(
         fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, base::host_name(), ::getpid()));
     log->info(describe_threads(machine));
+    if (!machine.device.is_cpu()) log->info(describe_backend(machine.backend, request.device_variables));
   }
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "comm/by_device_channel.h"
 #include "comm/collectives.h"
 #include "comm/gloo_channel.h"
 #include "comm/self_channel.h"
+#include "executor/message_tags.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 
@@ -26,6 +28,8 @@ struct Session::Links {
   std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
   std::unique_ptr<rendezvous::StoreClient> client;
   std::unique_ptr<comm::GlooTransport> transport;
+  std::shared_ptr<tensor::Streams> streams;  // null: tensors on devices pass through host memory
+  std::unique_ptr<comm::NcclTransport> nccl;
   std::shared_ptr<comm::FlightLog> flights = std::make_shared<comm::FlightLog>(64);
 
   std::mutex mutex;  // guards the two below
@@ -78,28 +82,70 @@ void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
   if (identity_.world_size > 1) rendezvous::agree(*links_->client, identity_, what, facts, patience_seconds);
 }
 
-void Session::connect(const mesh::Shape& shape) {
-  const auto group = [&](const std::string& name, const std::vector<int>& ranks) -> std::unique_ptr<comm::Channel> {
-    if (ranks.size() == 1) return comm::make_self_channel(name);
-    auto channel = comm::logged(links_->transport->group(name, ranks), links_->flights);
-    links_->opened(*channel);
-    return channel;
-  };
+std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std::vector<int>& ranks,
+                                             const comm::NcclEdges* edges) {
+  if (ranks.size() == 1) return comm::make_self_channel(name);
+  std::unique_ptr<comm::Channel> channel = links_->transport->group(name, ranks);
+  comm::NcclChannel* between_devices = nullptr;
+  if (edges != nullptr && links_->nccl != nullptr) {
+    std::unique_ptr<comm::NcclChannel> device = links_->nccl->group(name, ranks);
+    between_devices = device.get();
+    channel = comm::by_device(std::move(channel), std::move(device));
+  }
+  channel = comm::logged(std::move(channel), links_->flights);
+  links_->opened(*channel);
+  if (between_devices != nullptr) comm::connect(*between_devices, *edges, links_->streams->device());
+  return channel;
+}
+
+namespace {
+
+// Neighbours along a ring: each rank sends to the next one.
+struct Neighbours {
+  explicit Neighbours(const mesh::Shape& shape, mesh::Axis axis, int world_rank) {
+    const int size = shape.extent(axis), rank = mesh::coordinate_of(shape, world_rank).along(axis);
+    next = (rank + 1) % size;
+    last = (rank + size - 1) % size;
+  }
+  int next = 0, last = 0;
+};
+
+comm::NcclEdges edges_between_stages(const mesh::Shape& shape, int world_rank) {
+  const auto [next, last] = Neighbours(shape, mesh::Axis::pp, world_rank);
+  constexpr auto activation = static_cast<std::uint32_t>(executor::StageMessage::activation);
+  constexpr auto gradient = static_cast<std::uint32_t>(executor::StageMessage::gradient);
+  return {{{next, activation}, {last, gradient}}, {{last, activation}, {next, gradient}}, comm::Exchanges::no};
+}
+
+comm::NcclEdges edges_of_ring(const mesh::Shape& shape, int world_rank) {
+  const auto [next, last] = Neighbours(shape, mesh::Axis::cp, world_rank);
+  return {{{next}}, {{last}}, comm::Exchanges::no};
+}
+
+}  // namespace
+
+void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams) {
+  const int me = identity_.world_rank;
   if (shape.world() > 1) {
     links_->transport = std::make_unique<comm::GlooTransport>(
         identity_, comm::GlooSettings{settings_.interface, settings_.timeout_seconds});
   }
+  if (shape.world() > 1 && streams != nullptr) {
+    links_->streams = streams;
+    links_->nccl = std::make_unique<comm::NcclTransport>(
+        identity_, comm::NcclSettings{comm::nccl::usual_library, settings_.timeout_seconds, 0}, std::move(streams));
+  }
   std::vector<int> everyone;
   for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
-  const int me = identity_.world_rank;
-  channels_.world = group("world", everyone);
-  const auto along = [&](mesh::Axis axis) {
-    return group(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me));
+  channels_.world = open("world", everyone, nullptr);
+  const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
+    return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges);
   };
-  channels_.pp = along(mesh::Axis::pp);
-  channels_.tp = along(mesh::Axis::tp);
-  channels_.cp = along(mesh::Axis::cp);
-  channels_.replicas = group(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me));
+  const comm::NcclEdges exchanges{{}, {}, comm::Exchanges::yes};
+  channels_.pp = along(mesh::Axis::pp, edges_between_stages(shape, me));
+  channels_.tp = along(mesh::Axis::tp, exchanges);
+  channels_.cp = along(mesh::Axis::cp, edges_of_ring(shape, me));
+  channels_.replicas = open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges);
 }
 
 std::vector<std::string> Session::all_gather_text(const std::string& what, const std::string& mine) {

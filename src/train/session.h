@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/flight_log.h"
+#include "comm/nccl_channel.h"
 #include "comm/rank_channels.h"
 #include "config/settings.h"
 #include "mesh/mesh.h"
@@ -14,6 +15,7 @@
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
+#include "tensor/streams.h"
 
 namespace troika::train {
 
@@ -38,8 +40,8 @@ class Session {
   // in a run.
   std::vector<std::string> all_gather_text(const std::string& what, const std::string& mine);
 
-  // Collective: builds the groups of this rank.
-  void connect(const mesh::Shape& shape);
+  // Collective: builds the groups of this rank. With `streams`, of its device, tensors on devices go over NCCL.
+  void connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams);
   comm::RankChannels& channels() { return channels_; }
 
   void at(std::int64_t step, const std::string& what);  // for the heartbeat
@@ -57,6 +59,10 @@ class Session {
   std::string last_operations() const;
 
  private:
+  // The channel of a group; `edges`: what its messages between devices use, null: it has none.
+  std::unique_ptr<comm::Channel> open(const std::string& name, const std::vector<int>& ranks,
+                                      const comm::NcclEdges* edges);
+
   struct Links;  // what outlives the channels
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;

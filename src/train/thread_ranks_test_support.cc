@@ -83,9 +83,8 @@ plan::Plan plan_for(const config::Settings& settings, int world, const data::Tok
                                     valid == nullptr ? 0 : valid->samples(), plan::documents_of(used, valid)});
 }
 
-void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
+void on_rank_threads(std::vector<comm::RankChannels> channels,
                      const std::function<void(comm::RankChannels& channels, int world_rank)>& run_rank) {
-  auto channels = thread_channels(shape, rate);
   std::vector<std::exception_ptr> errors(channels.size());
   const auto run = [&](std::size_t rank) {
     try {
@@ -107,13 +106,15 @@ void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
 
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise, const Trainer::SegmentMaker& segments,
-                                      comm::LinkRate rate, const data::Samples* valid, const data::Samples* samples) {
+                                      const MakeChannels& make_channels, const data::Samples* valid,
+                                      const data::Samples* samples) {
   const plan::Plan plan = plan_for(settings, world, stream, valid, samples);
   const data::TokenSamples of_stream = dataset_of(stream, plan.resolved.batch.seq_len);
   const data::Samples& dataset = samples == nullptr ? of_stream : *samples;
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
   const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
-  on_rank_threads(plan.shape, rate, [&](comm::RankChannels& channels, int rank) {
+  auto all_channels = make_channels ? make_channels(plan.shape) : thread_channels(plan.shape);
+  on_rank_threads(std::move(all_channels), [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
     Surroundings surroundings;
     surroundings.host = "test";

@@ -29,16 +29,19 @@ std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::
 plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
                     const data::Samples* valid = nullptr, const data::Samples* samples = nullptr);
 
+// The channels of all ranks of a run, by world rank; empty: thread_channels.
+using MakeChannels = std::function<std::vector<comm::RankChannels>(const mesh::Shape&)>;
+
 // Resolves, plans and trains on `world` threads, each of which lets train.threads of OpenMP's work (0: as many as the caller); returns each rank's outcome. A rank's exception aborts the others and is
 // rethrown (the lowest rank's).
 using Customise = std::function<void(Surroundings&, int world_rank)>;
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise = {}, const Trainer::SegmentMaker& segments = {},
-                                      comm::LinkRate rate = {}, const data::Samples* valid = nullptr,
+                                      const MakeChannels& channels = {}, const data::Samples* valid = nullptr,
                                       const data::Samples* samples = nullptr);
 
-// Runs one thread per rank with channels of its own. A rank's exception aborts the others and is rethrown (the lowest rank's).
-void on_rank_threads(const mesh::Shape& shape, comm::LinkRate rate,
+// Runs one thread per rank, each with its channels. A rank's exception aborts the others and is rethrown (the lowest rank's).
+void on_rank_threads(std::vector<comm::RankChannels> channels,
                      const std::function<void(comm::RankChannels& channels, int world_rank)>& run_rank);
 
 }  // namespace troika::train

@@ -115,7 +115,7 @@ void Trainer::update_loss_scale(const executor::StepResult& result) {
 Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::RankChannels& channels,
                  Surroundings surroundings)
     : Trainer(plan, dataset, channels, surroundings,
-              [&plan, device = surroundings.device](const model::Parallelism& parallel) {
+              [&plan, device = surroundings.streams->device()](const model::Parallelism& parallel) {
                 return model::make_segments(plan.model(), plan.resolved.batch.seq_len, device, parallel, {},
                                             plan.trained);
               }) {}
@@ -131,14 +131,14 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
       recorder_(surroundings_.at),
       evaluation_recorder_(surroundings_.at),
-      advisor_(plan, *channels.world, surroundings_.device),
+      advisor_(plan, *channels.world, surroundings_.streams->device()),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
       exponents_(names_of(plan.trained_parameters())) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
-  units_ = weights::make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}), surroundings_.device,
-                               ledger_);
+  units_ = weights::make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}),
+                               *surroundings_.streams, ledger_);
   const executor::Channels exchanges{*channels.world, *channels.pp, *channels.replicas};
   executor_ = std::make_unique<executor::Executor>(plan.program, setup(), exchanges, units_, ledger_, recorder_);
   make_evaluator(exchanges);
@@ -150,12 +150,12 @@ void Trainer::make_evaluator(const executor::Channels& exchanges) {
   if (surroundings_.valid == nullptr || plan_.evaluation.ranks.empty()) return;
   evaluator_ = std::make_unique<inference::Evaluator>(
       plan_, plan_.evaluation, *surroundings_.valid,
-      inference::Computing{place_, exchanges, units_, tensor_group_, context_group_, surroundings_.device, ledger_,
+      inference::Computing{place_, exchanges, units_, tensor_group_, context_group_, *surroundings_.streams, ledger_,
                            evaluation_recorder_});
 }
 
 executor::Setup Trainer::setup() {
-  executor::Setup setup = inference::setup_of(plan_, place_, tensor_group_, context_group_);
+  executor::Setup setup = inference::setup_of(plan_, place_, tensor_group_, context_group_, *surroundings_.streams);
   setup.activations = plan_.saved_activations();
   setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
   setup.parameter_names = names_of(plan_.trained_parameters());
@@ -217,7 +217,7 @@ void Trainer::start_loader() {
 // The loader counts steps from 0, the executor from 1.
 model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
   const data::TokenBatch batch = repeats_ ? loader_->again(step - 1, microbatch) : loader_->next(step - 1, microbatch);
-  return inference::tokens_of(batch, context_group_, surroundings_.device);
+  return inference::tokens_of(batch, context_group_, surroundings_.streams->device());
 }
 
 // Who is asked to stop before the last step saves and ends; an evaluation may take long.

@@ -24,6 +24,7 @@
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
+#include "tensor/streams.h"
 #include "train/advisor.h"
 #include "train/initial_state.h"
 #include "train/recorder.h"
@@ -35,11 +36,11 @@ namespace troika::train {
 // What the surroundings give and want.
 struct Surroundings {
   std::string host;
-  c10::Device device = c10::Device(c10::kCPU);
-  std::FILE* screen = nullptr;                               // progress and notes of rank 0; null: silent
-  std::function<bool()> stop_requested;                      // may be empty
-  std::function<void(std::int64_t, const std::string&)> at;  // where the rank is; may be empty
-  metrics::RunLog* log = nullptr;                            // may be null
+  std::shared_ptr<tensor::Streams> streams = tensor::make_host_streams();  // of the rank's device
+  std::FILE* screen = nullptr;                                             // progress and notes of rank 0; null: silent
+  std::function<bool()> stop_requested;                                    // may be empty
+  std::function<void(std::int64_t, const std::string&)> at;                // where the rank is; may be empty
+  metrics::RunLog* log = nullptr;                                          // may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
   bool trial = false;
   Attempt attempt;

@@ -80,12 +80,12 @@ std::size_t most_buckets(const plan::Plan& plan) {
 }  // namespace
 
 executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
-                           std::vector<std::unique_ptr<model::Segment>> segments, const c10::Device& device,
+                           std::vector<std::unique_ptr<model::Segment>> segments, tensor::Streams& streams,
                            tensor::Ledger& ledger) {
   executor::BucketSettings settings;
   settings.zero = static_cast<int>(plan.settings().parallel.zero);
   settings.dtype = model::scalar_type(plan.precision());
-  settings.device = device;
+  settings.streams = &streams;
   settings.optimizer = plan.settings().optimizer;
   settings.state = plan.state_place();
 

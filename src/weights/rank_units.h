@@ -13,9 +13,9 @@
 namespace troika::weights {
 
 // Takes of `segments` (all of the model, in order) those that the program puts on the rank at `at`. Values
-// uninitialised; those of an evaluation's plan are frozen.
+// uninitialised; those of an evaluation's plan are frozen. `streams`: of the rank's device; outlive the units.
 executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
-                           std::vector<std::unique_ptr<model::Segment>> segments, const c10::Device& device,
+                           std::vector<std::unique_ptr<model::Segment>> segments, tensor::Streams& streams,
                            tensor::Ledger& ledger);
 
 // Set what this rank answers for, of what is trained or what is frozen, from (seed, name, element). Not collective;

@@ -80,7 +80,7 @@ void run_in(train::Session& session, const rendezvous::Identity& me, const CommA
   session.agree("bench comm", facts);
   mesh::Shape shape;
   shape.dp = me.world_size;
-  session.connect(shape);
+  session.connect(shape, nullptr);
   const std::vector<Row> rows = measure_all(*session.channels().world, a);
   if (me.world_rank == 0) {
     std::fputs(to_table(rows, me.world_size).c_str(), stdout);

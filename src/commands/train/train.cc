@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
+#include "train/backend.h"
 #include "train/run.h"
 
 namespace troika::commands {
@@ -28,6 +29,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
     return 0;
   }
   request.notes = parsed.notes;
+  request.device_variables = train::device_variables(environment);
   request.screen = stderr;
   request.stop_requested = [&signals] { return signals.requested(); };
   const train::RunResult result = train::run(request);

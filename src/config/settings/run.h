@@ -115,7 +115,11 @@ struct CommSettings {
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = CommSettings;
-    t.add("backend", &M::backend, "Communication backend.").familiar({"backend"});
+    t.add(
+         "backend", &M::backend,
+         "What carries messages. gloo: TCP; tensors of a GPU pass through host memory. nccl: between NVIDIA GPUs, with "
+         "gloo beside it for what the processors say to each other. auto: nccl where every rank has a GPU of its own.")
+        .familiar({"backend"});
     t.add("interface", &M::interface, "Network interface to use.")
         .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
         .unset("the one that reaches the master")

@@ -1,0 +1,57 @@
+#include "comm/nccl_api.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace troika::comm::nccl {
+
+std::string version_text(int version) {
+  return version < 10000 ? fmt::format("{}.{}.{}", version / 1000, version / 100 % 10, version % 100)
+                         : fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+namespace {
+
+constexpr const char* remedy =
+    "install NCCL 2.28 or later (pip install nvidia-nccl-cu13; torch 2.10 and later bring it) and put its folder into "
+    "LD_LIBRARY_PATH, or let messages go over gloo";
+
+template <class Function>
+void find(void* library, const std::string& path, const char* name, Function** function) {
+  *function = reinterpret_cast<Function*>(dlsym(library, name));
+  if (*function == nullptr) throw base::ConfigError(fmt::format("'{}' has no function {}: {}", path, name, remedy));
+}
+
+void check_version(Api& api, const std::string& path) {
+  if (api.get_version(&api.version) == Result::success && api.version >= least_version && api.version < 30000) return;
+  throw base::ConfigError(fmt::format("'{}' is NCCL {}, but versions from {} to 2.99 are needed: {}", path,
+                                      version_text(api.version), version_text(least_version), remedy));
+}
+
+}  // namespace
+
+std::shared_ptr<const Api> load(const std::string& library) {
+  // NCCL has threads of its own, which must not lose their code: hence no dlclose.
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) throw base::ConfigError(fmt::format("cannot load NCCL: {}: {}", dlerror(), remedy));
+  auto api = std::make_shared<Api>();
+  const auto take = [&](const char* name, auto** function) { find(handle, library, name, function); };
+  take("ncclGetVersion", &api->get_version);
+  check_version(*api, library);
+  take("ncclGetUniqueId", &api->get_unique_id);
+  take("ncclCommInitRankConfig", &api->comm_init_rank_config);
+  take("ncclCommGetAsyncError", &api->comm_get_async_error);
+  take("ncclCommAbort", &api->comm_abort);
+  take("ncclCommDestroy", &api->comm_destroy);
+  take("ncclGetErrorString", &api->get_error_string);
+  take("ncclGetLastError", &api->get_last_error);
+  take("ncclGroupStart", &api->group_start);
+  take("ncclGroupEnd", &api->group_end);
+  take("ncclSend", &api->send);
+  take("ncclRecv", &api->recv);
+  return api;
+}
+
+}  // namespace troika::comm::nccl

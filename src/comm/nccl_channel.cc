@@ -1,0 +1,245 @@
+#include "comm/nccl_channel.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "comm/collectives.h"
+#include "comm/nccl_group.h"
+#include "rendezvous/store.h"
+
+namespace troika::comm {
+
+// Of a class.
+static std::uint32_t connect_tag(std::uint32_t message_class) { return message_class << 29 | 0x1ffffe00; }
+
+namespace {
+
+class NcclTransfer final : public Transfer::Body {
+ public:
+  NcclTransfer(std::shared_ptr<NcclGroup> group, NcclGroup::Edge edge, LinkTaskPtr task)
+      : group_(std::move(group)), edge_(edge), task_(std::move(task)) {}
+  ~NcclTransfer() override {
+    // Dropped, the tensor stays with the link until the device has passed the message.
+    if (task_ == nullptr || std::uncaught_exceptions() > 0 || !group_->why_failed().empty()) return;
+    try {
+      wait();
+    } catch (const base::Error&) {  // the next wait on this channel tells
+    }
+  }
+  void wait() override {
+    const LinkTaskPtr task = std::move(task_);
+    await_launch(*task);
+    if (task->state == LinkTask::State::launched) group_->streams->wait(tensor::compute_lane, task->done);
+    task->state = LinkTask::State::awaited;  // also for the other messages of an exchange
+    group_->check(group_->link(edge_));
+    throw_if_failed(*task);
+    task->tensors.clear();
+  }
+
+ private:
+  void throw_if_failed(const LinkTask& task) {
+    const std::string ended = group_->why_failed();
+    if (!ended.empty()) group_->fail(task.operation, ended);
+  }
+  // Once the edge is connected this is a matter of microseconds; before, of the peer's first use of it.
+  void await_launch(const LinkTask& task) {
+    for (double pause_seconds = 10e-6;; pause_seconds = std::min(pause_seconds * 1.5, 1e-3)) {
+      throw_if_failed(task);
+      group_->all->progress();
+      if (task.state >= LinkTask::State::launched) return;
+      group_->check();
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
+    }
+  }
+
+  std::shared_ptr<NcclGroup> group_;
+  const NcclGroup::Edge edge_;
+  LinkTaskPtr task_;
+};
+
+}  // namespace
+
+NcclChannel::NcclChannel(std::shared_ptr<NcclGroup> group) : group_(std::move(group)) {}
+NcclChannel::~NcclChannel() { group_->close(); }
+
+int NcclChannel::rank() const { return group_->rank; }
+int NcclChannel::size() const { return static_cast<int>(group_->world_ranks.size()); }
+const std::string& NcclChannel::name() const { return group_->name; }
+void NcclChannel::check() { group_->check(); }
+void NcclChannel::abort(const std::string& reason) { group_->end(reason); }
+
+Transfer NcclChannel::send(const at::Tensor& tensor, int to, std::uint32_t tag) {
+  check_operation(tensor, rank(), size(), to, tag);
+  const NcclGroup::Edge edge{to, Direction::send, message_class(tag)};
+  const auto call = [stream = group_->link(edge).stream(), data = tensor.data_ptr(), bytes = tensor.nbytes()](
+                        const nccl::Api& api, nccl::Comm* comm) {
+    return api.send(data, bytes, nccl::DataType::uint8, 1, comm, stream);
+  };
+  const Operation operation{Direction::send, static_cast<std::int64_t>(tensor.nbytes()), group_->world_rank(to), tag};
+  return Transfer(std::make_unique<NcclTransfer>(group_, edge, group_->post(edge, operation, {tensor}, call)));
+}
+
+Transfer NcclChannel::recv(const at::Tensor& tensor, int from, std::uint32_t tag) {
+  check_operation(tensor, rank(), size(), from, tag);
+  const NcclGroup::Edge edge{from, Direction::recv, message_class(tag)};
+  const auto call = [stream = group_->link(edge).stream(), data = tensor.data_ptr(), bytes = tensor.nbytes()](
+                        const nccl::Api& api, nccl::Comm* comm) {
+    return api.recv(data, bytes, nccl::DataType::uint8, 0, comm, stream);
+  };
+  const Operation operation{Direction::recv, static_cast<std::int64_t>(tensor.nbytes()), group_->world_rank(from), tag};
+  return Transfer(std::make_unique<NcclTransfer>(group_, edge, group_->post(edge, operation, {tensor}, call)));
+}
+
+namespace {
+
+struct Part {
+  void* data;
+  std::size_t bytes;
+  int peer;
+};
+
+std::vector<Part> parts_of(const std::vector<Message>& messages) {
+  std::vector<Part> parts;
+  for (const Message& message : messages) {
+    if (message.tensor.nbytes() > 0)
+      parts.push_back({message.tensor.data_ptr(), message.tensor.nbytes(), message.peer});
+  }
+  return parts;
+}
+
+nccl::Result move(const nccl::Api& api, nccl::Comm* comm, nccl::Stream stream, const std::vector<Part>& in,
+                  const std::vector<Part>& out) {
+  for (const Part& part : in) {
+    const nccl::Result result = api.recv(part.data, part.bytes, nccl::DataType::uint8, part.peer, comm, stream);
+    if (result != nccl::Result::success) return result;
+  }
+  for (const Part& part : out) {
+    const nccl::Result result = api.send(part.data, part.bytes, nccl::DataType::uint8, part.peer, comm, stream);
+    if (result != nccl::Result::success) return result;
+  }
+  return nccl::Result::success;
+}
+
+}  // namespace
+
+std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, const std::vector<Message>& out) {
+  const NcclGroup::Edge edge{rank(), Direction::exchange, 0};
+  Operation operation{Direction::exchange, 0, 0, 0};
+  std::vector<at::Tensor> tensors;
+  for (const auto* messages : {&in, &out}) {
+    for (const Message& message : *messages) {
+      check_operation(message.tensor, rank(), size(), message.peer, message.tag);
+      operation.bytes += static_cast<std::int64_t>(message.tensor.nbytes());
+      operation.tag = message.tag;
+      tensors.push_back(message.tensor);
+    }
+  }
+  const std::size_t messages = tensors.size();
+  const auto call = [stream = group_->link(edge).stream(), receives = parts_of(in), sends = parts_of(out)](
+                        const nccl::Api& api, nccl::Comm* comm) { return move(api, comm, stream, receives, sends); };
+  const LinkTaskPtr task = group_->post(edge, operation, std::move(tensors), call);
+  std::vector<Transfer> transfers;
+  for (std::size_t i = 0; i < messages; ++i) transfers.emplace_back(std::make_unique<NcclTransfer>(group_, edge, task));
+  return transfers;
+}
+
+std::vector<std::int64_t> NcclChannel::order() const {
+  std::vector<std::int64_t> all;
+  for (int peer = 0; peer < size(); ++peer) {
+    for (const Direction direction : {Direction::send, Direction::recv}) {
+      const LinkOrder order = group_->order(peer, direction);
+      all.push_back(order.messages);
+      all.push_back(static_cast<std::int64_t>(order.digest));
+    }
+  }
+  return all;
+}
+
+void connect(NcclChannel& channel, const NcclEdges& edges, const c10::Device& device) {
+  const int ranks = channel.size(), next = (channel.rank() + 1) % ranks, last = (channel.rank() + ranks - 1) % ranks;
+  const auto count = static_cast<std::int64_t>(edges.to.size() + edges.from.size()) + 2;
+  const at::Tensor bytes = at::zeros({count}, at::TensorOptions().dtype(at::kByte).device(device));
+  std::int64_t used = 0;
+  const auto byte = [&] { return bytes.narrow(0, used++, 1); };
+  std::vector<Transfer> transfers;
+  if (edges.exchanges == Exchanges::yes)
+    transfers = channel.exchange({{byte(), last, connect_tag(0)}}, {{byte(), next, connect_tag(0)}});
+  for (const NcclEdge& from : edges.from)
+    transfers.push_back(channel.recv(byte(), from.peer, connect_tag(from.message_class)));
+  for (const NcclEdge& to : edges.to) transfers.push_back(channel.send(byte(), to.peer, connect_tag(to.message_class)));
+  for (Transfer& transfer : transfers) transfer.wait();
+}
+
+void prove_order(const NcclChannel& channel, Channel& control) {
+  std::vector<std::int64_t> mine = channel.order();
+  const auto ranks = static_cast<std::size_t>(channel.size()), me = static_cast<std::size_t>(channel.rank());
+  const at::Tensor mine_R4 = at::from_blob(mine.data(), {channel.size(), 4}, at::kLong);
+  std::vector<at::Tensor> all(ranks);
+  for (at::Tensor& one : all) one = at::empty({channel.size(), 4}, at::kLong);
+  all_gather(control, mine_R4, all);
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
+    const std::int64_t* sent = all[peer].data_ptr<std::int64_t>() + 4 * me;
+    const std::int64_t* received = mine.data() + 4 * peer + 2;
+    if (peer == me || (sent[0] == received[0] && sent[1] == received[1])) continue;
+    throw base::BugError(
+        fmt::format("in group '{}' rank {} of {} sent {} messages to rank {}, which received {} {}; NCCL pairs them by "
+                    "order, so the step programs must post both in one order",
+                    channel.name(), peer, ranks, sent[0], me, received[0],
+                    sent[0] == received[0] ? "in another order of tags or sizes" : "of them"));
+  }
+}
+
+struct NcclTransport::Impl {
+  rendezvous::Identity identity;
+  NcclSettings settings;
+  std::shared_ptr<const nccl::Api> api;
+  std::shared_ptr<rendezvous::StoreClient> store;
+  std::shared_ptr<tensor::Streams> streams;
+  std::shared_ptr<NcclGroups> groups = std::make_shared<NcclGroups>();
+  std::map<std::string, int> built;  // groups by name, so that no key is used twice
+};
+
+NcclTransport::NcclTransport(const rendezvous::Identity& identity, const NcclSettings& settings,
+                             std::shared_ptr<tensor::Streams> streams)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->identity = identity;
+  impl_->settings = settings;
+  impl_->api = nccl::load(settings.library);
+  impl_->store =
+      std::make_shared<rendezvous::StoreClient>(identity.master_address, identity.store_port, settings.timeout_seconds);
+  impl_->streams = std::move(streams);
+}
+
+NcclTransport::~NcclTransport() = default;
+
+std::unique_ptr<NcclChannel> NcclTransport::group(const std::string& name, const std::vector<int>& world_ranks) {
+  const auto me = std::find(world_ranks.begin(), world_ranks.end(), impl_->identity.world_rank);
+  if (me == world_ranks.end() || world_ranks.size() < 2) {
+    throw base::BugError(fmt::format("rank {} builds group '{}' of {} ranks over NCCL without being in it with another",
+                                     impl_->identity.world_rank, name, world_ranks.size()));
+  }
+  NcclGroupParts parts;
+  parts.all = impl_->groups;
+  parts.name = name;
+  parts.world_ranks = world_ranks;
+  parts.rank = static_cast<int>(me - world_ranks.begin());
+  parts.settings = impl_->settings;
+  parts.identity = impl_->identity;
+  parts.key_prefix = fmt::format("nccl/{}/{}/", name, impl_->built[name]++);
+  parts.api = impl_->api;
+  parts.store = impl_->store;
+  parts.streams = impl_->streams;
+  const auto group = std::make_shared<NcclGroup>(std::move(parts));
+  impl_->groups->open.push_back(group);
+  return std::make_unique<NcclChannel>(group);
+}
+
+}  // namespace troika::comm

@@ -1,0 +1,186 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "comm/nccl_test_support.h"
+
+namespace troika::comm {
+namespace {
+using base::monotonic_seconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+at::Tensor eight_bytes() { return at::zeros({8}, at::kByte); }
+
+template <class Error>
+std::string text_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no failure";
+}
+
+// Ranks whose edges in both directions are connected: from here on no thread waits for a peer.
+NcclRanks connected(int size, double deadline_seconds) {
+  NcclRanks ranks = make_nccl_ranks(size, {deadline_seconds});
+  run_nccl_ranks(ranks, [&](NcclChannel& channel) {
+    std::vector<NcclEdge> peers;
+    for (int peer = 0; peer < channel.size(); ++peer) {
+      if (peer != channel.rank()) peers.push_back({peer});
+    }
+    connect(channel, {peers, peers, Exchanges::yes}, c10::kCPU);
+  });
+  return ranks;
+}
+
+// As the host does that waits for a result which never comes.
+std::string failure_while_awaiting(NcclChannel& channel) {
+  class Never : public tensor::Event::Body {
+    bool passed() override { return false; }
+  };
+  return text_of<base::PeerError>(
+      [&] { tensor::await(tensor::Event(std::make_shared<Never>()), [&] { channel.check(); }); });
+}
+
+TEST(NcclLibrary, OneThatIsMissingIsNamedWithTheRemedy) {
+  EXPECT_THAT(text_of<base::ConfigError>([] { nccl::load("/nowhere/libnccl.so.2"); }),
+              AllOf(HasSubstr("cannot load NCCL: /nowhere/libnccl.so.2"), HasSubstr("pip install nvidia-nccl")));
+}
+
+TEST(NcclLibrary, OneWithoutAFunctionIsRefusedByTheFunctionsName) {
+  EXPECT_THAT(text_of<base::ConfigError>([] { nccl::load("libm.so.6"); }),
+              HasSubstr("'libm.so.6' has no function ncclGetVersion"));
+}
+
+TEST(NcclLibrary, OneThatIsTooOldIsRefusedWithBothVersions) {
+  EXPECT_THAT(text_of<base::ConfigError>([] { nccl::load(nccl_too_old()); }),
+              HasSubstr("is NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed"));
+}
+
+TEST(NcclChannelFault, APeerThatNeverPostsIsNamedByCheckWithinTheDeadline) {
+  NcclRanks ranks = connected(2, 0.5);
+  const at::Tensor first = eight_bytes(), second = eight_bytes();
+  const double before = monotonic_seconds();
+  Transfer in = ranks.channels[0]->recv(first, 1, 7), out = ranks.channels[0]->send(second, 1, 8);
+  EXPECT_EQ(failure_while_awaiting(*ranks.channels[0]),
+            "recv of 8 B from rank 1 (tag 0x7) in group 'world' failed: it was not done within 0.5 s");
+  EXPECT_GT(monotonic_seconds() - before, 0.4);
+  EXPECT_LT(monotonic_seconds() - before, 2);
+  EXPECT_THAT(text_of<base::PeerError>([&] { out.wait(); }), HasSubstr("an earlier transfer failed"));
+  // The peer hears of it from the store.
+  EXPECT_THAT(text_of<base::PeerError>([&] { ranks.channels[1]->recv(first, 0, 8).wait(); }),
+              HasSubstr("rank 0 has given up: it was not done within 0.5 s"));
+}
+
+TEST(NcclChannelFault, APeerThatNeverUsesTheEdgeIsNamedTooByCheckAndByWait) {
+  NcclRanks ranks = make_nccl_ranks(2, {0.3});
+  const at::Tensor tensor = eight_bytes();
+  Transfer in = ranks.channels[0]->recv(tensor, 1, 7);
+  EXPECT_THAT(failure_while_awaiting(*ranks.channels[0]), HasSubstr("recv of 8 B from rank 1 (tag 0x7)"));
+  EXPECT_THAT(text_of<base::PeerError>([&] { ranks.channels[1]->send(tensor, 0, 9).wait(); }),
+              HasSubstr("send of 8 B to rank 0 (tag 0x9)"));
+}
+
+TEST(NcclChannelFault, ARankThatStaysAwayFromAnExchangeIsNamedByCheckWithinTheDeadline) {
+  NcclRanks ranks = connected(3, 0.5);
+  const at::Tensor in = eight_bytes(), out = eight_bytes();
+  const auto transfers = ranks.channels[0]->exchange({{in, 2, 5}}, {{out, 1, 5}});
+  EXPECT_EQ(failure_while_awaiting(*ranks.channels[0]),
+            "exchange of 16 B (tag 0x5) in group 'world' failed: it was not done within 0.5 s");
+}
+
+TEST(NcclChannelFault, AnAbortFromAnotherThreadEndsADeviceThatStandsAndAHostThatAwaits) {
+  for (const bool host_awaits : {false, true}) {
+    NcclRanks ranks = connected(2, 20);
+    const at::Tensor tensor = eight_bytes();
+    Transfer in = ranks.channels[0]->recv(tensor, 1, 7);
+    std::atomic<bool> waiting{false};
+    std::thread guard([&] {
+      while (!waiting) std::this_thread::yield();
+      ranks.channels[0]->abort("rank 1 is dead, says the guard");
+    });
+    waiting = true;
+    const double before = monotonic_seconds();
+    EXPECT_THAT(host_awaits ? failure_while_awaiting(*ranks.channels[0]) : text_of<base::PeerError>([&] { in.wait(); }),
+                AllOf(HasSubstr("group 'world'"), HasSubstr("failed: rank 1 is dead, says the guard")));
+    EXPECT_LT(monotonic_seconds() - before, 2);
+    guard.join();
+    EXPECT_THAT(text_of<base::PeerError>([&] { ranks.channels[0]->check(); }), HasSubstr("rank 1 is dead"));
+    EXPECT_THAT(text_of<base::PeerError>([&] { ranks.channels[0]->send(tensor, 1, 8).wait(); }),
+                HasSubstr("send of 8 B to rank 1 (tag 0x8) in group 'world' failed: rank 1 is dead"));
+  }
+}
+
+TEST(NcclChannelFault, AbortsAtAnyMomentEndEveryRankWithoutAHang) {
+  for (int moment = 0; moment < 30; ++moment) {
+    NcclRanks ranks = make_nccl_ranks(3, {20, static_cast<std::uint64_t>(moment)});
+    std::atomic<int> sent{0};
+    std::thread guard([&] {
+      while (sent < 2 * moment) std::this_thread::yield();
+      for (auto& channel : ranks.channels) channel->abort("the guard wanted it");
+    });
+    run_nccl_ranks(ranks, [&](NcclChannel& channel) {
+      const std::string text = text_of<base::PeerError>([&] {
+        for (;;) {
+          const at::Tensor out = eight_bytes(), in = eight_bytes();
+          Transfer receiving = channel.recv(in, (channel.rank() + 2) % 3, 1);
+          channel.send(out, (channel.rank() + 1) % 3, 1).wait();
+          receiving.wait();
+          ++sent;
+        }
+      });
+      EXPECT_THAT(text, HasSubstr("the guard wanted it"));
+    });
+    guard.join();
+  }
+}
+
+TEST(NcclChannelFault, SizesThatDifferAreAnErrorOfBothSides) {
+  NcclRanks ranks = connected(2, 20);
+  std::vector<std::string> texts(2);
+  run_nccl_ranks(ranks, [&](NcclChannel& channel) {
+    const at::Tensor tensor = at::zeros({8 + channel.rank()}, at::kByte);
+    const auto rank = static_cast<std::size_t>(channel.rank());
+    Transfer transfer = rank == 0 ? channel.send(tensor, 1, 3) : channel.recv(tensor, 0, 3);
+    texts[rank] = text_of<base::PeerError>([&] {
+      transfer.wait();
+      channel.check();
+    });
+  });
+  EXPECT_THAT(texts[0], AllOf(HasSubstr("send of 8 B to rank 1 (tag 0x3)"), HasSubstr("NCCL 2.28.9: invalid usage")));
+  EXPECT_THAT(texts[1], AllOf(HasSubstr("recv of 9 B from rank 0 (tag 0x3)"), HasSubstr("NCCL 2.28.9: invalid usage")));
+}
+
+TEST(NcclChannelFault, AnExceptionDropsTransfersAndKeepsTheirTensorsForTheDevice) {
+  NcclRanks ranks = connected(2, 20);
+  const at::Tensor out = at::full({4}, 6, at::kLong);
+  c10::weak_intrusive_ptr<c10::TensorImpl> kept(out.getIntrusivePtr());
+  EXPECT_THROW(
+      {
+        const at::Tensor in = at::zeros({4}, at::kLong);
+        kept = c10::weak_intrusive_ptr<c10::TensorImpl>(in.getIntrusivePtr());
+        const Transfer transfer = ranks.channels[1]->recv(in, 0, 1);
+        throw std::runtime_error("something else");
+      },
+      std::runtime_error);
+  EXPECT_FALSE(kept.expired());
+  ranks.channels[0]->send(out, 1, 1).wait();
+  const at::Tensor in = kept.lock() ? at::Tensor(kept.lock()) : at::Tensor();
+  ASSERT_TRUE(in.defined());
+  EXPECT_TRUE(at::equal(in, out));
+}
+
+TEST(NcclTransport, RefusesGroupsWithoutThisRankAndOfOne) {
+  NcclRanks ranks = make_nccl_ranks(2);
+  EXPECT_THROW(ranks.transports[0]->group("other", {1}), base::BugError);
+  EXPECT_THROW(ranks.transports[0]->group("self", {0}), base::BugError);
+}
+
+}  // namespace
+}  // namespace troika::comm

@@ -1,0 +1,191 @@
+#include "comm/nccl_group.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace troika::comm {
+
+// How often the store is asked: whether a peer has left, while one is waited for; and whether it has come.
+static constexpr double look_seconds = 0.25;
+static constexpr double meet_seconds = 1e-3;
+
+// The sender's end (of exchanges, the first rank's) makes the id, the others look for it.
+bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::UniqueId* id) {
+  std::string value;
+  if (seat.rank == 0) {
+    if (api->get_unique_id(id) != nccl::Result::success) {
+      throw base::PeerError(
+          fmt::format("NCCL {} made no id: {}", nccl::version_text(api->version), api->get_last_error(nullptr)));
+    }
+    store->set(at, std::string(id->bytes, sizeof id->bytes));
+    return true;
+  }
+  if (!store->try_get(at, &value)) return false;
+  if (value.size() != sizeof id->bytes) throw base::BugError(fmt::format("an NCCL id has {} bytes", value.size()));
+  std::memcpy(id->bytes, value.data(), value.size());
+  return true;
+}
+
+std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Seat& seat) {
+  const auto communicator = std::make_shared<Communicator>(api, id, seat, settings.max_ctas);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!failure_.empty()) communicator->abort();
+  communicators_.push_back(communicator);
+  return communicator;
+}
+
+Link::Meet NcclGroup::meeting(Edge edge) {
+  const int peer = edge.peer;
+  std::string at = key("exchanges");
+  Seat seat{rank, static_cast<int>(world_ranks.size())};
+  if (edge.direction != Direction::exchange) {
+    const bool sends = edge.direction == Direction::send;
+    seat = {sends ? 0 : 1, 2};
+    at = key(fmt::format("edge/{}-{}/{}", sends ? rank : peer, sends ? peer : rank, edge.message_class));
+  }
+  return [this, at, seat, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
+    const double now = base::monotonic_seconds();
+    nccl::UniqueId id{};
+    if (now < next || !exchange_id(at, seat, &id)) {
+      next = std::max(next, now + meet_seconds);
+      return nullptr;
+    }
+    return open(id, seat);
+  };
+}
+
+Link& NcclGroup::link(Edge edge) {
+  auto& found = links_[edge];
+  if (found == nullptr) found = std::make_unique<Link>(*streams, meeting(edge));
+  return *found;
+}
+
+LinkOrder NcclGroup::order(int peer, Direction direction) const {
+  LinkOrder sum{0, 0};
+  for (const auto& [edge, link] : links_) {
+    if (edge.peer != peer || edge.direction != direction) continue;
+    sum.messages += link->order().messages;
+    sum.digest ^= link->order().digest;
+  }
+  return sum;
+}
+
+LinkTaskPtr NcclGroup::post(Edge edge, const Operation& operation, std::vector<at::Tensor> tensors,
+                            Communicator::Call call) {
+  const auto task = std::make_shared<LinkTask>();
+  task->operation = operation;
+  task->tensors = std::move(tensors);
+  task->call = std::move(call);
+  task->ready = streams->record(tensor::compute_lane);
+  task->posted_at = base::monotonic_seconds();
+  if (!why_failed().empty()) return task;  // its wait tells
+  all->progress();
+  link(edge).add(task);
+  link(edge).launch();
+  return task;
+}
+
+void NcclGroup::progress() {
+  for (auto& [edge, link] : links_) {
+    if (!link->settled()) link->progress();
+  }
+}
+
+void NcclGroups::progress() {
+  for (const auto& weak : open) {
+    if (const auto group = weak.lock()) group->progress();
+  }
+}
+
+void NcclGroup::check() {
+  all->progress();
+  LinkTaskPtr oldest;
+  for (auto& [edge, link] : links_) {
+    check(*link);
+    const LinkTaskPtr task = link->oldest();
+    if (task != nullptr && (oldest == nullptr || task->posted_at < oldest->posted_at)) oldest = task;
+  }
+  if (oldest != nullptr) return check(*oldest);
+  const std::string ended = why_failed();
+  if (!ended.empty()) throw base::PeerError(fmt::format("group '{}' failed: {}", name, ended));
+}
+
+void NcclGroup::check(Link& link) {
+  std::string cause;
+  Operation operation;
+  if (link.failed(&cause, &operation) && why_failed().empty()) fail(operation, cause);
+}
+
+void NcclGroup::check(const LinkTask& oldest) {
+  const std::string ended = why_failed();
+  if (!ended.empty()) fail(oldest.operation, ended);
+  const double now = base::monotonic_seconds();
+  if (now - oldest.posted_at > settings.timeout_seconds) {
+    fail(oldest.operation, fmt::format("it was not done within {:g} s", settings.timeout_seconds));
+  }
+  if (now - std::max(looked_at_, oldest.posted_at) < look_seconds) return;
+  looked_at_ = now;
+  const std::string left = who_left();
+  if (!left.empty()) fail(oldest.operation, left);
+}
+
+// Of the members, since the peer of one waits for the next.
+std::string NcclGroup::who_left() {
+  try {
+    const std::vector<std::string> gone = store->keys(key("left/"));
+    std::string why;
+    return !gone.empty() && store->try_get(gone.front(), &why) ? why : "";
+  } catch (const base::PeerError& error) {
+    return error.what();
+  }
+}
+
+void NcclGroup::leave(const std::string& why) {
+  try {
+    store->set(key(fmt::format("left/{:06}", world_rank(rank))), fmt::format("rank {} {}", world_rank(rank), why));
+  } catch (const base::Error&) {  // without a store nobody could read it
+  }
+}
+
+std::string NcclGroup::end(const std::string& reason) {
+  std::vector<std::shared_ptr<Communicator>> open;
+  std::string before;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    before = failure_;
+    if (failure_.empty()) failure_ = reason;
+    open.swap(communicators_);
+  }
+  for (const auto& communicator : open) communicator->abort();
+  return before;
+}
+
+void NcclGroup::fail(const Operation& operation, const std::string& cause) {
+  if (end("an earlier transfer failed (" + cause + ")").empty()) leave("has given up: " + cause);
+  throw base::PeerError(failure_text(operation, name, cause));
+}
+
+std::string NcclGroup::why_failed() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
+}
+
+void NcclGroup::close() {
+  const bool clean =
+      std::all_of(links_.begin(), links_.end(), [](const auto& at) { return at.second->oldest() == nullptr; });
+  std::vector<std::shared_ptr<Communicator>> open;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (clean && failure_.empty()) open.swap(communicators_);
+  }
+  for (const auto& communicator : open) communicator->destroy();
+  end("its channel was closed");
+  leave("has left");
+}
+
+}  // namespace troika::comm

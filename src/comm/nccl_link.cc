@@ -1,0 +1,83 @@
+#include "comm/nccl_link.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace troika::comm {
+
+void LinkOrder::include(const Operation& operation) {
+  ++messages;
+  for (std::uint64_t word : {static_cast<std::uint64_t>(operation.tag), static_cast<std::uint64_t>(operation.bytes)}) {
+    for (int byte = 0; byte < 8; ++byte, word >>= 8) digest = (digest ^ (word & 0xff)) * 0x100000001b3;  // FNV-1a
+  }
+}
+
+Link::Link(tensor::Streams& streams, Meet meet)
+    : streams_(streams), lane_(streams.new_lane()), meet_(std::move(meet)) {}
+
+void Link::add(LinkTaskPtr task) {
+  order_.include(task->operation);
+  last_ = task->operation;
+  task->state = task->operation.bytes == 0 ? LinkTask::State::launched : LinkTask::State::queued;
+  if (task->operation.bytes == 0) return;
+  oldest();  // forgets what has been passed by now, so that an error is not put down to it
+  queued_.push_back(std::move(task));
+}
+
+void Link::progress() {
+  try {
+    while (!settled() && failure_.empty() && take_a_step()) {
+    }
+  } catch (const base::PeerError& error) {  // of the store
+    failure_ = error.what();
+  }
+}
+
+void Link::launch() {
+  const double until = base::monotonic_seconds() + 0.01;  // then something is wrong, and the message's wait will tell
+  progress();
+  while (connected_ && !settled() && failure_.empty() && base::monotonic_seconds() < until) {
+    std::this_thread::sleep_for(std::chrono::microseconds(5));
+    progress();
+  }
+}
+
+bool Link::take_a_step() {
+  if (communicator_ == nullptr) communicator_ = meet_();
+  if (communicator_ == nullptr) return false;
+  if (communicator_->state(&failure_) != Communicator::State::idle) return false;
+  if (launching_ != nullptr) {  // is in its stream by now: an event before that would pass too early
+    launching_->done = streams_.record(lane_);
+    launching_->state = LinkTask::State::launched;
+    connected_ = true;
+    under_way_.push_back(std::exchange(launching_, nullptr));
+    return true;
+  }
+  launching_ = std::move(queued_.front());
+  queued_.pop_front();
+  launching_->state = LinkTask::State::launching;
+  streams_.wait(lane_, launching_->ready);
+  communicator_->ask(launching_->call);
+  return true;
+}
+
+LinkTaskPtr Link::oldest() {
+  while (!under_way_.empty() && under_way_.front()->done.passed()) under_way_.pop_front();
+  if (!under_way_.empty()) return under_way_.front();
+  if (launching_ != nullptr) return launching_;
+  return queued_.empty() ? nullptr : queued_.front();
+}
+
+bool Link::failed(std::string* failure, Operation* operation) {
+  if (failure_.empty() && communicator_ != nullptr) communicator_->state(&failure_);
+  // The device passes what has failed, so of those that oldest() has not looked at yet the first is the likeliest.
+  *operation = under_way_.empty() ? last_ : under_way_.front()->operation;
+  *failure = failure_;
+  return !failure_.empty();
+}
+
+}  // namespace troika::comm

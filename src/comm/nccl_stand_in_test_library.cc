@@ -1,0 +1,301 @@
+// Stands in for libnccl in tests: the same functions over host memory and fake lanes, between
+// ranks that are threads of one process.
+//
+// It is as strict as NCCL allows itself to be. Everything is in progress until it is asked about again; the first
+// operation of a communicator until every rank has asked for one. A send buffers nothing. Operations pair by order;
+// sizes that differ are an error of both sides. An abort is not seen by the others. What NCCL forbids ends the process
+// with a message.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/nccl_api.h"
+#include "tensor/fake_lane_test_support.h"
+
+using troika::comm::nccl::Config;
+using troika::comm::nccl::DataType;
+using troika::comm::nccl::Result;
+using troika::comm::nccl::Stream;
+using troika::comm::nccl::UniqueId;
+using troika::tensor::FakeLane;
+using troika::tensor::FakeWork;
+
+namespace {
+
+struct Clique;
+
+// One rank's end of a communicator.
+struct End {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  std::mutex busy;  // never waited for: two threads at once are forbidden
+  // guarded by the clique's mutex
+  Result error = Result::success;
+  bool gone = false;
+};
+using EndPtr = std::shared_ptr<End>;
+
+enum class Kind { send, recv };
+
+struct Operation {
+  EndPtr end;
+  Kind kind = Kind::send;
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t bytes = 0;
+  int peer = 0;
+  bool ordered = false;
+  bool arrived = false, done = false;
+};
+using OperationPtr = std::shared_ptr<Operation>;
+
+struct Clique {
+  explicit Clique(int ranks) : size(ranks), connected(static_cast<std::size_t>(ranks)) {}
+  std::mutex mutex;
+  const int size;
+  int joined = 0;
+  std::vector<bool> connected;                                           // by rank: has asked for an operation
+  std::map<std::pair<int, int>, std::deque<OperationPtr>> sends, recvs;  // by (from, to): at the head of their lanes
+};
+
+[[noreturn]] void misused(const char* what) {
+  std::fprintf(stderr, "the stand-in for NCCL was misused: %s\n", what);
+  std::abort();
+}
+
+void finish(Operation& operation, Result result) {
+  operation.done = true;
+  if (result != Result::success) operation.end->error = result;
+}
+
+void move(Operation& send, Operation& recv) {
+  const bool equal = send.bytes == recv.bytes;
+  if (equal && send.ordered && recv.ordered && send.bytes > 0) std::memcpy(recv.to, send.from, send.bytes);
+  for (Operation* each : {&send, &recv}) finish(*each, equal ? Result::success : Result::invalid_usage);
+}
+
+void arrive(Clique& clique, const OperationPtr& operation) {
+  const bool sends = operation->kind == Kind::send;
+  const int me = operation->end->rank;
+  const auto pair = sends ? std::make_pair(me, operation->peer) : std::make_pair(operation->peer, me);
+  auto& mine = (sends ? clique.sends : clique.recvs)[pair];
+  auto& theirs = (sends ? clique.recvs : clique.sends)[pair];
+  mine.push_back(operation);
+  if (theirs.empty()) return;
+  move(sends ? *mine.front() : *theirs.front(), sends ? *theirs.front() : *mine.front());
+  mine.pop_front();
+  theirs.pop_front();
+}
+
+// The operations of one group in one stream: they start together and the stream goes on when all are done.
+class Kernel final : public FakeWork {
+ public:
+  explicit Kernel(std::vector<OperationPtr> operations) : operations_(std::move(operations)) {}
+  bool try_to_do() override {
+    bool all_done = true;
+    for (const OperationPtr& operation : operations_) {
+      End& end = *operation->end;
+      const std::lock_guard<std::mutex> lock(end.clique->mutex);
+      if (!end.gone && end.error == Result::success && !std::exchange(operation->arrived, true)) {
+        arrive(*end.clique, operation);
+      }
+      all_done = all_done && (operation->done || end.gone || end.error != Result::success);
+    }
+    return all_done;
+  }
+
+ private:
+  std::vector<OperationPtr> operations_;
+};
+
+struct Asked {
+  FakeLane* lane;
+  OperationPtr operation;
+};
+
+}  // namespace
+
+namespace troika::comm::nccl {
+struct Comm {
+  EndPtr end = std::make_shared<End>();
+  bool initialised = false;
+  std::vector<Asked> asked;  // not in their lanes yet
+};
+}  // namespace troika::comm::nccl
+using troika::comm::nccl::Comm;
+
+namespace {
+
+std::mutex registry_mutex;
+std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id
+std::vector<std::unique_ptr<Comm>> comms;                // all there ever were: so that late calls are seen
+
+thread_local int group_depth = 0;
+thread_local std::vector<std::pair<Comm*, Asked>> group;
+
+// A call on a communicator.
+class Call {
+ public:
+  explicit Call(Comm* comm) : end_(*comm->end), alone_(end_.busy, std::try_to_lock) {
+    if (!alone_.owns_lock()) misused("two threads call the same communicator at once");
+    const std::lock_guard<std::mutex> lock(end_.clique->mutex);
+    if (end_.gone) misused("a communicator is used after its end");
+  }
+
+ private:
+  End& end_;
+  std::unique_lock<std::mutex> alone_;
+};
+
+bool in_progress(Comm& comm) {
+  const std::lock_guard<std::mutex> lock(comm.end->clique->mutex);
+  return !comm.initialised || !comm.asked.empty();
+}
+
+// Initialisation and launches go on when they are asked about.
+Result move_on(Comm& comm) {
+  End& end = *comm.end;
+  std::vector<Asked> launched;
+  {
+    const std::lock_guard<std::mutex> lock(end.clique->mutex);
+    if (end.error != Result::success) return end.error;
+    comm.initialised = comm.initialised || end.clique->joined == end.clique->size;
+    if (!comm.initialised) return Result::in_progress;
+    for (const bool connected : end.clique->connected) {
+      if (!comm.asked.empty() && !connected) return Result::in_progress;
+    }
+    launched.swap(comm.asked);
+  }
+  std::map<FakeLane*, std::vector<OperationPtr>> kernels;
+  for (const Asked& one : launched) kernels[one.lane].push_back(one.operation);
+  for (auto& [lane, operations] : kernels) lane->push(std::make_unique<Kernel>(std::move(operations)));
+  return Result::success;
+}
+
+Result ask(Comm* comm, Stream stream, Operation operation) {
+  const Call call(comm);
+  if (group_depth == 0) misused("an operation outside of a group");
+  if (in_progress(*comm)) return Result::invalid_argument;
+  auto* lane = static_cast<FakeLane*>(stream);
+  operation.end = comm->end;
+  operation.ordered = lane->ordered();
+  if (operation.kind == Kind::recv && operation.bytes > 0) {
+    std::memset(operation.to, troika::tensor::poison, operation.bytes);
+  }
+  group.push_back({comm, {lane, std::make_shared<Operation>(std::move(operation))}});
+  return Result::success;
+}
+
+// Their memory belongs to others from now on.
+void forget(std::deque<OperationPtr>& queue, const EndPtr& end) {
+  const auto of_end = [&](const OperationPtr& operation) { return operation->end == end; };
+  queue.erase(std::remove_if(queue.begin(), queue.end(), of_end), queue.end());
+}
+
+}  // namespace
+
+extern "C" {
+
+Result ncclGetVersion(int* version) {
+  *version = 22809;
+  return Result::success;
+}
+
+Result ncclGetUniqueId(UniqueId* id) {
+  static int made = 0;
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  std::memset(id->bytes, 0, sizeof id->bytes);
+  std::snprintf(id->bytes, sizeof id->bytes, "stand-in %d", ++made);
+  return Result::success;
+}
+
+Result ncclCommInitRankConfig(Comm** made, int size, UniqueId id, int rank, Config* config) {
+  if (config->blocking != 0) misused("a blocking communicator");
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  auto& clique = cliques[std::string(id.bytes, sizeof id.bytes)];
+  if (clique == nullptr) clique = std::make_shared<Clique>(size);
+  if (clique->size != size || rank < 0 || rank >= size) return Result::invalid_argument;
+  comms.push_back(std::make_unique<Comm>());
+  *made = comms.back().get();
+  (*made)->end->clique = clique;
+  (*made)->end->rank = rank;
+  const std::lock_guard<std::mutex> lock_clique(clique->mutex);
+  ++clique->joined;
+  return Result::in_progress;
+}
+
+Result ncclCommGetAsyncError(Comm* comm, Result* error) {
+  const Call call(comm);
+  *error = move_on(*comm);
+  return Result::success;
+}
+
+static Result leave(Comm* comm) {
+  const Call call(comm);
+  Clique& clique = *comm->end->clique;
+  const std::lock_guard<std::mutex> lock(clique.mutex);
+  comm->end->gone = true;
+  for (auto* queues : {&clique.sends, &clique.recvs}) {
+    for (auto& [pair, queue] : *queues) forget(queue, comm->end);
+  }
+  return Result::success;
+}
+
+Result ncclCommAbort(Comm* comm) { return leave(comm); }
+
+Result ncclCommDestroy(Comm* comm) {
+  if (in_progress(*comm)) misused("a communicator is destroyed while it is in progress");
+  return leave(comm);
+}
+
+const char* ncclGetErrorString(Result result) {
+  return result == Result::invalid_usage      ? "invalid usage"
+         : result == Result::invalid_argument ? "invalid argument"
+                                              : "?";
+}
+
+const char* ncclGetLastError(Comm*) { return "told by the stand-in"; }
+
+Result ncclGroupStart() {
+  ++group_depth;
+  return Result::success;
+}
+
+Result ncclGroupEnd() {
+  if (group_depth == 0) misused("the end of a group that has no start");
+  if (--group_depth > 0) return Result::success;
+  for (auto& [comm, asked] : std::exchange(group, {})) {
+    const std::lock_guard<std::mutex> lock(comm->end->clique->mutex);
+    comm->end->clique->connected[static_cast<std::size_t>(comm->end->rank)] = true;
+    comm->asked.push_back(std::move(asked));
+  }
+  return Result::in_progress;
+}
+
+Result ncclSend(const void* from, std::size_t count, DataType, int peer, Comm* comm, Stream stream) {
+  Operation operation;
+  operation.kind = Kind::send;
+  operation.from = from;
+  operation.bytes = count;
+  operation.peer = peer;
+  return ask(comm, stream, operation);
+}
+
+Result ncclRecv(void* to, std::size_t count, DataType, int peer, Comm* comm, Stream stream) {
+  Operation operation;
+  operation.kind = Kind::recv;
+  operation.to = to;
+  operation.bytes = count;
+  operation.peer = peer;
+  return ask(comm, stream, operation);
+}
+
+}  // extern "C"

@@ -1,0 +1,51 @@
+#include "comm/nccl_test_support.h"
+
+#include <exception>
+#include <thread>
+
+namespace troika::comm {
+
+std::string nccl_stand_in() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_stand_in.so"; }
+std::string nccl_too_old() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_too_old.so"; }
+
+NcclRanks make_nccl_ranks(int size, const NcclRanksOptions& options) {
+  NcclRanks ranks;
+  ranks.server = std::make_shared<rendezvous::StoreServer>(0);
+  const auto machine = tensor::make_fake_machine(options.seed, 30);
+  std::vector<int> members;
+  for (int rank = 0; rank < size; ++rank) members.push_back(rank);
+  for (int rank = 0; rank < size; ++rank) {
+    const std::shared_ptr<tensor::FakeStreams> device = tensor::make_fake_streams(machine);
+    rendezvous::Identity me;
+    me.world_rank = rank;
+    me.world_size = size;
+    me.store_port = ranks.server->port();
+    const NcclSettings settings{nccl_stand_in(), options.deadline_seconds, 0};
+    ranks.transports.push_back(
+        std::make_unique<NcclTransport>(me, settings, options.streams ? options.streams(rank, device) : device));
+    ranks.channels.push_back(ranks.transports.back()->group("world", members));
+    ranks.devices.push_back(device);
+    device->while_standing([channel = ranks.channels.back().get()] { channel->check(); });
+  }
+  return ranks;
+}
+
+void run_nccl_ranks(NcclRanks& ranks, const std::function<void(NcclChannel&)>& body) {
+  std::vector<std::exception_ptr> errors(ranks.channels.size());
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < ranks.channels.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        body(*ranks.channels[rank]);
+      } catch (...) {
+        errors[rank] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error != nullptr) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace troika::comm

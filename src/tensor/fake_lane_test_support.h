@@ -1,0 +1,26 @@
+// A lane of a fake device (fake_streams_test_support.h) as libraries see it that queue work of their own.
+#pragma once
+
+#include <memory>
+
+namespace troika::tensor {
+
+inline constexpr int poison = 0xff;  // every byte: NaN in all floating types, -1 in integers
+
+class FakeWork {
+ public:
+  virtual ~FakeWork() = default;
+  // Does it, or returns false when that is not possible yet (a recv whose peer has not sent); it is asked again. Calls
+  // are one at a time in the whole machine, from any thread.
+  virtual bool try_to_do() = 0;
+};
+
+// What FakeStreams::handle points to: where libraries put work of their own.
+class FakeLane {
+ public:
+  virtual ~FakeLane() = default;
+  virtual bool ordered() = 0;  // whether work that is asked for now is ordered behind the compute lane
+  virtual void push(std::unique_ptr<FakeWork> work) = 0;
+};
+
+}  // namespace troika::tensor

@@ -1,0 +1,82 @@
+// The queues of work of one rank's device. What the rank's thread asks of a GPU is done later: in each lane in the
+// order in which it was asked for, between lanes in no order, unless an event says so. On a CPU all is done when the
+// call returns.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace troika::tensor {
+
+// compute: every operation on tensors, in the stream that is the thread's current one. copy: between host and device.
+// Messages have lanes of their own (comm/nccl_link.h), which they get from new_lane().
+class Lane {
+ public:
+  explicit Lane(int number) : number_(number) {}
+  int number() const { return number_; }
+  bool operator==(const Lane& other) const { return number_ == other.number_; }
+
+ private:
+  int number_;
+};
+inline const Lane compute_lane(0), copy_lane(1);
+
+// A point in a lane: all that was asked for there before.
+class Event {
+ public:
+  class Body {  // implemented by each kind of streams
+   public:
+    virtual ~Body() = default;
+    virtual bool passed() = 0;
+  };
+  Event() = default;  // has passed
+  explicit Event(std::shared_ptr<Body> body) : body_(std::move(body)) {}
+  // Without waiting. Throws BugError when the device failed.
+  bool passed() const { return body_ == nullptr || body_->passed(); }
+  const std::shared_ptr<Body>& body() const { return body_; }
+
+ private:
+  std::shared_ptr<Body> body_;
+};
+
+// Returns when the event has passed. The thread looks again and again with short sleeps, never in a call of the device
+// that an abort could not end; before each sleep it calls `check`, which throws when waiting has no sense any more
+// (comm::Channel::check).
+void await(const Event& event, const std::function<void()>& check);
+
+// One rank's thread. An event is used with the streams that recorded it. Tensors that work reads or writes must live
+// until that work is done, or until the compute lane waits for it: memory that is freed is used again by the compute
+// lane at once.
+class Streams {
+ public:
+  virtual ~Streams() = default;
+  virtual const c10::Device& device() const = 0;
+  // Whether the host reads and writes the device's memory itself, so that nothing is ever copied between them.
+  virtual bool shares_host_memory() const = 0;
+  virtual Lane new_lane() = 0;
+  virtual Event record(Lane lane) = 0;
+  virtual void wait(Lane lane, const Event& event) = 0;  // what the lane does from now on is done after the event
+  // to = from, of one size and dtype. Between host and device it goes beside the thread where the host's memory is
+  // from new_host_tensor.
+  virtual void copy(Lane lane, const at::Tensor& to, const at::Tensor& from) = 0;
+  // Contiguous, uninitialised, in host memory that the device can read by itself (pinned).
+  virtual at::Tensor new_host_tensor(at::IntArrayRef sizes, at::ScalarType dtype) = 0;
+  // The lane as libraries that queue work of their own know it (cudaStream_t).
+  virtual void* handle(Lane lane) = 0;
+};
+
+// Of a device that does everything at once.
+std::unique_ptr<Streams> make_host_streams();
+// Of the device: host streams of a CPU.
+std::unique_ptr<Streams> make_streams(const c10::Device& device);
+
+// The tensors in host memory, with what the compute lane has written to them by now: the one place where a rank waits
+// for its device. Tensors that are there already come back themselves. `check` as in await().
+std::vector<at::Tensor> read_back(Streams& streams, const std::vector<at::Tensor>& tensors,
+                                  const std::function<void()>& check);
+
+}  // namespace troika::tensor

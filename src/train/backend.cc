@@ -1,0 +1,60 @@
+#include "train/backend.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "comm/nccl_api.h"
+
+namespace troika::train {
+using config::Backend;
+
+// Empty when NCCL can carry this rank's tensors.
+static std::string reason_against_nccl(const c10::Device& device, const RanksAndDevices& counts) {
+  if (!device.is_cuda())
+    return fmt::format(
+        "comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
+        "--comm.backend gloo, or --device cuda",
+        device.str());
+  if (counts.ranks_on_host > counts.devices_on_host) {
+    return fmt::format(
+        "comm.backend nccl needs a GPU for each rank, but {} ranks share the {} GPUs of this host; start "
+        "{} ranks here, or use --comm.backend gloo",
+        counts.ranks_on_host, counts.devices_on_host, counts.devices_on_host);
+  }
+  try {
+    comm::nccl::load(comm::nccl::usual_library);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+Backend backend_of(Backend asked_for, const c10::Device& device, const RanksAndDevices& counts) {
+  if (asked_for == Backend::gloo || (counts.ranks == 1 && asked_for == Backend::automatic)) return Backend::gloo;
+  if (asked_for == Backend::automatic && device.is_cpu()) return Backend::gloo;
+  const std::string reason = reason_against_nccl(device, counts);
+  if (reason.empty()) return Backend::nccl;
+  if (asked_for == Backend::nccl) throw base::ConfigError(reason);
+  return Backend::gloo;
+}
+
+std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : environment) {
+    if (name.rfind("NCCL_", 0) == 0 || name.rfind("CUDA_", 0) == 0) found.push_back(name + "=" + value);
+  }
+  return found;
+}
+
+std::string describe_backend(Backend backend, const std::vector<std::string>& variables) {
+  std::string text = "messages between devices: ";
+  text += backend == Backend::nccl
+              ? "NCCL " + comm::nccl::version_text(comm::nccl::load(comm::nccl::usual_library)->version)
+              : std::string("Gloo, through host memory");
+  return variables.empty() ? text : text + ", with " + base::join(variables, ", ");
+}
+
+}  // namespace troika::train
