@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to a trained model: packages, build, tokenizer, three processes as a pipeline, two data-parallel, a sample.
 # Everything it makes is under build/ and runs/quickstart; a second run builds nothing again and continues what is there.
+#   --cuda [TORCH_FOLDER]   for an NVIDIA GPU: builds against a pip torch with CUDA into build/cuda, prepares the tokens, and
+#                           says what to type then. TORCH_FOLDER: .../site-packages/torch; else the one that python3 imports
 # In a bundle (tools/bundle.sh) it takes the programs beside it and installs and builds nothing.
 #   STEPS   of the pipeline, 700 by default; the data-parallel run continues for a seventh of them
 set -euo pipefail
@@ -10,6 +12,30 @@ title() { printf '\n== %s\n' "$*"; }
 run=runs/quickstart
 steps=${STEPS:-700}
 more=$((steps + steps / 7))
+
+die() {
+  echo "quickstart: $1" >&2
+  exit 2
+}
+cuda=
+case ${1:-} in
+  "") ;;
+  --cuda) cuda=yes ;;
+  *) die "usage: ./quickstart.sh [--cuda [TORCH_FOLDER]]" ;;
+esac
+[ -z "$cuda" ] || [ ! -x bin/troika ] || die "this bundle computes on CPUs; build in a clone with ./quickstart.sh --cuda"
+
+build_for_cuda() { # build_for_cuda [TORCH_FOLDER]
+  . tools/torch-folder.sh
+  find_torch "${1:-}"
+  check_cuda_torch
+  find_nvcc build/nvcc
+  echo "torch $(torch_version) in $torch, $(command -v nvcc)"
+  export TROIKA_TORCH_DIR=$torch
+  mkdir -p build
+  cmake --preset cuda -DTROIKA_TESTS=OFF > build/cuda.log 2>&1 || { cat build/cuda.log && die "configuring failed; the lines above name what is missing"; }
+  cmake --build --preset cuda --target troika troika-engine
+}
 
 if [ -x bin/troika ]; then
   troika=bin/troika
@@ -23,8 +49,13 @@ else
   echo "all packages are installed"
 
   title "Build"
-  [ -f build/release/build.ninja ] || tools/configure.sh programs
-  cmake --build --preset release --target troika troika-engine
+  if [ -n "$cuda" ]; then
+    troika=build/cuda/troika
+    build_for_cuda "${2:-}"
+  else
+    [ -f build/release/build.ninja ] || tools/configure.sh programs
+    cmake --build --preset release --target troika troika-engine
+  fi
 
   corpus=()
   for folder in /usr/include/c++ /usr/include/linux /usr/include/asm-generic; do
@@ -37,6 +68,12 @@ fi
 title "Corpus and tokenizer: $of_what"
 [ -f $run/tokenizer/tokenizer.json ] || $troika data tokenizer "${corpus[@]}" --vocab 512 --out $run/tokenizer
 $troika data prepare "${corpus[@]}" --tokenizer $run/tokenizer --out $run/tokens
+
+if [ -n "$cuda" ]; then
+  title "Now train on the GPU"
+  echo "$troika train --device cuda --bf16 --model.preset qwen3-small --data.train $run/tokens --data.tokenizer $run/tokenizer --seq-len 512 --steps 20 --out runs/gpu"
+  exit
+fi
 
 common=(--data.train $run/tokens --data.tokenizer $run/tokenizer --out $run/run --seed 1 --seq-len 128
   --micro-batch-size 1 --global-batch-size 6 --lr 3e-3 --optimizer.min-lr 3e-4 --warmup-steps 20

@@ -15,6 +15,9 @@ if(TROIKA_TORCH_DIR)
   target_include_directories(troika_torch SYSTEM INTERFACE ${TROIKA_TORCH_DIR}/include
                              ${TROIKA_TORCH_DIR}/include/torch/csrc/api/include)
   target_link_directories(troika_torch INTERFACE ${TROIKA_TORCH_DIR}/lib)
+  # A pip torch was linked with parts of a newer libstdc++, which it exports, among them std::filesystem functions that call
+  # what is not there. The system's must be found first, so it is the first library that a program names.
+  target_link_options(troika_torch INTERFACE "SHELL:-Wl,--no-as-needed -lstdc++")
   set(TROIKA_TORCH_LIBRARIES torch torch_cpu c10)
   if(EXISTS ${TROIKA_TORCH_DIR}/lib/libtorch_cuda.so)
     list(APPEND TROIKA_TORCH_LIBRARIES torch_cuda c10_cuda)

@@ -1,52 +1,66 @@
-#!/bin/sh
-# Builds Troika against the libtorch inside a pip torch 2.x with CUDA and runs the tests labelled gpu.
+#!/usr/bin/env bash
+# Runs the gpu tests and benchmarks on a machine with an NVIDIA GPU.
 #
-#   tools/gpu-check.sh [TORCH_FOLDER]
+#   tools/gpu-check.sh [TORCH_FOLDER]     builds here first (build/cuda)
+#   OUT/gpu-check.sh [TORCH_FOLDER]       in a bundle of tools/gpu-bundle.sh: builds nothing
+#   tools/gpu-check.sh OUT                the bundle in OUT
 #
-# TORCH_FOLDER is the package's folder (.../site-packages/torch); without it python3 is asked. Builds into build/gpu.
-# Needs an NVIDIA GPU with its driver, cmake, ninja, a C++17 compiler and the same -dev packages as the normal build,
-# libtorch excepted.
-set -eu
+# TORCH_FOLDER is the torch package's folder (.../site-packages/torch); without it TROIKA_TORCH_DIR, or the one that python3
+# imports. Needs NVIDIA's driver; to build, also cmake, ninja, g++, nvcc and the -dev packages of a normal build.
+set -euo pipefail
 
-fail() {
+die() {
   echo "gpu-check: $1" >&2
   exit 1
 }
+[ $# -le 1 ] || die "usage: gpu-check.sh [TORCH_FOLDER | BUNDLE]"
+here=$(cd "$(dirname "$0")" && pwd)
+if [ -n "${1:-}" ] && [ -f "$1/MANIFEST" ] && [ -x "$1/run.sh" ]; then
+  exec "$1/gpu-check.sh"
+fi
+# shellcheck source=tools/torch-folder.sh
+. "$here/torch-folder.sh"
+find_torch "${1:-}"
+check_cuda_torch
+check_driver
+echo "gpu-check: torch $(torch_version) in $torch"
 
-[ $# -le 1 ] || fail "usage: gpu-check.sh [TORCH_FOLDER]"
-root=$(cd "$(dirname "$0")/.." && pwd)
+build_here() {
+  local root
+  root=$(dirname "$here")
+  cd "$root"
+  for tool in cmake ninja ctest c++; do
+    command -v "$tool" > /dev/null || die "$tool is missing; install cmake, ninja-build and g++"
+  done
+  export TROIKA_TORCH_DIR=$torch
+  cmake --preset cuda || die "configuring failed; the lines above name what is missing"
+  cmake --build --preset cuda ${JOBS:+-j$JOBS} || die "the build against '$torch' failed; the first error above says where"
+  programs=$root/build/cuda
+  run() { "$programs/$@"; }
+}
 
-for tool in cmake ninja ctest c++; do
-  command -v "$tool" > /dev/null || fail "$tool is missing; install cmake, ninja-build and g++"
-done
-
-if [ $# -eq 1 ]; then
-  [ -d "$1" ] || fail "no folder '$1'; give the folder of the torch package (.../site-packages/torch)"
-  torch=$(cd "$1" && pwd)
+if [ -f "$here/MANIFEST" ]; then
+  (cd "$here" && sha256sum --quiet -c MANIFEST) || die "the bundle is not as it was packed"
+  programs=$here/bin
+  run() { "$here/run.sh" --torch "$torch" "$@"; }
 else
-  command -v python3 > /dev/null || fail "python3 is missing; give the folder of the torch package as the argument"
-  torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2> /dev/null) ||
-    fail "python3 cannot import torch; install a CUDA build of torch 2.x (pip install torch) or give its folder"
+  build_here
 fi
 
-[ -f "$torch/include/ATen/core/Tensor.h" ] ||
-  fail "'$torch' holds no include/ATen/core/Tensor.h; it is not the folder of a torch package"
-version_file=$torch/include/torch/headeronly/version.h
-[ -f "$version_file" ] || version_file=$torch/include/torch/csrc/api/include/torch/version.h
-major=$(sed -n 's/^#define TORCH_VERSION_MAJOR \([0-9]*\).*/\1/p' "$version_file" 2> /dev/null)
-[ "${major:-0}" -ge 2 ] || fail "'$torch' holds libtorch version ${major:-unknown}; version 2 or newer is needed"
-[ -f "$torch/lib/libtorch_cuda.so" ] ||
-  fail "'$torch' is a build without CUDA (lib/libtorch_cuda.so is missing); install a CUDA build of torch"
+failures=0
+count=0
+for test in "$programs"/*_gpu_test; do
+  [ -x "$test" ] || continue
+  count=$((count + 1))
+  echo "== $(basename "$test")"
+  run "$(basename "$test")" --gtest_brief=1 || failures=$((failures + 1))
+done
+[ "$count" -gt 0 ] || die "there are no gpu tests in '$programs'"
 
-if command -v nvidia-smi > /dev/null; then
-  nvidia-smi -L | grep -q '^GPU' || fail "nvidia-smi lists no GPU; the driver or the device is missing"
-elif [ ! -e /dev/nvidiactl ]; then
-  fail "this machine has no NVIDIA driver (neither nvidia-smi nor /dev/nvidiactl); the gpu tests need a CUDA device"
-fi
-
-echo "gpu-check: libtorch in $torch"
-cmake -S "$root" -B "$root/build/gpu" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTROIKA_TORCH_DIR="$torch" ||
-  fail "configuring failed; the lines above name what is missing"
-cmake --build "$root/build/gpu" || fail "the build against '$torch' failed; the first error above says where"
-cd "$root/build/gpu"
-ctest -L '^gpu$' --no-tests=error --output-on-failure
+step=(--device cuda --bf16 --steps 6 --model.preset qwen3-0.6b --seq-len 2048 --micro-batch-size 2 --global-batch-size 4)
+echo "== bench step"
+run troika bench step "${step[@]}" || failures=$((failures + 1))
+echo "== bench roofline: what that step cannot take less than"
+run troika bench roofline --model.preset qwen3-0.6b --seq-len 2048 --micro-batch-size 2 --global-batch-size 4 || failures=$((failures + 1))
+[ "$failures" = 0 ] || die "$failures of $((count + 2)) failed"
+echo "gpu-check: $count test programs and 2 benchmarks passed"

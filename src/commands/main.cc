@@ -16,6 +16,7 @@
 #include "commands/data/data.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
+#include "commands/roofline/roofline.h"
 #include "commands/timeline/timeline.h"
 #include "commands/verbs.h"
 
@@ -59,10 +60,11 @@ int print(const std::string& text) {
   return 0;
 }
 
-// The verbs of Program::troika that print no help.
+// The verbs and parts of Program::troika that print no help.
 const Runs runs = {
     {"launch", [](const Call& call) { return run_launch(call.words, call.environment); }},
     {"data", [](const Call& call) { return run_data(call, stdout, stderr); }},
+    {"bench", [](const Call& call) { return print(roofline_report(call)); }},  // its part without libtorch
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"completion",
      [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},
@@ -84,7 +86,7 @@ int run(int argc, char** argv, char** environment) {
   const Call call = call_of(arguments, capture_environment(environment));
   if (call.verb->name == "train" && launches_itself(call.environment))
     return run_launch(implied_launch(arguments, call.environment), call.environment);
-  return call.verb->program == Program::engine ? become_engine(call, argv) : runs.at(call.verb->name)(call);
+  return call.last().program == Program::engine ? become_engine(call, argv) : runs.at(call.verb->name)(call);
 }
 
 }  // namespace

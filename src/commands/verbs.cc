@@ -15,6 +15,7 @@
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
+#include "commands/roofline/arguments.h"
 #include "commands/timeline/arguments.h"
 #include "config/command_line.h"
 #include "config/config.h"
@@ -69,7 +70,9 @@ std::vector<Verb> bench_parts() {
           {"step", "training steps, compared with an ideal step of this machine", Program::engine,
            unbound<StepArguments, bench_step_flags>},
           {"comm", "messages between ranks by size, as training uses them", Program::engine,
-           unbound<CommArguments, bench_comm_flags>}};
+           unbound<CommArguments, bench_comm_flags>},
+          {"roofline", "what every operation of a step cannot take less than on a GPU, beside PyTorch; by counting",
+           Program::troika, unbound<RooflineArguments, roofline_flags>}};
 }
 
 std::vector<Verb> data_parts() {
@@ -134,7 +137,7 @@ const std::vector<Verb>& verbs() {
        unbound<ChatArguments, chat_flags>},
       {"export", "write a model as a folder that Hugging Face's tools load: troika export RUN DIR", Program::engine,
        unbound<ExportArguments, export_flags>},
-      {"bench", "measure a training step, its operations or the messages between ranks, on random tokens",
+      {"bench", "measure a training step, its operations or messages; or count what a step cannot take less than",
        Program::engine, nullptr, bench_parts()},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,
        data_parts()},

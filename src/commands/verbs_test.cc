@@ -45,7 +45,7 @@ TEST(Verbs, AreFoundWithTheirPartAndRefusedWithTheNearestName) {
   EXPECT_EQ(refusal({"trian"}), "there is no verb 'trian'; did you mean 'train'? See troika --help.");
   EXPECT_EQ(refusal({"qqqqqqqqq"}), "there is no verb 'qqqqqqqqq'. See troika --help.");
   EXPECT_EQ(refusal({"bench", "steps"}), "there is no verb 'steps'; did you mean 'step'? See troika bench --help.");
-  EXPECT_EQ(refusal({"bench"}), "troika bench needs one of kernels, step, comm; see troika bench --help");
+  EXPECT_EQ(refusal({"bench"}), "troika bench needs one of kernels, step, comm, roofline; see troika bench --help");
 }
 
 TEST(Verbs, TheHelpOfEachNamesItsFlags) {

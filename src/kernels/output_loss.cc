@@ -13,18 +13,15 @@ namespace {
 
 constexpr std::int64_t no_loss = -100;
 
-// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw has elements.
-std::int64_t chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
-
 template <class Visit>
 void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
-  const std::int64_t rows = chunk_rows(D);
+  const std::int64_t rows = output_loss_chunk_rows(D);
   for (std::int64_t begin = 0; begin < M; begin += rows) visit(begin, std::min(rows, M - begin));
 }
 
 // Room for the logits of a chunk.
 at::Tensor chunk_room(const at::Tensor& x_MD, std::int64_t v) {
-  return empty_spaced_rows(std::min(x_MD.size(0), chunk_rows(x_MD.size(1))), v, x_MD.device());
+  return empty_spaced_rows(std::min(x_MD.size(0), output_loss_chunk_rows(x_MD.size(1))), v, x_MD.device());
 }
 
 // Halves on a CPU would be converted for every chunk.
@@ -47,6 +44,8 @@ at::Tensor weights_of(const at::Tensor& targets_M, double scale) {
 }
 
 }  // namespace
+
+std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
 std::int64_t OutputLossSaved::bytes() const {
   std::int64_t sum = 0;

@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/output_loss.h"
 #include "model/decoder_test_support.h"
 #include "model/scalar_type.h"
+#include "shape/output_loss.h"
 
 namespace troika::model {
 namespace {
@@ -206,6 +208,11 @@ TEST(Decoder, LongerSequencesThanItWasMadeForAreRefused) {
     EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), shape::SavedActivations::none),
                  base::BugError);
   }
+}
+
+TEST(OutputProjection, HasTheChunksThatItsCostsCount) {
+  for (const std::int64_t D : {1, 64, 100, 256, 4096})
+    EXPECT_EQ(kernels::output_loss_chunk_rows(D), shape::output_loss_chunk_rows(D)) << D;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What the output projection with its cross-entropy leaves between forward and backward (kernels/output_loss.h computes it).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace troika::shape {
@@ -18,6 +19,9 @@ struct OutputLossShape {
 // The logits, or the gradients themselves: those where they take less than half of the bytes and the whole vocabulary is on
 // this rank.
 enum class LossKeep { logits, gradients };
+
+// Rows whose logits exist at a time: kernels::output_loss_chunk_rows says why.
+inline std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
 inline LossKeep output_loss_keep(const OutputLossShape& shape) {
   const std::int64_t logits_bytes = shape.M * shape.v * shape.bytes_per_element;

@@ -6,6 +6,7 @@
 #include "shape/adapter.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
+#include "shape/operation_costs.h"
 #include "shape/output_loss.h"
 
 namespace troika::shape {
@@ -142,9 +143,8 @@ int first_trained_segment(const config::ModelSettings& model, const Trained& tra
 
 std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t seq_len, const Trained& trained) {
   const double D = static_cast<double>(m.hidden), NH = static_cast<double>(m.heads * m.head_dim);
-  const double KH = static_cast<double>(m.kv_heads * m.head_dim), F = static_cast<double>(m.ffn);
-  const double projections = static_cast<double>(1 + sizes_of(m).inputs);
-  const double block = D * (NH + 2 * KH) + NH * D + projections * D * F + 2 * NH * static_cast<double>(seq_len);
+  double block = 2 * NH * static_cast<double>(seq_len);
+  for (const Product& product : block_products(m)) block += product.weights();
   std::vector<double> costs(static_cast<std::size_t>(segment_count(m)), block);
   costs.front() = D;  // a look-up
   costs.back() = D * static_cast<double>(m.vocab);

@@ -16,6 +16,16 @@
 
 namespace troika::tensor {
 
+CudaBuild cuda_build() {
+#if !defined(TROIKA_WITH_CUDA)
+  return CudaBuild::cpu_libtorch;
+#elif !defined(TROIKA_CUDA_KERNELS)
+  return CudaBuild::without_kernels;
+#else
+  return CudaBuild::with_kernels;
+#endif
+}
+
 int cuda_devices() {
 #ifdef TROIKA_WITH_CUDA
   return at::hasCUDA() ? static_cast<int>(c10::impl::VirtualGuardImpl(c10::kCUDA).deviceCount()) : 0;

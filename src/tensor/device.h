@@ -7,12 +7,14 @@
 
 namespace troika::tensor {
 
+// What this build can do on a GPU: a libtorch without CUDA; one with it, without or with the kernels of module cuda.
+enum class CudaBuild { cpu_libtorch, without_kernels, with_kernels };
+CudaBuild cuda_build();
+int cuda_devices();  // that libtorch finds; starts CUDA's driver
+
 // "auto" (cuda when present, else cpu), "cpu", "cuda" or "cuda:N". On "cuda" and "auto" the device index is local_rank modulo the devices
 // present. ConfigError for another word, and when cuda is asked for and this libtorch or machine has none.
 c10::Device pick_device(const std::string& word, int local_rank);
-
-// CUDA devices that this libtorch and machine have.
-int cuda_devices();
 
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and module cpu) of the calling
 // thread, and OpenBLAS's, which is 1 in builds with the CPU kernels.

@@ -12,18 +12,12 @@ namespace troika::train {
 using config::Backend;
 
 // Empty when NCCL can carry this rank's tensors.
-static std::string reason_against_nccl(const c10::Device& device, const RanksAndDevices& counts) {
+static std::string reason_against_nccl(const c10::Device& device) {
   if (!device.is_cuda())
     return fmt::format(
         "comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
         "--comm.backend gloo, or --device cuda",
         device.str());
-  if (counts.ranks_on_host > counts.devices_on_host) {
-    return fmt::format(
-        "comm.backend nccl needs a GPU for each rank, but {} ranks share the {} GPUs of this host; start "
-        "{} ranks here, or use --comm.backend gloo",
-        counts.ranks_on_host, counts.devices_on_host, counts.devices_on_host);
-  }
   try {
     comm::nccl::load(comm::nccl::usual_library);
   } catch (const base::ConfigError& error) {
@@ -32,10 +26,10 @@ static std::string reason_against_nccl(const c10::Device& device, const RanksAnd
   return "";
 }
 
-Backend backend_of(Backend asked_for, const c10::Device& device, const RanksAndDevices& counts) {
-  if (asked_for == Backend::gloo || (counts.ranks == 1 && asked_for == Backend::automatic)) return Backend::gloo;
-  if (asked_for == Backend::automatic && device.is_cpu()) return Backend::gloo;
-  const std::string reason = reason_against_nccl(device, counts);
+Backend backend_of(Backend asked_for, const c10::Device& device, int ranks) {
+  if (asked_for == Backend::gloo) return Backend::gloo;
+  if (asked_for == Backend::automatic && (ranks == 1 || device.is_cpu())) return Backend::gloo;
+  const std::string reason = reason_against_nccl(device);
   if (reason.empty()) return Backend::nccl;
   if (asked_for == Backend::nccl) throw base::ConfigError(reason);
   return Backend::gloo;

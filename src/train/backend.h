@@ -11,14 +11,10 @@
 
 namespace troika::train {
 
-struct RanksAndDevices {
-  int ranks = 1, ranks_on_host = 1;
-  int devices_on_host = 0;
-};
-
-// gloo or nccl, for a rank on `device`. automatic: nccl where the ranks of this host have a GPU each and the library is
-// here. ConfigError when nccl is asked for and cannot be.
-config::Backend backend_of(config::Backend asked_for, const c10::Device& device, const RanksAndDevices& counts);
+// gloo or nccl, for a rank on `device` of a run of so many ranks, each of which has its device for itself unless gloo is
+// asked for (plan/device_check.h). automatic: nccl between GPUs where the library is here. ConfigError when nccl is asked
+// for and cannot be.
+config::Backend backend_of(config::Backend asked_for, const c10::Device& device, int ranks);
 
 // "NCCL_DEBUG=INFO", ...: the variables of an environment that NCCL and CUDA read by themselves.
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment);

@@ -18,6 +18,7 @@
 #include "schedule/check/message_order.h"
 #include "tensor/device.h"
 #include "train/backend.h"
+#include "train/rank_device.h"
 #include "train/reproducibility.h"
 
 namespace troika::train {
@@ -89,17 +90,23 @@ static int threads_for(const config::TrainSettings& settings, int ranks_on_host)
   return host::usable_cores_of_rank(ranks_on_host);
 }
 
+static c10::Device device_of(const RankContext& context) {
+  const config::Settings& s = context.resolved.settings;
+  return rank_device(s.train.device, context.identity.local_rank, {context.identity.local_size, s.comm.backend});
+}
+
+void check_rank_device(const RankContext& context) { device_of(context); }
+
 Machine prepare_machine(const RankContext& context) {
   const config::Settings& s = context.resolved.settings;
   Machine machine;
   machine.threads = threads_for(s.train, context.identity.local_size);
   tensor::set_threads(machine.threads);
   tensor::reserve_workspace();
-  machine.device = tensor::pick_device(s.train.device, context.identity.local_rank);
+  machine.device = device_of(context);
   check_device(s, machine.device);
   machine.streams = tensor::make_streams(machine.device);
-  machine.backend = backend_of(s.comm.backend, machine.device,
-                               {context.identity.world_size, context.identity.local_size, tensor::cuda_devices()});
+  machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
   return machine;
 }
 

@@ -51,6 +51,9 @@ struct DataRequest {
 data::OpenedSamples open_data(const RankContext& context, const DataRequest& request,
                               const tokenizer::Tokenizer& tokenizer);
 
+// ConfigError when the rank's device is not there (rank_device.h): before long work on the data.
+void check_rank_device(const RankContext& context);
+
 // Sets the threads of this rank, takes its device and decides what carries its tensors. ConfigError when the settings ask
 // for what is not there.
 Machine prepare_machine(const RankContext& context);

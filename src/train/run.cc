@@ -115,6 +115,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
   session.join();
+  check_rank_device(request);
   session.at(0, "preparing the data");
   const Source source = source_of(request);
   plan::DataFacts facts = source.facts;

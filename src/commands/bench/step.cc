@@ -21,6 +21,7 @@
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
+#include "train/rank_device.h"
 #include "train/run.h"
 
 namespace troika::commands {
@@ -112,7 +113,8 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
     request.screen = stderr;
   }
   const config::Settings& s = request.resolved.settings;
-  const c10::Device device = tensor::pick_device(s.train.device, request.identity.local_rank);
+  const c10::Device device =
+      train::rank_device(s.train.device, request.identity.local_rank, {request.identity.local_size, s.comm.backend});
   Measurement measurement;
   train::Trial trial;
   trial.vocab = plan::vocabulary_of(s);

@@ -9,7 +9,7 @@
 #include "comm/self_channel.h"
 #include "commands/generate/recommended.h"
 #include "model/scalar_type.h"
-#include "tensor/device.h"
+#include "train/rank_device.h"
 
 namespace troika::commands {
 namespace {
@@ -40,7 +40,7 @@ Prepared prepare(const TextArguments& a) {
 inference::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {
   inference::TextModel::Options options;
   options.context = std::min(prepared.source->model().max_positions, context);
-  options.device = tensor::pick_device(a.device, 0);
+  options.device = train::rank_device(a.device, 0, {});
   options.dtype = model::scalar_type(a.precision);
   return {*prepared.source, options};
 }

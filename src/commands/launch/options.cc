@@ -1,19 +1,19 @@
 #include "commands/launch/options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "commands/launch/flags.h"
 #include "commands/verbs.h"
 #include "config/config.h"
 #include "config/resolve.h"
 #include "host/cores.h"
+#include "host/nvidia.h"
+#include "plan/device_check.h"
 #include "rendezvous/identity.h"
 
 namespace troika::commands {
@@ -30,12 +30,11 @@ std::string from_environment(const Environment& environment, const std::vector<s
   return "";
 }
 
-int nvidia_devices() {
-  const auto names = base::list_directory("/dev");
-  return static_cast<int>(std::count_if(names.begin(), names.end(), [](const std::string& name) {
-    return name.size() > 6 && name.rfind("nvidia", 0) == 0 &&
-           name.find_first_not_of("0123456789", 6) == std::string::npos;
-  }));
+// Devices that ranks with this environment would find. Nothing where this machine does not tell.
+std::optional<int> devices_of_ranks(const Environment& environment) {
+  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+  if (visible == environment.end()) return host::nvidia_devices();
+  return host::nvidia_devices(visible->second);
 }
 
 int count(const std::string& flag, const std::string& text, int most, FlagReading* reading) {
@@ -47,8 +46,8 @@ int count(const std::string& flag, const std::string& text, int most, FlagReadin
   return static_cast<int>(value);
 }
 
-int processes(const std::string& text, FlagReading* reading) {
-  const int gpus = nvidia_devices();
+int processes(const std::string& text, const Environment& environment, FlagReading* reading) {
+  const int gpus = devices_of_ranks(environment).value_or(0);
   if (text == "gpu" && gpus == 0)
     reading->refuse("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
   if (text == "gpu" || (text == "auto" && gpus > 0)) return std::max(gpus, 1);
@@ -89,9 +88,9 @@ LaunchFlags read_launch_flags(const Words& arguments, const Environment& environ
   return f;
 }
 
-LaunchOptions options_of(const LaunchFlags& f, FlagReading* reading) {
+LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, FlagReading* reading) {
   LaunchOptions options;
-  options.nproc_per_node = processes(f.nproc_per_node, reading);
+  options.nproc_per_node = processes(f.nproc_per_node, environment, reading);
   options.nnodes = hosts(f, reading);
   options.node_rank = static_cast<int>(f.node_rank.value_or(0));
   options.port_is_given = f.master_port.has_value();
@@ -137,10 +136,15 @@ std::optional<config::ParsedSettings> settings_of(const LaunchOptions& options, 
 
 // Where it may be a GPU without /dev/nvidia* (WSL, Jetson), only the ranks know.
 bool computes_on_processor(const config::Settings& settings) {
-  const auto has_device = [](const char* path) { return ::access(path, F_OK) == 0; };
-  const bool maybe_gpu = nvidia_devices() > 0 || has_device("/dev/dxg") || has_device("/dev/nvhost-ctrl-gpu");
+  const bool maybe_gpu = host::nvidia_devices().value_or(1) > 0;
   const auto device = config::word_or(settings.train.device, config::DeviceKind::numbered);
   return device == config::DeviceKind::cpu || (device == config::DeviceKind::automatic && !maybe_gpu);
+}
+
+// The ranks know which build they are; a launcher sees drivers and devices.
+void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
+  plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
+                     {plan::CudaHere::Build::unknown, host::nvidia_driver(), devices_of_ranks(environment)});
 }
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
@@ -151,6 +155,7 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
   const bool bench = !options.worker.empty() && options.worker.front() == "bench";
   if (const auto parsed = settings_of(options, environment)) {
     if (!parsed->help && reading.errors.empty()) {
+      if (!parsed->print_config) check_device(options, parsed->settings, environment);
       const config::Resolved resolved = config::resolve(parsed->settings, options.nnodes * options.nproc_per_node);
       if (options.worker.front() == "train" && !parsed->print_config && computes_on_processor(parsed->settings))
         options.training = resolved;
@@ -178,7 +183,7 @@ std::vector<std::string> implied_launch(const std::vector<std::string>& worker, 
   FlagReading reading;
   const LaunchFlags f = read_launch_flags({}, environment, &reading);
   std::vector<std::string> words;
-  if (f.nproc_per_node.empty() && nvidia_devices() > 0) words = {"--nproc-per-node", "gpu"};
+  if (f.nproc_per_node.empty() && devices_of_ranks(environment).value_or(0) > 0) words = {"--nproc-per-node", "gpu"};
   words.emplace_back("--");
   words.insert(words.end(), worker.begin(), worker.end());
   return words;
@@ -187,7 +192,7 @@ std::vector<std::string> implied_launch(const std::vector<std::string>& worker, 
 LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   FlagReading reading;
   const LaunchFlags f = read_launch_flags(arguments, environment, &reading);
-  LaunchOptions options = options_of(f, &reading);
+  LaunchOptions options = options_of(f, environment, &reading);
   check(f, options, &reading);
   try {
     read_settings(environment, f, reading, options);

@@ -46,6 +46,15 @@ TEST(LaunchOptions, BindsUnlessToldOtherwise) {
   EXPECT_THAT(error_of({"--bind", "core", "--program", "x", "y"}), HasSubstr("--bind takes auto or none, not 'core'"));
 }
 
+TEST(LaunchOptions, RanksWithoutADeviceAreRefusedBeforeTheyStart) {
+  using ::testing::AnyOf;
+  EXPECT_THAT(error_of({"--nproc-per-node", "4096", "--", "train", "--device", "cuda"}),
+              AnyOf(HasSubstr("no NVIDIA driver"), HasSubstr("offers 0 devices"), HasSubstr("for 4096 ranks")));
+  EXPECT_THAT(error_of({"--", "train", "--device", "cuda"}, {{"CUDA_VISIBLE_DEVICES", ""}}),
+              AnyOf(HasSubstr("no NVIDIA driver"), HasSubstr("offers 0 devices")));
+  EXPECT_THAT(error_of({"--nproc-per-node", "4096", "--", "train", "--device", "cpu"}), Not(HasSubstr("device")));
+}
+
 TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
   const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "run", "--nnodes", "7", "--", "y"}, {});
   EXPECT_EQ(options.nnodes, 1);

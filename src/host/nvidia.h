@@ -1,0 +1,26 @@
+// NVIDIA devices of this machine as Linux shows them, without CUDA: for those that refuse before CUDA is loaded.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace troika::host {
+
+enum class NvidiaDriver { absent, loaded };
+
+// Also loaded where a driver of WSL or Jetson stands in /dev.
+NvidiaDriver nvidia_driver();
+
+// How many devices a process with this CUDA_VISIBLE_DEVICES (nothing: it is not set) finds. Nothing where the machine does
+// not tell: WSL and Jetson have no file for each device.
+std::optional<int> nvidia_devices(const std::optional<std::string>& visible = std::nullopt);
+
+// Of `count` devices. Entries are numbers or ids that begin with GPU- or MIG-; as CUDA does, those from the first number
+// on that is no device are left out.
+int visible_devices(int count, const std::string& visible);
+
+// The same below other roots, for tests: `proc` in place of /proc, `dev` of /dev.
+NvidiaDriver nvidia_driver_in(const std::string& proc, const std::string& dev);
+std::optional<int> nvidia_devices_in(const std::string& dev, const std::optional<std::string>& visible);
+
+}  // namespace troika::host

@@ -1,0 +1,29 @@
+// Whether the ranks of a host can compute where train.device says, in one sentence each where they cannot. A launcher asks
+// before it starts a rank, with what it sees without libtorch; a rank asks again with what libtorch finds.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "config/choices.h"
+#include "host/nvidia.h"
+
+namespace troika::plan {
+
+struct CudaHere {
+  enum class Build { unknown, cpu_libtorch, without_kernels, with_kernels } build = Build::unknown;
+  host::NvidiaDriver driver = host::NvidiaDriver::absent;
+  std::optional<int> devices;  // nothing: not known
+};
+
+struct RanksOfHost {
+  int count = 1;
+  config::Backend backend = config::Backend::automatic;
+};
+
+// `device` is train.device: auto, cpu, cuda or cuda:N. ConfigError: a build that cannot, no driver, no device, no such
+// device, more ranks than devices. Two ranks may share a device over gloo alone, and where comm.backend says so. With auto,
+// ranks compute on the CPU where there is no device or no CUDA in libtorch.
+void check_device(const std::string& device, const RanksOfHost& ranks, const CudaHere& here);
+
+}  // namespace troika::plan

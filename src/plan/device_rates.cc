@@ -1,0 +1,44 @@
+#include "plan/device_rates.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace troika::plan {
+
+// Data sheets: NVIDIA H200 Tensor Core GPU (SXM: 989 TFLOP/s, half of the 1,979 with sparsity; 4.8 TB/s), NVIDIA H100
+// (SXM: 989; 3.35), NVIDIA A100 80 GB (SXM: 312; 2.039). Measured: a copy of a large array, and products of 8192 x 8192
+// matrices by cuBLAS, which ran at 770 to 800.
+const std::vector<DeviceRates>& all_device_rates() {
+  static const std::vector<DeviceRates> rates = {
+      {"h200", 790e12, 4.3e12, "measured: cuBLAS product of 8192^3, copy"},
+      {"h200-sheet", 989e12, 4.8e12, "data sheet, SXM, dense"},
+      {"h100", 989e12, 3.35e12, "data sheet, SXM 80 GB, dense"},
+      {"a100", 312e12, 2.039e12, "data sheet, SXM 80 GB, dense"},
+  };
+  return rates;
+}
+
+std::vector<std::string> device_rate_names() {
+  std::vector<std::string> names;
+  for (const DeviceRates& rates : all_device_rates()) names.push_back(rates.name);
+  return names;
+}
+
+DeviceRates find_device_rates(const std::string& name) {
+  for (const DeviceRates& rates : all_device_rates()) {
+    if (rates.name == name) return rates;
+  }
+  const std::string near = base::nearest(name, device_rate_names());
+  throw base::ConfigError(fmt::format(
+      "--device-rates {} is unknown ({}); for another device give --tflops and --terabytes", name,
+      near.empty() ? "the names are " + base::join(device_rate_names(), ", ") : "did you mean " + near + "?"));
+}
+
+BoundTime bound_time(const shape::Work& work, const DeviceRates& rates) {
+  const double products = work.flops / rates.flops_per_second, memory = work.bytes / rates.bytes_per_second;
+  return products > memory ? BoundTime{products, Bound::products} : BoundTime{memory, Bound::memory};
+}
+
+}  // namespace troika::plan

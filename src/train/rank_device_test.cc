@@ -1,0 +1,37 @@
+#include "train/rank_device.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "tensor/device.h"
+
+namespace troika::train {
+namespace {
+
+std::string refusal_of_cuda() {
+  try {
+    rank_device("cuda", 0, {});
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RankDevice, CudaIsRefusedWithTheReasonOfThisBuildAndMachine) {
+  const plan::CudaHere here = cuda_of_this_process();
+  const bool kernels = here.build == plan::CudaHere::Build::with_kernels;
+  if (kernels && here.devices > 0) {
+    EXPECT_EQ(refusal_of_cuda(), "");
+  } else {
+    EXPECT_THAT(refusal_of_cuda(),
+                testing::HasSubstr(here.build == plan::CudaHere::Build::cpu_libtorch ? "libtorch for CPUs alone"
+                                   : !kernels                                        ? "no CUDA kernels"
+                                   : here.driver == host::NvidiaDriver::absent       ? "no NVIDIA driver"
+                                                                                     : "0 devices"));
+  }
+}
+
+TEST(RankDevice, TheCpuTakesAnyNumberOfRanks) { EXPECT_EQ(rank_device("cpu", 5, {100}), c10::Device(c10::kCPU)); }
+
+}  // namespace
+}  // namespace troika::train

@@ -1,0 +1,88 @@
+# Parts of tools/bundle.sh and tools/gpu-bundle.sh, which source it. The sourcing script defines die().
+# shellcheck shell=bash
+
+# check_target FOLDER: may be written: it is not there, or is a bundle.
+check_target() {
+  [ ! -e "$1" ] || [ -f "$1/MANIFEST" ] || die "'$1' is there and is no bundle; name another folder"
+}
+
+# check_programs FOLDER REMEDY PROGRAM...
+check_programs() {
+  local folder=$1 remedy=$2 program
+  for program in "${@:3}"; do
+    [ -x "$folder/$program" ] || die "'$folder' holds no $program; build it first: $remedy"
+  done
+}
+
+# strip_into FOLDER PROGRAM...
+strip_into() {
+  local program
+  for program in "${@:2}"; do strip "${STRIP:---strip-debug}" -o "$1/$(basename "$program")" "$program"; done
+}
+
+# libraries_of PROGRAM...: "NAME PATH" of each shared library that they load; "NAME not found" where it is missing.
+libraries_of() {
+  ldd "$@" | awk '$2 == "=>" && !seen[$1]++ { print $1, $3 " " $4 }'
+}
+
+# check_found LIBRARIES
+check_found() {
+  local missing
+  missing=$(awk '/not found/ { print $1 }' <<< "$1")
+  [ -z "$missing" ] || die "not found on this machine: $(xargs <<< "$missing"); install their packages (tools/install-packages.sh)"
+}
+
+# copy_libraries LIBRARIES FOLDER: all but glibc's, which belong to the loader of the machine that runs them. Sets packages
+# and without_package.
+copy_libraries() {
+  # Each file's name as dpkg may know it, with or without /usr, and what owns it: "FILE PACKAGE".
+  local owners file package name path
+  owners=$(awk '{ print $2 }' <<< "$1" | xargs readlink -f | sed 'p; s#^/usr##' | sort -u |
+    { xargs dpkg-query -S 2> /dev/null || [ $? = 123 ]; } | sed -n 's#^\([^:,]*\).*: \(.*\)$#\2 \1#p') # 123: some names unknown
+  [ -n "$owners" ] || die "dpkg-query knows none of the libraries; a bundle is made on Debian"
+  declare -A owner
+  declare -gA packages
+  without_package=
+  while read -r file package; do owner[${file#/usr}]=$package; done <<< "$owners"
+  while read -r name path _; do
+    file=$(readlink -f "$path")
+    package=${owner[${file#/usr}]:-}
+    [ "$package" != libc6 ] || continue
+    cp -L "$path" "$2/$name"
+    if [ -n "$package" ]; then packages[$package]=1; else without_package="$without_package $name"; fi
+  done <<< "$1"
+  chmod 644 "$2"/*
+}
+
+# write_licenses FOLDER: of the packages that copy_libraries found.
+write_licenses() {
+  local package text
+  mkdir -p "$1/common-licenses"
+  cp -L /usr/share/common-licenses/* "$1/common-licenses/"
+  while read -r package; do
+    text=$(ls "/usr/share/doc/$package"/copyright* 2> /dev/null | head -n 1)
+    [ -n "$text" ] || die "package $package has no /usr/share/doc/$package/copyright; reinstall it with its documents"
+    case $text in
+      *.gz) gzip -dc "$text" > "$1/$package.txt" ;;
+      *) cat "$text" > "$1/$package.txt" ;;
+    esac
+  done < <(printf '%s\n' "${!packages[@]}" | sort)
+  printf '%s\n' "${!packages[@]}" | sort | xargs dpkg-query -W -f '${Package} ${Version} ${source:Package} ${source:Version}\n' |
+    awk 'BEGIN { print "package version source version-of-source" } { print }' > "$1/PACKAGES"
+  [ -z "$without_package" ] || echo "bundle: of no Debian package, so without a license text:$without_package" >&2
+}
+
+# describe_machine ROOT: lines of VERSION behind the program's own.
+describe_machine() {
+  echo "machine $(uname -m), glibc $(getconf GNU_LIBC_VERSION | awk '{ print $2 }') or later"
+  ! git -C "$1" rev-parse HEAD > /dev/null 2>&1 || echo "commit $(git -C "$1" rev-parse HEAD)"
+}
+
+# seal PARTIAL TARGET: sha256sum -c MANIFEST checks a copy.
+seal() {
+  local manifest
+  manifest=$(cd "$1" && find . -type f | sort | xargs sha256sum)
+  echo "$manifest" > "$1/MANIFEST"
+  rm -rf "$2"
+  mv "$1" "$2"
+}
