@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "base/error.h"
 #include "comm/channel_test_support.h"

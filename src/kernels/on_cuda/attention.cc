@@ -1,5 +1,5 @@
 #include <ATen/ATen.h>
-#include <ATen/cuda/CUDAContext.h>
+#include <cuda_runtime_api.h>
 
 #include <mutex>
 #include <optional>
@@ -69,9 +69,14 @@ FlashGradients backward(const at::Tensor& dout, const FlashInput& x, const Flash
 
 // Backward of wide heads needs the shared memory of 8.0 and 9.0.
 bool device_takes(const at::Tensor& x, std::int64_t H) {
-  const cudaDeviceProp& device = *at::cuda::getDeviceProperties(x.device().index());
-  const bool large = device.minor == 0 && (device.major >= 8 && device.major <= 10);
-  return device.major >= 8 && (H <= 192 || large);
+  int major = 0, minor = 0;
+  const int device = x.device().index();
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) {
+    return false;
+  }
+  const bool large = minor == 0 && (major >= 8 && major <= 10);
+  return major >= 8 && (H <= 192 || large);
 }
 
 bool flash_takes(const AttentionInput& input) {
