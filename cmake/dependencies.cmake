@@ -15,7 +15,8 @@ endif()
 include(cmake/torch.cmake)
 
 # The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. A build
-# against a pip torch runs the reference implementations.
+# against a pip torch runs the reference implementations: that torch exports symbols of a oneDNN of its own, which take the
+# place of the system's inside it (products end with status 3).
 if(TROIKA_TORCH_DIR OR TROIKA_FUZZ)
   set(TROIKA_CPU_KERNELS OFF)
 else()
