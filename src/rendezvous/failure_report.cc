@@ -142,8 +142,9 @@ FailureMonitor::Impl::Heartbeat FailureMonitor::Impl::parse_heartbeat(const std:
 }
 
 void FailureMonitor::Impl::report_silence(const std::string& digits, const Heartbeat& rank) {
-  const std::string place =
-      rank.step < 0 ? "it had not begun a step" : fmt::format("it was at step {}, {}", rank.step, rank.instruction);
+  const std::string place = rank.step < 0
+                                ? "it had not begun a step"
+                                : fmt::format("its last heartbeat came from step {}, {}", rank.step, rank.instruction);
   write_failure_report(
       *client, identity,
       {75,

@@ -112,9 +112,14 @@ HeartbeatClient::HeartbeatClient(const Identity& identity, double heartbeat_seco
 HeartbeatClient::~HeartbeatClient() { impl_->ticker->stop(); }
 
 void HeartbeatClient::at(std::int64_t step, const std::string& instruction) {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  impl_->step = step;
-  impl_->instruction = instruction;
+  bool arrived = false;
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    arrived = impl_->step < 1 && step > impl_->step;
+    impl_->step = step;
+    impl_->instruction = instruction;
+  }
+  if (arrived) impl_->ticker->tick_now();
 }
 
 void HeartbeatClient::done() { impl_->say_last("done", "done"); }

@@ -23,6 +23,15 @@ class Ticker {
       : thread_([this, period_seconds, tick = std::move(tick)] { run(period_seconds, tick); }) {}
   ~Ticker() { stop(); }
 
+  // Ticks without waiting for the pace. Returns when a tick that began after the call has ended, or none comes any more.
+  void tick_now() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::int64_t awaited = begun_ + 1;
+    wanted_ = awaited;
+    wake_.notify_all();
+    wake_.wait(lock, [&] { return finished_ >= awaited || ended_ || stopping_; });
+  }
+
   void stop() {  // returns when no tick runs any more
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -35,17 +44,24 @@ class Ticker {
  private:
   void run(double period_seconds, const std::function<bool()>& tick) {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!stopping_) {
+    while (!stopping_ && !ended_) {
+      ++begun_;
       lock.unlock();
-      if (!tick()) return;
+      const bool goes_on = tick();
       lock.lock();
-      wake_.wait_for(lock, std::chrono::duration<double>(period_seconds), [this] { return stopping_; });
+      finished_ = begun_;
+      ended_ = !goes_on;
+      wake_.notify_all();
+      if (goes_on)
+        wake_.wait_for(lock, std::chrono::duration<double>(period_seconds),
+                       [this] { return stopping_ || wanted_ > begun_; });
     }
   }
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool stopping_ = false;
+  bool stopping_ = false, ended_ = false;
+  std::int64_t begun_ = 0, finished_ = 0, wanted_ = 0;  // ticks
   std::thread thread_;
 };
 
@@ -60,7 +76,9 @@ class HeartbeatClient {
   HeartbeatClient(const HeartbeatClient&) = delete;
   HeartbeatClient& operator=(const HeartbeatClient&) = delete;
 
-  // Where the rank is; shown when it falls silent. From one thread, cheap (a lock that is free, a copy of the text).
+  // Where the rank is; shown when it falls silent. From one thread, cheap (a lock that is free, a copy of the text). A call
+  // that reaches step 0 or the first step returns when the store has heard it or cannot be reached: a rank that is not known
+  // to have begun has not begun.
   void at(std::int64_t step, const std::string& instruction);
 
   // This rank ends well, or failed with this error; the heartbeats stop. After failed() a failure report is still heard of. A

@@ -55,17 +55,33 @@ TEST(FailureMonitor, ASilentRankIsNamedWithItsHostAndPlace) {
   {
     HeartbeatClient two(rank_of(2, 3, server.port()), 0.5, nullptr);
     two.at(12, "recv_act 4.1");
-    StoreClient client("127.0.0.1", server.port(), 5);
-    for (std::string beat; beat.find("recv_act") == std::string::npos;)
-      beat = client.get("generation/0/beat/000002", 5);
   }  // stops beating without a word, as a stopped process does
   const double before = base::monotonic_seconds();
   const std::string text = zero.wait_for_report();
   EXPECT_LT(base::monotonic_seconds() - before, 3);
   EXPECT_THAT(text, HasSubstr("rank 2 (host "));
-  EXPECT_THAT(text, HasSubstr("has been silent for 0.5 s; it was at step 12, recv_act 4.1"));
+  EXPECT_THAT(text, HasSubstr("has been silent for 0.5 s; its last heartbeat came from step 12, recv_act 4.1"));
   EXPECT_EQ(one.wait_for_report(), text);
   EXPECT_EQ(one.client->failure_report(), text);
+}
+
+TEST(HeartbeatClient, SaysAtOnceThatTheFirstStepHasBegun) {
+  const StoreServer server(0);
+  HeartbeatClient zero(rank_of(0, 2, server.port()), 600, nullptr);  // beats once a second
+  StoreClient client("127.0.0.1", server.port(), 5);
+  zero.at(0, "connecting");
+  EXPECT_THAT(client.get("generation/0/beat/000000", 5), HasSubstr("\n0\nconnecting"));
+  zero.at(1, "fwd 0.1");
+  EXPECT_THAT(client.get("generation/0/beat/000000", 5), HasSubstr("\n1\nfwd 0.1"));
+}
+
+TEST(HeartbeatClient, GoesOnWhenTheStoreIsGone) {
+  auto server = std::make_unique<StoreServer>(0);
+  HeartbeatClient zero(rank_of(0, 2, server->port()), 0.5, nullptr);
+  server.reset();
+  const double before = base::monotonic_seconds();
+  zero.at(1, "fwd 0.1");
+  EXPECT_LT(base::monotonic_seconds() - before, 5);
 }
 
 TEST(FailureMonitor, ARankThatIsDoneMayBeSilent) {

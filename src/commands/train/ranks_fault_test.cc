@@ -73,7 +73,7 @@ TEST_F(Ranks, OneThatIsStoppedIsNamedAfterItsHeartbeatLimit) {
   EXPECT_GE(end.when - before, 2);
   EXPECT_LT(end.when - before, 3 + 10);
   expect_one_voice(end, "rank 1 (host ");
-  EXPECT_THAT(end.output, AllOf(HasSubstr("has been silent for 3 s; it was at step "),
+  EXPECT_THAT(end.output, AllOf(HasSubstr("has been silent for 3 s; its last heartbeat came from step "),
                                 HasSubstr("comm.heartbeat_seconds sets the limit")));
   expect_ended(processes);
   expect_nothing_lost(7);
