@@ -14,10 +14,9 @@ if(TROIKA_TESTS)
 endif()
 include(cmake/torch.cmake)
 
-# The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. A build
-# against a pip torch runs the reference implementations: that torch exports symbols of a oneDNN of its own, which take the
-# place of the system's inside it (products end with status 3).
-if(TROIKA_TORCH_DIR OR TROIKA_FUZZ)
+# The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. Beside a
+# pip torch oneDNN is loaded by cpu/dnnl_apart.cc.
+if(TROIKA_FUZZ)
   set(TROIKA_CPU_KERNELS OFF)
 else()
   set(TROIKA_CPU_KERNELS ON)
@@ -26,6 +25,10 @@ else()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     find_library(TROIKA_GEMM dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
     set(TROIKA_GEMM_DEFINITIONS TROIKA_WITH_DNNL)
+    if(TROIKA_TORCH_DIR)
+      set(TROIKA_GEMM ${CMAKE_DL_LIBS})
+      list(APPEND TROIKA_GEMM_DEFINITIONS TROIKA_DNNL_APART)
+    endif()
   else()
     find_library(TROIKA_GEMM openblas REQUIRED)
   endif()

@@ -204,13 +204,13 @@ run_named() {
 proof_3() {
   title "3: the channel over NCCL's stand-in"
   # shellcheck disable=SC2046
-  run_named "the NCCL channel" '*Nccl*' $(programs_with 'Nccl')
+  run_named "the NCCL channel" '*Nccl*:*nccl*' comm_contract_test $(programs_with 'Nccl')
 }
 
 proof_4() {
   title "4: streams on a made-up device"
   # shellcheck disable=SC2046
-  run_named "streams" '*FakeDevice*:*Streams*' $(programs_with 'FakeDevice|Streams')
+  run_named "streams" '*LateDevices*:*MissingWait*:*Streams*' $(programs_with 'LateDevices|MissingWait|Streams')
 }
 
 # ----------------------------------------------------------------------------------------------------------------------

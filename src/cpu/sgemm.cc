@@ -41,4 +41,8 @@ int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
 #endif
 }
 
+#ifndef TROIKA_DNNL_APART
+std::string missing_library() { return ""; }
+#endif
+
 }  // namespace troika::cpu

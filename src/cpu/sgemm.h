@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "cpu/gemm.h"
 
@@ -12,5 +13,8 @@ namespace troika::cpu {
 inline constexpr int sgemm_out_of_memory = 1;
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
           std::int64_t c_stride);
+
+// Empty, or the file of the matrix library where this process has not found it; plain loops multiply then.
+std::string missing_library();
 
 }  // namespace troika::cpu

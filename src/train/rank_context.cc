@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "cpu/sgemm.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "metrics/progress.h"
@@ -105,6 +106,11 @@ Machine prepare_machine(const RankContext& context) {
   tensor::reserve_workspace();
   machine.device = device_of(context);
   check_device(s, machine.device);
+  if (machine.device.is_cpu() && !cpu::missing_library().empty())
+    say(context,
+        fmt::format("note: {} is not found, so matrices are multiplied by plain loops; install the package that "
+                    "has it (on Debian 12 libdnnl2)",
+                    cpu::missing_library()));
   machine.streams = tensor::make_streams(machine.device);
   machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
   return machine;

@@ -33,7 +33,8 @@ static void adamw_piece(const AdamW& a, at::Tensor p, const at::Tensor& gradient
   v.mul_(a.beta2).add_(g.square().mul_(1 - a.beta2));
   const double steps = static_cast<double>(a.step);
   const double m_correction = 1 / (1 - std::pow(a.beta1, steps)), v_correction = 1 / (1 - std::pow(a.beta2, steps));
-  at::Tensor update = (v * v_correction).sqrt_().add_(a.eps);
+  // Through double, because the root of floats that a libtorch over MKL gives is not always the nearest one.
+  at::Tensor update = (v * v_correction).to(at::kDouble).sqrt_().to(at::kFloat).add_(a.eps);
   update = (m * m_correction).div_(update).mul_(a.lr);
   if (a.weight_decay != 0) p.mul_(1 - a.lr * a.weight_decay);
   p.sub_(update);

@@ -1,0 +1,57 @@
+// oneDNN in builds against a pip torch. That libtorch exports templates which its own oneDNN and the system's have in common
+// but lay out differently; linked beside it the system's library calls them and its products end with status 3. Loaded with
+// RTLD_DEEPBIND it calls its own.
+#ifdef TROIKA_DNNL_APART
+#include <dlfcn.h>
+#include <dnnl.h>
+
+#include "cpu/sgemm.h"
+
+#define TROIKA_TEXT(x) #x
+#define TROIKA_TEXT_OF(x) TROIKA_TEXT(x)
+
+namespace troika::cpu {
+namespace {
+
+constexpr const char* library = "libdnnl.so." TROIKA_TEXT_OF(DNNL_VERSION_MAJOR);
+
+using Product = decltype(&dnnl_sgemm);
+
+Product load() {
+  void* const loaded = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  return loaded == nullptr ? nullptr : reinterpret_cast<Product>(::dlsym(loaded, "dnnl_sgemm"));
+}
+
+// Loaded before main: what compares ranks looks at the libraries that the process has.
+const Product product = load();
+
+// Every element's sum in ascending k.
+void plain_product(bool rows_of_a, bool rows_of_b, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K, const float* A,
+                   dnnl_dim_t lda, const float* B, dnnl_dim_t ldb, float beta, float* C, dnnl_dim_t ldc) {
+  for (dnnl_dim_t m = 0; m < M; ++m) {
+    float* const row = C + m * ldc;
+    if (beta == 0)
+      for (dnnl_dim_t n = 0; n < N; ++n) row[n] = 0;
+    for (dnnl_dim_t k = 0; k < K; ++k) {
+      const float a = rows_of_a ? A[m * lda + k] : A[k * lda + m];
+      for (dnnl_dim_t n = 0; n < N; ++n) row[n] += a * (rows_of_b ? B[k * ldb + n] : B[n * ldb + k]);
+    }
+  }
+}
+
+}  // namespace
+
+std::string missing_library() { return product == nullptr ? library : ""; }
+
+}  // namespace troika::cpu
+
+extern "C" dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K, float alpha,
+                                    const float* A, dnnl_dim_t lda, const float* B, dnnl_dim_t ldb, float beta,
+                                    float* C, dnnl_dim_t ldc) {
+  if (troika::cpu::product != nullptr)
+    return troika::cpu::product(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+  troika::cpu::plain_product(transa == 'N', transb == 'N', M, N, K, A, lda, B, ldb, beta, C, ldc);
+  return dnnl_success;
+}
+
+#endif
