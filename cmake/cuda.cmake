@@ -24,7 +24,7 @@ cmake_path(GET toolkit PARENT_PATH toolkit)
 set(CMAKE_CUDA_COMPILER ${TROIKA_NVCC})
 set(CMAKE_CUDA_ARCHITECTURES "80-real;90-real;90-virtual" CACHE STRING "GPUs that kernels are compiled for; virtual: later ones too")
 set(CMAKE_CUDA_RUNTIME_LIBRARY None)
-set(CMAKE_CUDA_STANDARD ${CMAKE_CXX_STANDARD})
+set(CMAKE_CUDA_STANDARD 17)  # the kernels include nothing of libtorch
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 if(NOT EXISTS ${toolkit}/lib64)  # nvcc looks there; packages have lib
   set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} -L${toolkit}/lib")

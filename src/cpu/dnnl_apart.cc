@@ -13,13 +13,17 @@
 namespace troika::cpu {
 namespace {
 
-constexpr const char* library = "libdnnl.so." TROIKA_TEXT_OF(DNNL_VERSION_MAJOR);
+// What this build knows, and the next one, in which dnnl_sgemm is the same.
+constexpr const char* libraries[] = {"libdnnl.so." TROIKA_TEXT_OF(DNNL_VERSION_MAJOR), "libdnnl.so.3"};
 
 using Product = decltype(&dnnl_sgemm);
 
 Product load() {
-  void* const loaded = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  return loaded == nullptr ? nullptr : reinterpret_cast<Product>(::dlsym(loaded, "dnnl_sgemm"));
+  for (const char* library : libraries) {
+    void* const loaded = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (loaded != nullptr) return reinterpret_cast<Product>(::dlsym(loaded, "dnnl_sgemm"));
+  }
+  return nullptr;
 }
 
 // Loaded before main: what compares ranks looks at the libraries that the process has.
@@ -41,7 +45,7 @@ void plain_product(bool rows_of_a, bool rows_of_b, dnnl_dim_t M, dnnl_dim_t N, d
 
 }  // namespace
 
-std::string missing_library() { return product == nullptr ? library : ""; }
+std::string missing_library() { return product == nullptr ? libraries[0] : ""; }
 
 }  // namespace troika::cpu
 

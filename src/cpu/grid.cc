@@ -1,10 +1,13 @@
 #include "cpu/grid.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "cpu/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -177,10 +180,9 @@ void back_piece(std::int64_t count, const std::int64_t* sum, int shift, float* x
 }
 
 void squares_piece(std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk, double* squares) {
-  constexpr std::int64_t most = 4096;
-  alignas(64) float x[most];
+  alignas(64) float x[largest_chunk];
   for (std::int64_t i = 0; i < count; i += chunk) {
-    const std::int64_t here = std::min({chunk, count - i, most});
+    const std::int64_t here = std::min(chunk, count - i);
     back_piece(here, sum + i, shift, x);
     squares[i / chunk] = square_sum(here, x);
   }
@@ -252,7 +254,9 @@ void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float
 
 void integer_chunk_squares(std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk,
                            double* squares) {
-  const std::int64_t piece = std::max<std::int64_t>(1, piece_elements / chunk) * chunk;
+  if (chunk > largest_chunk)
+    throw base::BugError(fmt::format("squares of chunks of {} elements, of at most {}", chunk, largest_chunk));
+  const std::int64_t piece = piece_elements / chunk * chunk;
   const auto of_piece = HWY_DYNAMIC_DISPATCH(squares_piece);
   parallel_pieces(count, piece, [=](std::int64_t begin, std::int64_t end) {
     of_piece(end - begin, sum + begin, shift, chunk, squares + begin / chunk);

@@ -21,7 +21,8 @@ std::uint32_t add_rows(const RowsOfPart& rows, std::int64_t* sum, const float* x
 
 void from_integers(std::int64_t count, const std::int64_t* sum, int shift, float* x);
 
-// chunk_squares of flat.h of what from_integers would give.
+// chunk_squares of flat.h of what from_integers would give. BugError for chunks of more than largest_chunk elements.
+inline constexpr std::int64_t largest_chunk = 4096;
 void integer_chunk_squares(std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk, double* squares);
 
 }  // namespace troika::cpu
