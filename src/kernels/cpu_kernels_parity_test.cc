@@ -24,7 +24,7 @@ Operation rms_norm(std::int64_t M, std::int64_t D) {
   const auto run = [M, D](auto forward, auto backward) {
     const at::Tensor x = random_normal("x", {M, D}), w = random_normal("w", {D}), dy = random_normal("dy", {M, D});
     RmsNormSaved saved;
-    const at::Tensor y = forward(x, w, 1e-6, &saved), dw = at::empty({D});
+    const at::Tensor y = forward(x, w, 1e-6, &saved, at::Tensor()), dw = at::empty({D});
     return std::vector<at::Tensor>{y, backward(dy, x, w, saved, dw, random_normal("plus", {M, D})), dw, saved.rstd_M};
   };
   return {"rms norm", [run] { return run(rms_norm_forward, rms_norm_backward); },
@@ -36,7 +36,7 @@ Operation layer_norm(std::int64_t M, std::int64_t D) {
     const at::Tensor x = random_normal("x", {M, D}), w = random_normal("w", {D}), bias = random_normal("bias", {D});
     const at::Tensor dy = random_normal("dy", {M, D}), plus = random_normal("plus", {M, D});
     LayerNormSaved saved;
-    const at::Tensor y = forward(x, w, bias, 1e-5, &saved), dw = at::empty({D}), dbias = at::empty({D});
+    const at::Tensor y = forward(x, w, bias, 1e-5, &saved, at::Tensor()), dw = at::empty({D}), dbias = at::empty({D});
     const at::Tensor dx = backward(dy, x, w, saved, dw, dbias, plus);
     return std::vector<at::Tensor>{y, dx, dw, dbias, saved.mean_M, saved.rstd_M};
   };

@@ -42,6 +42,19 @@ void expect_layer_norm_parity(at::ScalarType dtype, const LayerNormCase& c) {
   exact.compare("dbias", dbias, bias_ref.grad());
 }
 
+TEST(LayerNormParity, AForwardWithPlusIsTheSumInPlaceAndItsNorm) {
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor x = random_normal("x", {33, 257}).to(dtype), plus = random_normal("plus", {33, 257}).to(dtype);
+    const at::Tensor w = random_normal("w", {257}).to(dtype), bias = random_normal("bias", {257}).to(dtype);
+    const at::Tensor sum = x + plus, became = x.clone();
+    LayerNormSaved of_sum, found;
+    const at::Tensor y = layer_norm_forward(sum, w, bias, 1e-5, &of_sum);
+    EXPECT_TRUE(at::equal(layer_norm_forward(became, w, bias, 1e-5, &found, plus), y));
+    EXPECT_TRUE(at::equal(became, sum));
+    EXPECT_TRUE(at::equal(found.mean_M, of_sum.mean_M) && at::equal(found.rstd_M, of_sum.rstd_M));
+  }
+}
+
 TEST(LayerNormParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
     for (const LayerNormCase& c : std::vector<LayerNormCase>{{1, 1},

@@ -1,6 +1,6 @@
 // y = x w^T + bias. Shapes: M rows, I inputs, O outputs; rows are contiguous, except that w and dw may be transposed views of
 // an [I, O] tensor (GPT-2 stores weights so). Any device; dtypes as in cpu_operands.h. On devices other than the CPU, halves
-// are multiplied as they are with sums in fp32.
+// are multiplied as they are with sums in fp32, to which the bias is added before they are rounded.
 #pragma once
 
 #include <ATen/core/Tensor.h>

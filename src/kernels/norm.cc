@@ -11,9 +11,11 @@ namespace troika::kernels {
 
 static cpu::Rows rows_of(const at::Tensor& x_MD) { return {x_MD.numel() / x_MD.size(-1), x_MD.size(-1)}; }
 
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved) {
+at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const at::Tensor& plus_MD) {
   if constexpr (has_cpu_kernels) {
     if (x_MD.is_cpu()) {
+      if (plus_MD.defined()) x_MD.add_(plus_MD);
       const at::Tensor x = to_float(x_MD).contiguous(), w = to_float(w_D).contiguous(), y = at::empty_like(x);
       const at::Tensor rstd_M = at::empty(x.sizes().slice(0, x.dim() - 1), x.options());
       cpu::rms_norm_forward(rows_of(x), x.data_ptr<float>(), w.data_ptr<float>(), eps, y.data_ptr<float>(),
@@ -23,9 +25,9 @@ at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, doubl
     }
   }
   if constexpr (has_cuda_kernels) {
-    if (x_MD.is_cuda()) return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved);
+    if (x_MD.is_cuda()) return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
   }
-  return reference::rms_norm_forward(x_MD, w_D, eps, saved);
+  return reference::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
 }
 
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
@@ -48,9 +50,10 @@ at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, co
 }
 
 at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved) {
+                              LayerNormSaved* saved, const at::Tensor& plus_MD) {
   if constexpr (has_cpu_kernels) {
     if (x_MD.is_cpu()) {
+      if (plus_MD.defined()) x_MD.add_(plus_MD);
       const at::Tensor x = to_float(x_MD).contiguous(), y = at::empty_like(x);
       const at::Tensor w = to_float(w_D).contiguous(), bias = to_float(bias_D).contiguous();
       const at::Tensor mean_M = at::empty(x.sizes().slice(0, x.dim() - 1), x.options()),
@@ -62,9 +65,9 @@ at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, con
     }
   }
   if constexpr (has_cuda_kernels) {
-    if (x_MD.is_cuda()) return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved);
+    if (x_MD.is_cuda()) return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
   }
-  return reference::layer_norm_forward(x_MD, w_D, bias_D, eps, saved);
+  return reference::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
 }
 
 at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,

@@ -1,4 +1,5 @@
-// RMSNorm and LayerNorm over the last dim. Shapes: M rows, D width; contiguous. Dtypes as in cpu_operands.h.
+// RMSNorm and LayerNorm over the last dim. Shapes: M rows, D width; contiguous. Dtypes as in cpu_operands.h. A forward with
+// `plus` adds it to x first, in place and rounded to x's dtype; CUDA devices do both in one pass.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +15,8 @@ struct RmsNormSaved {
 };
 
 // Returns y_MD; fills `saved` when it is not null.
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
+at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const at::Tensor& plus_MD = {});
 
 // Returns dx_MD = gradient + plus_MD (in dy's dtype, may be undefined: the gradient that goes round the norm) and writes
 // dw_D, fp32.
@@ -31,7 +33,7 @@ struct LayerNormSaved {
 
 // Returns y_MD; fills `saved` when it is not null.
 at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved);
+                              LayerNormSaved* saved, const at::Tensor& plus_MD = {});
 
 // Returns dx_MD = gradient + plus_MD (in dy's dtype, may be undefined) and writes dw_D and dbias_D, fp32.
 at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,

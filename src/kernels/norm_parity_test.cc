@@ -37,6 +37,18 @@ void expect_norm_parity(at::ScalarType dtype, std::int64_t M, std::int64_t D, do
   exact.compare("dw", dw, w_ref.grad());
 }
 
+TEST(RmsNormParity, AForwardWithPlusIsTheSumInPlaceAndItsNorm) {
+  for (const at::ScalarType dtype : dtypes) {
+    const at::Tensor x = random_normal("x", {33, 257}).to(dtype), plus = random_normal("plus", {33, 257}).to(dtype);
+    const at::Tensor w = random_normal("w", {257}).to(dtype), sum = x + plus, became = x.clone();
+    RmsNormSaved of_sum, found;
+    const at::Tensor y = rms_norm_forward(sum, w, 1e-5, &of_sum);
+    EXPECT_TRUE(at::equal(rms_norm_forward(became, w, 1e-5, &found, plus), y));
+    EXPECT_TRUE(at::equal(became, sum));
+    EXPECT_TRUE(at::equal(found.rstd_M, of_sum.rstd_M));
+  }
+}
+
 TEST(RmsNormParity, ForwardAndGradientsAgreeWithAutogradInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) {
     for (const auto& [M, D] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1},
@@ -97,7 +109,7 @@ TEST(RmsNormParity, TheReferenceGivesTheBitsOfThePlainFormula) {
                    dy = random_normal("dy", {33, 257});
   const at::Tensor rstd = at::rsqrt(x.square().mean(-1, true) + 1e-6), xhat = x * rstd, dxhat = dy * w;
   RmsNormSaved saved;
-  EXPECT_TRUE(at::equal(reference::rms_norm_forward(x, w, 1e-6, &saved), xhat * w));
+  EXPECT_TRUE(at::equal(reference::rms_norm_forward(x, w, 1e-6, &saved, {}), xhat * w));
   const at::Tensor dw = at::empty({257}), dx = reference::rms_norm_backward(dy, x, w, saved, dw, {});
   EXPECT_TRUE(at::equal(dx, (dxhat - xhat * (dxhat * xhat).mean(-1, true)) * rstd));
   EXPECT_TRUE(at::equal(dw, (dy * xhat).sum(0)));

@@ -86,7 +86,7 @@ at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor
   const at::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
   at::Tensor y_mD = groups_.tensor->reduce_scatter(o_.multiply(w.o, out_MA, tokens, s.o_adapter));
   o_.add_bias(w.o, y_mD);
-  return y_mD.add_(x_mD);
+  return y_mD;
 }
 
 at::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,

@@ -1,9 +1,10 @@
-// The two halves of a block on a tp rank: y = x + attention(norm(x)) over some of the query heads and the key/value
-// heads that they read, and y = x + feed_forward(norm(x)) over some of its columns. Each is a segment's three calls
-// over its part of the block's buffer; each half's weights follow in the order in which the architecture's split lays
-// them out. Shapes: B sequences, T positions, M = B * T rows, m of them that this rank keeps, D width, H head width, E
-// and W the elements of a norm and of a projection. Of this rank: n query heads, k key/value heads, C = (n + 2 k) H the
-// width of q, k, v side by side, F feed-forward, U the inputs of its activation.
+// The two halves of a block on a tp rank: attention(norm(x)) over some of the query heads and the key/value heads that
+// they read, and x + feed_forward(norm(x)) over some of its columns, where x is the sum of what went into the attention
+// and what came out. Each is a segment's three calls over its part of the block's buffer; each half's weights follow in
+// the order in which the architecture's split lays them out. Shapes: B sequences, T positions, M = B * T rows, m of them
+// that this rank keeps, D width, H head width, E and W the elements of a norm and of a projection. Of this rank: n query
+// heads, k key/value heads, C = (n + 2 k) H the width of q, k, v side by side, F feed-forward, U the inputs of its
+// activation.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -93,6 +94,11 @@ class AttentionHalf {
   std::vector<std::int64_t> kv_of_head_;
 };
 
+// The residual stream: x, which becomes x + plus where plus is defined.
+struct StreamSum {
+  at::Tensor x_mD, plus_mD;
+};
+
 struct FeedForwardSaved {
   at::Tensor x_mD, normed_mD, up_MU, hidden_MF;
   NormSaved norm;
@@ -106,7 +112,7 @@ class FeedForwardHalf {
   FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained = {},
                   int segment = 1);
 
-  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+  at::Tensor forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
                      shape::SavedActivations activations, FeedForwardSaved& saved) const;
   at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
                             FeedForwardSaved& saved) const;

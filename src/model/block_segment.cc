@@ -29,10 +29,12 @@ class BlockSegment final : public Segment {
                         shape::SavedActivations activations) const override {
     check_positions(positions_, tokens, *groups_.context);
     auto saved = std::make_unique<BlockSaved>();
-    const at::Tensor mid_mD = attention_.forward(of_attention(parameters), x_mD, tokens, activations, saved->attention);
+    const at::Tensor attended_mD =
+        attention_.forward(of_attention(parameters), x_mD, tokens, activations, saved->attention);
     if (activations == shape::SavedActivations::none) saved->attention = {};
     ForwardResult result;
-    result.y_mD = feed_forward_.forward(of_feed_forward(parameters), mid_mD, tokens, activations, saved->feed_forward);
+    result.y_mD = feed_forward_.forward(of_feed_forward(parameters), {attended_mD, x_mD}, tokens, activations,
+                                        saved->feed_forward);
     if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }

@@ -46,7 +46,7 @@ at::Tensor AttentionHalf::extend(const at::Tensor& parameters, const at::Tensor&
   }
   const at::Tensor q_MnH = both.q_BTnH[0].to(rows.parts.front().cache->dtype());
   const at::Tensor out_MA = attend(q_MnH, rows, block).reshape({tokens.T, n * H}).to(x_MD.scalar_type());
-  return o_.forward(w.o, out_MA, tokens, no_adapter).add_(x_MD);
+  return o_.forward(w.o, out_MA, tokens, no_adapter);
 }
 
 }  // namespace troika::model

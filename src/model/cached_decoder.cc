@@ -67,9 +67,9 @@ at::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences
   const std::int64_t own = attention_.elements();
   for (std::int64_t block = 0; block < model_.layers; ++block) {
     const at::Tensor& flat = parameters_[static_cast<std::size_t>(1 + block)];
-    x_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
+    const at::Tensor attended_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
     FeedForwardSaved unused;
-    x_MD = feed_forward_.forward({flat.narrow(0, own, flat.numel() - own), {}}, x_MD, tokens,
+    x_MD = feed_forward_.forward({flat.narrow(0, own, flat.numel() - own), {}}, {attended_MD, x_MD}, tokens,
                                  shape::SavedActivations::none, unused);
   }
   for (const Continuation* one : sequences) one->cache->lengthen(count);

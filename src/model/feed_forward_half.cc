@@ -38,11 +38,11 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
           {view(buffer.own, places_.down), view(buffer.adapter, places_.down_adapter)}};
 }
 
-at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
                                     shape::SavedActivations activations, FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
-  s.x_mD = x_mD;
-  s.normed_mD = norm_->forward(w.norm_E, x_mD, &s.norm);
+  s.x_mD = x.x_mD;
+  s.normed_mD = norm_->forward(w.norm_E, x.x_mD, &s.norm, x.plus_mD);
   s.up_MU = up_.forward(w.up, groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T), tokens, s.up_adapter);
   if (activations != shape::SavedActivations::all || !up_.has_gradient()) drop(s.normed_mD);
   s.hidden_MF = activation_.forward(s.up_MU);
@@ -50,7 +50,7 @@ at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const at::Tens
   at::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
   if (activations != shape::SavedActivations::all || !down_.has_gradient()) drop(s.hidden_MF);
   down_.add_bias(w.down, y_mD);
-  return y_mD.add_(x_mD);
+  return y_mD.add_(x.x_mD);
 }
 
 at::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,

@@ -13,9 +13,10 @@ class RmsNorm final : public Norm {
  public:
   RmsNorm(std::int64_t elements, double eps) : Norm(elements), eps_(eps) {}
 
-  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const override {
+  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved,
+                     const at::Tensor& plus_MD) const override {
     kernels::RmsNormSaved kept;
-    at::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept);
+    at::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD);
     if (saved != nullptr) saved->rstd_M = kept.rstd_M;
     return y_MD;
   }
@@ -33,9 +34,11 @@ class LayerNorm final : public Norm {
  public:
   LayerNorm(std::int64_t elements, std::int64_t width, double eps) : Norm(elements), D(width), eps_(eps) {}
 
-  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const override {
+  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved,
+                     const at::Tensor& plus_MD) const override {
     kernels::LayerNormSaved kept;
-    at::Tensor y_MD = kernels::layer_norm_forward(x_MD, gain(w_E), bias(w_E), eps_, saved == nullptr ? nullptr : &kept);
+    at::Tensor y_MD =
+        kernels::layer_norm_forward(x_MD, gain(w_E), bias(w_E), eps_, saved == nullptr ? nullptr : &kept, plus_MD);
     if (saved != nullptr) *saved = {kept.mean_M, kept.rstd_M};
     return y_MD;
   }

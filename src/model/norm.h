@@ -22,8 +22,9 @@ class Norm {
   virtual ~Norm() = default;
   std::int64_t elements() const { return elements_; }
 
-  // Returns y_MD; fills `saved` when it is not null.
-  virtual at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved) const = 0;
+  // Returns y_MD; fills `saved` when it is not null. plus_MD, where it is defined, is added to x first, in place.
+  virtual at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved,
+                             const at::Tensor& plus_MD = {}) const = 0;
   // Returns dx_MD = gradient + plus_MD (may be undefined) and writes dw_E.
   virtual at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD,
                               const NormSaved& saved, const at::Tensor& dw_E, const at::Tensor& plus_MD = {}) const = 0;

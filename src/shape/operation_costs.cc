@@ -51,6 +51,11 @@ class CostRows {
   std::vector<OperationCost> rows_;
 };
 
+// Elements of a block's outputs that get a bias behind the sum over tensor-parallel ranks, so behind the product.
+double biased_sums(const Architecture& architecture, const CostSizes& s) {
+  return architecture.bias == Architecture::Bias::everywhere ? 2 * s.m * s.D : 0;
+}
+
 // Elements of a block's outputs that get a bias, over all rows.
 double biased_elements(const Architecture& architecture, const CostSizes& s) {
   const double qkv = s.M * (s.q + 2 * s.kv);
@@ -60,7 +65,7 @@ double biased_elements(const Architecture& architecture, const CostSizes& s) {
     case Architecture::Bias::queries_keys_values:
       return qkv;
     case Architecture::Bias::everywhere:
-      return qkv + s.M * activation_inputs(architecture) * s.F + 2 * s.m * s.D;
+      return qkv + s.M * activation_inputs(architecture) * s.F + biased_sums(architecture, s);
   }
   return 0;
 }
@@ -71,14 +76,15 @@ void add_forwards(const config::ModelSettings& model, const CostSizes& s, const 
                   CostRows& rows) {
   const Architecture& architecture = architecture_of(model);
   const double inputs = activation_inputs(architecture);
-  rows.move(Operation::add_norm, Pass::forward, 2 * 4 * s.e * s.m * s.D);
+  // The sum before the second norm is made with it, the one before the next block's is not.
+  rows.move(Operation::add_norm, Pass::forward, (4 + 3 + 2) * s.e * s.m * s.D);
   for (const Product& product : products)
     rows.add(product.operation, Pass::forward,
              product_forward(product, static_cast<std::int64_t>(s.M), static_cast<std::int64_t>(s.e)));
   if (has_rotary_positions(architecture)) rows.move(Operation::rotation, Pass::forward, 2 * s.e * s.M * (s.q + s.kv));
   rows.add(Operation::attention, Pass::forward, {attention_flops(s), s.e * s.M * (2 * s.q + 2 * s.kv)});
   rows.move(Operation::activation, Pass::forward, s.e * s.M * s.F * (inputs + 1));
-  if (const double biased = biased_elements(architecture, s); biased > 0)
+  if (const double biased = biased_sums(architecture, s); biased > 0)
     rows.move(Operation::bias, Pass::forward, 2 * s.e * biased);
 }
 

@@ -18,7 +18,7 @@ NormInputs inputs_of(std::int64_t M, std::int64_t D) {
 template <class Forward, class Backward>
 auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::RmsNormSaved saved;
-  forward(in.x_MD, in.w_D, eps, &saved);
+  forward(in.x_MD, in.w_D, eps, &saved, at::Tensor());
   return [=, dw_D = at::empty_like(in.w_D)] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, in.plus_MD), dw_D};
   };
@@ -27,7 +27,7 @@ auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward ba
 template <class Forward, class Backward>
 auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::LayerNormSaved saved;
-  forward(in.x_MD, in.w_D, in.bias_D, eps, &saved);
+  forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, at::Tensor());
   return [=, dw_D = at::empty_like(in.w_D), dbias_D = at::empty_like(in.w_D)] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, dbias_D, in.plus_MD), dw_D, dbias_D};
   };
@@ -37,7 +37,7 @@ Bodies rms_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
   const auto body = [in = inputs_of(M, D), eps](auto forward) {
     return [=] {
       kernels::RmsNormSaved saved;
-      const at::Tensor y_MD = forward(in.x_MD, in.w_D, eps, &saved);
+      const at::Tensor y_MD = forward(in.x_MD, in.w_D, eps, &saved, at::Tensor());
       return std::vector{y_MD, saved.rstd_M};
     };
   };
@@ -48,7 +48,7 @@ Bodies layer_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
   const auto body = [in = inputs_of(M, D), eps](auto forward) {
     return [=] {
       kernels::LayerNormSaved saved;
-      const at::Tensor y_MD = forward(in.x_MD, in.w_D, in.bias_D, eps, &saved);
+      const at::Tensor y_MD = forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, at::Tensor());
       return std::vector{y_MD, saved.rstd_M};
     };
   };

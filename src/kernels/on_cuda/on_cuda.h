@@ -23,11 +23,12 @@ inline constexpr bool has_cuda_kernels = false;
 
 namespace on_cuda {
 
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
+at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const at::Tensor& plus_MD);
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                              const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD);
 at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved);
+                              LayerNormSaved* saved, const at::Tensor& plus_MD);
 at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                                const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
                                const at::Tensor& plus_MD);

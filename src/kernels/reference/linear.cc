@@ -23,10 +23,7 @@ void multiply_into_float(at::Tensor out, const at::Tensor& a, const at::Tensor& 
 }  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
-  if (multiplies_halves(x_MI)) {
-    at::Tensor y_MO = at::mm(x_MI, w_OI.t());
-    return bias_O.defined() ? y_MO.add_(bias_O) : y_MO;
-  }
+  if (!x_MI.is_cpu()) return bias_O.defined() ? at::addmm(bias_O, x_MI, w_OI.t()) : at::mm(x_MI, w_OI.t());
   at::Tensor y_MO = at::mm(to_float(x_MI), to_float(w_OI).t());
   if (bias_O.defined()) y_MO.add_(bias_O);
   return to_dtype_of(x_MI, y_MO);

@@ -5,7 +5,9 @@
 
 namespace troika::kernels::reference {
 
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved) {
+at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const at::Tensor& plus_MD) {
+  if (plus_MD.defined()) x_MD.add_(plus_MD);
   const at::Tensor xf_MD = to_float(x_MD);
   const at::Tensor rstd_M1 = xf_MD.square().mean(-1, true).add_(eps).rsqrt_();
   if (saved != nullptr) saved->rstd_M = rstd_M1.squeeze(-1);
@@ -26,7 +28,8 @@ at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, co
 }
 
 at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved) {
+                              LayerNormSaved* saved, const at::Tensor& plus_MD) {
+  if (plus_MD.defined()) x_MD.add_(plus_MD);
   const at::Tensor xf_MD = to_float(x_MD);
   const at::Tensor mean_M1 = xf_MD.mean(-1, true), centred_MD = xf_MD - mean_M1;
   const at::Tensor rstd_M1 = centred_MD.square().mean(-1, true).add_(eps).rsqrt_();

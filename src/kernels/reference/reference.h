@@ -52,7 +52,7 @@ at::Tensor gelu_forward(const at::Tensor& x);
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x);
 
 at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved);
+                              LayerNormSaved* saved, const at::Tensor& plus_MD);
 at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                                const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
                                const at::Tensor& plus_MD);
@@ -70,7 +70,8 @@ void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, 
                            const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
                            const at::Tensor& dw_H);
 
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved);
+at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const at::Tensor& plus_MD);
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                              const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD);
 
