@@ -366,6 +366,29 @@ TEST(GradientSum, RowsThatAreNotWrittenAreZeros) {
   EXPECT_TRUE(at::equal(sum.total(), want));
 }
 
+// As a GPU names them, between leaves that name few.
+TEST(GradientSum, RowsMayBeAllRows) {
+  for (const std::int64_t leaves : {2, 3, 5}) {
+    tensor::Ledger ledger;
+    shape::SumShape shape;
+    shape.shares = {leaves};
+    auto self = comm::make_self_channel("replicas");
+    GradientSum sum(shape::ShardPlan({12}, 1), shape, cpu, ledger);
+    sum.begin_step({7});
+    at::Tensor want = at::zeros({3, 4});
+    for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
+      const at::Tensor row = leaf % 2 == 1 ? at::arange(3, at::kLong) : at::full({1}, leaf % 3, at::kLong);
+      const at::Tensor x = at::full({row.numel(), 4}, 0.5f + static_cast<float>(leaf));
+      want.index_add_(0, row, x);
+      sum.leaf().write_rows({0, 12}, row, x);
+      sum.push();
+    }
+    sum.start_reduce(*self, 1);
+    sum.finish_reduce(unheard);
+    EXPECT_TRUE(at::equal(sum.total(), want.flatten())) << leaves;
+  }
+}
+
 TEST(GradientSum, CallsOutOfOrderAreRefused) {
   tensor::Ledger ledger;
   shape::SumShape shape;

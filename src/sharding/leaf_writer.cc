@@ -11,7 +11,12 @@ namespace troika::sharding {
 using shape::Range;
 
 void LeafWriter::write_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
-  open(parameter).zero_().view({-1, x_rD.size(1)}).index_copy_(0, row_r, x_rD);
+  const at::Tensor leaf = open(parameter);
+  if (are_all_rows(parameter, x_rD)) {
+    leaf.copy_(x_rD.flatten());
+  } else {
+    leaf.zero_().view({-1, x_rD.size(1)}).index_copy_(0, row_r, x_rD);
+  }
   close();
 }
 

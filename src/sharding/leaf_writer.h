@@ -22,6 +22,12 @@ class LeafWriter {
   // Opens, writes and closes a whole parameter, a matrix of which only the rows that row_r (int64, ascending, each once) names
   // are not zero: x_rD.
   virtual void write_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD);
+
+ protected:
+  // Whether the rows are the whole matrix. A GPU names every row (kernels/embedding.h), and is spared the indices.
+  static bool are_all_rows(const shape::Range& parameter, const at::Tensor& x_rD) {
+    return x_rD.numel() == parameter.count;
+  }
 };
 
 // Into a tensor of the whole gradient.

@@ -119,6 +119,10 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
 void OwnLeaves::write_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
   if (writes_in_place()) return LeafWriter::write_rows(parameter, row_r, x_rD);
   begin_piece(parameter);
+  if (are_all_rows(parameter, x_rD)) {
+    add({parameter, x_rD.flatten()});
+    return note_in_sum(parameter);
+  }
   if (are_floats()) {
     floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}).index_add_(0, row_r, x_rD);
   } else {
