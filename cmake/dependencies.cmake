@@ -16,10 +16,7 @@ include(cmake/torch.cmake)
 
 # The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. Beside a
 # pip torch oneDNN is loaded by cpu/dnnl_apart.cc.
-if(TROIKA_FUZZ)
-  set(TROIKA_CPU_KERNELS OFF)
-else()
-  set(TROIKA_CPU_KERNELS ON)
+if(NOT TROIKA_FUZZ)
   find_package(OpenMP REQUIRED)
   find_package(hwy REQUIRED)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

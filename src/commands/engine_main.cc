@@ -15,6 +15,8 @@ int main(int argc, char** argv, char** environment) {
     troika::tensor::use_caching_allocator();
     // Lanes of messages beside each other (comm/nccl_channel.h); read when CUDA starts, and left alone where it is set.
     ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    // cuBLAS takes memory of one size, 32 MiB, on every GPU (docs/gpu.md); the same.
+    ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
     const Words arguments(argv + 1, argv + argc);
     if (asks_for_help(arguments)) {
       std::fputs(help_for(arguments).c_str(), stdout);

@@ -64,9 +64,7 @@ AttentionGradients cpu_backward(const at::Tensor& dout_BTnH, const AttentionInpu
 }  // namespace
 
 AttentionOutput attention_forward(const AttentionInput& input) {
-  if constexpr (has_cpu_kernels) {
-    if (input.q_BTnH.is_cpu()) return cpu_forward(input);
-  }
+  if (input.q_BTnH.is_cpu()) return cpu_forward(input);
   if constexpr (has_cuda_kernels) {
     if (input.q_BTnH.is_cuda()) return on_cuda::attention_forward(input);
   }
@@ -79,9 +77,7 @@ void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
 
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output) {
-  if constexpr (has_cpu_kernels) {
-    if (input.q_BTnH.is_cpu()) return cpu_backward(dout_BTnH, input, output);
-  }
+  if (input.q_BTnH.is_cpu()) return cpu_backward(dout_BTnH, input, output);
   if constexpr (has_cuda_kernels) {
     if (input.q_BTnH.is_cuda()) return on_cuda::attention_backward(dout_BTnH, input, output);
   }
@@ -129,9 +125,7 @@ at::Tensor attend(const at::Tensor& q_nH, const KeysAndValues& sequence) {
 
 at::Tensor row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
   if (sequences.empty()) return at::empty_like(q_BnH);
-  if constexpr (has_cpu_kernels) {
-    if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences);
-  }
+  if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences);
   std::vector<at::Tensor> out_nH;
   for (std::size_t b = 0; b < sequences.size(); ++b)
     out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b]));

@@ -1,6 +1,5 @@
 // What all CPU kernels of norms and activations promise: the reference's answer, the same bits for every number of threads,
 // and a right answer on every SIMD target of this machine.
-#ifdef TROIKA_CPU_KERNELS
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -190,5 +189,3 @@ TEST(CpuBodiesParity, GiveTheSameBitsForEveryVectorWidthWithFusedMultiplyAdd) {
 
 }  // namespace
 }  // namespace troika::kernels
-
-#endif

@@ -10,14 +10,6 @@
 
 namespace troika::kernels {
 
-// Whether this build has the CPU kernels. Where it has, tensors on the CPU use them, in fp32: halves are converted before and
-// after.
-#ifdef TROIKA_CPU_KERNELS
-inline constexpr bool has_cpu_kernels = true;
-#else
-inline constexpr bool has_cpu_kernels = false;
-#endif
-
 // Half precision (bf16, fp16) is storage: operations read it, compute in fp32, and write results in the dtype of the
 // activations they were given. All activations and weights of one call have one dtype, fp32, bf16 or fp16; saved
 // statistics and weight gradients are fp32. Both conversions return the tensor itself when it has the dtype already.

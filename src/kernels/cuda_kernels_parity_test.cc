@@ -1,6 +1,5 @@
 // The kernels for GPUs (module cuda), run on the host, beside those for CPUs: what training needs to be the same bits
 // is.
-#ifdef TROIKA_CPU_KERNELS
 
 #include <gtest/gtest.h>
 
@@ -126,4 +125,3 @@ TEST(CudaKernelsParity, TheGradientOfATableHasTheBitsOfTheCpu) {
 
 }  // namespace
 }  // namespace troika::kernels
-#endif

@@ -17,11 +17,7 @@ namespace {
 constexpr std::int64_t rows_at_once = 16;
 
 void in_pieces(std::int64_t rows, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  if constexpr (has_cpu_kernels) {
-    cpu::parallel_pieces(rows, rows_at_once, body);
-  } else {
-    at::parallel_for(0, rows, rows_at_once, body);
-  }
+  cpu::parallel_pieces(rows, rows_at_once, body);
 }
 
 constexpr std::int64_t per_block = 8;  // elements, 16 bits each

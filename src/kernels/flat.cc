@@ -26,9 +26,7 @@ void adamw_rounded(const cpu::AdamWNumbers& n, const at::Tensor& parameter, cons
 }  // namespace
 
 void add_into(const at::Tensor& sum, const at::Tensor& other) {
-  if constexpr (has_cpu_kernels) {
-    if (sum.is_cpu()) return cpu::add_into(sum.numel(), sum.data_ptr<float>(), other.data_ptr<float>());
-  }
+  if (sum.is_cpu()) return cpu::add_into(sum.numel(), sum.data_ptr<float>(), other.data_ptr<float>());
   if constexpr (has_cuda_kernels) {
     if (sum.is_cuda()) return on_cuda::add_into(sum, other);
   }
@@ -36,12 +34,10 @@ void add_into(const at::Tensor& sum, const at::Tensor& other) {
 }
 
 at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
-  if constexpr (has_cpu_kernels) {
-    if (x.is_cpu()) {
-      const at::Tensor squares = at::empty({(x.numel() + chunk - 1) / chunk}, at::kDouble);
-      cpu::chunk_squares(x.numel(), x.data_ptr<float>(), chunk, squares.data_ptr<double>());
-      return squares;
-    }
+  if (x.is_cpu()) {
+    const at::Tensor squares = at::empty({(x.numel() + chunk - 1) / chunk}, at::kDouble);
+    cpu::chunk_squares(x.numel(), x.data_ptr<float>(), chunk, squares.data_ptr<double>());
+    return squares;
   }
   if constexpr (has_cuda_kernels) {
     if (x.is_cuda()) return on_cuda::chunk_squares(x, chunk);
@@ -51,14 +47,12 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
 
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded) {
-  if constexpr (has_cpu_kernels) {
-    if (parameter.is_cpu()) {
-      const cpu::AdamWNumbers n = adamw_numbers<cpu::AdamWNumbers>(settings);
-      const float* g = gradient.data_ptr<float>();
-      float *m_data = m.data_ptr<float>(), *v_data = v.data_ptr<float>();
-      if (rounded.defined()) return adamw_rounded(n, parameter, g, m_data, v_data, rounded);
-      return cpu::adamw(n, parameter.numel(), parameter.data_ptr<float>(), g, m_data, v_data);
-    }
+  if (parameter.is_cpu()) {
+    const cpu::AdamWNumbers n = adamw_numbers<cpu::AdamWNumbers>(settings);
+    const float* g = gradient.data_ptr<float>();
+    float *m_data = m.data_ptr<float>(), *v_data = v.data_ptr<float>();
+    if (rounded.defined()) return adamw_rounded(n, parameter, g, m_data, v_data, rounded);
+    return cpu::adamw(n, parameter.numel(), parameter.data_ptr<float>(), g, m_data, v_data);
   }
   if constexpr (has_cuda_kernels) {
     if (parameter.is_cuda()) return on_cuda::adamw(settings, parameter, gradient, m, v, rounded);

@@ -75,63 +75,51 @@ at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t c
 }  // namespace
 
 at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
-  if constexpr (has_cpu_kernels) {
-    if (x_MI.is_cpu()) {
-      const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
-      cpu::Addend addend;
-      at::Tensor bias_float_O;
-      if (bias_O.defined()) {
-        bias_float_O = to_float(bias_O);
-        addend = {cpu::Addend::Kind::row, bias_float_O.data_ptr<float>()};
-      }
-      if (!multiply_few_rows(x_MI, w_OI, y_MO, addend)) multiply(x_MI, w_OI.t(), y_MO, addend);
-      return to_dtype_of(x_MI, y_MO);
+  if (x_MI.is_cpu()) {
+    const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
+    cpu::Addend addend;
+    at::Tensor bias_float_O;
+    if (bias_O.defined()) {
+      bias_float_O = to_float(bias_O);
+      addend = {cpu::Addend::Kind::row, bias_float_O.data_ptr<float>()};
     }
+    if (!multiply_few_rows(x_MI, w_OI, y_MO, addend)) multiply(x_MI, w_OI.t(), y_MO, addend);
+    return to_dtype_of(x_MI, y_MO);
   }
   return reference::linear_forward(x_MI, w_OI, bias_O);
 }
 
 void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
-  if constexpr (has_cpu_kernels) {
-    if (x_MI.is_cpu()) {
-      if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
-      return;
-    }
+  if (x_MI.is_cpu()) {
+    if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
+    return;
   }
   reference::linear_forward_float(x_MI, w_OI, y_MO);
 }
 
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
-  if constexpr (has_cpu_kernels) {
-    if (dy_MO.is_cpu()) {
-      const at::Tensor dx_MI = empty_float(dy_MO, dy_MO.size(0), w_OI.size(1));
-      multiply(dy_MO, w_OI, dx_MI);
-      return to_dtype_of(dy_MO, dx_MI);
-    }
+  if (dy_MO.is_cpu()) {
+    const at::Tensor dx_MI = empty_float(dy_MO, dy_MO.size(0), w_OI.size(1));
+    multiply(dy_MO, w_OI, dx_MI);
+    return to_dtype_of(dy_MO, dx_MI);
   }
   return reference::linear_backward_input(dy_MO, w_OI);
 }
 
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-  if constexpr (has_cpu_kernels) {
-    if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
-  }
+  if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
   reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
 }
 
 void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-  if constexpr (has_cpu_kernels) {
-    if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
-  }
+  if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
   reference::linear_backward_weight_add(dy_MO, x_MI, dw_OI);
 }
 
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
-  if constexpr (has_cpu_kernels) {
-    if (dy_MO.is_cpu()) {
-      const at::Tensor dyf = to_float(dy_MO), dy = dyf.stride(1) == 1 ? dyf : dyf.contiguous();
-      return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
-    }
+  if (dy_MO.is_cpu()) {
+    const at::Tensor dyf = to_float(dy_MO), dy = dyf.stride(1) == 1 ? dyf : dyf.contiguous();
+    return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
   }
   if constexpr (has_cuda_kernels) {
     if (dy_MO.is_cuda()) return on_cuda::linear_backward_bias(dy_MO, dbias_O);

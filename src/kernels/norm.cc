@@ -13,16 +13,14 @@ static cpu::Rows rows_of(const at::Tensor& x_MD) { return {x_MD.numel() / x_MD.s
 
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
                             const at::Tensor& plus_MD) {
-  if constexpr (has_cpu_kernels) {
-    if (x_MD.is_cpu()) {
-      if (plus_MD.defined()) x_MD.add_(plus_MD);
-      const at::Tensor x = to_float(x_MD).contiguous(), w = to_float(w_D).contiguous(), y = at::empty_like(x);
-      const at::Tensor rstd_M = at::empty(x.sizes().slice(0, x.dim() - 1), x.options());
-      cpu::rms_norm_forward(rows_of(x), x.data_ptr<float>(), w.data_ptr<float>(), eps, y.data_ptr<float>(),
-                            rstd_M.data_ptr<float>());
-      if (saved != nullptr) saved->rstd_M = rstd_M;
-      return to_dtype_of(x_MD, y);
-    }
+  if (x_MD.is_cpu()) {
+    if (plus_MD.defined()) x_MD.add_(plus_MD);
+    const at::Tensor x = to_float(x_MD).contiguous(), w = to_float(w_D).contiguous(), y = at::empty_like(x);
+    const at::Tensor rstd_M = at::empty(x.sizes().slice(0, x.dim() - 1), x.options());
+    cpu::rms_norm_forward(rows_of(x), x.data_ptr<float>(), w.data_ptr<float>(), eps, y.data_ptr<float>(),
+                          rstd_M.data_ptr<float>());
+    if (saved != nullptr) saved->rstd_M = rstd_M;
+    return to_dtype_of(x_MD, y);
   }
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
@@ -32,16 +30,14 @@ at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, doubl
 
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                              const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD) {
-  if constexpr (has_cpu_kernels) {
-    if (x_MD.is_cpu()) {
-      const at::Tensor dy = to_float(dy_MD).contiguous(), x = to_float(x_MD).contiguous(), dx = at::empty_like(x);
-      const at::Tensor w = to_float(w_D).contiguous();
-      const at::Tensor plus = plus_MD.defined() ? to_float(plus_MD).contiguous() : at::Tensor();
-      cpu::rms_norm_backward(rows_of(x), dy.data_ptr<float>(), x.data_ptr<float>(), w.data_ptr<float>(),
-                             saved.rstd_M.data_ptr<float>(), plus.defined() ? plus.data_ptr<float>() : nullptr,
-                             dx.data_ptr<float>(), dw_D.data_ptr<float>());
-      return to_dtype_of(x_MD, dx);
-    }
+  if (x_MD.is_cpu()) {
+    const at::Tensor dy = to_float(dy_MD).contiguous(), x = to_float(x_MD).contiguous(), dx = at::empty_like(x);
+    const at::Tensor w = to_float(w_D).contiguous();
+    const at::Tensor plus = plus_MD.defined() ? to_float(plus_MD).contiguous() : at::Tensor();
+    cpu::rms_norm_backward(rows_of(x), dy.data_ptr<float>(), x.data_ptr<float>(), w.data_ptr<float>(),
+                           saved.rstd_M.data_ptr<float>(), plus.defined() ? plus.data_ptr<float>() : nullptr,
+                           dx.data_ptr<float>(), dw_D.data_ptr<float>());
+    return to_dtype_of(x_MD, dx);
   }
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
@@ -51,18 +47,15 @@ at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, co
 
 at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
                               LayerNormSaved* saved, const at::Tensor& plus_MD) {
-  if constexpr (has_cpu_kernels) {
-    if (x_MD.is_cpu()) {
-      if (plus_MD.defined()) x_MD.add_(plus_MD);
-      const at::Tensor x = to_float(x_MD).contiguous(), y = at::empty_like(x);
-      const at::Tensor w = to_float(w_D).contiguous(), bias = to_float(bias_D).contiguous();
-      const at::Tensor mean_M = at::empty(x.sizes().slice(0, x.dim() - 1), x.options()),
-                       rstd_M = at::empty_like(mean_M);
-      cpu::layer_norm_forward(rows_of(x), x.data_ptr<float>(), w.data_ptr<float>(), bias.data_ptr<float>(), eps,
-                              y.data_ptr<float>(), mean_M.data_ptr<float>(), rstd_M.data_ptr<float>());
-      if (saved != nullptr) *saved = {mean_M, rstd_M};
-      return to_dtype_of(x_MD, y);
-    }
+  if (x_MD.is_cpu()) {
+    if (plus_MD.defined()) x_MD.add_(plus_MD);
+    const at::Tensor x = to_float(x_MD).contiguous(), y = at::empty_like(x);
+    const at::Tensor w = to_float(w_D).contiguous(), bias = to_float(bias_D).contiguous();
+    const at::Tensor mean_M = at::empty(x.sizes().slice(0, x.dim() - 1), x.options()), rstd_M = at::empty_like(mean_M);
+    cpu::layer_norm_forward(rows_of(x), x.data_ptr<float>(), w.data_ptr<float>(), bias.data_ptr<float>(), eps,
+                            y.data_ptr<float>(), mean_M.data_ptr<float>(), rstd_M.data_ptr<float>());
+    if (saved != nullptr) *saved = {mean_M, rstd_M};
+    return to_dtype_of(x_MD, y);
   }
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
@@ -73,17 +66,15 @@ at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, con
 at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
                                const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
                                const at::Tensor& plus_MD) {
-  if constexpr (has_cpu_kernels) {
-    if (x_MD.is_cpu()) {
-      const at::Tensor dy = to_float(dy_MD).contiguous(), x = to_float(x_MD).contiguous(), dx = at::empty_like(x);
-      const at::Tensor w = to_float(w_D).contiguous();
-      const at::Tensor plus = plus_MD.defined() ? to_float(plus_MD).contiguous() : at::Tensor();
-      cpu::layer_norm_backward(rows_of(x), dy.data_ptr<float>(), x.data_ptr<float>(), w.data_ptr<float>(),
-                               saved.mean_M.data_ptr<float>(), saved.rstd_M.data_ptr<float>(),
-                               plus.defined() ? plus.data_ptr<float>() : nullptr, dx.data_ptr<float>(),
-                               dw_D.data_ptr<float>(), dbias_D.data_ptr<float>());
-      return to_dtype_of(x_MD, dx);
-    }
+  if (x_MD.is_cpu()) {
+    const at::Tensor dy = to_float(dy_MD).contiguous(), x = to_float(x_MD).contiguous(), dx = at::empty_like(x);
+    const at::Tensor w = to_float(w_D).contiguous();
+    const at::Tensor plus = plus_MD.defined() ? to_float(plus_MD).contiguous() : at::Tensor();
+    cpu::layer_norm_backward(rows_of(x), dy.data_ptr<float>(), x.data_ptr<float>(), w.data_ptr<float>(),
+                             saved.mean_M.data_ptr<float>(), saved.rstd_M.data_ptr<float>(),
+                             plus.defined() ? plus.data_ptr<float>() : nullptr, dx.data_ptr<float>(),
+                             dw_D.data_ptr<float>(), dbias_D.data_ptr<float>());
+    return to_dtype_of(x_MD, dx);
   }
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);

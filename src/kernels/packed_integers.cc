@@ -28,11 +28,7 @@ void for_blocks(std::int64_t blocks, const std::function<void(std::int64_t)>& vi
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) visit(block);
   };
-  if constexpr (has_cpu_kernels) {
-    cpu::parallel_pieces(blocks, 64, piece);
-  } else {
-    piece(0, blocks);
-  }
+  cpu::parallel_pieces(blocks, 64, piece);
 }
 
 struct Bodies {
@@ -41,13 +37,7 @@ struct Bodies {
   void (*add)(const std::uint64_t* words, const BlockFormat& format, std::int64_t* sum);
 };
 
-constexpr Bodies bodies() {
-  if constexpr (has_cpu_kernels) {
-    return {cpu::block_format, cpu::pack_block, cpu::add_block};
-  } else {
-    return {reference::block_format, reference::pack_block, reference::add_block};
-  }
-}
+constexpr Bodies bodies() { return {cpu::block_format, cpu::pack_block, cpu::add_block}; }
 
 std::uint64_t* words_of(const at::Tensor& tensor) {
   return tensor.defined() ? reinterpret_cast<std::uint64_t*>(tensor.data_ptr<std::int64_t>()) : nullptr;

@@ -33,11 +33,9 @@ at::Tensor frequencies_of(const RopeFrequencies& f) {
 
 // y is x turned; fp32 with a contiguous last dim.
 void turn(const at::Tensor& x, const RopeTable& rope, cpu::Turn turn, const at::Tensor& y) {
-  if constexpr (has_cpu_kernels) {
-    const HostRope table(rope);
-    const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), table.rows};
-    cpu::rope(op, turn, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y));
-  }
+  const HostRope table(rope);
+  const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), table.rows};
+  cpu::rope(op, turn, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y));
 }
 
 }  // namespace
@@ -54,12 +52,10 @@ RopeTable rows(const RopeTable& table, const at::Tensor& index_T) {
 }
 
 at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
-  if constexpr (has_cpu_kernels) {
-    if (x_BTnH.is_cpu()) {
-      const at::Tensor x = heads_operand(x_BTnH), y = at::empty(x.sizes(), x.options());
-      turn(x, rope, cpu::Turn::forward, y);
-      return to_dtype_of(x_BTnH, y);
-    }
+  if (x_BTnH.is_cpu()) {
+    const at::Tensor x = heads_operand(x_BTnH), y = at::empty(x.sizes(), x.options());
+    turn(x, rope, cpu::Turn::forward, y);
+    return to_dtype_of(x_BTnH, y);
   }
   if constexpr (has_cuda_kernels) {
     if (x_BTnH.is_cuda()) return on_cuda::rope_forward(x_BTnH, rope);
@@ -68,15 +64,13 @@ at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
 }
 
 void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH) {
-  if constexpr (has_cpu_kernels) {
-    if (dy_BTnH.is_cpu()) {
-      const at::Tensor dy = heads_operand(dy_BTnH);
-      const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
-      const at::Tensor dx = direct ? dx_BTnH : at::empty(dy.sizes(), dy.options());
-      turn(dy, rope, cpu::Turn::back, dx);
-      if (!direct) dx_BTnH.copy_(dx);
-      return;
-    }
+  if (dy_BTnH.is_cpu()) {
+    const at::Tensor dy = heads_operand(dy_BTnH);
+    const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
+    const at::Tensor dx = direct ? dx_BTnH : at::empty(dy.sizes(), dy.options());
+    turn(dy, rope, cpu::Turn::back, dx);
+    if (!direct) dx_BTnH.copy_(dx);
+    return;
   }
   if constexpr (has_cuda_kernels) {
     if (dy_BTnH.is_cuda()) return on_cuda::rope_backward(dy_BTnH, rope, dx_BTnH);
@@ -91,16 +85,14 @@ static cpu::QkNormRope operation(const at::Tensor& x_BTnH, const at::Tensor& w_H
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved) {
-  if constexpr (has_cpu_kernels) {
-    if (x_BTnH.is_cpu()) {
-      const at::Tensor x = heads_operand(x_BTnH), w = to_float(w_H).contiguous(), y = at::empty(x.sizes(), x.options());
-      const HostRope table(rope);
-      const at::Tensor rstd_BTn = at::empty(x.sizes().slice(0, 3), x.options());
-      cpu::qk_norm_rope_forward(operation(x, w, table), eps, heads_view<cpu::Heads>(x),
-                                heads_view<cpu::MutableHeads>(y), rstd_BTn.data_ptr<float>());
-      if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
-      return to_dtype_of(x_BTnH, y);
-    }
+  if (x_BTnH.is_cpu()) {
+    const at::Tensor x = heads_operand(x_BTnH), w = to_float(w_H).contiguous(), y = at::empty(x.sizes(), x.options());
+    const HostRope table(rope);
+    const at::Tensor rstd_BTn = at::empty(x.sizes().slice(0, 3), x.options());
+    cpu::qk_norm_rope_forward(operation(x, w, table), eps, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y),
+                              rstd_BTn.data_ptr<float>());
+    if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
+    return to_dtype_of(x_BTnH, y);
   }
   if constexpr (has_cuda_kernels) {
     if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
@@ -111,18 +103,16 @@ at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H,
 void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
                            const at::Tensor& dw_H) {
-  if constexpr (has_cpu_kernels) {
-    if (x_BTnH.is_cpu()) {
-      const at::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = to_float(w_H).contiguous();
-      const HostRope table(rope);
-      const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
-      const at::Tensor dx = direct ? dx_BTnH : at::empty(x.sizes(), x.options());
-      cpu::qk_norm_rope_backward(operation(x, w, table), heads_view<cpu::Heads>(dy), heads_view<cpu::Heads>(x),
-                                 saved.rstd_BTn.data_ptr<float>(), heads_view<cpu::MutableHeads>(dx),
-                                 dw_H.data_ptr<float>());
-      if (!direct) dx_BTnH.copy_(dx);
-      return;
-    }
+  if (x_BTnH.is_cpu()) {
+    const at::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = to_float(w_H).contiguous();
+    const HostRope table(rope);
+    const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
+    const at::Tensor dx = direct ? dx_BTnH : at::empty(x.sizes(), x.options());
+    cpu::qk_norm_rope_backward(operation(x, w, table), heads_view<cpu::Heads>(dy), heads_view<cpu::Heads>(x),
+                               saved.rstd_BTn.data_ptr<float>(), heads_view<cpu::MutableHeads>(dx),
+                               dw_H.data_ptr<float>());
+    if (!direct) dx_BTnH.copy_(dx);
+    return;
   }
   if constexpr (has_cuda_kernels) {
     if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);

@@ -2,11 +2,8 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "kernels/attention.h"
-
-#ifdef TROIKA_CPU_KERNELS
 #include "cpu/targets_test_support.h"
-#endif
+#include "kernels/attention.h"
 #include "kernels/parity_test_support.h"
 
 namespace troika::kernels {
@@ -58,11 +55,9 @@ TEST(RowAttentionParity, AgreesWithDoubleInEveryDtype) {
   for (const at::ScalarType dtype : dtypes) expect_exact(dtype);
 }
 
-#ifdef TROIKA_CPU_KERNELS
 TEST(RowAttentionParity, AgreesWithDoubleOnEveryTarget) {
   cpu::on_every_target([] { expect_exact(at::kFloat); });
 }
-#endif
 
 TEST(RowAttentionParity, BitsDependNeitherOnThreadsNorOnOtherSequences) {
   for (const Shape& s : shapes) {

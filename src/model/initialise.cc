@@ -16,12 +16,8 @@ namespace {
 constexpr std::int64_t piece_elements = 1 << 16;
 
 void in_pieces(const shape::Range& range, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  if constexpr (kernels::has_cpu_kernels) {
-    cpu::parallel_pieces(range.count, piece_elements,
-                         [&](std::int64_t begin, std::int64_t end) { body(range.begin + begin, range.begin + end); });
-  } else {
-    at::parallel_for(range.begin, range.end(), piece_elements, body);
-  }
+  cpu::parallel_pieces(range.count, piece_elements,
+                       [&](std::int64_t begin, std::int64_t end) { body(range.begin + begin, range.begin + end); });
 }
 
 void draw_uniform(const base::Philox& random, std::int64_t first, std::int64_t count, float bound, float* out) {
@@ -30,12 +26,7 @@ void draw_uniform(const base::Philox& random, std::int64_t first, std::int64_t c
 }
 
 void draw_normal(const base::Philox& random, std::int64_t first, std::int64_t count, float scale, float* out) {
-  if constexpr (kernels::has_cpu_kernels) {
-    cpu::random_normal(random, static_cast<std::uint64_t>(first), count, scale, out);
-  } else {
-    random.fill_normal(static_cast<std::uint64_t>(first), count, out);
-    std::for_each(out, out + count, [scale](float& value) { value *= scale; });
-  }
+  cpu::random_normal(random, static_cast<std::uint64_t>(first), count, scale, out);
 }
 
 // Elements [begin, end) of a slot, counted in its own order.

@@ -4,11 +4,9 @@
 #include <ATen/Parallel.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
+#include <omp.h>
 #include <sys/mman.h>
 #include <torch/csrc/api/include/torch/version.h>
-#ifdef TROIKA_CPU_KERNELS
-#include <omp.h>
-#endif
 
 #include "base/error.h"
 #include "base/text.h"
@@ -53,12 +51,11 @@ c10::Device pick_device(const std::string& word, int local_rank) {
 // OpenBLAS has threads of its own and does not listen to libtorch; absent where libtorch uses another BLAS.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
-// In builds with the CPU kernels OpenBLAS works in the thread that calls it: its own would fight OpenMP's for the cores.
+// OpenBLAS works in the thread that calls it: its own would fight OpenMP's for the cores.
 static void set_blas_threads(int threads) {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
 
-#ifdef TROIKA_CPU_KERNELS
 // Not at::set_num_threads: it also starts libtorch's second pool, which nothing here uses, again in every thread that calls
 // libtorch, and the pool's threads keep a core busy for a while.
 void set_threads(int threads) {
@@ -66,12 +63,6 @@ void set_threads(int threads) {
   omp_set_num_threads(threads);
   set_blas_threads(1);
 }
-#else
-void set_threads(int threads) {
-  at::set_num_threads(threads);
-  set_blas_threads(threads);
-}
-#endif
 
 #ifdef TROIKA_WITH_DNNL
 constexpr bool blas_multiplies = false;

@@ -17,7 +17,7 @@ int cuda_devices();  // that libtorch finds; starts CUDA's driver
 c10::Device pick_device(const std::string& word, int local_rank);
 
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and module cpu) of the calling
-// thread, and OpenBLAS's, which is 1 in builds with the CPU kernels.
+// thread, and OpenBLAS's, which is 1.
 void set_threads(int threads);
 
 // Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle

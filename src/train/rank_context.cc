@@ -105,7 +105,6 @@ Machine prepare_machine(const RankContext& context) {
   tensor::set_threads(machine.threads);
   tensor::reserve_workspace();
   machine.device = device_of(context);
-  check_device(s, machine.device);
   if (machine.device.is_cpu() && !cpu::missing_library().empty())
     say(context,
         fmt::format("note: {} is not found, so matrices are multiplied by plain loops; install the package that "
@@ -168,7 +167,7 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
   session.connect(shape, machine.backend == config::Backend::nccl ? machine.streams : nullptr);
   if (context.identity.world_size == 1) return;
   const std::string difference =
-      different_ranks(*session.channels().world, traits_of_this_rank(machine.threads, machine.device));
+      different_ranks(*session.channels().world, traits_of_this_rank(machine.device));
   const std::string text = note_or_refuse(context.resolved.settings, difference);
   if (!text.empty()) say(context, "note: " + text);
 }

@@ -10,14 +10,10 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "config/fields.h"
-#include "kernels/cpu_operands.h"
-#include "tensor/device.h"
+#include "tensor/gpu_traits.h"
 
 namespace troika::train {
 namespace {
-
-// Module cpu cuts work by shape alone, libtorch by the number of threads too.
-constexpr bool threads_cut_sums = !kernels::has_cpu_kernels;
 
 // The libraries that multiply matrices, by the names of their files.
 std::string mathematics() {
@@ -52,7 +48,7 @@ Traits parse(const std::string& text) {
   return traits;
 }
 
-// The settings on which the order of a sum depends; of threads, where they count, only those that were stated.
+// The settings on which the order of a sum depends.
 std::vector<std::string> keys_of_sums(const config::Settings& saved, const config::Settings& now) {
   std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "precision.compute"};
   if (saved.parallel.tp > 1 && now.parallel.tp > 1) keys.push_back("parallel.sequence_parallel");
@@ -60,7 +56,6 @@ std::vector<std::string> keys_of_sums(const config::Settings& saved, const confi
     return s.parallel.reproducible == config::Reproducible::off;
   };
   if (in_any_order(saved) != in_any_order(now)) keys.push_back("parallel.reproducible");
-  if (threads_cut_sums && saved.train.threads > 0 && now.train.threads > 0) keys.push_back("train.threads");
   return keys;
 }
 
@@ -84,11 +79,9 @@ std::string processor_name() {
   return maker.empty() ? "unknown" : fmt::format("ARM {} {}", maker, part);
 }
 
-Traits traits_of_this_rank(int threads, const c10::Device& device) {
-  Traits traits{{"the processor", processor_name()},
-                {"the device", device.is_cpu() ? "cpu" : "a GPU"},
-                {"the C library", c_library()}};
-  if (threads_cut_sums) traits.emplace_back("the number of threads", fmt::to_string(threads));
+Traits traits_of_this_rank(const c10::Device& device) {
+  Traits traits{
+      {"the processor", processor_name()}, {"the device", tensor::describe(device)}, {"the C library", c_library()}};
   try {
     traits.emplace_back("the library for matrices", mathematics());
     traits.emplace_back("the program's fingerprint", base::hash_file("/proc/self/exe"));
@@ -131,14 +124,6 @@ std::string note_or_refuse(const config::Settings& settings, const std::string& 
     throw base::ConfigError(sentence + ": parallel.reproducible=bits refuses that; make them equal, or set it to run");
   }
   return settings.parallel.reproducible == config::Reproducible::off ? "" : sentence;
-}
-
-void check_device(const config::Settings& settings, const c10::Device& device) {
-  if (device.is_cpu() || settings.parallel.reproducible != config::Reproducible::bits) return;
-  throw base::ConfigError(
-      "parallel.reproducible=bits refuses a GPU, whose libraries do not promise equal bits: set train.device to cpu, "
-      "or "
-      "reproducible to run");
 }
 
 }  // namespace troika::train

@@ -13,9 +13,9 @@
 namespace troika::train {
 
 // By what libraries choose their code and cut their sums, with this rank's value: its program, its libraries, its
-// processor; its threads only in builds without our CPU kernels (kernels/cpu_operands.h).
+// processor and its GPU. Not its threads: they cut no sum.
 using Traits = std::vector<std::pair<std::string, std::string>>;
-Traits traits_of_this_rank(int threads, const c10::Device& device);
+Traits traits_of_this_rank(const c10::Device& device);
 
 // The model name of this host's processor, or "unknown".
 std::string processor_name();
@@ -29,8 +29,5 @@ std::string different_sums(const config::Settings& saved, const config::Settings
 
 // What parallel.reproducible makes of such a sentence: `run` a note, `off` nothing (""); `bits` throws ConfigError.
 std::string note_or_refuse(const config::Settings& settings, const std::string& sentence);
-
-// ConfigError when `bits` is asked for and the device promises none.
-void check_device(const config::Settings& settings, const c10::Device& device);
 
 }  // namespace troika::train

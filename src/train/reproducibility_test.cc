@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "comm/threads_channel.h"
-#include "kernels/cpu_operands.h"
+#include "tensor/gpu_traits.h"
 
 namespace troika::train {
 namespace {
@@ -46,21 +46,13 @@ TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
 }
 
 TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
-  const Traits traits = traits_of_this_rank(3, c10::Device(c10::kCPU));
+  const Traits traits = traits_of_this_rank(c10::Device(c10::kCPU));
   for (const auto& [name, value] : traits) EXPECT_FALSE(value.empty()) << name;
   std::map<std::string, std::string> value(traits.begin(), traits.end());
-  ASSERT_EQ(value.size(), kernels::has_cpu_kernels ? 5u : 6u);
+  ASSERT_EQ(value.size(), 5u);
+  EXPECT_EQ(value["the device"], "cpu");
   EXPECT_THAT(value["the library for matrices"], AllOf(HasSubstr("blas"), Not(HasSubstr("/"))));
   EXPECT_EQ(value["the program's fingerprint"].size(), 16u);
-}
-
-TEST(EqualBits, ThreadsCountOnlyInBuildsThatCutWorkByThem) {
-  config::Settings saved, now;
-  saved.train.threads = 1;
-  now.train.threads = 2;
-  EXPECT_EQ(different_sums(saved, now).empty(), kernels::has_cpu_kernels);
-  const c10::Device cpu(c10::kCPU);
-  EXPECT_EQ(traits_of_this_rank(1, cpu) == traits_of_this_rank(2, cpu), kernels::has_cpu_kernels);
 }
 
 config::Settings settings(const std::string& reproducible = "run") {
@@ -124,11 +116,14 @@ TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {
   }
 }
 
-TEST(EqualBits, BitsRefusesAGpu) {
-  const c10::Device gpu(c10::kCUDA, 0), cpu(c10::kCPU);
-  EXPECT_THROW(check_device(settings("bits"), gpu), base::ConfigError);
-  EXPECT_NO_THROW(check_device(settings("bits"), cpu));
-  EXPECT_NO_THROW(check_device(settings("run"), gpu));
+TEST(EqualBits, UnlikeGpusAreNamed) {
+  const tensor::GpuTraits one{"NVIDIA H200", 9, 0, 132, 13000, "13.1.0"},
+      other{"NVIDIA H100 PCIe", 9, 0, 114, 13000, "13.1.0"};
+  const auto of = [](const tensor::GpuTraits& gpu) { return Traits{{"the device", tensor::describe(gpu)}}; };
+  EXPECT_EQ(tensor::describe(one),
+            "NVIDIA H200, compute capability 9.0, 132 multiprocessors, CUDA 13.0, cuBLAS 13.1.0");
+  EXPECT_THAT(answers({of(one), of(one)}), Each(""));
+  EXPECT_THAT(answers({of(one), of(other)}), Each(HasSubstr("but 'NVIDIA H100 PCIe, ")));
 }
 
 }  // namespace

@@ -60,7 +60,6 @@ TEST_F(EqualBits, RanksWithUnequalLibrariesAreRemarkedOnRefusedOrLetBe) {
   EXPECT_THAT(ignored.output, Not(HasSubstr("library")));
 }
 
-#ifdef TROIKA_CPU_KERNELS  // libtorch's own operations are cut by the number of threads
 TEST_F(EqualBits, RanksWithUnequalThreadsAreWelcomeToBits) {
   const End end = beside({{"OMP_NUM_THREADS", "3"}}, "threads", "bits");
   EXPECT_EQ(end.code, 0) << end.output;
@@ -68,7 +67,6 @@ TEST_F(EqualBits, RanksWithUnequalThreadsAreWelcomeToBits) {
   EXPECT_EQ(run(troika(train("alone", {}))).code, 0);
   expect_rows(read_rows(folder_ / "threads"), read_rows(folder_ / "alone"), "one and three threads");
 }
-#endif
 
 TEST_F(EqualBits, EqualRanksAreWelcomeToBits) {
   const End end = run(launch(2, train("alike", {"--pp", "2", "--reproducible", "bits"})));

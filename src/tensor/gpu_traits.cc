@@ -1,0 +1,62 @@
+#include "tensor/gpu_traits.h"
+
+#include <fmt/format.h>
+
+#ifdef TROIKA_CUDA_KERNELS
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#endif
+
+#include "base/error.h"
+
+namespace troika::tensor {
+
+std::string describe(const GpuTraits& gpu) {
+  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, CUDA {}.{}, cuBLAS {}", gpu.name, gpu.major,
+                     gpu.minor, gpu.multiprocessors, gpu.cuda / 1000, gpu.cuda % 1000 / 10,
+                     gpu.cublas.empty() ? "unknown" : gpu.cublas);
+}
+
+#ifdef TROIKA_CUDA_KERNELS
+namespace {
+
+void check(cudaError_t status) {
+  if (status != cudaSuccess) throw base::BugError(std::string("CUDA does not answer: ") + cudaGetErrorString(status));
+}
+
+// The library that libtorch loaded, by the C interface that it shares with all its versions.
+std::string cublas_version() {
+  using GetProperty = int (*)(int property, int* value);
+  const auto get = reinterpret_cast<GetProperty>(::dlsym(RTLD_DEFAULT, "cublasGetProperty"));
+  int numbers[3] = {};
+  for (int property = 0; property < 3; ++property)
+    if (get == nullptr || get(property, numbers + property) != 0) return "";
+  return fmt::format("{}.{}.{}", numbers[0], numbers[1], numbers[2]);
+}
+
+GpuTraits traits_of(int device) {
+  cudaDeviceProp properties;
+  GpuTraits gpu;
+  check(cudaGetDeviceProperties(&properties, device));
+  check(cudaRuntimeGetVersion(&gpu.cuda));
+  gpu.name = properties.name;
+  gpu.major = properties.major;
+  gpu.minor = properties.minor;
+  gpu.multiprocessors = properties.multiProcessorCount;
+  gpu.cublas = cublas_version();
+  return gpu;
+}
+
+}  // namespace
+#endif
+
+std::string describe(const c10::Device& device) {
+  if (device.is_cpu()) return "cpu";
+#ifdef TROIKA_CUDA_KERNELS
+  return describe(traits_of(device.index()));
+#else
+  return device.str();
+#endif
+}
+
+}  // namespace troika::tensor
