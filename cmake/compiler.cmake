@@ -6,7 +6,7 @@ if(TROIKA_WERROR)
 endif()
 # In C++20 gcc 12 warns of std::string's own code (its bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND CMAKE_CXX_STANDARD GREATER 17)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow>")
 endif()
 
 # Without collections of its heap, which starts at the size of the precompiled header, gcc is a quarter faster; it takes

@@ -1,6 +1,7 @@
 // The kernels for GPUs (module cuda), run on the host, beside those for CPUs: what training needs to be the same bits
 // is.
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,10 +12,12 @@
 #include "cpu/embedding.h"
 #include "cpu/flat.h"
 #include "cpu/grid.h"
+#include "cuda/dropout_dispatch.h"
 #include "cuda/embedding_dispatch.h"
 #include "cuda/flat_dispatch.h"
 #include "cuda/grid_dispatch.h"
 #include "cuda/kernel_test_support.h"
+#include "kernels/dropout.h"
 
 namespace troika::kernels {
 namespace {
@@ -51,6 +54,22 @@ TEST(CudaKernelsParity, AdamwHasTheBitsOfTheCpu) {
                           {gpu.parameter.data(), gpu.gradient.data(), gpu.m.data(), gpu.v.data()}, cuda::Dtype::fp32,
                           nullptr);
     EXPECT_TRUE(gpu.bits() == cpu.bits()) << count;
+  }
+}
+
+TEST(CudaKernelsParity, DropoutHasTheMaskOfTheCpu) {
+  const base::Philox stream(7, "dropout");
+  const DropoutRows rows{3, 20, 2, {0, 4, 1, 9}};
+  const DropoutShare share = dropout_share(0.3);
+  const std::vector<std::int64_t>& positions = rows.positions_T;
+  for (const std::int64_t first : {0, 13}) {
+    const at::Tensor x = at::ones({8, 37});
+    Guarded<float> got(8 * 37);
+    cuda::dispatch::dropout(OnHost(1), {cuda::Dtype::fp32, 2, 4, 37, first},
+                            {{stream.key()[0], stream.key()[1]}, 20, 3, share.threshold, share.kept}, positions.data(),
+                            x.data_ptr(), got.data());
+    const at::Tensor want = dropout(x, stream, rows, first, 0.3).contiguous();
+    for (std::int64_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], want.data_ptr<float>()[i]) << i;
   }
 }
 

@@ -1,24 +1,18 @@
 #include "kernels/dropout.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "cpu/parallel.h"
-#include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 
 namespace troika::kernels {
 namespace {
 
 constexpr std::int64_t rows_at_once = 16;
-
-void in_pieces(std::int64_t rows, const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
-  cpu::parallel_pieces(rows, rows_at_once, body);
-}
 
 constexpr std::int64_t per_block = 8;  // elements, 16 bits each
 
@@ -53,19 +47,18 @@ struct MaskRow {
 };
 
 at::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int64_t first, std::int64_t I,
-                   double share) {
+                   const DropoutShare& share) {
   const auto T = static_cast<std::int64_t>(rows.positions_T.size());
   at::Tensor mask_MI = at::empty({rows.B * T, I}, at::kFloat);
   float* const out = mask_MI.data_ptr<float>();
-  const auto threshold = static_cast<std::uint32_t>(std::min(std::round(std::ldexp(share, 16)), 65535.0));
-  in_pieces(rows.B * T, [&](std::int64_t begin, std::int64_t end) {
+  cpu::parallel_pieces(rows.B * T, rows_at_once, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t m = begin; m < end; ++m) {
       const MaskRow row{random.key(),
                         static_cast<std::uint32_t>(rows.positions_T[static_cast<std::size_t>(m % T)]),
                         static_cast<std::uint32_t>(rows.first_sample + static_cast<std::uint64_t>(m / T)),
                         static_cast<std::uint32_t>(rows.step),
-                        threshold,
-                        static_cast<float>(1 / (1 - std::ldexp(threshold, -16)))};
+                        share.threshold,
+                        share.kept};
       row.fill(first, I, out + m * I);
     }
   });
@@ -74,9 +67,18 @@ at::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int
 
 }  // namespace
 
+DropoutShare dropout_share(double share) {
+  const auto threshold = static_cast<std::uint32_t>(std::min(std::round(std::ldexp(share, 16)), 65535.0));
+  return {threshold, static_cast<float>(1 / (1 - std::ldexp(threshold, -16)))};
+}
+
 at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share) {
-  const at::Tensor mask_MI = mask_of(random, rows, first_column, x_MI.size(1), share).to(x_MI.device());
+  const DropoutShare drawn = dropout_share(share);
+  if constexpr (has_cuda_kernels) {
+    if (x_MI.is_cuda()) return on_cuda::dropout(x_MI, random, rows, first_column, drawn);
+  }
+  const at::Tensor mask_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn).to(x_MI.device());
   return (x_MI * mask_MI).to(x_MI.scalar_type());
 }
 

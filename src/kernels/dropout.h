@@ -25,4 +25,11 @@ struct DropoutRows {
 at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share);
 
+// Of 16 random bits: what is below `threshold` is dropped, what is not is multiplied with `kept`.
+struct DropoutShare {
+  std::uint32_t threshold = 0;
+  float kept = 1;
+};
+DropoutShare dropout_share(double share);
+
 }  // namespace troika::kernels

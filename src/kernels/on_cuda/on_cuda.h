@@ -7,6 +7,7 @@
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/dropout.h"
 #include "kernels/embedding.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
@@ -59,6 +60,9 @@ at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F);
 at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2F);
 at::Tensor gelu_forward(const at::Tensor& x);
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x);
+
+at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+                   std::int64_t first_column, const DropoutShare& share);
 
 at::Tensor log_sum_exp(const at::Tensor& logits_Mv);
 void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,

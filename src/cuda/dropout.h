@@ -1,0 +1,31 @@
+// Dropout on the device, with the mask of kernels/dropout.h; work is queued on the stream.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dtype.h"
+#include "cuda/stream.h"
+
+namespace troika::cuda {
+
+// What the mask is drawn from, and how. Element e of a row is kept where its 16 bits, number e % 8 of block e / 8 of the row,
+// are at least `threshold`, and multiplied with `kept`.
+struct DropoutDraw {
+  std::uint32_t key[2] = {0, 0};
+  std::uint32_t first_sample = 0, step = 0;
+  std::uint32_t threshold = 0;
+  float kept = 1;
+};
+
+// Row b T + t has position t of `positions`, of sample first_sample + b; its columns are elements first_column + i.
+struct DropoutRows {
+  Dtype dtype = Dtype::fp32;
+  std::int64_t B = 0, T = 0, I = 0;
+  std::int64_t first_column = 0;
+};
+
+// positions: T; x, y: B T x I, contiguous, may be the same; all on the device.
+void dropout(const DropoutRows& rows, const DropoutDraw& draw, const std::int64_t* positions, const void* x, void* y,
+             const Stream& stream);
+
+}  // namespace troika::cuda
