@@ -19,7 +19,10 @@ struct Share {
 
 // One share per rank. `allowed` are the cores of the host, ascending, `usable` how many of them can work at a time. Bound to
 // neighbouring cores, none of which has two ranks, when that was not declined, there are several ranks, and cores enough.
-std::vector<Share> share_cores(const std::vector<int>& allowed, int usable, int ranks, Bind bind);
+// `near`: of ranks with a GPU each, the cores next to it, or empty; where all are known, allowed and enough, ranks with equal
+// ones share those, and a single rank is bound too.
+std::vector<Share> share_cores(const std::vector<int>& allowed, int usable, int ranks, Bind bind,
+                               const std::vector<std::vector<int>>& near = {});
 
 // OMP_NUM_THREADS of a rank's share, where `environment` has none; and when all ranks together have more threads than there
 // are usable cores, threads that wait for work sleep. `stated_threads` of train.threads; 0: none stated.

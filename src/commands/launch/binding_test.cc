@@ -38,6 +38,29 @@ TEST(ShareCores, BindsNobodyWhereThatMakesNoSense) {
   EXPECT_EQ(share_cores({0, 1}, 2, 1, Bind::automatic)[0].threads, 2);
 }
 
+TEST(ShareCores, NextToGpusGivesRanksTheCoresOfTheirGpu) {
+  const std::vector<int> all{0, 1, 2, 3, 4, 5, 6, 7}, even{0, 2, 4, 6}, odd{1, 3, 5, 7};
+  const auto four = share_cores(all, 8, 4, Bind::automatic, {even, even, odd, odd});
+  EXPECT_THAT(four[0].cores, ElementsAre(0, 2));
+  EXPECT_THAT(four[1].cores, ElementsAre(4, 6));
+  EXPECT_THAT(four[2].cores, ElementsAre(1, 3));
+  EXPECT_THAT(four[3].cores, ElementsAre(5, 7));
+  EXPECT_EQ(four[3].threads, 2);
+  const auto one = share_cores(all, 8, 1, Bind::automatic, {odd});
+  EXPECT_THAT(one[0].cores, ElementsAre(1, 3, 5, 7));
+  EXPECT_EQ(one[0].threads, 4);
+  EXPECT_THAT(share_cores({0, 1, 2, 3}, 4, 2, Bind::automatic, {even, odd})[1].cores, ElementsAre(1, 3));
+}
+
+TEST(ShareCores, NextToGpusIsLeftWhereItIsNotKnownNotAllowedOrTooFew) {
+  const std::vector<int> all{0, 1, 2, 3};
+  EXPECT_THAT(share_cores(all, 4, 2, Bind::automatic, {{2, 3}, {}})[0].cores, ElementsAre(0, 1));
+  EXPECT_THAT(share_cores(all, 4, 2, Bind::automatic, {{2, 3}, {8, 9}})[0].cores, ElementsAre(0, 1));
+  EXPECT_THAT(share_cores(all, 4, 2, Bind::automatic, {{3}, {3}})[0].cores, ElementsAre(0, 1));
+  EXPECT_THAT(share_cores(all, 4, 2, Bind::none, {{2, 3}, {0, 1}})[0].cores, IsEmpty());
+  EXPECT_THAT(share_cores(all, 4, 1, Bind::automatic, {{}})[0].cores, IsEmpty());
+}
+
 std::map<std::string, std::string> variables(int usable, int ranks, int stated,
                                              std::map<std::string, std::string> environment = {}) {
   set_thread_variables({{}, std::max(1, usable / ranks)}, usable, ranks, stated, environment);

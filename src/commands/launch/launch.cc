@@ -181,7 +181,9 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                                      const Environment& environment) {
   std::vector<WorkerPlan> plans;
   const int usable = host::usable_cores(), ranks = options.nproc_per_node;
-  const std::vector<Share> shares = share_cores(host::allowed_cores(), usable, ranks, options.bind);
+  std::vector<std::vector<int>> near;
+  for (const host::NvidiaNeighbours& gpu : options.gpus) near.push_back(gpu.cores);
+  const std::vector<Share> shares = share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
   for (int local = 0; local < ranks; ++local) {
     WorkerPlan plan;
     plan.world_rank = options.node_rank * options.nproc_per_node + local;
@@ -205,6 +207,7 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
     set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
     plan.cores = share.cores;
     plan.environment.insert({"GLOG_minloglevel", "2"});
+    if (!options.gpus.empty()) plan.environment.insert({"CUDA_DEVICE_ORDER", "PCI_BUS_ID"});  // as options.gpus counts
     if (plan.world_rank > 0 && !options.log_folder.empty())
       plan.log_path = fmt::format("{}/rank-{:05}.log", options.log_folder, plan.world_rank);
     plans.push_back(std::move(plan));
@@ -213,6 +216,8 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
 }
 
 void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans) {
+  for (std::size_t local = 0; local < options.gpus.size(); ++local)
+    say(host::describe(plans[local].world_rank, options.gpus[local]));
   const auto logged =
       std::find_if(plans.begin(), plans.end(), [](const WorkerPlan& plan) { return !plan.log_path.empty(); });
   if (logged == plans.end()) return;

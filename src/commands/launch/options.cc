@@ -147,6 +147,25 @@ void check_device(const LaunchOptions& options, const config::Settings& settings
                      {plan::CudaHere::Build::unknown, host::nvidia_driver(), devices_of_ranks(environment)});
 }
 
+// Of each local rank's GPU (tensor::pick_device); empty where one is not known.
+std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& device,
+                                                  const Environment& environment) {
+  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+  const auto all =
+      visible == environment.end() ? host::nvidia_neighbours(std::nullopt) : host::nvidia_neighbours(visible->second);
+  std::int64_t numbered = -1;  // cuda:N
+  if (const auto colon = device.find(':'); colon != std::string::npos)
+    base::parse_int(device.substr(colon + 1), &numbered);
+  std::vector<host::NvidiaNeighbours> gpus;
+  for (int rank = 0; rank < ranks && !all.empty(); ++rank) {
+    const std::size_t index =
+        numbered >= 0 ? static_cast<std::size_t>(numbered) : static_cast<std::size_t>(rank) % all.size();
+    if (index >= all.size()) return {};
+    gpus.push_back(all[index]);
+  }
+  return gpus;
+}
+
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
 // that was given no folder, and an evaluation, leave nothing behind: their ranks write where the launcher does.
 void read_settings(const Environment& environment, const LaunchFlags& f, const FlagReading& reading,
@@ -156,6 +175,8 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
   if (const auto parsed = settings_of(options, environment)) {
     if (!parsed->help && reading.errors.empty()) {
       if (!parsed->print_config) check_device(options, parsed->settings, environment);
+      if (!computes_on_processor(parsed->settings))
+        options.gpus = gpus_of_ranks(options.nproc_per_node, parsed->settings.train.device, environment);
       const config::Resolved resolved = config::resolve(parsed->settings, options.nnodes * options.nproc_per_node);
       if (options.worker.front() == "train" && !parsed->print_config && computes_on_processor(parsed->settings))
         options.training = resolved;

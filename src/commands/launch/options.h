@@ -8,6 +8,7 @@
 
 #include "commands/launch/binding.h"
 #include "config/resolve.h"
+#include "host/nvidia_neighbours.h"
 
 namespace troika::commands {
 
@@ -22,6 +23,7 @@ struct LaunchOptions {
   double join_seconds = 120;
   std::string log_folder;
   Bind bind = Bind::automatic;
+  std::vector<host::NvidiaNeighbours> gpus;  // of this host's ranks, where each computes on one and the machine tells
   int stated_threads = 0;                    // train.threads of the worker's settings; 0: none
   std::string program;                       // "": this program; else another one, for tests
   std::vector<std::string> worker;           // the verb and its arguments

@@ -1,0 +1,31 @@
+// What lies nearest to each NVIDIA device of this machine, as Linux shows it, without CUDA: the cores of its memory node, and
+// the network devices on the same branch of the PCI tree.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troika::host {
+
+struct NvidiaNeighbours {
+  std::string address;            // PCI: "0000:1b:00.0"
+  std::vector<int> cores;         // ascending; empty where the machine does not tell
+  std::vector<std::string> nics;  // by name: InfiniBand devices where there are any, else network interfaces
+};
+
+// By the number that the devices have in a process with CUDA_DEVICE_ORDER=PCI_BUS_ID and this CUDA_VISIBLE_DEVICES (nothing:
+// it is not set). Empty where the machine does not tell (no driver, WSL, Jetson) or a MIG instance is named.
+std::vector<NvidiaNeighbours> nvidia_neighbours(const std::optional<std::string>& visible);
+
+// "rank 0: GPU 0000:1b:00.0, cores 0-27, network mlx5_0"
+std::string describe(int rank, const NvidiaNeighbours& device);
+
+// "0-3,6" as cores, ascending; empty when it is no such list.
+std::vector<int> parse_cores(const std::string& text);
+
+// The same below other roots than /proc and /sys, for tests.
+std::vector<NvidiaNeighbours> nvidia_neighbours_in(const std::string& proc, const std::string& sys,
+                                                   const std::optional<std::string>& visible);
+
+}  // namespace troika::host
