@@ -9,6 +9,10 @@ namespace troika::plan {
 // Resident memory of a rank that has loaded libtorch, opened its channels and run one small step (measured: 190 to 240 MiB).
 inline constexpr std::int64_t program_bytes = std::int64_t{240} << 20;
 
+// What libraries take of a GPU beside tensors, once the process has its context there: cuBLAS's workspace, of the size that
+// CUBLAS_WORKSPACE_CONFIG says (engine_main.cc).
+inline constexpr std::int64_t gpu_library_bytes = std::int64_t{32} << 20;
+
 struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
   std::int64_t at_once = 0;  // the most of these four together; less than their sum where not all peak at one time

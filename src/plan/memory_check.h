@@ -1,4 +1,4 @@
-// Whether a plan's ranks fit into the memory of their hosts.
+// Whether a plan's ranks fit into the memory of their hosts, or of their GPUs.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,16 @@
 
 namespace troika::plan {
 
-// ConfigError when a rank of this grid rank needs more than its share of `available_bytes`, with what would fit.
-void check_memory(const Plan& plan, int grid_rank, std::int64_t available_bytes, int ranks_on_host);
+// Free memory, and the ranks that share it.
+struct Room {
+  enum class Where { host, gpu } where = Where::host;
+  std::int64_t available_bytes = 0;
+  int ranks = 1;
+};
+
+// ConfigError when a rank of this grid rank needs more than its share of the room, with what would fit. On a GPU a lower
+// bound is compared: tensors and cuBLAS's workspace, without what libtorch's allocator loses between blocks and what NCCL
+// takes.
+void check_memory(const Plan& plan, int grid_rank, const Room& room);
 
 }  // namespace troika::plan

@@ -53,7 +53,7 @@ void check_before_start(const config::Resolved& resolved, const HostRanks& ranks
   data.documents = documents_of_file(resolved.settings.parallel.schedule_file);
   const Plan plan = make_plan(with_smallest_batch(resolved), data);
   for (int rank = ranks.first_rank; rank < ranks.first_rank + ranks.count; ++rank)
-    check_memory(plan, mesh::grid_rank_of(plan.shape, rank), ranks.available_bytes, ranks.count);
+    check_memory(plan, mesh::grid_rank_of(plan.shape, rank), {Room::Where::host, ranks.available_bytes, ranks.count});
 }
 
 }  // namespace troika::plan

@@ -27,11 +27,31 @@ TEST(Preflight, WhatDoesNotFitIsRefusedInTheWordsOfTheRanks) {
   EXPECT_THAT(text, HasSubstr("its share of this host's free memory is 128.0 MiB (2 ranks here)"));
   const config::Resolved resolved = config::resolve(small_settings(), 2);
   try {
-    check_memory(make_plan(resolved, small_data()), 0, gib / 4, 2);
+    check_memory(make_plan(resolved, small_data()), 0, {Room::Where::host, gib / 4, 2});
     FAIL() << "the ranks accept it";
   } catch (const base::ConfigError& error) {
     EXPECT_EQ(error.what(), text);
   }
+}
+
+TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
+  const auto told_of_gpu = [](const config::Settings& settings, std::int64_t available) -> std::string {
+    try {
+      check_memory(make_plan(config::resolve(settings, 1), small_data()), 0, {Room::Where::gpu, available, 1});
+    } catch (const base::ConfigError& error) {
+      return error.what();
+    }
+    return "fits";
+  };
+  config::Settings s = small_settings();
+  const Memory need = make_plan(config::resolve(s, 1), small_data()).memory.front();
+  const std::int64_t enough = need.at_once + gpu_library_bytes;
+  EXPECT_EQ(told_of_gpu(s, enough), "fits");
+  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("this rank needs at least "));
+  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("its share of its GPU's free memory is "));
+  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("program 32.0 MiB"));
+  s.parallel.offload = config::Offload::host;
+  EXPECT_EQ(told_of_gpu(s, enough - need.state), "fits");
 }
 
 TEST(Preflight, OnlyTheRanksOfThisHostCount) {

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #ifdef TROIKA_CUDA_KERNELS
+#include <ATen/Context.h>
+#include <ATen/cuda/tunable/Tunable.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #endif
@@ -57,6 +60,36 @@ std::string describe(const c10::Device& device) {
 #else
   return device.str();
 #endif
+}
+
+std::int64_t free_bytes(const c10::Device& device) {
+#ifdef TROIKA_CUDA_KERNELS
+  c10::cuda::CUDACachingAllocator::emptyCache();
+  std::size_t free = 0, all = 0;
+  int before = 0;
+  check(cudaGetDevice(&before));
+  check(cudaSetDevice(device.index()));
+  check(cudaMemGetInfo(&free, &all));
+  check(cudaSetDevice(before));
+  return static_cast<std::int64_t>(free);
+#else
+  throw base::BugError("free memory of " + device.str() + " in a build without CUDA");
+#endif
+}
+
+void add_halves_in_fp32(const c10::Device& device) {
+#ifdef TROIKA_CUDA_KERNELS
+  if (device.is_cpu()) return;
+  at::globalContext().setAllowBF16ReductionCuBLAS(false);
+  at::globalContext().setAllowFP16ReductionCuBLAS(false);
+#endif
+}
+
+ByTime chooses_products_by_time(const c10::Device& device) {
+#ifdef TROIKA_CUDA_KERNELS
+  if (!device.is_cpu() && at::cuda::tunable::getTuningContext()->IsTunableOpEnabled()) return ByTime::yes;
+#endif
+  return ByTime::no;
 }
 
 }  // namespace troika::tensor

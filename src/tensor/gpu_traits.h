@@ -1,8 +1,9 @@
-// By what the libraries of a GPU choose their code and cut their sums.
+// What a GPU is and has: by what its libraries choose their code and cut their sums, and its free memory.
 #pragma once
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <string>
 
 namespace troika::tensor {
@@ -20,5 +21,15 @@ std::string describe(const GpuTraits& gpu);
 
 // That of a GPU, or "cpu". BugError when CUDA does not answer.
 std::string describe(const c10::Device& device);
+
+// Of a GPU, as CUDA sees it once libtorch has given back what it keeps for later. BugError when it does not answer, or the device is none.
+std::int64_t free_bytes(const c10::Device& device);
+
+// Products of halves add in fp32, also where cuBLAS cuts a sum into parts, from now on in this process. Nothing on a CPU.
+void add_halves_in_fp32(const c10::Device& device);
+
+// Whether libtorch tries kernels for a product and takes the fastest (its TunableOp, PYTORCH_TUNABLEOP_ENABLED).
+enum class ByTime { no, yes };
+ByTime chooses_products_by_time(const c10::Device& device);
 
 }  // namespace troika::tensor

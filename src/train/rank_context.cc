@@ -15,9 +15,11 @@
 #include "host/cores.h"
 #include "host/memory.h"
 #include "metrics/progress.h"
+#include "plan/gpu_bits.h"
 #include "plan/memory_check.h"
 #include "schedule/check/message_order.h"
 #include "tensor/device.h"
+#include "tensor/gpu_traits.h"
 #include "train/backend.h"
 #include "train/rank_device.h"
 #include "train/reproducibility.h"
@@ -110,6 +112,7 @@ Machine prepare_machine(const RankContext& context) {
         fmt::format("note: {} is not found, so matrices are multiplied by plain loops; install the package that "
                     "has it (on Debian 12 libdnnl2)",
                     cpu::missing_library()));
+  tensor::add_halves_in_fp32(machine.device);
   machine.streams = tensor::make_streams(machine.device);
   machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
   return machine;
@@ -146,10 +149,20 @@ rendezvous::Facts program_facts(const plan::Plan& plan) {
 }
 
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
-  const std::int64_t available = host::available_bytes();
-  if (machine.device.is_cpu() && available >= 0)
-    plan::check_memory(plan, mesh::grid_rank_of(plan.shape, context.identity.world_rank), available,
-                       context.identity.local_size);
+  const int grid_rank = mesh::grid_rank_of(plan.shape, context.identity.world_rank);
+  if (!machine.device.is_cpu()) {
+    const int ranks = ranks_of_device(plan.settings().train.device, context.identity.local_size);
+    return plan::check_memory(plan, grid_rank, {plan::Room::Where::gpu, tensor::free_bytes(machine.device), ranks});
+  }
+  if (const std::int64_t available = host::available_bytes(); available >= 0)
+    plan::check_memory(plan, grid_rank, {plan::Room::Where::host, available, context.identity.local_size});
+}
+
+void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
+  if (machine.device.is_cpu()) return;
+  const std::string text =
+      note_or_refuse(plan.settings(), plan::unequal_operation(plan.settings(), products_chosen(machine.device)));
+  if (!text.empty()) say(context, "note: " + text);
 }
 
 void check_messages(const plan::Plan& plan, const Machine& machine) {
@@ -166,8 +179,7 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
   session.at(0, "connecting");
   session.connect(shape, machine.backend == config::Backend::nccl ? machine.streams : nullptr);
   if (context.identity.world_size == 1) return;
-  const std::string difference =
-      different_ranks(*session.channels().world, traits_of_this_rank(machine.device));
+  const std::string difference = different_ranks(*session.channels().world, traits_of_this_rank(machine.device));
   const std::string text = note_or_refuse(context.resolved.settings, difference);
   if (!text.empty()) say(context, "note: " + text);
 }

@@ -67,6 +67,8 @@ rendezvous::Facts program_facts(const plan::Plan& plan);
 
 // ConfigError when this rank needs more than its share of the memory that is free.
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
+// What of the run a GPU need not repeat to the last bit, as parallel.reproducible has it: rank 0 says it, or ConfigError.
+void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine);
 // ConfigError when the plan's messages cannot go over the machine's backend.
 void check_messages(const plan::Plan& plan, const Machine& machine);
 // Collective: builds the groups, after all have agreed; rank 0 says how ranks that compute differently matter.

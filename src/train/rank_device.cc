@@ -1,6 +1,9 @@
 #include "train/rank_device.h"
 
+#include <algorithm>
+
 #include "tensor/device.h"
+#include "tensor/gpu_traits.h"
 
 namespace troika::train {
 
@@ -24,6 +27,17 @@ c10::Device rank_device(const std::string& device, int local_rank, const plan::R
   if (config::word_or(device, config::DeviceKind::numbered) != config::DeviceKind::cpu)
     plan::check_device(device, ranks, cuda_of_this_process());
   return tensor::pick_device(device, local_rank);
+}
+
+int ranks_of_device(const std::string& device, int ranks_on_host) {
+  const int devices = std::max(1, tensor::cuda_devices());
+  if (config::word_or(device, config::DeviceKind::numbered) == config::DeviceKind::numbered) return ranks_on_host;
+  return (ranks_on_host + devices - 1) / devices;
+}
+
+plan::ProductsChosen products_chosen(const c10::Device& device) {
+  return tensor::chooses_products_by_time(device) == tensor::ByTime::yes ? plan::ProductsChosen::by_time
+                                                                         : plan::ProductsChosen::by_shape;
 }
 
 }  // namespace troika::train

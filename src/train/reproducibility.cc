@@ -121,7 +121,8 @@ std::string different_sums(const config::Settings& saved, const config::Settings
 
 std::string note_or_refuse(const config::Settings& settings, const std::string& sentence) {
   if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits) {
-    throw base::ConfigError(sentence + ": parallel.reproducible=bits refuses that; make them equal, or set it to run");
+    throw base::ConfigError(sentence +
+                            ": parallel.reproducible=bits refuses that; change it, or set reproducible to run");
   }
   return settings.parallel.reproducible == config::Reproducible::off ? "" : sentence;
 }

@@ -132,6 +132,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
       plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
   check_messages(plan, machine);
+  check_gpu_bits(request, plan, machine);
   session.agree("program", program_facts(plan));
   connect(session, request, plan.shape, machine);
   for (const std::string& line : plan::describe(plan)) say(request, line);
