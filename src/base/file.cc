@@ -64,10 +64,17 @@ std::string read_file(const std::string& path) {
   }
 }
 
+void sync_directory(const std::string& path) {
+  const Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (directory.value < 0) fail("open folder", path, errno);
+  if (::fsync(directory.value) == 0) return;
+  const bool needless = errno == EINVAL || errno == ENOTSUP;  // file systems that do not sync folders
+  if (!needless) fail("sync folder", path, errno);
+}
+
 static void sync_directory_of(const std::string& path) {
   const std::string parent = fs::path(path).parent_path().string();
-  const Descriptor directory{::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (directory.value >= 0) ::fsync(directory.value);
+  sync_directory(parent.empty() ? "." : parent);
 }
 
 // A new file beside `path` under a name that no other writer has, be it a thread here or a process on another host.
@@ -135,6 +142,15 @@ void replace_file(const std::string& from, const std::string& to) {
 void rename_path(const std::string& from, const std::string& to) {
   replace_file(from, to);
   sync_directory_of(to);
+}
+
+bool exchange_paths(const std::string& a, const std::string& b) {
+  if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
+    fail("exchange '" + a + "' with", b, errno);
+  }
+  sync_directory_of(b);
+  return true;
 }
 
 std::vector<std::string> list_directory(const std::string& path) {

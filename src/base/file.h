@@ -25,6 +25,9 @@ bool directory_exists(const std::string& path);
 std::int64_t file_size(const std::string& path);
 void remove_tree(const std::string& path);                         // no error when absent
 void rename_path(const std::string& from, const std::string& to);  // atomic on one file system
+// Atomic: at no time is either absent. False, and nothing done, where the file system cannot.
+bool exchange_paths(const std::string& a, const std::string& b);
+void sync_directory(const std::string& path);  // which names it holds; nothing on file systems that do not
 // The same without waiting for the disk: after a crash of the machine `to` may be the old file, the new one or damaged.
 void replace_file(const std::string& from, const std::string& to);
 

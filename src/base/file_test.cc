@@ -144,6 +144,16 @@ TEST_F(File, RenamesFilesAndFolders) {
               testing::AllOf(HasSubstr(at("none")), HasSubstr(at("other")), HasSubstr("No such file")));
 }
 
+TEST_F(File, ExchangesTwoFolders) {
+  for (const char* name : {"old", "new"}) {
+    make_directories(at(name));
+    write_file_atomic(at(name) + "/f", name);
+  }
+  if (!exchange_paths(at("old"), at("new"))) GTEST_SKIP() << "this file system cannot";
+  EXPECT_EQ(read_file(at("old/f")), "new");
+  EXPECT_EQ(read_file(at("new/f")), "old");
+}
+
 TEST_F(File, EveryFailureNamesThePathAndTheCause) {
   const std::string absent = at("absent");
   const std::vector<std::function<void()>> actions{[&] { read_file(absent); },

@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -120,15 +118,10 @@ static Manifest make_manifest(const SaveRequest& request, const std::vector<std:
   return manifest;
 }
 
-static void sync_folder(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
-
+// A folder that stands at `to`, of an earlier save of the same step, is there until the new one is.
 static void replace_folder(const std::string& from, const std::string& to) {
-  sync_folder(from);
+  base::sync_directory(from);
+  if (base::directory_exists(to) && base::exchange_paths(from, to)) return base::remove_tree(from);
   base::remove_tree(to + "/" + manifest_name);  // first, so that a crash leaves no list without its parts
   base::remove_tree(to);
   base::rename_path(from, to);

@@ -77,7 +77,8 @@ StepMetrics parse_step_metrics(const std::string& line, const std::string& origi
   return m;
 }
 
-// Calls row(line with its newline, parsed) for each whole row. A last line without newline is torn and left out.
+// Calls row(line with its newline, parsed) for each whole row. A last line without newline is torn and left out, and so is one
+// with zero bytes.
 static void for_each_row(const std::string& path, const std::string& content,
                          const std::function<void(std::string_view, const StepMetrics&)>& row) {
   std::size_t begin = 0;
@@ -85,7 +86,9 @@ static void for_each_row(const std::string& path, const std::string& content,
     const std::size_t end = content.find('\n', begin);
     if (end == std::string::npos) return;
     const std::string line = content.substr(begin, end - begin);
-    if (!base::trim(line).empty())
+    const bool torn =
+        line.find('\0') != std::string::npos;  // a file system that lost power shows what it had not written
+    if (!torn && !base::trim(line).empty())
       row(std::string_view(content).substr(begin, end + 1 - begin),
           parse_step_metrics(line, fmt::format("line {} of '{}'", number, path)));
     begin = end + 1;

@@ -125,6 +125,19 @@ TEST(MetricsFile, TornLastLineIsLeftOutAndDroppedByTheCut) {
   EXPECT_EQ(base::read_file(path), whole);
 }
 
+TEST(MetricsFile, ZeroBytesThatALossOfPowerLeavesAreLeftOut) {
+  const std::string path = fresh_path("zeros");
+  const MetricsFile file(path);
+  file.append(row(1));
+  const std::string whole = base::read_file(path);
+  base::append_file(path, std::string(300, '\0'));
+  EXPECT_EQ(steps(file), (std::vector<std::int64_t>{1}));
+  base::append_file(path, "\n");
+  EXPECT_EQ(steps(file), (std::vector<std::int64_t>{1}));
+  file.cut_after(10);
+  EXPECT_EQ(base::read_file(path), whole);
+}
+
 TEST(MetricsFile, CutOfAnAbsentFileLeavesItAbsent) {
   const std::string path = fresh_path("absent");
   MetricsFile(path).cut_after(1);
