@@ -13,6 +13,7 @@ int replay_safetensors(const std::uint8_t*, std::size_t);
 int replay_manifests(const std::uint8_t*, std::size_t);
 int replay_tokenizers(const std::uint8_t*, std::size_t);
 int replay_json_lines(const std::uint8_t*, std::size_t);
+int replay_store_wire(const std::uint8_t*, std::size_t);
 int replay_token_shards(const std::uint8_t*, std::size_t);
 int replay_settings(const std::uint8_t*, std::size_t);
 int replay_model_configs(const std::uint8_t*, std::size_t);
@@ -23,9 +24,11 @@ int replay_templates(const std::uint8_t*, std::size_t);
 int main(int count, char** arguments) {
   using namespace troika;
   const std::map<std::string, Target> targets{
-      {"safetensors", replay_safetensors},     {"manifests", replay_manifests},       {"tokenizers", replay_tokenizers},
-      {"json_lines", replay_json_lines},       {"token_shards", replay_token_shards}, {"settings", replay_settings},
-      {"model_configs", replay_model_configs}, {"programs", replay_programs},         {"templates", replay_templates}};
+      {"safetensors", replay_safetensors}, {"manifests", replay_manifests},
+      {"tokenizers", replay_tokenizers},   {"json_lines", replay_json_lines},
+      {"store_wire", replay_store_wire},   {"token_shards", replay_token_shards},
+      {"settings", replay_settings},       {"model_configs", replay_model_configs},
+      {"programs", replay_programs},       {"templates", replay_templates}};
   const auto target = count < 3 ? targets.end() : targets.find(arguments[1]);
   if (target == targets.end()) {
     std::fputs("usage: replay_corpus TARGET FOLDER...\n", stderr);

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "checkpoint/safetensors_writer.h"
 #include "data/shards.h"
+#include "rendezvous/access.h"
+#include "rendezvous/wire.h"
 #include "schedule/schedule.h"
 
 using namespace troika;
@@ -39,11 +41,35 @@ static void write_traces(const std::string& folder, const std::string& program_f
   base::write_file_atomic(folder + "/merged_trace.json", schedule::write_chrome(trace));
 }
 
+// One of every request, by a member, and what a stranger says, in pieces that a byte counts.
+static void write_conversation(const std::string& folder) {
+  namespace wire = rendezvous::wire;
+  base::make_directories(folder);
+  std::string all;
+  const auto send = [&](char client, const std::string& bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += 100) {
+      const std::string piece = bytes.substr(at, 100);
+      all += {client, static_cast<char>(piece.size())};
+      all += piece;
+    }
+  };
+  for (auto kind = static_cast<std::uint8_t>(wire::Operation::set);
+       kind <= static_cast<std::uint8_t>(wire::Operation::set_and_read); ++kind) {
+    std::string body;
+    for (const char* text : {"key", "other", "value"}) wire::put_text(body, text);
+    send(static_cast<char>(kind % 2), wire::frame(kind, kind, body));
+    all += {static_cast<char>(0xc0 + kind % 2), '\0'};
+  }
+  send(2, std::string(wire::client_greeting) + std::string(rendezvous::nonce_bytes, 'c'));
+  base::write_file_atomic(folder + "/every_request", all);
+}
+
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string root = arguments[1], source = arguments[2];
   write_tensors(root + "/safetensors");
   write_shard(root + "/token_shards", "two_bytes.bin", 257);
   write_shard(root + "/token_shards", "four_bytes.bin", 100000);
+  write_conversation(root + "/store_wire");
   write_traces(root + "/programs", source + "/src/schedule/golden/1f1b_pp2_m2_offload.program");
 }

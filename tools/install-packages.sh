@@ -5,7 +5,7 @@ set -eu
 kind=${1:-build}
 
 packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
-  libyaml-cpp-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libhwy-dev zlib1g-dev libzstd-dev"
+  libyaml-cpp-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libsodium-dev libhwy-dev zlib1g-dev libzstd-dev"
 case $(uname -m) in
   x86_64) packages="$packages libdnnl-dev" ;;
   *) packages="$packages libopenblas-pthread-dev" ;;

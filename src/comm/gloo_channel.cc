@@ -231,8 +231,7 @@ GlooTransport::GlooTransport(const rendezvous::Identity& identity, const GlooSet
     : impl_(std::make_unique<Impl>()) {
   impl_->identity = identity;
   impl_->settings = settings;
-  impl_->store =
-      std::make_shared<rendezvous::StoreClient>(identity.master_address, identity.store_port, settings.timeout_seconds);
+  impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.timeout_seconds);
   impl_->device = make_device(settings.interface, impl_->store->local_address());
 }
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/join.h"
-#include "rendezvous/store_protocol.h"
+#include "rendezvous/wire.h"
 
 namespace troika::rendezvous {
 using Lines = std::vector<std::pair<std::string, std::string>>;

@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "rendezvous/failure_judge.h"
 #include "rendezvous/failure_report.h"
+#include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
 
@@ -30,26 +32,34 @@ struct HeartbeatClient::Impl {
   bool tick();
   bool listen();
   void connect(double seconds);
-  void send_heartbeat();
+  bool send_heartbeat();
   void conclude(const std::string& text);
   void say_last(const std::string& name, const std::string& value);
 };
 
 void HeartbeatClient::Impl::connect(double seconds) {
   if (client != nullptr) return;
-  client = std::make_unique<StoreClient>(identity.master_address, identity.store_port, seconds);
+  client = std::make_unique<StoreClient>(identity, seconds);
   client->set_deadline(heartbeat_seconds);
 }
 
-void HeartbeatClient::Impl::send_heartbeat() {
-  std::string text;
+// False when a failure report stands.
+bool HeartbeatClient::Impl::send_heartbeat() {
+  Heartbeat heartbeat;
+  heartbeat.count = ++count;
+  heartbeat.limit_seconds = heartbeat_seconds;
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    text = fmt::format("{}\n{:g}\n{}\n{}", ++count, heartbeat_seconds, step, instruction);
+    heartbeat.step = step;
+    heartbeat.instruction = instruction;
   }
   connect(heartbeat_seconds / 5);
-  client->set(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)), text);
+  std::string report_text;
+  const bool failed = client->set_and_read(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)),
+                                           to_text(heartbeat), key_of(identity, failure_report_key), &report_text);
   last_contact = base::monotonic_seconds();
+  if (failed) conclude(parse_failure_report(report_text).text);
+  return !failed;
 }
 
 void HeartbeatClient::Impl::conclude(const std::string& text) {
@@ -62,11 +72,7 @@ void HeartbeatClient::Impl::conclude(const std::string& text) {
 
 bool HeartbeatClient::Impl::tick() {
   try {
-    send_heartbeat();
-    FailureReport found;
-    if (!read_failure_report(*client, identity, &found)) return true;
-    conclude(found.text);
-    return false;
+    return send_heartbeat();
   } catch (const base::Error& error) {
     client.reset();
     if (base::monotonic_seconds() - last_contact < heartbeat_seconds) return true;
@@ -104,9 +110,9 @@ HeartbeatClient::HeartbeatClient(const Identity& identity, double heartbeat_seco
   impl_->heartbeat_seconds = heartbeat_seconds;
   impl_->on_failure = std::move(on_failure);
   impl_->connect(heartbeat_seconds);
-  impl_->send_heartbeat();
-  impl_->ticker =
-      std::make_unique<Ticker>(std::min(heartbeat_seconds / 5, 1.0), [state = impl_.get()] { return state->tick(); });
+  const bool goes_on = impl_->send_heartbeat();
+  impl_->ticker = std::make_unique<Ticker>(std::min(heartbeat_seconds / 5, 1.0),
+                                           [state = impl_.get(), goes_on] { return goes_on && state->tick(); });
 }
 
 HeartbeatClient::~HeartbeatClient() { impl_->ticker->stop(); }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/join.h"
@@ -41,7 +42,8 @@ void join_all(int size, int port) {
   for (int rank = 0; rank < size; ++rank) {
     ranks.emplace_back([=] {
       StoreClient client("127.0.0.1", port, 5);
-      EXPECT_EQ(await_all(client, rank_of(rank, size, port), 10).size(), static_cast<std::size_t>(size));
+      announce(client, rank_of(rank, size, port));
+      await_all(client, rank_of(rank, size, port), 10);
     });
   }
   for (std::thread& rank : ranks) rank.join();
@@ -70,9 +72,9 @@ TEST(HeartbeatClient, SaysAtOnceThatTheFirstStepHasBegun) {
   HeartbeatClient zero(rank_of(0, 2, server.port()), 600, nullptr);  // beats once a second
   StoreClient client("127.0.0.1", server.port(), 5);
   zero.at(0, "connecting");
-  EXPECT_THAT(client.get("generation/0/beat/000000", 5), HasSubstr("\n0\nconnecting"));
+  EXPECT_THAT(client.get("-/0/beat/000000", 5), HasSubstr("\n0\nconnecting"));
   zero.at(1, "fwd 0.1");
-  EXPECT_THAT(client.get("generation/0/beat/000000", 5), HasSubstr("\n1\nfwd 0.1"));
+  EXPECT_THAT(client.get("-/0/beat/000000", 5), HasSubstr("\n1\nfwd 0.1"));
 }
 
 TEST(HeartbeatClient, GoesOnWhenTheStoreIsGone) {
@@ -145,6 +147,7 @@ std::string join_error(int rank, int size, int port, double seconds, int local_s
   me.local_size = local_size;
   StoreClient client("127.0.0.1", port, 5);
   try {
+    announce(client, me);
     await_all(client, me, seconds);
   } catch (const base::Error& error) {
     return error.what();
@@ -161,16 +164,26 @@ TEST(Join, NamesTheRanksThatNeverCame) {
 TEST(Join, RefusesTwoProcessesWithOneRank) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  client.set("generation/0/join/000000", "other-host\n10.0.0.9\n77\n0");
+  client.set("-/0/join/000000", "other-host\n10.0.0.9\n77\n0");
   EXPECT_THAT(join_error(0, 1, server.port(), 5, 1), HasSubstr("pid 77 on host other-host"));
 }
 
 TEST(Join, RefusesALoopbackAddressAmongOthers) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  client.set("generation/0/join/000001", "pi\n10.0.0.9\n77\n1");
+  client.set("-/0/join/000001", "pi\n10.0.0.9\n77\n1");
   EXPECT_THAT(join_error(0, 2, server.port(), 5, 1),
               HasSubstr("rank 0 is known as 127.0.0.1, which rank 1 at 10.0.0.9 cannot reach"));
+}
+
+TEST(Join, RanksLearnFromRankZeroThatAllCame) {
+  const StoreServer server(0);
+  const Identity zero = rank_of(0, 2, server.port()), one = rank_of(1, 2, server.port());
+  StoreClient client("127.0.0.1", server.port(), 5);
+  auto joined = std::async(std::launch::async, [&] { return join_error(1, 2, server.port(), 20, 1); });
+  client.get(key_of(one, "join/000001"), 10);
+  EXPECT_EQ(join_error(0, 2, server.port(), 20, 1), "no error");
+  EXPECT_EQ(joined.get(), "no error");
 }
 
 TEST(Join, EndsWithTheFailureReport) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace troika::rendezvous {
@@ -116,6 +117,7 @@ static Identity from_mpirun(const Environment& environment) {
   me.master_address = text_of(environment, "MASTER_ADDR", me.master_address);
   me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
+  me.launch = text_of(environment, "PMIX_NAMESPACE", text_of(environment, "OMPI_MCA_ess_base_jobid", ""));
   return me;
 }
 
@@ -145,7 +147,7 @@ static Identity from_srun(const Environment& environment) {
   return me;
 }
 
-Identity identify(const Environment& environment) {
+static Identity from_environment(const Environment& environment) {
   if (has(environment, "RANK") || has(environment, "WORLD_SIZE")) return from_rank_variables(environment);
   if (has(environment, "OMPI_COMM_WORLD_SIZE") || has(environment, "OMPI_COMM_WORLD_RANK"))
     return from_mpirun(environment);
@@ -153,8 +155,36 @@ Identity identify(const Environment& environment) {
   return {};
 }
 
+Identity identify(const Environment& environment) {
+  Identity me = from_environment(environment);
+  if (me.local_size == me.world_size) me.master_address = "127.0.0.1";
+  if (me.world_size > 1) me.secret = secret_of(environment);
+  return me;
+}
+
+std::string secret_of(const Environment& environment) {
+  constexpr std::size_t fewest = 16;
+  const bool in_file = has(environment, "TROIKA_SECRET_FILE");
+  if (in_file && has(environment, "TROIKA_SECRET"))
+    throw ConfigError("TROIKA_SECRET and TROIKA_SECRET_FILE are both set: set one of them");
+  std::string secret = text_of(environment, "TROIKA_SECRET", "");
+  if (in_file) {
+    try {
+      secret = base::trim(base::read_file(environment.at("TROIKA_SECRET_FILE")));
+    } catch (const base::DataError& error) {
+      throw ConfigError(fmt::format("TROIKA_SECRET_FILE: {}", error.what()));
+    }
+  }
+  if ((in_file || !secret.empty()) && secret.size() < fewest)
+    throw ConfigError(fmt::format(
+        "the secret in {} has {} characters, but needs at least {} ('head -c 24 /dev/urandom | base64' makes "
+        "one)",
+        in_file ? "the file of TROIKA_SECRET_FILE" : "TROIKA_SECRET", secret.size(), fewest));
+  return secret;
+}
+
 std::string key_of(const Identity& identity, const std::string& name) {
-  return fmt::format("generation/{}/{}", identity.generation, name);
+  return fmt::format("{}/{}/{}", identity.launch.empty() ? "-" : identity.launch, identity.generation, name);
 }
 
 std::string slurm_first_host(const std::string& node_list) {

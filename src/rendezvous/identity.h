@@ -19,15 +19,21 @@ struct Identity {
   bool hosts_store = false;      // this rank must start the store server (no launcher of ours does)
   std::string generation = "0";  // key prefix: differs between attempts of one launcher
   std::string launch;            // alike in all attempts of one launch and in no other launch; "": not known
+  std::string secret;            // of the store; "": none
   bool restarted = false;        // not the first attempt of its launch
 };
 
 // RANK/WORLD_SIZE first (ours when TROIKA_STORE is set, else torchrun: then the agent holds MASTER_PORT and ours is
 // MASTER_PORT + 1), then OMPI_*, then SLURM_* only inside an srun step (SLURM_STEP_ID), else alone.
+// Ranks that are all on one host meet at its loopback. The secret is that of secret_of.
 // Throws ConfigError for contradictory or malformed values, naming the variable.
 Identity identify(const std::map<std::string, std::string>& environment);
 
-// The key `name` of this attempt: "generation/0/" + name.
+// TROIKA_SECRET, or what the file TROIKA_SECRET_FILE holds; "" where neither is set. ConfigError when both are, when the file
+// cannot be read, and when a secret is shorter than 16 characters.
+std::string secret_of(const std::map<std::string, std::string>& environment);
+
+// The key `name` of this attempt: "<launch>/<generation>/" + name.
 std::string key_of(const Identity& identity, const std::string& name);
 
 // SLURM's compressed lists, as srun leaves them in the environment.

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "rendezvous/store.h"
 
 namespace troika::rendezvous {
 namespace {
@@ -46,7 +49,7 @@ TEST(Identity, TakesOurLaunchersStore) {
   EXPECT_EQ(me.launch, "c0ffee");
   EXPECT_TRUE(me.restarted);
   EXPECT_FALSE(me.hosts_store);
-  EXPECT_EQ(key_of(me, "failure_report"), "generation/2/failure_report");
+  EXPECT_EQ(key_of(me, "failure_report"), "c0ffee/2/failure_report");
 }
 
 TEST(Identity, KeepsOffThePortOfTorchrunsAgent) {
@@ -99,6 +102,37 @@ TEST(Identity, ReadsSrunsLists) {
 
 TEST(Identity, IsAloneInASlurmAllocationOutsideAStep) {
   EXPECT_EQ(identify({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).source, Identity::Source::alone);
+}
+
+TEST(Identity, RanksOfOneHostMeetAtItsLoopback) {
+  const Environment environment = {{"OMPI_COMM_WORLD_RANK", "0"},       {"OMPI_COMM_WORLD_SIZE", "2"},
+                                   {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                   {"MASTER_ADDR", "desk.example"},     {"PMIX_NAMESPACE", "1234567681"}};
+  const Identity me = identify(environment);
+  EXPECT_EQ(me.master_address, "127.0.0.1");
+  EXPECT_EQ(me.launch, "1234567681");
+  EXPECT_EQ(reach_of(me), Reach::this_host);
+  EXPECT_EQ(reach_of(identify({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "10.0.0.1"}})), Reach::networks);
+}
+
+TEST(Identity, TheSecretIsGivenItselfOrInAFile) {
+  const base::TemporaryFolder folder;
+  base::write_file_atomic(folder.path() + "/secret", "correct horse battery\n");
+  const std::string file = folder.path() + "/secret";
+  EXPECT_EQ(secret_of({}), "");
+  EXPECT_EQ(secret_of({{"TROIKA_SECRET", "correct horse battery"}}), "correct horse battery");
+  EXPECT_EQ(secret_of({{"TROIKA_SECRET_FILE", file}}), "correct horse battery");
+  const auto error = [](const Environment& environment) -> std::string {
+    try {
+      secret_of(environment);
+    } catch (const base::ConfigError& problem) {
+      return problem.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error({{"TROIKA_SECRET", "horse"}}), HasSubstr("has 5 characters, but needs at least 16"));
+  EXPECT_THAT(error({{"TROIKA_SECRET_FILE", folder.path() + "/none"}}), HasSubstr("TROIKA_SECRET_FILE: "));
+  EXPECT_THAT(error({{"TROIKA_SECRET", "a"}, {"TROIKA_SECRET_FILE", file}}), HasSubstr("are both set"));
 }
 
 TEST(Identity, NamesTheVariableThatIsWrong) {

@@ -5,23 +5,36 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <optional>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
 #include "rendezvous/failure_report.h"
+#include "rendezvous/socket.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;
+
+static constexpr const char* all_came_key = "joined";  // by rank 0: a report with exit code 0, or why not
+
+// For rank 0's word on the others, beyond what it waits for them itself.
+static constexpr double told_seconds = 5;
 
 static std::string join_key(const Identity& identity, int rank) {
   return key_of(identity, fmt::format("join/{:06}", rank));
 }
 
-static Peer parse_peer(const std::string& text) {
+std::string to_text(const Peer& peer) {
+  return fmt::format("{}\n{}\n{}\n{}", peer.host, peer.address, peer.pid, peer.node_rank);
+}
+
+Peer parse_peer(const std::string& text) {
   const auto words = base::split(text, '\n');
   std::int64_t pid = 0, node = 0;
   if (words.size() != 4 || !base::parse_int(words[2], &pid) || !base::parse_int(words[3], &node)) {
@@ -30,28 +43,27 @@ static Peer parse_peer(const std::string& text) {
   return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node)};
 }
 
-static void throw_if_failed(StoreClient& client, const Identity& identity) {
-  FailureReport report;
-  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.text);
+std::string describe(int rank, const Peer& peer) {
+  return fmt::format("rank {} (host {}, pid {})", rank, peer.host, peer.pid);
 }
 
-static void announce(StoreClient& client, const Identity& identity) {
-  const std::string mine =
-      fmt::format("{}\n{}\n{}\n{}", base::host_name(), client.local_address(), ::getpid(), identity.node_rank);
+void announce(StoreClient& client, const Identity& identity) {
+  const std::string mine = to_text(Peer{base::host_name(), client.local_address(), ::getpid(), identity.node_rank});
   const std::string now = client.compare_set(join_key(identity, identity.world_rank), "", mine);
   if (now == mine) return;
   const Peer other = parse_peer(now);
   throw base::ConfigError(
       fmt::format("two processes say that they are rank {}: this one (host {}, pid {}) and pid {} on host {}; "
-                  "give each host its own --node-rank",
+                  "give each host its own --node-rank, and each launch a --master-port of its own",
                   identity.world_rank, base::host_name(), ::getpid(), other.pid, other.host));
 }
 
-static std::string name_missing(const std::vector<std::string>& present, const Identity& identity, double seconds) {
-  const std::set<std::string> came(present.begin(), present.end());
+namespace {
+
+std::string name_missing(const std::set<int>& present, const Identity& identity, double seconds) {
   std::vector<std::string> missing;
   for (int rank = 0; rank < identity.world_size; ++rank) {
-    if (came.count(join_key(identity, rank)) > 0) continue;
+    if (present.count(rank) > 0) continue;
     const bool even = identity.world_size % identity.local_size == 0;
     missing.push_back(even ? fmt::format("rank {} (node {})", rank, rank / identity.local_size)
                            : fmt::format("rank {}", rank));
@@ -64,38 +76,96 @@ static std::string name_missing(const std::vector<std::string>& present, const I
       count == 1 ? "it" : "them", count == 1 ? "its" : "their");
 }
 
-static void check_addresses(const std::vector<Peer>& peers) {
-  const auto is_loopback = [](const Peer& peer) { return peer.address.rfind("127.", 0) == 0; };
-  const auto local = std::find_if(peers.begin(), peers.end(), is_loopback);
-  const auto remote = std::find_if_not(peers.begin(), peers.end(), is_loopback);
-  if (local == peers.end() || remote == peers.end()) return;
-  throw base::ConfigError(fmt::format(
+std::string different_addresses(const std::map<int, Peer>& peers) {
+  const auto local =
+      std::find_if(peers.begin(), peers.end(), [](const auto& peer) { return is_loopback(peer.second.address); });
+  const auto remote =
+      std::find_if_not(peers.begin(), peers.end(), [](const auto& peer) { return is_loopback(peer.second.address); });
+  if (local == peers.end() || remote == peers.end()) return "";
+  return fmt::format(
       "rank {} is known as {}, which rank {} at {} cannot reach: give every host the same --master-addr, an address on "
       "the network they share",
-      local - peers.begin(), local->address, remote - peers.begin(), remote->address));
+      local->first, local->second.address, remote->first, remote->second.address);
 }
 
-std::vector<Peer> await_all(StoreClient& client, const Identity& identity, double join_seconds) {
-  announce(client, identity);
-  const double until = monotonic_seconds() + join_seconds;
-  const auto world_size = static_cast<std::size_t>(identity.world_size);
-  std::vector<std::string> present;
+// Rank 0's view of who came.
+class Roll {
+ public:
+  Roll(StoreClient& client, const Identity& identity)
+      : client_(client), identity_(identity), prefix_(key_of(identity, "join/")) {}
+
+  void look() {
+    StoreEntries entries = client_.entries(prefix_, version_);
+    version_ = entries.version;
+    for (const auto& [digits, text] : entries.changed) {
+      std::int64_t rank = -1;
+      base::parse_int(digits, &rank);
+      peers_[static_cast<int>(rank)] = parse_peer(text);
+    }
+  }
+  // What is to be told to all, once it is known.
+  std::optional<FailureReport> verdict() const {
+    const auto world_size = static_cast<std::size_t>(identity_.world_size);
+    if (peers_.size() < world_size) return std::nullopt;
+    if (peers_.size() > world_size)
+      return FailureReport{
+          2, fmt::format("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
+                         peers_.size(), world_size)};
+    const std::string difference = different_addresses(peers_);
+    return FailureReport{difference.empty() ? 0 : 2, difference};
+  }
+  std::string missing(double seconds) const {
+    std::set<int> present;
+    for (const auto& peer : peers_) present.insert(peer.first);
+    return name_missing(present, identity_, seconds);
+  }
+
+ private:
+  StoreClient& client_;
+  const Identity& identity_;
+  const std::string prefix_;
+  std::uint64_t version_ = 0;
+  std::map<int, Peer> peers_;
+};
+
+void throw_if_failed(StoreClient& client, const Identity& identity) {
+  FailureReport report;
+  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.text);
+}
+
+void call_the_roll(StoreClient& client, const Identity& identity, double seconds) {
+  const double until = monotonic_seconds() + seconds;
+  Roll roll(client, identity);
   for (double pause = 0.005;; pause = std::min(pause * 1.5, 0.2)) {
-    present = client.keys(key_of(identity, "join/"));
-    if (present.size() >= world_size) break;
+    roll.look();
+    if (const auto verdict = roll.verdict()) return client.set(key_of(identity, all_came_key), to_text(*verdict));
     throw_if_failed(client, identity);
-    if (monotonic_seconds() >= until) throw base::PeerError(name_missing(present, identity, join_seconds));
+    if (monotonic_seconds() >= until) throw base::PeerError(roll.missing(seconds));
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
-  if (present.size() > world_size) {
-    throw base::ConfigError(
-        fmt::format("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
-                    present.size(), world_size));
+}
+
+// The value of the key, or PeerError with the failure report; false when neither is there in time.
+bool get_or_fail(StoreClient& client, const Identity& identity, const std::string& name, double seconds,
+                 std::string* value) {
+  const int which = client.first_within({key_of(identity, failure_report_key), key_of(identity, name)},
+                                        std::max(seconds, 0.0), value);
+  if (which == 0) throw base::PeerError(parse_failure_report(*value).text);
+  return which == 1;
+}
+
+}  // namespace
+
+void await_all(StoreClient& client, const Identity& identity, double join_seconds) {
+  if (identity.world_rank == 0) call_the_roll(client, identity, join_seconds);
+  std::string told;
+  if (!get_or_fail(client, identity, all_came_key, join_seconds + told_seconds, &told)) {
+    Roll roll(client, identity);
+    roll.look();
+    throw base::PeerError(roll.missing(join_seconds));
   }
-  std::vector<Peer> peers;
-  for (const std::string& key : present) peers.push_back(parse_peer(client.get(key, 30)));
-  check_addresses(peers);
-  return peers;
+  const FailureReport report = parse_failure_report(told);
+  if (report.exit_code != 0) throw base::ConfigError(report.text);
 }
 
 void await_all_done(StoreClient& client, const Identity& identity, double seconds) {
@@ -109,22 +179,13 @@ void await_all_done(StoreClient& client, const Identity& identity, double second
 
 std::string await_key(StoreClient& client, const Identity& identity, const std::string& name, double seconds) {
   const double until = monotonic_seconds() + seconds;
+  constexpr double one_wait_seconds = 60;  // a store that is gone without a word is noticed by asking again
   std::string value;
-  for (;;) {
-    const double left = until - monotonic_seconds();
-    if (client.get_within(key_of(identity, name), std::clamp(left, 0.0, 0.5), &value)) return value;
-    throw_if_failed(client, identity);
-    if (left <= 0)
-      throw base::PeerError(
-          fmt::format("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds));
-  }
-}
-
-std::string describe_rank(StoreClient& client, const Identity& identity, int rank) {
-  std::string value;
-  if (!client.try_get(join_key(identity, rank), &value)) return fmt::format("rank {}", rank);
-  const Peer peer = parse_peer(value);
-  return fmt::format("rank {} (host {}, pid {})", rank, peer.host, peer.pid);
+  do {
+    if (get_or_fail(client, identity, name, std::min(until - monotonic_seconds(), one_wait_seconds), &value))
+      return value;
+  } while (monotonic_seconds() < until);
+  throw base::PeerError(fmt::format("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds));
 }
 
 }  // namespace troika::rendezvous

@@ -1,8 +1,7 @@
-// Joining and leaving: every rank registers, sees all others, and hears of a failure while it waits.
+// Joining and leaving: every rank registers, learns that all others came, and hears of a failure while it waits.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
@@ -16,11 +15,18 @@ struct Peer {
   int node_rank = 0;
 };
 
-// Registers this rank, waits for all others and returns them, index = world rank. Throws PeerError naming the ranks
-// that did not come within `join_seconds`, or with the failure report when one is written meanwhile; ConfigError when two
-// processes say that they are the same rank, or when some ranks are known by a loopback address and others are not
-// (they could not connect).
-std::vector<Peer> await_all(StoreClient& client, const Identity& identity, double join_seconds);
+// How a rank has registered, and reading it. BugError when malformed.
+std::string to_text(const Peer& peer);
+Peer parse_peer(const std::string& text);
+
+// Registers this rank. ConfigError when another process is this rank already: then this one does not belong to the ranks, and
+// must say nothing in their name.
+void announce(StoreClient& client, const Identity& identity);
+
+// After announce: waits until all ranks have. Rank 0 looks at the others and tells them. Throws PeerError naming the ranks that
+// did not come within `join_seconds`, or with the failure report when one is written meanwhile; ConfigError when there are
+// more ranks than the world has, or when some are known by a loopback address and others are not (they could not connect).
+void await_all(StoreClient& client, const Identity& identity, double join_seconds);
 
 // Waits until every rank has said that it is done or has failed, at most `seconds`. The rank that hosts the store calls
 // it before it lets the store go.
@@ -30,7 +36,7 @@ void await_all_done(StoreClient& client, const Identity& identity, double second
 // `seconds`.
 std::string await_key(StoreClient& client, const Identity& identity, const std::string& name, double seconds);
 
-// "rank 2 (host pi3, pid 123)" when it has registered, else "rank 2".
-std::string describe_rank(StoreClient& client, const Identity& identity, int rank);
+// "rank 2 (host pi3, pid 123)".
+std::string describe(int rank, const Peer& peer);
 
 }  // namespace troika::rendezvous

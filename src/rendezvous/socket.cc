@@ -11,12 +11,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -41,8 +47,7 @@ bool Socket::ready(short events, double until) const {
   }
 }
 
-// A host that vanishes without a word is noticed by the system within about 30 s.
-static void set_options(int socket) {
+void set_options(int socket) {
   const int on = 1, idle_seconds = 15, interval_seconds = 5, probes = 3, unacknowledged_ms = 30000;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -52,33 +57,99 @@ static void set_options(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
 }
 
+// The address of an end of a socket, as bytes that compare; `of` is getsockname or getpeername.
+static std::string end_of(int socket, int (*of)(int, sockaddr*, socklen_t*)) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (of(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+  return std::string(reinterpret_cast<const char*>(&address), length);
+}
+
 // TCP lets a socket connect to itself when nobody listens on a port of the range that outgoing connections draw from.
 static bool connected_to_itself(int socket) {
-  sockaddr_in here{}, there{};
-  socklen_t length = sizeof here;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
-  length = sizeof there;
-  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &length) != 0) return false;
-  return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
+  const std::string here = end_of(socket, ::getsockname), there = end_of(socket, ::getpeername);
+  return !here.empty() && here == there;
+}
+
+namespace {
+
+struct Address {
+  int family = 0;
+  std::string bytes;
+};
+
+struct Found {
+  std::mutex mutex;
+  std::condition_variable done_or_late;
+  bool done = false;
+  std::vector<Address> addresses;
+  std::string cause;
+};
+
+}  // namespace
+
+// The system's look-up knows no deadline: one that is late goes on in its thread, and nobody hears it.
+static void look_up(const std::string& host, int port, const std::shared_ptr<Found>& found) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
+  const std::lock_guard<std::mutex> lock(found->mutex);
+  if (status != 0) found->cause = ::gai_strerror(status);
+  for (const addrinfo* at = list; at != nullptr; at = at->ai_next)
+    found->addresses.push_back(
+        {at->ai_family, std::string(reinterpret_cast<const char*>(at->ai_addr), at->ai_addrlen)});
+  if (list != nullptr) ::freeaddrinfo(list);
+  found->done = true;
+  found->done_or_late.notify_all();
+}
+
+// Empty: `cause` says why.
+static std::vector<Address> addresses_of(const std::string& address, int port, double until, std::string* cause) {
+  // This name means the loopback everywhere (RFC 6761), also where no /etc/hosts says so, as in a minimal container.
+  const std::string host = address == "localhost" ? "127.0.0.1" : address;
+  const auto found = std::make_shared<Found>();
+  if (is_numeric_address(host)) {
+    look_up(host, port, found);
+  } else {
+    std::thread([host, port, found] { look_up(host, port, found); }).detach();
+  }
+  std::unique_lock<std::mutex> lock(found->mutex);
+  const auto left = std::chrono::duration<double>(std::max(until - base::monotonic_seconds(), 0.0));
+  if (!found->done_or_late.wait_for(lock, left, [&] { return found->done; })) {
+    *cause = "its name is not looked up in time";
+    return {};
+  }
+  *cause = found->cause;
+  return found->addresses;
+}
+
+bool is_numeric_address(const std::string& address) {
+  in6_addr bytes{};
+  return ::inet_pton(AF_INET, address.c_str(), &bytes) == 1 || ::inet_pton(AF_INET6, address.c_str(), &bytes) == 1;
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "localhost" || address == "::1" || (is_numeric_address(address) && address.rfind("127.", 0) == 0);
 }
 
 bool Socket::connect(const std::string& address, int port, double until, std::string* cause) {
-  if (socket_ >= 0) ::close(socket_);
-  socket_ = -1;
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  // This name means the loopback everywhere (RFC 6761), also where no /etc/hosts says so, as in a minimal container.
-  const std::string host = address == "localhost" ? "127.0.0.1" : address;
-  const int looked_up = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (looked_up != 0) {
-    *cause = ::gai_strerror(looked_up);
-    return false;
+  const std::vector<Address> found = addresses_of(address, port, until, cause);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double left = until - base::monotonic_seconds();
+    const double this_one = until - left + left / static_cast<double>(found.size() - i);
+    if (connect_to(found[i].family, found[i].bytes, this_one, cause)) return true;
   }
-  socket_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return false;
+}
+
+bool Socket::connect_to(int family, const std::string& address, double until, std::string* cause) {
+  if (socket_ >= 0) ::close(socket_);
+  socket_ = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int code = socket_ < 0 ? errno : 0;
-  if (socket_ >= 0 && ::connect(socket_, found->ai_addr, found->ai_addrlen) != 0) {
+  const auto* to = reinterpret_cast<const sockaddr*>(address.data());
+  if (socket_ >= 0 && ::connect(socket_, to, static_cast<socklen_t>(address.size())) != 0) {
     code = errno;
     if (code == EINPROGRESS) {
       socklen_t length = sizeof code;
@@ -88,7 +159,6 @@ bool Socket::connect(const std::string& address, int port, double until, std::st
         ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &code, &length);
     }
   }
-  ::freeaddrinfo(found);
   if (code != 0) {
     *cause = std::strerror(code);
     return false;
@@ -127,11 +197,15 @@ Socket::Received Socket::receive(std::string& buffer, std::size_t most, double u
 }
 
 std::string Socket::local_address() const {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  char text[INET_ADDRSTRLEN] = {};
-  if (::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "127.0.0.1";
-  return ::inet_ntop(AF_INET, &address.sin_addr, text, sizeof text) == nullptr ? "127.0.0.1" : text;
+  const std::string here = end_of(socket_, ::getsockname);
+  sockaddr_storage address{};
+  std::memcpy(&address, here.data(), std::min(here.size(), sizeof address));
+  char text[INET6_ADDRSTRLEN] = {};
+  const void* bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  if (address.ss_family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  if (here.empty() || ::inet_ntop(address.ss_family, bytes, text, sizeof text) == nullptr) return "127.0.0.1";
+  const std::string mapped = "::ffff:";  // version 4 by a socket of version 6
+  return std::string(text).rfind(mapped, 0) == 0 ? text + mapped.size() : text;
 }
 
 void Socket::shut() {

@@ -14,7 +14,8 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // Connects again (an earlier connection is closed). False: `cause` says why.
+  // Connects again (an earlier connection is closed), to the first address of the name that answers, of version 4 or 6.
+  // False: `cause` says why.
   bool connect(const std::string& address, int port, double until, std::string* cause);
 
   bool send_all(std::string_view bytes, double until);
@@ -28,8 +29,16 @@ class Socket {
 
  private:
   bool ready(short events, double until) const;
+  bool connect_to(int family, const std::string& address, double until, std::string* cause);
   int socket_ = -1;
 };
+
+// A connected one of TCP: small messages go at once; a host that vanishes without a word is noticed by the system within
+// about 30 s.
+void set_options(int socket);
+
+bool is_numeric_address(const std::string& address);  // not a name
+bool is_loopback(const std::string& address);         // of this host alone, whatever names mean elsewhere
 
 // Which program listens on a local TCP port, as far as /proc may be read.
 

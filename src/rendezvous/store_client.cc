@@ -11,16 +11,25 @@
 #include "base/text.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
-#include "rendezvous/store_protocol.h"
+#include "rendezvous/wire.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;
 using wire::Operation;
 using wire::Status;
 
+Access access_of(const Identity& identity) { return {identity.launch, identity.secret}; }
+
+Reach reach_of(const Identity& identity) {
+  const bool one_host = identity.local_size == identity.world_size || is_loopback(identity.master_address);
+  return one_host ? Reach::this_host : Reach::networks;
+}
+
 struct StoreClient::Impl {
   std::string address;
   int port = 0;
+  Access access;
+  std::string launch;
   Socket socket;
   std::mutex mutex;  // one call at a time
   std::atomic<bool> closed{false};
@@ -34,54 +43,119 @@ struct StoreClient::Impl {
     throw base::PeerError(fmt::format("{} of '{}' failed: {} {}", what, key, where(), cause));
   }
 
+  // One try to meet the store.
+  struct Meeting {
+    enum class Result { met, nobody, silent, refused } result = Result::met;
+    std::string cause;
+  };
+  using Result = Meeting::Result;
+  Meeting meet(double until);
+  Meeting greet(const std::string& nonce, std::string* server_nonce, double until);
+  Meeting join(const std::string& nonce, const std::string& server_nonce, double until);
+
   struct Answer {
     bool came = false;
     Status status = Status::ok;
     std::string body;
   };
+  void check_value(const char* what, const std::string& key, const std::string& value) const {
+    if (value.size() > wire::max_value_bytes) fail(what, key, "takes values up to 4 MiB");
+  }
   // An answer that does not come in time is came = false; must() makes it an error.
-  Answer call(const char* what, Operation operation, const std::string& key, std::string_view value, double seconds);
-  Answer must(const char* what, Operation operation, const std::string& key, std::string_view value, double seconds);
+  Answer call(const char* what, Operation operation, const std::string& key, std::string_view rest, double seconds);
+  Answer must(const char* what, Operation operation, const std::string& key, std::string_view rest);
   Answer receive(const char* what, const std::string& key, double until);
 };
 
-// Greets as our protocol does. Throws ConfigError when something else answers; false when nothing (useful) did.
-static bool greet(Socket& socket, const std::string& address, int port, double until) {
-  if (!socket.send_all(wire::client_hello, until)) return false;
-  std::string answer;
-  while (answer.size() < wire::server_hello.size()) {
-    if (socket.receive(answer, wire::server_hello.size() - answer.size(), until) != Socket::Received::some)
-      return false;
-    if (answer == wire::server_hello.substr(0, answer.size())) continue;
-    throw base::ConfigError(fmt::format(
-        "port {} on {} is held by something that is not a Troika store of this version: choose another --master-port",
-        port, address));
-  }
-  return true;
+static std::string foreign(const std::string& address, int port, const char* what) {
+  return fmt::format("port {} on {} is held by {}: choose another --master-port", port, address, what);
 }
 
-StoreClient::StoreClient(const std::string& address, int port, double deadline_seconds)
+// Throws ConfigError when something else answers.
+StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, std::string* server_nonce, double until) {
+  const Meeting silent{Result::silent, "it accepts connections but does not answer as a Troika store"};
+  if (!socket.send_all(std::string(wire::client_greeting) + nonce, until)) return silent;
+  std::string answer;
+  const std::size_t all = wire::server_greeting.size() + nonce_bytes;
+  while (answer.size() < all) {
+    if (socket.receive(answer, all - answer.size(), until) != Socket::Received::some) return silent;
+    const std::string_view seen = std::string_view(answer).substr(0, wire::server_greeting.size());
+    if (seen == wire::server_greeting.substr(0, seen.size())) continue;
+    const bool other_version = seen.substr(0, wire::any_server_greeting.size()) == wire::any_server_greeting;
+    throw base::ConfigError(
+        foreign(address, port, other_version ? "a Troika of another version" : "something that is not a Troika store"));
+  }
+  *server_nonce = answer.substr(wire::server_greeting.size());
+  return {};
+}
+
+StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, const std::string& server_nonce,
+                                                   double until) {
+  const std::string claimed = access.launch.value_or("");
+  std::string body(1, static_cast<char>(access.launch ? wire::Claim::launch : wire::Claim::any_launch));
+  wire::put_text(body, claimed);
+  wire::put_text(body, proof(access.secret, Prover::client, nonce, server_nonce, claimed));
+  const Meeting silent{Result::silent, "it ends connections before it has answered"};
+  if (!socket.send_all(wire::frame(++request, static_cast<std::uint8_t>(Operation::join), body), until)) return silent;
+  wire::Frame frame;
+  std::size_t used = 0;
+  wire::Parse parse = wire::Parse::incomplete;
+  while ((parse = wire::parse_frame(in, wire::max_stranger_bytes, &frame, &used)) == wire::Parse::incomplete) {
+    if (socket.receive(in, wire::max_stranger_bytes, until) != Socket::Received::some) return silent;
+  }
+  std::string_view rest = frame.body, theirs, given;
+  if (parse == wire::Parse::complete && static_cast<Status>(frame.kind) == Status::refused)
+    return {Result::refused, base::printable(frame.body, wire::max_stranger_bytes)};
+  if (parse == wire::Parse::malformed || !wire::take_text(rest, &theirs) || !wire::take_text(rest, &given))
+    return {Result::refused, "its answer is malformed"};
+  if (!equal_proofs(given, proof(access.secret, Prover::server, nonce, server_nonce, theirs)))
+    return {Result::refused, "it does not know the secret of this process"};
+  launch = theirs;
+  in.erase(0, used);
+  return {};
+}
+
+StoreClient::Impl::Meeting StoreClient::Impl::meet(double until) {
+  Meeting meeting;
+  in.clear();
+  if (!socket.connect(address, port, until, &meeting.cause)) {
+    meeting.result = Result::nobody;
+    return meeting;
+  }
+  const std::string nonce = new_nonce();
+  std::string server_nonce;
+  meeting = greet(nonce, &server_nonce, until);
+  return meeting.result == Result::met ? join(nonce, server_nonce, until) : meeting;
+}
+
+StoreClient::StoreClient(const Identity& identity, double deadline_seconds)
+    : StoreClient(identity.master_address, identity.store_port, deadline_seconds, access_of(identity)) {}
+
+StoreClient::StoreClient(const std::string& address, int port, double deadline_seconds, const Access& access)
     : impl_(std::make_unique<Impl>()) {
   impl_->address = address;
   impl_->port = port;
-  const double until = monotonic_seconds() + deadline_seconds;
-  int unanswered = 0;  // connections that were accepted and then closed or ignored
+  impl_->access = access;
+  constexpr double one_try_seconds = 5, refused_seconds = 2;  // a store of an earlier launch may be about to end
+  constexpr int silent_tries = 5;
+  const double began = monotonic_seconds(), until = began + deadline_seconds;
+  int silent = 0;
+  std::string refusal;
   for (double pause = 0.02;; pause = std::min(pause * 2, 0.3)) {
-    std::string cause;
-    const double this_try = std::min(until, monotonic_seconds() + 5);
-    if (impl_->socket.connect(address, port, this_try, &cause)) {
-      if (greet(impl_->socket, address, port, this_try)) return;
-      cause = "it accepts connections but does not answer as a Troika store";
-      if (++unanswered == 5) {
-        throw base::ConfigError(
-            fmt::format("port {} on {} is held by something that is not a Troika store: choose another --master-port",
-                        port, address));
-      }
+    const Impl::Meeting meeting = impl_->meet(std::min(until, monotonic_seconds() + one_try_seconds));
+    if (meeting.result == Impl::Result::met) return;
+    if (meeting.result == Impl::Result::refused) refusal = meeting.cause;
+    if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal.clear();
+    if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
+      const std::string holder = is_loopback(address) ? fmt::format(", held by {}", port_holder(port)) : "";
+      throw base::ConfigError(fmt::format("{}{} does not take this process: {}", impl_->where(), holder, refusal));
     }
+    if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
+      throw base::ConfigError(foreign(address, port, "something that is not a Troika store"));
     if (monotonic_seconds() >= until) {
       throw base::PeerError(
           fmt::format("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
-                      impl_->where(), deadline_seconds, cause));
+                      impl_->where(), deadline_seconds, meeting.cause));
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(pause, until - monotonic_seconds())));
   }
@@ -89,11 +163,13 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
 
 StoreClient::~StoreClient() = default;
 
+const std::string& StoreClient::launch() const { return impl_->launch; }
+
 StoreClient::Impl::Answer StoreClient::Impl::receive(const char* what, const std::string& key, double until) {
   for (;;) {
     wire::Frame frame;
     std::size_t used = 0;
-    const wire::Parse parse = wire::parse_frame(in, &frame, &used);
+    const wire::Parse parse = wire::parse_frame(in, 2 * wire::max_answer_bytes, &frame, &used);
     if (parse == wire::Parse::malformed) fail(what, key, "sent something malformed");
     if (parse == wire::Parse::complete) {
       const bool mine = frame.request == request;  // else a late answer to a call that gave up
@@ -113,16 +189,15 @@ StoreClient::Impl::Answer StoreClient::Impl::receive(const char* what, const std
 }
 
 StoreClient::Impl::Answer StoreClient::Impl::call(const char* what, Operation operation, const std::string& key,
-                                                  std::string_view value, double seconds) {
+                                                  std::string_view rest, double seconds) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (closed) fail(what, key, "was left");
   if (broken) fail(what, key, "is gone");
-  if (key.size() > wire::max_key_bytes) fail(what, key.substr(0, 60) + "...", "takes keys up to 4 KiB");
-  if (value.size() > wire::max_value_bytes) fail(what, key, "takes values up to 64 MiB");
+  if (key.size() > wire::max_key_bytes) fail(what, key.substr(0, 60) + "...", "takes keys up to 1 KiB");
   std::string body;
-  body.reserve(4 + key.size() + value.size());
+  body.reserve(4 + key.size() + rest.size());
   wire::put_text(body, key);
-  body.append(value);
+  body.append(rest);
   const double until = monotonic_seconds() + seconds;
   const double sent_by =
       std::max(until, monotonic_seconds() + operation_seconds);  // a short wait must not cut a request
@@ -136,8 +211,9 @@ StoreClient::Impl::Answer StoreClient::Impl::call(const char* what, Operation op
 }
 
 StoreClient::Impl::Answer StoreClient::Impl::must(const char* what, Operation operation, const std::string& key,
-                                                  std::string_view value, double seconds) {
-  Answer answer = call(what, operation, key, value, seconds);
+                                                  std::string_view rest) {
+  const double seconds = operation_seconds;
+  Answer answer = call(what, operation, key, rest, seconds);
   if (!answer.came) fail(what, key, fmt::format("did not answer within {:g} s", seconds));
   return answer;
 }
@@ -145,7 +221,8 @@ StoreClient::Impl::Answer StoreClient::Impl::must(const char* what, Operation op
 void StoreClient::set_deadline(double seconds) { impl_->operation_seconds = seconds; }
 
 void StoreClient::set(const std::string& key, const std::string& value) {
-  impl_->must("set", Operation::set, key, value, impl_->operation_seconds);
+  impl_->check_value("set", key, value);
+  impl_->must("set", Operation::set, key, value);
 }
 
 std::string StoreClient::get(const std::string& key, double deadline_seconds) {
@@ -157,13 +234,26 @@ std::string StoreClient::get(const std::string& key, double deadline_seconds) {
 }
 
 bool StoreClient::get_within(const std::string& key, double seconds, std::string* value) {
-  Impl::Answer answer = impl_->call("get", Operation::get, key, "", seconds);
+  Impl::Answer answer = impl_->call("get", Operation::await, key, "", seconds);
   if (answer.came) *value = std::move(answer.body);
   return answer.came;
 }
 
+int StoreClient::first_within(const std::vector<std::string>& keys, double seconds, std::string* value) {
+  std::string others;
+  for (std::size_t i = 1; i < keys.size(); ++i) wire::put_text(others, keys[i]);
+  const Impl::Answer answer = impl_->call("get", Operation::await_first, keys.front(), others, seconds);
+  if (!answer.came) return -1;
+  std::string_view rest = answer.body;
+  std::uint32_t which = 0;
+  if (!wire::take_u32(rest, &which) || which >= keys.size())
+    impl_->fail("get", keys.front(), "sent something malformed");
+  *value = std::string(rest);
+  return static_cast<int>(which);
+}
+
 bool StoreClient::try_get(const std::string& key, std::string* value) {
-  Impl::Answer answer = impl_->must("try_get", Operation::try_get, key, "", impl_->operation_seconds);
+  Impl::Answer answer = impl_->must("read", Operation::read, key, "");
   if (answer.status == Status::absent) return false;
   *value = std::move(answer.body);
   return true;
@@ -171,28 +261,54 @@ bool StoreClient::try_get(const std::string& key, std::string* value) {
 
 std::int64_t StoreClient::add(const std::string& key, std::int64_t amount) {
   std::int64_t sum = 0;
-  const Impl::Answer answer = impl_->must("add", Operation::add, key, std::to_string(amount), impl_->operation_seconds);
+  const Impl::Answer answer = impl_->must("add", Operation::add, key, std::to_string(amount));
   if (!base::parse_int(answer.body, &sum)) impl_->fail("add", key, "sent something malformed");
   return sum;
 }
 
 std::string StoreClient::compare_set(const std::string& key, const std::string& expected, const std::string& desired) {
+  impl_->check_value("compare_set", key, desired);
+  impl_->check_value("compare_set", key, expected);
   std::string pair;
   wire::put_text(pair, expected);
   wire::put_text(pair, desired);
-  return impl_->must("compare_set", Operation::compare_set, key, pair, impl_->operation_seconds).body;
+  return impl_->must("compare_set", Operation::compare_set, key, pair).body;
 }
 
 bool StoreClient::erase(const std::string& key) {
-  return impl_->must("erase", Operation::erase, key, "", impl_->operation_seconds).status == Status::ok;
+  return impl_->must("erase", Operation::erase, key, "").status == Status::ok;
 }
 
 std::vector<std::string> StoreClient::keys(const std::string& prefix) {
-  const Impl::Answer answer = impl_->must("keys", Operation::keys, prefix, "", impl_->operation_seconds);
+  const Impl::Answer answer = impl_->must("keys", Operation::keys, prefix, "");
   std::vector<std::string> names;
   std::string_view rest = answer.body, name;
   while (wire::take_text(rest, &name)) names.emplace_back(name);
   return names;
+}
+
+StoreEntries StoreClient::entries(const std::string& prefix, std::uint64_t since) {
+  std::string version;
+  wire::put_u64(version, since);
+  const Impl::Answer answer = impl_->must("entries", Operation::entries, prefix, version);
+  std::string_view rest = answer.body, key, value;
+  StoreEntries entries;
+  if (!wire::take_u64(rest, &entries.version)) impl_->fail("entries", prefix, "sent something malformed");
+  while (wire::take_text(rest, &key) && wire::take_text(rest, &value) && key.size() >= prefix.size())
+    entries.changed.emplace_back(key.substr(prefix.size()), value);
+  return entries;
+}
+
+bool StoreClient::set_and_read(const std::string& key, const std::string& value, const std::string& other,
+                               std::string* other_value) {
+  impl_->check_value("set", key, value);
+  std::string rest;
+  wire::put_text(rest, other);
+  rest.append(value);
+  Impl::Answer answer = impl_->must("set", Operation::set_and_read, key, rest);
+  if (answer.status == Status::absent) return false;
+  *other_value = std::move(answer.body);
+  return true;
 }
 
 std::string StoreClient::local_address() const { return impl_->socket.local_address(); }

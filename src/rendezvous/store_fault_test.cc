@@ -110,9 +110,11 @@ TEST(StoreFaults, AClientMayComeBeforeItsServer) {
 TEST(StoreFaults, GarbageIsDroppedAndOthersAreServed) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  const std::string huge_frame = std::string("TROIKAc1") + "\xff\xff\xff\xff" + "12345";
-  const std::string bad_key = std::string("TROIKAc1") + std::string("\x0a\0\0\0\1\0\0\0\1\xff\xff\0\0x", 14);
-  for (const std::string& garbage : {std::string("GET / HTTP/1.1\r\n\r\n"), huge_frame, bad_key, std::string("TRO")}) {
+  const std::string hello = std::string("TROIKAc2") + std::string(nonce_bytes, 'n');
+  const std::string huge_frame = hello + "\xff\xff\xff\xff" + "12345";
+  const std::string bad_launch = hello + std::string("\x0b\0\0\0\1\0\0\0\1\1\xff\xff\0\0x", 15);
+  for (const std::string& garbage :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), huge_frame, bad_launch, std::string("TRO")}) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const sockaddr_in address = loopback(server.port());
     ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);

@@ -1,96 +1,137 @@
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <list>
+#include <map>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
-#include "rendezvous/store_protocol.h"
 
 namespace troika::rendezvous {
 namespace {
 
-constexpr double hello_seconds = 10;  // a connection that does not greet by then is dropped
-constexpr std::size_t max_connections = 16384;
-constexpr std::size_t max_unsent_bytes = 2 * wire::max_frame_bytes;  // a client that asks and never reads is dropped
-
-}  // namespace
-
-struct Connection {
+struct Bound {
   int socket = -1;
-  double since = 0;
-  bool greeted = false;
-  bool broken = false;
-  std::string in, out;
-  bool waits = false;  // a get whose key is not there yet
-  std::string wanted;
-  std::uint32_t wanted_by = 0;
+  int code = 0;  // errno, when there is no socket
 };
 
-namespace {
+Bound bind_to(int family, const void* address, socklen_t length) {
+  Bound bound;
+  bound.socket = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (bound.socket < 0) return {-1, errno};
+  const int on = 1, off = 0;
+  ::setsockopt(bound.socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (family == AF_INET6) ::setsockopt(bound.socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  constexpr int waiting = 4096;
+  if (::bind(bound.socket, static_cast<const sockaddr*>(address), length) == 0 && ::listen(bound.socket, waiting) == 0)
+    return bound;
+  bound.code = errno;
+  ::close(bound.socket);
+  return {-1, bound.code};
+}
 
-int listen_on(int port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket < 0) throw base::ConfigError(fmt::format("cannot make a socket: {}", std::strerror(errno)));
-  const int on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+Bound bind_version_4(int port, in_addr_t to) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  address.sin_addr.s_addr = htonl(to);
   address.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && ::listen(socket, 1024) == 0)
-    return socket;
-  const int code = errno;
-  ::close(socket);
-  if (code == EADDRINUSE) {
+  return bind_to(AF_INET, &address, sizeof address);
+}
+
+// Every network of versions 6 and 4, or of 4 alone where the host has no 6.
+Bound bind_networks(int port) {
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_any;
+  address.sin6_port = htons(static_cast<std::uint16_t>(port));
+  const Bound both = bind_to(AF_INET6, &address, sizeof address);
+  return both.socket >= 0 || both.code == EADDRINUSE ? both : bind_version_4(port, INADDR_ANY);
+}
+
+int listen_on(int port, Reach reach) {
+  const Bound bound = reach == Reach::networks ? bind_networks(port) : bind_version_4(port, INADDR_LOOPBACK);
+  if (bound.socket >= 0) return bound.socket;
+  if (bound.code == EADDRINUSE) {
     throw base::ConfigError(
         fmt::format("port {} is held by {}: end it or choose another --master-port", port, port_holder(port)));
   }
   throw base::ConfigError(
-      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)));
+      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(bound.code)));
+}
+
+int port_of(int socket) {
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length);
+  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
+                                           : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+}
+
+void raise_limit_of_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace
 
 struct StoreServer::Impl {
+  Impl(Access access, const StoreLimits& limits) : service(std::move(access), limits, new_nonce) {}
+
+  using Client = StoreService::Client;
+  static constexpr Client stop_event = 0, listener_event = 1;
+  static_assert(StoreService::first_client > listener_event);
+
   int listener = -1;
   int stop = -1;  // an eventfd; readable: end
+  int events = -1;
   int port = 0;
-  double accepts_again_at = 0;
-  Table table;
-  std::list<Connection> connections;
+  double accepts_again_at = 0;  // 0: it accepts
+  StoreService service;
+  struct Connection {
+    int socket = -1;
+    std::uint32_t watched = 0;
+  };
+  std::map<Client, Connection> connections;
   std::thread thread;
 
   void run();
-  void accept_all();
-  void read_from(Connection& connection);
-  void consume(Connection& connection);
-  void answer(Connection& connection, const wire::Frame& request);
-  void wake_waiters(const std::string& key);
-  static void reply(Connection& connection, std::uint32_t request, wire::Status status, std::string_view body);
-  static void flush(Connection& connection);
-  void drop_broken();
+  void accept_all(double now);
+  void pause_accepting(double now);
+  void accept_again(double now);
+  void read_from(Client client);
+  void flush(Client client);
+  void watch(Client client, Connection& connection, std::uint32_t what);
+  void end(Client client);
 };
 
-StoreServer::StoreServer(int port) : impl_(std::make_unique<Impl>()) {
-  impl_->listener = listen_on(port);
-  sockaddr_in bound{};
-  socklen_t length = sizeof bound;
-  ::getsockname(impl_->listener, reinterpret_cast<sockaddr*>(&bound), &length);
-  impl_->port = ntohs(bound.sin_port);
+StoreServer::StoreServer(int port) : StoreServer(port, Reach::this_host, {}, {}) {}
+
+StoreServer::StoreServer(int port, Reach reach, Access access, const StoreLimits& limits)
+    : impl_(std::make_unique<Impl>(std::move(access), limits)) {
+  raise_limit_of_files();
+  impl_->listener = listen_on(port, reach);
+  impl_->port = port_of(impl_->listener);
   impl_->stop = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  impl_->events = ::epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{EPOLLIN, {}};
+  event.data.u64 = Impl::stop_event;
+  ::epoll_ctl(impl_->events, EPOLL_CTL_ADD, impl_->stop, &event);
+  event.data.u64 = Impl::listener_event;
+  ::epoll_ctl(impl_->events, EPOLL_CTL_ADD, impl_->listener, &event);
   impl_->thread = std::thread([this] { impl_->run(); });
 }
 
@@ -99,146 +140,115 @@ StoreServer::~StoreServer() {
   while (::write(impl_->stop, &one, sizeof one) < 0 && errno == EINTR) {
   }
   impl_->thread.join();
-  for (const Connection& connection : impl_->connections) ::close(connection.socket);
+  for (const auto& [client, connection] : impl_->connections) ::close(connection.socket);
   ::close(impl_->listener);
   ::close(impl_->stop);
+  ::close(impl_->events);
 }
 
 int StoreServer::port() const { return impl_->port; }
 
 void StoreServer::Impl::run() {
-  std::vector<pollfd> polled;
+  std::array<epoll_event, 256> ready{};
   for (;;) {
-    const bool accepts = base::monotonic_seconds() >= accepts_again_at;
-    polled.assign({{stop, POLLIN, 0}, {accepts ? listener : -1, POLLIN, 0}});
-    for (const Connection& connection : connections) {
-      polled.push_back({connection.socket, static_cast<short>(connection.out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+    constexpr int tick_ms = 100;
+    const int count = ::epoll_wait(events, ready.data(), static_cast<int>(ready.size()), tick_ms);
+    if (count < 0 && errno != EINTR) return;
+    const double now = base::monotonic_seconds();
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = ready[static_cast<std::size_t>(i)];
+      const Client client = event.data.u64;
+      if (client == stop_event) return;
+      if (client == listener_event) {
+        accept_all(now);
+      } else if (connections.count(client) > 0) {
+        if ((event.events & EPOLLOUT) != 0) flush(client);
+        if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_from(client);
+      }
     }
-    if (::poll(polled.data(), polled.size(), accepts ? 1000 : 100) < 0 && errno != EINTR) return;
-    if (polled[0].revents != 0) return;
-    std::size_t at = 2;
-    for (Connection& connection : connections) {
-      const short events = polled[at++].revents;
-      if ((events & POLLOUT) != 0) flush(connection);
-      if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(connection);
-      if (!connection.greeted && base::monotonic_seconds() - connection.since > hello_seconds) connection.broken = true;
-    }
-    drop_broken();
-    if (polled[1].revents != 0) accept_all();
+    service.expire(now);
+    for (const Client client : service.take_touched()) flush(client);
+    accept_again(now);
   }
 }
 
-void StoreServer::Impl::accept_all() {
-  while (connections.size() < max_connections) {
+// The listener stays readable, so it is looked away from instead of spinning.
+void StoreServer::Impl::pause_accepting(double now) {
+  accepts_again_at = now + 0.1;
+  ::epoll_ctl(events, EPOLL_CTL_DEL, listener, nullptr);
+}
+
+void StoreServer::Impl::accept_again(double now) {
+  if (accepts_again_at == 0 || now < accepts_again_at) return;
+  accepts_again_at = 0;
+  epoll_event event{EPOLLIN, {}};
+  event.data.u64 = listener_event;
+  ::epoll_ctl(events, EPOLL_CTL_ADD, listener, &event);
+}
+
+void StoreServer::Impl::accept_all(double now) {
+  for (;;) {
     const int socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (socket < 0) {
-      // Out of descriptors: the listener stays readable, so look away for a while instead of spinning.
-      if (errno != EAGAIN && errno != EWOULDBLOCK) accepts_again_at = base::monotonic_seconds() + 0.1;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting(now);
       return;
     }
-    const int on = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    Connection connection;
-    connection.socket = socket;
-    connection.since = base::monotonic_seconds();
-    connections.push_back(std::move(connection));
+    const std::optional<Client> client = service.open(now);
+    if (!client) {
+      ::close(socket);
+      continue;
+    }
+    set_options(socket);
+    Connection& connection = connections[*client];
+    connection = {socket, EPOLLIN};
+    epoll_event event{EPOLLIN, {}};
+    event.data.u64 = *client;
+    ::epoll_ctl(events, EPOLL_CTL_ADD, socket, &event);
   }
-  accepts_again_at = base::monotonic_seconds() + 0.1;
 }
 
-void StoreServer::Impl::read_from(Connection& connection) {
+void StoreServer::Impl::read_from(Client client) {
+  const int socket = connections.at(client).socket;
   char buffer[65536];
-  bool ended = false;
-  for (int round = 0; round < 64; ++round) {  // bounded: one fast sender must not starve the others
-    const ssize_t got = ::recv(connection.socket, buffer, sizeof buffer, 0);
+  for (int round = 0; round < 4; ++round) {  // bounded: one fast sender must not starve the others
+    const ssize_t got = ::recv(socket, buffer, sizeof buffer, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    ended = got <= 0;
-    if (ended) break;
-    connection.in.append(buffer, static_cast<std::size_t>(got));
-  }
-  consume(connection);
-  if (ended) connection.broken = true;
-}
-
-void StoreServer::Impl::consume(Connection& connection) {
-  std::size_t taken = 0;
-  if (!connection.greeted) {
-    const std::size_t seen = std::min(connection.in.size(), wire::client_hello.size());
-    if (connection.in.compare(0, seen, wire::client_hello.substr(0, seen)) != 0) connection.broken = true;
-    if (connection.broken || seen < wire::client_hello.size()) return;
-    connection.greeted = true;
-    connection.out.append(wire::server_hello);
-    taken = seen;
-  }
-  wire::Frame request;
-  std::size_t used = 0;
-  wire::Parse parse = wire::Parse::incomplete;
-  while (!connection.broken && (parse = wire::parse_frame(std::string_view(connection.in).substr(taken), &request,
-                                                          &used)) == wire::Parse::complete) {
-    answer(connection, request);
-    taken += used;
-  }
-  if (parse == wire::Parse::malformed) connection.broken = true;
-  connection.in.erase(0, taken);
-  flush(connection);
-}
-
-void StoreServer::Impl::answer(Connection& connection, const wire::Frame& request) {
-  connection.waits = false;  // a new request means that the client gave up waiting for the last one
-  std::string_view body = request.body, name;
-  if (!wire::take_text(body, &name) || name.size() > wire::max_key_bytes || body.size() > wire::max_value_bytes) {
-    connection.broken = true;
-    return;
-  }
-  const auto operation = static_cast<wire::Operation>(request.kind);
-  const std::string key(name);
-  const Table::Reply result = table.apply(operation, key, body);
-  if (operation == wire::Operation::get && result.status == wire::Status::absent) {
-    connection.waits = true;
-    connection.wanted = key;
-    connection.wanted_by = request.request;
-    return;
-  }
-  reply(connection, request.request, result.status, result.body);
-  if (result.changed) wake_waiters(key);
-}
-
-void StoreServer::Impl::wake_waiters(const std::string& key) {
-  for (Connection& connection : connections) {
-    if (!connection.waits || connection.wanted != key) continue;
-    connection.waits = false;
-    reply(connection, connection.wanted_by, wire::Status::ok, *table.find(key));
-    flush(connection);
+    if (got <= 0) return end(client);
+    service.receive(client, {buffer, static_cast<std::size_t>(got)});
+    if (service.dropped(client)) break;
+    if (static_cast<std::size_t>(got) < sizeof buffer) break;
   }
 }
 
-void StoreServer::Impl::reply(Connection& connection, std::uint32_t request, wire::Status status,
-                              std::string_view body) {
-  connection.out.append(wire::frame(request, static_cast<std::uint8_t>(status), body));
-  if (connection.out.size() > max_unsent_bytes) connection.broken = true;
-}
-
-void StoreServer::Impl::flush(Connection& connection) {
-  std::size_t sent = 0;
-  while (sent < connection.out.size() && !connection.broken) {
-    const ssize_t count =
-        ::send(connection.socket, connection.out.data() + sent, connection.out.size() - sent, MSG_NOSIGNAL);
+void StoreServer::Impl::flush(Client client) {
+  const auto found = connections.find(client);
+  if (found == connections.end()) return;
+  if (service.dropped(client)) return end(client);
+  while (!service.unsent(client).empty()) {
+    const std::string_view bytes = service.unsent(client);
+    const ssize_t count = ::send(found->second.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (count < 0) connection.broken = true;
-    if (count > 0) sent += static_cast<std::size_t>(count);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return watch(client, found->second, EPOLLIN | EPOLLOUT);
+    if (count < 0) return end(client);
+    service.sent(client, static_cast<std::size_t>(count));
   }
-  connection.out.erase(0, sent);
+  watch(client, found->second, EPOLLIN);
 }
 
-void StoreServer::Impl::drop_broken() {
-  for (auto at = connections.begin(); at != connections.end();) {
-    if (at->broken) ::close(at->socket);
-    at = at->broken ? connections.erase(at) : std::next(at);
-  }
+void StoreServer::Impl::watch(Client client, Connection& connection, std::uint32_t what) {
+  if (connection.watched == what) return;
+  connection.watched = what;
+  epoll_event event{what, {}};
+  event.data.u64 = client;
+  ::epoll_ctl(events, EPOLL_CTL_MOD, connection.socket, &event);
+}
+
+void StoreServer::Impl::end(Client client) {
+  service.close(client);
+  ::close(connections.at(client).socket);
+  connections.erase(client);
 }
 
 }  // namespace troika::rendezvous

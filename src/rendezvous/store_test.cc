@@ -3,16 +3,19 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <future>
+#include <optional>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "rendezvous/store_protocol.h"
 
 namespace troika::rendezvous {
 namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
 
 TEST(Store, KeepsWhatIsWritten) {
   const StoreServer server(0);
@@ -82,7 +85,7 @@ TEST(Store, StaysUsableAfterADeadlineAndForgetsTheLateAnswer) {
 TEST(Store, CarriesLargeValuesAndRefusesTooLargeOnes) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  std::string large(std::size_t{64} << 20, 'q');
+  std::string large(std::size_t{4} << 20, 'q');
   large[12345] = 'z';
   client.set("large", large);
   EXPECT_EQ(client.get("large", 30), large);
@@ -120,13 +123,69 @@ TEST(Store, CloseEndsAWaitingGet) {
   EXPECT_THROW(client.set("a", "b"), base::PeerError);
 }
 
-TEST(StoreTable, WrapsSumsAndRefusesWhatIsMalformed) {
-  Table table;
-  EXPECT_EQ(table.apply(wire::Operation::add, "n", "9223372036854775807").body, "9223372036854775807");
-  EXPECT_EQ(table.apply(wire::Operation::add, "n", "1").body, "-9223372036854775808");
-  EXPECT_EQ(table.apply(wire::Operation::add, "n", "x").status, wire::Status::refused);
-  EXPECT_EQ(table.apply(wire::Operation::compare_set, "n", "short").status, wire::Status::refused);
-  EXPECT_EQ(table.apply(static_cast<wire::Operation>(77), "n", "").status, wire::Status::refused);
+TEST(Store, GivesWhatChangedSinceAVersion) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  client.set("beat/0", "a");
+  client.set("beat/1", "b");
+  client.set("other", "c");
+  const StoreEntries all = client.entries("beat/", 0);
+  EXPECT_THAT(all.changed, ElementsAre(Pair("0", "a"), Pair("1", "b")));
+  client.set("beat/1", "b");
+  client.set("beat/2", "d");
+  EXPECT_THAT(client.entries("beat/", all.version).changed, ElementsAre(Pair("1", "b"), Pair("2", "d")));
+}
+
+TEST(Store, WaitsForTheFirstOfSeveralKeys) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5), other("127.0.0.1", server.port(), 5);
+  std::string value;
+  EXPECT_EQ(client.first_within({"failure", "told"}, 0.05, &value), -1);
+  auto waits = std::async(std::launch::async, [&] { return client.first_within({"failure", "told"}, 20, &value); });
+  other.set("told", "hello");
+  EXPECT_EQ(waits.get(), 1);
+  EXPECT_EQ(value, "hello");
+  other.set("failure", "no");
+  EXPECT_EQ(client.first_within({"failure", "told"}, 20, &value), 0);
+  EXPECT_FALSE(client.set_and_read("a", "x", "absent", &value));
+  EXPECT_TRUE(client.set_and_read("a", "y", "told", &value));
+  EXPECT_EQ(value, "hello");
+  EXPECT_EQ(client.get("a", 5), "y");
+}
+
+std::string refusal(int port, const Access& access) {
+  try {
+    StoreClient client("127.0.0.1", port, 0.1, access);
+    return "launch " + client.launch();
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+}
+
+TEST(Store, TakesOnlyItsLaunchAndThoseWhoKnowItsSecret) {
+  const StoreServer open(0, Reach::this_host, {"a1", ""}, {});
+  EXPECT_EQ(refusal(open.port(), {"a1", ""}), "launch a1");
+  EXPECT_EQ(refusal(open.port(), {std::nullopt, ""}), "launch a1");
+  EXPECT_THAT(refusal(open.port(), {"b2", ""}), HasSubstr("it belongs to another launch (a1)"));
+  EXPECT_THAT(refusal(open.port(), {"", ""}), HasSubstr("it belongs to another launch (a1)"));
+  EXPECT_THAT(refusal(open.port(), {"a1", "a secret of some length"}), HasSubstr("it has no secret, but this process"));
+  const StoreServer closed(0, Reach::this_host, {"a1", "a secret of some length"}, {});
+  EXPECT_EQ(refusal(closed.port(), {std::nullopt, "a secret of some length"}), "launch a1");
+  for (const std::optional<std::string>& launch : {std::optional<std::string>("b2"), std::optional<std::string>()}) {
+    EXPECT_THAT(refusal(closed.port(), {launch, ""}), HasSubstr("it has a secret: set TROIKA_SECRET"));
+    EXPECT_THAT(refusal(closed.port(), {launch, "another one"}), HasSubstr("its secret is another one"));
+  }
+  EXPECT_THAT(refusal(closed.port(), {"b2", ""}), Not(HasSubstr("a1")));
+}
+
+TEST(Store, ServesVersionSixWhereTheHostHasIt) {
+  const StoreServer server(0, Reach::networks, {}, {});
+  EXPECT_EQ(StoreClient("127.0.0.1", server.port(), 5).local_address(), "127.0.0.1");
+  try {
+    EXPECT_EQ(StoreClient("::1", server.port(), 1).local_address(), "::1");
+  } catch (const base::PeerError&) {
+    GTEST_SKIP() << "this host has no IPv6";
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "comm/gloo_channel.h"
 #include "comm/self_channel.h"
 #include "executor/message_tags.h"
+#include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 
@@ -27,6 +29,7 @@ struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
   std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
   std::unique_ptr<rendezvous::StoreClient> client;
+  bool announced = false;  // this process is its rank, and speaks for it
   std::unique_ptr<comm::GlooTransport> transport;
   std::shared_ptr<tensor::Streams> streams;  // null: tensors on devices pass through host memory
   std::unique_ptr<comm::NcclTransport> nccl;
@@ -62,14 +65,17 @@ Session::Session(const rendezvous::Identity& identity, const config::CommSetting
 void Session::join() {
   if (identity_.world_size == 1) return;
   if (identity_.hosts_store) {
-    links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port);
+    links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port, rendezvous::reach_of(identity_),
+                                                               rendezvous::access_of(identity_),
+                                                               rendezvous::StoreLimits::of(identity_.world_size));
     links_->failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity_);
   }
-  links_->client =
-      std::make_unique<rendezvous::StoreClient>(identity_.master_address, identity_.store_port, settings_.join_seconds);
-  rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
+  links_->client = std::make_unique<rendezvous::StoreClient>(identity_, settings_.join_seconds);
+  rendezvous::announce(*links_->client, identity_);
+  links_->announced = true;
   links_->heartbeat = std::make_unique<rendezvous::HeartbeatClient>(
       identity_, settings_.heartbeat_seconds, [links = links_.get()](const std::string& text) { links->end(text); });
+  rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
 }
 
 Session::~Session() {
@@ -148,23 +154,24 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   channels_.replicas = open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges);
 }
 
+// Rank 0 collects what all say and tells it in one piece, so that n ranks ask n times and not n^2.
 std::vector<std::string> Session::all_gather_text(const std::string& what, const std::string& mine) {
   if (identity_.world_size == 1) return {mine};
-  const auto key_of_rank = [&](int rank) {
-    return rendezvous::key_of(identity_, fmt::format("told/{}/{:06}", what, rank));
-  };
-  links_->client->set(key_of_rank(identity_.world_rank), mine);
-  std::vector<std::string> texts;
-  for (int rank = 0; rank < identity_.world_size; ++rank)
-    texts.push_back(links_->client->get(key_of_rank(rank), patience_seconds));
-  return texts;
+  const auto said_by = [&](int rank) { return fmt::format("said/{}/{:06}", what, rank); };
+  links_->client->set(rendezvous::key_of(identity_, said_by(identity_.world_rank)), mine);
+  const std::string all = broadcast_text(what, [&] {
+    std::vector<std::string> texts;
+    for (int rank = 0; rank < identity_.world_size; ++rank)
+      texts.push_back(rendezvous::await_key(*links_->client, identity_, said_by(rank), patience_seconds));
+    return nlohmann::json(texts).dump();
+  });
+  return nlohmann::json::parse(all).get<std::vector<std::string>>();
 }
 
 std::string Session::broadcast_text(const std::string& what, const std::function<std::string()>& text) {
   if (identity_.world_size == 1) return text();
-  const std::string key = rendezvous::key_of(identity_, "told/" + what);
-  if (identity_.world_rank == 0) links_->client->set(key, text());
-  return links_->client->get(key, patience_seconds);
+  if (identity_.world_rank == 0) links_->client->set(rendezvous::key_of(identity_, "told/" + what), text());
+  return rendezvous::await_key(*links_->client, identity_, "told/" + what, patience_seconds);
 }
 
 void Session::at(std::int64_t step, const std::string& what) {
@@ -194,7 +201,7 @@ static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& id
 // A broken connection says nothing about who broke it: the failure report does, and it may come a moment later.
 Session::Cause Session::fail(int exit_code, const std::string& text) {
   Cause cause;
-  if (links_->client == nullptr) return cause;
+  if (!links_->announced) return cause;
   const bool told = tell(*links_->client, identity_, exit_code, text);
   if (!told) {
     cause.failure = fmt::format(

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/text.h"
+#include "rendezvous/failure_listener.h"
 
 namespace troika::commands {
 using base::monotonic_seconds;
@@ -17,14 +19,14 @@ namespace {
 
 constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
 constexpr double terminate_seconds = 3, kill_seconds = 4.5;
-constexpr double store_period_seconds = 0.2;
+constexpr double after_kill_seconds = 10;  // then a rank is left to the kernel
 constexpr double same_signal_seconds =
     0.3;  // `timeout` and some terminals send one signal twice, to the process and to its group
 
 class Attempt {
  public:
-  Attempt(const rendezvous::Identity& identity, rendezvous::StoreClient& store, Signals& signals)
-      : identity_(identity), store_(store), signals_(signals), memory_kills_(count_memory_kills()) {}
+  Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals)
+      : listener_(identity, patience_seconds), signals_(signals), memory_kills_(count_memory_kills()) {}
   ~Attempt() { kill_all(); }
 
   void start(const std::vector<WorkerPlan>& plans) {
@@ -40,15 +42,15 @@ class Attempt {
   void judge(const Worker& worker);
   void suspect(const Worker& worker, double now);
   void settle(const FailureReport& report);
-  void look_into_store();
+  void listen();
   void end_the_others();
   void send_all(int signal);
   void kill_all();
-  std::string last_words(const Worker& worker) const;
+  bool gives_up() const;
+  std::string names_of_left() const;
   std::string log_of_first_failed() const;
 
-  const rendezvous::Identity& identity_;
-  rendezvous::StoreClient& store_;
+  rendezvous::FailureListener listener_;
   Signals& signals_;
   std::int64_t memory_kills_;
   std::vector<Worker> workers_;
@@ -57,7 +59,7 @@ class Attempt {
   bool has_report_ = false;
   FailureReport report_;
   double ending_since_ = 0;
-  double next_look_ = 0;
+  double killed_at_ = 0;  // when all were sent SIGKILL; 0: not yet
   int stop_signals_ = 0;
   double first_stop_ = 0;
   int last_sent_ = 0;
@@ -66,6 +68,7 @@ class Attempt {
 
 void Attempt::send_all(int signal) {
   last_sent_ = signal;
+  if (signal == SIGKILL && killed_at_ == 0) killed_at_ = monotonic_seconds();
   for (const Worker& worker : workers_) signal_worker(worker, signal);
 }
 
@@ -90,20 +93,12 @@ void Attempt::settle(const FailureReport& report) {
   ending_since_ = monotonic_seconds();
 }
 
-// Writes the failure report of a worker that failed, unless another one stands already.
+// Tells of a worker that failed, once; listen() hears what stands then.
 void Attempt::judge(const Worker& worker) {
-  FailureReport mine{worker.signal != 0 ? 75 : worker.exit_code,
-                     describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)};
-  const std::string told = last_words(worker);
-  if (!told.empty()) {
-    mine.text = fmt::format("rank {} (host {}, pid {}) failed: {}", worker.plan.world_rank, base::host_name(),
-                            worker.pid, rendezvous::parse_failure_report(told).text);
-  }
-  try {
-    mine = rendezvous::write_failure_report(store_, identity_, mine);
-  } catch (const base::Error&) {  // without a store every host judges for itself
-  }
-  settle(mine);
+  listener_.tell(worker.plan.world_rank,
+                 fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, base::host_name(), worker.pid),
+                 {worker.signal != 0 ? 75 : worker.exit_code,
+                  describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)});
 }
 
 void Attempt::suspect(const Worker& worker, double now) {
@@ -122,18 +117,10 @@ void Attempt::suspect(const Worker& worker, double now) {
     suspected_at_ = now;
 }
 
-void Attempt::look_into_store() {
-  const double now = monotonic_seconds();
-  if (has_report_ || now < next_look_) return;
-  next_look_ = now + store_period_seconds;
-  try {
-    FailureReport found;
-    if (rendezvous::read_failure_report(store_, identity_, &found)) settle(found);
-  } catch (const base::Error&) {
-    settle(
-        {75, fmt::format("the launcher of host 0 at {}:{} is gone", identity_.master_address, identity_.store_port)});
-  }
-  if (suspected_at_ > 0 && now - suspected_at_ > consequence_seconds) judge(*first_failed_);
+void Attempt::listen() {
+  if (has_report_) return;
+  if (const auto report = listener_.heard()) settle(*report);
+  if (suspected_at_ > 0 && monotonic_seconds() - suspected_at_ > consequence_seconds) judge(*first_failed_);
 }
 
 void Attempt::end_the_others() {
@@ -143,49 +130,59 @@ void Attempt::end_the_others() {
   if (signal != 0 && signal != last_sent_) send_all(signal);
 }
 
+bool Attempt::gives_up() const { return killed_at_ > 0 && monotonic_seconds() - killed_at_ > after_kill_seconds; }
+
 void Attempt::kill_all() {
+  if (all_ended() || gives_up()) return;
   send_all(SIGKILL);
-  while (!all_ended()) {
+  while (!all_ended() && !gives_up()) {
     for (Worker& worker : workers_) reap(worker);
     if (!all_ended()) signals_.wait(20);
   }
 }
 
-// What the first failed rank said of itself through the store, or "" when it ended without a word.
-std::string Attempt::last_words(const Worker& worker) const {
-  std::string told;
-  try {
-    store_.try_get(rendezvous::key_of(identity_, fmt::format("failed/{:06}", worker.plan.world_rank)), &told);
-  } catch (const base::Error&) {  // the store is gone
-  }
-  return told;
+std::string Attempt::names_of_left() const {
+  std::vector<std::string> names;
+  for (const Worker& worker : workers_)
+    if (!worker.ended) names.push_back(fmt::format("rank {} (pid {})", worker.plan.world_rank, worker.pid));
+  return names.empty() ? ""
+                       : fmt::format(
+                             "\n{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it "
+                             "is left behind",
+                             base::join(names, ", "), after_kill_seconds);
 }
 
 std::string Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
   const std::string& path = first_failed_->plan.log_path;
-  if (!last_words(*first_failed_).empty()) return fmt::format("\nmore in its log {}", path);
+  if (listener_.rank_spoke()) return fmt::format("\nmore in its log {}", path);
   const std::string lines = last_lines(path, first_failed_->log_start, 20);
   return lines.empty() ? fmt::format("\nits log {} is empty", path)
                        : fmt::format("\nlast lines of {}:\n{}", path, lines);
 }
 
 Outcome Attempt::run() {
-  while (!all_ended()) {
+  while (!all_ended() && !gives_up()) {
     hear(signals_.wait(50));
     const double now = monotonic_seconds();
     for (Worker& worker : workers_) {
       if (reap(worker)) suspect(worker, now);
     }
-    look_into_store();
+    listen();
     end_the_others();
   }
-  if (!has_report_ && first_failed_ != nullptr && !interrupted_) judge(*first_failed_);
+  if (!has_report_ && first_failed_ != nullptr && !interrupted_) {
+    judge(*first_failed_);
+    while (!has_report_ && !interrupted_) {  // the listener's patience bounds it
+      hear(signals_.wait(50));
+      listen();
+    }
+  }
   Outcome outcome;
   outcome.stop_requested = stop_signals_ > 0 || interrupted_;
   if (has_report_) {
     outcome.exit_code = report_.exit_code;
-    outcome.text = report_.text + log_of_first_failed();
+    outcome.text = report_.text + log_of_first_failed() + names_of_left();
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
   }
@@ -194,9 +191,9 @@ Outcome Attempt::run() {
 
 }  // namespace
 
-Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity,
-                    rendezvous::StoreClient& store, Signals& signals) {
-  Attempt attempt(identity, store, signals);
+Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
+                    Signals& signals) {
+  Attempt attempt(identity, patience_seconds, signals);
   attempt.start(plans);
   return attempt.run();
 }

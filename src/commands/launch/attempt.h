@@ -7,9 +7,7 @@
 
 #include "commands/launch/signals.h"
 #include "commands/launch/worker.h"
-#include "rendezvous/failure_report.h"
 #include "rendezvous/identity.h"
-#include "rendezvous/store.h"
 
 namespace troika::commands {
 
@@ -21,8 +19,10 @@ struct Outcome {
 
 // Starts the workers and returns when all have ended. `identity` names the store and the generation. When one fails, the
 // failure report goes to the store; the others have 3 s to end by themselves (their heartbeat clients tell them), then SIGTERM,
-// and SIGKILL at 4.5 s. The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on; a second one kills all ranks at once.
-Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity,
-                    rendezvous::StoreClient& store, Signals& signals);
+// and SIGKILL at 4.5 s; one that survives that for 10 s (the kernel keeps it: a disk or driver does not answer) is named and left.
+// The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on; a second one kills all ranks at once. A store that does not
+// answer for `patience_seconds` is gone, which ends the ranks.
+Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
+                    Signals& signals);
 
 }  // namespace troika::commands

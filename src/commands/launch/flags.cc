@@ -33,6 +33,13 @@ void add_store_flags(config::FlagTable& table, LaunchFlags& f) {
   table.add("rdzv-endpoint", f.endpoint, "The same as --master-addr and --master-port.")
       .shown("HOST[:PORT]")
       .unset("none");
+  table
+      .add("secret-file", f.secret_file,
+           "A file with a secret of at least 16 characters, the same on all hosts: who does not know it cannot join. "
+           "TROIKA_SECRET in the environment is the secret itself.")
+      .variables({"TROIKA_SECRET_FILE"})
+      .shown("FILE")
+      .unset("none: who reaches the port can join");
   table.add("join-timeout", f.join_seconds, "How long to wait for all hosts.")
       .unit("seconds")
       .range(std::numeric_limits<double>::min(), 1e7)

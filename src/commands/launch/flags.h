@@ -15,7 +15,7 @@ struct LaunchFlags {
   std::string nproc_per_node;  // a number, cpu, gpu or auto; empty: 1
   std::string nnodes;          // a number; empty: 1
   std::optional<std::int64_t> node_rank, master_port;
-  std::string master_address, endpoint;
+  std::string master_address, endpoint, secret_file;
   std::int64_t max_restarts = 0;
   std::optional<double> join_seconds;
   std::string log_folder;

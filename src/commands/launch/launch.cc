@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <thread>
 
@@ -20,7 +22,9 @@
 #include "host/cores.h"
 #include "host/memory.h"
 #include "plan/preflight.h"
+#include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
+#include "rendezvous/store.h"
 
 namespace troika::commands {
 using Environment = std::map<std::string, std::string>;
@@ -40,24 +44,63 @@ void stop_if_asked(Signals& signals) {
 
 void say(const std::string& text) { std::fprintf(stderr, "troika launch: %s\n", text.c_str()); }
 
+std::unique_ptr<StoreServer> serve_on(int port, const LaunchOptions& options, const std::string& launch_id) {
+  const auto reach = options.nnodes > 1 ? rendezvous::Reach::networks : rendezvous::Reach::this_host;
+  return std::make_unique<StoreServer>(port, reach, rendezvous::Access{launch_id, options.secret},
+                                       rendezvous::StoreLimits::of(options.nnodes * options.nproc_per_node));
+}
+
 // A port that was asked for, or on one host the next free one of ten, or any.
-std::unique_ptr<StoreServer> serve(const LaunchOptions& options) {
-  if (options.nnodes > 1 || options.port_is_given) return std::make_unique<StoreServer>(options.master_port);
+std::unique_ptr<StoreServer> serve(const LaunchOptions& options, const std::string& launch_id) {
+  if (options.nnodes > 1 || options.port_is_given) return serve_on(options.master_port, options, launch_id);
   for (int port = options.master_port; port < options.master_port + 10; ++port) {
     try {
-      return std::make_unique<StoreServer>(port);
+      return serve_on(port, options, launch_id);
     } catch (const base::ConfigError&) {  // taken
     }
   }
-  return std::make_unique<StoreServer>(0);
+  return serve_on(0, options, launch_id);
+}
+
+// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_-./:=,+@%", c) != nullptr;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// What is typed on the other hosts, and who else could join.
+void say_how_to_join(const LaunchOptions& options) {
+  if (options.nnodes == 1 || options.node_rank != 0) return;
+  const bool itself = !options.secret.empty() && options.secret_file.empty();
+  std::vector<std::string> worker;
+  for (const std::string& word : options.worker) worker.push_back(quoted(word));
+  say(fmt::format(
+      "on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
+      "--master-port {}{} -- {}",
+      options.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.nnodes - 1),
+      itself ? fmt::format("TROIKA_SECRET={} ", quoted(options.secret)) : "", options.nnodes,
+      options.nnodes == 2 ? "1" : "K", options.nproc_per_node, quoted(options.master_address), options.master_port,
+      options.secret_file.empty() ? "" : " --secret-file " + quoted(options.secret_file), base::join(worker, " ")));
+  if (options.secret.empty())
+    say(
+        fmt::format("note: who reaches port {} can join this run; on a network with strangers give every host the same "
+                    "--secret-file",
+                    options.master_port));
 }
 
 // Of this launch and no other.
 std::string new_launch_id() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  return base::hash_bytes(fmt::format("{} {} {}", base::host_name(), ::getpid(), now));
+  std::string id;
+  for (const char byte : rendezvous::new_nonce()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return id;
 }
 
+// `launch_id`: "" on hosts that hear it from host 0's store.
 Identity identity_of(const LaunchOptions& options, const std::string& launch_id, int port, int attempt) {
   Identity identity;
   identity.world_size = options.nnodes * options.nproc_per_node;
@@ -65,6 +108,7 @@ Identity identity_of(const LaunchOptions& options, const std::string& launch_id,
   identity.store_port = port;
   identity.generation = std::to_string(attempt);
   identity.launch = launch_id;
+  identity.secret = options.secret;
   return identity;
 }
 
@@ -73,11 +117,14 @@ std::string host_key(const std::string& what, int node) { return fmt::format("{}
 // Like StoreClient's constructor, but a signal ends it.
 std::unique_ptr<StoreClient> connect(const LaunchOptions& options, const Identity& identity, Signals& signals) {
   const double until = base::monotonic_seconds() + options.join_seconds;
+  rendezvous::Access access = rendezvous::access_of(identity);
+  if (identity.launch.empty()) access.launch.reset();
   for (;;) {
     stop_if_asked(signals);
     const double left = until - base::monotonic_seconds();
     try {
-      return std::make_unique<StoreClient>(identity.master_address, identity.store_port, std::clamp(left, 0.1, 1.5));
+      return std::make_unique<StoreClient>(identity.master_address, identity.store_port, std::clamp(left, 0.1, 1.5),
+                                           access);
     } catch (const base::PeerError&) {
       if (left > 0) continue;
       throw base::PeerError(
@@ -201,8 +248,10 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                               {"MASTER_PORT", port},
                               {"TROIKA_STORE", options.master_address + ":" + port},
                               {"TROIKA_GENERATION", identity.generation},
-                              {"TROIKA_LAUNCH", identity.launch}};
+                              {"TROIKA_LAUNCH", identity.launch},
+                              {"TROIKA_SECRET", identity.secret}};
     for (const auto& [name, value] : ours) plan.environment[name] = value;
+    plan.environment.erase("TROIKA_SECRET_FILE");
     const Share& share = shares[static_cast<std::size_t>(local)];
     set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
     plan.cores = share.cores;
@@ -225,9 +274,10 @@ void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans
   if (options.node_rank > 0) say(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
 }
 
-Outcome attempt_once(const LaunchOptions& options, const Identity& identity, const Environment& environment,
+Outcome attempt_once(const LaunchOptions& options, Identity identity, const Environment& environment,
                      Signals& signals) {
   const auto store = connect(options, identity, signals);
+  identity.launch = store->launch();
   store->set_deadline(10);
   constexpr double patience_after_an_error = 4;
   register_host(options, identity, *store);
@@ -242,7 +292,7 @@ Outcome attempt_once(const LaunchOptions& options, const Identity& identity, con
   if (options.node_rank == 0) failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity);
   const auto plans = plan_workers(options, identity, environment);
   announce(options, plans);
-  const Outcome outcome = run_attempt(plans, identity, *store, signals);
+  const Outcome outcome = run_attempt(plans, identity, std::max(options.heartbeat_seconds, 10.0), signals);
   part(options, identity, *store, outcome.text.empty() ? 15 : patience_after_an_error);
   return outcome;
 }
@@ -259,9 +309,10 @@ static int launch(const LaunchOptions& options, const Environment& environment) 
     say(fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
   Signals signals;  // before any thread starts, so that all of them block the same
-  const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options) : nullptr;
+  const std::string launch_id = options.node_rank == 0 ? new_launch_id() : "";
+  const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options, launch_id) : nullptr;
   const int port = server != nullptr ? server->port() : options.master_port;
-  const std::string launch_id = new_launch_id();
+  say_how_to_join(options);
   for (int attempt = 0;; ++attempt) {
     const Outcome outcome = attempt_once(options, identity_of(options, launch_id, port, attempt), environment, signals);
     if (!outcome.text.empty()) say(outcome.text);

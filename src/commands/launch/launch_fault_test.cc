@@ -97,7 +97,8 @@ TEST(LaunchFaults, WaitingForHostsCanBeInterrupted) {
   const std::string folder = fresh_folder("impatient"), port = std::to_string(free_port());
   Launcher zero({"--nnodes", "2", "--node-rank", "0", "--master-addr", "127.0.0.1", "--master-port", port}, "echo up",
                 folder);
-  rendezvous::StoreClient("127.0.0.1", std::stoi(port), 20).get("generation/0/host/000000", 20);
+  rendezvous::StoreClient client("127.0.0.1", std::stoi(port), 20, {std::nullopt, ""});
+  client.get(client.launch() + "/0/host/000000", 20);
   zero.signal(SIGINT);
   const double before = monotonic_seconds();
   EXPECT_EQ(zero.wait(), 130);
@@ -127,6 +128,25 @@ TEST(LaunchFaults, ATrainingThatDoesNotFitEndsBeforeARankStarts) {
   EXPECT_THAT(launcher.output(), HasSubstr("this rank needs"));
   EXPECT_THAT(launcher.output(), HasSubstr("(2 ranks here)"));
   EXPECT_FALSE(base::file_exists(folder + "/run"));
+}
+
+TEST(LaunchFaults, AHostWithoutTheSecretIsRefusedAndHostZeroSaysHowToJoin) {
+  const std::string folder = fresh_folder("secret"), port = std::to_string(free_port());
+  const std::vector<std::string> flags = {"--nnodes",      "2",  "--master-addr",  "127.0.0.1",
+                                          "--master-port", port, "--join-timeout", "5"};
+  auto zero_flags = flags, one_flags = flags;
+  zero_flags.insert(zero_flags.end(), {"--node-rank", "0"});
+  one_flags.insert(one_flags.end(), {"--node-rank", "1"});
+  const std::map<std::string, std::string> secret = {{"TROIKA_SECRET", "correct horse battery"}};
+  Launcher zero(zero_flags, "echo up", folder, secret), stranger(one_flags, "echo up", folder);
+  EXPECT_EQ(stranger.wait(), 2);
+  EXPECT_THAT(stranger.output(), HasSubstr("does not take this process: it has a secret: set TROIKA_SECRET"));
+  Launcher one(one_flags, "echo up", folder, secret);
+  EXPECT_EQ(one.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
+  EXPECT_THAT(zero.output(), HasSubstr("on host 1: TROIKA_SECRET='correct horse battery' troika launch --nnodes 2 "
+                                       "--node-rank 1 --nproc-per-node 1 --master-addr 127.0.0.1 --master-port " +
+                                       port + " -- -c 'echo up'"));
 }
 
 TEST(LaunchFaults, ATakenPortIsNamedWithItsHolder) {

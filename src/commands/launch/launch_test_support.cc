@@ -30,14 +30,16 @@ static bool await(double seconds, const std::function<bool()>& ready) {
   return true;
 }
 
-Launcher::Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder) {
+Launcher::Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder,
+                   const std::map<std::string, std::string>& environment) {
   std::vector<std::string> arguments = flags;
   if (std::find(flags.begin(), flags.end(), "--program") == flags.end()) {
     arguments.insert(arguments.end(), {"--program", "/bin/sh"});
   }
   arguments.insert(arguments.end(), {"--", "-c", script});
-  const std::map<std::string, std::string> environment = {{"PATH", "/usr/bin:/bin"}};
-  start(folder, [&] { return guarded([&] { return run_launch(arguments, environment); }); });
+  std::map<std::string, std::string> all = environment;
+  all["PATH"] = "/usr/bin:/bin";
+  start(folder, [&] { return guarded([&] { return run_launch(arguments, all); }); });
 }
 
 Launcher::Launcher(const std::vector<std::string>& words, const std::string& folder) {

@@ -184,6 +184,7 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
     out = parsed->settings.train.out;
     if (bench && !parsed->states("train.out")) out.clear();
     options.join_seconds = parsed->settings.comm.join_seconds;
+    options.heartbeat_seconds = parsed->settings.comm.heartbeat_seconds;
     options.stated_threads = static_cast<int>(parsed->settings.train.threads);
   }
   options.join_seconds = f.join_seconds.value_or(options.join_seconds);
@@ -216,6 +217,9 @@ LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Envi
   LaunchOptions options = options_of(f, environment, &reading);
   check(f, options, &reading);
   try {
+    Environment with_file = environment;
+    if (!f.secret_file.empty()) with_file["TROIKA_SECRET_FILE"] = options.secret_file = f.secret_file;
+    options.secret = rendezvous::secret_of(with_file);
     read_settings(environment, f, reading, options);
   } catch (const base::ConfigError& error) {
     reading.refuse(error.what());

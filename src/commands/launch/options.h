@@ -21,6 +21,9 @@ struct LaunchOptions {
   bool port_is_given = false;  // else, on one host, any free port will do
   int max_restarts = 0;
   double join_seconds = 120;
+  double heartbeat_seconds = 10;  // of the worker's settings
+  std::string secret;             // of the store; "": none
+  std::string secret_file;        // where it was read; "": it was given itself
   std::string log_folder;
   Bind bind = Bind::automatic;
   std::vector<host::NvidiaNeighbours> gpus;  // of this host's ranks, where each computes on one and the machine tells

@@ -1,0 +1,110 @@
+#include "rendezvous/failure_judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace troika::rendezvous {
+
+static constexpr int peer_failure = 75;           // may be the consequence of another failure
+static constexpr double consequence_seconds = 1;  // how long such a one waits for its cause
+static constexpr double last_beat_seconds = 2.5;  // by then a rank that lives has sent another heartbeat (one a second)
+
+std::string to_text(const Heartbeat& heartbeat) {
+  return fmt::format("{}\n{:g}\n{}\n{}", heartbeat.count, heartbeat.limit_seconds, heartbeat.step,
+                     heartbeat.instruction);
+}
+
+Heartbeat parse_heartbeat(const std::string& text) {
+  Heartbeat heartbeat;
+  const auto lines = base::split(text, '\n');
+  if (lines.size() != 4) return heartbeat;
+  base::parse_int(lines[0], &heartbeat.count);
+  base::parse_double(lines[1], &heartbeat.limit_seconds);
+  base::parse_int(lines[2], &heartbeat.step);
+  heartbeat.instruction = lines[3];
+  return heartbeat;
+}
+
+void FailureJudge::joined(int rank, const Peer& peer, double now) {
+  Rank& state = ranks_[rank];
+  state.peer = peer;
+  state.joined = true;
+  if (!state.beats) state.since = now;
+}
+
+void FailureJudge::heard(int rank, const Heartbeat& heartbeat, double now) {
+  Rank& state = ranks_[rank];
+  state.heartbeat = heartbeat;
+  state.beats = true;
+  state.since = now;
+}
+
+void FailureJudge::failed(int rank, const FailureReport& report) {
+  ranks_[rank].ended = true;
+  const auto known =
+      std::find_if(failures_.begin(), failures_.end(), [&](const auto& entry) { return entry.first == rank; });
+  if (known == failures_.end()) failures_.emplace_back(rank, report);
+}
+
+std::string FailureJudge::name(int rank) const {
+  const Rank& state = ranks_.at(rank);
+  return state.joined ? describe(rank, state.peer) : fmt::format("rank {}", rank);
+}
+
+std::optional<FailureReport> FailureJudge::judge(double now) {
+  const double pause = last_judged_ ? now - *last_judged_ - period_seconds_ : 0;
+  for (auto& [rank, state] : ranks_) {
+    if (pause > state.heartbeat.limit_seconds / 4) state.since = now;
+  }
+  last_judged_ = now;
+  const auto failure = judge_failures(now);
+  return failure ? failure : judge_silence(now);
+}
+
+std::optional<FailureReport> FailureJudge::judge_failures(double now) {
+  if (failures_.empty()) return std::nullopt;
+  const auto cause = std::find_if(failures_.begin(), failures_.end(),
+                                  [](const auto& failure) { return failure.second.exit_code != peer_failure; });
+  if (cause == failures_.end()) return judge_consequence(failures_.front().first, failures_.front().second, now);
+  return FailureReport{cause->second.exit_code, fmt::format("{} failed: {}", name(cause->first), cause->second.text)};
+}
+
+// All failures are broken connections. A rank that says nothing any more is why; else the first that failed is named.
+std::optional<FailureReport> FailureJudge::judge_consequence(int rank, const FailureReport& failure, double now) {
+  if (!first_consequence_) first_consequence_ = now;
+  const double passed = now - *first_consequence_;
+  if (passed < consequence_seconds) return std::nullopt;
+  const auto unheard = std::find_if(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
+    return !entry.second.ended && entry.second.since < *first_consequence_;
+  });
+  if (unheard == ranks_.end())
+    return FailureReport{failure.exit_code, fmt::format("{} failed: {}", name(rank), failure.text)};
+  if (passed < last_beat_seconds) return std::nullopt;
+  return FailureReport{
+      peer_failure,
+      fmt::format("{} ended without an error message or its host is gone: connections to it broke and its heartbeat "
+                  "stopped; see its output",
+                  name(unheard->first))};
+}
+
+std::optional<FailureReport> FailureJudge::judge_silence(double now) const {
+  for (const auto& [rank, state] : ranks_) {
+    const Heartbeat& last = state.heartbeat;
+    if (state.ended || now - state.since <= last.limit_seconds) continue;
+    const std::string place = last.step >= 0
+                                  ? fmt::format("its last heartbeat came from step {}, {}", last.step, last.instruction)
+                              : state.beats ? "it had not begun a step"
+                                            : "it joined and sent no heartbeat";
+    return FailureReport{
+        peer_failure,
+        fmt::format("{} has been silent for {:g} s; {}: see whether the process is stopped, its host overloaded or off "
+                    "the network (comm.heartbeat_seconds sets the limit)",
+                    name(rank), last.limit_seconds, place)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace troika::rendezvous

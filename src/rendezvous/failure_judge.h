@@ -1,0 +1,65 @@
+// Which rank failed first, from heartbeats and exits, never from a connection's error text. It knows no store, no clock and no
+// threads: it is told what was heard and when.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rendezvous/failure_report.h"
+#include "rendezvous/join.h"
+
+namespace troika::rendezvous {
+
+// What a rank says while it lives.
+struct Heartbeat {
+  std::int64_t count = 0;
+  double limit_seconds = 10;  // silent for longer, the rank is taken for dead
+  std::int64_t step = -1;     // -1: it has not begun one
+  std::string instruction;
+};
+
+std::string to_text(const Heartbeat& heartbeat);
+Heartbeat parse_heartbeat(const std::string& text);  // malformed: the default's limit, and no place
+
+class FailureJudge {
+ public:
+  // `period_seconds`: how often judge() is called. A longer pause is the judge's own (a suspended laptop) and says nothing
+  // about the ranks.
+  explicit FailureJudge(double period_seconds) : period_seconds_(period_seconds) {}
+
+  // What the store says of a rank. `now` is when that was seen; it never falls.
+  void joined(int rank, const Peer& peer, double now);
+  void heard(int rank, const Heartbeat& heartbeat, double now);
+  void done(int rank) { ranks_[rank].ended = true; }
+  void failed(int rank, const FailureReport& report);
+
+  // A report when a rank that joined is silent for longer than its limit, or has failed. A failure with exit code 75 (a peer or
+  // the network) may be the consequence of another, so a second passes for a better cause; when a rank has become silent
+  // meanwhile without a word, that one is named.
+  std::optional<FailureReport> judge(double now);
+
+ private:
+  struct Rank {
+    Peer peer;
+    Heartbeat heartbeat;
+    double since = 0;  // last heard
+    bool beats = false, joined = false, ended = false;
+  };
+
+  std::optional<FailureReport> judge_failures(double now);
+  std::optional<FailureReport> judge_consequence(int rank, const FailureReport& failure, double now);
+  std::optional<FailureReport> judge_silence(double now) const;
+  std::string name(int rank) const;
+
+  const double period_seconds_;
+  std::map<int, Rank> ranks_;
+  std::vector<std::pair<int, FailureReport>> failures_;  // in the order in which they were heard of
+  std::optional<double> first_consequence_;              // when a failure with code 75 was first seen
+  std::optional<double> last_judged_;
+};
+
+}  // namespace troika::rendezvous

@@ -1,0 +1,100 @@
+#include "rendezvous/failure_judge.h"
+
+#include <gmock/gmock.h>
+
+namespace troika::rendezvous {
+namespace {
+using ::testing::HasSubstr;
+
+constexpr double period = 0.2;
+
+// Ranks that beat once a second unless they stop, and a judge that looks five times a second.
+class FailureJudgeTest : public ::testing::Test {
+ protected:
+  void start(int ranks, double limit_seconds) {
+    limit_seconds_ = limit_seconds;
+    for (int rank = 0; rank < ranks; ++rank) judge_.joined(rank, {"desk", "127.0.0.1", 100 + rank, 0}, now_);
+    stopped_.assign(static_cast<std::size_t>(ranks), false);
+  }
+  void stop(int rank) { stopped_[static_cast<std::size_t>(rank)] = true; }
+  // What is judged within so many seconds, and when it was in `now_`; "" for nothing.
+  std::string within(double seconds) {
+    for (const double until = now_ + seconds; now_ < until; now_ += period, ++ticks_) {
+      for (std::size_t rank = 0; ticks_ % 5 == 0 && rank < stopped_.size(); ++rank)
+        if (!stopped_[rank]) judge_.heard(static_cast<int>(rank), {++count_, limit_seconds_, 3, "fwd 0.1"}, now_);
+      if (const auto report = judge_.judge(now_)) return report->text;
+    }
+    return "";
+  }
+
+  FailureJudge judge_{period};
+  double now_ = 1000;
+
+ private:
+  double limit_seconds_ = 10;
+  int ticks_ = 0;
+  std::int64_t count_ = 0;
+  std::vector<bool> stopped_;
+};
+
+TEST_F(FailureJudgeTest, ASilentRankIsNamedAfterItsLimit) {
+  start(3, 5);
+  EXPECT_EQ(within(60), "");
+  stop(1);
+  const double before = now_;
+  EXPECT_THAT(within(20), HasSubstr("rank 1 (host desk, pid 101) has been silent for 5 s; its last heartbeat came from "
+                                    "step 3, fwd 0.1"));
+  EXPECT_LT(now_ - before, 5.5);
+}
+
+TEST_F(FailureJudgeTest, ARankThatJoinedAndNeverBeatIsMissed) {
+  start(3, 5);
+  stop(2);
+  EXPECT_THAT(within(30), HasSubstr("rank 2 (host desk, pid 102) has been silent for 10 s; it joined and sent no"));
+}
+
+TEST_F(FailureJudgeTest, ACauseWinsOverConsequences) {
+  start(3, 10);
+  EXPECT_EQ(within(3), "");
+  judge_.failed(0, {75, "connection closed by peer"});
+  EXPECT_EQ(within(0.6), "");
+  judge_.failed(2, {3, "shard 7 is truncated"});
+  EXPECT_EQ(within(1), "rank 2 (host desk, pid 102) failed: shard 7 is truncated");
+}
+
+TEST_F(FailureJudgeTest, OfConsequencesAloneTheFirstIsNamed) {
+  start(3, 10);
+  EXPECT_EQ(within(3), "");
+  judge_.failed(2, {75, "timed out"});
+  EXPECT_EQ(within(0.4), "");
+  judge_.failed(0, {75, "connection closed by peer"});
+  EXPECT_THAT(within(5), HasSubstr("rank 2 (host desk, pid 102) failed: timed out"));
+}
+
+TEST_F(FailureJudgeTest, ARankThatVanishedIsNamedBeforeThoseWhoseConnectionsItBroke) {
+  start(3, 30);
+  EXPECT_EQ(within(3), "");
+  stop(1);
+  judge_.failed(0, {75, "connection closed by peer"});
+  const double before = now_;
+  EXPECT_THAT(within(10), HasSubstr("rank 1 (host desk, pid 101) ended without an error message"));
+  EXPECT_LT(now_ - before, 3);
+}
+
+TEST_F(FailureJudgeTest, APauseOfTheJudgeItselfSaysNothing) {
+  start(2, 5);
+  EXPECT_EQ(within(3), "");
+  now_ += 3600;
+  EXPECT_EQ(within(10), "");
+}
+
+TEST_F(FailureJudgeTest, WhoIsDoneMayBeSilent) {
+  start(2, 5);
+  EXPECT_EQ(within(3), "");
+  judge_.done(1);
+  stop(1);
+  EXPECT_EQ(within(60), "");
+}
+
+}  // namespace
+}  // namespace troika::rendezvous

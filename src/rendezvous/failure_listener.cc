@@ -1,0 +1,134 @@
+#include "rendezvous/failure_listener.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "rendezvous/ticker.h"
+
+namespace troika::rendezvous {
+
+static constexpr double asks_every_seconds = 0.2;
+
+struct FailureListener::Impl {
+  Identity identity;
+  double patience_seconds = 10;
+  double last_contact = 0;
+
+  struct Told {
+    int rank = 0;
+    std::string name;
+    FailureReport report;
+  };
+  mutable std::mutex mutex;  // guards what follows
+  std::shared_ptr<StoreClient> client;
+  bool leaves = false;
+  std::optional<Told> told;
+  std::optional<FailureReport> standing;
+  bool rank_spoke = false;
+
+  std::unique_ptr<Ticker> ticker;
+
+  bool tick();
+  std::shared_ptr<StoreClient> connected();
+  bool ask(StoreClient& store, const std::optional<Told>& mine);
+  void conclude(const FailureReport& report);
+};
+
+void FailureListener::Impl::conclude(const FailureReport& report) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  standing = report;
+}
+
+std::shared_ptr<StoreClient> FailureListener::Impl::connected() {
+  std::shared_ptr<StoreClient> store;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    store = client;
+  }
+  if (store != nullptr) return store;
+  store = std::make_shared<StoreClient>(identity, std::min(1.0, patience_seconds));
+  store->set_deadline(patience_seconds);
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (leaves) store->close();
+  return client = store;
+}
+
+// True when a report stands.
+bool FailureListener::Impl::ask(StoreClient& store, const std::optional<Told>& mine) {
+  FailureReport report;
+  if (!mine) {
+    if (!read_failure_report(store, identity, &report)) return false;
+  } else {
+    report = mine->report;
+    std::string words;
+    if (store.try_get(key_of(identity, fmt::format("failed/{:06}", mine->rank)), &words)) {
+      report.text = fmt::format("{} failed: {}", mine->name, parse_failure_report(words).text);
+      const std::lock_guard<std::mutex> lock(mutex);
+      rank_spoke = true;
+    }
+    report = write_failure_report(store, identity, report);
+  }
+  conclude(report);
+  return true;
+}
+
+bool FailureListener::Impl::tick() {
+  std::optional<Told> mine;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    mine = told;
+  }
+  try {
+    const bool stands = ask(*connected(), mine);
+    last_contact = base::monotonic_seconds();
+    return !stands;
+  } catch (const base::Error&) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      client.reset();
+      if (leaves) return false;
+    }
+    if (base::monotonic_seconds() - last_contact < patience_seconds) return true;
+    conclude(mine ? mine->report
+                  : FailureReport{75, fmt::format("the launcher of host 0 at {}:{} is gone", identity.master_address,
+                                                  identity.store_port)});
+    return false;
+  }
+}
+
+FailureListener::FailureListener(const Identity& identity, double patience_seconds) : impl_(std::make_unique<Impl>()) {
+  impl_->identity = identity;
+  impl_->patience_seconds = patience_seconds;
+  impl_->last_contact = base::monotonic_seconds();
+  impl_->ticker = std::make_unique<Ticker>(asks_every_seconds, [state = impl_.get()] { return state->tick(); });
+}
+
+FailureListener::~FailureListener() {
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->leaves = true;
+    if (impl_->client != nullptr) impl_->client->close();
+  }
+  impl_->ticker->stop();
+}
+
+void FailureListener::tell(int rank, const std::string& name, const FailureReport& report) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (!impl_->told) impl_->told = Impl::Told{rank, name, report};
+}
+
+std::optional<FailureReport> FailureListener::heard() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->standing;
+}
+
+bool FailureListener::rank_spoke() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->rank_spoke;
+}
+
+}  // namespace troika::rendezvous

@@ -1,0 +1,36 @@
+// Hears the failure report of an attempt, and writes one, without keeping its owner waiting for the store.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rendezvous/failure_report.h"
+#include "rendezvous/identity.h"
+
+namespace troika::rendezvous {
+
+class FailureListener {
+ public:
+  // Asks the store from a thread of its own. A connection that breaks is opened again; a store that has not answered for
+  // `patience_seconds` is gone, and then heard() says so, or what tell() was given.
+  FailureListener(const Identity& identity, double patience_seconds);
+  ~FailureListener();
+  FailureListener(const FailureListener&) = delete;
+  FailureListener& operator=(const FailureListener&) = delete;
+
+  // A report of this host about its `rank`: what that rank said of itself in the store counts more than its text, which begins
+  // with `name`; a report that stands already counts more than both.
+  void tell(int rank, const std::string& name, const FailureReport& report);
+
+  // The report that stands. From any thread, without waiting.
+  std::optional<FailureReport> heard() const;
+  // Whether the rank that tell() named had said something of itself.
+  bool rank_spoke() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troika::rendezvous
