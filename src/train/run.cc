@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
@@ -15,6 +16,7 @@
 #include "train/backend.h"
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
+#include "train/run_lock.h"
 #include "train/tokenizer_copies.h"
 
 namespace troika::train {
@@ -111,10 +113,25 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   return surroundings;
 }
 
+// Of the first rank of every host; rank 0 comes first, so that others of its run find it there.
+std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request) {
+  const std::string& out = request.resolved.settings.train.out;
+  std::unique_ptr<RunLock> lock;
+  const std::string run = session.broadcast_text("run", [&] {
+    const std::string name =
+        base::hash_bytes(fmt::format("{} {} {:.9f}", base::host_name(), ::getpid(), base::wall_seconds()));
+    if (!out.empty()) lock = std::make_unique<RunLock>(out, name);
+    return name;
+  });
+  if (!out.empty() && lock == nullptr && request.identity.local_rank == 0) lock = std::make_unique<RunLock>(out, run);
+  return lock;
+}
+
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
   session.join();
+  const std::unique_ptr<RunLock> lock = lock_folder(session, request);
   check_rank_device(request);
   session.at(0, "preparing the data");
   const Source source = source_of(request);

@@ -1,0 +1,53 @@
+#include "train/run_lock.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/host_name.h"
+#include "base/temporary_folder_test_support.h"
+
+namespace troika::train {
+namespace {
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string error_of(const std::string& folder, const std::string& run) {
+  try {
+    const RunLock lock(folder, run);
+  } catch (const base::ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RunLock, NamesTheProcessThatHasIt) {
+  const base::TemporaryFolder folder;
+  {
+    const RunLock lock(folder.path() + "/run", "a");
+    EXPECT_THAT(error_of(folder.path() + "/run", "b"),
+                AllOf(HasSubstr("another run writes to '" + folder.path() + "/run': process " +
+                                std::to_string(::getpid()) + " on host " + base::host_name() + ", since 20"),
+                      HasSubstr("choose another --train.out")));
+    EXPECT_EQ(error_of(folder.path() + "/run", "a"), "no error");  // another host of the same run
+  }
+  EXPECT_EQ(error_of(folder.path() + "/run", "b"), "no error");
+}
+
+TEST(RunLock, GoesWithItsProcess) {
+  const base::TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunLock lock(folder.path(), "a");
+    ::_exit(0);  // without its destructor
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_THAT(base::read_file(folder.path() + "/run.lock"), HasSubstr(std::to_string(child)));
+  EXPECT_EQ(error_of(folder.path(), "b"), "no error");
+}
+
+}  // namespace
+}  // namespace troika::train
