@@ -70,6 +70,10 @@ constexpr Words<3> words_of(LrSchedule) { return {"cosine", "linear", "constant"
 enum class Precision { fp32, bf16, fp16 };
 constexpr Words<3> words_of(Precision) { return {"fp32", "bf16", "fp16"}; }
 
+// train.on_nonfinite: what a step does whose loss or gradients are no numbers, without a loss scale to blame.
+enum class OnNonfinite { stop, skip };
+constexpr Words<2> words_of(OnNonfinite) { return {"stop", "skip"}; }
+
 // train.preset
 enum class TrainPreset { none, conservative, balanced, aggressive };
 constexpr Words<4> words_of(TrainPreset) { return {"none", "conservative", "balanced", "aggressive"}; }

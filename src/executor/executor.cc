@@ -233,11 +233,11 @@ void Executor::norm(const Instruction& i) {
   const int tp_rank = setup_.place.at.tp;
   const OwnFacts own = read_facts();
   facts.set_squares(tp_rank, gradient_squares(units_, own.squares, channels_.replicas, tp_rank, replicas_.on_wait(i)));
-  facts.set_stop_request(settings_.stop_request);
+  facts.set_requests(settings_.requests);
   note_largest(own.largest, &facts);
   share_facts(facts, own, i);
 
-  result_.stop_requests = facts.stop_requests();
+  result_.requests = facts.requests();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
   const double factor =
       static_cast<double>(setup_.boundary.B * setup_.boundary.T_whole) / tokens / settings_.loss_scale;

@@ -47,10 +47,10 @@ struct StepSettings {
   std::int64_t update = 1;        // of the optimizer, counts from 1; behind `step` by the steps that were skipped
   std::int64_t first_sample = 0;  // global index of the step's first sample; the microbatches' follow one another
   double lr = 0;
-  double clip_norm = 0;           // 0: none
-  double loss_scale = 1;          // of the backward passes; the results below are without it
-  std::vector<int> exponents;     // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
-  std::int64_t stop_request = 0;  // 1: this rank asks all to stop after this step; summed over all ranks
+  double clip_norm = 0;        // 0: none
+  double loss_scale = 1;       // of the backward passes; the results below are without it
+  std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
+  Requests requests;           // of this rank
 };
 
 struct StepResult {
@@ -61,9 +61,9 @@ struct StepResult {
   // their exponents. Out of range, loss and tokens are true and the norm is not; the step is to be run again.
   bool finite = true, in_range = true;
   std::vector<int> gradient_exponents;  // of the largest gradient of each parameter, or no_gradient
-  std::int64_t stop_requests = 0;
-  std::int64_t memory_bytes = 0;  // the most that any rank held at once so far, of all four uses of the ledger
-  std::vector<double> losses;     // of an evaluation: the sum of each microbatch's token losses
+  Requests requests;                    // of all ranks
+  std::int64_t memory_bytes = 0;        // the most that any rank held at once so far, of all four uses of the ledger
+  std::vector<double> losses;           // of an evaluation: the sum of each microbatch's token losses
 };
 
 struct Setup {

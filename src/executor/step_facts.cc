@@ -22,7 +22,7 @@ StepFacts::StepFacts(const FactCounts& counts, const std::vector<std::string>& p
       losses_(static_cast<std::size_t>(counts.microbatches) * static_cast<std::size_t>(counts.cp)),
       largest_(names_.size()),
       values_(2 * losses_ + names_.size() * static_cast<std::size_t>(counts.tp) +
-              static_cast<std::size_t>(counts.world) + 1) {}
+              static_cast<std::size_t>(counts.world) + 2) {}
 
 std::size_t StepFacts::loss_at(int microbatch, int cp_rank) const {
   return static_cast<std::size_t>(microbatch) * static_cast<std::size_t>(counts_.cp) +
@@ -38,6 +38,13 @@ double StepFacts::number(std::size_t index) const {
   std::memcpy(&value, &values_[index], sizeof value);
   return value;
 }
+
+void StepFacts::set_requests(const Requests& requests) {
+  values_[values_.size() - 2] = requests.stop;
+  values_[values_.size() - 1] = requests.save;
+}
+
+Requests StepFacts::requests() const { return {values_[values_.size() - 2], values_[values_.size() - 1]}; }
 
 void StepFacts::set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss) {
   const std::size_t at = loss_at(microbatch, cp_rank);

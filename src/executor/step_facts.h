@@ -18,6 +18,11 @@ struct FactCounts {
   int microbatches = 1, cp = 1, tp = 1, world = 1;
 };
 
+// What ranks ask of all after this step: how many ask.
+struct Requests {
+  std::int64_t stop = 0, save = 0;
+};
+
 class StepFacts {
  public:
   StepFacts(const FactCounts& counts, const std::vector<std::string>& parameter_names);
@@ -26,7 +31,7 @@ class StepFacts {
   void set_loss(int microbatch, int cp_rank, const kernels::LossSum& loss);
   void set_squares(int tp_rank, const std::map<std::string, double>& squares_by_name);
   void note_largest(const std::string& parameter, kernels::MagnitudeBits largest);  // of a gradient, by any rank
-  void set_stop_request(std::int64_t request) { values_.back() = request; }         // by any rank; summed
+  void set_requests(const Requests& requests);                                      // by any rank; summed
   void set_memory(int world_rank, std::int64_t bytes);                              // by that rank
 
   void exchange(comm::Channel& world);
@@ -38,7 +43,7 @@ class StepFacts {
   // Root of the sum over parameters in name order, each the sum over tp ranks.
   double gradient_norm() const;
   std::vector<kernels::MagnitudeBits> largest_gradients() const;  // by parameter
-  std::int64_t stop_requests() const { return values_.back(); }
+  Requests requests() const;
   std::int64_t largest_memory() const;
 
  private:
@@ -51,7 +56,7 @@ class StepFacts {
   const std::vector<std::string>& names_;
   const std::size_t losses_;           // how many
   std::vector<std::int64_t> largest_;  // magnitudes of gradients, by parameter
-  std::vector<std::int64_t> values_;   // losses, token counts, squares (bits of doubles), bytes per rank, stop requests
+  std::vector<std::int64_t> values_;   // losses, token counts, squares (bits of doubles), bytes per rank, requests
 };
 
 }  // namespace troika::executor

@@ -115,16 +115,31 @@ TEST_F(PlantedGradients, NoNumbersSkipTheStepOfHalfPrecisionAndLeaveTheExponents
   for (const std::string& layout : planted_layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
 }
 
-TEST_F(PlantedGradients, NoNumbersEndARunWithoutALossScale) {
-  plant(std::numeric_limits<float>::infinity(), 0);
-  for (const std::string layout : {"", "dp 2 zero 3", "shares 9,3"}) {
+TEST_F(PlantedGradients, NoNumbersEndARunWithoutALossScaleAndTheStepBeforeIsSaved) {
+  for (const std::string layout : {"", "dp 2 zero 3", "shares 9,3", "dp 3 zero 1 offload file"}) {
+    plant(1, 0);
+    const Rows want = runs_.train("want" + layout, layout);
+    plant(std::numeric_limits<float>::infinity(), 0);
     try {
       runs_.train("run" + layout, layout);
       ADD_FAILURE() << layout;
     } catch (const base::ConfigError& error) {
       EXPECT_THAT(error.what(), HasSubstr("after step 7 the loss")) << layout;
+      EXPECT_THAT(error.what(), HasSubstr("(step 6 is saved)")) << layout;
     }
+    plant(1, 0);
+    expect_equal_rows(runs_.train("run" + layout, "pp 2"), want, layout + ", resumed");
   }
+}
+
+TEST_F(PlantedGradients, NoNumbersAreSkippedAlikeInEveryLayoutWhereThatIsWanted) {
+  runs_.settings.train.on_nonfinite = config::OnNonfinite::skip;
+  plant(std::numeric_limits<float>::quiet_NaN(), 2);
+  const Rows want = runs_.train("alone", "");
+  ASSERT_EQ(want.size(), 10U);
+  EXPECT_TRUE(std::isnan(want[planted_step - 1].grad_norm));
+  EXPECT_EQ(want.back().extra.at("skipped_steps"), 1);
+  for (const std::string& layout : planted_layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
 }
 
 }  // namespace

@@ -60,7 +60,12 @@ void Saver::save(const TrainerState& state, const optimizer::LossScale& scale,
   }
   request.state = std::move(slices.state);
   request.model_files = tokenizer_.files();
-  checkpoint::save(request, world_);
+  try {
+    checkpoint::save(request, world_);
+  } catch (...) {
+    weights::finish_access(units, weights::Access::read);
+    throw;
+  }
   weights::finish_access(units, weights::Access::read);
 }
 

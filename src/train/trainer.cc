@@ -29,11 +29,11 @@ Outcome Trainer::run() {
     tell(state_.step, "measuring the link");
     for (const std::string& line : advisor_.before_training()) note(line);
   }
-  begin_seconds_ = base::monotonic_seconds();
+  begin_seconds_ = last_save_ = base::monotonic_seconds();
   start_progress();
   while (state_.step < plan_.steps && !stop_) {
     train_step();
-    if (save_due()) save();
+    if (save_due()) try_to_save();
   }
   if (saved_step_ != state_.step && saver_ != nullptr) save();
   if (progress_ != nullptr) progress_->finish();
@@ -50,15 +50,16 @@ void Trainer::train_step() {
   step.loss_scale = loss_scale_.scale();
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, plan_.steps);
   step.clip_norm = settings_.optimizer.clip_norm;
-  step.stop_request = surroundings_.stop_requested && surroundings_.stop_requested() ? 1 : 0;
+  step.requests = requests();
   const bool recorded = writes() && config::is_profiled(settings_.train.profile, step.step);
   if (recorded) recorder_.keep_events();
 
   const executor::StepResult result = run_step(step);
 
-  update_loss_scale(result);
+  judge(result);
   count(result);
-  stop_ = result.stop_requests > 0;
+  requests_ = result.requests;
+  stop_ = requests_.stop > 0;
   const double seconds = base::monotonic_seconds() - begin;
   advisor_.step_done(seconds, recorder_.phase_seconds());
   valid_.reset();
@@ -96,20 +97,36 @@ void Trainer::count(const executor::StepResult& result) {
   if (!result.finite || result.tokens == 0) ++steps_without_loss_;
 }
 
-// An overflow skips the step; without fp16 there is no scale to blame.
-void Trainer::update_loss_scale(const executor::StepResult& result) {
-  if (!result.finite && !loss_scale_.dynamic()) {
-    throw base::ConfigError(fmt::format(
-        "after step {} the loss ({}) or the gradient norm ({}) is not a finite number; lower --lr, lengthen "
-        "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step",
-        state_.step + 1, result.loss, result.gradient_norm));
-  }
+// What is not finite has updated nothing. With fp16 the loss scale is to blame; without, nothing is.
+void Trainer::judge(const executor::StepResult& result) {
+  if (!result.finite && !loss_scale_.dynamic()) return skip_nonfinite(result);
+  nonfinite_in_row_ = 0;
   using Step = optimizer::LossScale::Step;
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
   if (result.finite) return;
   ++state_.skipped;
   note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", state_.step + 1,
                    loss_scale_.scale()));
+}
+
+void Trainer::skip_nonfinite(const executor::StepResult& result) {
+  constexpr std::int64_t most_in_row = 100;
+  if (settings_.train.on_nonfinite == config::OnNonfinite::stop || ++nonfinite_in_row_ > most_in_row)
+    stop_at_nonfinite(result);
+  ++state_.skipped;
+  note(fmt::format("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number", state_.step + 1,
+                   result.loss, result.gradient_norm));
+}
+
+// The state is still that of the step before.
+void Trainer::stop_at_nonfinite(const executor::StepResult& result) {
+  const bool saved = saver_ != nullptr && state_.step > 0 && (saved_step_ == state_.step || try_to_save());
+  throw base::ConfigError(fmt::format(
+      "after step {} the loss ({}) or the gradient norm ({}) is not a finite number{}; lower --lr, lengthen "
+      "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite "
+      "skip",
+      state_.step + 1, result.loss, result.gradient_norm,
+      saved ? fmt::format(" (step {} is saved)", state_.step) : ""));
 }
 
 Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::RankChannels& channels,
@@ -241,13 +258,43 @@ bool Trainer::save_due() const {
   if (saver_ == nullptr) return false;
   const std::int64_t every = settings_.checkpoint.every;
   const bool best = valid_ && state_.best.step == state_.step && settings_.checkpoint.keep_best;
-  return stop_ || best || (every > 0 && state_.step % every == 0);
+  return stop_ || best || requests_.save > 0 || (every > 0 && state_.step % every == 0);
+}
+
+// Rank 0's clock says when a checkpoint is due by time; all ranks hear of it with the sums of the step.
+executor::Requests Trainer::requests() const {
+  constexpr double retry_seconds = 60, most_share = 0.02;
+  executor::Requests requests;
+  requests.stop = surroundings_.stop_requested && surroundings_.stop_requested() ? 1 : 0;
+  const double interval = settings_.checkpoint.every_minutes * 60;
+  const double pause = save_failed_ ? retry_seconds : std::max(interval, save_seconds_ / most_share);
+  const bool by_time = saver_ != nullptr && (interval > 0 || save_failed_);
+  if (first_rank() && by_time && base::monotonic_seconds() - last_save_ >= pause) requests.save = 1;
+  return requests;
 }
 
 void Trainer::save() {
   tell(state_.step, "saving a checkpoint");
+  const double begin = base::monotonic_seconds();
   saver_->save(state_, loss_scale_, exponents_, units_, place_);
   saved_step_ = state_.step;
+  last_save_ = base::monotonic_seconds();
+  save_seconds_ = last_save_ - begin;
+  save_failed_ = false;
+}
+
+// A disk that is full or fails costs this checkpoint and not the run. All ranks hear of it alike.
+bool Trainer::try_to_save() {
+  try {
+    save();
+    return true;
+  } catch (const base::DataError& error) {
+    save_failed_ = true;
+    last_save_ = base::monotonic_seconds();
+    note(fmt::format("step {} could not be saved: {}; the run goes on and tries again in a minute", state_.step,
+                     error.what()));
+    return false;
+  }
 }
 
 }  // namespace troika::train

@@ -87,14 +87,18 @@ class Trainer {
   void train_step();
   executor::StepResult run_step(executor::StepSettings step);
   void count(const executor::StepResult& result);
-  void update_loss_scale(const executor::StepResult& result);
+  void judge(const executor::StepResult& result);
+  void skip_nonfinite(const executor::StepResult& result);
+  [[noreturn]] void stop_at_nonfinite(const executor::StepResult& result);
   bool evaluation_due() const;
   void evaluate();
   void report_evaluation();
   void report(const executor::StepResult& result, double loss_scale, double seconds);
   void record_timeline();
+  executor::Requests requests() const;
   bool save_due() const;
   void save();
+  bool try_to_save();
   void note(const std::string& text);
   void tell(std::int64_t step, const std::string& what) const;  // where the rank is
   metrics::RunSummary summary() const;
@@ -126,8 +130,11 @@ class Trainer {
   optimizer::GradientExponents exponents_;
   bool repeats_ = false;  // the step that is running has run before
   TrainerState state_;
-  std::int64_t saved_step_ = -1;  // of the newest checkpoint
-  std::int64_t first_step_ = 0;   // of this attempt
+  std::int64_t saved_step_ = -1;             // of the newest checkpoint
+  double save_seconds_ = 0, last_save_ = 0;  // what the last one took, and when it or a try of it ended
+  bool save_failed_ = false;                 // the last try
+  executor::Requests requests_;              // of all ranks in the step just done
+  std::int64_t first_step_ = 0;              // of this attempt
   std::int64_t attempt_tokens_ = 0;
   executor::StepResult last_result_;
   std::int64_t steps_without_loss_ = 0;         // of this attempt: overflowed, or no token carried loss
@@ -136,6 +143,7 @@ class Trainer {
   std::int64_t valid_step_ = 0;                 // this one; 0: none
   double evaluation_seconds_ = 0;               // of this attempt
   double loss_sum_ = 0, begin_seconds_ = 0;
+  std::int64_t nonfinite_in_row_ = 0;
   bool stop_ = false;
 };
 

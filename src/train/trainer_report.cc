@@ -31,10 +31,9 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   m.tokens_per_second = static_cast<double>(result.tokens) / seconds;
   m.memory_bytes = result.memory_bytes;
   m.extra["steps_repeated"] = static_cast<double>(state_.repeated);
-  if (loss_scale_.dynamic()) {
-    m.extra["loss_scale"] = loss_scale;
+  if (loss_scale_.dynamic()) m.extra["loss_scale"] = loss_scale;
+  if (loss_scale_.dynamic() || settings_.train.on_nonfinite == config::OnNonfinite::skip)
     m.extra["skipped_steps"] = static_cast<double>(state_.skipped);
-  }
   if (valid_) {
     m.extra["valid_loss"] = valid_->loss;
     m.extra["valid_tokens"] = static_cast<double>(valid_->tokens);

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -34,6 +37,14 @@ class Ranks : public testing::Test {
   const Folder folder_;
   const std::string corpus_ = write_corpus(folder_), out_ = folder_ / "run";
 };
+
+void await(const std::function<bool()>& ready, const std::string& what) {
+  const double until = base::monotonic_seconds() + patience_seconds;
+  while (!ready()) {
+    ASSERT_LT(base::monotonic_seconds(), until) << what << " did not come";
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
 
 // One line, said once: no list of messages, no second voice.
 void expect_one_voice(const End& end, const std::string& sentence) {
@@ -150,6 +161,92 @@ TEST_F(Ranks, OfWhichOneLacksItsDataEndTogetherWithItsCode) {
   for (const End& end : {first, second}) {
     EXPECT_LT(end.when - before, 10);
     expect_one_voice(end, "nowhere.txt' does not exist");
+  }
+}
+
+TEST_F(Ranks, SaveByTimeWithoutBeingAsked) {
+  Program program(launch(2, train({"--dp", "2", "--checkpoint.every", "0", "--checkpoint.every-minutes", "0.002"})));
+  const auto is_complete = [](const std::string& name) { return name.find('.') == std::string::npos; };
+  await(
+      [&] {
+        const auto names = checkpoints(out_);
+        return std::any_of(names.begin(), names.end(), is_complete);
+      },
+      "a checkpoint");
+  const auto processes = program.processes();
+  ::kill(program.pid(), SIGKILL);
+  program.wait();
+  expect_ended(processes);
+  expect_nothing_lost(1);
+}
+
+// A disk that fails for a while: the folder of checkpoints is a file.
+TEST_F(Ranks, WhoseSaveFailsGoOnAndTryAgain) {
+  Program program(launch(2, train({"--dp", "2"})));
+  await_step(out_, 7);
+  const std::string folder = out_ + "/checkpoints";
+  await([&] { return !checkpoints(out_).empty() && ::rename(folder.c_str(), (out_ + "/aside").c_str()) == 0; },
+        "a folder");
+  base::write_file_atomic(folder, "in the way");
+  program.await_output("could not be saved: ");
+  base::remove_tree(folder);
+  ASSERT_EQ(::rename((out_ + "/aside").c_str(), folder.c_str()), 0);
+  const std::string before = checkpoints(out_).back();
+  await([&] { return checkpoints(out_).back() > before; }, "another checkpoint");
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait().code, 130);
+  expect_nothing_lost(7);
+}
+
+// Another launch that finds this one's store, because both keep the usual port.
+TEST_F(Ranks, OfAnotherLaunchAreTurnedAwayAndTheRunGoesOn) {
+  const int port = free_port();
+  const Words words = train({"--dp", "2"});
+  Program zero(troika(words), as_torchrun(0, 2, port)), one(troika(words), as_torchrun(1, 2, port));
+  await_step(out_, 3);
+  const End by_hand = run(troika(words), as_torchrun(1, 2, port));
+  EXPECT_EQ(by_hand.code, 2);
+  expect_one_voice(by_hand, "two processes say that they are rank 1: this one (host ");
+  EXPECT_THAT(by_hand.output, HasSubstr("and pid " + std::to_string(one.pid()) + " on host "));
+  Variables other = as_torchrun(1, 2, port);
+  other["TORCHELASTIC_RUN_ID"] = "another";
+  const End launched = run(troika(words), other);
+  EXPECT_EQ(launched.code, 2);
+  expect_one_voice(launched, "(pid " + std::to_string(zero.pid()) + ") does not take this process: it belongs to");
+  await_step(out_, read_rows(out_).back().step + 3);
+  zero.signal(SIGTERM);
+  EXPECT_EQ(zero.wait().code, 130);
+  EXPECT_EQ(one.wait().code, 130);
+}
+
+TEST_F(Ranks, OfASecondRunInTheSameFolderAreRefusedAndTheFirstGoesOn) {
+  Program first(launch(2, train({"--dp", "2"})));
+  await_step(out_, 3);
+  const End second = run(launch(2, train({"--dp", "2"})));
+  EXPECT_EQ(second.code, 2);
+  expect_one_voice(second,
+                   "another run writes to '" + out_ + "': process " + std::to_string(first.rank(0)) + " on host ");
+  await_step(out_, read_rows(out_).back().step + 3);
+  first.signal(SIGTERM);
+  EXPECT_EQ(first.wait().code, 130);
+  expect_nothing_lost(3);
+}
+
+// Host 0's ranks have joined and wait for the last one when one of them dies.
+TEST_F(Ranks, OneThatDiesBetweenJoiningAndTheFirstStepIsMissed) {
+  const int port = free_port();
+  const Words words = troika(train({"--dp", "3", "--comm.heartbeat-seconds", "3"}));
+  Program zero(words, as_torchrun(0, 3, port)), two(words, as_torchrun(2, 3, port));
+  rendezvous::StoreClient client("127.0.0.1", port + 1, 20);
+  client.get("-/0/join/000002", 60);
+  two.signal(SIGKILL);
+  const double killed = base::monotonic_seconds();
+  Program one(words, as_torchrun(1, 3, port));
+  for (Program* program : {&zero, &one}) {
+    const End end = program->wait();
+    EXPECT_EQ(end.code, 75);
+    EXPECT_LT(end.when - killed, 3 + 10);
+    expect_one_voice(end, "rank 2 (host ");
   }
 }
 

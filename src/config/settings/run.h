@@ -25,6 +25,7 @@ struct TrainSettings {
   std::int64_t threads = 0;     // per rank; 0: cores of the host / ranks on it
   std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
   std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
+  OnNonfinite on_nonfinite = OnNonfinite::stop;
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -79,23 +80,35 @@ struct TrainSettings {
         .unit("steps")
         .familiar({"eval-every", "eval-steps", "eval-interval"})
         .range(0, bounds::tera);
+    t.add(
+        "on_nonfinite", &M::on_nonfinite,
+        "A step whose loss or gradients are not finite numbers updates nothing. stop: the state before it is saved and "
+        "the run ends; skip: the run goes on with the next step, after at most 100 such steps in a row. With fp16 the "
+        "loss scale decides.");
   }
 };
 
 struct CheckpointSettings {
   static constexpr std::string_view section = "checkpoint", title = "Saving";
 
-  std::int64_t every = 0;  // steps; 0: only at the end
-  std::int64_t keep = 2;   // newest complete ones kept
-  bool keep_best = true;   // and the one with the lowest loss on data.valid
+  std::int64_t every = 0;     // steps; 0: by time and at the end
+  double every_minutes = 10;  // since the last one; 0: never by time
+  std::int64_t keep = 2;      // newest complete ones kept
+  bool keep_best = true;      // and the one with the lowest loss on data.valid
 
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = CheckpointSettings;
-    t.add("every", &M::every, "Steps between checkpoints; 0: only at the end.")
+    t.add("every", &M::every, "Steps between checkpoints; 0: by time and at the end.")
         .unit("steps")
         .familiar({"save-steps", "save-interval"})
         .range(0, bounds::tera);
+    t.add("every_minutes", &M::every_minutes,
+          "A checkpoint is also due when so long has passed since the last one, or 50 times as long as that one took, "
+          "if "
+          "that is more; 0: never by time.")
+        .unit("minutes")
+        .range(0, 1e6);
     t.add("keep", &M::keep, "Complete checkpoints kept, the newest.")
         .familiar({"save-total-limit"})
         .range(1, bounds::million);
