@@ -32,7 +32,9 @@ void FailureJudge::joined(int rank, const Peer& peer, double now) {
   Rank& state = ranks_[rank];
   state.peer = peer;
   state.joined = true;
-  if (!state.beats) state.since = now;
+  if (state.beats) return;
+  state.since = now;
+  state.heartbeat.limit_seconds = peer.limit_seconds;
 }
 
 void FailureJudge::heard(int rank, const Heartbeat& heartbeat, double now) {

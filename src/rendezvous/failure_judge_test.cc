@@ -13,7 +13,8 @@ class FailureJudgeTest : public ::testing::Test {
  protected:
   void start(int ranks, double limit_seconds) {
     limit_seconds_ = limit_seconds;
-    for (int rank = 0; rank < ranks; ++rank) judge_.joined(rank, {"desk", "127.0.0.1", 100 + rank, 0}, now_);
+    for (int rank = 0; rank < ranks; ++rank)
+      judge_.joined(rank, {"desk", "127.0.0.1", 100 + rank, 0, limit_seconds}, now_);
     stopped_.assign(static_cast<std::size_t>(ranks), false);
   }
   void stop(int rank) { stopped_[static_cast<std::size_t>(rank)] = true; }
@@ -50,7 +51,7 @@ TEST_F(FailureJudgeTest, ASilentRankIsNamedAfterItsLimit) {
 TEST_F(FailureJudgeTest, ARankThatJoinedAndNeverBeatIsMissed) {
   start(3, 5);
   stop(2);
-  EXPECT_THAT(within(30), HasSubstr("rank 2 (host desk, pid 102) has been silent for 10 s; it joined and sent no"));
+  EXPECT_THAT(within(30), HasSubstr("rank 2 (host desk, pid 102) has been silent for 5 s; it joined and sent no"));
 }
 
 TEST_F(FailureJudgeTest, ACauseWinsOverConsequences) {

@@ -42,7 +42,7 @@ void join_all(int size, int port) {
   for (int rank = 0; rank < size; ++rank) {
     ranks.emplace_back([=] {
       StoreClient client("127.0.0.1", port, 5);
-      announce(client, rank_of(rank, size, port));
+      announce(client, rank_of(rank, size, port), 10);
       await_all(client, rank_of(rank, size, port), 10);
     });
   }
@@ -147,7 +147,7 @@ std::string join_error(int rank, int size, int port, double seconds, int local_s
   me.local_size = local_size;
   StoreClient client("127.0.0.1", port, 5);
   try {
-    announce(client, me);
+    announce(client, me, 10);
     await_all(client, me, seconds);
   } catch (const base::Error& error) {
     return error.what();
@@ -164,14 +164,14 @@ TEST(Join, NamesTheRanksThatNeverCame) {
 TEST(Join, RefusesTwoProcessesWithOneRank) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  client.set("-/0/join/000000", "other-host\n10.0.0.9\n77\n0");
+  client.set("-/0/join/000000", "other-host\n10.0.0.9\n77\n0\n10");
   EXPECT_THAT(join_error(0, 1, server.port(), 5, 1), HasSubstr("pid 77 on host other-host"));
 }
 
 TEST(Join, RefusesALoopbackAddressAmongOthers) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  client.set("-/0/join/000001", "pi\n10.0.0.9\n77\n1");
+  client.set("-/0/join/000001", "pi\n10.0.0.9\n77\n1\n10");
   EXPECT_THAT(join_error(0, 2, server.port(), 5, 1),
               HasSubstr("rank 0 is known as 127.0.0.1, which rank 1 at 10.0.0.9 cannot reach"));
 }

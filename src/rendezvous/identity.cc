@@ -172,7 +172,7 @@ std::string secret_of(const Environment& environment) {
     try {
       secret = base::trim(base::read_file(environment.at("TROIKA_SECRET_FILE")));
     } catch (const base::DataError& error) {
-      throw ConfigError(fmt::format("TROIKA_SECRET_FILE: {}", error.what()));
+      throw ConfigError(fmt::format("the secret of TROIKA_SECRET_FILE (--secret-file): {}", error.what()));
     }
   }
   if ((in_file || !secret.empty()) && secret.size() < fewest)

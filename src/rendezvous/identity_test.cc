@@ -131,7 +131,8 @@ TEST(Identity, TheSecretIsGivenItselfOrInAFile) {
     return "no error";
   };
   EXPECT_THAT(error({{"TROIKA_SECRET", "horse"}}), HasSubstr("has 5 characters, but needs at least 16"));
-  EXPECT_THAT(error({{"TROIKA_SECRET_FILE", folder.path() + "/none"}}), HasSubstr("TROIKA_SECRET_FILE: "));
+  EXPECT_THAT(error({{"TROIKA_SECRET_FILE", folder.path() + "/none"}}),
+              HasSubstr("TROIKA_SECRET_FILE (--secret-file): "));
   EXPECT_THAT(error({{"TROIKA_SECRET", "a"}, {"TROIKA_SECRET_FILE", file}}), HasSubstr("are both set"));
 }
 

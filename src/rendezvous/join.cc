@@ -31,24 +31,27 @@ static std::string join_key(const Identity& identity, int rank) {
 }
 
 std::string to_text(const Peer& peer) {
-  return fmt::format("{}\n{}\n{}\n{}", peer.host, peer.address, peer.pid, peer.node_rank);
+  return fmt::format("{}\n{}\n{}\n{}\n{:g}", peer.host, peer.address, peer.pid, peer.node_rank, peer.limit_seconds);
 }
 
 Peer parse_peer(const std::string& text) {
   const auto words = base::split(text, '\n');
   std::int64_t pid = 0, node = 0;
-  if (words.size() != 4 || !base::parse_int(words[2], &pid) || !base::parse_int(words[3], &node)) {
+  double limit = 0;
+  if (words.size() != 5 || !base::parse_int(words[2], &pid) || !base::parse_int(words[3], &node) ||
+      !base::parse_double(words[4], &limit)) {
     throw base::BugError(fmt::format("a rank registered as '{}'", text));
   }
-  return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node)};
+  return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node), limit};
 }
 
 std::string describe(int rank, const Peer& peer) {
   return fmt::format("rank {} (host {}, pid {})", rank, peer.host, peer.pid);
 }
 
-void announce(StoreClient& client, const Identity& identity) {
-  const std::string mine = to_text(Peer{base::host_name(), client.local_address(), ::getpid(), identity.node_rank});
+void announce(StoreClient& client, const Identity& identity, double heartbeat_seconds) {
+  const std::string mine =
+      to_text(Peer{base::host_name(), client.local_address(), ::getpid(), identity.node_rank, heartbeat_seconds});
   const std::string now = client.compare_set(join_key(identity, identity.world_rank), "", mine);
   if (now == mine) return;
   const Peer other = parse_peer(now);

@@ -13,6 +13,7 @@ struct Peer {
   std::string address;  // how peers reach it
   int pid = 0;
   int node_rank = 0;
+  double limit_seconds = 10;  // silent for longer before its first heartbeat, it is taken for dead
 };
 
 // How a rank has registered, and reading it. BugError when malformed.
@@ -21,7 +22,7 @@ Peer parse_peer(const std::string& text);
 
 // Registers this rank. ConfigError when another process is this rank already: then this one does not belong to the ranks, and
 // must say nothing in their name.
-void announce(StoreClient& client, const Identity& identity);
+void announce(StoreClient& client, const Identity& identity, double heartbeat_seconds);
 
 // After announce: waits until all ranks have. Rank 0 looks at the others and tells them. Throws PeerError naming the ranks that
 // did not come within `join_seconds`, or with the failure report when one is written meanwhile; ConfigError when there are

@@ -106,7 +106,7 @@ TEST(StoreLoad, FourThousandRanksJoinWithinTenSecondsAndBeatForATenthOfACore) {
   for_all([&](int rank) {
     const Identity me = rank_of(rank, ranks, store.port());
     clients[static_cast<std::size_t>(rank)] = std::make_unique<StoreClient>(me, 60);
-    announce(*clients[static_cast<std::size_t>(rank)], me);
+    announce(*clients[static_cast<std::size_t>(rank)], me, 10);
   });
   await_all(*clients[0], rank_of(0, ranks, store.port()), 60);
   for_all([&](int rank) {

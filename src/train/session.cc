@@ -71,7 +71,7 @@ void Session::join() {
     links_->failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity_);
   }
   links_->client = std::make_unique<rendezvous::StoreClient>(identity_, settings_.join_seconds);
-  rendezvous::announce(*links_->client, identity_);
+  rendezvous::announce(*links_->client, identity_, settings_.heartbeat_seconds);
   links_->announced = true;
   links_->heartbeat = std::make_unique<rendezvous::HeartbeatClient>(
       identity_, settings_.heartbeat_seconds, [links = links_.get()](const std::string& text) { links->end(text); });

@@ -23,6 +23,10 @@ constexpr double after_kill_seconds = 10;  // then a rank is left to the kernel
 constexpr double same_signal_seconds =
     0.3;  // `timeout` and some terminals send one signal twice, to the process and to its group
 
+std::string name_of(const Worker& worker) {
+  return fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, base::host_name(), worker.pid);
+}
+
 class Attempt {
  public:
   Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals)
@@ -95,8 +99,7 @@ void Attempt::settle(const FailureReport& report) {
 
 // Tells of a worker that failed, once; listen() hears what stands then.
 void Attempt::judge(const Worker& worker) {
-  listener_.tell(worker.plan.world_rank,
-                 fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, base::host_name(), worker.pid),
+  listener_.tell(worker.plan.world_rank, name_of(worker),
                  {worker.signal != 0 ? 75 : worker.exit_code,
                   describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)});
 }
@@ -154,6 +157,7 @@ std::string Attempt::names_of_left() const {
 
 std::string Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
+  if (report_.text.rfind(name_of(*first_failed_), 0) != 0) return "";  // another host's rank failed before
   const std::string& path = first_failed_->plan.log_path;
   if (listener_.rank_spoke()) return fmt::format("\nmore in its log {}", path);
   const std::string lines = last_lines(path, first_failed_->log_start, 20);
