@@ -54,7 +54,7 @@ static void write_conversation(const std::string& folder) {
     }
   };
   for (auto kind = static_cast<std::uint8_t>(wire::Operation::set);
-       kind <= static_cast<std::uint8_t>(wire::Operation::set_and_read); ++kind) {
+       kind <= static_cast<std::uint8_t>(wire::Operation::leave_behind); ++kind) {
     std::string body;
     for (const char* text : {"key", "other", "value"}) wire::put_text(body, text);
     send(static_cast<char>(kind % 2), wire::frame(kind, kind, body));

@@ -10,21 +10,23 @@ namespace troika::rendezvous {
 
 static constexpr int peer_failure = 75;           // may be the consequence of another failure
 static constexpr double consequence_seconds = 1;  // how long such a one waits for its cause
+static constexpr double return_seconds = 2;       // by then a rank that lives has opened another connection
 static constexpr double last_beat_seconds = 2.5;  // by then a rank that lives has sent another heartbeat (one a second)
 
 std::string to_text(const Heartbeat& heartbeat) {
-  return fmt::format("{}\n{:g}\n{}\n{}", heartbeat.count, heartbeat.limit_seconds, heartbeat.step,
-                     heartbeat.instruction);
+  return fmt::format("{}\n{:g}\n{}\n{}\n{}", heartbeat.count, heartbeat.limit_seconds, heartbeat.step,
+                     heartbeat.instruction, heartbeat.connection);
 }
 
 Heartbeat parse_heartbeat(const std::string& text) {
   Heartbeat heartbeat;
   const auto lines = base::split(text, '\n');
-  if (lines.size() != 4) return heartbeat;
+  if (lines.size() != 5) return heartbeat;
   base::parse_int(lines[0], &heartbeat.count);
   base::parse_double(lines[1], &heartbeat.limit_seconds);
   base::parse_int(lines[2], &heartbeat.step);
   heartbeat.instruction = lines[3];
+  base::parse_int(lines[4], &heartbeat.connection);
   return heartbeat;
 }
 
@@ -44,6 +46,11 @@ void FailureJudge::heard(int rank, const Heartbeat& heartbeat, double now) {
   state.since = now;
 }
 
+void FailureJudge::left(int rank, std::int64_t connection, double now) {
+  ranks_[rank].left_connection = connection;
+  ranks_[rank].left_since = now;
+}
+
 void FailureJudge::failed(int rank, const FailureReport& report) {
   ranks_[rank].ended = true;
   const auto known =
@@ -59,11 +66,25 @@ std::string FailureJudge::name(int rank) const {
 std::optional<FailureReport> FailureJudge::judge(double now) {
   const double pause = last_judged_ ? now - *last_judged_ - period_seconds_ : 0;
   for (auto& [rank, state] : ranks_) {
-    if (pause > state.heartbeat.limit_seconds / 4) state.since = now;
+    if (pause > state.heartbeat.limit_seconds / 4) state.since = state.left_since = now;
   }
   last_judged_ = now;
-  const auto failure = judge_failures(now);
-  return failure ? failure : judge_silence(now);
+  auto report = judge_failures(now);
+  if (!report) report = judge_leavers(now);
+  if (!report) report = judge_silence(now);
+  return report;
+}
+
+static std::string without_a_word(const std::string& name) {
+  return name + " ended without an error message or its host is gone: its connections broke; see its output";
+}
+
+std::optional<FailureReport> FailureJudge::judge_leavers(double now) const {
+  for (const auto& [rank, state] : ranks_) {
+    if (state.ended || !state.left() || now - state.left_since < return_seconds) continue;
+    return FailureReport{peer_failure, without_a_word(name(rank))};
+  }
+  return std::nullopt;
 }
 
 std::optional<FailureReport> FailureJudge::judge_failures(double now) {
@@ -79,17 +100,16 @@ std::optional<FailureReport> FailureJudge::judge_consequence(int rank, const Fai
   if (!first_consequence_) first_consequence_ = now;
   const double passed = now - *first_consequence_;
   if (passed < consequence_seconds) return std::nullopt;
+  const auto leaver = std::find_if(ranks_.begin(), ranks_.end(),
+                                   [](const auto& entry) { return !entry.second.ended && entry.second.left(); });
+  if (leaver != ranks_.end()) return std::nullopt;  // judge_leavers names it, unless it comes back
   const auto unheard = std::find_if(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
     return !entry.second.ended && entry.second.since < *first_consequence_;
   });
   if (unheard == ranks_.end())
     return FailureReport{failure.exit_code, fmt::format("{} failed: {}", name(rank), failure.text)};
   if (passed < last_beat_seconds) return std::nullopt;
-  return FailureReport{
-      peer_failure,
-      fmt::format("{} ended without an error message or its host is gone: connections to it broke and its heartbeat "
-                  "stopped; see its output",
-                  name(unheard->first))};
+  return FailureReport{peer_failure, without_a_word(name(unheard->first))};
 }
 
 std::optional<FailureReport> FailureJudge::judge_silence(double now) const {

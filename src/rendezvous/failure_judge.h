@@ -20,6 +20,7 @@ struct Heartbeat {
   double limit_seconds = 10;  // silent for longer, the rank is taken for dead
   std::int64_t step = -1;     // -1: it has not begun one
   std::string instruction;
+  std::int64_t connection = 0;  // which one of this rank's it came over, from 1
 };
 
 std::string to_text(const Heartbeat& heartbeat);
@@ -34,12 +35,14 @@ class FailureJudge {
   // What the store says of a rank. `now` is when that was seen; it never falls.
   void joined(int rank, const Peer& peer, double now);
   void heard(int rank, const Heartbeat& heartbeat, double now);
+  // It ended this connection, or the system for it; a rank that lives opens another one and is heard again.
+  void left(int rank, std::int64_t connection, double now);
   void done(int rank) { ranks_[rank].ended = true; }
   void failed(int rank, const FailureReport& report);
 
-  // A report when a rank that joined is silent for longer than its limit, or has failed. A failure with exit code 75 (a peer or
-  // the network) may be the consequence of another, so a second passes for a better cause; when a rank has become silent
-  // meanwhile without a word, that one is named.
+  // A report when a rank that joined is silent for longer than its limit, has failed, or has left without a word. A failure
+  // with exit code 75 (a peer or the network) may be the consequence of another, so a second passes for a better cause; a rank
+  // that has left, or else become silent meanwhile without a word, is named.
   std::optional<FailureReport> judge(double now);
 
  private:
@@ -47,11 +50,15 @@ class FailureJudge {
     Peer peer;
     Heartbeat heartbeat;
     double since = 0;  // last heard
+    std::int64_t left_connection = -1;
+    double left_since = 0;
+    bool left() const { return left_connection >= heartbeat.connection; }
     bool beats = false, joined = false, ended = false;
   };
 
   std::optional<FailureReport> judge_failures(double now);
   std::optional<FailureReport> judge_consequence(int rank, const FailureReport& failure, double now);
+  std::optional<FailureReport> judge_leavers(double now) const;
   std::optional<FailureReport> judge_silence(double now) const;
   std::string name(int rank) const;
 

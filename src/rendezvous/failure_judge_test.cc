@@ -18,11 +18,13 @@ class FailureJudgeTest : public ::testing::Test {
     stopped_.assign(static_cast<std::size_t>(ranks), false);
   }
   void stop(int rank) { stopped_[static_cast<std::size_t>(rank)] = true; }
+  void use_connection(std::int64_t number) { connection_ = number; }
   // What is judged within so many seconds, and when it was in `now_`; "" for nothing.
   std::string within(double seconds) {
     for (const double until = now_ + seconds; now_ < until; now_ += period, ++ticks_) {
       for (std::size_t rank = 0; ticks_ % 5 == 0 && rank < stopped_.size(); ++rank)
-        if (!stopped_[rank]) judge_.heard(static_cast<int>(rank), {++count_, limit_seconds_, 3, "fwd 0.1"}, now_);
+        if (!stopped_[rank])
+          judge_.heard(static_cast<int>(rank), {++count_, limit_seconds_, 3, "fwd 0.1", connection_}, now_);
       if (const auto report = judge_.judge(now_)) return report->text;
     }
     return "";
@@ -34,7 +36,7 @@ class FailureJudgeTest : public ::testing::Test {
  private:
   double limit_seconds_ = 10;
   int ticks_ = 0;
-  std::int64_t count_ = 0;
+  std::int64_t count_ = 0, connection_ = 1;
   std::vector<bool> stopped_;
 };
 
@@ -80,6 +82,33 @@ TEST_F(FailureJudgeTest, ARankThatVanishedIsNamedBeforeThoseWhoseConnectionsItBr
   const double before = now_;
   EXPECT_THAT(within(10), HasSubstr("rank 1 (host desk, pid 101) ended without an error message"));
   EXPECT_LT(now_ - before, 3);
+}
+
+TEST_F(FailureJudgeTest, ARankThatLeavesWithoutAWordIsNamedSoonUnlessItComesBack) {
+  start(3, 30);
+  EXPECT_EQ(within(3), "");
+  judge_.left(2, 1, now_);
+  const double before = now_;
+  stop(2);
+  EXPECT_THAT(within(10), HasSubstr("rank 2 (host desk, pid 102) ended without an error message"));
+  EXPECT_LT(now_ - before, 2.5);
+}
+
+TEST_F(FailureJudgeTest, ARankThatOpensAnotherConnectionHasNotLeft) {
+  start(3, 30);
+  EXPECT_EQ(within(3), "");
+  judge_.left(2, 1, now_);
+  use_connection(2);
+  EXPECT_EQ(within(60), "");
+}
+
+TEST_F(FailureJudgeTest, WhoLeftIsNamedBeforeThoseWhoseConnectionsItBroke) {
+  start(3, 30);
+  EXPECT_EQ(within(3), "");
+  stop(2);
+  judge_.left(2, 1, now_);
+  judge_.failed(0, {75, "connection closed by peer"});
+  EXPECT_THAT(within(10), HasSubstr("rank 2 (host desk, pid 102) ended without an error message"));
 }
 
 TEST_F(FailureJudgeTest, APauseOfTheJudgeItselfSaysNothing) {

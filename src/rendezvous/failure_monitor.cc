@@ -38,14 +38,20 @@ class Folder {
 
 struct FailureMonitor::Impl {
   explicit Impl(const Identity& of)
-      : identity(of), client(of, 10), joined(of, "join"), beats(of, "beat"), done(of, "done"), failed(of, "failed") {
+      : identity(of),
+        client(of, 10),
+        joined(of, "join"),
+        beats(of, "beat"),
+        left(of, "left"),
+        done(of, "done"),
+        failed(of, "failed") {
     client.set_deadline(10);
   }
 
   Identity identity;
   StoreClient client;
   FailureJudge judge{period_seconds};
-  Folder joined, beats, done, failed;
+  Folder joined, beats, left, done, failed;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
@@ -56,6 +62,10 @@ void FailureMonitor::Impl::look() {
   const double now = base::monotonic_seconds();
   joined.look(client, [&](int rank, const std::string& text) { judge.joined(rank, parse_peer(text), now); });
   beats.look(client, [&](int rank, const std::string& text) { judge.heard(rank, parse_heartbeat(text), now); });
+  left.look(client, [&](int rank, const std::string& text) {
+    std::int64_t connection = 0;
+    if (base::parse_int(text, &connection)) judge.left(rank, connection, now);
+  });
   done.look(client, [&](int rank, const std::string&) { judge.done(rank); });
   failed.look(client, [&](int rank, const std::string& text) { judge.failed(rank, parse_failure_report(text)); });
 }

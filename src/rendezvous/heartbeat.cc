@@ -20,7 +20,7 @@ struct HeartbeatClient::Impl {
   std::function<void(const std::string&)> on_failure;
   std::unique_ptr<StoreClient> client;  // only the ticker's thread, and after it has stopped the caller of done/failed
   double last_contact = 0;
-  std::int64_t count = 0;
+  std::int64_t count = 0, connection = 0;
 
   mutable std::mutex mutex;
   std::int64_t step = -1;
@@ -41,6 +41,8 @@ void HeartbeatClient::Impl::connect(double seconds) {
   if (client != nullptr) return;
   client = std::make_unique<StoreClient>(identity, seconds);
   client->set_deadline(heartbeat_seconds);
+  const std::string left = key_of(identity, fmt::format("left/{:06}", identity.world_rank));
+  client->leave_behind(left, std::to_string(++connection));
 }
 
 // False when a failure report stands.
@@ -54,6 +56,7 @@ bool HeartbeatClient::Impl::send_heartbeat() {
     heartbeat.instruction = instruction;
   }
   connect(heartbeat_seconds / 5);
+  heartbeat.connection = connection;
   std::string report_text;
   const bool failed = client->set_and_read(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)),
                                            to_text(heartbeat), key_of(identity, failure_report_key), &report_text);

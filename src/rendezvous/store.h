@@ -77,6 +77,10 @@ class StoreClient {
   bool set_and_read(const std::string& key, const std::string& value, const std::string& other,
                     std::string* other_value);
 
+  // The key gets the value when the system ends this connection, as it does for a process that is killed; not when this object
+  // goes, nor when the network or the server ends it. The last call counts.
+  void leave_behind(const std::string& key, const std::string& value);
+
   // The local address of the socket: how peers on the master's network reach this host.
   std::string local_address() const;
 

@@ -37,6 +37,7 @@ struct StoreClient::Impl {
   std::uint32_t request = 0;
   std::string in;       // bytes of answers not yet taken
   bool broken = false;  // a request was cut off half-way
+  bool leaves_behind = false;
 
   std::string where() const { return fmt::format("the store at {}:{}", address, port); }
   [[noreturn]] void fail(const std::string& what, const std::string& key, const std::string& cause) const {
@@ -161,7 +162,13 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
   }
 }
 
-StoreClient::~StoreClient() = default;
+StoreClient::~StoreClient() {
+  if (!impl_->leaves_behind || impl_->broken) return;
+  std::string no_key;
+  wire::put_text(no_key, "");
+  impl_->socket.send_all(wire::frame(++impl_->request, static_cast<std::uint8_t>(Operation::leave_behind), no_key),
+                         monotonic_seconds());
+}
 
 const std::string& StoreClient::launch() const { return impl_->launch; }
 
@@ -309,6 +316,11 @@ bool StoreClient::set_and_read(const std::string& key, const std::string& value,
   if (answer.status == Status::absent) return false;
   *other_value = std::move(answer.body);
   return true;
+}
+
+void StoreClient::leave_behind(const std::string& key, const std::string& value) {
+  impl_->must("leave_behind", Operation::leave_behind, key, value);
+  impl_->leaves_behind = true;
 }
 
 std::string StoreClient::local_address() const { return impl_->socket.local_address(); }

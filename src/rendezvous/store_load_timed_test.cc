@@ -124,7 +124,7 @@ TEST(StoreLoad, FourThousandRanksJoinWithinTenSecondsAndBeatForATenthOfACore) {
       std::string report;
       EXPECT_FALSE(clients[static_cast<std::size_t>(rank)]->set_and_read(
           key_of(me, "beat/" + std::to_string(1000000 + rank).substr(1)),
-          to_text(Heartbeat{second, 10, second, "fwd 0.1"}), key_of(me, failure_report_key), &report));
+          to_text(Heartbeat{second, 10, second, "fwd 0.1", 1}), key_of(me, failure_report_key), &report));
     });
     std::this_thread::sleep_for(std::chrono::duration<double>(std::max(0.0, until - base::monotonic_seconds())));
   }

@@ -115,7 +115,7 @@ struct StoreServer::Impl {
   void read_from(Client client);
   void flush(Client client);
   void watch(Client client, Connection& connection, std::uint32_t what);
-  void end(Client client);
+  void end(Client client, StoreService::Ended ended);
 };
 
 StoreServer::StoreServer(int port) : StoreServer(port, Reach::this_host, {}, {}) {}
@@ -215,7 +215,9 @@ void StoreServer::Impl::read_from(Client client) {
     const ssize_t got = ::recv(socket, buffer, sizeof buffer, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (got <= 0) return end(client);
+    if (got <= 0) {
+      return end(client, got == 0 ? StoreService::Ended::by_client : StoreService::Ended::otherwise);
+    }
     service.receive(client, {buffer, static_cast<std::size_t>(got)});
     if (service.dropped(client)) break;
     if (static_cast<std::size_t>(got) < sizeof buffer) break;
@@ -225,13 +227,13 @@ void StoreServer::Impl::read_from(Client client) {
 void StoreServer::Impl::flush(Client client) {
   const auto found = connections.find(client);
   if (found == connections.end()) return;
-  if (service.dropped(client)) return end(client);
+  if (service.dropped(client)) return end(client, StoreService::Ended::otherwise);
   while (!service.unsent(client).empty()) {
     const std::string_view bytes = service.unsent(client);
     const ssize_t count = ::send(found->second.socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return watch(client, found->second, EPOLLIN | EPOLLOUT);
-    if (count < 0) return end(client);
+    if (count < 0) return end(client, StoreService::Ended::otherwise);
     service.sent(client, static_cast<std::size_t>(count));
   }
   watch(client, found->second, EPOLLIN);
@@ -245,8 +247,8 @@ void StoreServer::Impl::watch(Client client, Connection& connection, std::uint32
   ::epoll_ctl(events, EPOLL_CTL_MOD, connection.socket, &event);
 }
 
-void StoreServer::Impl::end(Client client) {
-  service.close(client);
+void StoreServer::Impl::end(Client client, StoreService::Ended ended) {
+  service.close(client, ended);
   ::close(connections.at(client).socket);
   connections.erase(client);
 }

@@ -34,8 +34,15 @@ std::optional<StoreService::Client> StoreService::open(double now) {
   return client;
 }
 
-void StoreService::close(Client client) {
-  if (!dropped(client)) drop(client);
+void StoreService::close(Client client, Ended ended) {
+  const auto found = clients_.find(client);
+  if (found != clients_.end()) {
+    const std::string key = found->second.last_key, value = found->second.last_value;
+    drop(client);
+    const bool written = ended == Ended::by_client && !key.empty() &&
+                         table_.apply(Operation::set, key, value).key == StoreTable::Reply::Key::changed;
+    if (written) wake(key);
+  }
   touched_.erase(client);
 }
 
@@ -171,6 +178,13 @@ StoreService::Next StoreService::answer(Client client, State& state, const wire:
   const std::string key(name);
   if (operation == Operation::await || operation == Operation::await_first)
     return await(client, state, request, rest, key);
+  if (operation == Operation::leave_behind) {
+    if (rest.size() > wire::max_key_bytes) return Next::drop;
+    state.last_key = key;
+    state.last_value = rest;
+    reply(client, state, request.request, Status::ok, "");
+    return Next::goes_on;
+  }
   const StoreTable::Reply result = table_.apply(operation, key, rest);
   reply(client, state, request.request, result.status, result.body);
   if (result.key == StoreTable::Reply::Key::changed) wake(key);

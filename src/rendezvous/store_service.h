@@ -43,8 +43,9 @@ class StoreService {
   // A connection has come, at this time. Nothing when there are too many.
   std::optional<Client> open(double now);
   void receive(Client client, std::string_view bytes);
-  void close(Client client);  // its connection has ended
-  void expire(double now);    // strangers whose time is over are dropped
+  enum class Ended { by_client, otherwise };
+  void close(Client client, Ended ended);  // its connection has
+  void expire(double now);                 // strangers whose time is over are dropped
 
   // Clients that since the last call have got something to be sent, or were dropped.
   std::vector<Client> take_touched();
@@ -63,6 +64,7 @@ class StoreService {
     std::vector<std::string> awaited;  // keys; empty: it waits for none
     std::uint32_t awaited_by = 0;      // its request
     wire::Operation awaited_as = wire::Operation::await;
+    std::string last_key, last_value;  // written when it ends its connection; no key: nothing
   };
   enum class Next { goes_on, drop };
 

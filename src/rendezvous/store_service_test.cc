@@ -136,9 +136,24 @@ TEST_F(StoreServiceTest, TheTableHasItsLimit) {
 TEST_F(StoreServiceTest, AClientThatLeavesWaitsForNothing) {
   const StoreService::Client waits = member(), stays = member();
   service().receive(waits, request(Operation::await, "later", ""));
-  service().close(waits);
+  service().close(waits, StoreService::Ended::by_client);
   service().receive(stays, request(Operation::set, "later", "now"));
   EXPECT_EQ(answer(stays), Status::ok);
+}
+
+TEST_F(StoreServiceTest, WhatAClientLeavesBehindIsWrittenWhenItEndsItsConnection) {
+  for (const auto ended : {StoreService::Ended::otherwise, StoreService::Ended::by_client}) {
+    const StoreService::Client leaves = member(), waits = member();
+    service().receive(leaves, request(Operation::leave_behind, "left", "x"));
+    EXPECT_EQ(answer(leaves), Status::ok);
+    service().receive(waits, request(Operation::await, "left", ""));
+    service().close(leaves, ended);
+    if (ended == StoreService::Ended::by_client) {
+      EXPECT_EQ(answer(waits), Status::ok);
+    } else {
+      EXPECT_EQ(service().unsent(waits), "");
+    }
+  }
 }
 
 TEST(StoreTable, WrapsSumsAndRefusesWhatIsMalformed) {

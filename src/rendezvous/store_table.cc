@@ -44,6 +44,7 @@ StoreTable::Reply StoreTable::apply(Operation operation, const std::string& key,
     case Operation::join:
     case Operation::await:
     case Operation::await_first:
+    case Operation::leave_behind:
       break;
   }
   return refused("unknown operation");

@@ -1,6 +1,9 @@
 #include "rendezvous/store.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -134,6 +137,22 @@ TEST(Store, GivesWhatChangedSinceAVersion) {
   client.set("beat/1", "b");
   client.set("beat/2", "d");
   EXPECT_THAT(client.entries("beat/", all.version).changed, ElementsAre(Pair("1", "b"), Pair("2", "d")));
+}
+
+TEST(Store, AProcessThatIsKilledLeavesAWordBehind) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    StoreClient killed("127.0.0.1", server.port(), 5);
+    killed.leave_behind("left", "word");
+    ::kill(::getpid(), SIGKILL);
+  }
+  EXPECT_EQ(client.get("left", 10), "word");
+  ::waitpid(child, nullptr, 0);
+  { StoreClient("127.0.0.1", server.port(), 5).leave_behind("other", "word"); }
+  std::string value;
+  EXPECT_FALSE(client.get_within("other", 0.2, &value));
 }
 
 TEST(Store, WaitsForTheFirstOfSeveralKeys) {

@@ -29,11 +29,12 @@ enum class Operation : std::uint8_t {
   await,        // -> value, once there is one
   await_first,  // keys as texts, the first of them in place of the key -> u32 which of them, its value: once one is there
   add,          // amount in decimal -> sum
-  compare_set,  // expected and desired as texts -> what now stands
-  erase,        // -> nothing, or absent
-  keys,         // of a prefix -> texts
-  entries,      // of a prefix, changed after version u64 -> u64 version of now, then key and value as texts
-  set_and_read  // another key as a text, value -> the other's value, or absent
+  compare_set,   // expected and desired as texts -> what now stands
+  erase,         // -> nothing, or absent
+  keys,          // of a prefix -> texts
+  entries,       // of a prefix, changed after version u64 -> u64 version of now, then key and value as texts
+  set_and_read,  // another key as a text, value -> the other's value, or absent
+  leave_behind   // value -> nothing; the key gets it when the client ends this connection; "": none does
 };
 enum class Status : std::uint8_t { ok = 1, absent, refused };  // refused: the body says why
 

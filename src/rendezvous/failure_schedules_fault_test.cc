@@ -1,0 +1,276 @@
+// Heartbeats, the store and the judge under made-up time: seeded schedules of delays, pauses, cut links and deaths.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "rendezvous/failure_judge.h"
+#include "rendezvous/store_table.h"
+
+namespace troika::rendezvous {
+namespace {
+
+enum class Fault { none, error, killed, host_lost, stopped, cut_off, all };
+
+const char* name_of(Fault fault) {
+  constexpr const char* names[] = {"none", "error", "killed", "host_lost", "stopped", "cut_off"};
+  return names[static_cast<int>(fault)];
+}
+
+// One schedule: ranks beat to a store over a network, a judge looks at it, and at most one thing goes wrong. Beside it there is
+// what must do no harm: late messages, short stops, connections that are lost and opened again, and pauses of the judge.
+class Schedule {
+ public:
+  explicit Schedule(std::uint64_t seed) : random_(seed, "schedule") {
+    ranks_.resize(2 + pick(7));
+    constexpr double limits[] = {3, 5, 10, 20};
+    limit_ = limits[pick(4)];
+    fault_ = static_cast<Fault>(pick(static_cast<std::uint64_t>(Fault::all)));
+    culprit_ = pick(ranks_.size());
+    fault_at_ = between(2, 15);
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) start(rank);
+    if (pick(3) == 0) plan_pause_of_judge();
+    at(fault_at_, [this] { go_wrong(); });
+    at(0, [this] { judge(); });
+  }
+
+  // "" when all went as it must.
+  std::string run() {
+    const double end = fault_at_ + 3 * limit_ + 30 + judge_paused_;
+    while (!events_.empty() && events_.top().time <= end && problem_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.time;
+      event.action();
+    }
+    if (problem_.empty()) check_end();
+    return problem_;
+  }
+
+  std::string describe() const {
+    return fmt::format("{} ranks, limit {} s, {} of rank {} at {:.2f} s", ranks_.size(), limit_, name_of(fault_),
+                       culprit_, fault_at_);
+  }
+
+ private:
+  struct Rank {
+    std::int64_t beats = 0, connection = 1;
+    double deaf_until = 0;    // stopped: neither sends nor hears
+    double linked_after = 0;  // messages pass from then on
+    double last_contact = 0;
+    bool gone = false;  // its process has ended, or its host
+    std::optional<double> heard;
+  };
+  struct Event {
+    double time = 0;
+    std::uint64_t order = 0;
+    std::function<void()> action;
+    bool operator<(const Event& other) const { return std::pair(time, order) > std::pair(other.time, other.order); }
+  };
+
+  std::uint64_t pick(std::uint64_t count) { return random_.bits(drawn_++) % count; }
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(pick(1 << 20)) / (1 << 20);
+  }
+  double delay() { return pick(20) == 0 ? between(0, 0.2) : between(0.0001, 0.01); }
+  void at(double time, std::function<void()> action) { events_.push({time, order_++, std::move(action)}); }
+  void fail(const std::string& what) {
+    if (problem_.empty()) problem_ = fmt::format("{:.2f} s: {}", now_, what);
+  }
+  static std::string key(const char* folder, std::size_t rank) { return fmt::format("{}/{:06}", folder, rank); }
+  void write(const std::string& key, const std::string& value) { table_.apply(wire::Operation::set, key, value); }
+
+  void start(std::size_t rank) {
+    write(key("join", rank), to_text(Peer{"desk", "127.0.0.1", 100 + static_cast<int>(rank), 0, limit_}));
+    at(between(0, 0.5), [this, rank] { beat(rank); });
+    const std::uint64_t harmless = pick(4);
+    if (harmless == 0) at(between(1, 20), [this, rank] { stop(rank, between(0, limit_ / 3)); });
+    if (harmless == 1) at(between(1, 20), [this, rank] { lose_connection(rank); });
+  }
+
+  void stop(std::size_t rank, double seconds) {
+    ranks_[rank].deaf_until = std::max(ranks_[rank].deaf_until, now_ + seconds);
+  }
+
+  // A proxy ends it; the rank sees that at its next heartbeat and opens another one.
+  void lose_connection(std::size_t rank) {
+    Rank& r = ranks_[rank];
+    if (r.gone || now_ < r.linked_after || now_ < r.deaf_until) return;
+    write(key("left", rank), std::to_string(r.connection++));
+  }
+
+  // As HeartbeatClient does: a message, its answer, and a pause.
+  void beat(std::size_t rank) {
+    Rank& r = ranks_[rank];
+    if (r.gone || r.heard) return;
+    if (now_ < r.deaf_until) return at(r.deaf_until + delay(), [this, rank] { beat(rank); });
+    if (now_ < r.linked_after) {  // TCP sends again when the link is back, unless the client gives up first
+      if (now_ - r.last_contact >= limit_) {
+        r.heard = now_;
+        return;
+      }
+      return at(std::min(r.linked_after, now_ + limit_) + delay(), [this, rank] { beat(rank); });
+    }
+    const Heartbeat heartbeat{++r.beats, limit_, 3, "fwd 0.1", r.connection};
+    at(now_ + delay(), [this, rank, heartbeat] { arrive(rank, heartbeat); });
+  }
+
+  void arrive(std::size_t rank, const Heartbeat& heartbeat) {
+    write(key("beat", rank), to_text(heartbeat));
+    const bool failed = table_.find("report") != nullptr;
+    at(now_ + delay(), [this, rank, failed] {
+      Rank& r = ranks_[rank];
+      r.last_contact = now_;
+      if (failed && !r.gone) r.heard = now_;
+      at(now_ + std::min(limit_ / 5, 1.0), [this, rank] { beat(rank); });
+    });
+  }
+
+  void go_wrong() {
+    Rank& r = ranks_[culprit_];
+    if (fault_ == Fault::none) {
+      if (pick(2) == 0) end_well();
+    } else if (fault_ == Fault::error) {
+      write(key("failed", culprit_), to_text(FailureReport{3, "a file is missing"}));
+      r.gone = true;
+      break_connections_of_others();
+    } else if (fault_ == Fault::killed) {
+      r.gone = true;
+      at(now_ + delay(),
+         [this, connection = r.connection] { write(key("left", culprit_), std::to_string(connection)); });
+      break_connections_of_others();
+    } else if (fault_ == Fault::host_lost) {
+      r.gone = true;
+    } else if (fault_ == Fault::stopped) {
+      stop(culprit_, 1e6);
+    } else {
+      r.linked_after = 1e6;
+    }
+  }
+
+  // Who exchanges tensors with a process that ends sees its connections break.
+  void break_connections_of_others() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (rank == culprit_ || pick(2) == 0) continue;
+      at(now_ + between(0, 0.3), [this, rank] {
+        if (ranks_[rank].gone || ranks_[rank].heard || now_ < ranks_[rank].deaf_until) return;
+        write(key("failed", rank), to_text(FailureReport{75, "connection closed by peer"}));
+      });
+    }
+  }
+
+  void end_well() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      at(now_ + between(0, 0.5), [this, rank] {
+        write(key("done", rank), "done");
+        ranks_[rank].gone = true;
+        if (pick(2) == 0) write(key("left", rank), std::to_string(ranks_[rank].connection));
+      });
+    }
+  }
+
+  void plan_pause_of_judge() {
+    judge_paused_ = between(0.5, 2 * limit_);
+    judge_pauses_at_ = between(1, 20);
+  }
+
+  void feed(const char* folder, const std::function<void(int rank, const std::string& text)>& changed) {
+    std::string since;
+    wire::put_u64(since, versions_[folder]);
+    const std::string prefix = std::string(folder) + "/";
+    const std::string body = table_.apply(wire::Operation::entries, prefix, since).body;
+    std::string_view rest = body, key, value;
+    wire::take_u64(rest, &versions_[folder]);
+    while (wire::take_text(rest, &key) && wire::take_text(rest, &value)) {
+      std::int64_t rank = 0;
+      base::parse_int(key.substr(prefix.size()), &rank);
+      changed(static_cast<int>(rank), std::string(value));
+    }
+  }
+
+  // As FailureMonitor does.
+  void judge() {
+    feed("join", [&](int rank, const std::string& text) { judge_.joined(rank, parse_peer(text), now_); });
+    feed("beat", [&](int rank, const std::string& text) { judge_.heard(rank, parse_heartbeat(text), now_); });
+    feed("left", [&](int rank, const std::string& text) { judge_.left(rank, std::stoll(text), now_); });
+    feed("done", [&](int rank, const std::string&) { judge_.done(rank); });
+    feed("failed", [&](int rank, const std::string& text) { judge_.failed(rank, parse_failure_report(text)); });
+    if (const auto report = judge_.judge(now_)) {
+      write("report", to_text(*report));
+      return check_report(*report);
+    }
+    const bool pauses = judge_paused_ > 0 && !judge_has_paused_ && now_ >= judge_pauses_at_;
+    judge_has_paused_ = judge_has_paused_ || pauses;
+    at(now_ + period + (pauses ? judge_paused_ : between(0, 0.02)), [this] { judge(); });
+  }
+
+  double bound() const {
+    const double base = fault_ == Fault::error ? 0.5 : fault_ == Fault::killed ? 4 : limit_ + 1.5;
+    return base + (judge_paused_ > 0 ? judge_paused_ + limit_ : 0);
+  }
+
+  void check_report(const FailureReport& report) {
+    if (fault_ == Fault::none || now_ < fault_at_) return fail("a report though nothing is wrong: " + report.text);
+    const std::string name = fmt::format("rank {} (host desk", culprit_);
+    if (report.text.rfind(name, 0) != 0) return fail("not the culprit: " + report.text);
+    if (report.exit_code != (fault_ == Fault::error ? 3 : 75)) return fail("another exit code");
+    if (now_ - fault_at_ > bound()) return fail(fmt::format("late by {:.2f} s", now_ - fault_at_ - bound()));
+    reported_at_ = now_;
+  }
+
+  void check_end() {
+    if (fault_ == Fault::none) return;
+    if (!reported_at_) return fail("nobody was told");
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const Rank& r = ranks_[rank];
+      if (r.gone || r.deaf_until > now_) continue;
+      if (!r.heard) return fail(fmt::format("rank {} never ended", rank));
+      // One that is cut off ends by itself.
+      const double by = r.linked_after > now_ ? fault_at_ + 2 * limit_ + 2 : *reported_at_ + 2 + limit_ / 3;
+      if (*r.heard > by) return fail(fmt::format("rank {} ended late", rank));
+    }
+  }
+
+  static constexpr double period = 0.2;
+
+  base::Philox random_;
+  std::uint64_t drawn_ = 0;
+  std::vector<Rank> ranks_;
+  StoreTable table_{std::size_t{1} << 20};
+  FailureJudge judge_{period};
+  std::map<std::string, std::uint64_t> versions_;
+  std::priority_queue<Event> events_;
+  std::uint64_t order_ = 0;
+  double now_ = 0, limit_ = 10, fault_at_ = 0;
+  Fault fault_ = Fault::none;
+  std::size_t culprit_ = 0;
+  double judge_paused_ = 0, judge_pauses_at_ = 0;
+  bool judge_has_paused_ = false;
+  std::optional<double> reported_at_;
+  std::string problem_;
+};
+
+void expect_schedules(std::uint64_t first, std::uint64_t count) {
+  int wrong = 0;
+  for (std::uint64_t seed = first; seed < first + count && wrong < 5; ++seed) {
+    Schedule schedule(seed);
+    const std::string problem = schedule.run();
+    if (problem.empty()) continue;
+    ++wrong;
+    ADD_FAILURE() << "seed " << seed << ", " << schedule.describe() << ": " << problem;
+  }
+}
+
+TEST(Schedules, HaveOneReportOfTheTrueCulpritInTimeAndNoneWhereNothingIsWrong) { expect_schedules(1, 2000); }
+
+TEST(FullSchedules, HundredThousand) { expect_schedules(1'000'000, 100'000); }
+
+}  // namespace
+}  // namespace troika::rendezvous
