@@ -23,7 +23,7 @@ schedules() { # schedules FILTER LOG
 }
 
 rm -rf "$copy/src" && mkdir -p "$copy"
-tar -C "$root" --exclude=./build --exclude=./runs --exclude=./.git -cf - . | tar -C "$copy" -xf -
+tar -C "$root" --exclude=./build --exclude=./runs --exclude=./.git -cf - . | tar -C "$copy" -xmf -  # as new: what was built last had a fault
 cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Release > "$work/build.log" 2>&1 || { cat "$work/build.log" && die "configuring a copy failed"; }
 build "nothing planted"
 schedules 'Schedules.*' "$work/none.log" || { cat "$work/none.log" && die "schedules fail without a planted fault"; }

@@ -127,7 +127,7 @@ check_registers() {
 plant_faults() {
   local copy=$work/tree build=$work/tree/build patch name verdict caught=0 count=0
   rm -rf "$copy/src" && mkdir -p "$copy"
-  tar -C "$root" --exclude=./build --exclude=./runs --exclude=./.git -cf - . | tar -C "$copy" -xf -
+  tar -C "$root" --exclude=./build --exclude=./runs --exclude=./.git -cf - . | tar -C "$copy" -xmf -  # as new: what was built last had a fault
   cmake -S "$copy" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTROIKA_UNITY=1 > "$work/tree.log" 2>&1 || { cat "$work/tree.log" && die "configuring a copy failed"; }
   for patch in none "$root"/tools/gpu-proofs/*.patch; do
     name=$(basename "$patch" .patch)

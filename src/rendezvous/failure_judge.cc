@@ -66,7 +66,8 @@ std::string FailureJudge::name(int rank) const {
 std::optional<FailureReport> FailureJudge::judge(double now) {
   const double pause = last_judged_ ? now - *last_judged_ - period_seconds_ : 0;
   for (auto& [rank, state] : ranks_) {
-    if (pause > state.heartbeat.limit_seconds / 4) state.since = state.left_since = now;
+    if (pause > state.heartbeat.limit_seconds / 4) state.since = now;
+    if (pause > return_seconds / 4) state.left_since = now;
   }
   last_judged_ = now;
   auto report = judge_failures(now);

@@ -25,7 +25,7 @@ const char* name_of(Fault fault) {
 }
 
 // One schedule: ranks beat to a store over a network, a judge looks at it, and at most one thing goes wrong. Beside it there is
-// what must do no harm: late messages, short stops, connections that are lost and opened again, and pauses of the judge.
+// what must do no harm: late messages, short stops, connections that are lost and opened again, and pauses of the store's host.
 class Schedule {
  public:
   explicit Schedule(std::uint64_t seed) : random_(seed, "schedule") {
@@ -36,14 +36,14 @@ class Schedule {
     culprit_ = pick(ranks_.size());
     fault_at_ = between(2, 15);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) start(rank);
-    if (pick(3) == 0) plan_pause_of_judge();
+    if (pick(3) == 0) plan_pause_of_host();
     at(fault_at_, [this] { go_wrong(); });
     at(0, [this] { judge(); });
   }
 
   // "" when all went as it must.
   std::string run() {
-    const double end = fault_at_ + 3 * limit_ + 30 + judge_paused_;
+    const double end = fault_at_ + 3 * limit_ + 30 + pause_;
     while (!events_.empty() && events_.top().time <= end && problem_.empty()) {
       const Event event = events_.top();
       events_.pop();
@@ -85,7 +85,11 @@ class Schedule {
     if (problem_.empty()) problem_ = fmt::format("{:.2f} s: {}", now_, what);
   }
   static std::string key(const char* folder, std::size_t rank) { return fmt::format("{}/{:06}", folder, rank); }
-  void write(const std::string& key, const std::string& value) { table_.apply(wire::Operation::set, key, value); }
+  // What comes while the store's host sleeps is taken soon after it wakes.
+  void write(const std::string& key, const std::string& value) {
+    if (now_ < asleep_until_) return at(asleep_until_ + between(0, 0.3), [=] { write(key, value); });
+    table_.apply(wire::Operation::set, key, value);
+  }
 
   void start(std::size_t rank) {
     write(key("join", rank), to_text(Peer{"desk", "127.0.0.1", 100 + static_cast<int>(rank), 0, limit_}));
@@ -123,6 +127,8 @@ class Schedule {
   }
 
   void arrive(std::size_t rank, const Heartbeat& heartbeat) {
+    if (now_ < asleep_until_)
+      return at(asleep_until_ + between(0, 0.3), [this, rank, heartbeat] { arrive(rank, heartbeat); });
     write(key("beat", rank), to_text(heartbeat));
     const bool failed = table_.find("report") != nullptr;
     at(now_ + delay(), [this, rank, failed] {
@@ -176,9 +182,10 @@ class Schedule {
     }
   }
 
-  void plan_pause_of_judge() {
-    judge_paused_ = between(0.5, 2 * limit_);
-    judge_pauses_at_ = between(1, 20);
+  // Shorter than the ranks' patience with a store that does not answer.
+  void plan_pause_of_host() {
+    pause_ = between(0.5, 0.8 * limit_);
+    at(between(1, 20), [this] { asleep_until_ = now_ + pause_; });
   }
 
   void feed(const char* folder, const std::function<void(int rank, const std::string& text)>& changed) {
@@ -197,6 +204,7 @@ class Schedule {
 
   // As FailureMonitor does.
   void judge() {
+    if (now_ < asleep_until_) return at(asleep_until_ + between(0, 0.05), [this] { judge(); });
     feed("join", [&](int rank, const std::string& text) { judge_.joined(rank, parse_peer(text), now_); });
     feed("beat", [&](int rank, const std::string& text) { judge_.heard(rank, parse_heartbeat(text), now_); });
     feed("left", [&](int rank, const std::string& text) { judge_.left(rank, std::stoll(text), now_); });
@@ -206,14 +214,12 @@ class Schedule {
       write("report", to_text(*report));
       return check_report(*report);
     }
-    const bool pauses = judge_paused_ > 0 && !judge_has_paused_ && now_ >= judge_pauses_at_;
-    judge_has_paused_ = judge_has_paused_ || pauses;
-    at(now_ + period + (pauses ? judge_paused_ : between(0, 0.02)), [this] { judge(); });
+    at(now_ + period + between(0, 0.02), [this] { judge(); });
   }
 
   double bound() const {
     const double base = fault_ == Fault::error ? 0.5 : fault_ == Fault::killed ? 4 : limit_ + 1.5;
-    return base + (judge_paused_ > 0 ? judge_paused_ + limit_ : 0);
+    return base + (pause_ > 0 ? pause_ + limit_ : 0);
   }
 
   void check_report(const FailureReport& report) {
@@ -233,7 +239,7 @@ class Schedule {
       if (r.gone || r.deaf_until > now_) continue;
       if (!r.heard) return fail(fmt::format("rank {} never ended", rank));
       // One that is cut off ends by itself.
-      const double by = r.linked_after > now_ ? fault_at_ + 2 * limit_ + 2 : *reported_at_ + 2 + limit_ / 3;
+      const double by = r.linked_after > now_ ? fault_at_ + 2 * limit_ + 2 : *reported_at_ + 2 + limit_ / 3 + pause_;
       if (*r.heard > by) return fail(fmt::format("rank {} ended late", rank));
     }
   }
@@ -251,8 +257,7 @@ class Schedule {
   double now_ = 0, limit_ = 10, fault_at_ = 0;
   Fault fault_ = Fault::none;
   std::size_t culprit_ = 0;
-  double judge_paused_ = 0, judge_pauses_at_ = 0;
-  bool judge_has_paused_ = false;
+  double pause_ = 0, asleep_until_ = 0;  // of the store's host
   std::optional<double> reported_at_;
   std::string problem_;
 };

@@ -77,7 +77,8 @@ void write_holder(int descriptor, const std::string& run) {
   const std::string text = to_text(
       {base::host_name(), run, ::getpid(), start_of(::getpid()), static_cast<std::int64_t>(base::wall_seconds())});
   const bool written = ::ftruncate(descriptor, 0) == 0 &&
-                       ::pwrite(descriptor, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+                       ::pwrite(descriptor, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+                       ::fsync(descriptor) == 0;  // other hosts read it
   if (!written) throw base::DataError(fmt::format("cannot write run.lock: {}", std::strerror(errno)));
 }
 
@@ -108,7 +109,7 @@ RunLock::RunLock(const std::string& folder, const std::string& run) {
     return;
   }
   ::close(descriptor);
-  constexpr double seconds = 3;  // a disk that hosts share may show what was written late
+  constexpr double seconds = 1;  // a disk that hosts share may show late what was written
   const double until = base::monotonic_seconds() + seconds;
   for (Holder holder = holder_of(path); holder.run != run; holder = holder_of(path)) {
     if (base::monotonic_seconds() > until) refuse(folder, holder);
