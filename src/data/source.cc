@@ -178,9 +178,22 @@ RecordShape shape_of_entry(const Json& entry, const std::string& origin) {
   return shape;
 }
 
+// A list of data sets that came from elsewhere names no files outside its folder.
+void refuse_to_leave(const std::string& name, const char* key, const std::string& origin) {
+  const std::vector<std::string> parts = base::split(name, '/');
+  if (std::find(parts.begin(), parts.end(), "..") != parts.end())
+    throw base::DataError(
+        fmt::format("{}: '{}' is '{}', which leaves the folder of dataset_info.json: put the file there, or "
+                    "a link to it",
+                    origin, key, name));
+}
+
 std::string path_of(const Json& entry, const std::string& folder, const std::string& origin) {
-  std::string path = folder + "/" + as_string(required_key(entry, "file_name", origin), "file_name", origin);
+  const std::string name = as_string(required_key(entry, "file_name", origin), "file_name", origin);
   const std::string below = string_or_empty(entry, "folder", origin);
+  refuse_to_leave(name, "file_name", origin);
+  refuse_to_leave(below, "folder", origin);
+  std::string path = folder + "/" + name;
   if (!below.empty()) path += "/" + below;
   if (!base::file_exists(path) && !base::directory_exists(path))
     throw base::DataError(fmt::format("{} names '{}', which does not exist: put it there", origin, path));

@@ -23,6 +23,8 @@ const char* const info = R"({
   "kto": {"file_name": "identity.json", "columns": {"kto_tag": "label"}},
   "seen": {"file_name": "identity.json", "columns": {"images": "images"}},
   "gone": {"file_name": "gone.json"},
+  "outside": {"file_name": "texts/../../identity.json"},
+  "beside": {"file_name": "texts", "folder": "../more"},
   "odd": {"file_name": "identity.json", "formatting": "dolly"},
   "table": {"file_name": "t.parquet"}
 })";
@@ -83,6 +85,8 @@ TEST_F(Sources, RefuseWhatIsNotDoneByName) {
   EXPECT_THAT(error("odd"), HasSubstr("alpaca, sharegpt or openai, not 'dolly'"));
   EXPECT_THAT(error("table"), HasSubstr("parquet files are not read"));
   EXPECT_THAT(error("gone"), HasSubstr("gone.json', which does not exist"));
+  EXPECT_THAT(error("outside"), HasSubstr("'file_name' is 'texts/../../identity.json', which leaves the folder"));
+  EXPECT_THAT(error("beside"), HasSubstr("'folder' is '../more', which leaves the folder"));
 }
 
 TEST_F(Sources, RefuseTablesInFoldersToo) {

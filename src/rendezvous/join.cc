@@ -175,7 +175,7 @@ void await_all_done(StoreClient& client, const Identity& identity, double second
   const double until = monotonic_seconds() + seconds;
   for (double pause = 0.005; monotonic_seconds() < until; pause = std::min(pause * 1.5, 0.2)) {
     const auto ended = client.keys(key_of(identity, "done/")).size() + client.keys(key_of(identity, "failed/")).size();
-    if (ended >= static_cast<std::size_t>(identity.world_size)) return;
+    if (ended >= client.keys(key_of(identity, "join/")).size()) return;
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
 }

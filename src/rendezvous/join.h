@@ -29,7 +29,7 @@ void announce(StoreClient& client, const Identity& identity, double heartbeat_se
 // more ranks than the world has, or when some are known by a loopback address and others are not (they could not connect).
 void await_all(StoreClient& client, const Identity& identity, double join_seconds);
 
-// Waits until every rank has said that it is done or has failed, at most `seconds`. The rank that hosts the store calls
+// Waits until every rank that joined has said that it is done or has failed, at most `seconds`. The rank that hosts the store calls
 // it before it lets the store go.
 void await_all_done(StoreClient& client, const Identity& identity, double seconds);
 
