@@ -310,7 +310,8 @@ const std::vector<LlamaFactoryDefault>& llama_factory_defaults() {
       {"optimizer.min_lr", "0"},       {"optimizer.beta2", "0.999"},
       {"optimizer.weight_decay", "0"}, {"optimizer.lr_schedule", "linear"},
       {"train.epochs", "3"},           {"train.seed", "42"},
-      {"checkpoint.every", "500"},     {"checkpoint.keep", "1000000"},
+      {"checkpoint.every", "500"},     {"checkpoint.every_minutes", "0"},
+      {"checkpoint.keep", "1000000"},
   };
   return rows;
 }
