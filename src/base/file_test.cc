@@ -149,9 +149,9 @@ TEST_F(File, ExchangesTwoFolders) {
     make_directories(at(name));
     write_file_atomic(at(name) + "/f", name);
   }
-  if (!exchange_paths(at("old"), at("new"))) GTEST_SKIP() << "this file system cannot";
-  EXPECT_EQ(read_file(at("old/f")), "new");
-  EXPECT_EQ(read_file(at("new/f")), "old");
+  const bool done = exchange_paths(at("old"), at("new"));  // not every file system can
+  EXPECT_EQ(read_file(at("old/f")), done ? "new" : "old");
+  EXPECT_EQ(read_file(at("new/f")), done ? "old" : "new");
 }
 
 TEST_F(File, EveryFailureNamesThePathAndTheCause) {

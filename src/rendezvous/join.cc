@@ -107,7 +107,7 @@ class Roll {
     }
   }
   // What is to be told to all, once it is known.
-  std::optional<FailureReport> verdict() const {
+  std::optional<FailureReport> result() const {
     const auto world_size = static_cast<std::size_t>(identity_.world_size);
     if (peers_.size() < world_size) return std::nullopt;
     if (peers_.size() > world_size)
@@ -141,7 +141,7 @@ void call_the_roll(StoreClient& client, const Identity& identity, double seconds
   Roll roll(client, identity);
   for (double pause = 0.005;; pause = std::min(pause * 1.5, 0.2)) {
     roll.look();
-    if (const auto verdict = roll.verdict()) return client.set(key_of(identity, all_came_key), to_text(*verdict));
+    if (const auto result = roll.result()) return client.set(key_of(identity, all_came_key), to_text(*result));
     throw_if_failed(client, identity);
     if (monotonic_seconds() >= until) throw base::PeerError(roll.missing(seconds));
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));

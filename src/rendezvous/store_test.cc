@@ -1,7 +1,9 @@
 #include "rendezvous/store.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -197,14 +199,25 @@ TEST(Store, TakesOnlyItsLaunchAndThoseWhoKnowItsSecret) {
   EXPECT_THAT(refusal(closed.port(), {"b2", ""}), Not(HasSubstr("a1")));
 }
 
+bool host_has_version_6() {
+  const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool has = socket >= 0 && ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (socket >= 0) ::close(socket);
+  return has;
+}
+
 TEST(Store, ServesVersionSixWhereTheHostHasIt) {
   const StoreServer server(0, Reach::networks, {}, {});
   EXPECT_EQ(StoreClient("127.0.0.1", server.port(), 5).local_address(), "127.0.0.1");
+  std::string address;
   try {
-    EXPECT_EQ(StoreClient("::1", server.port(), 1).local_address(), "::1");
+    address = StoreClient("::1", server.port(), 1).local_address();
   } catch (const base::PeerError&) {
-    GTEST_SKIP() << "this host has no IPv6";
   }
+  EXPECT_EQ(address, host_has_version_6() ? "::1" : "");
 }
 
 }  // namespace

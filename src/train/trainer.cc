@@ -291,7 +291,7 @@ bool Trainer::try_to_save() {
   } catch (const base::DataError& error) {
     save_failed_ = true;
     last_save_ = base::monotonic_seconds();
-    note(fmt::format("step {} could not be saved: {}; the run goes on and tries again in a minute", state_.step,
+    note(fmt::format("step {} could not be saved: {}; the run continues and tries again in a minute", state_.step,
                      error.what()));
     return false;
   }

@@ -83,7 +83,8 @@ struct TrainSettings {
     t.add(
         "on_nonfinite", &M::on_nonfinite,
         "A step whose loss or gradients are not finite numbers updates nothing. stop: the state before it is saved and "
-        "the run ends; skip: the run goes on with the next step, after at most 100 such steps in a row. With fp16 the "
+        "the run ends; skip: the run continues with the next step, after at most 100 such steps in a row. With fp16 "
+        "the "
         "loss scale decides.");
   }
 };
