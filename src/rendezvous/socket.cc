@@ -88,7 +88,7 @@ struct Found {
 
 }  // namespace
 
-// The system's look-up knows no deadline: one that is late goes on in its thread, and nobody hears it.
+// The system's look-up knows no deadline: one that is late continues in its thread, and its result is dropped.
 static void look_up(const std::string& host, int port, const std::shared_ptr<Found>& found) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
