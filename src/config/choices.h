@@ -71,8 +71,12 @@ enum class Precision { fp32, bf16, fp16 };
 constexpr Words<3> words_of(Precision) { return {"fp32", "bf16", "fp16"}; }
 
 // train.on_nonfinite: what a step does whose loss or gradients are no numbers, without a loss scale to blame.
-enum class OnNonfinite { stop, skip };
-constexpr Words<2> words_of(OnNonfinite) { return {"stop", "skip"}; }
+enum class OnNonfinite { stop, skip, rollback };
+constexpr Words<3> words_of(OnNonfinite) { return {"stop", "skip", "rollback"}; }
+
+// What is done where it costs little, always or never: checkpoint.async, train.checksums.
+enum class OnOff { automatic, on, off };
+constexpr Words<3> words_of(OnOff) { return {"auto", "on", "off"}; }
 
 // train.preset
 enum class TrainPreset { none, conservative, balanced, aggressive };

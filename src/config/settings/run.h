@@ -26,6 +26,8 @@ struct TrainSettings {
   std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
   std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
   OnNonfinite on_nonfinite = OnNonfinite::stop;
+  OnOff checksums = OnOff::automatic;     // of parameters, optimizer state and messages between stages
+  std::int64_t recompute_audit_every = 0;  // steps; 0: never
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -83,19 +85,33 @@ struct TrainSettings {
     t.add(
         "on_nonfinite", &M::on_nonfinite,
         "A step whose loss or gradients are not finite numbers updates nothing. stop: the state before it is saved and "
-        "the run ends; skip: the run continues with the next step, after at most 100 such steps in a row. With fp16 "
+        "the run ends; skip: the run continues with the next step, after at most 100 such steps in a row; rollback: "
         "the "
-        "loss scale decides.");
+        "state of the last checkpoint is taken back and the data since then are left out, at most 10 times in a run. "
+        "With fp16 the loss scale decides.");
+    t.add(
+         "checksums", &M::checksums,
+         "Checksums of parameters, optimizer state and messages between stages, written and compared as they are used: "
+         "memory that changes by itself ends the run with rank, tensor and step. auto: on.")
+        .spelled("true", "on")
+        .spelled("false", "off");
+    t.add("recompute_audit_every", &M::recompute_audit_every,
+          "Every so many steps another replica computes each microbatch again, and the gradients must have the same "
+          "bits; costs one step each time; 0: never.")
+        .unit("steps")
+        .range(0, bounds::tera);
   }
 };
 
 struct CheckpointSettings {
   static constexpr std::string_view section = "checkpoint", title = "Saving";
 
-  std::int64_t every = 0;     // steps; 0: by time and at the end
-  double every_minutes = 10;  // since the last one; 0: never by time
-  std::int64_t keep = 2;      // newest complete ones kept
-  bool keep_best = true;      // and the one with the lowest loss on data.valid
+  std::int64_t every = 0;           // steps; 0: by time and at the end
+  double every_minutes = 10;        // since the last one; 0: never by time
+  std::int64_t keep = 2;            // newest complete ones kept
+  bool keep_best = true;            // and the one with the lowest loss on data.valid
+  OnOff async = OnOff::automatic;  // written from a snapshot while training runs
+  std::int64_t copies = 0;          // hosts that hold each part; 0: decided
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -114,6 +130,18 @@ struct CheckpointSettings {
         .familiar({"save-total-limit"})
         .range(1, bounds::million);
     t.add("keep_best", &M::keep_best, "Also save and keep the checkpoint with the lowest loss on data.valid.");
+    t.add("async", &M::async,
+          "on: what is saved is copied in memory and written while training runs; off: training waits for the disk; "
+          "auto: on where the memory allows it.")
+        .familiar({"async-save"})
+        .spelled("true", "on")
+        .spelled("false", "off");
+    t.add("copies", &M::copies,
+          "Hosts that hold each part of a checkpoint where they share no disk: with 2, the folder of any one host may "
+          "be "
+          "lost. 0: 2 where the link carries the copies in at most 1/20 of the time between checkpoints.")
+        .spelled("auto", "0")
+        .range(0, 2);
   }
 };
 
@@ -122,7 +150,7 @@ struct CommSettings {
 
   Backend backend = Backend::automatic;
   std::string interface;          // network interface name; empty: the one that reaches the master
-  double timeout_seconds = 120;   // a transfer that takes longer is an error
+  double timeout_seconds = 1800;  // a rank that stands still for longer, while others wait for it, has failed
   double join_seconds = 120;      // waiting for all ranks at the start
   double heartbeat_seconds = 10;  // a rank silent for longer is taken for dead
 
@@ -138,7 +166,8 @@ struct CommSettings {
         .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
         .unset("the one that reaches the master")
         .agree(Agreement::none);
-    t.add("timeout_seconds", &M::timeout_seconds, "A transfer or collective that takes longer is an error.")
+    t.add("timeout_seconds", &M::timeout_seconds,
+          "A rank that stands still for longer while others wait for it is considered hung.")
         .unit("seconds")
         .variables({"NCCL_TIMEOUT"})
         .range(0.001, 1e7)
