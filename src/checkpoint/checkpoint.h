@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/copies.h"
 #include "checkpoint/facts.h"
 #include "comm/channel.h"
 #include "shape/region.h"
@@ -51,14 +52,24 @@ struct SaveRequest {
   std::vector<ModelFile> model_files;  // of the first rank of each disk; others may leave them out
   std::int64_t keep = 2;               // complete checkpoints kept, older ones are removed after the manifest stands
   std::vector<std::int64_t> protect = {};  // steps that are kept besides
+  Copies copies = {};                      // alike on all ranks
+  // Where this rank writes the second copy of another's parts: the same slices as that one's.
+  std::vector<Slice> weights_again = {}, state_again = {};
 };
 
-// Collective over `world`. Returns after the manifest is on every disk. On failure on any rank, all ranks throw; unless
+// What a save has to say to people, alike on all ranks: second copies that could not be made, disks without room for the
+// next one.
+struct Saved {
+  std::vector<std::string> remarks;
+};
+
+// Collective over `world`. Returns after the manifest is on every disk. Parts are read back from the disk before they are
+// listed. On failure on any rank, all ranks throw; unless
 // what failed is a copy of the manifest, none is written. DataError: disk full and the like, with path and cause. BugError:
 // the slices of all ranks do not cover every element of every tensor exactly once. Memory: about 10 MiB besides the
 // file system's cache. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
 // next save to remove.
-void save(const SaveRequest& request, comm::Channel& world);
+Saved save(const SaveRequest& request, comm::Channel& world);
 
 // What a checkpoint is, once found. `path` is its folder on this host (parts or manifest may be absent here).
 struct Found {

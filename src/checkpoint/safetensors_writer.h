@@ -9,17 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/new_file.h"
 #include "checkpoint/safetensors.h"
 
 namespace troika::checkpoint {
 
-struct WrittenFile {
-  std::int64_t bytes = 0;
-  std::string hash;  // as base::hash_file would give
-};
-
-// The file appears under its name only with finish(); until then, and after a failure, only a temporary name exists,
-// which the destructor removes. Every failure is a DataError naming path and cause. Threads: one.
+// Errors and threads as NewFile's.
 class SafetensorsWriter {
  public:
   // `entries`: name, dtype and shape; begin and bytes are computed. Names must differ. Writes the header.
@@ -32,13 +27,12 @@ class SafetensorsWriter {
   // The next bytes of the tensors, in the order of `entries`; any cut is fine. BugError past the announced size.
   void write(const void* data, std::int64_t bytes);
 
-  // Syncs and renames to the final name. BugError when bytes are missing.
+  // As NewFile::finish. BugError when bytes are missing.
   WrittenFile finish();
 
  private:
-  struct Output;
   std::string path_;
-  std::unique_ptr<Output> output_;
+  std::unique_ptr<NewFile> file_;
   std::int64_t missing_bytes_ = 0;
 };
 

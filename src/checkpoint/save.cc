@@ -13,8 +13,11 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/part.h"
 #include "checkpoint/prune.h"
+#include "checkpoint/room.h"
+#include "checkpoint/send_copies.h"
 
 namespace troika::checkpoint {
+using base::DataError;
 using nlohmann::json;
 
 namespace {
@@ -23,6 +26,14 @@ namespace {
 struct Layout {
   Shares weights, state;
   std::vector<std::string> model_files, state_files;  // per rank; "" when the rank has nothing of that kind
+};
+
+using PartsOfRanks = std::vector<std::vector<Part>>;
+
+// What all ranks have written.
+struct WrittenParts {
+  PartsOfRanks first;   // per rank
+  PartsOfRanks second;  // per rank: of the one whose parts it wrote as well
 };
 
 }  // namespace
@@ -78,9 +89,11 @@ static std::string index_text(const Layout& layout) {
   return json{{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weight_map}}.dump(1) + "\n";
 }
 
-static json write_one(const std::string& folder, const std::string& file, const std::vector<Slice>& slices) {
+static void write_one(const std::string& folder, const std::string& file, const std::vector<Slice>& slices,
+                      json* parts) {
+  if (file.empty()) return;
   const WrittenFile written = write_part(folder + "/" + file, slices);
-  return {{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", base::host_name()}};
+  parts->push_back({{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", base::host_name()}});
 }
 
 // On every disk, so that each host's model/ is a model folder but for the parameters that other hosts hold.
@@ -91,31 +104,85 @@ static void write_shared_files(const SaveRequest& request, const Layout& layout,
     base::write_file_atomic(folder + "/model/" + file.name, file.content);
 }
 
-// What this rank puts on its disk, as a JSON list of parts.
+// What this rank puts on its disk, as JSON: its parts, and those it writes for another rank.
 static std::string write_own_files(const SaveRequest& request, const Layout& layout, const std::string& folder,
                                    const Disks& disks, int rank) {
-  const auto me = static_cast<std::size_t>(rank);
-  json parts = json::array();
-  if (!layout.model_files[me].empty()) parts.push_back(write_one(folder, layout.model_files[me], request.weights));
-  if (!layout.state_files[me].empty()) parts.push_back(write_one(folder, layout.state_files[me], request.state));
+  const auto write_pair = [&](int of, const std::vector<Slice>& weights, const std::vector<Slice>& state) {
+    json parts = json::array();
+    if (of < 0) return parts;
+    write_one(folder, layout.model_files[static_cast<std::size_t>(of)], weights, &parts);
+    write_one(folder, layout.state_files[static_cast<std::size_t>(of)], state, &parts);
+    return parts;
+  };
+  json written = json::array();
+  written.push_back(write_pair(rank, request.weights, request.state));
+  written.push_back(write_pair(request.copies.written_by(rank), request.weights_again, request.state_again));
   if (disks.leads(rank)) write_shared_files(request, layout, folder);
-  return parts.dump();
+  return written.dump();
 }
 
-static Manifest make_manifest(const SaveRequest& request, const std::vector<std::string>& part_texts) {
-  Manifest manifest{request.facts, static_cast<std::int64_t>(part_texts.size()), {}, {}};
+static std::vector<Part> parts_of(const json& written) {
   const std::string origin = "the parts of a rank";
-  for (const std::string& text : part_texts)
-    for (const json& part : base::parse_json(text, origin))
-      manifest.parts.push_back({base::json_string(part, "file", origin),
-                                base::json_int(part, "bytes", origin),
-                                base::json_string(part, "xxh3", origin),
-                                base::json_string(part, "host", origin),
-                                {}});
+  std::vector<Part> parts;
+  for (const json& part : written)
+    parts.push_back({base::json_string(part, "file", origin),
+                     base::json_int(part, "bytes", origin),
+                     base::json_string(part, "xxh3", origin),
+                     base::json_string(part, "host", origin),
+                     {}});
+  return parts;
+}
+
+static WrittenParts parse_written(const std::vector<std::string>& texts) {
+  WrittenParts written;
+  for (const std::string& text : texts) {
+    const json pair = base::parse_json(text, "the parts of a rank");
+    written.first.push_back(parts_of(pair[0]));
+    written.second.push_back(parts_of(pair[1]));
+  }
+  return written;
+}
+
+// Two ranks that hold the same have written the same. The same answer on all ranks.
+static void check_second_copies(const Copies& copies, const WrittenParts& written) {
+  for (std::size_t rank = 0; rank < written.second.size(); ++rank) {
+    const int of = copies.written_by(static_cast<int>(rank));
+    for (std::size_t i = 0; i < written.second[rank].size(); ++i) {
+      const Part& first = written.first[static_cast<std::size_t>(of)][i];
+      const Part& second = written.second[rank][i];
+      if (first.hash == second.hash) continue;
+      throw DataError(fmt::format(
+          "{} as rank {} on {} wrote it differs from what rank {} on {} wrote: the two do not hold the same "
+          "parameters or optimizer state, so the memory or processor of one of these hosts is faulty",
+          first.file, of, first.host, rank, second.host));
+    }
+  }
+}
+
+static Manifest make_manifest(const SaveRequest& request, const PartsOfRanks& parts) {
+  Manifest manifest{request.facts, static_cast<std::int64_t>(parts.size()), {}, {}};
+  for (const std::vector<Part>& of_rank : parts)
+    manifest.parts.insert(manifest.parts.end(), of_rank.begin(), of_rank.end());
   for (const ModelFile& file : request.model_files)
     manifest.files.push_back(
         {"model/" + file.name, static_cast<std::int64_t>(file.content.size()), base::hash_bytes(file.content)});
   return manifest;
+}
+
+// What a checkpoint like this one takes on the disk of `rank`.
+static std::int64_t bytes_on_disk(const Copies& copies, const PartsOfRanks& parts, const Disks& disks, int rank) {
+  const auto is_here = [&](int other) {
+    return disks.leader[static_cast<std::size_t>(other)] == disks.leader[static_cast<std::size_t>(rank)];
+  };
+  std::int64_t bytes = 0;
+  for (std::size_t writer = 0; writer < parts.size(); ++writer) {
+    const bool copied = copies.any() && copies.of[writer].rank >= 0 && is_here(copies.of[writer].rank);
+    for (const Part& part : parts[writer]) {
+      bytes += is_here(static_cast<int>(writer)) ? part.bytes : 0;
+      bytes += copied ? part.bytes : 0;
+    }
+  }
+  return bytes;
 }
 
 // A folder that stands at `to`, of an earlier save of the same step, is there until the new one is.
@@ -127,7 +194,7 @@ static void replace_folder(const std::string& from, const std::string& to) {
   base::rename_path(from, to);
 }
 
-void save(const SaveRequest& request, comm::Channel& world) {
+Saved save(const SaveRequest& request, comm::Channel& world) {
   const Layout layout = agree_on_layout(request, world);
   agree(world, [&] { base::make_directories(request.root); });
   const Disks disks = detect_disks(request.root, world);
@@ -138,13 +205,19 @@ void save(const SaveRequest& request, comm::Channel& world) {
   agree(world, [&] {
     if (leads) prepare_folder(partial);
   });
-  const auto parts = gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); });
+  const WrittenParts written =
+      parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); }));
+  Saved saved;
+  if (request.copies.any()) {
+    check_second_copies(request.copies, written);
+    saved.remarks = send_copies(partial, request.copies, written.first, world);
+  }
   agree(world, [&] {
     if (leads && world.rank() != 0) replace_folder(partial, folder);
   });
   const auto manifests = gather(world, [&]() -> std::string {
     if (world.rank() != 0) return "";
-    const std::string text = manifest_to_text(make_manifest(request, parts));
+    const std::string text = manifest_to_text(make_manifest(request, written.first));
     // Before the rename: on rank 0's disk a step's folder always has its list.
     base::write_file_atomic(partial + "/" + manifest_name, text);
     replace_folder(partial, folder);
@@ -154,6 +227,13 @@ void save(const SaveRequest& request, comm::Channel& world) {
     if (leads && world.rank() != 0) base::write_file_atomic(folder + "/" + manifest_name, manifests[0]);
   });
   prune(request.root, request.facts.step, {request.keep, request.protect}, disks, world);
+  for (const std::string& text : gather(world, [&]() -> std::string {
+         if (!leads) return "";
+         return missing_room(request.root, bytes_on_disk(request.copies, written.first, disks, world.rank()));
+       })) {
+    if (!text.empty()) saved.remarks.push_back(text);
+  }
+  return saved;
 }
 
 }  // namespace troika::checkpoint

@@ -7,9 +7,10 @@
 
 namespace troika::comm {
 
-// Each for this rank's thread. replicas: the ranks with the same parameters (mesh.h).
+// Each for this rank's thread, but `saving`: all ranks, for whoever writes checkpoints beside training. replicas: the ranks
+// with the same parameters (mesh.h).
 struct RankChannels {
-  std::unique_ptr<Channel> world, pp, tp, cp, replicas;
+  std::unique_ptr<Channel> world, pp, tp, cp, replicas, saving;
 };
 
 }  // namespace troika::comm

@@ -18,9 +18,10 @@ void Memory::note(const Memory& now) {
 }
 
 std::string describe(const Memory& m) {
-  return fmt::format("{} (parameters {}, gradients {}, optimizer {}, activations {}, program {})",
+  return fmt::format("{} (parameters {}, gradients {}, optimizer {}, activations {}{}, program {})",
                      base::format_bytes(m.total()), base::format_bytes(m.parameters), base::format_bytes(m.gradients),
-                     base::format_bytes(m.state), base::format_bytes(m.activations), base::format_bytes(m.program));
+                     base::format_bytes(m.state), base::format_bytes(m.activations),
+                     m.snapshot > 0 ? ", saving " + base::format_bytes(m.snapshot) : "", base::format_bytes(m.program));
 }
 
 }  // namespace troika::plan

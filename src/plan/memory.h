@@ -15,10 +15,11 @@ inline constexpr std::int64_t gpu_library_bytes = std::int64_t{32} << 20;
 
 struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
-  std::int64_t at_once = 0;  // the most of these four together; less than their sum where not all peak at one time
-  std::int64_t lasting = 0;  // the most of the first three together
-  std::int64_t program = 0;  // the process itself: libtorch, threads, buffers of the operations
-  std::int64_t total() const { return at_once + program; }
+  std::int64_t at_once = 0;   // the most of these four together; less than their sum where not all peak at one time
+  std::int64_t lasting = 0;   // the most of the first three together
+  std::int64_t snapshot = 0;  // what is being saved, while training runs; on the host
+  std::int64_t program = 0;   // the process itself: libtorch, threads, buffers of the operations
+  std::int64_t total() const { return at_once + snapshot + program; }
   void note(const Memory& now);  // raises what `now` has more of
 };
 

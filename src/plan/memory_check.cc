@@ -21,6 +21,7 @@ Memory needed(const Plan& plan, int grid_rank, Room::Where where) {
   Memory need = plan.memory[static_cast<std::size_t>(grid_rank)];
   if (where == Room::Where::host) return need;
   need.program = gpu_library_bytes;
+  need.snapshot = 0;
   if (plan.settings().parallel.offload == config::Offload::none) return need;
   need.at_once -= need.state;
   need.lasting -= need.state;
@@ -42,11 +43,13 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   const Memory need = needed(plan, grid_rank, room.where);
   const std::int64_t share = room.available_bytes / room.ranks;
   if (need.total() <= share) return;
-  const std::int64_t fixed = need.lasting + need.program;
+  const std::int64_t fixed = need.lasting + need.snapshot + need.program;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
   const std::string offload = offload_that_fits(plan, need, room, share);
-  const std::string remedy = fitting >= 1      ? fmt::format("--micro-batch-size {} would fit", fitting)
+  const bool without_snapshot = need.total() - need.snapshot <= share;
+  const std::string remedy = without_snapshot  ? "--checkpoint.async off would fit"
+                             : fitting >= 1    ? fmt::format("--micro-batch-size {} would fit", fitting)
                              : offload.empty() ? other_ways_to_fit(plan)
                                                : offload;
   const bool on_gpu = room.where == Room::Where::gpu;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/rank_memory.h"
+#include "plan/saved_bytes.h"
 #include "plan/schedule_file.h"
 #include "plan/step_shape.h"
 
@@ -12,8 +13,10 @@ namespace {
 
 Plan with_memory(Job job, Stages stages, Programs programs) {
   std::vector<Memory> memory = memory_of_grid_ranks(job, stages, programs);
-  return {std::move(job), std::move(stages), std::move(programs.step), std::move(programs.evaluation),
-          std::move(memory)};
+  Plan plan{std::move(job), std::move(stages), std::move(programs.step), std::move(programs.evaluation),
+            std::move(memory)};
+  if (plan.trains() && plan.settings().checkpoint.async == config::OnOff::on) count_snapshots(&plan);
+  return plan;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ at::Tensor allocate(std::int64_t elements, const at::TensorOptions& options) {
 }
 
 const char* name(MemoryUse use) {
-  const char* names[] = {"parameters", "gradients", "optimizer state", "activations"};
+  const char* names[] = {"parameters", "gradients", "optimizer state", "activations", "what is saved"};
   return names[static_cast<std::size_t>(use)];
 }
 

@@ -8,8 +8,8 @@
 
 namespace troika::tensor {
 
-enum class MemoryUse { parameters, gradients, state, activations };
-inline constexpr int use_count = 4;
+enum class MemoryUse { parameters, gradients, state, activations, snapshot };
+inline constexpr int use_count = 5;
 
 // One per rank; used from the rank's thread only.
 class Ledger {
@@ -23,7 +23,7 @@ class Ledger {
 
   std::int64_t live(MemoryUse use) const { return live_[index(use)]; }
   std::int64_t peak(MemoryUse use) const { return peak_[index(use)]; }
-  std::int64_t live() const { return live_[0] + live_[1] + live_[2] + live_[3]; }
+  std::int64_t live() const { return live_[0] + live_[1] + live_[2] + live_[3] + live_[4]; }
   std::int64_t peak() const { return peak_total_; }  // largest sum at any time
 
  private:

@@ -158,6 +158,11 @@ void check_free_memory(const RankContext& context, const plan::Plan& plan, const
     plan::check_memory(plan, grid_rank, {plan::Room::Where::host, available, context.identity.local_size});
 }
 
+std::int64_t free_host_bytes(const RankContext& context) {
+  const std::int64_t available = host::available_bytes();
+  return available < 0 ? -1 : available / context.identity.local_size;
+}
+
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
   if (machine.device.is_cpu()) return;
   const std::string text =

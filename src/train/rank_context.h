@@ -67,6 +67,7 @@ rendezvous::Facts program_facts(const plan::Plan& plan);
 
 // ConfigError when this rank needs more than its share of the memory that is free.
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
+std::int64_t free_host_bytes(const RankContext& context);  // this rank's share of what is free; -1: not known
 // What of the run a GPU need not repeat to the last bit, as parallel.reproducible has it: rank 0 says it, or ConfigError.
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine);
 // ConfigError when the plan's messages cannot go over the machine's backend.

@@ -13,10 +13,12 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "plan/describe.h"
+#include "plan/saved_bytes.h"
 #include "train/backend.h"
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
 #include "train/run_lock.h"
+#include "train/saving.h"
 #include "train/tokenizer_copies.h"
 
 namespace troika::train {
@@ -145,14 +147,17 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.at(0, "agreeing on settings");
   session.agree("settings", settings_facts(s, data_fingerprint(source), machine));
   config::Resolved resolved = with_measured_costs(session, decided(request.resolved, machine), facts, machine.device);
-  const plan::Plan plan =
-      plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
+  plan::Plan plan = plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
   check_messages(plan, machine);
   check_gpu_bits(request, plan, machine);
   session.agree("program", program_facts(plan));
   connect(session, request, plan.shape, machine);
+  Saving saving;
+  if (request.trial == nullptr) saving = decide_saving(plan, free_host_bytes(request), *session.channels().saving);
+  if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
   for (const std::string& line : plan::describe(plan)) say(request, line);
+  for (const std::string& line : saving.remarks) say(request, line);
   if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
 
   const auto log = open_log(request);
@@ -164,6 +169,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   }
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();
+  surroundings.saving = saving;
   surroundings.valid = source.valid.get();
   surroundings.tokenizer = source.read.tokenizer;
   surroundings.chat_template = source.read.chat_template;

@@ -1,8 +1,15 @@
 #include "train/saver.h"
 
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "base/clock.h"
 #include "checkpoint/checkpoint.h"
 #include "config/config.h"
 #include "shape/adapter.h"
+#include "tensor/device.h"
 #include "weights/auxiliary_files.h"
 #include "weights/bucket_slices.h"
 #include "weights/checkpoint_metadata.h"
@@ -29,44 +36,105 @@ std::map<std::string, std::string> constant_facts(const plan::Plan& plan, const 
 
 }  // namespace
 
-Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, comm::Channel& world)
+Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saving& saving,
+             comm::Channel& channel, tensor::Ledger& ledger)
     : plan_(plan),
-      world_(world),
+      saving_(saving),
+      channel_(channel),
       config_json_(weights::hugging_face_config(plan.model(), "fp32", initial.config_json)),
       facts_(constant_facts(plan, initial, run)),
       tokenizer_(
           plan.settings().train.out,
           [&] { return weights::auxiliary_texts(run.tokenizer, run.chat_template, generation_config_of(initial)); },
-          world) {}
+          channel),
+      snapshot_(ledger) {}
 
-void Saver::save(const TrainerState& state, const optimizer::LossScale& scale,
-                 const optimizer::GradientExponents& exponents, const executor::Units& units,
-                 const executor::Place& place) {
+Saver::~Saver() {
+  if (!writer_.joinable()) return;
+  if (!complete()) channel_.abort("training ended before the checkpoint was complete");
+  writer_.join();
+}
+
+namespace {
+
+void append(std::vector<checkpoint::Slice> from, std::vector<checkpoint::Slice>* to) {
+  to->insert(to->end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+checkpoint::SaveRequest Saver::request_of(const State& state) const {
   const config::Settings& settings = plan_.settings();
   checkpoint::SaveRequest request;
   request.root = settings.train.out + "/checkpoints";
-  request.facts.step = state.step;
+  request.facts.step = state.progress.step;
   request.facts.settings_yaml = config::to_yaml(settings);
   request.facts.model_config_json = config_json_;
-  request.facts.extra = facts_of(state, scale, exponents);
+  request.facts.extra = facts_of(state.progress, state.scale, state.exponents);
   request.facts.extra.insert(facts_.begin(), facts_.end());
   request.keep = settings.checkpoint.keep;
-  if (settings.checkpoint.keep_best && state.best.step > 0) request.protect = {state.best.step};
-  weights::Slices slices = weights::slices_of(units, weights::Selection::written, place);
-  request.weights = std::move(slices.weights);
-  if (!shape::has_adapters(settings.lora)) {
-    const std::vector<checkpoint::Slice> frozen = weights::frozen_slices_of(units, place);
-    request.weights.insert(request.weights.end(), frozen.begin(), frozen.end());
-  }
-  request.state = std::move(slices.state);
+  if (settings.checkpoint.keep_best && state.progress.best.step > 0) request.protect = {state.progress.best.step};
   request.model_files = tokenizer_.files();
-  try {
-    checkpoint::save(request, world_);
-  } catch (...) {
-    weights::finish_access(units, weights::Access::read);
-    throw;
+  request.copies = saving_.copies;
+  return request;
+}
+
+void Saver::begin(const State& state, Until until) {
+  const double begin = base::monotonic_seconds();
+  const bool copies = until == Until::copied && saving_.way == Saving::Way::from_snapshot;
+  step_ = state.progress.step;
+  checkpoint::SaveRequest request = request_of(state);
+  const auto slices = [&](weights::Selection selection) {
+    return weights::slices_of(state.units, selection, state.place);
+  };
+  weights::Slices own = slices(weights::Selection::written), again;
+  if (saving_.copies.written_by(channel_.rank()) >= 0) again = slices(weights::Selection::again);
+  if (copies) {
+    snapshot_.take({&own.weights, &own.state, &again.weights, &again.state});
+    weights::finish_access(state.units, weights::Access::read);
   }
-  weights::finish_access(units, weights::Access::read);
+  request.weights = std::move(own.weights);
+  request.state = std::move(own.state);
+  request.weights_again = std::move(again.weights);
+  request.state_again = std::move(again.state);
+  if (!shape::has_adapters(plan_.settings().lora)) {  // what is frozen does not change
+    const auto frozen = [&](weights::Selection selection) {
+      return weights::frozen_slices_of(state.units, selection, state.place);
+    };
+    append(frozen(weights::Selection::written), &request.weights);
+    if (saving_.copies.written_by(channel_.rank()) >= 0)
+      append(frozen(weights::Selection::again), &request.weights_again);
+  }
+  promise_ = {};
+  result_ = promise_.get_future();
+  if (copies) {
+    writer_ = std::thread([this, begin, request = std::move(request)]() mutable {
+      tensor::set_threads(1);
+      write(std::move(request), begin);
+    });
+    return;
+  }
+  write(std::move(request), begin);
+  weights::finish_access(state.units, weights::Access::read);
+}
+
+// On the writer's thread, or on the rank's while it waits.
+void Saver::write(checkpoint::SaveRequest request, double begin) {
+  try {
+    checkpoint::Saved saved = checkpoint::save(request, channel_);
+    promise_.set_value({request.facts.step, base::monotonic_seconds() - begin, std::move(saved.remarks)});
+  } catch (...) {
+    promise_.set_exception(std::current_exception());
+  }
+}
+
+bool Saver::complete() const {
+  return result_.valid() && result_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+Saver::Outcome Saver::finish() {
+  if (writer_.joinable()) writer_.join();
+  return result_.get();
 }
 
 }  // namespace troika::train

@@ -144,6 +144,7 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   std::vector<int> everyone;
   for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
   channels_.world = open("world", everyone, nullptr);
+  channels_.saving = open("saving", everyone, nullptr);
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
     return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges);
   };

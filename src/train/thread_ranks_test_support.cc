@@ -49,7 +49,11 @@ std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::
   constexpr double deadline_seconds = 60;
   std::vector<comm::RankChannels> ranks(static_cast<std::size_t>(shape.world()));
   auto world = comm::make_thread_channels(shape.world(), "world", deadline_seconds, rate);
-  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].world = std::move(world[r]);
+  auto saving = comm::make_thread_channels(shape.world(), "saving", deadline_seconds, rate);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    ranks[r].world = std::move(world[r]);
+    ranks[r].saving = std::move(saving[r]);
+  }
   const auto connect = [&](std::unique_ptr<comm::Channel> comm::RankChannels::*member, const std::vector<int>& group,
                            const std::string& name) {
     auto channels = comm::make_thread_channels(static_cast<int>(group.size()), name, deadline_seconds, rate);
@@ -92,7 +96,7 @@ void on_rank_threads(std::vector<comm::RankChannels> channels,
     } catch (...) {
       errors[rank] = std::current_exception();
       for (auto* channel : {&channels[rank].world, &channels[rank].pp, &channels[rank].tp, &channels[rank].cp,
-                            &channels[rank].replicas})
+                            &channels[rank].replicas, &channels[rank].saving})
         channel->reset();
     }
   };

@@ -33,9 +33,10 @@ Outcome Trainer::run() {
   start_progress();
   while (state_.step < plan_.steps && !stop_) {
     train_step();
-    if (save_due()) try_to_save();
+    if (save_due()) begin_save(Saver::Until::copied);
+    if (saver_ != nullptr && saver_->complete()) settle_save();
   }
-  if (saved_step_ != state_.step && saver_ != nullptr) save();
+  if (saver_ != nullptr) save_the_end();
   if (progress_ != nullptr) progress_->finish();
   for (const std::string& line : advisor_.after_training()) note(line);
   return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
@@ -120,7 +121,7 @@ void Trainer::skip_nonfinite(const executor::StepResult& result) {
 
 // The state is still that of the step before.
 void Trainer::stop_at_nonfinite(const executor::StepResult& result) {
-  const bool saved = saver_ != nullptr && state_.step > 0 && (saved_step_ == state_.step || try_to_save());
+  const bool saved = saver_ != nullptr && state_.step > 0 && save_now();
   throw base::ConfigError(fmt::format(
       "after step {} the loss ({}) or the gradient norm ({}) is not a finite number{}; lower --lr, lengthen "
       "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite "
@@ -193,7 +194,7 @@ void Trainer::restore() {
   if (initial_.found) resume_from(*initial_.found, state);
   if (!surroundings_.trial) {
     const SavedRun run{surroundings_.attempt.launch, surroundings_.tokenizer, surroundings_.chat_template};
-    saver_ = std::make_unique<Saver>(plan_, initial_, run, *channels_.world);
+    saver_ = std::make_unique<Saver>(plan_, initial_, run, surroundings_.saving, *channels_.saving, ledger_);
   }
   initial_.source.reset();
   initial_.adapter.reset();
@@ -258,7 +259,7 @@ bool Trainer::save_due() const {
   if (saver_ == nullptr) return false;
   const std::int64_t every = settings_.checkpoint.every;
   const bool best = valid_ && state_.best.step == state_.step && settings_.checkpoint.keep_best;
-  return stop_ || best || requests_.save > 0 || (every > 0 && state_.step % every == 0);
+  return best || requests_.save > 0 || (every > 0 && state_.step % every == 0);
 }
 
 // Rank 0's clock says when a checkpoint is due by time; all ranks hear of it with the sums of the step.
@@ -267,34 +268,60 @@ executor::Requests Trainer::requests() const {
   executor::Requests requests;
   requests.stop = surroundings_.stop_requested && surroundings_.stop_requested() ? 1 : 0;
   const double interval = settings_.checkpoint.every_minutes * 60;
-  const double pause = save_failed_ ? retry_seconds : std::max(interval, save_seconds_ / most_share);
-  const bool by_time = saver_ != nullptr && (interval > 0 || save_failed_);
+  const double pause = save_failed_ ? retry_seconds : std::max(interval, waited_for_save_ / most_share);
+  const bool by_time = saver_ != nullptr && !saver_->writing() && (interval > 0 || save_failed_);
   if (first_rank() && by_time && base::monotonic_seconds() - last_save_ >= pause) requests.save = 1;
   return requests;
 }
 
-void Trainer::save() {
+// One checkpoint is written at a time: a second one waits for the first.
+void Trainer::begin_save(Saver::Until until) {
+  settle_save();
   tell(state_.step, "saving a checkpoint");
-  const double begin = base::monotonic_seconds();
-  saver_->save(state_, loss_scale_, exponents_, units_, place_);
-  saved_step_ = state_.step;
   last_save_ = base::monotonic_seconds();
-  save_seconds_ = last_save_ - begin;
-  save_failed_ = false;
+  saver_->begin({state_, loss_scale_, exponents_, units_, place_}, until);
+  waited_for_save_ = base::monotonic_seconds() - last_save_;
+  saving_seconds_ += waited_for_save_;
 }
 
-// A disk that is full or fails costs this checkpoint and not the run. All ranks hear of it alike.
-bool Trainer::try_to_save() {
+// Waits for the checkpoint that was begun.
+void Trainer::finish_save() {
+  const double begin = base::monotonic_seconds();
+  const Saver::Outcome outcome = saver_->finish();
+  saving_seconds_ += base::monotonic_seconds() - begin;
+  saved_step_ = outcome.step;
+  save_failed_ = false;
+  for (const std::string& text : outcome.remarks) note(fmt::format("step {} is saved; {}", outcome.step, text));
+}
+
+// A disk that is full or fails costs this checkpoint and not the run. All ranks hear of it alike; false then.
+bool Trainer::settle_save() {
+  if (!saver_->writing()) return true;
   try {
-    save();
+    finish_save();
     return true;
   } catch (const base::DataError& error) {
     save_failed_ = true;
     last_save_ = base::monotonic_seconds();
-    note(fmt::format("step {} could not be saved: {}; the run continues and tries again in a minute", state_.step,
+    note(fmt::format("step {} could not be saved: {}; the run continues and tries again in a minute", saver_->step(),
                      error.what()));
     return false;
   }
+}
+
+bool Trainer::save_now() {
+  settle_save();
+  if (saved_step_ == state_.step) return true;
+  begin_save(Saver::Until::complete);
+  return settle_save();
+}
+
+// What cannot be saved at the end is an error: there is no later try.
+void Trainer::save_the_end() {
+  settle_save();
+  if (saved_step_ == state_.step) return;
+  begin_save(Saver::Until::complete);
+  finish_save();
 }
 
 }  // namespace troika::train

@@ -29,6 +29,7 @@
 #include "train/initial_state.h"
 #include "train/recorder.h"
 #include "train/saver.h"
+#include "train/saving.h"
 #include "train/trainer_state.h"
 
 namespace troika::train {
@@ -46,6 +47,7 @@ struct Surroundings {
   Attempt attempt;
   // Where they are read on this host (tokenizer_copies.h).
   std::string tokenizer{config::bytes_tokenizer}, chat_template{config::tokenizers_template};
+  Saving saving;
   const data::Samples* valid = nullptr;  // to evaluate on, where the plan has an evaluation; outlives the trainer
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
 };
@@ -97,8 +99,11 @@ class Trainer {
   void record_timeline();
   executor::Requests requests() const;
   bool save_due() const;
-  void save();
-  bool try_to_save();
+  void begin_save(Saver::Until until);
+  void finish_save();
+  bool settle_save();
+  bool save_now();
+  void save_the_end();
   void note(const std::string& text);
   void tell(std::int64_t step, const std::string& what) const;  // where the rank is
   metrics::RunSummary summary() const;
@@ -130,11 +135,13 @@ class Trainer {
   optimizer::GradientExponents exponents_;
   bool repeats_ = false;  // the step that is running has run before
   TrainerState state_;
-  std::int64_t saved_step_ = -1;             // of the newest checkpoint
-  double save_seconds_ = 0, last_save_ = 0;  // what the last one took, and when it or a try of it ended
-  bool save_failed_ = false;                 // the last try
-  executor::Requests requests_;              // of all ranks in the step just done
-  std::int64_t first_step_ = 0;              // of this attempt
+  std::int64_t saved_step_ = -1;  // of the newest checkpoint
+  double last_save_ = 0;          // when the last one, or a try of it, began
+  double waited_for_save_ = 0;    // what training waited for the last one
+  bool save_failed_ = false;      // the last try
+  double saving_seconds_ = 0;     // of this attempt, that training waited
+  executor::Requests requests_;   // of all ranks in the step just done
+  std::int64_t first_step_ = 0;   // of this attempt
   std::int64_t attempt_tokens_ = 0;
   executor::StepResult last_result_;
   std::int64_t steps_without_loss_ = 0;         // of this attempt: overflowed, or no token carried loss

@@ -88,9 +88,12 @@ metrics::RunSummary Trainer::summary() const {
                                   {"activations", MemoryUse::activations}}) {
     s.peak_bytes_by_use.emplace_back(name, ledger_.peak(use));
   }
+  if (const std::int64_t saving = ledger_.peak(MemoryUse::snapshot); saving > 0)
+    s.peak_bytes_by_use.emplace_back("saving", saving);
   s.peak_resident_bytes = host::process_memory().peak_resident_bytes;
   for (const auto& [phase, seconds] : recorder_.phase_seconds()) s.phase_seconds.emplace_back(phase, seconds);
   if (evaluation_seconds_ > 0) s.phase_seconds.emplace_back("evaluation", evaluation_seconds_);
+  if (saving_seconds_ > 0) s.phase_seconds.emplace_back("saving", saving_seconds_);
   return s;
 }
 

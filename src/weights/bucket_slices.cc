@@ -40,13 +40,17 @@ void add_weight(const Bucket& bucket, const shape::Slot& slot, const at::Tensor&
   });
 }
 
-// Each slot that this rank writes: not of the copy of a table, nor what replica 0 holds as well, nor what another tp
-// rank holds first.
+// Each slot of the selection.
 template <class Visit>
-void each_written(const executor::SegmentUnit& unit, Bucket& bucket, const executor::Place& place, Visit visit) {
+void each_selected(const executor::SegmentUnit& unit, Bucket& bucket, Selection selection, const executor::Place& place,
+                   Visit visit) {
+  if (selection == Selection::held) {
+    for (const shape::Slot& slot : bucket.layout().slots) visit(slot);
+    return;
+  }
   const bool copy = &bucket == unit.table_copy.get();
   const bool replica_0_too = !bucket.holds_range() && mesh::replica_index(place.shape, place.at) > 0;
-  if (copy || replica_0_too) return;
+  if (copy || replica_0_too != (selection == Selection::again)) return;
   for (const shape::Slot& slot : bucket.layout().slots) {
     if (slot.first_holder == place.at.tp) visit(slot);
   }
@@ -65,24 +69,21 @@ Slices slices_of(const executor::Units& units, Selection selection, const execut
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
       if (!bucket->is_trained()) continue;
-      const auto add = [&](const shape::Slot& slot) { add_slot(*bucket, slot, &slices); };
-      if (selection == Selection::written) {
-        each_written(*unit, *bucket, place, add);
-      } else {
-        for (const shape::Slot& slot : bucket->layout().slots) add(slot);
-      }
+      each_selected(*unit, *bucket, selection, place,
+                    [&](const shape::Slot& slot) { add_slot(*bucket, slot, &slices); });
     }
   }
   return slices;
 }
 
-std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, const executor::Place& place) {
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, Selection selection,
+                                                const executor::Place& place) {
   std::vector<checkpoint::Slice> weights;
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
       if (bucket->is_trained()) continue;
-      each_written(*unit, *bucket, place,
-                   [&](const shape::Slot& slot) { add_weight(*bucket, slot, bucket->own_values(), &weights); });
+      each_selected(*unit, *bucket, selection, place,
+                    [&](const shape::Slot& slot) { add_weight(*bucket, slot, bucket->own_values(), &weights); });
     }
   }
   return weights;

@@ -14,8 +14,9 @@ struct Slices {
 };
 
 // held: what this rank has a copy of. written: of that what this rank saves, so that all ranks together save every element
-// once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well.
-enum class Selection { written, held };
+// once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well. again: what replica
+// 0 writes that this rank, another replica, holds as well.
+enum class Selection { written, held, again };
 
 // The parameters of `flat`, fp32, which holds the bucket's range held().
 std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const at::Tensor& flat);
@@ -24,6 +25,7 @@ std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const 
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);
 
 // What is frozen, in the dtype that is computed with, to be saved.
-std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, const executor::Place& place);
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, Selection selection,
+                                                const executor::Place& place);
 
 }  // namespace troika::weights

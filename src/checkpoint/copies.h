@@ -1,0 +1,30 @@
+// Where the second copy of each rank's parts lies: on another disk, so that the folder of any one host may be lost.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/disks.h"
+
+namespace troika::checkpoint {
+
+// Of one rank's parts. writing: `rank` holds the same tensors and writes them itself. sending: it is sent the files.
+struct SecondCopy {
+  enum class By { nobody, writing, sending } by = By::nobody;
+  int rank = -1;
+};
+
+struct Copies {
+  std::vector<SecondCopy> of;   // per rank; empty: parts have one copy
+  double bytes_per_second = 0;  // that one rank may send; 0: as fast as it goes
+
+  bool any() const { return !of.empty(); }
+  // The rank whose parts this one writes as well; -1: none.
+  int written_by(int rank) const;
+};
+
+// `twin_of`: per rank the one that writes what it holds as well, or itself. No copies where all ranks share one disk. What is
+// sent goes to the next disk, its ranks in turn.
+Copies plan_copies(const Disks& disks, const std::vector<int>& twin_of);
+
+}  // namespace troika::checkpoint

@@ -1,0 +1,116 @@
+#include "checkpoint/new_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace troika::checkpoint {
+using base::DataError;
+
+static constexpr std::size_t buffer_bytes = 1 << 20;
+
+struct NewFile::Output {
+  explicit Output(std::string name) : temporary(std::move(name)), state(XXH3_createState()) {
+    XXH3_64bits_reset(state);
+    buffer.reserve(buffer_bytes);
+    descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor < 0) {
+      XXH3_freeState(state);
+      fail("create");
+    }
+  }
+  ~Output() {
+    if (descriptor >= 0) ::close(descriptor);
+    if (!temporary.empty()) ::unlink(temporary.c_str());
+    XXH3_freeState(state);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  [[noreturn]] void fail(const char* action) const {
+    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, std::strerror(errno)));
+  }
+
+  void write_out(const char* data, std::size_t size) {
+    XXH3_64bits_update(state, data, size);
+    total += static_cast<std::int64_t>(size);
+    while (size > 0) {
+      const ssize_t done = ::write(descriptor, data, size);
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) fail("write");
+      data += done;
+      size -= static_cast<std::size_t>(done);
+    }
+  }
+
+  void flush() {
+    write_out(buffer.data(), buffer.size());
+    buffer.clear();
+  }
+
+  void append(const char* data, std::size_t size) {
+    if (buffer.size() + size > buffer_bytes) flush();
+    if (size >= buffer_bytes) {
+      write_out(data, size);
+    } else {
+      buffer.append(data, size);
+    }
+  }
+
+  std::string hash() const { return fmt::format("{:016x}", XXH3_64bits_digest(state)); }
+
+  // Of what the disk gives back.
+  std::string read_back() {
+    ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    XXH3_64bits_reset(state);
+    buffer.resize(buffer_bytes);
+    for (std::int64_t at = 0; at < total;) {
+      const ssize_t got = ::pread(descriptor, buffer.data(), buffer.size(), at);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail("read back");
+      if (got == 0) break;
+      XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
+      at += got;
+    }
+    buffer.clear();
+    return hash();
+  }
+
+  std::string temporary;
+  XXH3_state_t* state;
+  int descriptor = -1;
+  std::string buffer;
+  std::int64_t total = 0;
+};
+
+NewFile::NewFile(const std::string& path)
+    : path_(path), output_(std::make_unique<Output>(fmt::format("{}.tmp.{}", path, ::getpid()))) {}
+
+NewFile::~NewFile() = default;
+
+void NewFile::write(std::string_view bytes) { output_->append(bytes.data(), bytes.size()); }
+
+WrittenFile NewFile::finish() {
+  output_->flush();
+  if (::fsync(output_->descriptor) != 0) output_->fail("sync");
+  const WrittenFile written{output_->total, output_->hash()};
+  if (output_->read_back() != written.hash) {
+    throw DataError(
+        fmt::format("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
+                    output_->temporary));
+  }
+  if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail("close");
+  base::rename_path(output_->temporary, path_);
+  output_->temporary.clear();
+  return written;
+}
+
+}  // namespace troika::checkpoint

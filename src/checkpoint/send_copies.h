@@ -1,0 +1,19 @@
+// Second copies of parts that no rank of another disk could write itself: sent, at a bounded rate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/copies.h"
+#include "checkpoint/facts.h"
+#include "comm/channel.h"
+
+namespace troika::checkpoint {
+
+// Collective. `folder` is the unfinished checkpoint's on this host; `parts[rank]` those of each rank, which stand in its
+// folder. A copy appears under its name when it has the part's hash. What fails is told and costs the copy alone: one
+// sentence each, alike on all ranks. PeerError as of the channel. Memory: 256 KiB for each rank that sends here.
+std::vector<std::string> send_copies(const std::string& folder, const Copies& copies,
+                                     const std::vector<std::vector<Part>>& parts, comm::Channel& world);
+
+}  // namespace troika::checkpoint
