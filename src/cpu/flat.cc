@@ -1,6 +1,8 @@
 #include "cpu/flat.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "cpu/parallel.h"
 
@@ -18,30 +20,114 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// What adamw_steps does with the bits it reads and writes: nothing, or adding them up.
+struct NoSums {
+  template <class D, class V>
+  HWY_INLINE void add(D, V, V, V, V, V, V) const {}
+};
+
+template <class U>
+struct BitSums {
+  using Sum = hn::Vec<U>;
+  Sum p, m, v, new_p, new_m, new_v;
+
+  explicit BitSums(U u)
+      : p(hn::Zero(u)), m(hn::Zero(u)), v(hn::Zero(u)), new_p(hn::Zero(u)), new_m(hn::Zero(u)), new_v(hn::Zero(u)) {}
+  template <class D, class V>
+  HWY_INLINE void add(D, V p_read, V m_read, V v_read, V p_written, V m_written, V v_written) {
+    const U u;
+    p = hn::Add(p, hn::BitCast(u, p_read));
+    m = hn::Add(m, hn::BitCast(u, m_read));
+    v = hn::Add(v, hn::BitCast(u, v_read));
+    new_p = hn::Add(new_p, hn::BitCast(u, p_written));
+    new_m = hn::Add(new_m, hn::BitCast(u, m_written));
+    new_v = hn::Add(new_v, hn::BitCast(u, v_written));
+  }
+  void add_to(StepSums* sums) const {
+    const U u;
+    const auto total = [u](Sum sum) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(u, sum)); };
+    sums->read.parameter += total(p);
+    sums->read.m += total(m);
+    sums->read.v += total(v);
+    sums->written.parameter += total(new_p);
+    sums->written.m += total(new_m);
+    sums->written.v += total(new_v);
+  }
+};
+
 // The elements [i, end) in steps of d's lanes, as many whole steps as there are; returns where it stopped. Products and
 // sums stay apart (no MulAdd), so that an element has the same bits in a vector of any width.
-template <class D>
+template <class D, class Sums>
 HWY_INLINE std::int64_t adamw_steps(D d, const AdamWNumbers& a, std::int64_t i, std::int64_t end, float* parameter,
-                                    const float* gradient, float* m, float* v) {
+                                    const float* gradient, float* m, float* v, Sums& sums) {
   const auto scaled = [d](auto x, float by) HWY_ATTR { return hn::Mul(x, hn::Set(d, by)); };
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (; i + lanes <= end; i += lanes) {
     const auto g = scaled(hn::LoadU(d, gradient + i), a.gradient_scale);
-    const auto new_m = hn::Add(scaled(hn::LoadU(d, m + i), a.beta1), scaled(g, a.one_minus_beta1));
-    const auto new_v = hn::Add(scaled(hn::LoadU(d, v + i), a.beta2), scaled(hn::Mul(g, g), a.one_minus_beta2));
+    const auto old_p = hn::LoadU(d, parameter + i), old_m = hn::LoadU(d, m + i), old_v = hn::LoadU(d, v + i);
+    const auto new_m = hn::Add(scaled(old_m, a.beta1), scaled(g, a.one_minus_beta1));
+    const auto new_v = hn::Add(scaled(old_v, a.beta2), scaled(hn::Mul(g, g), a.one_minus_beta2));
     const auto divisor = hn::Add(hn::Sqrt(scaled(new_v, a.v_correction)), hn::Set(d, a.eps));
     const auto update = scaled(hn::Div(scaled(new_m, a.m_correction), divisor), a.lr);
     hn::StoreU(new_m, d, m + i);
     hn::StoreU(new_v, d, v + i);
-    hn::StoreU(hn::Sub(scaled(hn::LoadU(d, parameter + i), a.decay), update), d, parameter + i);
+    const auto new_p = hn::Sub(scaled(old_p, a.decay), update);
+    hn::StoreU(new_p, d, parameter + i);
+    sums.add(d, old_p, old_m, old_v, new_p, new_m, new_v);
   }
   return i;
 }
 
 void adamw_piece(const AdamWNumbers& a, std::int64_t begin, std::int64_t end, float* parameter, const float* gradient,
                  float* m, float* v) {
-  const std::int64_t whole = adamw_steps(hn::ScalableTag<float>(), a, begin, end, parameter, gradient, m, v);
-  adamw_steps(hn::CappedTag<float, 1>(), a, whole, end, parameter, gradient, m, v);
+  NoSums none;
+  const std::int64_t whole = adamw_steps(hn::ScalableTag<float>(), a, begin, end, parameter, gradient, m, v, none);
+  adamw_steps(hn::CappedTag<float, 1>(), a, whole, end, parameter, gradient, m, v, none);
+}
+
+void adamw_summed_piece(const AdamWNumbers& a, std::int64_t begin, std::int64_t end, float* parameter,
+                        const float* gradient, float* m, float* v, StepSums* sums) {
+  BitSums<hn::ScalableTag<std::uint32_t>> of_vectors{hn::ScalableTag<std::uint32_t>()};
+  BitSums<hn::CappedTag<std::uint32_t, 1>> of_rest{hn::CappedTag<std::uint32_t, 1>()};
+  const std::int64_t whole =
+      adamw_steps(hn::ScalableTag<float>(), a, begin, end, parameter, gradient, m, v, of_vectors);
+  adamw_steps(hn::CappedTag<float, 1>(), a, whole, end, parameter, gradient, m, v, of_rest);
+  of_vectors.add_to(sums);
+  of_rest.add_to(sums);
+}
+
+std::uint32_t bits_sum_of_32(std::int64_t count, const std::uint32_t* data) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto sum = hn::Zero(d), other = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    sum = hn::Add(sum, hn::LoadU(d, data + i));
+    other = hn::Add(other, hn::LoadU(d, data + i + lanes));
+  }
+  std::uint32_t total = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum, other)));
+  for (; i < count; ++i) total += data[i];
+  return total;
+}
+
+std::uint32_t bits_sum_of_16(std::int64_t count, const std::uint16_t* data) {
+  std::uint32_t total = 0;
+  std::int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR  // which has no vector of two halves
+  const hn::ScalableTag<std::uint16_t> d16;
+  const hn::ScalableTag<std::uint32_t> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d16));
+  const auto low_half = hn::Set(d, 0xffff);
+  auto low = hn::Zero(d), high = hn::Zero(d);
+  for (; i + lanes <= count; i += lanes) {
+    const auto pairs = hn::BitCast(d, hn::LoadU(d16, data + i));
+    low = hn::Add(low, hn::And(pairs, low_half));
+    high = hn::Add(high, hn::ShiftRight<16>(pairs));
+  }
+  total = hn::GetLane(hn::SumOfLanes(d, hn::Add(low, high)));
+#endif
+  for (; i < count; ++i) total += data[i];
+  return total;
 }
 
 void chunk_squares_piece(std::int64_t count, const float* x, std::int64_t chunk, double* squares) {
@@ -58,6 +144,9 @@ namespace troika::cpu {
 namespace {
 
 HWY_EXPORT(adamw_piece);
+HWY_EXPORT(adamw_summed_piece);
+HWY_EXPORT(bits_sum_of_32);
+HWY_EXPORT(bits_sum_of_16);
 HWY_EXPORT(chunk_squares_piece);
 
 constexpr std::int64_t piece_elements = 1 << 16;
@@ -83,6 +172,45 @@ void adamw(const AdamWNumbers& a, std::int64_t count, float* parameter, const fl
   parallel_pieces(count, piece_elements, [&, of_piece](std::int64_t begin, std::int64_t end) {
     of_piece(a, begin, end, parameter, gradient, m, v);
   });
+}
+
+// Sums of pieces in whatever order they are done: additions of integers.
+StepSums adamw_summed(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m,
+                      float* v) {
+  const auto of_piece = HWY_DYNAMIC_DISPATCH(adamw_summed_piece);
+  std::array<std::atomic<std::uint32_t>, 6> totals{};
+  parallel_pieces(count, piece_elements, [&, of_piece](std::int64_t begin, std::int64_t end) {
+    StepSums sums;
+    of_piece(a, begin, end, parameter, gradient, m, v, &sums);
+    totals[0] += sums.read.parameter;
+    totals[1] += sums.read.m;
+    totals[2] += sums.read.v;
+    totals[3] += sums.written.parameter;
+    totals[4] += sums.written.m;
+    totals[5] += sums.written.v;
+  });
+  return {{totals[0], totals[1], totals[2]}, {totals[3], totals[4], totals[5]}};
+}
+
+namespace {
+
+template <class Bits, class OfPiece>
+std::uint32_t sum_by_pieces(std::int64_t count, const Bits* data, OfPiece of_piece) {
+  std::atomic<std::uint32_t> total = 0;
+  parallel_pieces(count, piece_elements, [&, of_piece](std::int64_t begin, std::int64_t end) {
+    total += of_piece(end - begin, data + begin);
+  });
+  return total;
+}
+
+}  // namespace
+
+std::uint32_t bits_sum(std::int64_t count, const std::uint32_t* data) {
+  return sum_by_pieces(count, data, HWY_DYNAMIC_DISPATCH(bits_sum_of_32));
+}
+
+std::uint32_t bits_sum(std::int64_t count, const std::uint16_t* data) {
+  return sum_by_pieces(count, data, HWY_DYNAMIC_DISPATCH(bits_sum_of_16));
 }
 
 }  // namespace troika::cpu

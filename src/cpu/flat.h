@@ -19,4 +19,19 @@ struct AdamWNumbers {
 };
 void adamw(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m, float* v);
 
+// Sums of the bits of fp32 values, modulo 2^32: whatever the order, one flipped bit changes them.
+struct StateSums {
+  std::uint32_t parameter = 0, m = 0, v = 0;
+};
+struct StepSums {
+  StateSums read, written;
+};
+// The same step, and the sums of what it read and wrote.
+StepSums adamw_summed(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m,
+                      float* v);
+
+// The sum of `count` numbers of 32 or 16 bits, modulo 2^32.
+std::uint32_t bits_sum(std::int64_t count, const std::uint32_t* data);
+std::uint32_t bits_sum(std::int64_t count, const std::uint16_t* data);
+
 }  // namespace troika::cpu

@@ -13,13 +13,21 @@
 namespace troika::executor {
 namespace {
 
-std::vector<optimizer::Stretch> stretches(const shape::SegmentLayout& layout, const shape::Range& held) {
-  std::vector<optimizer::Stretch> result;
-  for (const shape::Slot& slot : layout.slots) {
+std::vector<Bucket::HeldSlot> slots_in(const shape::SegmentLayout& layout, const shape::Range& held) {
+  std::vector<Bucket::HeldSlot> result;
+  for (std::size_t i = 0; i < layout.slots.size(); ++i) {
+    const shape::Slot& slot = layout.slots[i];
     const std::int64_t begin = std::max(slot.offset, held.begin);
     const std::int64_t end = std::min(slot.offset + slot.elements(), held.end());
-    if (begin < end) result.push_back({end - begin, slot.info.decays});
+    if (begin < end) result.push_back({i, {begin - held.begin, end - begin}});
   }
+  return result;
+}
+
+std::vector<optimizer::Stretch> stretches(const shape::SegmentLayout& layout, const shape::Range& held) {
+  std::vector<optimizer::Stretch> result;
+  for (const Bucket::HeldSlot& part : slots_in(layout, held))
+    result.push_back({part.elements.count, layout.slots[part.slot].info.decays});
   return result;
 }
 
@@ -44,8 +52,10 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
   own_ = shards_values() ? shard_ : stored.narrow(0, held_.begin, held_.count);
   if (content == Content::frozen) return;
   optimizer_ = std::make_unique<optimizer::AdamW>(stretches(layout_, held_), own_, settings.optimizer, settings.state,
-                                                  *settings.streams, ledger);
+                                                  settings.checksums, *settings.streams, ledger);
 }
+
+std::vector<Bucket::HeldSlot> Bucket::held_slots() const { return slots_in(layout_, held_); }
 
 at::Tensor Bucket::gradient(const OnWait& on_wait) {
   return zero_ == 0 && replicas_ > 1 ? sum_.finish_gather(on_wait) : sum_.total();

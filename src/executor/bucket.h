@@ -28,6 +28,7 @@ struct BucketSettings {
   tensor::Streams* streams = nullptr;              // of the rank's device; must outlive the bucket
   config::OptimizerSettings optimizer;
   shape::StatePlace state;
+  optimizer::Checksums checksums = optimizer::Checksums::off;
 };
 
 // With one replica every ZeRO stage is the same: all of it is here. One rank's thread.
@@ -57,6 +58,16 @@ class Bucket {
   // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
   at::Tensor gradient(const OnWait& on_wait);
 
+  // Every slot's part of the range held(): the slot's index and its elements from the range's begin. As the optimizer counts
+  // its stretches.
+  struct HeldSlot {
+    std::size_t slot = 0;
+    shape::Range elements;
+  };
+  std::vector<HeldSlot> held_slots() const;
+  // Forward and backward read more than what this rank answers for, and it stays with them between steps (ZeRO 1, 2).
+  bool keeps_others_values() const { return holds_range() && !shards_values(); }
+
   // All parameters in the compute dtype. BugError while they are not gathered. A gathered table has two readers, the
   // embedding and the head, with buffers of their own: so what is sent never depends on what the other has just freed.
   const at::Tensor& values(ReadBy by) const;
@@ -66,7 +77,7 @@ class Bucket {
   void finish_gather(ReadBy by, const OnWait& on_wait);
   void free(ReadBy by);  // ZeRO 3: back to the shard
   // Whether what the optimizer changed must be gathered for forward and backward to see it (ZeRO 1, 2).
-  bool must_publish() const { return holds_range() && !shards_values(); }
+  bool must_publish() const { return keeps_others_values(); }
 
  private:
   bool shards_values() const { return zero_ == 3 && replicas_ > 1; }

@@ -51,7 +51,12 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
       units_(units),
       ledger_(ledger),
       observer_(observer),
-      messages_(program, program.grid_rank(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer),
+      integrity_(
+          setup_.checksums == optimizer::Checksums::off
+              ? nullptr
+              : std::make_unique<Integrity>(setup_.place.shape, setup_.place.world_rank, units, channels.replicas)),
+      messages_(program, program.grid_rank(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer,
+                integrity_.get()),
       replicas_(program, channels.replicas, units, observer),
       in_flight_(program, instructions_, units, replicas_, setup_.boundary, setup_.activations, ledger) {
   for (const Instruction& i : instructions_) {
@@ -64,6 +69,7 @@ StepResult Executor::run(const StepSettings& settings) {
   result_ = {};
   listen_to_groups();
   if (!program_.evaluates()) begin_sums();
+  if (integrity_ != nullptr) integrity_->begin_step(settings.step);
   in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample});
   for (const Instruction& instruction : instructions_) {
     try {
@@ -229,13 +235,17 @@ void Executor::norm(const Instruction& i) {
   messages_.finish_sends(i);
   replicas_.finish_reductions(i);
   const mesh::Shape& shape = setup_.place.shape;
-  StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size()}, setup_.parameter_names);
+  StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size(),
+                   integrity_ == nullptr ? 0 : Integrity::checksums},
+                  setup_.parameter_names);
   const int tp_rank = setup_.place.at.tp;
   const OwnFacts own = read_facts();
   facts.set_squares(tp_rank, gradient_squares(units_, own.squares, channels_.replicas, tp_rank, replicas_.on_wait(i)));
   facts.set_requests(settings_.requests);
   note_largest(own.largest, &facts);
+  if (integrity_ != nullptr) integrity_->tell(&facts);
   share_facts(facts, own, i);
+  if (integrity_ != nullptr) integrity_->compare(facts);
 
   result_.requests = facts.requests();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
@@ -293,10 +303,16 @@ void Executor::offload(const Instruction& i) {
 void Executor::step(const Instruction& i) {
   each_bucket(i, [&](Bucket& bucket) {
     const at::Tensor gradient = replicas_.gradient(bucket, i);
-    if (result_.finite && result_.in_range)
-      bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
+    if (result_.finite && result_.in_range) {
+      const auto fault = bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
+      if (fault) integrity_->report(bucket, *fault);
+    }
     bucket.sum().reset();
   });
+}
+
+void Executor::check_state() const {
+  if (integrity_ != nullptr) integrity_->check_state();
 }
 
 // The end of a program waits for everything it started.

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/channel.h"
 #include "executor/in_flight_activations.h"
+#include "executor/integrity.h"
 #include "executor/observer.h"
 #include "executor/pipeline_messages.h"
 #include "executor/replica_traffic.h"
@@ -76,6 +78,7 @@ struct Setup {
   sharding::TensorGroup* tensor_group = nullptr;
   sharding::ContextGroup* context_group = nullptr;
   std::vector<std::string> parameter_names;  // of all that is trained, in name order; empty for an evaluation
+  optimizer::Checksums checksums = optimizer::Checksums::off;  // integrity.h
 };
 
 class Executor {
@@ -88,6 +91,9 @@ class Executor {
   // One optimizer step or one round of an evaluation, which leaves of the result loss, tokens, losses and memory_bytes
   // and takes only `step` of the settings. Errors carry the instruction, the step and the rank.
   StepResult run(const StepSettings& settings);
+
+  // With checksums, between steps: PeerError when state of the optimizer has changed by itself.
+  void check_state() const;
 
   // Collective over the replicas: after the values that they hold were set from outside, everybody has all of them.
   void publish_parameters() { replicas_.publish(); }
@@ -143,6 +149,7 @@ class Executor {
   const Units& units_;
   tensor::Ledger& ledger_;
   Observer& observer_;
+  const std::unique_ptr<Integrity> integrity_;  // null: without checksums
   PipelineMessages messages_;
   ReplicaTraffic replicas_;
   InFlightActivations in_flight_;

@@ -21,6 +21,7 @@ void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
   const int to_stage = schedule::peer_stage(i);
   if (schedule::is_unanswered(program_, i)) finish_unanswered(i);  // one is under way at a time
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
+  if (integrity_ != nullptr) integrity_->sent(content_of(i), i.microbatch, message.tensor);
   message.transfer = pp_.send(message.tensor, pp_rank_of(to_stage), message_tag(content_of(i), i.microbatch, to_stage));
   ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
   sends_[to_text(i)] = std::move(message);
@@ -38,6 +39,9 @@ at::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
   const Instruction receive{kind, waiting.microbatch, waiting.stage};
   Message message = std::move(receives_.extract(to_text(receive)).mapped());
   finish(message, waiting);
+  if (integrity_ != nullptr)
+    integrity_->received(content_of(receive), receive.microbatch, pp_rank_of(schedule::peer_stage(receive)),
+                         message.tensor);
   for (const Instruction& sent : arrivals_.proven_by(receive)) finish(sends_.extract(to_text(sent)).mapped(), waiting);
   return message.tensor;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/channel.h"
+#include "executor/integrity.h"
 #include "executor/observer.h"
 #include "schedule/check/known_arrivals.h"
 #include "sharding/gradient_sum.h"
@@ -18,10 +19,16 @@ namespace troika::executor {
 // One rank's thread. Errors of the channel pass through.
 class PipelineMessages {
  public:
-  // `rank` is one of the program's grid. `ledger` counts what is on its way.
+  // `rank` is one of the program's grid. `ledger` counts what is on its way. `integrity` is told of all that is sent and taken;
+  // null: nobody is.
   PipelineMessages(const schedule::Program& program, int rank, comm::Channel& pp, tensor::Ledger& ledger,
-                   Observer& observer)
-      : program_(program), arrivals_(program, rank), pp_(pp), ledger_(ledger), observer_(observer) {}
+                   Observer& observer, Integrity* integrity)
+      : program_(program),
+        arrivals_(program, rank),
+        pp_(pp),
+        ledger_(ledger),
+        observer_(observer),
+        integrity_(integrity) {}
 
   void send(const schedule::Instruction& i, const at::Tensor& tensor);     // send_act, send_grad
   void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
@@ -48,6 +55,7 @@ class PipelineMessages {
   comm::Channel& pp_;
   tensor::Ledger& ledger_;
   Observer& observer_;
+  Integrity* const integrity_;
   std::map<std::string, Message> sends_, receives_;  // by instruction text
 };
 

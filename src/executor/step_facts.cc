@@ -22,7 +22,17 @@ StepFacts::StepFacts(const FactCounts& counts, const std::vector<std::string>& p
       losses_(static_cast<std::size_t>(counts.microbatches) * static_cast<std::size_t>(counts.cp)),
       largest_(names_.size()),
       values_(2 * losses_ + names_.size() * static_cast<std::size_t>(counts.tp) +
-              static_cast<std::size_t>(counts.world) + 2) {}
+              static_cast<std::size_t>(counts.world) + 2),
+      checksums_(static_cast<std::size_t>(counts.world) * static_cast<std::size_t>(counts.checksums)) {}
+
+void StepFacts::add_checksum(int world_rank, int which, std::int64_t value) {
+  std::int64_t& sum = checksums_.at(static_cast<std::size_t>(world_rank * counts_.checksums + which));
+  sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
+}
+
+std::int64_t StepFacts::checksum(int world_rank, int which) const {
+  return checksums_.at(static_cast<std::size_t>(world_rank * counts_.checksums + which));
+}
 
 std::size_t StepFacts::loss_at(int microbatch, int cp_rank) const {
   return static_cast<std::size_t>(microbatch) * static_cast<std::size_t>(counts_.cp) +
@@ -78,7 +88,13 @@ std::int64_t StepFacts::largest_memory() const {
                            values_.end() - 1);
 }
 
-void StepFacts::exchange(comm::Channel& world) { comm::combine_integers(world, values_, largest_); }
+void StepFacts::exchange(comm::Channel& world) {
+  const auto own = static_cast<std::ptrdiff_t>(values_.size());
+  values_.insert(values_.end(), checksums_.begin(), checksums_.end());
+  comm::combine_integers(world, values_, largest_);
+  std::copy(values_.begin() + own, values_.end(), checksums_.begin());
+  values_.resize(static_cast<std::size_t>(own));
+}
 
 std::vector<double> StepFacts::losses() const {
   std::vector<double> losses;

@@ -16,6 +16,7 @@ namespace troika::executor {
 
 struct FactCounts {
   int microbatches = 1, cp = 1, tp = 1, world = 1;
+  int checksums = 0;  // of every rank
 };
 
 // What ranks ask of all after this step: how many ask.
@@ -33,6 +34,8 @@ class StepFacts {
   void note_largest(const std::string& parameter, kernels::MagnitudeBits largest);  // of a gradient, by any rank
   void set_requests(const Requests& requests);                                      // by any rank; summed
   void set_memory(int world_rank, std::int64_t bytes);                              // by that rank
+  // To one of a rank's checksums, by any rank; what all add is summed modulo 2^64.
+  void add_checksum(int world_rank, int which, std::int64_t value);
 
   void exchange(comm::Channel& world);
 
@@ -45,6 +48,7 @@ class StepFacts {
   std::vector<kernels::MagnitudeBits> largest_gradients() const;  // by parameter
   Requests requests() const;
   std::int64_t largest_memory() const;
+  std::int64_t checksum(int world_rank, int which) const;
 
  private:
   std::size_t loss_at(int microbatch, int cp_rank) const;
@@ -57,6 +61,7 @@ class StepFacts {
   const std::size_t losses_;           // how many
   std::vector<std::int64_t> largest_;  // magnitudes of gradients, by parameter
   std::vector<std::int64_t> values_;   // losses, token counts, squares (bits of doubles), bytes per rank, requests
+  std::vector<std::int64_t> checksums_;
 };
 
 }  // namespace troika::executor

@@ -24,6 +24,13 @@ struct AdamW {
 // has that length too and receives the new parameter in its own dtype, the one that forward and backward compute in.
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded = {});
+// The same step; returns the sums of the bits that it read and wrote, modulo 2^32, on the tensors' device: int64 of
+// {parameter, m, v} read, {parameter, m, v} written, and what stands in `rounded` afterwards (0 without).
+at::Tensor adamw_summed(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient,
+                        const at::Tensor& m, const at::Tensor& v, const at::Tensor& rounded = {});
+// The sum of the bits of a contiguous tensor's elements, of 32 or 16 each, modulo 2^32: whatever the order, one flipped bit
+// changes it, and sums of parts add up to that of the whole. int64 of one element, on its device.
+at::Tensor bits_sum(const at::Tensor& tensor);
 // The same rounding without a step: rounded = master in rounded's dtype, to nearest, ties to even.
 void round_into(const at::Tensor& master, const at::Tensor& rounded);
 

@@ -109,6 +109,52 @@ TEST(AdamwParity, HasTheBitsOfTheReference) {
   }
 }
 
+template <class Bits>
+std::uint32_t sum_of(const at::Tensor& tensor) {
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) sum += static_cast<const Bits*>(tensor.data_ptr())[i];
+  return sum;
+}
+
+std::uint32_t plain_sum(const at::Tensor& tensor) {
+  return tensor.element_size() == 2 ? sum_of<std::uint16_t>(tensor) : sum_of<std::uint32_t>(tensor);
+}
+
+TEST(AdamwParity, AStepWithSumsHasTheBitsOfOneWithoutAndSumsWhatItReadAndWrote) {
+  for (const std::int64_t count : {1, 15, 16, 1000, 200003}) {
+    for (const bool half : {false, true}) {
+      const Buffers start = make_buffers(count), got = start.clone(), want = start.clone();
+      const at::Tensor rounded = half ? at::zeros({count}, at::kBFloat16) : at::Tensor();
+      const at::Tensor sums = adamw_summed(usual(), got.p, got.g, got.m, got.v, rounded);
+      want.step(usual());
+      EXPECT_TRUE(same_bits(got, want));
+      const at::Tensor read_written[] = {start.p, start.m, start.v, got.p, got.m, got.v};
+      for (int i = 0; i < 6; ++i) EXPECT_EQ(sums.data_ptr<std::int64_t>()[i], plain_sum(read_written[i])) << i;
+      EXPECT_EQ(sums.data_ptr<std::int64_t>()[6], half ? plain_sum(rounded) : 0U);
+    }
+  }
+}
+
+TEST(BitsSum, OfEveryLengthIsThatOfTheReferenceAndOneFlippedBitChangesIt) {
+  for (const std::int64_t count : {0, 1, 3, 33, 70000, 200001}) {
+    for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+      const at::Tensor x = random_normal("sum", {count}).to(dtype);
+      EXPECT_EQ(bits_sum(x).item<std::int64_t>(), plain_sum(x));
+      EXPECT_EQ(reference::bits_sum(x).item<std::int64_t>(), plain_sum(x));
+      if (count == 0) continue;
+      const std::int64_t before = bits_sum(x).item<std::int64_t>();
+      auto* bytes = static_cast<std::uint8_t*>(x.data_ptr());
+      for (const std::size_t at : {std::size_t{0}, x.nbytes() / 2, x.nbytes() - 1}) {
+        for (int bit = 0; bit < 8; ++bit) {
+          bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ (1U << bit));
+          EXPECT_NE(bits_sum(x).item<std::int64_t>(), before);
+          bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ (1U << bit));
+        }
+      }
+    }
+  }
+}
+
 TEST(AdamwParity, AZeroGradientWithZeroStateOnlyDecays) {
   const Buffers b{at::full({5}, 2.0f), at::zeros({5}), at::zeros({5}), at::zeros({5})};
   b.step(usual());

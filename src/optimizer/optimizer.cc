@@ -20,46 +20,95 @@ double norm_of(const std::vector<double>& squares_in_name_order) {
 }
 
 AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
-             const shape::StatePlace& place, tensor::Streams& streams, tensor::Ledger& ledger)
+             const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger)
     : values_(values),
       settings_(settings),
       has_master_(values.scalar_type() != at::kFloat),
+      checksums_(checksums),
       state_(shape::state_tensors(static_cast<std::int64_t>(values.element_size())), values.numel(), place, streams,
              ledger) {
   std::int64_t begin = 0;
   for (const Stretch& stretch : stretches) {
-    if (stretch.count == 0) continue;
     const double decay = stretch.decays ? settings.weight_decay : 0;
-    if (ranges_.empty() || ranges_.back().weight_decay != decay) ranges_.push_back({begin, 0, decay});
+    const bool own = checksums == Checksums::on || ranges_.empty() || ranges_.back().weight_decay != decay;
+    if (own) ranges_.push_back({begin, 0, decay});
     ranges_.back().count += stretch.count;
     begin += stretch.count;
   }
 }
 
 void AdamW::master_changed() {
+  known_.clear();
   if (has_master_) kernels::round_into(state_.stored(2).to(values_.device()), values_);
 }
 
-void AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update) {
+namespace {
+
+// The first of the three sums that differs.
+std::optional<StateFault> difference(const std::array<std::uint32_t, 3>& found,
+                                     const std::array<std::uint32_t, 3>& left, std::size_t stretch) {
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (found[i] != left[i]) return StateFault{static_cast<StateFault::Where>(i), stretch};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<StateFault> AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale,
+                                      std::int64_t update) {
   constexpr std::int64_t piece_elements = std::int64_t{1} << 18;
-  for (const Range& range : ranges_) {
+  std::optional<StateFault> fault;
+  std::vector<Sums> written(checksums_ == Checksums::on ? ranges_.size() : 0);
+  for (std::size_t r = 0; r < ranges_.size(); ++r) {
+    const Range& range = ranges_[r];
     const std::int64_t piece = state_.by_pieces() ? piece_elements : range.count;
+    std::array<std::uint32_t, 3> read{};
     for (std::int64_t done = 0; done < range.count; done += piece) {
       const Range now{range.begin + done, std::min(piece, range.count - done), range.weight_decay};
-      step_piece(now, gradient, lr, gradient_scale, update);
+      step_piece(now, gradient, lr, gradient_scale, update, &read, written.empty() ? nullptr : &written[r]);
       state_.done(now.begin, now.count);
     }
+    if (!known_.empty() && !fault) fault = difference(read, known_[r].state, r);
   }
+  known_ = std::move(written);
+  return fault;
 }
 
 void AdamW::step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
-                       std::int64_t update) {
+                       std::int64_t update, std::array<std::uint32_t, 3>* read, Sums* written) {
   const kernels::AdamW adamw{lr,     settings_.beta1, settings_.beta2, settings_.eps, piece.weight_decay,
                              update, gradient_scale};
   const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
-  const at::Tensor master = has_master_ ? state_.present(2) : values_;
-  kernels::adamw(adamw, part(master), part(gradient), part(state_.present(0)), part(state_.present(1)),
-                 has_master_ ? part(values_) : at::Tensor());
+  const at::Tensor master = part(has_master_ ? state_.present(2) : values_), m = part(state_.present(0)),
+                   v = part(state_.present(1)), rounded = has_master_ ? part(values_) : at::Tensor();
+  if (written == nullptr) return kernels::adamw(adamw, master, part(gradient), m, v, rounded);
+  const at::Tensor sums = kernels::adamw_summed(adamw, master, part(gradient), m, v, rounded).cpu();
+  const std::int64_t* s = sums.data_ptr<std::int64_t>();
+  for (std::size_t i = 0; i < 3; ++i) {
+    (*read)[i] += static_cast<std::uint32_t>(s[i]);
+    written->state[i] += static_cast<std::uint32_t>(s[3 + i]);
+  }
+  written->values += static_cast<std::uint32_t>(has_master_ ? s[6] : s[3]);
+}
+
+static std::uint32_t sum_of(const at::Tensor& flat, std::int64_t begin, std::int64_t count) {
+  return static_cast<std::uint32_t>(kernels::bits_sum(flat.narrow(0, begin, count)).item<std::int64_t>());
+}
+
+std::optional<StateFault> AdamW::find_fault() const {
+  for (std::size_t r = 0; r < known_.size(); ++r) {
+    const auto sum = [&](const at::Tensor& flat) { return sum_of(flat, ranges_[r].begin, ranges_[r].count); };
+    const auto fault = difference({sum(master()), sum(m()), sum(v())}, known_[r].state, r);
+    state_.done(ranges_[r].begin, ranges_[r].count);
+    if (fault) return fault;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::uint32_t> AdamW::value_sums() const {
+  std::vector<std::uint32_t> sums;
+  for (const Sums& of_range : known_) sums.push_back(of_range.values);
+  return sums;
 }
 
 }  // namespace troika::optimizer

@@ -3,8 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/settings.h"
@@ -26,15 +28,24 @@ struct Stretch {
   bool decays = true;
 };
 
+// Whether the state's bits are summed as they are written, and compared when they are next read.
+enum class Checksums { off, on };
+
+// What was found in memory was not what the step before had left there.
+struct StateFault {
+  enum class Where { parameter, first_moment, second_moment } where = Where::parameter;
+  std::size_t stretch = 0;  // the first one
+};
+
 // Owns m and v, and the master copy for half precision. One rank's thread.
 class AdamW {
  public:
   // `values`: what forward and backward read, one-dimensional, fp32, bf16 or fp16; fp32 values are their own master copy.
   // `stretches` cover them in order.
   AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
-        const shape::StatePlace& place, tensor::Streams& streams, tensor::Ledger& ledger);
+        const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger);
 
-  // For checkpoints, fp32, each as long as the values; after writing to master, call master_changed().
+  // For checkpoints, fp32, each as long as the values; after writing to any of the three, call master_changed().
   const at::Tensor& m() const { return state_.stored(0); }
   const at::Tensor& v() const { return state_.stored(1); }
   const at::Tensor& master() const { return has_master_ ? state_.stored(2) : values_; }
@@ -45,21 +56,35 @@ class AdamW {
   void offload() { state_.offload(); }
 
   // One update with `gradient` (fp32, as long as the values) times `gradient_scale`; the values follow the master copy.
-  // `update` counts the updates from 1.
-  void step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update);
+  // `update` counts the updates from 1. With checksums: what had changed since the last step; everything is updated all the
+  // same.
+  std::optional<StateFault> step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update);
+
+  // Between steps: what has changed since the last one, found by reading all of it. Nothing without checksums.
+  std::optional<StateFault> find_fault() const;
+  // Sums of the bits of the values that forward and backward read, as the last step wrote them, by stretch (kernels::bits_sum).
+  // Empty where they are not known.
+  std::vector<std::uint32_t> value_sums() const;
 
  private:
   struct Range {
     std::int64_t begin = 0, count = 0;
     double weight_decay = 0;
   };
-  void step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
-                  std::int64_t update);
+  // Of one range, modulo 2^32.
+  struct Sums {
+    std::array<std::uint32_t, 3> state{};  // in the order of StateFault::Where
+    std::uint32_t values = 0;
+  };
+  void step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update,
+                  std::array<std::uint32_t, 3>* read, Sums* written);
 
   const at::Tensor values_;
   const config::OptimizerSettings settings_;
   const bool has_master_;
-  std::vector<Range> ranges_;  // neighbours with equal decay are one
+  const Checksums checksums_;
+  std::vector<Range> ranges_;  // by stretch; without checksums neighbours with equal decay are one
+  std::vector<Sums> known_;    // by range, as the last step wrote them; empty: not known
   OptimizerState state_;
 };
 

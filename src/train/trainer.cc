@@ -177,6 +177,7 @@ executor::Setup Trainer::setup() {
   setup.activations = plan_.saved_activations();
   setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
   setup.parameter_names = names_of(plan_.trained_parameters());
+  setup.checksums = executor::checksums_for(settings_.train.checksums, surroundings_.streams->device());
   return setup;
 }
 
@@ -279,6 +280,7 @@ void Trainer::begin_save(Saver::Until until) {
   settle_save();
   tell(state_.step, "saving a checkpoint");
   last_save_ = base::monotonic_seconds();
+  executor_->check_state();
   saver_->begin({state_, loss_scale_, exponents_, units_, place_}, until);
   waited_for_save_ = base::monotonic_seconds() - last_save_;
   saving_seconds_ += waited_for_save_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "executor/integrity.h"
 #include "model/decoder.h"
 #include "model/scalar_type.h"
 #include "plan/buckets.h"
@@ -88,6 +89,7 @@ executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
   settings.streams = &streams;
   settings.optimizer = plan.settings().optimizer;
   settings.state = plan.state_place();
+  settings.checksums = executor::checksums_for(plan.settings().train.checksums, streams.device());
 
   executor::Units units;
   for (int stage = 0; stage < plan.program.stages(); ++stage) {

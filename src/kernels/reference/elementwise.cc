@@ -54,6 +54,12 @@ void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor&
 
 void round_into(const at::Tensor& master, const at::Tensor& rounded) { rounded.copy_(master); }
 
+at::Tensor bits_sum(const at::Tensor& tensor) {
+  const std::int64_t most = tensor.element_size() == 2 ? 0xffff : 0xffffffff;
+  const at::Tensor bits = tensor.view({-1}).view(tensor.element_size() == 2 ? at::kShort : at::kInt).to(at::kLong);
+  return bits.bitwise_and(at::Scalar(most)).sum().bitwise_and(at::Scalar(std::int64_t{0xffffffff})).view({1});
+}
+
 at::Tensor gelu_forward(const at::Tensor& x) { return to_dtype_of(x, at::gelu(to_float(x), "tanh")); }
 
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x) {

@@ -47,6 +47,7 @@ void add_block(const std::uint64_t* words, const cpu::BlockFormat& format, std::
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded);
 void round_into(const at::Tensor& master, const at::Tensor& rounded);
+at::Tensor bits_sum(const at::Tensor& tensor);
 
 at::Tensor gelu_forward(const at::Tensor& x);
 at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x);

@@ -1,0 +1,263 @@
+#include "executor/integrity.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "comm/collectives.h"
+#include "kernels/flat.h"
+
+namespace troika::executor {
+namespace {
+
+std::uint32_t sum_of(const at::Tensor& flat, const shape::Range& range) {
+  return static_cast<std::uint32_t>(kernels::bits_sum(flat.narrow(0, range.begin, range.count)).item<std::int64_t>());
+}
+
+std::vector<std::uint32_t> sums_by_slot(const Bucket& bucket) {
+  std::vector<std::uint32_t> sums;
+  for (const Bucket::HeldSlot& part : bucket.held_slots()) sums.push_back(sum_of(bucket.own_values(), part.elements));
+  return sums;
+}
+
+std::uint32_t total(const std::vector<std::uint32_t>& sums) {
+  std::uint32_t sum = 0;
+  for (const std::uint32_t one : sums) sum += one;
+  return sum;
+}
+
+// What this rank's range of the values should sum to: as the optimizer wrote it, or as it is before there was a step.
+std::vector<std::uint32_t> written_sums(Bucket& bucket) {
+  std::vector<std::uint32_t> sums = bucket.optimizer().value_sums();
+  return sums.empty() ? sums_by_slot(bucket) : sums;
+}
+
+const std::string& name_of(const Bucket& bucket, std::size_t held_slot) {
+  return bucket.layout().slots[bucket.held_slots()[held_slot].slot].info.name;
+}
+
+const char remedy[] =
+    "; nothing of it was saved: test this host's memory (memtester), or leave the host out, and resume from the last "
+    "checkpoint";
+
+std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
+  return fmt::format("{}", fmt::join(numbers, " "));
+}
+
+std::vector<std::uint32_t> parse_numbers(const std::string& text) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& word : base::split(text, ' ')) {
+    std::int64_t number = 0;
+    if (base::parse_int(word, &number)) numbers.push_back(static_cast<std::uint32_t>(number));
+  }
+  return numbers;
+}
+
+}  // namespace
+
+optimizer::Checksums checksums_for(config::OnOff stated, const c10::Device& device) {
+  const bool on = stated == config::OnOff::on || (stated == config::OnOff::automatic && device.is_cpu());
+  return on ? optimizer::Checksums::on : optimizer::Checksums::off;
+}
+
+Integrity::Integrity(const mesh::Shape& shape, int world_rank, const Units& units, comm::Channel& replicas)
+    : shape_(shape), world_rank_(world_rank), units_(units), replicas_(replicas) {
+  for (const auto& [segment, unit] : units) {
+    for (Bucket* bucket : unit->buckets()) buckets_.push_back(bucket);
+  }
+}
+
+void Integrity::begin_step(std::int64_t step) {
+  step_ = step;
+  for (const int content : {0, 1}) {
+    sent_[content] = 0;
+    received_[content].clear();
+  }
+}
+
+void Integrity::fail(const std::string& what) const {
+  throw base::PeerError(fmt::format("{}, found in step {}{}", what, step_, remedy));
+}
+
+// An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.
+static std::int64_t weighed(int microbatch, const at::Tensor& tensor) {
+  return (2 * std::int64_t{microbatch} + 1) * kernels::bits_sum(tensor).item<std::int64_t>();
+}
+
+void Integrity::sent(StageMessage content, int microbatch, const at::Tensor& tensor) {
+  sent_[static_cast<int>(content)] += weighed(microbatch, tensor);
+}
+
+void Integrity::received(StageMessage content, int microbatch, int pp_rank, const at::Tensor& tensor) {
+  mesh::Coordinate from = mesh::coordinate_of(shape_, world_rank_);
+  from.pp = pp_rank;
+  received_[static_cast<int>(content)][mesh::world_rank_of(shape_, from)] += weighed(microbatch, tensor);
+}
+
+// One bucket per step, in turn; the same one on all replicas. Null where replicas do not keep each other's values.
+Bucket* Integrity::replicated_bucket_of_step() const {
+  Bucket* bucket = buckets_[static_cast<std::size_t>(step_) % buckets_.size()];
+  return bucket->is_trained() && bucket->keeps_others_values() ? bucket : nullptr;
+}
+
+// What no update reads: frozen values, and the half precision that is computed with.
+void Integrity::check_values(Bucket& bucket) {
+  const bool follows_master = bucket.is_trained() && bucket.own_values().element_size() < 4;
+  if (bucket.is_trained() && !follows_master) return;
+  const std::vector<std::uint32_t> now = sums_by_slot(bucket);
+  if (!bucket.is_trained() && fixed_.count(&bucket) == 0) fixed_[&bucket] = now;
+  const std::vector<std::uint32_t> known = follows_master ? written_sums(bucket) : fixed_[&bucket];
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i] == known[i]) continue;
+    fail(fmt::format("the values of {} on rank {} ({}) changed in memory by themselves", name_of(bucket, i),
+                     world_rank_, base::host_name()));
+  }
+}
+
+std::vector<Bucket*> Integrity::trained_buckets() const {
+  std::vector<Bucket*> trained;
+  std::copy_if(buckets_.begin(), buckets_.end(), std::back_inserter(trained),
+               [](const Bucket* bucket) { return bucket->is_trained(); });
+  return trained;
+}
+
+// Of what all replicas should hold alike: the values of ZeRO 0.
+std::int64_t Integrity::state_sum() const {
+  std::uint64_t sum = 0;
+  for (Bucket* bucket : trained_buckets()) {
+    if (bucket->holds_range()) continue;
+    for (const std::uint32_t one : bucket->optimizer().value_sums()) sum = (sum ^ one) * 0x100000001b3ULL;
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+void Integrity::tell(StepFacts* facts) {
+  for (const int content : {activations, gradients}) {
+    facts->add_checksum(world_rank_, content, sent_[content]);
+    for (const auto& [sender, sum] : received_[content]) facts->add_checksum(sender, content, -sum);
+  }
+  Bucket& bucket = *buckets_[static_cast<std::size_t>(step_) % buckets_.size()];
+  check_values(bucket);
+  facts->add_checksum(world_rank_, state, state_sum());
+  if (Bucket* shared = replicated_bucket_of_step(); shared != nullptr) {
+    const shape::Range all{0, shared->layout().elements};
+    facts->add_checksum(world_rank_, own_values, total(written_sums(*shared)));
+    facts->add_checksum(world_rank_, all_values, sum_of(shared->values(ReadBy::own_segment), all));
+  }
+}
+
+void Integrity::compare(const StepFacts& facts) {
+  compare_messages(facts);
+  compare_state(facts);
+  compare_values(facts);
+}
+
+void Integrity::compare_messages(const StepFacts& facts) const {
+  for (int rank = 0; rank < shape_.world(); ++rank) {
+    for (const int content : {activations, gradients}) {
+      if (facts.checksum(rank, content) == 0) continue;
+      fail(fmt::format(
+          "{} that rank {} sent to the stage {} it did not arrive as they were sent: they changed on the way or "
+          "in the memory of one of the two hosts",
+          content == activations ? "activations" : "gradients of activations", rank,
+          content == activations ? "after" : "before"));
+    }
+  }
+}
+
+void Integrity::compare_state(const StepFacts& facts) const {
+  const std::vector<int> ranks = mesh::replicas_of(shape_, world_rank_);
+  for (const int rank : ranks)
+    if (facts.checksum(rank, state) != facts.checksum(ranks.front(), state)) name_different_state();
+}
+
+void Integrity::compare_values(const StepFacts& facts) const {
+  if (replicated_bucket_of_step() == nullptr) return;
+  const std::vector<int> ranks = mesh::replicas_of(shape_, world_rank_);
+  std::uint32_t written = 0;
+  for (const int rank : ranks) written += static_cast<std::uint32_t>(facts.checksum(rank, own_values));
+  for (const int rank : ranks)
+    if (static_cast<std::uint32_t>(facts.checksum(rank, all_values)) != written) name_different_values();
+}
+
+// Every replica's sums of every slot; the first slot that differs, and who differs from most.
+void Integrity::name_different_state() const {
+  const std::vector<int> ranks = mesh::replicas_of(shape_, world_rank_);
+  for (Bucket* bucket : trained_buckets()) {
+    if (bucket->holds_range()) continue;
+    std::vector<std::vector<std::uint32_t>> sums;
+    for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(bucket->optimizer().value_sums()))) {
+      sums.push_back(parse_numbers(text));
+    }
+    for (std::size_t slot = 0; slot < sums.front().size(); ++slot) {
+      std::map<std::uint32_t, std::vector<int>> holders;
+      for (std::size_t replica = 0; replica < sums.size(); ++replica)
+        holders[sums[replica].at(slot)].push_back(ranks[replica]);
+      if (holders.size() == 1) continue;
+      const auto fewest = std::min_element(holders.begin(), holders.end(), [](const auto& a, const auto& b) {
+        return a.second.size() < b.second.size();
+      });
+      if (2 * fewest->second.size() == ranks.size())
+        fail(
+            fmt::format("ranks {} hold other values of {} than each other, though both updated the same: the memory or "
+                        "processor of one of their hosts is faulty",
+                        fmt::join(ranks, " and "), name_of(*bucket, slot)));
+      fail(fmt::format("rank {} holds other values of {} than the {} other replicas: its memory or processor is faulty",
+                       fmt::join(fewest->second, ", "), name_of(*bucket, slot), ranks.size() - fewest->second.size()));
+    }
+  }
+  fail("replicas do not hold the same parameters");
+}
+
+// Every owner's sums of its slots beside every rank's own sums of all.
+void Integrity::name_different_values() const {
+  Bucket& bucket = *replicated_bucket_of_step();
+  const std::vector<int> ranks = mesh::replicas_of(shape_, world_rank_);
+  const std::size_t slots = bucket.layout().slots.size();
+  std::vector<std::uint32_t> mine(2 * slots);  // as written, by its owners; as found here
+  const std::vector<std::uint32_t> written = written_sums(bucket);
+  const std::vector<Bucket::HeldSlot> held = bucket.held_slots();
+  for (std::size_t i = 0; i < held.size(); ++i) mine[held[i].slot] = written[i];
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const shape::Slot& one = bucket.layout().slots[slot];
+    mine[slots + slot] = sum_of(bucket.values(ReadBy::own_segment), {one.offset, one.elements()});
+  }
+  std::vector<std::vector<std::uint32_t>> all;
+  for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(mine)))
+    all.push_back(parse_numbers(text));
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    std::uint32_t expected = 0;
+    for (const auto& numbers : all) expected += numbers.at(slot);
+    for (std::size_t replica = 0; replica < all.size(); ++replica) {
+      if (all[replica].at(slots + slot) == expected) continue;
+      fail(fmt::format(
+          "the values of {} that rank {} computes with are not those that their owners wrote: they changed in "
+          "its memory or on the way to it",
+          bucket.layout().slots[slot].info.name, ranks[replica]));
+    }
+  }
+  fail("replicas do not compute with the same parameters");
+}
+
+void Integrity::report(const Bucket& bucket, const optimizer::StateFault& fault) const {
+  using Where = optimizer::StateFault::Where;
+  const char* what = fault.where == Where::parameter      ? "the parameter"
+                     : fault.where == Where::first_moment ? "the first moment (adam_m)"
+                                                          : "the second moment (adam_v)";
+  fail(fmt::format("{} of {} on rank {} ({}) changed in memory by itself", what, name_of(bucket, fault.stretch),
+                   world_rank_, base::host_name()));
+}
+
+void Integrity::check_state() const {
+  for (Bucket* bucket : trained_buckets()) {
+    const auto fault = bucket->optimizer().find_fault();
+    if (fault) report(*bucket, *fault);
+  }
+}
+
+}  // namespace troika::executor
