@@ -45,6 +45,21 @@ class Failing : public Transfer::Body {
   std::string text_;
 };
 
+class Corrupting : public Transfer::Body {
+ public:
+  Corrupting(Transfer inner, at::Tensor tensor) : inner_(std::move(inner)), tensor_(std::move(tensor)) {}
+  void wait() override {
+    inner_.wait();
+    if (tensor_.nbytes() == 0) return;
+    auto* bytes = static_cast<std::uint8_t*>(tensor_.data_ptr());
+    bytes[tensor_.nbytes() / 2] = static_cast<std::uint8_t>(bytes[tensor_.nbytes() / 2] ^ 1U);
+  }
+
+ private:
+  Transfer inner_;
+  at::Tensor tensor_;
+};
+
 class FaultyChannel : public Channel {
  public:
   FaultyChannel(std::unique_ptr<Channel> inner, std::vector<Fault> faults, double deadline_seconds)
@@ -95,6 +110,10 @@ class FaultyChannel : public Channel {
     if (fault->kind == Fault::Kind::drop && sends) return Transfer();
     if (fault->kind == Fault::Kind::drop || fault->kind == Fault::Kind::silent) {
       return Transfer(std::make_unique<Never>(void_, failure_text(operation, name_, "")));
+    }
+    if (fault->kind == Fault::Kind::corrupt) {
+      if (sends) return inner_->send(tensor, peer, tag);
+      return Transfer(std::make_unique<Corrupting>(inner_->recv(tensor, peer, tag), tensor));
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(fault->seconds));
     return sends ? inner_->send(tensor, peer, tag) : inner_->recv(tensor, peer, tag);

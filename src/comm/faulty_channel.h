@@ -11,11 +11,12 @@ namespace troika::comm {
 
 struct Fault {
   enum class Kind {
-    drop,    // a send is taken and never delivered; a recv never gets its message
-    delay,   // the message is posted `seconds` late (the call blocks for that long)
-    fail,    // the wait throws
-    kill,    // from here on this rank is dead: its peers see it leave, its own calls throw
-    silent,  // from here on this rank neither sends nor receives, as a stopped process; its waits last to the deadline
+    drop,     // a send is taken and never delivered; a recv never gets its message
+    delay,    // the message is posted `seconds` late (the call blocks for that long)
+    fail,     // the wait throws
+    kill,     // from here on this rank is dead: its peers see it leave, its own calls throw
+    corrupt,  // one bit in the middle of what is received arrives flipped
+    silent,   // from here on this rank neither sends nor receives, as a stopped process; its waits last to the deadline
   };
   Kind kind = Kind::drop;
   std::int64_t message = 0;  // which one: sends and recvs of this rank are counted together, from 0

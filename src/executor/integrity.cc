@@ -105,13 +105,10 @@ Bucket* Integrity::replicated_bucket_of_step() const {
   return bucket->is_trained() && bucket->keeps_others_values() ? bucket : nullptr;
 }
 
-// What no update reads: frozen values, and the half precision that is computed with.
-void Integrity::check_values(Bucket& bucket) {
-  const bool follows_master = bucket.is_trained() && bucket.own_values().element_size() < 4;
-  if (bucket.is_trained() && !follows_master) return;
+// No update reads them.
+void Integrity::check_frozen(const Bucket& bucket) {
   const std::vector<std::uint32_t> now = sums_by_slot(bucket);
-  if (!bucket.is_trained() && fixed_.count(&bucket) == 0) fixed_[&bucket] = now;
-  const std::vector<std::uint32_t> known = follows_master ? written_sums(bucket) : fixed_[&bucket];
+  const std::vector<std::uint32_t>& known = fixed_.try_emplace(&bucket, now).first->second;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == known[i]) continue;
     fail(fmt::format("the values of {} on rank {} ({}) changed in memory by themselves", name_of(bucket, i),
@@ -131,7 +128,7 @@ std::int64_t Integrity::state_sum() const {
   std::uint64_t sum = 0;
   for (Bucket* bucket : trained_buckets()) {
     if (bucket->holds_range()) continue;
-    for (const std::uint32_t one : bucket->optimizer().value_sums()) sum = (sum ^ one) * 0x100000001b3ULL;
+    for (const std::uint32_t one : written_sums(*bucket)) sum = (sum ^ one) * 0x100000001b3ULL;
   }
   return static_cast<std::int64_t>(sum);
 }
@@ -141,8 +138,8 @@ void Integrity::tell(StepFacts* facts) {
     facts->add_checksum(world_rank_, content, sent_[content]);
     for (const auto& [sender, sum] : received_[content]) facts->add_checksum(sender, content, -sum);
   }
-  Bucket& bucket = *buckets_[static_cast<std::size_t>(step_) % buckets_.size()];
-  check_values(bucket);
+  const Bucket& of_step = *buckets_[static_cast<std::size_t>(step_) % buckets_.size()];
+  if (!of_step.is_trained()) check_frozen(of_step);
   facts->add_checksum(world_rank_, state, state_sum());
   if (Bucket* shared = replicated_bucket_of_step(); shared != nullptr) {
     const shape::Range all{0, shared->layout().elements};
@@ -191,7 +188,7 @@ void Integrity::name_different_state() const {
   for (Bucket* bucket : trained_buckets()) {
     if (bucket->holds_range()) continue;
     std::vector<std::vector<std::uint32_t>> sums;
-    for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(bucket->optimizer().value_sums()))) {
+    for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(written_sums(*bucket)))) {
       sums.push_back(parse_numbers(text));
     }
     for (std::size_t slot = 0; slot < sums.front().size(); ++slot) {
@@ -245,10 +242,9 @@ void Integrity::name_different_values() const {
 }
 
 void Integrity::report(const Bucket& bucket, const optimizer::StateFault& fault) const {
-  using Where = optimizer::StateFault::Where;
-  const char* what = fault.where == Where::parameter      ? "the parameter"
-                     : fault.where == Where::first_moment ? "the first moment (adam_m)"
-                                                          : "the second moment (adam_v)";
+  const char* const names[] = {"the parameter", "the first moment (adam_m)", "the second moment (adam_v)",
+                               "the values"};
+  const char* const what = names[static_cast<int>(fault.where)];
   fail(fmt::format("{} of {} on rank {} ({}) changed in memory by itself", what, name_of(bucket, fault.stretch),
                    world_rank_, base::host_name()));
 }

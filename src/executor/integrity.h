@@ -49,7 +49,7 @@ class Integrity {
 
   std::vector<Bucket*> trained_buckets() const;
   Bucket* replicated_bucket_of_step() const;
-  void check_values(Bucket& bucket);
+  void check_frozen(const Bucket& bucket);
   std::int64_t state_sum() const;
   void compare_messages(const StepFacts& facts) const;
   void compare_state(const StepFacts& facts) const;

@@ -82,15 +82,15 @@ at::Tensor bits_sum(const at::Tensor& tensor) {
 
 namespace {
 
-using SumsOfStep = std::array<std::atomic<std::uint32_t>, 7>;  // in the order of adamw_summed's result
+using SumsOfStep = std::array<std::atomic<std::uint32_t>, 8>;  // in the order of adamw_summed's result
 
 void add_to(const cpu::StepSums& piece, SumsOfStep* sums) {
   (*sums)[0] += piece.read.parameter;
   (*sums)[1] += piece.read.m;
   (*sums)[2] += piece.read.v;
-  (*sums)[3] += piece.written.parameter;
-  (*sums)[4] += piece.written.m;
-  (*sums)[5] += piece.written.v;
+  (*sums)[4] += piece.written.parameter;
+  (*sums)[5] += piece.written.m;
+  (*sums)[6] += piece.written.v;
 }
 
 // Each piece is rounded and summed while it is in a core's cache.
@@ -102,10 +102,11 @@ at::Tensor adamw_summed_on_cpu(const cpu::AdamWNumbers& n, const at::Tensor& par
     add_to(cpu::adamw_summed(n, end - begin, p + begin, g + begin, m + begin, v + begin), &sums);
     if (!rounded.defined()) return;
     const at::Tensor piece = rounded.narrow(0, begin, end - begin);
+    sums[3] += bits_sum_on_cpu(piece);
     round_into(parameter.narrow(0, begin, end - begin), piece);
-    sums[6] += bits_sum_on_cpu(piece);
+    sums[7] += bits_sum_on_cpu(piece);
   });
-  const at::Tensor result = at::empty({7}, at::kLong);
+  const at::Tensor result = at::empty({8}, at::kLong);
   std::copy(sums.begin(), sums.end(), result.data_ptr<std::int64_t>());
   return result;
 }
@@ -117,10 +118,13 @@ at::Tensor adamw_summed(const AdamW& settings, const at::Tensor& parameter, cons
   if (parameter.is_cpu())
     return adamw_summed_on_cpu(adamw_numbers<cpu::AdamWNumbers>(settings), parameter, gradient.data_ptr<float>(),
                                m.data_ptr<float>(), v.data_ptr<float>(), rounded);
-  const at::Tensor read = at::cat({bits_sum(parameter), bits_sum(m), bits_sum(v)});
+  const auto sums = [&] {
+    const at::Tensor of_p = bits_sum(parameter);
+    return at::cat({of_p, bits_sum(m), bits_sum(v), rounded.defined() ? bits_sum(rounded) : at::zeros_like(of_p)});
+  };
+  const at::Tensor found = sums();
   adamw(settings, parameter, gradient, m, v, rounded);
-  return at::cat({read, bits_sum(parameter), bits_sum(m), bits_sum(v),
-                  rounded.defined() ? bits_sum(rounded) : at::zeros_like(read.narrow(0, 0, 1))});
+  return at::cat({found, sums()});
 }
 
 void round_into(const at::Tensor& master, const at::Tensor& rounded) {

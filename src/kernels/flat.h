@@ -24,8 +24,8 @@ struct AdamW {
 // has that length too and receives the new parameter in its own dtype, the one that forward and backward compute in.
 void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
            const at::Tensor& v, const at::Tensor& rounded = {});
-// The same step; returns the sums of the bits that it read and wrote, modulo 2^32, on the tensors' device: int64 of
-// {parameter, m, v} read, {parameter, m, v} written, and what stands in `rounded` afterwards (0 without).
+// The same step; returns the sums of the bits that it found and left (bits_sum), on the tensors' device: int64 of {parameter,
+// m, v, rounded} as they were, then as they are; of `rounded` 0 where there is none.
 at::Tensor adamw_summed(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient,
                         const at::Tensor& m, const at::Tensor& v, const at::Tensor& rounded = {});
 // The sum of the bits of a contiguous tensor's elements, of 32 or 16 each, modulo 2^32: whatever the order, one flipped bit

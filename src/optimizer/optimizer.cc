@@ -44,9 +44,9 @@ void AdamW::master_changed() {
 
 namespace {
 
-// The first of the three sums that differs.
-std::optional<StateFault> difference(const std::array<std::uint32_t, 3>& found,
-                                     const std::array<std::uint32_t, 3>& left, std::size_t stretch) {
+// The first of the sums that differs.
+template <class Sums>
+std::optional<StateFault> difference(const Sums& found, const Sums& left, std::size_t stretch) {
   for (std::size_t i = 0; i < left.size(); ++i)
     if (found[i] != left[i]) return StateFault{static_cast<StateFault::Where>(i), stretch};
   return std::nullopt;
@@ -62,20 +62,20 @@ std::optional<StateFault> AdamW::step(const at::Tensor& gradient, double lr, dou
   for (std::size_t r = 0; r < ranges_.size(); ++r) {
     const Range& range = ranges_[r];
     const std::int64_t piece = state_.by_pieces() ? piece_elements : range.count;
-    std::array<std::uint32_t, 3> read{};
+    Sums read{};
     for (std::int64_t done = 0; done < range.count; done += piece) {
       const Range now{range.begin + done, std::min(piece, range.count - done), range.weight_decay};
       step_piece(now, gradient, lr, gradient_scale, update, &read, written.empty() ? nullptr : &written[r]);
       state_.done(now.begin, now.count);
     }
-    if (!known_.empty() && !fault) fault = difference(read, known_[r].state, r);
+    if (!known_.empty() && !fault) fault = difference(read, known_[r], r);
   }
   known_ = std::move(written);
   return fault;
 }
 
 void AdamW::step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
-                       std::int64_t update, std::array<std::uint32_t, 3>* read, Sums* written) {
+                       std::int64_t update, Sums* read, Sums* written) {
   const kernels::AdamW adamw{lr,     settings_.beta1, settings_.beta2, settings_.eps, piece.weight_decay,
                              update, gradient_scale};
   const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
@@ -84,11 +84,10 @@ void AdamW::step_piece(const Range& piece, const at::Tensor& gradient, double lr
   if (written == nullptr) return kernels::adamw(adamw, master, part(gradient), m, v, rounded);
   const at::Tensor sums = kernels::adamw_summed(adamw, master, part(gradient), m, v, rounded).cpu();
   const std::int64_t* s = sums.data_ptr<std::int64_t>();
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < written->size(); ++i) {
     (*read)[i] += static_cast<std::uint32_t>(s[i]);
-    written->state[i] += static_cast<std::uint32_t>(s[3 + i]);
+    (*written)[i] += static_cast<std::uint32_t>(s[written->size() + i]);
   }
-  written->values += static_cast<std::uint32_t>(has_master_ ? s[6] : s[3]);
 }
 
 static std::uint32_t sum_of(const at::Tensor& flat, std::int64_t begin, std::int64_t count) {
@@ -98,7 +97,8 @@ static std::uint32_t sum_of(const at::Tensor& flat, std::int64_t begin, std::int
 std::optional<StateFault> AdamW::find_fault() const {
   for (std::size_t r = 0; r < known_.size(); ++r) {
     const auto sum = [&](const at::Tensor& flat) { return sum_of(flat, ranges_[r].begin, ranges_[r].count); };
-    const auto fault = difference({sum(master()), sum(m()), sum(v())}, known_[r].state, r);
+    const Sums now{sum(master()), sum(m()), sum(v()), has_master_ ? sum(values_) : 0};
+    const auto fault = difference(now, known_[r], r);
     state_.done(ranges_[r].begin, ranges_[r].count);
     if (fault) return fault;
   }
@@ -107,7 +107,9 @@ std::optional<StateFault> AdamW::find_fault() const {
 
 std::vector<std::uint32_t> AdamW::value_sums() const {
   std::vector<std::uint32_t> sums;
-  for (const Sums& of_range : known_) sums.push_back(of_range.values);
+  constexpr auto parameter = static_cast<std::size_t>(StateFault::Where::parameter),
+                 values = static_cast<std::size_t>(StateFault::Where::values);
+  for (const Sums& of_range : known_) sums.push_back(of_range[has_master_ ? values : parameter]);
   return sums;
 }
 

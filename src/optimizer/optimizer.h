@@ -33,7 +33,8 @@ enum class Checksums { off, on };
 
 // What was found in memory was not what the step before had left there.
 struct StateFault {
-  enum class Where { parameter, first_moment, second_moment } where = Where::parameter;
+  // values: beside half precision's master copy, what forward and backward read.
+  enum class Where { parameter, first_moment, second_moment, values } where = Where::parameter;
   std::size_t stretch = 0;  // the first one
 };
 
@@ -71,13 +72,9 @@ class AdamW {
     std::int64_t begin = 0, count = 0;
     double weight_decay = 0;
   };
-  // Of one range, modulo 2^32.
-  struct Sums {
-    std::array<std::uint32_t, 3> state{};  // in the order of StateFault::Where
-    std::uint32_t values = 0;
-  };
+  using Sums = std::array<std::uint32_t, 4>;  // of one range, modulo 2^32; in the order of StateFault::Where
   void step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update,
-                  std::array<std::uint32_t, 3>* read, Sums* written);
+                  Sums* read, Sums* written);
 
   const at::Tensor values_;
   const config::OptimizerSettings settings_;

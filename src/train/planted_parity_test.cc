@@ -4,6 +4,9 @@
 #include <atomic>
 #include <limits>
 
+#include "base/error.h"
+#include "checkpoint/checkpoint.h"
+#include "comm/self_channel.h"
 #include "model/decoder.h"
 #include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
@@ -140,6 +143,28 @@ TEST_F(PlantedGradients, NoNumbersAreSkippedAlikeInEveryLayoutWhereThatIsWanted)
   EXPECT_TRUE(std::isnan(want[planted_step - 1].grad_norm));
   EXPECT_EQ(want.back().extra.at("skipped_steps"), 1);
   for (const std::string& layout : planted_layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
+}
+
+TEST_F(PlantedGradients, NoNumbersTakeTheLastCheckpointBackAndLeaveTheDataSinceThenOutInEveryLayout) {
+  runs_.settings.train.on_nonfinite = config::OnNonfinite::rollback;
+  runs_.settings.checkpoint.every = 4;
+  plant(std::numeric_limits<float>::quiet_NaN(), 2);
+  const Rows want = runs_.train("alone", "");
+  ASSERT_EQ(want.size(), 10U);
+  for (const metrics::StepMetrics& row : want) EXPECT_FALSE(std::isnan(row.grad_norm)) << row.step;
+  const auto self = comm::make_self_channel("test");
+  const auto found = checkpoint::open_any(runs_.folder("alone"), *self);
+  EXPECT_EQ(found.facts.extra.at("rolled_back"), "1");
+  EXPECT_EQ(found.facts.extra.at("samples_seen"), "156");  // 13 batches of 12: those of steps 5 to 7 were left out
+  for (const std::string& layout : planted_layouts) expect_equal_rows(runs_.train(layout, layout), want, layout);
+}
+
+TEST_F(PlantedGradients, NoNumbersBeforeAnyCheckpointEndTheRunThatWouldTakeOneBack) {
+  runs_.settings.train.on_nonfinite = config::OnNonfinite::rollback;
+  plant(std::numeric_limits<float>::quiet_NaN(), 2);
+  EXPECT_THROW(runs_.train("run", "dp 2"), base::ConfigError);
+  runs_.settings.checkpoint.every = 4;
+  EXPECT_EQ(runs_.train("run", "dp 2").size(), 10U) << "the state before it was saved";
 }
 
 }  // namespace

@@ -33,17 +33,13 @@ void load_weights(weights::ModelSource& source, const RestoreTarget& target) {
 }
 
 void load_checkpoint(const InitialState& initial, const RestoreTarget& target) {
-  const weights::Slices slices = weights::slices_of(target.units, Selection::held, target.place);
-  std::vector<checkpoint::Slice> wanted = slices.weights;
-  wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
-  const weights::FillWeights fill = [&](const auto& slices_wanted) {
-    checkpoint::load(*initial.found, slices_wanted, target.world);
-  };
-  fill(wanted);
-  weights::finish_access(target.units, Access::written);
+  restore_trained(*initial.found, target);
   if (has_adapters(target.plan)) {
     load_weights(*initial.source, target);
   } else if (target.plan.freezes()) {
+    const weights::FillWeights fill = [&](const auto& wanted) {
+      checkpoint::load(*initial.found, wanted, target.world);
+    };
     weights::load_frozen(target.plan, target.units, fill, target.ledger);
   }
 }
@@ -83,6 +79,14 @@ void restore_parameters(const InitialState& initial, const RestoreTarget& target
   } else {
     start_over(initial, target);
   }
+}
+
+void restore_trained(const checkpoint::Found& found, const RestoreTarget& target) {
+  const weights::Slices slices = weights::slices_of(target.units, Selection::held, target.place);
+  std::vector<checkpoint::Slice> wanted = slices.weights;
+  wanted.insert(wanted.end(), slices.state.begin(), slices.state.end());
+  checkpoint::load(found, wanted, target.world);
+  weights::finish_access(target.units, Access::written);
 }
 
 }  // namespace troika::train

@@ -28,4 +28,7 @@ std::string differences_from(const checkpoint::Found& found, const config::Setti
 // Executor::publish_parameters makes them everybody's.
 void restore_parameters(const InitialState& initial, const RestoreTarget& target);
 
+// Collective: what is trained, with its optimizer state, as the checkpoint has it.
+void restore_trained(const checkpoint::Found& found, const RestoreTarget& target);
+
 }  // namespace troika::train

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "checkpoint/manifest.h"
 #include "config/profile.h"
 #include "inference/batch_tokens.h"
 #include "optimizer/learning_rate.h"
@@ -57,6 +58,8 @@ void Trainer::train_step() {
 
   const executor::StepResult result = run_step(step);
 
+  const bool rolls_back = settings_.train.on_nonfinite == config::OnNonfinite::rollback;
+  if (!result.finite && !loss_scale_.dynamic() && rolls_back) return roll_back(result);
   judge(result);
   count(result);
   requests_ = result.requests;
@@ -117,6 +120,32 @@ void Trainer::skip_nonfinite(const executor::StepResult& result) {
   ++state_.skipped;
   note(fmt::format("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number", state_.step + 1,
                    result.loss, result.gradient_norm));
+}
+
+// Back to the last checkpoint, and on with the data behind this step's.
+void Trainer::roll_back(const executor::StepResult& result) {
+  constexpr std::int64_t most = 10;
+  settle_save();
+  if (saved_step_ < 0 || state_.rolled_back == most) stop_at_nonfinite(result);
+  const std::string path =
+      fmt::format("{}/checkpoints/{}", settings_.train.out, checkpoint::step_folder_name(saved_step_));
+  const checkpoint::Found found = checkpoint::open_at(path, *channels_.world);
+  TrainerState state = trainer_state_of(found);
+  state.samples = state_.samples + plan_.resolved.batch.global;
+  state.rolled_back = state_.rolled_back + 1;
+  note(fmt::format(
+      "step {} has a loss ({}) or gradient norm ({}) that is not a finite number: back to step {}, and {} samples "
+      "since then are left out (the {}. time of at most {})",
+      state_.step + 1, result.loss, result.gradient_norm, state.step, state.samples - trainer_state_of(found).samples,
+      state.rolled_back, most));
+  tell(state.step, "taking a checkpoint back");
+  restore_trained(found,
+                  {plan_, place_, units_, ledger_, *channels_.world, [this](const std::string& text) { note(text); }});
+  executor_->publish_parameters();
+  restore_exponents(found, &exponents_);
+  state_ = state;
+  if (first_rank() && writes()) metrics_.cut_after(state_.step);
+  start_loader();
 }
 
 // The state is still that of the step before.

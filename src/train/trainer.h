@@ -77,6 +77,7 @@ class Trainer {
   Outcome run();
 
   const tensor::Ledger& ledger() const { return ledger_; }
+  const executor::Units& units() const { return units_; }
 
  private:
   void make_evaluator(const executor::Channels& exchanges);
@@ -91,6 +92,7 @@ class Trainer {
   void count(const executor::StepResult& result);
   void judge(const executor::StepResult& result);
   void skip_nonfinite(const executor::StepResult& result);
+  void roll_back(const executor::StepResult& result);
   [[noreturn]] void stop_at_nonfinite(const executor::StepResult& result);
   bool evaluation_due() const;
   void evaluate();

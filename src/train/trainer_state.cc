@@ -32,6 +32,7 @@ std::map<std::string, std::string> facts_of(const TrainerState& state, const opt
                                            {"skipped_steps", std::to_string(state.skipped)},
                                            {"repeated_steps", std::to_string(state.repeated)}};
   for (const auto& [name, exponent] : exponents.by_name()) facts[exponent_prefix + name] = std::to_string(exponent);
+  if (state.rolled_back > 0) facts["rolled_back"] = std::to_string(state.rolled_back);
   if (state.best.step > 0) {
     facts["best_step"] = std::to_string(state.best.step);
     facts["best_loss"] = fmt::format("{:.17g}", state.best.loss);
@@ -50,6 +51,7 @@ TrainerState trainer_state_of(const checkpoint::Found& found) {
   state.tokens = integer(found, "tokens_seen");
   if (found.facts.extra.count("skipped_steps") > 0) state.skipped = integer(found, "skipped_steps");
   if (found.facts.extra.count("repeated_steps") > 0) state.repeated = integer(found, "repeated_steps");
+  if (found.facts.extra.count("rolled_back") > 0) state.rolled_back = integer(found, "rolled_back");
   const auto best_on = found.facts.extra.find("best_on");
   if (best_on != found.facts.extra.end())
     state.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second};

@@ -22,11 +22,12 @@ struct Best {
 };
 
 struct TrainerState {
-  std::int64_t step = 0;      // done
-  std::int64_t samples = 0;   // of the data, seen
-  std::int64_t tokens = 0;    // with a loss, seen
-  std::int64_t skipped = 0;   // steps without an update, for an overflow
-  std::int64_t repeated = 0;  // steps that ran twice, because gradients were larger than expected
+  std::int64_t step = 0;         // done
+  std::int64_t samples = 0;      // of the data, seen
+  std::int64_t tokens = 0;       // with a loss, seen
+  std::int64_t skipped = 0;      // steps without an update, for an overflow
+  std::int64_t rolled_back = 0;  // times that a checkpoint was taken back, for a step that was no number
+  std::int64_t repeated = 0;     // steps that ran twice, because gradients were larger than expected
   Best best;
 };
 
