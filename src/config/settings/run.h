@@ -26,8 +26,7 @@ struct TrainSettings {
   std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
   std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
   OnNonfinite on_nonfinite = OnNonfinite::stop;
-  OnOff checksums = OnOff::automatic;     // of parameters, optimizer state and messages between stages
-  std::int64_t recompute_audit_every = 0;  // steps; 0: never
+  OnOff checksums = OnOff::automatic;  // of parameters, optimizer state and messages between stages
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -89,29 +88,24 @@ struct TrainSettings {
         "the "
         "state of the last checkpoint is taken back and the data since then are left out, at most 10 times in a run. "
         "With fp16 the loss scale decides.");
-    t.add(
-         "checksums", &M::checksums,
-         "Checksums of parameters, optimizer state and messages between stages, written and compared as they are used: "
-         "memory that changes by itself ends the run with rank, tensor and step. auto: on.")
+    t.add("checksums", &M::checksums,
+          "Sums of the bits of parameters, optimizer state and messages between stages, compared when they are next "
+          "used: "
+          "what changed by itself ends the attempt with rank, tensor and step. auto: on CPUs.")
         .spelled("true", "on")
         .spelled("false", "off");
-    t.add("recompute_audit_every", &M::recompute_audit_every,
-          "Every so many steps another replica computes each microbatch again, and the gradients must have the same "
-          "bits; costs one step each time; 0: never.")
-        .unit("steps")
-        .range(0, bounds::tera);
   }
 };
 
 struct CheckpointSettings {
   static constexpr std::string_view section = "checkpoint", title = "Saving";
 
-  std::int64_t every = 0;           // steps; 0: by time and at the end
-  double every_minutes = 10;        // since the last one; 0: never by time
-  std::int64_t keep = 2;            // newest complete ones kept
-  bool keep_best = true;            // and the one with the lowest loss on data.valid
+  std::int64_t every = 0;          // steps; 0: by time and at the end
+  double every_minutes = 10;       // since the last one; 0: never by time
+  std::int64_t keep = 2;           // newest complete ones kept
+  bool keep_best = true;           // and the one with the lowest loss on data.valid
   OnOff async = OnOff::automatic;  // written from a snapshot while training runs
-  std::int64_t copies = 0;          // hosts that hold each part; 0: decided
+  std::int64_t copies = 0;         // hosts that hold each part; 0: decided
 
   template <class Rows>
   static void add_rows(Rows& t) {
