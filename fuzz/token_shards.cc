@@ -1,4 +1,4 @@
-// Token shards: the input as a file, and as a file whose hashes are right, which no chance finds.
+// Token shards and the hashes of their pieces: the input as a file, and as a file whose hashes are right, which no chance finds.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -39,6 +39,13 @@ static void read_shard(std::string_view content) {
   });
 }
 
+static void read_piece_hashes(const std::string& content) {
+  accepted([&] {
+    const data::PieceHashes hashes = data::decode_piece_hashes(content, "hashes");
+    require(data::encode_piece_hashes(hashes) == content, "what is read is what is written");
+  });
+}
+
 static void put_hash(std::string_view of, std::size_t at, std::string* content) {
   const std::uint64_t hash = std::stoull(base::hash_bytes(of), nullptr, 16);
   for (std::size_t i = 0; i < 8; ++i) (*content)[at + i] = static_cast<char>(hash >> (8 * i));
@@ -58,6 +65,8 @@ TROIKA_FUZZ_TARGET(token_shards)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
   fuzz::read_shard(input);
+  fuzz::read_piece_hashes(std::string(input));
+  fuzz::read_piece_hashes(std::string(input) + base::hash_bytes(input));
   if (size >= data::shard_header_bytes) fuzz::read_shard(fuzz::with_hashes(input));
   return 0;
 }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mapping_guard.h"
 
 namespace troika::base {
 namespace fs = std::filesystem;
@@ -204,10 +205,13 @@ MappedFile::MappedFile(int descriptor, const std::string& name) {
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (mapped == MAP_FAILED) fail("map", name, errno);
   data_ = static_cast<const std::byte*>(mapped);
+  watch_mapping(*this, name);
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (data_ == nullptr) return;
+  forget_mapping(*this);
+  ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
 // The bytes and what is around them up to multiples of `unit`, which is a multiple of the page size.

@@ -94,7 +94,7 @@ static void copy_local(const Load& load, std::size_t part, int me, const std::ve
     for (std::int64_t done = 0; done < piece.elements; done += message_elements) {
       const std::int64_t bytes = std::min(message_elements, piece.elements - done) * 4,
                          position = piece.position + done * 4;
-      store(wanted[piece.want], piece.at + done, file.at(position), bytes);
+      file.while_reading([&] { store(wanted[piece.want], piece.at + done, file.at(position), bytes); });
       if (piece.elements > message_elements) file.drop(position, bytes);
     }
   });
@@ -130,10 +130,13 @@ class Post {
     transfers_[current_].wait();
     std::byte* out = bytes_of(&send_buffers_[current_]);
     std::int64_t filled = 0;
-    for (const Piece& piece : message) {
-      std::memcpy(out + filled, load_.files[part]->at(piece.position), static_cast<std::size_t>(piece.elements * 4));
-      filled += piece.elements * 4;
-    }
+    const SafetensorsFile& file = *load_.files[part];
+    file.while_reading([&] {
+      for (const Piece& piece : message) {
+        std::memcpy(out + filled, file.at(piece.position), static_cast<std::size_t>(piece.elements * 4));
+        filled += piece.elements * 4;
+      }
+    });
     transfers_[current_] = world_.send(send_buffers_[current_].narrow(0, 0, filled), to, stream_tag);
   }
 

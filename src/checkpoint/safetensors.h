@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/mapping_guard.h"
 
 namespace troika::checkpoint {
 
@@ -44,6 +45,12 @@ class SafetensorsFile {
   std::string_view header_text() const { return header_text_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(file_.size()); }
   const std::byte* at(std::int64_t position) const { return file_.data() + position; }  // byte position in the file
+
+  // Runs `read`, which reads bytes of at(). DataError naming the file when they cannot be read, whatever `read` made of them.
+  template <class Read>
+  void while_reading(const Read& read) const {
+    base::while_reading(file_, read);
+  }
 
   // Hints about bytes of the file: they will be read soon; they were read, so their pages may leave the memory.
   void will_need(std::int64_t position, std::int64_t bytes) const { file_.will_need(position, bytes); }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mapping_guard.h"
 #include "commands/cli.h"
 #include "commands/engine_runs.h"
 #include "tensor/caching_allocator.h"
@@ -12,6 +13,7 @@
 int main(int argc, char** argv, char** environment) {
   using namespace troika::commands;
   return guarded([&] {
+    const troika::base::MappingGuard unreadable_files_are_errors;
     troika::tensor::use_caching_allocator();
     // Lanes of messages beside each other (comm/nccl_channel.h); read when CUDA starts, and left alone where it is set.
     ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mapping_guard.h"
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/data.h"
@@ -92,5 +93,8 @@ int run(int argc, char** argv, char** environment) {
 }  // namespace
 
 int main(int argc, char** argv, char** environment) {
-  return guarded([&] { return run(argc, argv, environment); });
+  return guarded([&] {
+    const troika::base::MappingGuard unreadable_files_are_errors;
+    return run(argc, argv, environment);
+  });
 }

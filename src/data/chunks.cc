@@ -19,7 +19,8 @@ ChunkReader::ChunkReader(const Corpus& corpus, NextCut next_cut, std::size_t chu
 void ChunkReader::open_next_file() {
   const CorpusFile& source = corpus_.files[file_index_];
   file_ = std::make_shared<const InputText>(source.path, corpus_.scratch);
-  at_ = source.kind == FileKind::json_array ? array_begin(file_->text(), source.path) : 0;
+  at_ = 0;
+  if (source.kind == FileKind::json_array) file_->while_reading([&] { at_ = array_begin(file_->text(), source.path); });
   record_ = source.kind == FileKind::json_array ? 0 : 1;
   counted_bytes_ = 0;
 }
@@ -76,9 +77,13 @@ std::optional<Chunk> ChunkReader::next() {
   const CorpusFile& source = corpus_.files[file_index_];
   const std::string_view all = file_->text(), rest = all.substr(at_);
   const std::int64_t first_record = record_;
-  const std::size_t begin = at_, size = cut(rest);
-  at_ += size;
-  if (source.kind == FileKind::json_array) at_ = behind_element(all, at_, source.path);
+  const std::size_t begin = at_;
+  std::size_t size = 0;
+  file_->while_reading([&] {
+    size = cut(rest);
+    at_ += size;
+    if (source.kind == FileKind::json_array) at_ = behind_element(all, at_, source.path);
+  });
   const double share = static_cast<double>(at_) / static_cast<double>(all.size());
   const auto behind = static_cast<std::int64_t>(share * static_cast<double>(file_->stored_bytes()));
   return Chunk{
@@ -108,7 +113,8 @@ static void for_each_element(const Chunk& chunk, const std::function<void(std::s
 
 void for_each_record(const Chunk& chunk,
                      const std::function<void(std::string_view record, const std::string& origin)>& use) {
-  chunk.kind == FileKind::json_array ? for_each_element(chunk, use) : for_each_line(chunk, use);
+  chunk.file->while_reading(
+      [&] { chunk.kind == FileKind::json_array ? for_each_element(chunk, use) : for_each_line(chunk, use); });
 }
 
 static std::string text_of(std::string_view record, const std::string& origin, const std::string& text_key) {
@@ -125,7 +131,8 @@ static std::string text_of(std::string_view record, const std::string& origin, c
 
 void for_each_part(const Chunk& chunk, const std::string& text_key,
                    const std::function<void(const DocumentPart&)>& use) {
-  if (chunk.kind == FileKind::text) return use({"", chunk.text, chunk.document, chunk.begins, chunk.ends});
+  if (chunk.kind == FileKind::text)
+    return chunk.file->while_reading([&] { use({"", chunk.text, chunk.document, chunk.begins, chunk.ends}); });
   for_each_record(chunk, [&](std::string_view record, const std::string& origin) {
     DocumentPart part;
     part.text = text_of(record, origin, text_key);

@@ -53,7 +53,8 @@ class ChunkReader {
   std::int64_t counted_bytes_ = 0;  // of this file, in earlier chunks
 };
 
-// The records of a chunk of JSON, not parsed; empty lines are skipped. `origin` names the place: "line 3
+// The records of a chunk of JSON, not parsed; empty lines are skipped. DataError when the file cannot be read, then also what
+// `use` made of earlier records is worthless. `origin` names the place: "line 3
 // of 'x.jsonl'", "[2] of 'x.json'".
 void for_each_record(const Chunk& chunk,
                      const std::function<void(std::string_view record, const std::string& origin)>& use);

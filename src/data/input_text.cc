@@ -84,9 +84,11 @@ static base::MappedFile map_text(const std::string& path, const std::string& scr
   if (compression_of(path) == Compression::none) return base::MappedFile(path);
   const base::MappedFile stored(path);
   ScratchFile file(scratch.empty() ? std::filesystem::temp_directory_path().string() : scratch);
-  decompress(stored.text(), compression_of(path), path, [&](std::string_view bytes) {
-    file.append(bytes);
-    return true;
+  base::while_reading(stored, [&] {
+    decompress(stored.text(), compression_of(path), path, [&](std::string_view bytes) {
+      file.append(bytes);
+      return true;
+    });
   });
   return base::MappedFile(file.descriptor(), path);
 }
@@ -96,11 +98,17 @@ InputText::InputText(const std::string& path, const std::string& scratch)
 
 std::string first_text(const std::string& path, std::size_t most_bytes) {
   const base::MappedFile stored(path);
-  if (compression_of(path) == Compression::none) return std::string(stored.text().substr(0, most_bytes));
   std::string text;
-  decompress(stored.text(), compression_of(path), path, [&](std::string_view bytes) {
+  const auto take = [&](std::string_view bytes) {
     text += bytes.substr(0, most_bytes - text.size());
     return text.size() < most_bytes;
+  };
+  base::while_reading(stored, [&] {
+    if (compression_of(path) == Compression::none) {
+      take(stored.text());
+    } else {
+      decompress(stored.text(), compression_of(path), path, take);
+    }
   });
   return text;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/mapping_guard.h"
 
 namespace troika::data {
 
@@ -27,6 +28,11 @@ class InputText {
   explicit InputText(const std::string& path, const std::string& scratch = "");
 
   std::string_view text() const { return file_.text(); }
+  // Runs `read`, which reads the text. DataError naming the file when that cannot be read, whatever `read` made of it.
+  template <class Read>
+  void while_reading(const Read& read) const {
+    base::while_reading(file_, read);
+  }
   std::int64_t stored_bytes() const { return stored_bytes_; }  // of the file as it lies on the disk
 
  private:

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "data/prepare.h"
 #include "data/sequence_samples.h"
 #include "data/sequences.h"
@@ -45,6 +46,11 @@ OpenedSource open_text(const Source& source, JsonFiles json_files, const Opening
                                opening.seq_len)};
   if (opening.settings.packing)
     opened.report.push_back(fmt::format("'{}': data.packing has no effect, its samples are full already", source.name));
+  if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
+    opened.report.push_back(fmt::format(
+        "note: {} in '{}' have no hashes of their pieces, so damage shows only where an id is beyond the "
+        "vocabulary; 'troika data prepare' with the same input and --out checks them once and adds the hashes",
+        base::format_bytes(bytes), stream->path()));
   if (source.max_samples > 0 && looks_like_shards(source.path))
     opened.report.push_back(fmt::format("'{}': data.max_samples is ignored for prepared shards", source.name));
   return opened;

@@ -2,17 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mapping_guard.h"
 #include "data/made_once.h"
+#include "data/piece_hashes.h"
 #include "data/prepare_corpus.h"
 #include "data/shard_index.h"
 
 namespace troika::data {
+
+// Shards of a version that wrote none get theirs. They have just been verified.
+static void add_piece_hashes(const std::string& folder) {
+  ShardIndex index = read_shard_index(folder);
+  for (ShardIndex::Entry& entry : index.shards) {
+    if (!entry.piece_hashes.empty()) continue;
+    const std::string path = folder + "/" + entry.file;
+    const base::MappedFile file(path);
+    PieceHasher hasher;
+    base::while_reading(file, [&] { hasher.add(file.text().substr(shard_header_bytes)); });
+    base::write_file_atomic(piece_hashes_path(path), encode_piece_hashes({entry.payload_hash, hasher.finish()}));
+    entry.piece_hashes = piece_hashes_path(entry.file);
+  }
+  write_shard_index(folder, index);
+}
+
+static bool lacks_piece_hashes(const ShardIndex& index) {
+  return std::any_of(index.shards.begin(), index.shards.end(),
+                     [](const ShardIndex::Entry& entry) { return entry.piece_hashes.empty(); });
+}
 
 static std::optional<PrepareReport> already_prepared(const std::string& folder, const std::string& source) {
   if (base::list_directory(folder).empty()) return std::nullopt;
@@ -24,7 +47,8 @@ static std::optional<PrepareReport> already_prepared(const std::string& folder, 
                     "remove it",
                     folder));
   }
-  TokenStream::open(folder);  // throws when damaged
+  TokenStream::open(folder, Verify::contents);  // throws when damaged
+  if (lacks_piece_hashes(read_shard_index(folder))) add_piece_hashes(folder);
   PrepareReport report;
   report.reused = true;
   count_shards(read_shard_index(folder), &report);

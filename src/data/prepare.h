@@ -31,7 +31,7 @@ struct PrepareReport {
 // Tokenizes text files (one document each), .jsonl files (a document per record) and folders of them, compressed or not,
 // into `folder`: tokens-00000.bin ... and index.json. Each document ends with the tokenizer's end mark. The folder appears
 // whole or not at all. What was done when a process was killed lies in `folder`.parts.HASH, and the next one with the same
-// inputs resumes there. Throws ConfigError when `folder` holds something else already, DataError for bad input (see
+// inputs resumes there. A folder that holds exactly this is verified as a whole, and gets hashes of its pieces where it has none. Throws ConfigError when `folder` holds something else already, DataError for bad input (see
 // find_corpus).
 PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::Tokenizer& tokenizer,
                       const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress);

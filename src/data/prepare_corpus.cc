@@ -46,7 +46,7 @@ void ShardSet::close_shard() {
   const ShardHeader header = writer_->finish();
   writer_.reset();
   finished_tokens_ += header.tokens;
-  index_.shards.push_back({name_, header.tokens, header.documents, header.payload_hash});
+  index_.shards.push_back({name_, header.tokens, header.documents, header.payload_hash, piece_hashes_path(name_)});
 }
 
 void count_shards(const ShardIndex& index, PrepareReport* report) {

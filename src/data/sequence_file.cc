@@ -12,26 +12,26 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mapping_guard.h"
 #include "data/loader.h"
 #include "data/samples.h"
 
 namespace troika::data {
-
-static constexpr std::int64_t bytes_hashed_on_opening = std::int64_t{256} << 20;
 
 static void check_contents(std::string_view file, const SequenceHeader& header, const std::string& path) {
   const auto expected = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
   if (static_cast<std::int64_t>(file.size()) != expected)
     throw base::DataError(
         fmt::format("'{}' has {} bytes, not {}: it is truncated or damaged", path, file.size(), expected));
-  if (header.payload_bytes > bytes_hashed_on_opening) return;
   if (base::hash_bytes(file.substr(sequence_header_bytes)) != header.payload_hash)
     throw base::DataError(fmt::format("'{}' is damaged: its contents have another hash than its header says", path));
 }
 
 SequenceFile::SequenceFile(const std::string& path) : path_(path), file_(path) {
-  header_ = decode_header(file_.text(), path);
-  check_contents(file_.text(), header_, path);
+  base::while_reading(file_, [&] {
+    header_ = decode_header(file_.text(), path);
+    check_contents(file_.text(), header_, path);
+  });
 }
 
 std::int64_t SequenceFile::end_of(std::int64_t sequence) const {
@@ -45,7 +45,11 @@ std::int64_t SequenceFile::end_of(std::int64_t sequence) const {
 SequenceFile::StoredSequence SequenceFile::stored(std::int64_t sequence) const {
   if (sequence < 0 || sequence >= count())
     throw base::BugError(fmt::format("sequence {} requested of a file with {}", sequence, count()));
-  const std::int64_t begin = end_of(sequence - 1), end = end_of(sequence);
+  std::int64_t begin = 0, end = 0;
+  base::while_reading(file_, [&] {
+    begin = end_of(sequence - 1);
+    end = end_of(sequence);
+  });
   if (begin < 0 || end <= begin || end > header_.payload_bytes)
     throw base::DataError(fmt::format("'{}' is damaged: sequence {} does not lie in it", path_, sequence));
   return {file_.data() + sequence_header_bytes + begin, length_of(end - begin, header_.bytes_per_id)};
@@ -63,6 +67,10 @@ static void copy_ids(const std::byte* from, std::int64_t count, std::int32_t* to
 }
 
 void SequenceFile::read(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const {
+  base::while_reading(file_, [&] { copy(sequence, ids, labels); });
+}
+
+void SequenceFile::copy(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const {
   const StoredSequence at = stored(sequence);
   const std::byte* bits = at.begin + at.length * header_.bytes_per_id;
   if (header_.bytes_per_id == 2) copy_ids<std::uint16_t>(at.begin, at.length, ids);

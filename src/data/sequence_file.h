@@ -32,8 +32,8 @@ struct SequenceHeader {
 // Threads: const use is safe.
 class SequenceFile final : public Sequences {
  public:
-  // DataError (path, what is wrong) for a file that is truncated, damaged or of another kind; contents are verified by
-  // hash up to 256 MiB, above that every id is on reading.
+  // Reads all of it. DataError (path, what is wrong) for a file that is truncated, damaged or of another kind, also later when
+  // it cannot be read.
   explicit SequenceFile(const std::string& path);
 
   const SequenceCounts& counts() const { return header_.counts; }
@@ -47,6 +47,7 @@ class SequenceFile final : public Sequences {
     const std::byte* begin = nullptr;
     std::int64_t length = 0;
   };
+  void copy(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const;
   StoredSequence stored(std::int64_t sequence) const;
   std::int64_t end_of(std::int64_t sequence) const;  // of its bytes, from the payload's begin
 

@@ -43,10 +43,11 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   for (const json& item : base::json_array(root, "shards", path)) {
     index.shards.push_back({base::json_string(item, "file", path), base::json_int(item, "tokens", path),
                             base::json_int(item, "documents", path), base::json_string(item, "hash", path)});
-    const std::string& name = index.shards.back().file;
-    if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
-      throw base::DataError(fmt::format("'{}' names the shard '{}', which is not a plain file name", path, name));
+    ShardIndex::Entry& entry = index.shards.back();
+    if (entry.file.empty() || entry.file[0] == '.' || entry.file.find('/') != std::string::npos) {
+      throw base::DataError(fmt::format("'{}' names the shard '{}', which is not a plain file name", path, entry.file));
     }
+    if (item.contains("piece_hashes")) entry.piece_hashes = base::json_string(item, "piece_hashes", path);
   }
   return index;
 }
@@ -57,6 +58,7 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
   for (const ShardIndex::Entry& shard : index.shards) {
     shards.push_back(
         {{"file", shard.file}, {"tokens", shard.tokens}, {"documents", shard.documents}, {"hash", shard.payload_hash}});
+    if (!shard.piece_hashes.empty()) shards.back()["piece_hashes"] = shard.piece_hashes;
     tokens += shard.tokens;
     documents += shard.documents;
   }

@@ -13,6 +13,8 @@ struct ShardIndex {
     std::string file;  // name inside the folder
     std::int64_t tokens = 0, documents = 0;
     std::string payload_hash;
+    std::string piece_hashes =
+        "";  // name of the file with the hashes of its pieces; "": made by a version without them
   };
   std::int64_t vocab_size = 0;
   std::string tokenizer_fingerprint;

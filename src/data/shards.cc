@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mapping_guard.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -30,22 +31,33 @@ static void check_contents(const base::MappedFile& file, const ShardHeader& head
 
 TokenShard::TokenShard(const std::string& path, Verify verify)
     : path_(path), file_(path), tokens_(nullptr), ends_(nullptr) {
-  header_ = decode_shard_header(file_.text(), path);
-  const std::size_t expected = shard_file_bytes(header_);
-  if (file_.size() != expected) {
-    throw base::DataError(
-        fmt::format("'{}' is {}: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}", path,
-                    file_.size() < expected ? "truncated" : "too long", header_.tokens, header_.documents, expected,
-                    file_.size(), remedy));
-  }
+  base::while_reading(file_, [&] {
+    header_ = decode_shard_header(file_.text(), path);
+    const std::size_t expected = shard_file_bytes(header_);
+    if (file_.size() != expected) {
+      throw base::DataError(
+          fmt::format("'{}' is {}: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}", path,
+                      file_.size() < expected ? "truncated" : "too long", header_.tokens, header_.documents, expected,
+                      file_.size(), remedy));
+    }
+    if (verify == Verify::contents) check_contents(file_, header_, path);
+  });
+  verified_ = verify == Verify::contents;
   tokens_ = file_.data() + shard_header_bytes;
   ends_ = tokens_ + padded_token_bytes(header_);
-  if (verify == Verify::contents) check_contents(file_, header_, path);
+  if (auto hashes = verified_ ? std::nullopt : read_piece_hashes(path)) {
+    pieces_ = std::make_unique<VerifiedPieces>(path, file_.text().substr(shard_header_bytes), shard_header_bytes,
+                                               std::move(*hashes), header_.payload_hash);
+  }
   const std::int64_t last = header_.documents == 0 ? 0 : document_end(header_.documents - 1);
   if (last != header_.tokens) {
     throw base::DataError(fmt::format("'{}' is damaged: its last document ends at token {}, but it has {} tokens; {}",
                                       path, last, header_.tokens, remedy));
   }
+}
+
+void TokenShard::verify(const std::byte* from, std::int64_t bytes) const {
+  if (pieces_ != nullptr) pieces_->verify(static_cast<std::size_t>(from - tokens_), static_cast<std::size_t>(bytes));
 }
 
 template <class Stored>
@@ -65,7 +77,12 @@ void TokenShard::read(std::int64_t first, std::int64_t count, std::int32_t* out)
     throw base::BugError(
         fmt::format("tokens {} to {} requested of '{}', which has {}", first, first + count, path_, header_.tokens));
   }
+  base::while_reading(file_, [&] { copy(first, count, out); });
+}
+
+void TokenShard::copy(std::int64_t first, std::int64_t count, std::int32_t* out) const {
   const std::byte* from = tokens_ + first * header_.bytes_per_token;
+  verify(from, count * header_.bytes_per_token);
   const std::int64_t largest =
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
   if (largest >= header_.vocab_size) {
@@ -75,10 +92,19 @@ void TokenShard::read(std::int64_t first, std::int64_t count, std::int32_t* out)
   }
 }
 
+std::int64_t TokenShard::stored_end(std::int64_t index) const {
+  std::int64_t end = 0;
+  verify(ends_ + index * 8, sizeof end);
+  std::memcpy(&end, ends_ + index * 8, sizeof end);
+  return end;
+}
+
 std::int64_t TokenShard::document_end(std::int64_t index) const {
   std::int64_t end = 0, previous = 0;
-  std::memcpy(&end, ends_ + index * 8, sizeof end);
-  if (index > 0) std::memcpy(&previous, ends_ + (index - 1) * 8, sizeof previous);
+  base::while_reading(file_, [&] {
+    end = stored_end(index);
+    if (index > 0) previous = stored_end(index - 1);
+  });
   if (end <= previous || previous < 0 || end > header_.tokens) {
     throw base::DataError(fmt::format("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index,
                                       previous, end, header_.tokens, remedy));
@@ -220,6 +246,7 @@ ShardWriter::~ShardWriter() {
 
 void ShardWriter::write(const void* bytes, std::size_t size) {
   hasher_->add(bytes, size);
+  pieces_.add({static_cast<const char*>(bytes), size});
   write_all(descriptor_, static_cast<const char*>(bytes), size, temporary_);
 }
 
@@ -265,6 +292,7 @@ ShardHeader ShardWriter::finish() {
   header_.payload_hash = hasher_->hex();
   write_at_start(encode_shard_header(header_));
   close_file();
+  base::write_file_atomic(piece_hashes_path(path_), encode_piece_hashes({header_.payload_hash, pieces_.finish()}));
   base::rename_path(temporary_, path_);
   return header_;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "data/piece_hashes.h"
 
 namespace troika::data {
 
@@ -22,7 +23,7 @@ struct ShardHeader {
 };
 
 enum class Verify {
-  lengths,   // header and file size
+  lengths,   // header and file size; with hashes of its pieces beside it, each piece when it is read first
   contents,  // also the hash of everything after the header: reads the whole file
 };
 
@@ -30,32 +31,44 @@ enum class Verify {
 class TokenShard {
  public:
   // Throws DataError (path, what is expected, what is found, remedy) for a file that is empty, truncated, too long, of
-  // another kind or version, or damaged in the header; with Verify::contents also when damaged anywhere else.
+  // another kind or version, or damaged in the header, or with hashes beside it that are damaged or another shard's; with
+  // Verify::contents also when damaged anywhere else.
   explicit TokenShard(const std::string& path, Verify verify = Verify::lengths);
 
   const ShardHeader& header() const { return header_; }
   const std::string& path() const { return path_; }
 
-  // Copies tokens [first, first + count) to `out`. Throws DataError when one is not below the vocabulary size, BugError
-  // when the range is not within the shard.
+  // Whether damage is noticed wherever it is: by now, or when it is read.
+  bool is_verified() const { return verified_ || pieces_ != nullptr; }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(file_.size()); }
+
+  // Copies tokens [first, first + count) to `out`. Throws DataError when one is not below the vocabulary size, lies in a
+  // damaged piece or cannot be read; BugError when the range is not within the shard.
   void read(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
-  // Token offset after document i (its end mark included), ascending in i, at most tokens. DataError when it is not.
+  // Token offset after document i (its end mark included), ascending in i, at most tokens. DataError when it is not, and as
+  // read().
   std::int64_t document_end(std::int64_t index) const;
 
   // The first document whose end is greater than `token`; documents() when none is.
   std::int64_t document_at(std::int64_t token) const;
 
  private:
+  void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
+  std::int64_t stored_end(std::int64_t index) const;
+  void verify(const std::byte* from, std::int64_t bytes) const;
+
   std::string path_;
   ShardHeader header_;
   base::MappedFile file_;
   const std::byte* tokens_;
   const std::byte* ends_;
+  bool verified_ = false;                   // as a whole
+  std::unique_ptr<VerifiedPieces> pieces_;  // null: verified as a whole, or no hashes of pieces are there
 };
 
-// Writes one shard: documents one after the other, then finish(). The file appears under its name only then; without
-// finish() nothing remains. Holds 8 bytes per document in memory. Throws DataError when the disk refuses. One thread at
+// Writes one shard: documents one after the other, then finish(). The file appears under its name only then, with the hashes
+// of its pieces beside it; without finish() nothing remains. Holds 8 bytes per document in memory. Throws DataError when the disk refuses. One thread at
 // a time.
 class ShardWriter {
  public:
@@ -70,7 +83,8 @@ class ShardWriter {
 
   std::int64_t tokens() const { return header_.tokens; }
 
-  // Syncs, renames and returns the header as written. BugError when a document is open.
+  // Syncs, renames and returns the header as written; the hashes of its pieces stand beside it before. BugError when a
+  // document is open.
   ShardHeader finish();
 
  private:
@@ -83,6 +97,7 @@ class ShardWriter {
   ShardHeader header_;
   int descriptor_;
   std::unique_ptr<Hasher> hasher_;
+  PieceHasher pieces_;
   std::vector<std::uint64_t> ends_;
 };
 

@@ -55,6 +55,7 @@ TEST_F(DamagedShard, IsNoticedOnReadingAnIdBeyondTheVocabulary) {
   std::string bytes = sound_;
   bytes[80 + 2 * 4 + 1] = 0x7F;
   base::write_file_atomic(path_, bytes);
+  base::remove_tree(piece_hashes_path(path_));
   const TokenShard shard(path_, Verify::lengths);
   std::vector<std::int32_t> ids(9);
   EXPECT_NO_THROW(shard.read(0, 4, ids.data()));
@@ -71,6 +72,7 @@ TEST(ForgedShard, IsNoticedWhereItsDocumentsDoNotEndOneAfterTheOther) {
     writer.end_document();
   }
   writer.finish();
+  base::remove_tree(piece_hashes_path(path));
   const std::string sound = base::read_file(path);
   for (const char end : {0, 4, 13, -1}) {  // of the second document, which begins at token 4
     std::string bytes = sound;

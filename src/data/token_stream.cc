@@ -17,6 +17,12 @@ static constexpr std::int64_t verified_bytes = std::int64_t{256} << 20;
 
 static void check_entry(const TokenShard& shard, const ShardIndex::Entry& entry, const ShardIndex& index) {
   const ShardHeader& header = shard.header();
+  if (!entry.piece_hashes.empty() && !shard.is_verified()) {
+    throw base::DataError(
+        fmt::format("'{}' is missing, which index.json names beside its shard: copy the whole folder again, or prepare "
+                    "the data again ('troika data prepare')",
+                    piece_hashes_path(shard.path())));
+  }
   if (header.tokens == entry.tokens && header.documents == entry.documents &&
       header.payload_hash == entry.payload_hash && header.vocab_size == index.vocab_size &&
       header.tokenizer_fingerprint == index.tokenizer_fingerprint) {
@@ -65,6 +71,12 @@ TokenStream::TokenStream(std::string path, std::vector<TokenShard> shards)
     documents_ += shard.header().documents;
   }
   if (starts_.back() == 0) throw base::DataError(fmt::format("'{}' holds no tokens: prepare it from text", path_));
+}
+
+std::int64_t TokenStream::unverified_bytes() const {
+  std::int64_t bytes = 0;
+  for (const TokenShard& shard : shards_) bytes += shard.is_verified() ? 0 : shard.bytes();
+  return bytes;
 }
 
 std::string TokenStream::fingerprint() const {

@@ -15,8 +15,9 @@ namespace troika::data {
 // All shards one after the other. Threads: const use is safe.
 class TokenStream {
  public:
-  // A shard folder or a single .bin file. Contents are verified by hash up to 256 MiB in all; above that only lengths,
-  // headers and, on reading, the range of every id. Throws DataError.
+  // A shard folder or a single .bin file. Contents are verified by hash up to 256 MiB in all; above that lengths and headers,
+  // and each piece when it is read first. Shards without hashes of their pieces have only the range of ids checked then.
+  // Throws DataError.
   static TokenStream open(const std::string& path);
   static TokenStream open(const std::string& path, Verify verify);
 
@@ -27,7 +28,10 @@ class TokenStream {
   const std::string& path() const { return path_; }
   const std::vector<TokenShard>& shards() const { return shards_; }
 
-  // 16 hex digits over tokenizer and contents; the same on every host that prepared the same data.
+  // Of shards in which damage may stay unnoticed.
+  std::int64_t unverified_bytes() const;
+
+  // 16 hex digits over tokenizer and contents as they were made; the same on every host that prepared the same data.
   std::string fingerprint() const;
 
   // Copies tokens [first, first + count) to `out`.

@@ -142,12 +142,16 @@ TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, co
 
 TokenizedLines::TokenizedLines(const std::string& path, std::int64_t vocab, const std::string& scratch)
     : path_(path), vocab_(vocab), file_(path, scratch) {
+  file_.while_reading([&] { find_lines(); });
+}
+
+void TokenizedLines::find_lines() {
   const std::string_view text = file_.text();
   std::int64_t number = 1;
   for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
     const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
     if (base::trim(line).empty()) continue;
-    const TokenizedLine parsed = parse_tokenized_line(line, vocab, fmt::format("line {} of '{}'", number, path));
+    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, fmt::format("line {} of '{}'", number, path_));
     if (!parsed.ids.empty()) lines_.push_back({begin, static_cast<std::int64_t>(parsed.ids.size())});
   }
   fingerprint_ = base::hash_bytes("tokenized " + base::hash_bytes(text));
@@ -158,13 +162,25 @@ const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {
   throw base::BugError(fmt::format("sequence {} asked of {} in '{}'", sequence, count(), path_));
 }
 
+// The caller's room is for as many as there were.
+void TokenizedLines::refuse_other_length(std::int64_t sequence, const TokenizedLine& parsed) const {
+  if (static_cast<std::int64_t>(parsed.ids.size()) == length(sequence)) return;
+  throw base::DataError(
+      fmt::format("sequence {} of '{}' has {} ids, and had {} when the run began: the file was changed", sequence,
+                  path_, parsed.ids.size(), length(sequence)));
+}
+
 std::int64_t TokenizedLines::length(std::int64_t sequence) const { return line(sequence).ids; }
 
 void TokenizedLines::read(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const {
   const std::string_view text = file_.text();
   const std::size_t begin = line(sequence).begin;
-  const TokenizedLine parsed = parse_tokenized_line(text.substr(begin, line_end(text, begin) - begin), vocab_,
-                                                    fmt::format("sequence {} of '{}'", sequence, path_));
+  TokenizedLine parsed;
+  file_.while_reading([&] {
+    parsed = parse_tokenized_line(text.substr(begin, line_end(text, begin) - begin), vocab_,
+                                  fmt::format("sequence {} of '{}'", sequence, path_));
+    refuse_other_length(sequence, parsed);
+  });
   const auto& said = parsed.labels.empty() ? parsed.ids : parsed.labels;
   std::copy(parsed.ids.begin(), parsed.ids.end(), ids);
   std::copy(said.begin(), said.end(), labels);

@@ -39,7 +39,9 @@ class TokenizedLines final : public Sequences {
     std::size_t begin = 0;
     std::int64_t ids = 0;
   };
+  void find_lines();
   const Line& line(std::int64_t sequence) const;
+  void refuse_other_length(std::int64_t sequence, const TokenizedLine& parsed) const;
 
   const std::string path_;
   const std::int64_t vocab_;

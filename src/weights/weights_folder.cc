@@ -131,9 +131,12 @@ std::string WeightsFolder::fingerprint() const {
   for (const auto& [name, tensor] : tensors_) {
     const std::int64_t taken = std::min(sample_bytes, tensor.bytes);
     const std::byte* sample = tensor.file->at(tensor.begin + (tensor.bytes - taken) / 2);
-    text +=
-        fmt::format("{} {} [{}] {}\n", name, checkpoint::safetensors_name(tensor.dtype), fmt::join(tensor.shape, ","),
-                    base::hash_bytes({reinterpret_cast<const char*>(sample), static_cast<std::size_t>(taken)}));
+    std::string hash;
+    tensor.file->while_reading([&] {
+      hash = base::hash_bytes({reinterpret_cast<const char*>(sample), static_cast<std::size_t>(taken)});
+    });
+    text += fmt::format("{} {} [{}] {}\n", name, checkpoint::safetensors_name(tensor.dtype),
+                        fmt::join(tensor.shape, ","), hash);
     tensor.file->drop(tensor.begin + (tensor.bytes - taken) / 2, taken);
   }
   return base::hash_bytes(text);

@@ -110,7 +110,7 @@ std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoin
     checkpoint::check_slice(slice);
     const StoredTensor& tensor = tensor_of(tensors, slice);
     if (slice.region.elements() == 0) continue;
-    read_slice(Reader(tensor, slice.region), slice.data);
+    tensor.file->while_reading([&] { read_slice(Reader(tensor, slice.region), slice.data); });
     bytes += slice.region.elements() * checkpoint::bytes_of(tensor.dtype);
   }
   return bytes;

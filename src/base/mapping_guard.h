@@ -1,0 +1,51 @@
+// What happens when a mapped file cannot be read: it was truncated, or its disk or network file system fails. The kernel says so
+// by SIGBUS in the thread that reads, whose default is to end the process without a word.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace troika::base {
+
+struct MappingWatch;
+
+// While one is there, a MappedFile (made after it) that cannot be read reads as zeros from then on, in all threads, and
+// check_mapping() of it throws. SIGBUS for any other reason does what it did before. A signal's handler is one for the process and
+// is given no argument, so there is one guard at most, made by main() (docs/decisions/0022-mapping-guard.md). It must outlive the
+// threads that read. BugError when there is one already or the handler cannot be set.
+class MappingGuard {
+ public:
+  MappingGuard();
+  ~MappingGuard();
+  MappingGuard(const MappingGuard&) = delete;
+  MappingGuard& operator=(const MappingGuard&) = delete;
+
+ private:
+  const std::unique_ptr<MappingWatch> watch_;
+};
+
+// To be called after bytes of `file` were read and before they are used. DataError with the path, the place and what is known of
+// the cause when some could not be read since the file was mapped. Costs one load of an atomic number while all is well.
+// Threads: safe.
+void check_mapping(const MappedFile& file);
+
+// Runs `read`, which reads `file`. When that cannot be read, this is the error, whatever `read` made of the zeros.
+template <class Read>
+void while_reading(const MappedFile& file, const Read& read) {
+  try {
+    read();
+  } catch (const Error&) {
+    check_mapping(file);
+    throw;
+  }
+  check_mapping(file);
+}
+
+// For MappedFile alone: `file` is mapped, is about to be unmapped. Nothing happens without a guard.
+void watch_mapping(const MappedFile& file, const std::string& name);
+void forget_mapping(const MappedFile& file) noexcept;
+
+}  // namespace troika::base
