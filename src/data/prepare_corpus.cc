@@ -1,14 +1,18 @@
 #include "data/prepare_corpus.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
+#include "base/text.h"
 #include "data/chunks.h"
 #include "data/encoded_chunk.h"
 #include "data/ordered_map.h"
@@ -129,9 +133,23 @@ static PrepareReport write_shards(const Corpus& corpus, const std::string& sourc
   return report;
 }
 
+// Folders of processes of this host that were killed.
+static void remove_left_behind(const std::string& beginning) {
+  const std::filesystem::path path(beginning);
+  const std::string parent = path.parent_path().empty() ? "." : path.parent_path().string();
+  const std::string name = path.filename().string();
+  for (const std::string& entry : base::list_directory(parent)) {
+    std::int64_t process = 0;
+    if (entry.rfind(name, 0) != 0 || !base::parse_int(entry.substr(name.size()), &process)) continue;
+    if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) base::remove_tree(parent + "/" + entry);
+  }
+}
+
 PrepareReport prepare_corpus(const Corpus& corpus, const std::string& source, const tokenizer::Tokenizer& tokenizer,
                              const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress) {
-  const Scrap partial{fmt::format("{}.partial.{}", folder, ::getpid())};
+  const std::string mine = fmt::format("{}.partial.{}.", folder, base::host_name());
+  remove_left_behind(mine);
+  const Scrap partial{mine + std::to_string(::getpid())};
   const Scrap parts_folder{fmt::format("{}.parts.{}", folder, source)};  // a failure leaves nothing, a kill the parts
   base::remove_tree(partial.path);
   base::make_directories(partial.path);

@@ -106,7 +106,7 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   surroundings.streams = machine.streams;
   surroundings.host = base::host_name();
   surroundings.screen = request.screen;
-  surroundings.stop_requested = request.stop_requested;
+  surroundings.stop_requested = request.stop.requested;
   surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
   surroundings.trial = request.trial != nullptr;
   surroundings.attempt.restarted = request.identity.restarted;
@@ -129,9 +129,27 @@ std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request
   return lock;
 }
 
+// While it is there, a stop request tells the other ranks before it ends this one.
+class LastWords {
+ public:
+  LastWords(const Session& session, const StopRequests& stop) : stop_(stop) {
+    if (stop_.before_leaving)
+      stop_.before_leaving([&session] { session.leave("it was asked to stop before the first step"); });
+  }
+  ~LastWords() {
+    if (stop_.before_leaving) stop_.before_leaving({});
+  }
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+
+ private:
+  const StopRequests& stop_;
+};
+
 Outcome run_in(Session& session, const RunRequest& request) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
+  const LastWords last_words(session, request.stop);
   session.join();
   const std::unique_ptr<RunLock> lock = lock_folder(session, request);
   check_rank_device(request);
@@ -170,6 +188,10 @@ Outcome run_in(Session& session, const RunRequest& request) {
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();
   surroundings.saving = saving;
+  surroundings.on_begin = [&request, &log] {
+    if (request.stop.begin_polling) request.stop.begin_polling();
+    if (log != nullptr) log->info("the steps begin");
+  };
   surroundings.valid = source.valid.get();
   surroundings.tokenizer = source.read.tokenizer;
   surroundings.chat_template = source.read.chat_template;

@@ -21,8 +21,16 @@ struct Trial {
       at_end;  // collective, after the last step; may be empty
 };
 
+// How a run is asked to stop (commands/stop_signals.h). All may be empty.
+struct StopRequests {
+  std::function<bool()> requested;  // asked after each step
+  // Until the first step a request ends the process at once, after the words given here, from another thread.
+  std::function<void(std::function<void()> last_words)> before_leaving;
+  std::function<void()> begin_polling;  // the first step begins
+};
+
 struct RunRequest : RankContext {
-  std::function<bool()> stop_requested;
+  StopRequests stop;
   const Trial* trial = nullptr;  // null: a run as the settings say
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -29,7 +30,7 @@ struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
   std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
   std::unique_ptr<rendezvous::StoreClient> client;
-  bool announced = false;  // this process is its rank, and speaks for it
+  std::atomic<bool> announced{false};  // this process is its rank, and speaks for it
   std::unique_ptr<comm::GlooTransport> transport;
   std::shared_ptr<tensor::Streams> streams;  // null: tensors on devices pass through host memory
   std::unique_ptr<comm::NcclTransport> nccl;
@@ -223,6 +224,17 @@ Session::Cause Session::fail(int exit_code, const std::string& text) {
   cause.launcher_tells = told && identity_.source == rendezvous::Identity::Source::troika_launch;
   if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, last_wait_seconds);
   return cause;
+}
+
+// By a connection of its own: the others may be in use.
+void Session::leave(const std::string& why) const {
+  if (!links_->announced) return;
+  try {
+    rendezvous::StoreClient client(identity_, 1);
+    const bool told = tell(client, identity_, base::exit_interrupted, why);
+    if (told && identity_.hosts_store) rendezvous::await_all_done(client, identity_, 1);
+  } catch (const base::Error&) {  // nobody is left to tell
+  }
 }
 
 std::string Session::last_operations() const {

@@ -56,6 +56,10 @@ class Session {
   };
   Cause fail(int exit_code, const std::string& text);
 
+  // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130). From any
+  // thread; takes at most about 2 s.
+  void leave(const std::string& why) const;
+
   std::string last_operations() const;
 
  private:

@@ -32,6 +32,7 @@ Outcome Trainer::run() {
   }
   begin_seconds_ = last_save_ = base::monotonic_seconds();
   start_progress();
+  if (surroundings_.on_begin) surroundings_.on_begin();
   while (state_.step < plan_.steps && !stop_) {
     train_step();
     if (save_due()) begin_save(Saver::Until::copied);

@@ -40,6 +40,7 @@ struct Surroundings {
   std::shared_ptr<tensor::Streams> streams = tensor::make_host_streams();  // of the rank's device
   std::FILE* screen = nullptr;                                             // progress and notes of rank 0; null: silent
   std::function<bool()> stop_requested;                                    // may be empty
+  std::function<void()> on_begin;                                          // before the first step; may be empty
   std::function<void(std::int64_t, const std::string&)> at;                // where the rank is; may be empty
   metrics::RunLog* log = nullptr;                                          // may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.

@@ -12,6 +12,7 @@
 #include "commands/data/inspect.h"
 #include "commands/data/inspect_samples.h"
 #include "commands/data/shown_progress.h"
+#include "commands/stop_signals.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
@@ -73,6 +74,7 @@ std::string trained_tokenizer(const TokenizerArguments& given, std::FILE* progre
 }
 
 void run_prepare(const Call& call, const Streams& to) {
+  const StopSignals signals({"troika: stopped; the same command continues where it stood\n", ""});
   std::fputs(prepared(read(prepare_flags, call.words), to.progress).c_str(), to.out);
 }
 

@@ -299,7 +299,8 @@ Outcome attempt_once(const LaunchOptions& options, Identity identity, const Envi
 
 bool worth_another(const Outcome& outcome) {
   const bool the_same_again = outcome.exit_code == 2 || outcome.exit_code == 3;  // settings, data
-  return outcome.exit_code != 0 && !the_same_again && !outcome.stop_requested;
+  const bool asked_to_stop = outcome.stop_requested || outcome.exit_code == base::exit_interrupted;
+  return outcome.exit_code != 0 && !the_same_again && !asked_to_stop;
 }
 
 }  // namespace

@@ -192,6 +192,14 @@ void await_step(const std::string& out, std::int64_t step) {
   ASSERT_TRUE(await(patience_seconds, [&] { return lines() >= step; })) << "step " << step << " did not come";
 }
 
+void await_steps(const std::string& out, int rank) {
+  const std::string log = fmt::format("{}/logs/rank-{:05}.log", out, rank);
+  const auto begun = [&] {
+    return base::file_exists(log) && base::read_file(log).find("the steps begin") != std::string::npos;
+  };
+  ASSERT_TRUE(await(patience_seconds, begun)) << "rank " << rank << " began no step";
+}
+
 void expect_ended(const std::vector<pid_t>& processes) {
   for (const pid_t process : processes) {
     const std::string path = fmt::format("/proc/{}", process);

@@ -1,9 +1,11 @@
 #include "commands/train/train.h"
 
 #include <cstdio>
+#include <functional>
+#include <utility>
 
 #include "base/error.h"
-#include "commands/train/stop_signals.h"
+#include "commands/stop_signals.h"
 #include "config/config.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
@@ -21,8 +23,11 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
-  const StopSignals signals(speaks(request.identity) ? "troika: stopping after this step; once more ends at once\n"
-                                                     : "");
+  StopSignals signals(speaks(request.identity)
+                          ? StopSignals::Notices{"troika: stopped before the first step; the same command begins again "
+                                                 "and uses what was tokenized\n",
+                                                 "troika: stopping after this step; once more ends at once\n"}
+                          : StopSignals::Notices{});
   request.resolved = config::resolve(parsed.settings, request.identity.world_size);
   if (parsed.print_config) {
     std::fputs(config::to_yaml(request.resolved.settings).c_str(), stdout);
@@ -31,7 +36,9 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   request.notes = parsed.notes;
   request.device_variables = train::device_variables(environment);
   request.screen = stderr;
-  request.stop_requested = [&signals] { return signals.requested(); };
+  request.stop.requested = [&signals] { return signals.requested(); };
+  request.stop.before_leaving = [&signals](std::function<void()> words) { signals.before_leaving(std::move(words)); };
+  request.stop.begin_polling = [&signals] { signals.begin_polling(); };
   const train::RunResult result = train::run(request);
   const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
   if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary).c_str(), stdout);

@@ -1,4 +1,4 @@
-#include "commands/train/stop_signals.h"
+#include "commands/stop_signals.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ static sigset_t stop_set() {
   return set;
 }
 
-StopSignals::StopSignals(std::string notice) : notice_(std::move(notice)) {
+StopSignals::StopSignals(Notices notices) : notices_(std::move(notices)) {
   const sigset_t set = stop_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   thread_ = std::thread([this] { listen(); });
@@ -34,15 +34,35 @@ StopSignals::~StopSignals() {
   thread_.join();
 }
 
+void StopSignals::before_leaving(std::function<void()> last_words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  last_words_ = std::move(last_words);
+}
+
+void StopSignals::begin_polling() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  polled_ = true;
+}
+
+// Holds the lock, so that what the last words use stays there.
+void StopSignals::leave_unless_polled() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (polled_) return;
+  std::fputs(notices_.at_once.c_str(), stderr);
+  if (last_words_) last_words_();
+  ::_exit(base::exit_interrupted);
+}
+
 void StopSignals::listen() {
   const sigset_t set = stop_set();
   double first = 0;
   for (int signal = 0; sigwait(&set, &signal) == 0 && !end_;) {
+    leave_unless_polled();
     const double now = base::monotonic_seconds();
     if (requested_ && now - first < same_request_seconds) continue;
     if (requested_.exchange(true)) ::_exit(base::exit_interrupted);
     first = now;
-    std::fputs(notice_.c_str(), stderr);
+    std::fputs(notices_.after_the_step.c_str(), stderr);
   }
 }
 

@@ -1,0 +1,47 @@
+// Ctrl-C and SIGTERM as stop requests. At first one ends the process at once: whatever it does can be begun again. From
+// begin_polling() on, the first asks the run to save and stop after the step, and a second ends the process at once.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace troika::commands {
+
+// Made before any other thread of ours, so that all of them leave the signals to this one; threads that libraries start
+// while they are loaded got the mask from `troika`, which blocks both signals before it becomes the engine.
+class StopSignals {
+ public:
+  // What goes to stderr at the first signal; "": nothing.
+  struct Notices {
+    std::string at_once;
+    std::string after_the_step;
+  };
+  explicit StopSignals(Notices notices);
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  // What a signal that ends the process at once does first, on a thread of its own, within about two seconds; empty: nothing.
+  // Returns when the words before it are not being said: they end with the process.
+  void before_leaving(std::function<void()> last_words);
+
+  void begin_polling();  // from now on requested() is looked at
+  bool requested() const { return requested_; }
+
+ private:
+  void listen();
+  void leave_unless_polled();
+
+  const Notices notices_;
+  std::mutex mutex_;  // guards the two below
+  bool polled_ = false;
+  std::function<void()> last_words_;
+  std::atomic<bool> requested_{false};
+  std::atomic<bool> end_{false};
+  std::thread thread_;
+};
+
+}  // namespace troika::commands
