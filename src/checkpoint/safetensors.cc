@@ -144,7 +144,7 @@ static std::string_view header_part(const base::MappedFile& file, const std::str
   return file.text().substr(8, static_cast<std::size_t>(length));
 }
 
-SafetensorsFile::SafetensorsFile(const std::string& path) : file_(path) {
+SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), file_(path) {
   base::while_reading(file_, [&] {
     header_text_ = header_part(file_, path);
     header_ = parse_safetensors_header(header_text_, static_cast<std::int64_t>(file_.size()), path);

@@ -41,6 +41,7 @@ class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);  // DataError when unreadable or invalid
 
+  const std::string& path() const { return path_; }
   const SafetensorsHeader& header() const { return header_; }
   std::string_view header_text() const { return header_text_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(file_.size()); }
@@ -57,6 +58,7 @@ class SafetensorsFile {
   void drop(std::int64_t position, std::int64_t bytes) const { file_.drop(position, bytes); }
 
  private:
+  std::string path_;
   base::MappedFile file_;
   std::string_view header_text_;
   SafetensorsHeader header_;

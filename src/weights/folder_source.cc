@@ -7,6 +7,7 @@
 #include "tensor/device.h"
 #include "weights/auxiliary_files.h"
 #include "weights/checkpoint_metadata.h"
+#include "weights/compared_contents.h"
 #include "weights/replicated_folder.h"
 #include "weights/weights_match.h"
 #include "weights/weights_read.h"
@@ -33,6 +34,8 @@ class FolderSource : public ModelSource {
         fingerprint_(folder_.fingerprint()) {
     for (const auto& [name, tensor] : tensors_) bytes_ += tensor.bytes;
   }
+
+  const Assignment& tensors() const { return tensors_; }
 
   const config::ModelSettings& model() const override { return model_; }
   std::string tokenizer() const override {
@@ -71,7 +74,9 @@ class FolderSource : public ModelSource {
 }  // namespace
 
 std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::Channel& world) {
-  return open_replicated<FolderSource>(path, world);
+  auto source = open_replicated<FolderSource>(path, world);
+  refuse_other_contents(path, source->tensors(), world);
+  return source;
 }
 
 }  // namespace troika::weights

@@ -40,7 +40,7 @@ class WeightsFolder {
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }  // by the names in the files
 
   // Over names, dtypes, shapes and 64 bytes from the middle of each tensor, not over how they are cut into files; 16 hex
-  // digits.
+  // digits. Adapters keep it to know the weights they were trained beside; compared_contents.h compares every byte.
   std::string fingerprint() const;
 
  private:
