@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mapping_guard.h"
 #include "base/text_files_test_support.h"
 #include "data/prepare.h"
 #include "tokenizer/tokenizer.h"
@@ -80,6 +81,25 @@ TEST(PrepareOnce, GoesOnWhereAKilledProcessStood) {
   EXPECT_GE(last.parts_reused, 3);
   const std::string key = base::list_directory(folder / "cut").at(0);
   EXPECT_THAT(base::list_directory(folder / "cut"), testing::ElementsAre(key, key + ".lock"));
+}
+
+TEST(PrepareOnce, NamesATextThatIsCutWhileItIsTokenizedAndKeepsNothingOfIt) {
+  const base::MappingGuard guard;
+  const base::TestFolder folder;
+  for (const std::string name : {"a.txt", "a.jsonl"}) {
+    std::string content = base::random_text("abcdefg ", std::size_t{12} << 20, 3);
+    for (std::size_t at = 0; name == "a.jsonl" && at + 1000 < content.size(); at += 1000)
+      content.replace(at, 1000, "{\"text\": \"" + content.substr(at, 987) + "\"}\n");
+    if (name == "a.jsonl") content.resize(content.size() / 1000 * 1000);
+    const std::string path = folder.write(name, content);
+    PrepareOptions options;
+    options.workers = 1;
+    const auto cut = [&](const Progress&) { ASSERT_EQ(::truncate(path.c_str(), 8192), 0); };
+    EXPECT_THAT(base::message_of<base::DataError>(
+                    [&] { prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cut", options, cut); }),
+                testing::AllOf(HasSubstr(path), HasSubstr("cut to 8192 of its")));
+    for (const std::string& left : base::list_directory(folder / "cut")) EXPECT_THAT(left, testing::EndsWith(".lock"));
+  }
 }
 
 TEST(OpenShards, NamesTruncatedOnesThatWereGivenByPath) {

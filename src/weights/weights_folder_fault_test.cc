@@ -1,14 +1,18 @@
 // Model folders that are incomplete, inconsistent or made to mislead: a DataError that says so, always.
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mapping_guard.h"
 #include "checkpoint/layouts_test_support.h"
 #include "weights/folder_test_support.h"
 #include "weights/weights_match.h"
+#include "weights/weights_read.h"
 
 namespace troika::weights {
 namespace {
@@ -38,6 +42,19 @@ void write_index(const std::string& folder, const std::string& weight_map) {
 
 const std::vector<checkpoint::TensorEntry> a{{"a", checkpoint::DType::f32, {2}, 0, 0}},
     b{{"b", checkpoint::DType::bf16, {3}, 0, 0}};
+
+TEST(WeightsFolder, AFileThatIsCutAfterItWasOpenedIsNamed) {
+  const base::MappingGuard guard;
+  const std::string folder = fresh_folder("cut");
+  const std::int64_t count = 100000;
+  write_weights(folder + "/model.safetensors", {{"w", checkpoint::DType::f32, {count}, 0, 0}});
+  const WeightsFolder weights(folder);
+  ASSERT_EQ(::truncate((folder + "/model.safetensors").c_str(), 8192), 0);
+  const checkpoint::Slice slice{"w", {count}, {0, count, count, 1}, at::empty({count}, at::kFloat)};
+  EXPECT_THAT(complaint([&] { read_weights(weights.tensors(), {slice}); }),
+              AllOf(HasSubstr(folder + "/model.safetensors"), HasSubstr("cut to 8192 of its")));
+  EXPECT_THAT(complaint([&] { static_cast<void>(weights.fingerprint()); }), HasSubstr("cut to 8192 of its"));
+}
 
 TEST(WeightsFolder, AFolderWithoutWeightsSaysWhatIsThereInstead) {
   EXPECT_THAT(complaint_about("/nowhere/at/all"), HasSubstr("there is no model folder '/nowhere/at/all'"));
