@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/disk_error.h"
 
 namespace troika::data {
 
@@ -30,11 +33,33 @@ std::optional<std::string> PartStore::get(std::int64_t chunk) const {
 // Not synced: what a crash of the machine leaves half written, the hash tells.
 void PartStore::put(std::int64_t chunk, std::string_view content) const {
   const std::string path = path_of(chunk), temporary = fmt::format("{}.{}", path, ::getpid());
-  base::remove_tree(temporary);
-  base::append_file(temporary, base::hash_bytes(content) + std::string(content));
-  base::replace_file(temporary, path);
+  try {
+    base::remove_tree(temporary);
+    base::append_file(temporary, base::hash_bytes(content) + std::string(content));
+    base::replace_file(temporary, path);
+  } catch (const base::DataError& error) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw DiskError(error.what());
+  }
 }
 
 void PartStore::remove() const { base::remove_tree(folder_); }
+
+PartsOfJob::~PartsOfJob() {
+  try {
+    if (!keeps_) store_.remove();
+  } catch (const base::DataError&) {  // they are looked for again by the same key only
+  }
+}
+
+void PartsOfJob::keep_after(base::Error& error) {
+  keeps_ = dynamic_cast<const DiskError*>(&error) != nullptr && !base::list_directory(store_.folder()).empty();
+  if (keeps_)
+    error.add_context(
+        fmt::format("what is tokenized stays in '{}', and the same command continues there; delete that "
+                    "folder to have its room instead",
+                    store_.folder()));
+}
 
 }  // namespace troika::data

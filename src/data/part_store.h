@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -21,13 +22,41 @@ class PartStore {
 
   // The content of a part that this process or an earlier one put; nothing when there is none or it is damaged.
   std::optional<std::string> get(std::int64_t chunk) const;
-  // A part is there whole or not at all, however the process ends. DataError when the disk refuses.
+  // A part is there whole or not at all, however the process ends. DiskError when the disk refuses.
   void put(std::int64_t chunk, std::string_view content) const;
   void remove() const;  // the folder with all parts
+  const std::string& folder() const { return folder_; }
 
  private:
   std::string path_of(std::int64_t chunk) const;
   const std::string folder_;
+};
+
+// Parts for one job. They are removed at its end and where it fails, as its input is at fault then, but stay where the process is
+// killed and where the disk refuses: the next process with the same input resumes there.
+class PartsOfJob {
+ public:
+  explicit PartsOfJob(std::string folder) : store_(std::move(folder)) {}
+  ~PartsOfJob();
+  PartsOfJob(const PartsOfJob&) = delete;
+  PartsOfJob& operator=(const PartsOfJob&) = delete;
+  const PartStore& store() const { return store_; }
+
+  // Runs the job. A DiskError says what stays.
+  template <class Job>
+  auto run(const Job& job) {
+    try {
+      return job(store_);
+    } catch (base::Error& error) {
+      keep_after(error);
+      throw;
+    }
+  }
+
+ private:
+  void keep_after(base::Error& error);
+  const PartStore store_;
+  bool keeps_ = false;
 };
 
 // Numbers and arrays as bytes, for files that only the same build on the same machine reads.

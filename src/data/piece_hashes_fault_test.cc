@@ -123,6 +123,9 @@ TEST(PieceHashes, AreAddedToShardsOfAVersionThatWroteNone) {
   EXPECT_TRUE(p.prepare_again().reused);
   EXPECT_EQ(base::contents_of(p.out), sound);
   EXPECT_EQ(TokenStream::open(p.out, Verify::lengths).unverified_bytes(), 0);
+  base::remove_tree(p.hashes);
+  p.prepare_again();
+  EXPECT_EQ(base::contents_of(p.out), sound);
 }
 
 }  // namespace

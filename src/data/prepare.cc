@@ -17,12 +17,16 @@
 
 namespace troika::data {
 
-// Shards of a version that wrote none get theirs. They have just been verified.
+static bool has_piece_hashes(const std::string& folder, const ShardIndex::Entry& entry) {
+  return !entry.piece_hashes.empty() && base::file_exists(piece_hashes_path(folder + "/" + entry.file));
+}
+
+// Shards of a version that wrote none, or that lost them, get theirs. They have just been verified.
 static void add_piece_hashes(const std::string& folder) {
   ShardIndex index = read_shard_index(folder);
   for (ShardIndex::Entry& entry : index.shards) {
-    if (!entry.piece_hashes.empty()) continue;
     const std::string path = folder + "/" + entry.file;
+    if (has_piece_hashes(folder, entry)) continue;
     const base::MappedFile file(path);
     PieceHasher hasher;
     base::while_reading(file, [&] { hasher.add(file.text().substr(shard_header_bytes)); });
@@ -32,12 +36,15 @@ static void add_piece_hashes(const std::string& folder) {
   write_shard_index(folder, index);
 }
 
-static bool lacks_piece_hashes(const ShardIndex& index) {
-  return std::any_of(index.shards.begin(), index.shards.end(),
-                     [](const ShardIndex::Entry& entry) { return entry.piece_hashes.empty(); });
+static bool lacks_piece_hashes(const std::string& folder) {
+  const ShardIndex index = read_shard_index(folder);
+  return !std::all_of(index.shards.begin(), index.shards.end(),
+                      [&](const ShardIndex::Entry& entry) { return has_piece_hashes(folder, entry); });
 }
 
 static std::optional<PrepareReport> already_prepared(const std::string& folder, const std::string& source) {
+  if (base::file_exists(folder))
+    throw base::ConfigError(fmt::format("'{}' is a file: name a folder with --out, new or empty", folder));
   if (base::list_directory(folder).empty()) return std::nullopt;
   const bool same =
       base::file_exists(index_path(folder)) && looks_like_shards(folder) && read_shard_index(folder).source == source;
@@ -48,7 +55,7 @@ static std::optional<PrepareReport> already_prepared(const std::string& folder, 
                     folder));
   }
   TokenStream::open(folder, Verify::contents);  // throws when damaged
-  if (lacks_piece_hashes(read_shard_index(folder))) add_piece_hashes(folder);
+  if (lacks_piece_hashes(folder)) add_piece_hashes(folder);
   PrepareReport report;
   report.reused = true;
   count_shards(read_shard_index(folder), &report);

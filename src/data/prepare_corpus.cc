@@ -150,11 +150,12 @@ PrepareReport prepare_corpus(const Corpus& corpus, const std::string& source, co
   const std::string mine = fmt::format("{}.partial.{}.", folder, base::host_name());
   remove_left_behind(mine);
   const Scrap partial{mine + std::to_string(::getpid())};
-  const Scrap parts_folder{fmt::format("{}.parts.{}", folder, source)};  // a failure leaves nothing, a kill the parts
+  PartsOfJob parts(fmt::format("{}.parts.{}", folder, source));
   base::remove_tree(partial.path);
   base::make_directories(partial.path);
-  const PartStore parts(parts_folder.path);
-  const PrepareReport report = write_shards(corpus, source, tokenizer, partial.path, parts, options, on_progress);
+  const PrepareReport report = parts.run([&](const PartStore& store) {
+    return write_shards(corpus, source, tokenizer, partial.path, store, options, on_progress);
+  });
   base::rename_path(partial.path, folder);
   return report;
 }

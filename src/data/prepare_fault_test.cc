@@ -102,6 +102,32 @@ TEST(PrepareOnce, NamesATextThatIsCutWhileItIsTokenizedAndKeepsNothingOfIt) {
   }
 }
 
+// A folder in the way of the shard stands for a disk that refuses, whatever user runs the test.
+TEST(PrepareOnce, KeepsWhatIsTokenizedWhereTheDiskRefuses) {
+  const base::TestFolder folder;
+  const std::string path = folder.write("a.txt", base::source_like_text(250000, 5));
+  PrepareOptions options;
+  options.workers = 1;
+  const auto prepare_it = [&](const OnProgress& on_progress) {
+    return prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cache", options, on_progress);
+  };
+  std::string way;
+  const auto put_in_the_way = [&](const Progress& progress) {
+    if (progress.done_bytes < 3 << 20 || !way.empty()) return;
+    for (const std::string& name : base::list_directory(folder / "cache"))
+      if (name.find(".parts.") != std::string::npos) way = folder / "cache/" + name;
+    way += "/part-00000005";
+    base::remove_tree(way);
+    base::make_directories(way + "/full");
+  };
+  EXPECT_THAT(base::message_of<base::DataError>([&] { prepare_it(put_in_the_way); }),
+              testing::AllOf(HasSubstr("free some space"), HasSubstr("the same command continues there")));
+  base::remove_tree(way);
+  Progress last;
+  prepare_it([&](const Progress& progress) { last = progress; });
+  EXPECT_GE(last.parts_reused, 3);
+}
+
 TEST(OpenShards, NamesTruncatedOnesThatWereGivenByPath) {
   const base::TestFolder folder;
   prepare({folder.write("a.txt", "some text")}, tokenizer::ByteTokenizer(), folder / "out", {}, {});

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mapping_guard.h"
+#include "data/disk_error.h"
 #include "data/loader.h"
 #include "data/samples.h"
 
@@ -169,8 +170,7 @@ struct SequenceWriter::Output {
     ::close(std::exchange(descriptor, -1));
   }
   [[noreturn]] void fail(const char* action) const {
-    throw base::DataError(fmt::format("cannot {} '{}': {}; free some space or choose another folder", action, name,
-                                      std::strerror(errno)));
+    throw DiskError(fmt::format("cannot {} '{}': {}", action, name, std::strerror(errno)));
   }
 
   const std::string name;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mapping_guard.h"
+#include "data/disk_error.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -211,8 +212,7 @@ class ShardWriter::Hasher {
 };
 
 [[noreturn]] static void fail(const char* action, const std::string& path) {
-  throw base::DataError(
-      fmt::format("cannot {} '{}': {}; free some space or choose another folder", action, path, std::strerror(errno)));
+  throw DiskError(fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)));
 }
 
 static void write_all(int descriptor, const char* bytes, std::size_t size, const std::string& path) {

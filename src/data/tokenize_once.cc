@@ -68,17 +68,6 @@ class RecordSink {
   std::string key_bytes_;
 };
 
-// A failure leaves no parts, a kill does.
-struct PartsUntilTheEnd {
-  PartStore store;
-  ~PartsUntilTheEnd() {
-    try {
-      store.remove();
-    } catch (const base::DataError&) {  // they are looked for again by the same key only
-    }
-  }
-};
-
 // Left by processes that were killed; only the holder of the lock calls this.
 void remove_temporaries(const std::string& cache_folder, const std::string& path) {
   for (const std::string& name : base::list_directory(cache_folder))
@@ -86,8 +75,7 @@ void remove_temporaries(const std::string& cache_folder, const std::string& path
 }
 
 void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string& path, const TokenizeOptions& options,
-              const OnProgress& on_progress) {
-  const PartsUntilTheEnd parts{PartStore(path + ".parts")};
+              const PartStore& parts, const OnProgress& on_progress) {
   SequenceWriter writer(path, encoding.tokenizer.vocab_size());
   RecordSink sink(&writer, options);
   ChunkReader reader(corpus, {});
@@ -101,7 +89,7 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
   };
   OrderedMap<Chunk, EncodedRecords>::run(
       worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
-      [&](Chunk& chunk) { return encode_records(chunk, encoding, parts.store); }, write);
+      [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
     throw base::DataError(fmt::format("none of the {} records of '{}' has an answer to train on", sink.counts().records,
                                       corpus.files.front().path));
@@ -128,7 +116,8 @@ std::shared_ptr<const SequenceFile> tokenize_once(const Corpus& corpus, const En
   const std::string path = cache_folder + "/" + cache_key(corpus, encoding, options) + ".sequences";
   const auto make = [&](const OnProgress& tell) {
     remove_temporaries(cache_folder, path);
-    tokenize(corpus, encoding, path, options, tell);
+    PartsOfJob parts(path + ".parts");
+    parts.run([&](const PartStore& store) { tokenize(corpus, encoding, path, options, store, tell); });
   };
   if (auto file = made_once<const SequenceFile>(
           path, [&] { return open_cached(path); }, make, on_progress))
