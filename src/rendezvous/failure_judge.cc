@@ -8,9 +8,10 @@
 
 namespace troika::rendezvous {
 
-static constexpr int peer_failure = 75;           // may be the consequence of another failure
-static constexpr double consequence_seconds = 1;  // how long such a one waits for its cause
-static constexpr double return_seconds = 2;       // by then a rank that lives has opened another connection
+static constexpr int peer_failure = 75;              // may be the consequence of another failure
+static constexpr double consequence_seconds = 1;     // how long such a one waits for its cause
+static constexpr double ranks_follow_seconds = 0.3;  // a launcher's ranks, which may just have ended well
+static constexpr double return_seconds = 2;          // by then a rank that lives has opened another connection
 static constexpr double last_beat_seconds = 2.5;  // by then a rank that lives has sent another heartbeat (one a second)
 
 std::string to_text(const Heartbeat& heartbeat) {
@@ -69,8 +70,11 @@ std::optional<FailureReport> FailureJudge::judge(double now) {
     if (pause > state.heartbeat.limit_seconds / 4) state.since = now;
     if (pause > return_seconds / 4) state.left_since = now;
   }
+  for (auto& [node, launcher] : left_launchers_)
+    if (pause > ranks_follow_seconds) launcher.since = now;
   last_judged_ = now;
   auto report = judge_failures(now);
+  if (!report) report = judge_launchers(now);
   if (!report) report = judge_leavers(now);
   if (!report) report = judge_silence(now);
   return report;
@@ -78,6 +82,23 @@ std::optional<FailureReport> FailureJudge::judge(double now) {
 
 static std::string without_a_word(const std::string& name) {
   return name + " ended without an error message or its host is gone: its connections broke; see its output";
+}
+
+std::optional<FailureReport> FailureJudge::judge_launchers(double now) const {
+  for (const auto& [node, launcher] : left_launchers_) {
+    if (now - launcher.since < ranks_follow_seconds) continue;
+    bool came = false, at_work = false;
+    for (const auto& [rank, state] : ranks_) {
+      if (!state.joined || state.peer.node_rank != node) continue;
+      came = true;
+      at_work = at_work || !state.ended;
+    }
+    if (came && !at_work) continue;
+    return FailureReport{peer_failure, fmt::format("the launcher of host {} ({}) was killed or its host has ended, and "
+                                                   "its ranks with it",
+                                                   node, launcher.name)};
+  }
+  return std::nullopt;
 }
 
 std::optional<FailureReport> FailureJudge::judge_leavers(double now) const {

@@ -37,6 +37,8 @@ class FailureJudge {
   void heard(int rank, const Heartbeat& heartbeat, double now);
   // It ended this connection, or the system for it; a rank that lives opens another one and is heard again.
   void left(int rank, std::int64_t connection, double now);
+  // The launcher of a host was ended by the system, and its ranks end with it. `name`: its host and process.
+  void launcher_left(int node, const std::string& name, double now) { left_launchers_.insert({node, {name, now}}); }
   void done(int rank) { ranks_[rank].ended = true; }
   void failed(int rank, const FailureReport& report);
 
@@ -58,12 +60,19 @@ class FailureJudge {
 
   std::optional<FailureReport> judge_failures(double now);
   std::optional<FailureReport> judge_consequence(int rank, const FailureReport& failure, double now);
+  std::optional<FailureReport> judge_launchers(double now) const;
   std::optional<FailureReport> judge_leavers(double now) const;
   std::optional<FailureReport> judge_silence(double now) const;
   std::string name(int rank) const;
 
   const double period_seconds_;
+  struct LeftLauncher {
+    std::string name;
+    double since = 0;
+  };
+
   std::map<int, Rank> ranks_;
+  std::map<int, LeftLauncher> left_launchers_;           // by the number of its host
   std::vector<std::pair<int, FailureReport>> failures_;  // in the order in which they were heard of
   std::optional<double> first_consequence_;              // when a failure with code 75 was first seen
   std::optional<double> last_judged_;

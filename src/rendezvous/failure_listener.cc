@@ -12,11 +12,12 @@
 namespace troika::rendezvous {
 
 static constexpr double asks_every_seconds = 0.2;
+static constexpr double first_connect_seconds = 0.15;  // doubled until the store answers: a far one takes longer
 
 struct FailureListener::Impl {
   Identity identity;
   double patience_seconds = 10;
-  double last_contact = 0;
+  double last_contact = 0, connect_seconds = first_connect_seconds;
 
   struct Told {
     int rank = 0;
@@ -34,6 +35,7 @@ struct FailureListener::Impl {
 
   bool tick();
   std::shared_ptr<StoreClient> connected();
+  FailureReport about_the_store(bool certain) const;
   bool ask(StoreClient& store, const std::optional<Told>& mine);
   void conclude(const FailureReport& report);
 };
@@ -50,7 +52,8 @@ std::shared_ptr<StoreClient> FailureListener::Impl::connected() {
     store = client;
   }
   if (store != nullptr) return store;
-  store = std::make_shared<StoreClient>(identity, std::min(1.0, patience_seconds));
+  store = std::make_shared<StoreClient>(identity, std::min(connect_seconds, patience_seconds));
+  connect_seconds = first_connect_seconds;
   store->set_deadline(patience_seconds);
   const std::lock_guard<std::mutex> lock(mutex);
   if (leaves) store->close();
@@ -86,18 +89,29 @@ bool FailureListener::Impl::tick() {
     const bool stands = ask(*connected(), mine);
     last_contact = base::monotonic_seconds();
     return !stands;
-  } catch (const base::Error&) {
+  } catch (const base::Error& error) {
+    bool lost = false;  // a connection, not only a try at one
     {
       const std::lock_guard<std::mutex> lock(mutex);
+      lost = client != nullptr;
       client.reset();
       if (leaves) return false;
     }
-    if (base::monotonic_seconds() - last_contact < patience_seconds) return true;
-    conclude(mine ? mine->report
-                  : FailureReport{75, fmt::format("the launcher of host 0 at {}:{} is gone", identity.master_address,
-                                                  identity.store_port)});
+    if (lost) return tick();
+    const bool certain = is_gone(error);
+    connect_seconds = std::min(2 * connect_seconds, patience_seconds);
+    if (!certain && base::monotonic_seconds() - last_contact < patience_seconds) return true;
+    conclude(mine ? mine->report : about_the_store(certain));
     return false;
   }
+}
+
+FailureReport FailureListener::Impl::about_the_store(bool certain) const {
+  const std::string who = fmt::format("the launcher of host 0 at {}:{}", identity.master_address, identity.store_port);
+  return {75, certain
+                  ? who + " has ended: this run ends with it"
+                  : fmt::format("{} has not answered for {:g} s: it is stopped, or its host is gone or off the network",
+                                who, patience_seconds)};
 }
 
 FailureListener::FailureListener(const Identity& identity, double patience_seconds) : impl_(std::make_unique<Impl>()) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/failure_judge.h"
+#include "rendezvous/launcher_peer.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
@@ -15,7 +16,7 @@ static constexpr double period_seconds = 0.2;
 
 namespace {
 
-// What changed below a folder of keys, one for each rank.
+// What changed below a folder of keys, one for each rank or host.
 class Folder {
  public:
   Folder(const Identity& identity, const std::string& name) : prefix_(key_of(identity, name + "/")) {}
@@ -43,6 +44,7 @@ struct FailureMonitor::Impl {
         joined(of, "join"),
         beats(of, "beat"),
         left(of, "left"),
+        left_launchers(of, "host-left"),
         done(of, "done"),
         failed(of, "failed") {
     client.set_deadline(10);
@@ -51,7 +53,7 @@ struct FailureMonitor::Impl {
   Identity identity;
   StoreClient client;
   FailureJudge judge{period_seconds};
-  Folder joined, beats, left, done, failed;
+  Folder joined, beats, left, left_launchers, done, failed;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
@@ -66,6 +68,8 @@ void FailureMonitor::Impl::look() {
     std::int64_t connection = 0;
     if (base::parse_int(text, &connection)) judge.left(rank, connection, now);
   });
+  left_launchers.look(
+      client, [&](int node, const std::string& text) { judge.launcher_left(node, parse_launcher(text).name(), now); });
   done.look(client, [&](int rank, const std::string&) { judge.done(rank); });
   failed.look(client, [&](int rank, const std::string& text) { judge.failed(rank, parse_failure_report(text)); });
 }

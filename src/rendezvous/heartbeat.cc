@@ -78,6 +78,11 @@ bool HeartbeatClient::Impl::tick() {
     return send_heartbeat();
   } catch (const base::Error& error) {
     client.reset();
+    if (is_gone(error)) {
+      conclude(fmt::format("the store at {}:{} has ended, and with it the launcher or rank 0", identity.master_address,
+                           identity.store_port));
+      return false;
+    }
     if (base::monotonic_seconds() - last_contact < heartbeat_seconds) return true;
     conclude(fmt::format(
         "the store at {}:{} has been gone for {:g} s: the launcher or rank 0's host ended, or the network is down",

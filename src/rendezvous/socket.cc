@@ -136,6 +136,7 @@ bool is_loopback(const std::string& address) {
 
 bool Socket::connect(const std::string& address, int port, double until, std::string* cause) {
   const std::vector<Address> found = addresses_of(address, port, until, cause);
+  nobody_listens_ = !found.empty();
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double left = until - base::monotonic_seconds();
     const double this_one = until - left + left / static_cast<double>(found.size() - i);
@@ -161,6 +162,7 @@ bool Socket::connect_to(int family, const std::string& address, double until, st
   }
   if (code != 0) {
     *cause = std::strerror(code);
+    if (code != ECONNREFUSED) nobody_listens_ = false;
     return false;
   }
   if (connected_to_itself(socket_)) {

@@ -17,6 +17,8 @@ class Socket {
   // Connects again (an earlier connection is closed), to the first address of the name that answers, of version 4 or 6.
   // False: `cause` says why.
   bool connect(const std::string& address, int port, double until, std::string* cause);
+  // Whether the last connect() failed because the host is there and nobody listens on that port.
+  bool nobody_listens() const { return nobody_listens_; }
 
   bool send_all(std::string_view bytes, double until);
 
@@ -31,6 +33,7 @@ class Socket {
   bool ready(short events, double until) const;
   bool connect_to(int family, const std::string& address, double until, std::string* cause);
   int socket_ = -1;
+  bool nobody_listens_ = false;
 };
 
 // A connected one of TCP: small messages go at once; a host that vanishes without a word is noticed by the system within

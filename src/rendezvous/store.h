@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "rendezvous/access.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store_service.h"
@@ -20,6 +21,17 @@ enum class Reach { this_host, networks };
 // Of this identity's launch: its id and secret; limits for its ranks.
 Access access_of(const Identity& identity);
 Reach reach_of(const Identity& identity);
+
+// That store has ended for certain: its host is there, and nobody listens on the port. Whether a store that does not answer has
+// ended cannot be known.
+class StoreGone : public base::PeerError {
+ public:
+  using base::PeerError::PeerError;
+};
+
+// Whether the error of a call or a connection says that the store of this launch has ended: StoreGone, or another launch's is
+// there now.
+bool is_gone(const base::Error& error);
 
 // Serves from a thread of its own until destroyed. Throws ConfigError when the port is taken, naming the port and
 // (where /proc tells) the program that holds it. Raises this process's limit of open files to what the system allows.
@@ -50,7 +62,8 @@ struct StoreEntries {
 class StoreClient {
  public:
   // Tries until the server answers or `deadline_seconds` have passed. Throws ConfigError when something answers there
-  // that is no Troika store, or a store that does not take this process: another launch, another secret.
+  // that is no Troika store, or a store that does not take this process: another launch, another secret. StoreGone when at last
+  // nobody listened there.
   StoreClient(const std::string& address, int port, double deadline_seconds, const Access& access = {});
   // The store of this identity.
   StoreClient(const Identity& identity, double deadline_seconds);

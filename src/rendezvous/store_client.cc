@@ -25,6 +25,10 @@ Reach reach_of(const Identity& identity) {
   return one_host ? Reach::this_host : Reach::networks;
 }
 
+bool is_gone(const base::Error& error) {
+  return dynamic_cast<const StoreGone*>(&error) != nullptr || dynamic_cast<const base::ConfigError*>(&error) != nullptr;
+}
+
 struct StoreClient::Impl {
   std::string address;
   int port = 0;
@@ -154,9 +158,11 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
       throw base::ConfigError(foreign(address, port, "something that is not a Troika store"));
     if (monotonic_seconds() >= until) {
-      throw base::PeerError(
+      const std::string text =
           fmt::format("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
-                      impl_->where(), deadline_seconds, meeting.cause));
+                      impl_->where(), deadline_seconds, meeting.cause);
+      if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens()) throw StoreGone(text);
+      throw base::PeerError(text);
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(pause, until - monotonic_seconds())));
   }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "commands/launch/say.h"
 #include "rendezvous/failure_listener.h"
 
 namespace troika::commands {
@@ -82,7 +82,7 @@ void Attempt::hear(int signal) {
   if (stop_signals_ > 0 && now - first_stop_ < same_signal_seconds) return;
   if (++stop_signals_ == 1) {
     first_stop_ = now;
-    std::fprintf(stderr, "troika launch: stopping after this step; once more ends at once\n");
+    launcher_says("stopping after this step; once more ends at once");
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {
     interrupted_ = true;
@@ -95,6 +95,7 @@ void Attempt::settle(const FailureReport& report) {
   has_report_ = true;
   report_ = report;
   ending_since_ = monotonic_seconds();
+  launcher_says(report.text);
 }
 
 // Tells of a worker that failed, once; listen() hears what stands then.
@@ -150,8 +151,8 @@ std::string Attempt::names_of_left() const {
     if (!worker.ended) names.push_back(fmt::format("rank {} (pid {})", worker.plan.world_rank, worker.pid));
   return names.empty() ? ""
                        : fmt::format(
-                             "\n{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it "
-                             "is left behind",
+                             "{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it "
+                             "is left behind\n",
                              base::join(names, ", "), after_kill_seconds);
 }
 
@@ -159,10 +160,10 @@ std::string Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
   if (report_.text.rfind(name_of(*first_failed_), 0) != 0) return "";  // another host's rank failed before
   const std::string& path = first_failed_->plan.log_path;
-  if (listener_.rank_spoke()) return fmt::format("\nmore in its log {}", path);
+  if (listener_.rank_spoke()) return fmt::format("more in its log {}\n", path);
   const std::string lines = last_lines(path, first_failed_->log_start, 20);
-  return lines.empty() ? fmt::format("\nits log {} is empty", path)
-                       : fmt::format("\nlast lines of {}:\n{}", path, lines);
+  return lines.empty() ? fmt::format("its log {} is empty\n", path)
+                       : fmt::format("last lines of {}:\n{}\n", path, lines);
 }
 
 Outcome Attempt::run() {
@@ -186,7 +187,8 @@ Outcome Attempt::run() {
   outcome.stop_requested = stop_signals_ > 0 || interrupted_;
   if (has_report_) {
     outcome.exit_code = report_.exit_code;
-    outcome.text = report_.text + log_of_first_failed() + names_of_left();
+    outcome.text = report_.text;
+    outcome.details = log_of_first_failed() + names_of_left();
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
   }

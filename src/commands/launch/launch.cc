@@ -18,31 +18,22 @@
 #include "base/text.h"
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
+#include "commands/launch/hosts.h"
 #include "commands/launch/options.h"
+#include "commands/launch/restart_pause.h"
+#include "commands/launch/say.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "plan/preflight.h"
 #include "rendezvous/failure_monitor.h"
-#include "rendezvous/failure_report.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
 using Environment = std::map<std::string, std::string>;
 using rendezvous::Identity;
-using rendezvous::StoreClient;
 using rendezvous::StoreServer;
 
 namespace {
-
-struct Stopped {};  // thrown when a signal ends the waiting for other hosts
-
-void stop_if_asked(Signals& signals) {
-  for (int signal = signals.wait(0); signal != 0; signal = signals.wait(0)) {
-    if (signal != SIGCHLD) throw Stopped();
-  }
-}
-
-void say(const std::string& text) { std::fprintf(stderr, "troika launch: %s\n", text.c_str()); }
 
 std::unique_ptr<StoreServer> serve_on(int port, const LaunchOptions& options, const std::string& launch_id) {
   const auto reach = options.nnodes > 1 ? rendezvous::Reach::networks : rendezvous::Reach::this_host;
@@ -79,7 +70,7 @@ void say_how_to_join(const LaunchOptions& options) {
   const bool itself = !options.secret.empty() && options.secret_file.empty();
   std::vector<std::string> worker;
   for (const std::string& word : options.worker) worker.push_back(quoted(word));
-  say(fmt::format(
+  launcher_says(fmt::format(
       "on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
       "--master-port {}{} -- {}",
       options.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.nnodes - 1),
@@ -87,7 +78,7 @@ void say_how_to_join(const LaunchOptions& options) {
       options.nnodes == 2 ? "1" : "K", options.nproc_per_node, quoted(options.master_address), options.master_port,
       options.secret_file.empty() ? "" : " --secret-file " + quoted(options.secret_file), base::join(worker, " ")));
   if (options.secret.empty())
-    say(
+    launcher_says(
         fmt::format("note: who reaches port {} can join this run; on a network with strangers give every host the same "
                     "--secret-file",
                     options.master_port));
@@ -101,127 +92,22 @@ std::string new_launch_id() {
 }
 
 // `launch_id`: "" on hosts that hear it from host 0's store.
-Identity identity_of(const LaunchOptions& options, const std::string& launch_id, int port, int attempt) {
+Identity identity_of(const LaunchOptions& options, const std::string& launch_id, int port) {
   Identity identity;
   identity.world_size = options.nnodes * options.nproc_per_node;
   identity.master_address = options.node_rank == 0 ? "127.0.0.1" : options.master_address;
   identity.store_port = port;
-  identity.generation = std::to_string(attempt);
   identity.launch = launch_id;
   identity.secret = options.secret;
   return identity;
 }
 
-std::string host_key(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
-
-// Like StoreClient's constructor, but a signal ends it.
-std::unique_ptr<StoreClient> connect(const LaunchOptions& options, const Identity& identity, Signals& signals) {
-  const double until = base::monotonic_seconds() + options.join_seconds;
-  rendezvous::Access access = rendezvous::access_of(identity);
-  if (identity.launch.empty()) access.launch.reset();
-  for (;;) {
-    stop_if_asked(signals);
-    const double left = until - base::monotonic_seconds();
-    try {
-      return std::make_unique<StoreClient>(identity.master_address, identity.store_port, std::clamp(left, 0.1, 1.5),
-                                           access);
-    } catch (const base::PeerError&) {
-      if (left > 0) continue;
-      throw base::PeerError(
-          fmt::format("host 0 did not answer at {}:{} within {:g} s: start troika launch there with --node-rank 0, and "
-                      "see that the port is open",
-                      identity.master_address, identity.store_port, options.join_seconds));
-    }
-  }
-}
-
-// get() of a key that another host writes; false when it is late.
-bool hear_from(StoreClient& store, const Identity& identity, const std::string& name, double until, Signals& signals,
-               std::string* value) {
-  while (!store.try_get(rendezvous::key_of(identity, name), value)) {
-    stop_if_asked(signals);
-    rendezvous::FailureReport report;
-    if (rendezvous::read_failure_report(store, identity, &report)) throw base::PeerError(report.text);
-    if (base::monotonic_seconds() >= until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  return true;
-}
-
-// The store goes with host 0 and must outlive the ranks of all hosts that came; one that is lost is not waited for long.
-void part(const LaunchOptions& options, const Identity& identity, StoreClient& store, double patience_seconds) {
-  if (options.nnodes == 1) return;
-  try {
-    store.set_deadline(patience_seconds / 2);
-    store.set(rendezvous::key_of(identity, host_key("host-ended", options.node_rank)), "ended");
-    const double until = base::monotonic_seconds() + patience_seconds;
-    while (options.node_rank == 0 && base::monotonic_seconds() < until) {
-      const auto ended = store.keys(rendezvous::key_of(identity, "host-ended/")).size();
-      if (ended >= store.keys(rendezvous::key_of(identity, "host/")).size()) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  } catch (const base::Error&) {  // host 0 did not wait
-  }
-}
-
-// What all hosts must have been launched with.
-std::string common_flags(const LaunchOptions& options) {
-  return fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes, options.nproc_per_node,
-                     options.max_restarts);
-}
-
-void register_host(const LaunchOptions& options, const Identity& identity, StoreClient& store) {
-  if (options.nnodes == 1) return;
-  // The time tells two launchers apart.
-  const std::string mine = fmt::format("{}\n{:.6f}", common_flags(options), base::wall_seconds());
-  if (store.compare_set(rendezvous::key_of(identity, host_key("host", options.node_rank)), "", mine) != mine) {
-    throw base::ConfigError(
-        fmt::format("another launcher has --node-rank {} already: give each host its own", options.node_rank));
-  }
-}
-
-// Waits until every host's launcher is there with the same flags.
-void await_hosts(const LaunchOptions& options, const Identity& identity, StoreClient& store, Signals& signals) {
-  if (options.nnodes == 1) return;
-  const std::string flags = common_flags(options);
-  const double until = base::monotonic_seconds() + options.join_seconds;
-  std::vector<std::string> missing;
-  for (int node = 0; node < options.nnodes; ++node) {
-    std::string theirs;
-    if (!hear_from(store, identity, host_key("host", node), until, signals, &theirs)) {
-      missing.push_back(fmt::format("host {}", node));
-    } else if (theirs.substr(0, theirs.find('\n')) != flags) {
-      throw base::ConfigError(
-          fmt::format("host {} was launched with {} but host {} with {}: use the same flags on every host", node,
-                      theirs.substr(0, theirs.find('\n')), options.node_rank, flags));
-    }
-  }
-  if (missing.empty()) return;
-  const std::string text = fmt::format(
-      "{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
-      "--master-addr and --master-port",
-      base::join(missing, ", "), options.join_seconds);
-  rendezvous::write_failure_report(store, identity, {75, text});
-  throw base::PeerError(text);
-}
-
-// A training that this host has not the memory for ends here, before a rank starts, on the other hosts too.
-void refuse_what_does_not_fit(const LaunchOptions& options, const Identity& identity, StoreClient& store) {
+// A training that this host has not the memory for ends here, before a rank starts.
+void refuse_what_does_not_fit(const LaunchOptions& options) {
   const std::int64_t available = host::available_bytes();
   if (!options.training || available < 0) return;
   const int ranks = options.nproc_per_node;
-  try {
-    plan::check_before_start(*options.training, {options.node_rank * ranks, ranks, available});
-  } catch (const base::Error& error) {
-    if (options.nnodes > 1) {
-      const std::string text = fmt::format("host {}: {}", options.node_rank, error.what());
-      try {
-        rendezvous::write_failure_report(store, identity, {error.exit_code(), text});
-      } catch (const base::Error&) {  // the other hosts have ended; this host's own cause counts here
-      }
-    }
-    throw;
-  }
+  plan::check_before_start(*options.training, {options.node_rank * ranks, ranks, available});
 }
 
 std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
@@ -266,35 +152,36 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
 
 void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans) {
   for (std::size_t local = 0; local < options.gpus.size(); ++local)
-    say(host::describe(plans[local].world_rank, options.gpus[local]));
+    launcher_says(host::describe(plans[local].world_rank, options.gpus[local]));
   const auto logged =
       std::find_if(plans.begin(), plans.end(), [](const WorkerPlan& plan) { return !plan.log_path.empty(); });
   if (logged == plans.end()) return;
   base::make_directories(options.log_folder);
-  if (options.node_rank > 0) say(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
+  if (options.node_rank > 0) launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
 }
 
-Outcome attempt_once(const LaunchOptions& options, Identity identity, const Environment& environment,
-                     Signals& signals) {
-  const auto store = connect(options, identity, signals);
-  identity.launch = store->launch();
-  store->set_deadline(10);
-  constexpr double patience_after_an_error = 4;
-  register_host(options, identity, *store);
+// A host that does not come back for a restart makes it a failure like another.
+std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome* failure) {
   try {
-    await_hosts(options, identity, *store, signals);
-    refuse_what_does_not_fit(options, identity, *store);
-  } catch (const base::Error&) {
-    part(options, identity, *store, patience_after_an_error);
-    throw;
+    return hosts.meet();
+  } catch (const base::PeerError& error) {
+    if (options.node_rank > 0 || hosts.attempt() == 0) throw;
+    launcher_says(error.what());
+    *failure = {error.exit_code(), error.what(), "", false};
+    return std::nullopt;
   }
+}
+
+Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals) {
+  Outcome failure;
+  const std::optional<Identity> identity = meet(hosts, options, &failure);
+  if (!identity) return failure;
+  refuse_what_does_not_fit(options);
   std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
-  if (options.node_rank == 0) failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity);
-  const auto plans = plan_workers(options, identity, environment);
+  if (options.node_rank == 0) failure_monitor = std::make_unique<rendezvous::FailureMonitor>(*identity);
+  const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
-  const Outcome outcome = run_attempt(plans, identity, std::max(options.heartbeat_seconds, 10.0), signals);
-  part(options, identity, *store, outcome.text.empty() ? 15 : patience_after_an_error);
-  return outcome;
+  return run_attempt(plans, *identity, options.heartbeat_seconds, signals);
 }
 
 bool worth_another(const Outcome& outcome) {
@@ -303,28 +190,81 @@ bool worth_another(const Outcome& outcome) {
   return outcome.exit_code != 0 && !the_same_again && !asked_to_stop;
 }
 
+// Attempt after attempt, until one ends well or there is no restart left.
+class Attempts {
+ public:
+  Attempts(const LaunchOptions& options, Hosts& hosts, Signals& signals)
+      : options_(options), hosts_(hosts), signals_(signals) {}
+
+  // What this host returns, or nothing: it takes part in another attempt, which may begin.
+  std::optional<int> settle(const Outcome& outcome, double attempt_seconds) {
+    std::fputs(outcome.details.c_str(), stderr);
+    restarts_ = std::max(restarts_, static_cast<int>(hosts_.attempt()));
+    const bool wanted = worth_another(outcome) && restarts_ < options_.max_restarts;
+    const Hosts::Next next =
+        hosts_.part(wanted ? Hosts::Next::another : Hosts::Next::end, outcome.exit_code, outcome.text);
+    if (outcome.stop_requested || next == Hosts::Next::end || (next == Hosts::Next::lost && !wanted))
+      return outcome.exit_code;
+    ++restarts_;
+    const std::string which = fmt::format("restart {} of {}", restarts_, options_.max_restarts);
+    if (next == Hosts::Next::lost) {
+      launcher_says(fmt::format("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
+      hosts_.find_again();
+    } else if (options_.node_rank == 0) {
+      const double pause = pause_.after(attempt_seconds);
+      launcher_says(fmt::format("{} in {:g} s", which, pause));
+      wait_or_stop(signals_, pause);
+    } else {
+      launcher_says(which);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const LaunchOptions& options_;
+  Hosts& hosts_;
+  Signals& signals_;
+  int restarts_ = 0;
+  RestartPause pause_;
+};
+
+int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals) {
+  Attempts attempts(options, hosts, signals);
+  for (;;) {
+    const double began = base::monotonic_seconds();
+    const Outcome outcome = attempt_once(options, hosts, environment, signals);
+    const auto code = attempts.settle(outcome, base::monotonic_seconds() - began);
+    if (code) return *code;
+  }
+}
+
 }  // namespace
 
 static int launch(const LaunchOptions& options, const Environment& environment) {
   if (const int cores = host::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
-    say(fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
+    launcher_says(
+        fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
   Signals signals;  // before any thread starts, so that all of them block the same
   const std::string launch_id = options.node_rank == 0 ? new_launch_id() : "";
   const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options, launch_id) : nullptr;
-  const int port = server != nullptr ? server->port() : options.master_port;
   say_how_to_join(options);
-  for (int attempt = 0;; ++attempt) {
-    const Outcome outcome = attempt_once(options, identity_of(options, launch_id, port, attempt), environment, signals);
-    if (!outcome.text.empty()) say(outcome.text);
-    if (!worth_another(outcome) || attempt == options.max_restarts) return outcome.exit_code;
-    say(fmt::format("restart {} of {}", attempt + 1, options.max_restarts));
+  Hosts hosts(options, identity_of(options, launch_id, server != nullptr ? server->port() : options.master_port),
+              signals);
+  try {
+    return run_attempts(options, hosts, environment, signals);
+  } catch (const Stopped&) {
+    hosts.leave(base::exit_interrupted, "stopped by a signal to its launcher");
+    throw;
+  } catch (const base::Error& error) {
+    hosts.leave(error.exit_code(), error.what());
+    throw;
   }
 }
 
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   const LaunchOptions options = parse_launch(arguments, environment);
-  for (const std::string& note : options.notes) say(note);
+  for (const std::string& note : options.notes) launcher_says(note);
   try {
     return launch(options, environment);
   } catch (const Stopped&) {

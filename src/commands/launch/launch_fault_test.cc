@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <memory>
+
 #include "base/clock.h"
 #include "base/file.h"
 #include "commands/launch/launch_test_support.h"
@@ -10,6 +12,13 @@ namespace troika::commands {
 namespace {
 using base::monotonic_seconds;
 using ::testing::HasSubstr;
+
+std::vector<std::string> host_flags(int node, const std::string& port, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> flags = {"--nnodes",      "2",  "--master-addr", "127.0.0.1",
+                                    "--master-port", port, "--node-rank",   std::to_string(node)};
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
 
 TEST(LaunchFaults, ARankThatFailsEndsTheOthersAndGivesItsCode) {
   const std::string folder = fresh_folder("fails");
@@ -105,15 +114,109 @@ TEST(LaunchFaults, WaitingForHostsCanBeInterrupted) {
   EXPECT_LT(monotonic_seconds() - before, 2);
 }
 
-TEST(LaunchFaults, HostsWithDifferentFlagsAreRefused) {
+TEST(LaunchFaults, AHostWithOtherFlagsIsTurnedAwayAndTheOthersWaitForItsReturn) {
   const std::string folder = fresh_folder("flags"), port = std::to_string(free_port());
-  const std::vector<std::string> flags = {"--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port};
-  auto zero_flags = flags, one_flags = flags;
-  zero_flags.insert(zero_flags.end(), {"--node-rank", "0"});
-  one_flags.insert(one_flags.end(), {"--node-rank", "1", "--nproc-per-node", "2"});
-  Launcher zero(zero_flags, "echo up", folder), one(one_flags, "echo up", folder);
-  EXPECT_EQ(zero.wait(), 2);
-  EXPECT_THAT(zero.output(), HasSubstr("--nproc-per-node 2"));
+  Launcher zero(host_flags(0, port), "echo up", folder);
+  Launcher wrong(host_flags(1, port, {"--nproc-per-node", "2"}), "echo up", folder);
+  EXPECT_EQ(wrong.wait(), 2);
+  EXPECT_THAT(wrong.output(), HasSubstr("but host 1 with --nnodes 2 --nproc-per-node 2"));
+  Launcher right(host_flags(1, port), "echo up", folder);
+  EXPECT_EQ(right.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
+  EXPECT_THAT(zero.output(), HasSubstr("host 1 was launched with --nnodes 2 --nproc-per-node 2"));
+}
+
+// A rank of two hosts: runs until a file `enough` is there, or ends as one that has heard of a failure when `end` is. Each attempt
+// leaves up.RANK.GENERATION with its pid.
+constexpr const char* until_enough =
+    "echo $$ > up.$RANK.$TROIKA_GENERATION; while [ ! -e enough ]; do [ -e end ] && exit 75; sleep 0.02; done";
+
+TEST(LaunchFaults, AHostThatDiedAndIsStartedAgainJoinsTheNextAttempt) {
+  const std::string folder = fresh_folder("replaced"), port = std::to_string(free_port());
+  Launcher zero(host_flags(0, port, {"--max-restarts", "2"}), until_enough, folder);
+  auto one = std::make_unique<Launcher>(host_flags(1, port, {"--max-restarts", "2"}), until_enough, folder);
+  await_file(folder + "/up.0.0");
+  await_file(folder + "/up.1.0");
+  const double before = monotonic_seconds();
+  one->signal(SIGKILL);
+  zero.await_output("the launcher of host 1 (host ");
+  EXPECT_LT(monotonic_seconds() - before, 1);
+  base::write_file_atomic(folder + "/end", "x");
+  zero.await_output("restart 1 of 2 in 1 s");
+  base::remove_tree(folder + "/end");
+  Launcher again(host_flags(1, port, {"--max-restarts", "2"}), until_enough, folder);
+  await_file(folder + "/up.0.1");
+  await_file(folder + "/up.1.1");
+  base::write_file_atomic(folder + "/enough", "x");
+  EXPECT_EQ(again.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
+}
+
+TEST(LaunchFaults, ALauncherThatIsStartedAtOnceInPlaceOfOneThatDiedWaitsForTheNextAttempt) {
+  const std::string folder = fresh_folder("at-once"), port = std::to_string(free_port());
+  Launcher zero(host_flags(0, port, {"--max-restarts", "1"}), until_enough, folder);
+  auto one = std::make_unique<Launcher>(host_flags(1, port, {"--max-restarts", "1"}), until_enough, folder);
+  await_file(folder + "/up.1.0");
+  one->signal(SIGKILL);
+  Launcher again(host_flags(1, port, {"--max-restarts", "1"}), until_enough, folder);
+  zero.await_output("the launcher of host 1 (host ");
+  base::write_file_atomic(folder + "/end", "x");
+  zero.await_output("restart 1 of 1 in 1 s");
+  base::remove_tree(folder + "/end");
+  await_file(folder + "/up.1.1");
+  base::write_file_atomic(folder + "/enough", "x");
+  EXPECT_EQ(again.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
+}
+
+TEST(LaunchFaults, WhenHostZeroDiesTheOthersSayItWithinASecondAndJoinItsNextLaunch) {
+  const std::string folder = fresh_folder("host-zero"), port = std::to_string(free_port());
+  auto zero = std::make_unique<Launcher>(host_flags(0, port, {"--max-restarts", "1"}), until_enough, folder);
+  Launcher one(host_flags(1, port, {"--max-restarts", "1"}), until_enough, folder);
+  await_file(folder + "/up.1.0");
+  await_file(folder + "/up.0.0");
+  const double before = monotonic_seconds();
+  zero->signal(SIGKILL);
+  one.await_output("the launcher of host 0 at 127.0.0.1:" + port + " has ended");
+  EXPECT_LT(monotonic_seconds() - before, 1);
+  EXPECT_EQ(zero->wait(), 1000 + SIGKILL);
+  base::write_file_atomic(folder + "/end", "x");
+  one.await_output("restart 1 of 1 when host 0 is there again");
+  base::remove_tree(folder + "/up.1.0");
+  base::remove_tree(folder + "/end");
+  Launcher again(host_flags(0, port, {"--max-restarts", "1"}), until_enough, folder);
+  await_file(folder + "/up.1.0");
+  base::write_file_atomic(folder + "/enough", "x");
+  EXPECT_EQ(one.wait(), 0);
+  EXPECT_EQ(again.wait(), 0);
+}
+
+TEST(LaunchFaults, WithoutARestartLeftAllEndWhenAHostDies) {
+  const std::string folder = fresh_folder("no-restart"), port = std::to_string(free_port());
+  Launcher zero(host_flags(0, port), until_enough, folder), one(host_flags(1, port), until_enough, folder);
+  await_file(folder + "/up.0.0");
+  await_file(folder + "/up.1.0");
+  zero.signal(SIGKILL);
+  const double before = monotonic_seconds();
+  one.await_output("has ended");
+  base::write_file_atomic(folder + "/end", "x");
+  EXPECT_EQ(one.wait(), 75);
+  EXPECT_LT(monotonic_seconds() - before, 3);
+  await_end(std::stoi(base::read_file(folder + "/up.0.0")));
+  await_end(std::stoi(base::read_file(folder + "/up.1.0")));
+}
+
+TEST(LaunchFaults, ASecondLauncherWithTheSameNumberIsRefusedWhileTheFirstLives) {
+  const std::string folder = fresh_folder("same-number"), port = std::to_string(free_port());
+  Launcher zero(host_flags(0, port), until_enough, folder), one(host_flags(1, port), until_enough, folder);
+  await_file(folder + "/up.1.0");
+  Launcher other(host_flags(1, port), until_enough, folder);
+  other.await_output("another launcher has --node-rank 1 already (host ");
+  other.signal(SIGTERM);
+  EXPECT_EQ(other.wait(), 130);
+  base::write_file_atomic(folder + "/enough", "x");
+  EXPECT_EQ(one.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
 }
 
 TEST(LaunchFaults, ATrainingThatDoesNotFitEndsBeforeARankStarts) {

@@ -140,10 +140,10 @@ TEST(Launch, OneWishToldTwiceIsOneWish) {
 TEST(Launch, StartsAgainWithAnotherGeneration) {
   const std::string folder = fresh_folder("restart");
   Launcher launcher({"--nproc-per-node", "2", "--max-restarts", "3"},
-                    "echo $TROIKA_GENERATION >> attempts.$RANK; [ $TROIKA_GENERATION = 2 ] || exit 70", folder);
+                    "echo $TROIKA_GENERATION >> attempts.$RANK; [ $TROIKA_GENERATION = 1 ] || exit 70", folder);
   EXPECT_EQ(launcher.wait(), 0);
-  EXPECT_THAT(base::read_file(folder + "/attempts.0"), HasSubstr("2\n"));
-  EXPECT_THAT(launcher.output(), HasSubstr("restart 2 of 3"));
+  EXPECT_THAT(base::read_file(folder + "/attempts.0"), HasSubstr("1\n"));
+  EXPECT_THAT(launcher.output(), HasSubstr("restart 1 of 3 in 1 s"));
 }
 
 TEST(Launch, TakesTheNextPortOnOneHost) {

@@ -83,6 +83,11 @@ int Launcher::wait() {
 
 std::string Launcher::output() const { return base::read_file(output_path_); }
 
+void Launcher::await_output(const std::string& part) const {
+  EXPECT_TRUE(await(20, [&] { return output().find(part) != std::string::npos; })) << "'" << part << "' did not come:\n"
+                                                                                   << output();
+}
+
 std::string fresh_folder(const std::string& name) {
   const std::string folder = fmt::format("{}/launch-test/{}", TROIKA_BINARY_DIR, name);
   base::remove_tree(folder);

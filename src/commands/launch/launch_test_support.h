@@ -25,6 +25,7 @@ class Launcher {
   void signal(int number) const;
   int wait();  // its exit code, or 1000 + the signal that killed it; fails the test after 30 s
   std::string output() const;
+  void await_output(const std::string& part) const;  // fails the test after 20 s
 
  private:
   void start(const std::string& folder, const std::function<int()>& run);

@@ -1,0 +1,338 @@
+#include "commands/launch/hosts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "commands/launch/say.h"
+#include "rendezvous/failure_report.h"
+
+namespace troika::commands {
+using base::monotonic_seconds;
+using rendezvous::LauncherPeer;
+using rendezvous::StoreClient;
+
+namespace {
+
+constexpr double call_seconds = 2;  // one call to the store, during which no signal is heard
+constexpr double look_seconds = 0.1;
+constexpr double told_after_seconds = 3;  // who is missing
+constexpr double decided_within_seconds =
+    20;  // host 0's word after an attempt, which it gives when its own ranks have ended
+
+std::string of_host(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
+
+void stop_if_asked(Signals& signals) {
+  for (int signal = signals.wait(0); signal != 0; signal = signals.wait(0)) {
+    if (signal != SIGCHLD) throw Stopped();
+  }
+}
+
+// What all hosts must have been launched with.
+std::string common_flags(const LaunchOptions& options) {
+  return fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes, options.nproc_per_node,
+                     options.max_restarts);
+}
+
+}  // namespace
+
+void wait_or_stop(Signals& signals, double seconds) {
+  const double until = monotonic_seconds() + seconds;
+  do {
+    const int signal = signals.wait(static_cast<int>(std::clamp(until - monotonic_seconds(), 0.0, 1.0) * 1000));
+    if (signal != 0 && signal != SIGCHLD) throw Stopped();
+  } while (monotonic_seconds() < until);
+}
+
+Hosts::Hosts(const LaunchOptions& options, const rendezvous::Identity& identity, Signals& signals)
+    : options_(options), identity_(identity), signals_(signals), patience_seconds_(options.heartbeat_seconds) {
+  if (!leads()) {
+    find_again();
+  } else {
+    store_ = connect();
+    store_->set(in_launch("flags"), common_flags(options));
+    set_course("0");
+  }
+}
+
+void Hosts::find_again() {
+  identity_.launch.clear();
+  store_ = connect();
+  identity_.launch = store_->launch();
+  attempt_ = -1;
+  begun_ = seated_ = false;
+  check_flags();
+}
+
+// Like StoreClient's constructor, but a signal ends it.
+std::unique_ptr<StoreClient> Hosts::connect() const {
+  const double until = monotonic_seconds() + options_.join_seconds;
+  rendezvous::Access access = rendezvous::access_of(identity_);
+  if (identity_.launch.empty()) access.launch.reset();
+  for (;;) {
+    stop_if_asked(signals_);
+    const double left = until - monotonic_seconds();
+    try {
+      auto store = std::make_unique<StoreClient>(identity_.master_address, identity_.store_port,
+                                                 std::clamp(left, 0.1, 1.5), access);
+      store->set_deadline(call_seconds);
+      return store;
+    } catch (const base::PeerError&) {
+      if (left > 0) continue;
+      throw base::PeerError(
+          fmt::format("host 0 did not answer at {}:{} within {:g} s: start troika launch there with --node-rank 0, and "
+                      "see that the port is open",
+                      identity_.master_address, identity_.store_port, options_.join_seconds));
+    }
+  }
+}
+
+void Hosts::reconnect(double seconds) {
+  try {
+    store_ = std::make_unique<StoreClient>(identity_, seconds);
+  } catch (const base::ConfigError& error) {  // another launch has begun there
+    throw rendezvous::StoreGone(error.what());
+  }
+  store_->set_deadline(call_seconds);
+  if (!seated_) return;
+  store_->leave_behind(in_attempt(of_host("host-left", options_.node_rank)), to_text(me_));
+  store_->erase(in_attempt(of_host("host-left", options_.node_rank)));
+}
+
+// The answer to question(store), asked again over another connection until the store is gone or silent for too long.
+template <class Question>
+auto Hosts::ask(const Question& question) {
+  const double since = monotonic_seconds();
+  for (double seconds = 0.3;; seconds = std::min(2 * seconds, call_seconds)) {  // a far store takes longer
+    stop_if_asked(signals_);
+    try {
+      if (store_ == nullptr) reconnect(seconds);
+      return question(*store_);
+    } catch (const base::PeerError& error) {
+      store_.reset();
+      if (rendezvous::is_gone(error) || monotonic_seconds() - since > patience_seconds_) throw;
+    }
+  }
+}
+
+std::string Hosts::seat() const { return in_attempt(of_host("host", options_.node_rank)); }
+
+// A host with other flags turns itself away, so that a slip of the fingers does not end those that are there.
+void Hosts::check_flags() {
+  const std::string mine = common_flags(options_);
+  const std::string flags = ask([&](StoreClient& store) { return store.get(in_launch("flags"), call_seconds); });
+  if (flags == mine) return;
+  ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", options_.node_rank)), mine); });
+  throw base::ConfigError(
+      fmt::format("host 0 was launched with {} but host {} with {}: use the same flags on every host", flags,
+                  options_.node_rank, mine));
+}
+
+void Hosts::name_turned_away() {
+  const auto entries = ask([&](StoreClient& store) { return store.entries(in_launch("turned-away/"), turned_away_); });
+  turned_away_ = entries.version;
+  for (const auto& [node, flags] : entries.changed) {
+    std::int64_t number = 0;
+    base::parse_int(node, &number);
+    launcher_says(fmt::format(
+        "host {} was launched with {} but host 0 with {}, and was turned away: use the same flags on every host",
+        number, flags, common_flags(options_)));
+  }
+}
+
+void Hosts::set_course(const std::string& text) {
+  ask([&](StoreClient& store) { return store.set(in_launch("course"), text); });
+}
+
+Hosts::Course Hosts::course() {
+  const std::string text = ask([&](StoreClient& store) { return store.get(in_launch("course"), call_seconds); });
+  Course course;
+  course.ended = !base::parse_int(text, &course.attempt);
+  if (course.ended) course.text = text;
+  return course;
+}
+
+void Hosts::begin_attempt(std::int64_t attempt) {
+  attempt_ = attempt;
+  begun_ = seated_ = false;
+  identity_.generation = std::to_string(attempt);
+}
+
+bool Hosts::has_left(const std::string& holder) {
+  std::string left;
+  return ask([&](StoreClient& store) {
+           return store.try_get(in_attempt(of_host("host-left", options_.node_rank)), &left);
+         }) &&
+         left == holder;
+}
+
+// Nothing when the seat is this launcher's, else who has it. One whose launcher has gone without a word is free until the attempt
+// begins.
+std::optional<LauncherPeer> Hosts::take_seat() {
+  const std::string mine = to_text(me_);
+  const auto claim = [&](const std::string& from) {
+    return ask([&](StoreClient& store) { return store.compare_set(seat(), from, mine); });
+  };
+  std::string holder = claim("");
+  if (holder != mine && has_left(holder)) holder = claim(holder);
+  if (holder != mine) return rendezvous::parse_launcher(holder);
+  seated_ = true;
+  ask([&](StoreClient& store) {
+    return store.leave_behind(in_attempt(of_host("host-left", options_.node_rank)), mine);
+  });
+  return std::nullopt;
+}
+
+// Waits so long for host 0 to begin the attempt.
+bool Hosts::has_begun(double seconds, bool* with_me) {
+  std::string tokens;
+  const bool begun = ask([&](StoreClient& store) { return store.get_within(in_attempt("begin"), seconds, &tokens); });
+  const auto all = base::split(tokens, '\n');
+  *with_me = begun && std::find(all.begin(), all.end(), me_.token) != all.end();
+  return begun;
+}
+
+rendezvous::Identity Hosts::meet() {
+  if (leads())
+    lead();
+  else
+    follow();
+  begun_ = true;
+  return identity_;
+}
+
+// Host 0's list of hosts whose launchers are not there, and the tokens of the others.
+std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
+  const auto all_of = [&](const std::string& what) {
+    const std::string prefix = in_attempt(what + "/");
+    const auto entries = ask([&](StoreClient& store) { return store.entries(prefix, 0); }).changed;
+    return std::map<std::string, std::string>(entries.begin(), entries.end());
+  };
+  auto there = all_of("host");
+  for (const auto& [node, launcher] : all_of("host-left"))
+    if (there.count(node) > 0 && there.at(node) == launcher) there.erase(node);
+  std::vector<std::string> names;
+  tokens->clear();
+  for (int node = 0; node < options_.nnodes; ++node) {
+    const auto found = there.find(fmt::format("{:06}", node));
+    if (found == there.end())
+      names.push_back(fmt::format("host {}", node));
+    else
+      tokens->push_back(rendezvous::parse_launcher(found->second).token);
+  }
+  return names;
+}
+
+void Hosts::lead() {
+  begin_attempt(attempt_);
+  take_seat();
+  const double since = monotonic_seconds();
+  bool told = false;
+  std::vector<std::string> tokens, names;
+  while (!(names = missing(&tokens)).empty()) {
+    name_turned_away();
+    const double passed = monotonic_seconds() - since;
+    if (passed >= options_.join_seconds)
+      throw base::PeerError(
+          fmt::format("{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
+                      "--master-addr and --master-port",
+                      base::join(names, ", "), options_.join_seconds));
+    if (!told && passed > told_after_seconds) {
+      told = true;
+      launcher_says(fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), options_.join_seconds));
+    }
+    wait_or_stop(signals_, look_seconds);
+  }
+  name_turned_away();
+  ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
+}
+
+void Hosts::follow() {
+  constexpr double wait_seconds = 0.5;
+  const double patience =
+      options_.heartbeat_seconds + 10;  // by then a launcher that is gone was missed, and the attempt ended
+  double refused_since = 0;             // 0: not yet
+  for (;;) {
+    const Course now = course();
+    if (now.ended) throw base::PeerError(fmt::format("host 0 has ended this launch: {}", now.text));
+    if (now.attempt != attempt_) {
+      refused_since = 0;
+      begin_attempt(now.attempt);
+    }
+    const auto holder = take_seat();
+    bool with_me = false;
+    if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return;
+    if (!holder) continue;
+    const std::string who =
+        fmt::format("another launcher has --node-rank {} already ({})", options_.node_rank, holder->name());
+    if (refused_since == 0) {
+      refused_since = monotonic_seconds();
+      launcher_says(fmt::format("{}: waiting for its end, at most {:g} s", who, patience));
+    }
+    const bool ended = has_left(to_text(*holder));
+    if (!ended && monotonic_seconds() - refused_since > patience)
+      throw base::ConfigError(who + ": give each host its own");
+    wait_or_stop(signals_, wait_seconds);
+  }
+}
+
+Hosts::Next Hosts::part(Next wanted, int exit_code, const std::string& text) {
+  if (!leads()) return hear_next();
+  if (wanted == Next::another) {
+    set_course(std::to_string(++attempt_));
+  } else {
+    constexpr double after_success = 15, after_an_error = 5;  // for ranks that still end
+    end_all(exit_code, text, exit_code == 0 ? after_success : after_an_error);
+  }
+  return wanted;
+}
+
+Hosts::Next Hosts::hear_next() {
+  const double until = monotonic_seconds() + decided_within_seconds;
+  try {
+    while (monotonic_seconds() < until) {
+      const Course now = course();
+      if (!now.ended && now.attempt != attempt_) return Next::another;
+      if (now.ended) {
+        ask([&](StoreClient& store) {
+          return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended");
+        });
+        return Next::end;
+      }
+      wait_or_stop(signals_, look_seconds);
+    }
+  } catch (const base::PeerError&) {  // gone, or silent
+  }
+  return Next::lost;
+}
+
+// The store goes with host 0, so it waits until the others have heard.
+void Hosts::end_all(int exit_code, const std::string& text, double patience_seconds) {
+  set_course(fmt::format("{} (exit code {})", text.empty() ? "the run has ended" : text, exit_code));
+  const auto count = [&](const std::string& what) {
+    return ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
+  };
+  const double until = monotonic_seconds() + patience_seconds;
+  while (monotonic_seconds() < until && count("host-ended") + count("host-left") + 1 < count("host"))
+    wait_or_stop(signals_, look_seconds / 2);
+}
+
+void Hosts::leave(int exit_code, const std::string& text) {
+  constexpr double patience = 2;
+  try {
+    if (store_ == nullptr) return;
+    const rendezvous::FailureReport report{exit_code, fmt::format("host {}: {}", options_.node_rank, text)};
+    if (begun_) write_failure_report(*store_, identity_, report);
+    if (leads()) return end_all(exit_code, text, patience);
+    std::string holder;
+    if (seated_ && !begun_ && store_->try_get(seat(), &holder) && holder == to_text(me_)) store_->erase(seat());
+  } catch (const Stopped&) {      // at once, then
+  } catch (const base::Error&) {  // nobody is left to tell
+  }
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,92 @@
+// How the launchers of a run's hosts meet, for one attempt after the other, and end together. Host 0 leads: which attempt is due
+// and who takes part stands in its store, so a launcher that was killed and is started again joins the attempt that comes next.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "commands/launch/options.h"
+#include "commands/launch/signals.h"
+#include "rendezvous/identity.h"
+#include "rendezvous/launcher_peer.h"
+#include "rendezvous/store.h"
+
+namespace troika::commands {
+
+struct Stopped {};  // thrown when a signal ends a wait
+
+// Waits so long; throws Stopped at a stop signal.
+void wait_or_stop(Signals& signals, double seconds);
+
+// Threads: one. Every wait ends with Stopped at a stop signal.
+class Hosts {
+ public:
+  // `identity` names the store; on host 0 its launch too. On other hosts: waits options.join_seconds for host 0 (PeerError), and
+  // ConfigError where host 0 was launched with other flags.
+  Hosts(const LaunchOptions& options, const rendezvous::Identity& identity, Signals& signals);
+
+  // Waits until the launchers of all hosts are there for the attempt that is due; returns its identity. On host 0 PeerError names
+  // those that did not come within options.join_seconds. On others ConfigError when another launcher has this host's number, and
+  // PeerError when host 0 has ended.
+  rendezvous::Identity meet();
+  bool restarted() const { return attempt_ > 0; }
+  std::int64_t attempt() const { return attempt_; }  // that was met for last, from 0
+
+  // After an attempt. Host 0 says whether there is another one, the others hear it: `lost` when host 0 is gone or silent.
+  enum class Next { another, end, lost };
+  Next part(Next wanted, int exit_code, const std::string& text);
+
+  // After `lost`: waits options.join_seconds for another launch of host 0. Throws as the constructor does.
+  void find_again();
+
+  // This launcher ends in an error: the attempt under way ends on all hosts, and a launcher started in its place can join. Never
+  // throws.
+  void leave(int exit_code, const std::string& text);
+
+ private:
+  struct Course {  // what host 0 says
+    std::int64_t attempt = -1;
+    bool ended = false;
+    std::string text;  // why
+  };
+
+  bool leads() const { return options_.node_rank == 0; }
+  std::string in_launch(const std::string& name) const { return identity_.launch + "/" + name; }
+  std::string in_attempt(const std::string& name) const { return rendezvous::key_of(identity_, name); }
+  std::string seat() const;
+  template <class Question>
+  auto ask(const Question& question);
+  std::unique_ptr<rendezvous::StoreClient> connect() const;
+  void reconnect(double seconds);
+  void check_flags();
+  void set_course(const std::string& text);
+  Course course();
+  void begin_attempt(std::int64_t attempt);
+  void lead();
+  void follow();
+  std::optional<rendezvous::LauncherPeer> take_seat();
+  bool has_left(const std::string& holder);
+  bool has_begun(double seconds, bool* with_me);
+  std::vector<std::string> missing(std::vector<std::string>* tokens);
+  void name_turned_away();
+  void end_all(int exit_code, const std::string& text, double patience_seconds);
+  Next hear_next();
+
+  const LaunchOptions& options_;
+  rendezvous::Identity identity_;
+  Signals& signals_;
+  const rendezvous::LauncherPeer me_ = rendezvous::this_launcher();
+  const double patience_seconds_;  // for a store that does not answer
+  std::unique_ptr<rendezvous::StoreClient> store_;
+  std::int64_t attempt_ = 0;
+  bool seated_ = false;            // this launcher is that of its host, in this attempt
+  bool begun_ = false;             // the attempt has, with this host
+  std::uint64_t turned_away_ = 0;  // version of the store up to which they were named
+};
+
+}  // namespace troika::commands

@@ -1,0 +1,22 @@
+// The launcher of a host, as it registers at the store of host 0.
+#pragma once
+
+#include <string>
+
+namespace troika::rendezvous {
+
+struct LauncherPeer {
+  std::string token;  // of this process and no other
+  std::string host;   // its name
+  int pid = 0;
+
+  std::string name() const;  // "host pi1, pid 99"
+};
+
+LauncherPeer this_launcher();
+
+// How it stands in the store; malformed: an empty token.
+std::string to_text(const LauncherPeer& launcher);
+LauncherPeer parse_launcher(const std::string& text);
+
+}  // namespace troika::rendezvous
