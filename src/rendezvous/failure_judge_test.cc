@@ -126,5 +126,27 @@ TEST_F(FailureJudgeTest, WhoIsDoneMayBeSilent) {
   EXPECT_EQ(within(60), "");
 }
 
+TEST(FailureJudge, ALauncherThatWasKilledIsNamedBeforeItsRanks) {
+  FailureJudge judge(period);
+  judge.joined(0, Peer{"a", "10.0.0.1", 10, 0, 10}, 0);
+  judge.joined(1, Peer{"b", "10.0.0.2", 11, 1, 10}, 0);
+  judge.launcher_left(1, "host b, pid 9", 1);
+  judge.left(1, 1, 1);
+  EXPECT_FALSE(judge.judge(1).has_value());
+  EXPECT_FALSE(judge.judge(1.2).has_value());
+  const auto report = judge.judge(1.4);
+  ASSERT_TRUE(report.has_value());
+  EXPECT_THAT(report->text, HasSubstr("the launcher of host 1 (host b, pid 9) was killed"));
+}
+
+TEST(FailureJudge, ALauncherWhoseRanksHaveEndedWellIsNotMissed) {
+  FailureJudge judge(period);
+  judge.joined(0, Peer{"a", "10.0.0.1", 10, 0, 10}, 0);
+  judge.joined(1, Peer{"b", "10.0.0.2", 11, 1, 10}, 0);
+  judge.launcher_left(1, "host b, pid 9", 1);
+  judge.done(1);
+  for (double now = 1; now < 3; now += period) EXPECT_FALSE(judge.judge(now).has_value());
+}
+
 }  // namespace
 }  // namespace troika::rendezvous

@@ -200,11 +200,24 @@ static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& id
   }
 }
 
+// Over another connection when that one is broken: the network may be there again.
+static bool tell_in_any_case(std::unique_ptr<rendezvous::StoreClient>& client, const rendezvous::Identity& identity,
+                             int exit_code, const std::string& text) {
+  if (tell(*client, identity, exit_code, text)) return true;
+  constexpr double connect_seconds = 3;
+  try {
+    client = std::make_unique<rendezvous::StoreClient>(identity, connect_seconds);
+  } catch (const base::Error&) {
+    return false;
+  }
+  return tell(*client, identity, exit_code, text);
+}
+
 // A broken connection says nothing about who broke it: the failure report does, and it may come a moment later.
 Session::Cause Session::fail(int exit_code, const std::string& text) {
   Cause cause;
   if (!links_->announced) return cause;
-  const bool told = tell(*links_->client, identity_, exit_code, text);
+  const bool told = tell_in_any_case(links_->client, identity_, exit_code, text);
   if (!told) {
     cause.failure = fmt::format(
         "{} at {}:{} does not answer any more: its process ended, or its host is gone or off the network",
