@@ -280,19 +280,22 @@ void Hosts::follow() {
   }
 }
 
-Hosts::Next Hosts::part(Next wanted, int exit_code, const std::string& text) {
-  if (!leads()) return hear_next();
+Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
+  if (!leads()) {
+    if (outcome.stop_requested) patience_seconds_ = std::min(patience_seconds_, call_seconds);  // the user waits
+    return hear_next(outcome.stop_requested ? call_seconds : decided_within_seconds);
+  }
   if (wanted == Next::another) {
     set_course(std::to_string(++attempt_));
   } else {
     constexpr double after_success = 15, after_an_error = 5;  // for ranks that still end
-    end_all(exit_code, text, exit_code == 0 ? after_success : after_an_error);
+    end_all(outcome.exit_code, outcome.text, outcome.exit_code == 0 ? after_success : after_an_error);
   }
   return wanted;
 }
 
-Hosts::Next Hosts::hear_next() {
-  const double until = monotonic_seconds() + decided_within_seconds;
+Hosts::Next Hosts::hear_next(double within_seconds) {
+  const double until = monotonic_seconds() + within_seconds;
   try {
     while (monotonic_seconds() < until) {
       const Course now = course();

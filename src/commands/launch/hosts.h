@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "commands/launch/attempt.h"
 #include "commands/launch/options.h"
 #include "commands/launch/signals.h"
 #include "rendezvous/identity.h"
@@ -39,7 +40,7 @@ class Hosts {
 
   // After an attempt. Host 0 says whether there is another one, the others hear it: `lost` when host 0 is gone or silent.
   enum class Next { another, end, lost };
-  Next part(Next wanted, int exit_code, const std::string& text);
+  Next part(Next wanted, const Outcome& outcome);
 
   // After `lost`: waits options.join_seconds for another launch of host 0. Throws as the constructor does.
   void find_again();
@@ -75,13 +76,13 @@ class Hosts {
   std::vector<std::string> missing(std::vector<std::string>* tokens);
   void name_turned_away();
   void end_all(int exit_code, const std::string& text, double patience_seconds);
-  Next hear_next();
+  Next hear_next(double within_seconds);
 
   const LaunchOptions& options_;
   rendezvous::Identity identity_;
   Signals& signals_;
   const rendezvous::LauncherPeer me_ = rendezvous::this_launcher();
-  const double patience_seconds_;  // for a store that does not answer
+  double patience_seconds_;  // for a store that does not answer
   std::unique_ptr<rendezvous::StoreClient> store_;
   std::int64_t attempt_ = 0;
   bool seated_ = false;            // this launcher is that of its host, in this attempt

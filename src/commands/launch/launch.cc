@@ -201,8 +201,7 @@ class Attempts {
     std::fputs(outcome.details.c_str(), stderr);
     restarts_ = std::max(restarts_, static_cast<int>(hosts_.attempt()));
     const bool wanted = worth_another(outcome) && restarts_ < options_.max_restarts;
-    const Hosts::Next next =
-        hosts_.part(wanted ? Hosts::Next::another : Hosts::Next::end, outcome.exit_code, outcome.text);
+    const Hosts::Next next = hosts_.part(wanted ? Hosts::Next::another : Hosts::Next::end, outcome);
     if (outcome.stop_requested || next == Hosts::Next::end || (next == Hosts::Next::lost && !wanted))
       return outcome.exit_code;
     ++restarts_;
