@@ -1,0 +1,109 @@
+// troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST]]]: makes so many kills (or as many as fit into SECONDS; 0: all),
+// beginning with number FIRST, and prints a JSON line for each, then distributions. Exits with 1 when one of them was not as promised.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "soak/trial.h"
+
+namespace troika::soak {
+namespace {
+
+std::string text_of(std::int64_t words, const char* name) {
+  const base::Philox random(3, name);
+  const char* all[] = {"the ", "model ", "learns ", "a ", "layout ", "never ", "changes ", "loss\n"};
+  std::string text;
+  for (std::int64_t i = 0; i < words; ++i) text += all[random.bits(static_cast<std::uint64_t>(i)) % 8];
+  return text;
+}
+
+// Median, 95 % and most, of what was collected under each name.
+class Distributions {
+ public:
+  void add(const std::string& name, double value) { values_[name].push_back(value); }
+  void print() {
+    for (auto& [name, values] : values_) {
+      std::sort(values.begin(), values.end());
+      const auto at = [&, &all = values](double share) {
+        return all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1) + 0.5)];
+      };
+      fmt::print("{:<44} {:>4} times  median {:8.3f}  95 % {:8.3f}  most {:8.3f}\n", name, values.size(), at(0.5),
+                 at(0.95), values.back());
+    }
+  }
+
+ private:
+  std::map<std::string, std::vector<double>> values_;
+};
+
+int soak(const Setting& setting, const std::string& work, std::int64_t count, double seconds, std::uint64_t seed,
+         std::int64_t first) {
+  const double until = base::monotonic_seconds() + (seconds > 0 ? seconds : 1e9);
+  std::map<std::string, Reference> references;
+  Distributions distributions;
+  std::int64_t made = 0, failed = 0, missed = 0;
+  for (const Kill& kill : choose_kills(first + count, seed)) {
+    if (kill.number < first) continue;
+    if (base::monotonic_seconds() > until) break;
+    const std::string& layout = kill.layout.name;
+    if (references.count(layout) == 0)
+      references[layout] = make_reference(setting, kill.layout, work + "/reference-" + layout);
+    const Result result =
+        try_kill(setting, kill, references.at(layout), fmt::format("{}/kill-{:04}", work, kill.number));
+    fmt::print("{}\n", result.to_json(kill));
+    std::fflush(stdout);
+    ++made;
+    if (!result.faults.empty()) ++failed;
+    if (!result.phase_met) ++missed;
+    if (result.named_seconds)
+      distributions.add(fmt::format("seconds until named, {} {}", to_text(kill.target), name_of_signal(kill.signal)),
+                        *result.named_seconds);
+    distributions.add("steps lost, " + name_of_signal(kill.signal), static_cast<double>(result.steps_lost));
+    distributions.add("seconds from the kill to the run's end", result.seconds);
+  }
+  distributions.print();
+  fmt::print("soak: {} kills with seed {}, {} not as promised, {} behind their phase\n", made, seed, failed, missed);
+  return failed == 0 && made > 0 ? 0 : 1;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.size() < 4)
+    throw base::ConfigError("usage: troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST]]]");
+  const auto number = [&](std::size_t at, std::int64_t otherwise) {
+    std::int64_t value = otherwise;
+    if (words.size() > at && !base::parse_int(words[at], &value)) throw base::ConfigError(words[at] + " is no number");
+    return value;
+  };
+  const std::string& work = words[2];
+  base::make_directories(work);
+  Setting setting;
+  setting.programs = words[1];
+  setting.corpus = work + "/corpus.txt";
+  setting.valid = work + "/valid.txt";
+  base::write_file_atomic(setting.corpus, text_of(6000, "corpus"));
+  base::write_file_atomic(setting.valid, text_of(12000, "valid"));
+  return soak(setting, work, number(3, 0), static_cast<double>(number(4, 0)), static_cast<std::uint64_t>(number(5, 1)),
+              number(6, 0));
+}
+
+}  // namespace
+}  // namespace troika::soak
+
+int main(int count, char** words) {
+  try {
+    return troika::soak::run({words, words + count});
+  } catch (const troika::base::Error& error) {
+    fmt::print(stderr, "troika_soak: {}\n", error.what());
+    return error.exit_code();
+  }
+}
