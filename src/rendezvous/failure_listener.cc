@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "rendezvous/launcher_peer.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
@@ -17,6 +18,8 @@ static constexpr double first_connect_seconds = 0.15;  // doubled until the stor
 struct FailureListener::Impl {
   Identity identity;
   double patience_seconds = 10;
+  std::int64_t beats = 0;
+  double last_beat = 0;
   double last_contact = 0, connect_seconds = first_connect_seconds;
 
   struct Told {
@@ -36,6 +39,7 @@ struct FailureListener::Impl {
   bool tick();
   std::shared_ptr<StoreClient> connected();
   FailureReport about_the_store(bool certain) const;
+  bool beat_and_read(StoreClient& store, FailureReport* report);
   bool ask(StoreClient& store, const std::optional<Told>& mine);
   void conclude(const FailureReport& report);
 };
@@ -60,11 +64,23 @@ std::shared_ptr<StoreClient> FailureListener::Impl::connected() {
   return client = store;
 }
 
+// Says now and then that this launcher lives.
+bool FailureListener::Impl::beat_and_read(StoreClient& store, FailureReport* report) {
+  const double now = base::monotonic_seconds();
+  if (now - last_beat < std::min(1.0, patience_seconds / 5)) return read_failure_report(store, identity, report);
+  last_beat = now;
+  std::string text;
+  const bool stands = store.set_and_read(key_of(identity, launcher_beat_key(identity.node_rank)),
+                                         std::to_string(++beats), key_of(identity, failure_report_key), &text);
+  if (stands) *report = parse_failure_report(text);
+  return stands;
+}
+
 // True when a report stands.
 bool FailureListener::Impl::ask(StoreClient& store, const std::optional<Told>& mine) {
   FailureReport report;
   if (!mine) {
-    if (!read_failure_report(store, identity, &report)) return false;
+    if (!beat_and_read(store, &report)) return false;
   } else {
     report = mine->report;
     std::string words;

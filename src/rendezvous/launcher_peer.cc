@@ -21,6 +21,8 @@ LauncherPeer this_launcher() {
   return mine;
 }
 
+std::string launcher_beat_key(int node) { return fmt::format("host-beat/{:06}", node); }
+
 std::string to_text(const LauncherPeer& launcher) {
   return fmt::format("{}\n{}\n{}", launcher.token, launcher.host, launcher.pid);
 }

@@ -15,6 +15,8 @@ struct LauncherPeer {
 
 LauncherPeer this_launcher();
 
+std::string launcher_beat_key(int node);  // of an attempt: changes while the launcher of this host lives
+
 // How it stands in the store; malformed: an empty token.
 std::string to_text(const LauncherPeer& launcher);
 LauncherPeer parse_launcher(const std::string& text);

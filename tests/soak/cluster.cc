@@ -1,5 +1,6 @@
 #include "soak/cluster.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "rendezvous/store.h"
 
@@ -12,6 +13,7 @@ Cluster::Cluster(const Setting& setting, const Layout& layout, const std::string
       mark_("TROIKA_SOAK=" + folder),
       port_(rendezvous::StoreServer(0).port()),
       launchers_(static_cast<std::size_t>(layout.hosts)),
+      ended_at_(static_cast<std::size_t>(layout.hosts)),
       starts_(static_cast<std::size_t>(layout.hosts)) {
   base::make_directories(folder);
 }
@@ -95,9 +97,15 @@ void Cluster::start(int host) {
 
 bool Cluster::look_after() {
   constexpr int most_starts = 12;
+  constexpr double pause_seconds = 0.1;  // as systemd's
   for (int host = 0; host < layout_.hosts; ++host) {
     const auto code = launcher(host).ended();
     if (!code || *code == 0) continue;
+    const double now = base::monotonic_seconds();
+    double& ended = ended_at_[static_cast<std::size_t>(host)];
+    if (ended == 0) ended = now;
+    if (now - ended < pause_seconds) continue;
+    ended = 0;
     codes_.push_back(*code);
     if (starts_[static_cast<std::size_t>(host)] == most_starts) return false;
     start(host);

@@ -42,6 +42,7 @@ class Cluster {
   const std::string folder_, mark_;
   int port_ = 0;
   std::vector<std::unique_ptr<Process>> launchers_;
+  std::vector<double> ended_at_;  // 0: the launcher runs
   std::vector<int> starts_, codes_;
 };
 

@@ -12,9 +12,9 @@
 namespace troika::commands {
 
 struct Outcome {
-  int exit_code = 0;            // 0, 130, or the first cause's code
-  std::string text;             // the failure report, which was said when it came; "" when there is none
-  std::string details;          // the last lines of the failed rank's log, ranks that would not end; "" when there are none
+  int exit_code = 0;    // 0, 130, or the first cause's code
+  std::string text;     // the failure report, which was said when it came; "" when there is none
+  std::string details;  // the last lines of the failed rank's log, ranks that would not end; "" when there are none
   bool stop_requested = false;  // by a signal to the launcher: no restart
 };
 

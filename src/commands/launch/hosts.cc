@@ -53,24 +53,41 @@ Hosts::Hosts(const LaunchOptions& options, const rendezvous::Identity& identity,
   if (!leads()) {
     find_again();
   } else {
-    store_ = connect();
+    store_ = connect(monotonic_seconds() + options.join_seconds);
     store_->set(in_launch("flags"), common_flags(options));
     set_course("0");
   }
 }
 
+// A launch of host 0 that is about to end is none to join.
 void Hosts::find_again() {
-  identity_.launch.clear();
-  store_ = connect();
-  identity_.launch = store_->launch();
+  const double until = monotonic_seconds() + options_.join_seconds;
   attempt_ = -1;
-  begun_ = seated_ = false;
-  check_flags();
+  begun_ = seated_ = took_part_ = false;
+  for (;;) {
+    identity_.launch.clear();
+    store_ = connect(until);
+    identity_.launch = store_->launch();
+    std::string why;
+    try {
+      check_flags();
+      const Course now = course();
+      if (!now.ended) return;
+      why = ended_by(now);
+    } catch (const base::PeerError& error) {
+      why = error.what();
+    }
+    if (monotonic_seconds() > until) throw base::PeerError(why);
+    wait_or_stop(signals_, 2 * look_seconds);
+  }
+}
+
+std::string Hosts::ended_by(const Course& course) const {
+  return fmt::format("host 0 has ended this launch: {}", course.text);
 }
 
 // Like StoreClient's constructor, but a signal ends it.
-std::unique_ptr<StoreClient> Hosts::connect() const {
-  const double until = monotonic_seconds() + options_.join_seconds;
+std::unique_ptr<StoreClient> Hosts::connect(double until) const {
   rendezvous::Access access = rendezvous::access_of(identity_);
   if (identity_.launch.empty()) access.launch.reset();
   for (;;) {
@@ -197,11 +214,9 @@ bool Hosts::has_begun(double seconds, bool* with_me) {
 }
 
 rendezvous::Identity Hosts::meet() {
-  if (leads())
-    lead();
-  else
-    follow();
-  begun_ = true;
+  if (leads()) lead();
+  while (!leads() && !follow()) find_again();
+  begun_ = took_part_ = true;
   return identity_;
 }
 
@@ -251,21 +266,32 @@ void Hosts::lead() {
   ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
 }
 
-void Hosts::follow() {
+// False when host 0 has ended the launch before this host took part in it.
+bool Hosts::follow() {
+  try {
+    return wait_for_a_seat();
+  } catch (const rendezvous::StoreGone&) {
+    if (took_part_) throw;
+    return false;
+  }
+}
+
+bool Hosts::wait_for_a_seat() {
   constexpr double wait_seconds = 0.5;
   const double patience =
       options_.heartbeat_seconds + 10;  // by then a launcher that is gone was missed, and the attempt ended
   double refused_since = 0;             // 0: not yet
   for (;;) {
     const Course now = course();
-    if (now.ended) throw base::PeerError(fmt::format("host 0 has ended this launch: {}", now.text));
+    if (now.ended && !took_part_) return false;
+    if (now.ended) throw base::PeerError(ended_by(now));
     if (now.attempt != attempt_) {
       refused_since = 0;
       begin_attempt(now.attempt);
     }
     const auto holder = take_seat();
     bool with_me = false;
-    if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return;
+    if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return true;
     if (!holder) continue;
     const std::string who =
         fmt::format("another launcher has --node-rank {} already ({})", options_.node_rank, holder->name());
@@ -297,6 +323,9 @@ Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
 Hosts::Next Hosts::hear_next(double within_seconds) {
   const double until = monotonic_seconds() + within_seconds;
   try {
+    ask([&](StoreClient& store) {
+      return store.set(in_attempt(of_host("host-parted", options_.node_rank)), "parted");
+    });
     while (monotonic_seconds() < until) {
       const Course now = course();
       if (!now.ended && now.attempt != attempt_) return Next::another;

@@ -62,14 +62,16 @@ class Hosts {
   std::string seat() const;
   template <class Question>
   auto ask(const Question& question);
-  std::unique_ptr<rendezvous::StoreClient> connect() const;
+  std::unique_ptr<rendezvous::StoreClient> connect(double until) const;
   void reconnect(double seconds);
   void check_flags();
   void set_course(const std::string& text);
   Course course();
   void begin_attempt(std::int64_t attempt);
   void lead();
-  void follow();
+  bool follow();
+  bool wait_for_a_seat();
+  std::string ended_by(const Course& course) const;
   std::optional<rendezvous::LauncherPeer> take_seat();
   bool has_left(const std::string& holder);
   bool has_begun(double seconds, bool* with_me);
@@ -86,6 +88,7 @@ class Hosts {
   std::unique_ptr<rendezvous::StoreClient> store_;
   std::int64_t attempt_ = 0;
   bool seated_ = false;            // this launcher is that of its host, in this attempt
+  bool took_part_ = false;         // in an attempt of this launch
   bool begun_ = false;             // the attempt has, with this host
   std::uint64_t turned_away_ = 0;  // version of the store up to which they were named
 };

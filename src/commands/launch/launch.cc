@@ -26,6 +26,7 @@
 #include "host/memory.h"
 #include "plan/preflight.h"
 #include "rendezvous/failure_monitor.h"
+#include "rendezvous/launcher_watch.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -97,6 +98,7 @@ Identity identity_of(const LaunchOptions& options, const std::string& launch_id,
   identity.world_size = options.nnodes * options.nproc_per_node;
   identity.master_address = options.node_rank == 0 ? "127.0.0.1" : options.master_address;
   identity.store_port = port;
+  identity.node_rank = options.node_rank;
   identity.launch = launch_id;
   identity.secret = options.secret;
   return identity;
@@ -178,7 +180,11 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
   std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
-  if (options.node_rank == 0) failure_monitor = std::make_unique<rendezvous::FailureMonitor>(*identity);
+  std::unique_ptr<rendezvous::LauncherWatch> launcher_watch;
+  if (options.node_rank == 0) {
+    failure_monitor = std::make_unique<rendezvous::FailureMonitor>(*identity);
+    launcher_watch = std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
+  }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
   return run_attempt(plans, *identity, options.heartbeat_seconds, signals);

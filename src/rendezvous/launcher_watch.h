@@ -1,0 +1,55 @@
+// Which launchers have fallen silent: no failure, because their ranks continue, but somebody should look.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rendezvous/identity.h"
+
+namespace troika::rendezvous {
+
+// Knows no store, no clock and no threads: it is told what was heard and when. `now` never falls.
+class LauncherSilence {
+ public:
+  explicit LauncherSilence(double limit_seconds) : limit_seconds_(limit_seconds) {}
+
+  void heard(int node, double now) { launchers_[node].since = now; }
+  void ended(int node) { launchers_.erase(node); }
+
+  // A change of one launcher: silent for longer than the limit, or heard again.
+  struct Change {
+    int node = 0;
+    bool silent = false;
+    double seconds = 0;  // of the silence
+  };
+  // A pause of this host itself, between two calls, says nothing about the others.
+  std::vector<Change> changes(double now);
+
+ private:
+  struct Launcher {
+    double since = 0;
+    double silent_since = 0;
+    bool silent = false;
+  };
+  const double limit_seconds_;
+  double last_ = -1;
+  std::map<int, Launcher> launchers_;
+};
+
+// Watches the launchers of hosts other than 0 from a thread of its own and says what changes in one sentence.
+class LauncherWatch {
+ public:
+  LauncherWatch(const Identity& identity, double limit_seconds, std::function<void(const std::string&)> say);
+  ~LauncherWatch();
+  LauncherWatch(const LauncherWatch&) = delete;
+  LauncherWatch& operator=(const LauncherWatch&) = delete;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troika::rendezvous
