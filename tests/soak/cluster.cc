@@ -81,7 +81,7 @@ void Cluster::start(int host) {
                                              "--comm.heartbeat-seconds",
                                              text(setting_.heartbeat_seconds),
                                              "--comm.join-seconds",
-                                             "10",
+                                             text(setting_.join_seconds),
                                              "--log.progress",
                                              "none",
                                              "--out",

@@ -19,6 +19,7 @@ namespace {
 constexpr double run_seconds = 90, phase_seconds = 60;  // patience
 constexpr double death_known_seconds = 1;               // promised
 constexpr double silence_margin_seconds = 2;            // promised, behind the heartbeat limit
+constexpr double told_seconds = 5;                      // for rank 0's word on who is missing
 constexpr std::int64_t first_part_steps = 8;            // of a run that is resumed, to meet its loading
 
 std::int64_t count_rows(const Cluster& cluster) {
@@ -106,7 +107,6 @@ class Trial {
   Cluster cluster_;
   Result result_;
   double struck_at_ = 0;
-  std::int64_t rows_reached_ = 0;  // before the run began again
   pid_t victim_ = 0;
   std::vector<std::size_t> heard_;  // bytes of each launcher's output before the kill
 };
@@ -162,7 +162,9 @@ void Trial::strike() {
 double Trial::bound() const {
   if (kill_.signal == SIGTERM) return 0;
   if (kill_.signal == SIGKILL) return death_known_seconds;
-  return setting_.heartbeat_seconds + silence_margin_seconds;
+  // A rank that has not joined yet is missed by the others when the time for joining is over.
+  const bool joins = kill_.phase == Phase::join && kill_.target == Target::worker;
+  return (joins ? setting_.join_seconds + told_seconds : setting_.heartbeat_seconds) + silence_margin_seconds;
 }
 
 bool Trial::is_named(int host) const {
@@ -186,6 +188,7 @@ void Trial::survive() {
   result_.named_bound = bound();
   const bool stopped = kill_.signal == SIGSTOP && kill_.target != Target::worker;
   bool well = true, released = !stopped;
+  std::int64_t rows_before = result_.rows_at_kill;
   const bool ended = await(run_seconds, [&] {
     const double passed = monotonic_seconds() - struck_at_;
     if (result_.named_bound > 0 && !result_.named_seconds && all_named()) result_.named_seconds = passed;
@@ -194,9 +197,9 @@ void Trial::survive() {
       released = true;
       ::kill(victim_, kill_.target == Target::leader ? SIGKILL : SIGCONT);
     }
-    rows_reached_ = std::max(rows_reached_, cluster_.output(0, heard_[0]).find("model   ") == std::string::npos
-                                                ? count_rows(cluster_)
-                                                : std::int64_t{0});
+    const std::int64_t rows = count_rows(cluster_);  // fewer than before: a resume dropped the rest
+    result_.steps_lost = std::max(result_.steps_lost, rows_before - rows);
+    rows_before = rows;
     well = cluster_.look_after();
     return !well || (released && cluster_.finished());
   });
@@ -211,12 +214,6 @@ void Trial::survive() {
 }
 
 void Trial::compare() {
-  const std::string said = cluster_.output(0, heard_[0]);
-  const std::string words = "resumed from step ";
-  const auto resumed = said.find(words);
-  const bool again = resumed != std::string::npos || said.find("model   ") != std::string::npos;
-  const std::int64_t from = resumed == std::string::npos ? 0 : std::stoll(said.substr(resumed + words.size()));
-  result_.steps_lost = again ? std::max(rows_reached_, result_.rows_at_kill) - from : 0;
   const std::int64_t most = kill_.signal == SIGTERM ? 0 : setting_.save_every;
   if (result_.steps_lost > most)
     fault(fmt::format("{} steps were lost, promised are at most {}", result_.steps_lost, most));
