@@ -91,7 +91,7 @@ int run(const std::vector<std::string>& words) {
   setting.corpus = work + "/corpus.txt";
   setting.valid = work + "/valid.txt";
   base::write_file_atomic(setting.corpus, text_of(6000, "corpus"));
-  base::write_file_atomic(setting.valid, text_of(12000, "valid"));
+  base::write_file_atomic(setting.valid, text_of(4000, "valid"));
   return soak(setting, work, number(3, 0), static_cast<double>(number(4, 0)), static_cast<std::uint64_t>(number(5, 1)),
               number(6, 0));
 }

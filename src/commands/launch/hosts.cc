@@ -337,6 +337,7 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
       }
       wait_or_stop(signals_, look_seconds);
     }
+    ask([&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended"); });
   } catch (const base::PeerError&) {  // gone, or silent
   }
   return Next::lost;
