@@ -135,11 +135,11 @@ TEST(FailureReport, TheFirstOneStands) {
   EXPECT_EQ(second.exit_code, 70);
 }
 
-TEST(FailureMonitor, AStoreThatIsGoneIsAFailure) {
+TEST(FailureMonitor, AStoreThatHasEndedIsAFailure) {
   auto server = std::make_unique<StoreServer>(0);
   WatchedRank zero(rank_of(0, 2, server->port()), 0.5);
   server.reset();
-  EXPECT_THAT(zero.wait_for_report(), HasSubstr("has been gone for 0.5 s"));
+  EXPECT_THAT(zero.wait_for_report(), HasSubstr("has ended, and with it the launcher or rank 0"));
 }
 
 std::string join_error(int rank, int size, int port, double seconds, int local_size) {

@@ -13,6 +13,7 @@
 #include "data/samples.h"
 #include "executor/executor.h"
 #include "inference/evaluator.h"
+#include "metrics/metrics_log.h"
 #include "metrics/progress.h"
 #include "metrics/run_log.h"
 #include "metrics/step_metrics.h"
@@ -132,7 +133,7 @@ class Trainer {
   std::unique_ptr<Saver> saver_;                     // null: a trial
   std::unique_ptr<data::Loader> loader_;
   std::unique_ptr<metrics::Progress> progress_;
-  metrics::MetricsFile metrics_;
+  metrics::MetricsLog metrics_;
 
   optimizer::LossScale loss_scale_;
   optimizer::GradientExponents exponents_;

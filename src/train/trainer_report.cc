@@ -38,7 +38,8 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
     m.extra["valid_loss"] = valid_->loss;
     m.extra["valid_tokens"] = static_cast<double>(valid_->tokens);
   }
-  if (writes()) metrics_.append(m);
+  const std::string trouble = writes() ? metrics_.append(m) : "";
+  if (!trouble.empty()) note("note: " + trouble);
   if (progress_ != nullptr) progress_->step_done(state_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
   if (valid_) report_evaluation();
 }

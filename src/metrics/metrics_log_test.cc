@@ -1,0 +1,48 @@
+#include "metrics/metrics_log.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+
+namespace troika::metrics {
+namespace {
+using ::testing::HasSubstr;
+
+StepMetrics row_of(std::int64_t step) {
+  StepMetrics row;
+  row.step = step;
+  row.loss = 5;
+  return row;
+}
+
+// Where a folder stands in place of the file, nothing can be written.
+TEST(MetricsLog, RowsThatTheDiskDoesNotTakeAreWrittenLaterInOrder) {
+  const base::TemporaryFolder folder;
+  const std::string path = folder.path() + "/metrics.jsonl", aside = folder.path() + "/aside";
+  MetricsLog log(path);
+  EXPECT_EQ(log.append(row_of(1)), "");
+  std::filesystem::rename(path, aside);
+  std::filesystem::create_directory(path);
+  EXPECT_THAT(log.append(row_of(2)), HasSubstr("the run continues"));
+  EXPECT_EQ(log.append(row_of(3)), "");
+  std::filesystem::remove(path);
+  std::filesystem::rename(aside, path);
+  EXPECT_THAT(log.append(row_of(4)), HasSubstr("2 rows that had waited"));
+  EXPECT_EQ(log.append(row_of(5)), "");
+  const auto rows = MetricsFile(path).read();
+  ASSERT_EQ(rows.size(), 5u);
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].step, static_cast<std::int64_t>(i) + 1);
+}
+
+// Every write to /dev/full fails as on a disk without room.
+TEST(MetricsLog, AFullDiskIsToldOnce) {
+  MetricsLog log("/dev/full");
+  EXPECT_THAT(log.append(row_of(1)), HasSubstr("No space left"));
+  EXPECT_EQ(log.append(row_of(2)), "");
+}
+
+}  // namespace
+}  // namespace troika::metrics
