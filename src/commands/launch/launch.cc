@@ -1,15 +1,12 @@
 #include "commands/launch/launch.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -174,16 +171,22 @@ std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome
   }
 }
 
-Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals) {
+// What host 0 does for all during an attempt, and until the other hosts have heard of its end.
+struct Watches {
+  std::unique_ptr<rendezvous::FailureMonitor> ranks;
+  std::unique_ptr<rendezvous::LauncherWatch> launchers;
+};
+
+Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
+                     Watches& watches) {
   Outcome failure;
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
-  std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
-  std::unique_ptr<rendezvous::LauncherWatch> launcher_watch;
   if (options.node_rank == 0) {
-    failure_monitor = std::make_unique<rendezvous::FailureMonitor>(*identity);
-    launcher_watch = std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
+    watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
+    watches.launchers =
+        std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
@@ -237,7 +240,8 @@ int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& 
   Attempts attempts(options, hosts, signals);
   for (;;) {
     const double began = base::monotonic_seconds();
-    const Outcome outcome = attempt_once(options, hosts, environment, signals);
+    Watches watches;
+    const Outcome outcome = attempt_once(options, hosts, environment, signals, watches);
     const auto code = attempts.settle(outcome, base::monotonic_seconds() - began);
     if (code) return *code;
   }
