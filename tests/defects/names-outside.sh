@@ -12,7 +12,7 @@ dataset_dir: $work/sets
 template: qwen
 cutoff_len: 64
 END
-"$bin/troika" train "$work/job.yaml" "${small[@]:2}" --data.tokenizer bytes --steps 1 --out "$work/run" > "$work/outside.txt" 2>&1
+"$bin/troika" train "$work/job.yaml" "${small[@]:2}" --data.tokenizer bytes --data.chat-template chatml --steps 1 --out "$work/run" > "$work/outside.txt" 2>&1
 code=$?
 [ $code != 0 ] && holds 'outside its folder|outside|\.\./' "$work/outside.txt" ||
   symptom "a data set outside the folder of dataset_info.json is read (exit code $code): $(last_line "$work/outside.txt")"

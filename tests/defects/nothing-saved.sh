@@ -12,13 +12,15 @@ is_root || cannot "a small disk needs root"
 mkdir "$work/disk"
 mount -t tmpfs -o size=8m tmpfs "$work/disk" || cannot "no disk of 8 MiB"
 at_exit() { umount -l "$work/disk"; }
-"$bin/troika" train "${small[@]}" --steps 400 --checkpoint.every 20 --checkpoint.keep 1 --out "$work/disk/run" > "$work/full.txt" 2>&1 &
+"$bin/troika" train "${small[@]}" --steps 1000 --checkpoint.every 20 --checkpoint.keep 1 --out "$work/disk/run" > "$work/full.txt" 2>&1 &
 pid=$!
 await 30 has_rows "$work/disk/run" 30 || cannot "the run on the small disk does not begin: $(last_line "$work/full.txt")"
 head -c 8M /dev/zero > "$work/disk/filler" 2> /dev/null
-await 30 has_rows "$work/disk/run" 100 || ended $pid || cannot "the run stands still"
+noticed() { holds 'No space left' "$work/full.txt" || ended $pid; }
+await 30 noticed || cannot "the full disk is not noticed"
 rm "$work/disk/filler"
 await 120 ended $pid || symptom "the run does not end any more"
 code=$(code_of $pid)
 [ "$code" = 0 ] || symptom "a disk that was full for a moment ends the run with exit code $code: $(last_line "$work/full.txt")"
+[ "$(jq -s 'map(.step) == [range(1; 1001)]' "$work/disk/run/metrics.jsonl")" = true ] || symptom "metrics.jsonl has not every step once"
 passes

@@ -35,7 +35,6 @@ class Hosts {
   // those that did not come within options.join_seconds. On others ConfigError when another launcher has this host's number, and
   // PeerError when host 0 has ended.
   rendezvous::Identity meet();
-  bool restarted() const { return attempt_ > 0; }
   std::int64_t attempt() const { return attempt_; }  // that was met for last, from 0
 
   // After an attempt. Host 0 says whether there is another one, the others hear it: `lost` when host 0 is gone or silent.
