@@ -2,8 +2,8 @@
 # A list of data sets that names a file outside its folder must be refused, and hosts must meet at an address of IPv6.
 . "$(dirname "$0")/support.sh"
 mkdir "$work/sets"
-echo '[{"instruction": "say a", "input": "", "output": "a"}]' > "$work/outside.json"
-echo '{"one": {"file_name": "../outside.json"}}' > "$work/sets/dataset_info.json"
+echo '[{"instruction": "say a", "input": "", "output": "a"}]' > "$work/elsewhere.json"
+echo '{"one": {"file_name": "../elsewhere.json"}}' > "$work/sets/dataset_info.json"
 cat > "$work/job.yaml" <<END
 stage: sft
 finetuning_type: full
@@ -14,7 +14,7 @@ cutoff_len: 64
 END
 "$bin/troika" train "$work/job.yaml" "${small[@]:2}" --data.tokenizer bytes --data.chat-template chatml --steps 1 --out "$work/run" > "$work/outside.txt" 2>&1
 code=$?
-[ $code != 0 ] && holds 'outside its folder|outside|\.\./' "$work/outside.txt" ||
+[ $code != 0 ] && holds 'leaves the folder' "$work/outside.txt" ||
   symptom "a data set outside the folder of dataset_info.json is read (exit code $code): $(last_line "$work/outside.txt")"
 [ -e /proc/net/if_inet6 ] && grep -q lo /proc/net/if_inet6 || passes
 port=$(free_port)
