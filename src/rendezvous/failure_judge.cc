@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
-
 namespace troika::rendezvous {
 
 static constexpr int peer_failure = 75;              // may be the consequence of another failure
@@ -13,23 +11,6 @@ static constexpr double consequence_seconds = 1;     // how long such a one wait
 static constexpr double ranks_follow_seconds = 0.3;  // a launcher's ranks, which may just have ended well
 static constexpr double return_seconds = 2;          // by then a rank that lives has opened another connection
 static constexpr double last_beat_seconds = 2.5;  // by then a rank that lives has sent another heartbeat (one a second)
-
-std::string to_text(const Heartbeat& heartbeat) {
-  return fmt::format("{}\n{:g}\n{}\n{}\n{}", heartbeat.count, heartbeat.limit_seconds, heartbeat.step,
-                     heartbeat.instruction, heartbeat.connection);
-}
-
-Heartbeat parse_heartbeat(const std::string& text) {
-  Heartbeat heartbeat;
-  const auto lines = base::split(text, '\n');
-  if (lines.size() != 5) return heartbeat;
-  base::parse_int(lines[0], &heartbeat.count);
-  base::parse_double(lines[1], &heartbeat.limit_seconds);
-  base::parse_int(lines[2], &heartbeat.step);
-  heartbeat.instruction = lines[3];
-  base::parse_int(lines[4], &heartbeat.connection);
-  return heartbeat;
-}
 
 void FailureJudge::joined(int rank, const Peer& peer, double now) {
   Rank& state = ranks_[rank];
@@ -138,8 +119,9 @@ std::optional<FailureReport> FailureJudge::judge_silence(double now) const {
   for (const auto& [rank, state] : ranks_) {
     const Heartbeat& last = state.heartbeat;
     if (state.ended || now - state.since <= last.limit_seconds) continue;
-    const std::string place = last.step >= 0
-                                  ? fmt::format("its last heartbeat came from step {}, {}", last.step, last.instruction)
+    const std::string place = last.place.step >= 0
+                                  ? fmt::format("its last heartbeat came from step {}, {}{}", last.place.step,
+                                                last.place.instruction, usual_text(last.place))
                               : state.beats ? "it had not begun a step"
                                             : "it joined and sent no heartbeat";
     return FailureReport{

@@ -9,22 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "rendezvous/beat.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 
 namespace troika::rendezvous {
-
-// What a rank says while it lives.
-struct Heartbeat {
-  std::int64_t count = 0;
-  double limit_seconds = 10;  // silent for longer, the rank is taken for dead
-  std::int64_t step = -1;     // -1: it has not begun one
-  std::string instruction;
-  std::int64_t connection = 0;  // which one of this rank's it came over, from 1
-};
-
-std::string to_text(const Heartbeat& heartbeat);
-Heartbeat parse_heartbeat(const std::string& text);  // malformed: the default's limit, and no place
 
 class FailureJudge {
  public:

@@ -24,7 +24,7 @@ class FailureJudgeTest : public ::testing::Test {
     for (const double until = now_ + seconds; now_ < until; now_ += period, ++ticks_) {
       for (std::size_t rank = 0; ticks_ % 5 == 0 && rank < stopped_.size(); ++rank)
         if (!stopped_[rank])
-          judge_.heard(static_cast<int>(rank), {++count_, limit_seconds_, 3, "fwd 0.1", connection_}, now_);
+          judge_.heard(static_cast<int>(rank), {++count_, limit_seconds_, connection_, {3, "fwd 0.1"}}, now_);
       if (const auto report = judge_.judge(now_)) return report->text;
     }
     return "";

@@ -2,12 +2,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/failure_judge.h"
 #include "rendezvous/launcher_peer.h"
+#include "rendezvous/notices.h"
+#include "rendezvous/stall_judge.h"
+#include "rendezvous/straggler_judge.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
@@ -52,26 +56,62 @@ struct FailureMonitor::Impl {
 
   Identity identity;
   StoreClient client;
-  FailureJudge judge{period_seconds};
+  FailureJudge failures{period_seconds};
+  StallJudge stalls{period_seconds};
+  StragglerJudge stragglers;
+  Notices notices;
   Folder joined, beats, left, left_launchers, done, failed;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
   void look();
+  std::optional<FailureReport> judge();
 };
 
 void FailureMonitor::Impl::look() {
   const double now = base::monotonic_seconds();
-  joined.look(client, [&](int rank, const std::string& text) { judge.joined(rank, parse_peer(text), now); });
-  beats.look(client, [&](int rank, const std::string& text) { judge.heard(rank, parse_heartbeat(text), now); });
+  joined.look(client, [&](int rank, const std::string& text) {
+    const Peer peer = parse_peer(text);
+    failures.joined(rank, peer, now);
+    stalls.joined(rank, peer);
+    stragglers.joined(rank, peer);
+  });
+  beats.look(client, [&](int rank, const std::string& text) {
+    const Heartbeat heartbeat = parse_heartbeat(text);
+    failures.heard(rank, heartbeat, now);
+    stalls.heard(rank, heartbeat, now);
+    stragglers.heard(rank, heartbeat.pace);
+  });
   left.look(client, [&](int rank, const std::string& text) {
     std::int64_t connection = 0;
-    if (base::parse_int(text, &connection)) judge.left(rank, connection, now);
+    if (base::parse_int(text, &connection)) failures.left(rank, connection, now);
   });
-  left_launchers.look(
-      client, [&](int node, const std::string& text) { judge.launcher_left(node, parse_launcher(text).name(), now); });
-  done.look(client, [&](int rank, const std::string&) { judge.done(rank); });
-  failed.look(client, [&](int rank, const std::string& text) { judge.failed(rank, parse_failure_report(text)); });
+  left_launchers.look(client, [&](int node, const std::string& text) {
+    failures.launcher_left(node, parse_launcher(text).name(), now);
+  });
+  const auto ended = [&](int rank) {
+    stalls.ended(rank);
+    stragglers.ended(rank);
+  };
+  done.look(client, [&](int rank, const std::string&) {
+    failures.done(rank);
+    ended(rank);
+  });
+  failed.look(client, [&](int rank, const std::string& text) {
+    failures.failed(rank, parse_failure_report(text));
+    ended(rank);
+  });
+}
+
+// Who is behind is said before the report that ends it, so that logs have both.
+std::optional<FailureReport> FailureMonitor::Impl::judge() {
+  const double now = base::monotonic_seconds();
+  std::optional<FailureReport> report = failures.judge(now);
+  StallJudge::Findings found = stalls.judge(now);
+  for (const std::string& sentence : stragglers.judge(now)) found.sentences.push_back(sentence);
+  for (const std::string& sentence : found.sentences) notices.add(sentence);
+  if (!found.sentences.empty()) client.set(key_of(identity, notices_key), notices.text());
+  return report ? report : found.report;
 }
 
 bool FailureMonitor::Impl::tick() {
@@ -79,7 +119,7 @@ bool FailureMonitor::Impl::tick() {
     FailureReport standing;
     if (read_failure_report(client, identity, &standing)) return false;
     look();
-    const std::optional<FailureReport> report = judge.judge(base::monotonic_seconds());
+    const std::optional<FailureReport> report = judge();
     if (!report) return true;
     write_failure_report(client, identity, *report);
   } catch (const base::Error&) {  // the store has ended, and with it the attempt

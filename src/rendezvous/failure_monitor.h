@@ -1,4 +1,5 @@
-// Follows all ranks of an attempt where the store is hosted, and writes the failure report that FailureJudge gives.
+// Follows all ranks of an attempt where the store is hosted: writes the failure report that FailureJudge or StallJudge gives,
+// and for every rank to read who is behind or slow.
 #pragma once
 
 #include <memory>

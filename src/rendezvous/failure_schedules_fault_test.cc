@@ -122,7 +122,7 @@ class Schedule {
       }
       return at(std::min(r.linked_after, now_ + limit_) + delay(), [this, rank] { beat(rank); });
     }
-    const Heartbeat heartbeat{++r.beats, limit_, 3, "fwd 0.1", r.connection};
+    const Heartbeat heartbeat{++r.beats, limit_, r.connection, {3, "fwd 0.1"}};
     at(now_ + delay(), [this, rank, heartbeat] { arrive(rank, heartbeat); });
   }
 

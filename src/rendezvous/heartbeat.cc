@@ -8,23 +8,20 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "rendezvous/failure_judge.h"
 #include "rendezvous/failure_report.h"
+#include "rendezvous/notices.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
 
 struct HeartbeatClient::Impl {
   Identity identity;
-  double heartbeat_seconds = 10;
-  std::function<void(const std::string&)> on_failure;
+  Heartbeats heartbeats;
   std::unique_ptr<StoreClient> client;  // only the ticker's thread, and after it has stopped the caller of done/failed
   double last_contact = 0;
-  std::int64_t count = 0, connection = 0;
+  std::int64_t count = 0, connection = 0, last_notice = 0;
 
-  mutable std::mutex mutex;
-  std::int64_t step = -1;
-  std::string instruction;
+  mutable std::mutex mutex;  // guards the report
   std::string report;
 
   std::unique_ptr<Ticker> ticker;
@@ -33,6 +30,7 @@ struct HeartbeatClient::Impl {
   bool listen();
   void connect(double seconds);
   bool send_heartbeat();
+  void notice(const std::string& text);
   void conclude(const std::string& text);
   void say_last(const std::string& name, const std::string& value);
 };
@@ -40,7 +38,7 @@ struct HeartbeatClient::Impl {
 void HeartbeatClient::Impl::connect(double seconds) {
   if (client != nullptr) return;
   client = std::make_unique<StoreClient>(identity, seconds);
-  client->set_deadline(heartbeat_seconds);
+  client->set_deadline(heartbeats.limit_seconds);
   const std::string left = key_of(identity, fmt::format("left/{:06}", identity.world_rank));
   client->leave_behind(left, std::to_string(++connection));
 }
@@ -49,20 +47,25 @@ void HeartbeatClient::Impl::connect(double seconds) {
 bool HeartbeatClient::Impl::send_heartbeat() {
   Heartbeat heartbeat;
   heartbeat.count = ++count;
-  heartbeat.limit_seconds = heartbeat_seconds;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    heartbeat.step = step;
-    heartbeat.instruction = instruction;
-  }
-  connect(heartbeat_seconds / 5);
+  heartbeat.limit_seconds = heartbeats.limit_seconds;
+  heartbeat.stand_limit_seconds = heartbeats.stand_limit_seconds;
+  if (heartbeats.place) heartbeat.place = heartbeats.place();
+  if (heartbeats.pace) heartbeat.pace = heartbeats.pace();
+  connect(heartbeats.limit_seconds / 5);
   heartbeat.connection = connection;
-  std::string report_text;
-  const bool failed = client->set_and_read(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)),
-                                           to_text(heartbeat), key_of(identity, failure_report_key), &report_text);
+  std::string text;
+  const int found =
+      client->set_and_read(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)), to_text(heartbeat),
+                           {key_of(identity, failure_report_key), key_of(identity, notices_key)}, &text);
   last_contact = base::monotonic_seconds();
-  if (failed) conclude(parse_failure_report(report_text).text);
-  return !failed;
+  if (found == 0) conclude(parse_failure_report(text).text);
+  if (found == 1) notice(text);
+  return found != 0;
+}
+
+void HeartbeatClient::Impl::notice(const std::string& text) {
+  for (const std::string& sentence : new_notices(text, &last_notice))
+    if (heartbeats.on_notice) heartbeats.on_notice(sentence);
 }
 
 void HeartbeatClient::Impl::conclude(const std::string& text) {
@@ -70,7 +73,7 @@ void HeartbeatClient::Impl::conclude(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
     report = text;
   }
-  if (on_failure) on_failure(text);
+  if (heartbeats.on_failure) heartbeats.on_failure(text);
 }
 
 bool HeartbeatClient::Impl::tick() {
@@ -83,10 +86,10 @@ bool HeartbeatClient::Impl::tick() {
                            identity.store_port));
       return false;
     }
-    if (base::monotonic_seconds() - last_contact < heartbeat_seconds) return true;
+    if (base::monotonic_seconds() - last_contact < heartbeats.limit_seconds) return true;
     conclude(fmt::format(
         "the store at {}:{} has been gone for {:g} s: the launcher or rank 0's host ended, or the network is down",
-        identity.master_address, identity.store_port, heartbeat_seconds));
+        identity.master_address, identity.store_port, heartbeats.limit_seconds));
     return false;
   }
 }
@@ -105,36 +108,25 @@ bool HeartbeatClient::Impl::listen() {
 void HeartbeatClient::Impl::say_last(const std::string& name, const std::string& value) {
   ticker->stop();
   try {
-    connect(heartbeat_seconds / 5);
+    connect(heartbeats.limit_seconds / 5);
     client->set(key_of(identity, fmt::format("{}/{:06}", name, identity.world_rank)), value);
   } catch (const base::Error&) {  // nobody is left to tell
   }
 }
 
-HeartbeatClient::HeartbeatClient(const Identity& identity, double heartbeat_seconds,
-                                 std::function<void(const std::string&)> on_failure)
-    : impl_(std::make_unique<Impl>()) {
+HeartbeatClient::HeartbeatClient(const Identity& identity, Heartbeats heartbeats) : impl_(std::make_unique<Impl>()) {
+  const double limit_seconds = heartbeats.limit_seconds;
   impl_->identity = identity;
-  impl_->heartbeat_seconds = heartbeat_seconds;
-  impl_->on_failure = std::move(on_failure);
-  impl_->connect(heartbeat_seconds);
+  impl_->heartbeats = std::move(heartbeats);
+  impl_->connect(limit_seconds);
   const bool goes_on = impl_->send_heartbeat();
-  impl_->ticker = std::make_unique<Ticker>(std::min(heartbeat_seconds / 5, 1.0),
+  impl_->ticker = std::make_unique<Ticker>(std::min(limit_seconds / 5, 1.0),
                                            [state = impl_.get(), goes_on] { return goes_on && state->tick(); });
 }
 
 HeartbeatClient::~HeartbeatClient() { impl_->ticker->stop(); }
 
-void HeartbeatClient::at(std::int64_t step, const std::string& instruction) {
-  bool arrived = false;
-  {
-    const std::lock_guard<std::mutex> lock(impl_->mutex);
-    arrived = impl_->step < 1 && step > impl_->step;
-    impl_->step = step;
-    impl_->instruction = instruction;
-  }
-  if (arrived) impl_->ticker->tick_now();
-}
+void HeartbeatClient::beat() { impl_->ticker->tick_now(); }
 
 void HeartbeatClient::done() { impl_->say_last("done", "done"); }
 

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -9,10 +10,12 @@
 #include "rendezvous/failure_report.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/join.h"
+#include "rendezvous/notices.h"
 
 namespace troika::rendezvous {
 namespace {
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 Identity rank_of(int rank, int size, int port) {
   Identity me;
@@ -22,11 +25,18 @@ Identity rank_of(int rank, int size, int port) {
   return me;
 }
 
+Heartbeats beats(double limit_seconds, std::function<void(const std::string&)> on_failure = {}) {
+  Heartbeats heartbeats;
+  heartbeats.limit_seconds = limit_seconds;
+  heartbeats.on_failure = std::move(on_failure);
+  return heartbeats;
+}
+
 // A client whose failure report can be waited for.
 struct WatchedRank {
   WatchedRank(const Identity& me, double heartbeat_seconds)
-      : client(std::make_unique<HeartbeatClient>(me, heartbeat_seconds,
-                                                 [this](const std::string& text) { report.set_value(text); })) {}
+      : client(std::make_unique<HeartbeatClient>(
+            me, beats(heartbeat_seconds, [this](const std::string& text) { report.set_value(text); }))) {}
   std::string wait_for_report() {
     auto future = report.get_future();
     return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? future.get()
@@ -55,34 +65,91 @@ TEST(FailureMonitor, ASilentRankIsNamedWithItsHostAndPlace) {
   const FailureMonitor monitor(rank_of(0, 3, server.port()));
   WatchedRank zero(rank_of(0, 3, server.port()), 0.5), one(rank_of(1, 3, server.port()), 0.5);
   {
-    HeartbeatClient two(rank_of(2, 3, server.port()), 0.5, nullptr);
-    two.at(12, "recv_act 4.1");
+    Heartbeats last = beats(0.5);
+    last.place = [] { return Place{12, "recv_act 4.1", 0.1, 0.2}; };
+    const HeartbeatClient two(rank_of(2, 3, server.port()), last);
   }  // stops beating without a word, as a stopped process does
   const double before = base::monotonic_seconds();
   const std::string text = zero.wait_for_report();
   EXPECT_LT(base::monotonic_seconds() - before, 3);
   EXPECT_THAT(text, HasSubstr("rank 2 (host "));
-  EXPECT_THAT(text, HasSubstr("has been silent for 0.5 s; its last heartbeat came from step 12, recv_act 4.1"));
+  EXPECT_THAT(
+      text, HasSubstr("has been silent for 0.5 s; its last heartbeat came from step 12, recv_act 4.1 (usually 0.2 s)"));
   EXPECT_EQ(one.wait_for_report(), text);
   EXPECT_EQ(one.client->failure_report(), text);
 }
 
-TEST(HeartbeatClient, SaysAtOnceThatTheFirstStepHasBegun) {
+TEST(HeartbeatClient, SaysAtOnceWhereItIs) {
   const StoreServer server(0);
-  HeartbeatClient zero(rank_of(0, 2, server.port()), 600, nullptr);  // beats once a second
+  std::atomic<int> step{0};
+  Heartbeats heartbeats = beats(600);  // one a second
+  heartbeats.place = [&step] { return Place{step, "fwd 0.1"}; };
+  HeartbeatClient zero(rank_of(0, 2, server.port()), heartbeats);
   StoreClient client("127.0.0.1", server.port(), 5);
-  zero.at(0, "connecting");
-  EXPECT_THAT(client.get("-/0/beat/000000", 5), HasSubstr("\n0\nconnecting"));
-  zero.at(1, "fwd 0.1");
-  EXPECT_THAT(client.get("-/0/beat/000000", 5), HasSubstr("\n1\nfwd 0.1"));
+  for (step = 1; step < 4; ++step) {
+    zero.beat();
+    EXPECT_EQ(parse_heartbeat(client.get("-/0/beat/000000", 5)).place.step, step);
+  }
+}
+
+TEST(HeartbeatClient, SaysEveryNoticeOnce) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  const Identity me = rank_of(0, 2, server.port());
+  std::vector<std::string> heard;
+  Heartbeats heartbeats = beats(600);
+  heartbeats.on_notice = [&heard](const std::string& sentence) { heard.push_back(sentence); };
+  Notices notices;
+  const auto say = [&](const std::string& sentence) {
+    notices.add(sentence);
+    client.set(key_of(me, notices_key), notices.text());
+  };
+  say("rank 1 is behind");
+  {
+    HeartbeatClient zero(me, heartbeats);
+    zero.beat();
+    say("rank 1 continues");
+    say("rank 2 is behind");
+    zero.beat();
+  }
+  EXPECT_THAT(heard, testing::ElementsAre("rank 1 is behind", "rank 1 continues", "rank 2 is behind"));
+}
+
+// Three ranks of a pipeline of which the last one computes and computes.
+TEST(FailureMonitor, ARankThatBlocksIsNamedToAllAndEndsTheRunAfterItsLimit) {
+  const StoreServer server(0);
+  join_all(3, server.port());
+  const FailureMonitor monitor(rank_of(0, 3, server.port()));
+  std::vector<std::promise<std::string>> notices(3), reports(3);
+  std::vector<std::unique_ptr<HeartbeatClient>> clients;
+  for (int rank = 0; rank < 3; ++rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    Heartbeats heartbeats = beats(2, [&reports, i](const std::string& text) { reports[i].set_value(text); });
+    heartbeats.stand_limit_seconds = 7;
+    heartbeats.place = [rank, stopped = base::monotonic_seconds() - 5] {
+      return Place{41, rank == 2 ? "fwd 3.2" : "bwd 1.1", base::monotonic_seconds() - stopped, 0.2,
+                   rank == 2 ? waits_for_nobody : rank + 1};
+    };
+    heartbeats.on_notice = [&notices, i](const std::string& sentence) { notices[i].set_value(sentence); };
+    clients.push_back(std::make_unique<HeartbeatClient>(rank_of(rank, 3, server.port()), heartbeats));
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto notice = notices[i].get_future(), report = reports[i].get_future();
+    ASSERT_EQ(notice.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+    EXPECT_THAT(notice.get(),
+                MatchesRegex("rank 2 \\(host .*\\) is behind: step 41, fwd 3.2 for 5.[0-9]* s \\(usually 0.2 "
+                             "s\\); 2 ranks wait for it"));
+    ASSERT_EQ(report.wait_for(std::chrono::seconds(10)), std::future_status::ready);
+    EXPECT_THAT(report.get(), HasSubstr("comm.timeout_seconds (7) is the limit"));
+  }
 }
 
 TEST(HeartbeatClient, GoesOnWhenTheStoreIsGone) {
   auto server = std::make_unique<StoreServer>(0);
-  HeartbeatClient zero(rank_of(0, 2, server->port()), 0.5, nullptr);
+  HeartbeatClient zero(rank_of(0, 2, server->port()), beats(0.5));
   server.reset();
   const double before = base::monotonic_seconds();
-  zero.at(1, "fwd 0.1");
+  zero.beat();
   EXPECT_LT(base::monotonic_seconds() - before, 5);
 }
 
@@ -90,7 +157,7 @@ TEST(FailureMonitor, ARankThatIsDoneMayBeSilent) {
   const StoreServer server(0);
   const FailureMonitor monitor(rank_of(0, 2, server.port()));
   WatchedRank zero(rank_of(0, 2, server.port()), 0.3);
-  HeartbeatClient(rank_of(1, 2, server.port()), 0.3, nullptr).done();
+  HeartbeatClient(rank_of(1, 2, server.port()), beats(0.3)).done();
   auto future = zero.report.get_future();
   EXPECT_EQ(future.wait_for(std::chrono::milliseconds(900)), std::future_status::timeout);
   zero.client->done();
@@ -104,7 +171,7 @@ TEST(FailureMonitor, TheCauseWinsOverItsConsequences) {
   const StoreServer server(0);
   const FailureMonitor monitor(rank_of(0, 3, server.port()));
   WatchedRank zero(rank_of(0, 3, server.port()), 2);
-  HeartbeatClient one(rank_of(1, 3, server.port()), 2, nullptr), two(rank_of(2, 3, server.port()), 2, nullptr);
+  HeartbeatClient one(rank_of(1, 3, server.port()), beats(2)), two(rank_of(2, 3, server.port()), beats(2));
   one.failed(75, "connection closed by peer");
   two.failed(3, "shard 7 is truncated");
   EXPECT_EQ(zero.wait_for_report(), "rank 2 failed: shard 7 is truncated");
@@ -118,7 +185,7 @@ TEST(FailureMonitor, ARankThatFailedStillHearsTheReport) {
   const StoreServer server(0);
   const FailureMonitor monitor(rank_of(0, 2, server.port()));
   WatchedRank zero(rank_of(0, 2, server.port()), 2);
-  HeartbeatClient one(rank_of(1, 2, server.port()), 2, nullptr);
+  HeartbeatClient one(rank_of(1, 2, server.port()), beats(2));
   zero.client->failed(75, "connection closed by peer");
   one.failed(70, "an index is wrong");
   EXPECT_EQ(zero.wait_for_report(), "rank 1 failed: an index is wrong");

@@ -86,9 +86,9 @@ class StoreClient {
   bool erase(const std::string& key);
   std::vector<std::string> keys(const std::string& prefix);  // sorted
   StoreEntries entries(const std::string& prefix, std::uint64_t since);
-  // Sets one key and reads another; false: that one is not there.
-  bool set_and_read(const std::string& key, const std::string& value, const std::string& other,
-                    std::string* other_value);
+  // Sets one key and reads the first of at most 16 others that exists: which; -1: none does.
+  int set_and_read(const std::string& key, const std::string& value, const std::vector<std::string>& others,
+                   std::string* other_value);
 
   // The key gets the value when the system ends this connection, as it does for a process that is killed; not when this object
   // goes, nor when the network or the server ends it. The last call counts.

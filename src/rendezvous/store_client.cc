@@ -70,6 +70,14 @@ struct StoreClient::Impl {
   Answer call(const char* what, Operation operation, const std::string& key, std::string_view rest, double seconds);
   Answer must(const char* what, Operation operation, const std::string& key, std::string_view rest);
   Answer receive(const char* what, const std::string& key, double until);
+  // Of an answer that says which of these keys was found, and its value.
+  int which_of(const std::string& key, const std::vector<std::string>& keys, std::string_view body,
+               std::string* value) const {
+    std::uint32_t which = 0;
+    if (!wire::take_u32(body, &which) || which >= keys.size()) fail("get", key, "sent something malformed");
+    *value = std::string(body);
+    return static_cast<int>(which);
+  }
 };
 
 static std::string foreign(const std::string& address, int port, const char* what) {
@@ -257,12 +265,7 @@ int StoreClient::first_within(const std::vector<std::string>& keys, double secon
   for (std::size_t i = 1; i < keys.size(); ++i) wire::put_text(others, keys[i]);
   const Impl::Answer answer = impl_->call("get", Operation::await_first, keys.front(), others, seconds);
   if (!answer.came) return -1;
-  std::string_view rest = answer.body;
-  std::uint32_t which = 0;
-  if (!wire::take_u32(rest, &which) || which >= keys.size())
-    impl_->fail("get", keys.front(), "sent something malformed");
-  *value = std::string(rest);
-  return static_cast<int>(which);
+  return impl_->which_of(keys.front(), keys, answer.body, value);
 }
 
 bool StoreClient::try_get(const std::string& key, std::string* value) {
@@ -312,16 +315,15 @@ StoreEntries StoreClient::entries(const std::string& prefix, std::uint64_t since
   return entries;
 }
 
-bool StoreClient::set_and_read(const std::string& key, const std::string& value, const std::string& other,
-                               std::string* other_value) {
+int StoreClient::set_and_read(const std::string& key, const std::string& value, const std::vector<std::string>& others,
+                              std::string* other_value) {
   impl_->check_value("set", key, value);
   std::string rest;
-  wire::put_text(rest, other);
+  wire::put_u32(rest, static_cast<std::uint32_t>(others.size()));
+  for (const std::string& other : others) wire::put_text(rest, other);
   rest.append(value);
-  Impl::Answer answer = impl_->must("set", Operation::set_and_read, key, rest);
-  if (answer.status == Status::absent) return false;
-  *other_value = std::move(answer.body);
-  return true;
+  const Impl::Answer answer = impl_->must("set", Operation::set_and_read, key, rest);
+  return answer.status == Status::absent ? -1 : impl_->which_of(key, others, answer.body, other_value);
 }
 
 void StoreClient::leave_behind(const std::string& key, const std::string& value) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "base/text.h"
 #include "base/units.h"
 
@@ -120,12 +122,25 @@ StoreTable::Reply StoreTable::entries(const std::string& prefix, std::string_vie
 }
 
 StoreTable::Reply StoreTable::set_and_read(const std::string& key, std::string_view rest) {
+  std::uint32_t count = 0;
   std::string_view other;
-  if (!wire::take_text(rest, &other)) return refused("malformed key");
-  Reply stored = store(key, rest);
-  if (stored.status != Status::ok) return stored;
-  Reply reply = read(std::string(other));
-  reply.key = stored.key;
+  std::vector<std::string> others;
+  if (!wire::take_u32(rest, &count) || count > wire::max_keys_read) return refused("malformed keys");
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!wire::take_text(rest, &other)) return refused("malformed key");
+    others.emplace_back(other);
+  }
+  Reply reply = store(key, rest);
+  if (reply.status != Status::ok) return reply;
+  reply.status = Status::absent;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::string* found = find(others[i]);
+    if (found == nullptr) continue;
+    wire::put_u32(reply.body, i);
+    reply.body.append(*found);
+    reply.status = Status::ok;
+    break;
+  }
   return reply;
 }
 

@@ -168,8 +168,8 @@ TEST(Store, WaitsForTheFirstOfSeveralKeys) {
   EXPECT_EQ(value, "hello");
   other.set("failure", "no");
   EXPECT_EQ(client.first_within({"failure", "told"}, 20, &value), 0);
-  EXPECT_FALSE(client.set_and_read("a", "x", "absent", &value));
-  EXPECT_TRUE(client.set_and_read("a", "y", "told", &value));
+  EXPECT_EQ(client.set_and_read("a", "x", {"absent"}, &value), -1);
+  EXPECT_EQ(client.set_and_read("a", "y", {"absent", "told"}, &value), 1);
   EXPECT_EQ(value, "hello");
   EXPECT_EQ(client.get("a", 5), "y");
 }

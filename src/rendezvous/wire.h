@@ -20,6 +20,7 @@ inline constexpr std::size_t max_value_bytes = std::size_t{4} << 20;
 inline constexpr std::size_t frame_head_bytes = 9;
 inline constexpr std::size_t max_request_bytes = 2 * max_value_bytes + 2 * max_key_bytes;  // a frame without its head
 inline constexpr std::size_t max_stranger_bytes = 1024;
+inline constexpr std::size_t max_keys_read = 16;  // by one request
 inline constexpr std::size_t max_answer_bytes = std::size_t{64} << 20;
 
 enum class Operation : std::uint8_t {
@@ -33,7 +34,7 @@ enum class Operation : std::uint8_t {
   erase,         // -> nothing, or absent
   keys,          // of a prefix -> texts
   entries,       // of a prefix, changed after version u64 -> u64 version of now, then key and value as texts
-  set_and_read,  // another key as a text, value -> the other's value, or absent
+  set_and_read,  // u32 number of other keys, these as texts, value -> as await_first of what is there, or absent
   leave_behind   // value -> nothing; the key gets it when the client ends this connection; "": none does
 };
 enum class Status : std::uint8_t { ok = 1, absent, refused };  // refused: the body says why

@@ -1,0 +1,72 @@
+#include "rendezvous/beat.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text.h"
+
+namespace troika::rendezvous {
+
+std::string to_text(const Heartbeat& heartbeat) {
+  const Place& place = heartbeat.place;
+  const Pace& pace = heartbeat.pace;
+  return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}", heartbeat.count,
+                     heartbeat.limit_seconds, heartbeat.connection, place.step, place.instruction, place.seconds,
+                     place.usual_seconds, place.waits_for, heartbeat.stand_limit_seconds, pace.seconds, pace.work,
+                     pace.like);
+}
+
+namespace {
+
+// A number that is none, or not finite, leaves the default.
+void read_seconds(const std::string& text, double* value) {
+  double found = 0;
+  if (base::parse_double(text, &found) && std::isfinite(found)) *value = found;
+}
+
+void read_number(const std::string& text, int* value) {
+  std::int64_t found = 0;
+  if (base::parse_int(text, &found)) *value = static_cast<int>(found);
+}
+
+// As people say durations: "0.21 s", "12 s", "640 s".
+std::string spoken(double seconds) {
+  return seconds < 10 ? fmt::format("{:.2g} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+}  // namespace
+
+Heartbeat parse_heartbeat(const std::string& text) {
+  Heartbeat heartbeat;
+  const auto lines = base::split(text, '\n');
+  if (lines.size() != 12) return heartbeat;
+  base::parse_int(lines[0], &heartbeat.count);
+  read_seconds(lines[1], &heartbeat.limit_seconds);
+  base::parse_int(lines[2], &heartbeat.connection);
+  base::parse_int(lines[3], &heartbeat.place.step);
+  heartbeat.place.instruction = lines[4];
+  read_seconds(lines[5], &heartbeat.place.seconds);
+  read_seconds(lines[6], &heartbeat.place.usual_seconds);
+  read_number(lines[7], &heartbeat.place.waits_for);
+  read_seconds(lines[8], &heartbeat.stand_limit_seconds);
+  read_seconds(lines[9], &heartbeat.pace.seconds);
+  read_seconds(lines[10], &heartbeat.pace.work);
+  read_number(lines[11], &heartbeat.pace.like);
+  return heartbeat;
+}
+
+std::string place_text(const Place& place) {
+  if (place.step < 0) return "before its first word";
+  return place.step == 0 ? place.instruction : fmt::format("step {}, {}", place.step, place.instruction);
+}
+
+std::string usual_text(const Place& place) {
+  return place.usual_seconds > 0 ? fmt::format(" (usually {})", spoken(place.usual_seconds)) : "";
+}
+
+std::string standing_text(const Place& place) {
+  return fmt::format("{} for {}{}", place_text(place), spoken(place.seconds), usual_text(place));
+}
+
+}  // namespace troika::rendezvous

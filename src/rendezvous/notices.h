@@ -1,0 +1,28 @@
+// What the failure monitor has to say to all ranks while a run continues: sentences for every log and the screen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troika::rendezvous {
+
+inline constexpr const char* notices_key = "notices";
+
+// The last few, of the monitor. Numbers rise, so that a reader knows which are new.
+class Notices {
+ public:
+  void add(const std::string& sentence);
+
+  // The form in the store.
+  std::string text() const;
+
+ private:
+  std::vector<std::string> lines_;
+  std::int64_t number_ = 0;
+};
+
+// The sentences with numbers above `*last`, oldest first; `*last` becomes the highest number. What is malformed is left out.
+std::vector<std::string> new_notices(const std::string& text, std::int64_t* last);
+
+}  // namespace troika::rendezvous

@@ -1,0 +1,202 @@
+#include "rendezvous/stall_judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace troika::rendezvous {
+
+static constexpr int hung_exit_code = 75;
+static constexpr double quiet_seconds = 5;
+static constexpr double alike_seconds = 2;  // ranks that stopped within so much of one another stopped together
+
+void StallJudge::heard(int rank, const Heartbeat& heartbeat, double now) {
+  Rank& state = ranks_[rank];
+  state.beat = heartbeat;
+  state.beats = true;
+  state.since = now;
+}
+
+bool StallJudge::is_silent(const Rank& state, double now) const {
+  return lives(state) && now - state.since > quiet_seconds;
+}
+
+static double patience_with(const Place& place) {
+  constexpr double before_first_step = 30, unknown = 8, known = 5, times_usual = 2;
+  if (place.step < 1) return before_first_step;
+  return place.usual_seconds > 0 ? known + times_usual * place.usual_seconds : unknown;
+}
+
+bool StallJudge::is_overdue(const Rank& state) const {
+  return lives(state) && state.beat.place.seconds > patience_with(state.beat.place);
+}
+
+bool StallJudge::holds(const Rank& state, double now) const {
+  return is_silent(state, now) || (is_overdue(state) && state.beat.place.waits_for == waits_for_nobody);
+}
+
+// The one that is least far: the others of the circle wait for what it has not done.
+int StallJudge::first_of_circle(const std::vector<int>& circle) const {
+  if (spell_ && std::find(circle.begin(), circle.end(), spell_->rank) != circle.end()) return spell_->rank;
+  return *std::min_element(circle.begin(), circle.end(), [&](int a, int b) {
+    return std::tuple(ranks_.at(a).beat.place.step, a) < std::tuple(ranks_.at(b).beat.place.step, b);
+  });
+}
+
+int StallJudge::end_of_chain(int rank, double now, std::map<int, int>* known) const {
+  std::vector<int> path;
+  int at = rank, end = -1;
+  for (;;) {
+    const auto seen = known->find(at);
+    const auto state = ranks_.find(at);
+    const auto on_path = std::find(path.begin(), path.end(), at);
+    if (seen != known->end()) {
+      end = seen->second;
+    } else if (state == ranks_.end() || !lives(state->second)) {
+      end = -1;
+    } else if (on_path != path.end()) {
+      end = first_of_circle({on_path, path.end()});
+    } else if (is_silent(state->second, now) || state->second.beat.place.waits_for < 0) {
+      end = state->second.beat.place.waits_for == waits_for_others && !is_silent(state->second, now) ? -1 : at;
+    } else {
+      path.push_back(at);
+      at = state->second.beat.place.waits_for;
+      continue;
+    }
+    break;
+  }
+  for (const int passed : path) (*known)[passed] = end;
+  return end;
+}
+
+// `rank` waits, and so do all from whom it is held up, up to itself.
+bool StallJudge::circle_is_overdue(int rank) const {
+  std::set<int> passed;
+  for (int at = rank; passed.insert(at).second;) {
+    const auto state = ranks_.find(at);
+    if (state == ranks_.end() || !is_overdue(state->second) || state->second.beat.place.waits_for < 0) return false;
+    at = state->second.beat.place.waits_for;
+  }
+  return true;
+}
+
+// Who is behind, and how many wait for each.
+StallJudge::Waiters StallJudge::find_waiters(double now) const {
+  Waiters waiters;
+  bool circles = false;
+  for (const auto& [rank, state] : ranks_) {
+    if (holds(state, now)) waiters[rank] = 0;
+    circles = circles || (is_overdue(state) && state.beat.place.waits_for >= 0);
+  }
+  if (waiters.empty() && !circles) return waiters;
+  std::map<int, int> known;
+  int for_some = 0;
+  for (const auto& [rank, state] : ranks_) {
+    if (!lives(state) || holds(state, now) || state.beat.place.waits_for == waits_for_nobody) continue;
+    if (state.beat.place.waits_for == waits_for_others) {
+      ++for_some;
+      continue;
+    }
+    const int end = end_of_chain(rank, now, &known);
+    if (end < 0) continue;
+    if (waiters.count(end) == 0 && !circle_is_overdue(end)) continue;
+    waiters[end] += end == rank ? 0 : 1;
+  }
+  for (auto& [rank, count] : waiters) count += for_some;
+  // Nobody waits for it: a process that sleeps is the matter of those who judge silence.
+  for (auto at = waiters.begin(); at != waiters.end();)
+    at = at->second == 0 && is_silent(ranks_.at(at->first), now) ? waiters.erase(at) : std::next(at);
+  return waiters;
+}
+
+// The one that was named as long as it is behind; else the one that most wait for, that stopped first.
+int StallJudge::most_behind(const Waiters& waiters) const {
+  if (spell_ && waiters.count(spell_->rank) > 0) return spell_->rank;
+  int best = -1;
+  for (const auto& [rank, count] : waiters) {
+    const bool more = best < 0 || count > waiters.at(best);
+    const bool earlier =
+        best >= 0 && count == waiters.at(best) && began(ranks_.at(rank)) < began(ranks_.at(best)) - alike_seconds;
+    if (more || earlier) best = rank;
+  }
+  return best;
+}
+
+bool StallJudge::nobody_moves(double now) const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
+    return !lives(entry.second) || is_overdue(entry.second) || is_silent(entry.second, now);
+  });
+}
+
+std::string StallJudge::name(int rank) const {
+  const auto found = ranks_.find(rank);
+  return found != ranks_.end() && found->second.peer ? describe(rank, *found->second.peer)
+                                                     : fmt::format("rank {}", rank);
+}
+
+// Both ends of a connection that carries nothing wait, each for the other.
+std::string StallJudge::circle_sentence(int rank) const {
+  const Place& place = ranks_.at(rank).beat.place;
+  const auto other = ranks_.find(place.waits_for);
+  const bool two = other != ranks_.end() && other->second.beat.place.waits_for == rank;
+  return fmt::format("{} is behind: {}; it waits for {} and {} for it: see the network between their hosts", name(rank),
+                     standing_text(place), name(place.waits_for), two ? "that one" : "that one, by way of others,");
+}
+
+std::string StallJudge::sentence(int rank, const Waiters& waiters, double now) const {
+  const Rank& state = ranks_.at(rank);
+  const Place& place = state.beat.place;
+  std::string text;
+  if (is_silent(state, now)) {
+    text = fmt::format("{} has not been heard for {:.0f} s; its last word was {}{}", name(rank), now - state.since,
+                       place_text(place), usual_text(place));
+  } else if (place.waits_for >= 0) {
+    text = circle_sentence(rank);
+  } else {
+    text = fmt::format("{} is behind: {}", name(rank), standing_text(place));
+  }
+  if (const int count = waiters.at(rank); count > 0)
+    text += fmt::format("; {} rank{} for it", count, count == 1 ? " waits" : "s wait");
+  if (const std::size_t others = waiters.size() - 1; others > 0)
+    text += fmt::format("; {} more rank{} behind", others, others == 1 ? " is" : "s are");
+  return text;
+}
+
+std::optional<FailureReport> StallJudge::hung(int rank, const Waiters& waiters, double now) const {
+  const Rank& state = ranks_.at(rank);
+  const Heartbeat& beat = state.beat;
+  if (is_silent(state, now) || beat.place.step < 1 || beat.place.seconds <= beat.stand_limit_seconds)
+    return std::nullopt;
+  if (waiters.at(rank) == 0 && !nobody_moves(now)) return std::nullopt;
+  return FailureReport{hung_exit_code, fmt::format("{}; comm.timeout_seconds ({:g}) is the limit",
+                                                   sentence(rank, waiters, now), beat.stand_limit_seconds)};
+}
+
+StallJudge::Findings StallJudge::judge(double now) {
+  const double pause = last_judged_ ? now - *last_judged_ - period_seconds_ : 0;
+  if (pause > quiet_seconds / 4)
+    for (auto& [rank, state] : ranks_) state.since = now;
+  last_judged_ = now;
+  Findings findings;
+  const Waiters waiters = find_waiters(now);
+  if (spell_ && waiters.count(spell_->rank) == 0) {
+    if (lives(ranks_.at(spell_->rank)))
+      findings.sentences.push_back(fmt::format("{} continues after {:.0f} s", name(spell_->rank), now - spell_->began));
+    spell_.reset();
+  }
+  if (waiters.empty()) return findings;
+  const int rank = most_behind(waiters);
+  if (!spell_) {
+    const Rank& state = ranks_.at(rank);
+    spell_ = Spell{rank, is_silent(state, now) ? state.since : began(state)};
+    findings.sentences.push_back(sentence(rank, waiters, now));
+  }
+  findings.report = hung(rank, waiters, now);
+  for (auto other = waiters.begin(); other != waiters.end() && !findings.report; ++other)
+    findings.report = hung(other->first, waiters, now);
+  return findings;
+}
+
+}  // namespace troika::rendezvous

@@ -1,0 +1,74 @@
+// Which rank holds the others up, from what all say of themselves. It knows no store, no clock and no threads: it is told
+// what was heard and when. Ages are as the ranks gave them, so clocks and late messages make none older.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rendezvous/beat.h"
+#include "rendezvous/failure_report.h"
+#include "rendezvous/join.h"
+
+namespace troika::rendezvous {
+
+// A rank is behind when it has worked at one thing for longer than 5 s and twice what is usual (without a usual time: 8 s;
+// before the first step: 30 s), when ranks wait for one another in a circle for so long, or when others wait for one that has
+// not been heard for 5 s. Who waits for a rank that waits is held up by what that one waits for.
+class StallJudge {
+ public:
+  // `period_seconds`: how often judge() is called. A longer pause is the judge's own and makes no rank silent.
+  explicit StallJudge(double period_seconds) : period_seconds_(period_seconds) {}
+
+  // What the store says of a rank. `now` is when that was seen; it never falls.
+  void joined(int rank, const Peer& peer) { ranks_[rank].peer = peer; }
+  void heard(int rank, const Heartbeat& heartbeat, double now);
+  void ended(int rank) { ranks_[rank].ended = true; }  // well or not
+
+  struct Findings {
+    std::vector<std::string> sentences;   // to be said once: who is behind, or is no more
+    std::optional<FailureReport> report;  // a rank has stood still for longer than its limit while others wait
+  };
+  Findings judge(double now);
+
+ private:
+  struct Rank {
+    std::optional<Peer> peer;
+    Heartbeat beat;
+    double since = 0;  // last heard
+    bool beats = false, ended = false;
+  };
+  struct Spell {  // of the rank that was named
+    int rank = 0;
+    double began = 0;
+  };
+  using Waiters = std::map<int, int>;  // by the rank that holds them up
+
+  bool lives(const Rank& state) const { return state.beats && !state.ended; }
+  bool is_silent(const Rank& state, double now) const;
+  bool is_overdue(const Rank& state) const;
+  // Works or is silent, for too long.
+  bool holds(const Rank& state, double now) const;
+  // Where the chain of waiting that begins at `rank` ends: a rank that does not wait or is silent, or of a circle the one that
+  // is named for it; -1: with ranks unknown.
+  int end_of_chain(int rank, double now, std::map<int, int>* known) const;
+  int first_of_circle(const std::vector<int>& circle) const;
+  bool circle_is_overdue(int rank) const;
+  Waiters find_waiters(double now) const;
+  int most_behind(const Waiters& waiters) const;
+  bool nobody_moves(double now) const;
+  double began(const Rank& state) const { return state.since - state.beat.place.seconds; }
+
+  std::string name(int rank) const;
+  std::string sentence(int rank, const Waiters& waiters, double now) const;
+  std::string circle_sentence(int rank) const;
+  std::optional<FailureReport> hung(int rank, const Waiters& waiters, double now) const;
+
+  const double period_seconds_;
+  std::map<int, Rank> ranks_;
+  std::optional<Spell> spell_;
+  std::optional<double> last_judged_;
+};
+
+}  // namespace troika::rendezvous
