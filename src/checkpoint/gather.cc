@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <future>
 
 #include "base/error.h"
 #include "base/host_name.h"
@@ -14,7 +12,7 @@
 namespace troika::checkpoint {
 
 // The first byte of a gathered text says how the rank fared.
-static constexpr char fine = '+', data_error = 'D', config_error = 'C', bug_error = 'B', busy = '.';
+static constexpr char fine = '+', data_error = 'D', config_error = 'C', bug_error = 'B';
 
 static std::string outcome_of(const std::function<std::string()>& work) {
   try {
@@ -40,20 +38,8 @@ static std::string summary(const std::vector<std::string>& outcomes, const std::
   return fmt::format("rank {} on {}{}: {}", first, hosts[first], more, cause);
 }
 
-static std::vector<std::string> outcomes_of_all(comm::Channel& world, const std::function<std::string()>& work) {
-  std::future<std::string> result = std::async(std::launch::async, [&work] { return outcome_of(work); });
-  std::string mine(1, busy);
-  for (;;) {
-    if (mine[0] == busy && result.wait_for(std::chrono::seconds(1)) == std::future_status::ready) mine = result.get();
-    std::vector<std::string> outcomes = comm::all_gather_text(world, mine);
-    const bool all_done = std::none_of(outcomes.begin(), outcomes.end(),
-                                       [](const std::string& text) { return !text.empty() && text[0] == busy; });
-    if (all_done) return outcomes;
-  }
-}
-
 std::vector<std::string> gather(comm::Channel& world, const std::function<std::string()>& work) {
-  std::vector<std::string> outcomes = outcomes_of_all(world, work);
+  std::vector<std::string> outcomes = comm::all_gather_text(world, outcome_of(work));
   std::vector<std::size_t> failed;
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank)
     if (outcomes[rank].empty() || outcomes[rank][0] != fine) failed.push_back(rank);

@@ -10,9 +10,8 @@
 namespace troika::checkpoint {
 
 // Collective. Runs `work` and gathers what it returns, by rank. When it threw on any rank, all ranks throw an error of the same
-// kind whose text names the rank, its host and the cause. Writing or hashing gigabytes may take longer than the channel's
-// deadline: `work` runs on a thread of its own (and must not use the channel) while the ranks tell each other every second that
-// they are alive; a deadline of the channel must be longer than that.
+// kind whose text names the rank, its host and the cause. `work` must not use the channel. It may take as long as the channel
+// lets the others wait.
 std::vector<std::string> gather(comm::Channel& world, const std::function<std::string()>& work);
 
 // The same for work without a result.

@@ -3,16 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <mutex>
-#include <thread>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/layouts_test_support.h"
-#include "comm/threads_channel.h"
 
 namespace troika::checkpoint {
 using namespace testing_support;
@@ -37,18 +32,6 @@ TEST(Gather, ErrorOfOneRankIsThrownOnAllWithItsKind) {
       }
       agree(world, [] {});  // the channel is still usable
     });
-}
-
-TEST(Gather, WorkMayLastLongerThanTheChannelsDeadline) {
-  auto channels = comm::make_thread_channels(2, "world", 2.5);
-  std::thread other([&] { agree(*channels[1], [] {}); });
-  EXPECT_NO_THROW(agree(*channels[0], [] {
-    std::mutex mutex;
-    std::unique_lock<std::mutex> lock(mutex);
-    std::condition_variable never;
-    never.wait_for(lock, std::chrono::milliseconds(4000), [] { return false; });
-  }));
-  other.join();
 }
 
 TEST(Disks, SharedAndUnsharedFoldersAreToldApart) {

@@ -1,6 +1,11 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <limits>
+#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -178,7 +183,75 @@ TEST(GlooChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
   for (std::thread& rank : ranks) rank.join();
 }
 
-TEST(GlooChannel, AVerdictEndsTheBuildingOfAGroup) {
+// Ranks of a world of two, each on a thread.
+void with_gloo(const GlooSettings& settings, const std::function<void(Channel&)>& body) {
+  const rendezvous::StoreServer server(0);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      GlooTransport transport(identity(rank, 2, server.port()), settings);
+      const auto world = transport.group("world", {0, 1});
+      body(*world);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+}
+
+constexpr double endless = std::numeric_limits<double>::infinity();
+
+TEST(GlooChannel, AWaitWithoutEndOutlivesEveryDeadlineOfGloosOwn) {
+  with_gloo({"", 1, endless}, [](Channel& world) {
+    const at::Tensor tensor = bytes(8);
+    std::vector<std::int64_t> sum = {1};
+    if (world.rank() == 0) {
+      const double before = monotonic_seconds();
+      world.recv(tensor, 1, 1).wait();
+      EXPECT_GT(monotonic_seconds() - before, 2);
+    } else {
+      std::mutex mutex;
+      std::unique_lock<std::mutex> lock(mutex);
+      std::condition_variable nobody;
+      nobody.wait_for(lock, std::chrono::milliseconds(2500), [] { return false; });
+      world.send(tensor, 0, 1).wait();
+    }
+    sum_integers(world, sum);
+    EXPECT_EQ(sum[0], 2);
+  });
+}
+
+TEST(GlooChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
+  with_gloo({"", 30, endless}, [](Channel& world) {
+    const at::Tensor tensor = bytes(8);
+    barrier(world);
+    const double before = monotonic_seconds();
+    if (world.rank() == 1) {
+      std::thread other([&] { world.abort("rank 0 stands still"); });
+      EXPECT_THAT(failure_of([&] { world.recv(tensor, 0, 1).wait(); }), HasSubstr("rank 0 stands still"));
+      other.join();
+    } else {  // rank 1 goes, and its connections with it
+      EXPECT_THAT(failure_of([&] { world.recv(tensor, 1, 1).wait(); }), HasSubstr("recv of 8 B from rank 1"));
+    }
+    EXPECT_LT(monotonic_seconds() - before, 10);
+  });
+}
+
+TEST(LoggedChannel, MarksForWhomARankWaits) {
+  const auto mark = std::make_shared<WaitMark>();  // of this thread
+  auto channels = make_thread_channels(2, "dp3", 20);
+  const auto zero = logged(std::move(channels[0]), std::make_shared<FlightLog>(3), mark, {3, 7});
+  EXPECT_EQ(mark->read().peer, WaitMark::nobody);
+  const double before = monotonic_seconds();
+  std::thread one([&] {
+    while (mark->read().peer != 7) ASSERT_LT(monotonic_seconds() - before, 20);
+    EXPECT_GE(mark->read().since, before);
+    channels[1]->send(bytes(8), 0, 1).wait();
+  });
+  zero->recv(bytes(8), 1, 1).wait();
+  one.join();
+  EXPECT_EQ(mark->read().peer, WaitMark::nobody);
+}
+
+TEST(GlooChannel, AFailureReportEndsTheBuildingOfAGroup) {
   const rendezvous::StoreServer server(0);
   rendezvous::StoreClient client("127.0.0.1", server.port(), 5);
   GlooTransport transport(identity(0, 2, server.port()), {"", 30});

@@ -46,7 +46,7 @@ static std::vector<std::unique_ptr<Channel>> make_gloo_channels(int size, double
       me.world_rank = rank;
       me.world_size = size;
       me.store_port = server->port();
-      GlooTransport transport(me, {"", deadline_seconds});
+      GlooTransport transport(me, {"", 60, deadline_seconds});
       channels[static_cast<std::size_t>(rank)] =
           std::make_unique<WithServer>(server, transport.group("world", members));
     });

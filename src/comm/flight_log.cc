@@ -47,10 +47,15 @@ std::string FlightLog::report(int rank) const {
 
 namespace {
 
+struct Watched {
+  std::shared_ptr<FlightLog> log;
+  std::shared_ptr<WaitMark> mark;  // null: waits are not marked
+};
+
 class LoggedTransfer : public Transfer::Body {
  public:
-  LoggedTransfer(Transfer inner, std::shared_ptr<FlightLog> log, std::uint64_t number)
-      : inner_(std::move(inner)), log_(std::move(log)), number_(number) {}
+  LoggedTransfer(Transfer inner, std::shared_ptr<const Watched> watched, std::uint64_t number, int world_peer)
+      : inner_(std::move(inner)), watched_(std::move(watched)), number_(number), world_peer_(world_peer) {}
   ~LoggedTransfer() override {
     if (!inner_.pending()) return;
     if (std::uncaught_exceptions() > 0) return;  // the inner transfer is dropped
@@ -60,45 +65,48 @@ class LoggedTransfer : public Transfer::Body {
     }
   }
   void wait() override {
+    const WaitMark::Scope waiting(watched_->mark.get(), world_peer_);
     try {
       inner_.wait();
     } catch (...) {
-      log_->end(number_, FlightLog::State::failed);
+      watched_->log->end(number_, FlightLog::State::failed);
       throw;
     }
-    log_->end(number_, FlightLog::State::done);
+    watched_->log->end(number_, FlightLog::State::done);
   }
 
  private:
   Transfer inner_;
-  std::shared_ptr<FlightLog> log_;
-  std::uint64_t number_;
+  std::shared_ptr<const Watched> watched_;
+  const std::uint64_t number_;
+  const int world_peer_;
 };
 
 class LoggedChannel : public Channel {
  public:
-  LoggedChannel(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log)
-      : inner_(std::move(inner)), log_(std::move(log)) {}
+  LoggedChannel(std::unique_ptr<Channel> inner, Watched watched, std::vector<int> world_ranks)
+      : inner_(std::move(inner)),
+        watched_(std::make_shared<const Watched>(std::move(watched))),
+        world_ranks_(std::move(world_ranks)) {}
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   const std::string& name() const override { return inner_->name(); }
   Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
-    const auto number = log_->begin(name(), "send to", to, tag, static_cast<std::int64_t>(tensor.nbytes()));
-    return Transfer(std::make_unique<LoggedTransfer>(inner_->send(tensor, to, tag), log_, number));
+    const std::uint64_t number = begin("send to", to, tag, tensor);
+    return follow(inner_->send(tensor, to, tag), number, to);
   }
   Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
-    const auto number = log_->begin(name(), "recv from", from, tag, static_cast<std::int64_t>(tensor.nbytes()));
-    return Transfer(std::make_unique<LoggedTransfer>(inner_->recv(tensor, from, tag), log_, number));
+    const std::uint64_t number = begin("recv from", from, tag, tensor);
+    return follow(inner_->recv(tensor, from, tag), number, from);
   }
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
     std::vector<Transfer> transfers = inner_->exchange(in, out);
     for (std::size_t i = 0; i < transfers.size(); ++i) {
       const bool receives = i < in.size();
       const Message& message = receives ? in[i] : out[i - in.size()];
-      const auto number = log_->begin(name(), receives ? "recv from" : "send to", message.peer, message.tag,
-                                      static_cast<std::int64_t>(message.tensor.nbytes()));
-      transfers[i] = Transfer(std::make_unique<LoggedTransfer>(std::move(transfers[i]), log_, number));
+      const std::uint64_t number = begin(receives ? "recv from" : "send to", message.peer, message.tag, message.tensor);
+      transfers[i] = follow(std::move(transfers[i]), number, message.peer);
     }
     return transfers;
   }
@@ -106,14 +114,30 @@ class LoggedChannel : public Channel {
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:
+  std::uint64_t begin(const char* what, int peer, std::uint32_t tag, const at::Tensor& tensor) {
+    return watched_->log->begin(name(), what, peer, tag, static_cast<std::int64_t>(tensor.nbytes()));
+  }
+  Transfer follow(Transfer inner, std::uint64_t number, int peer) {
+    const auto index = static_cast<std::size_t>(peer);
+    const int world_peer = index < world_ranks_.size() ? world_ranks_[index] : WaitMark::others;
+    return Transfer(std::make_unique<LoggedTransfer>(std::move(inner), watched_, number, world_peer));
+  }
+
   std::unique_ptr<Channel> inner_;
-  std::shared_ptr<FlightLog> log_;
+  const std::shared_ptr<const Watched> watched_;
+  const std::vector<int> world_ranks_;
 };
 
 }  // namespace
 
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log) {
-  return std::make_unique<LoggedChannel>(std::move(inner), std::move(log));
+  return logged(std::move(inner), std::move(log), nullptr, {});
+}
+
+std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log,
+                                std::shared_ptr<WaitMark> mark, std::vector<int> world_ranks) {
+  return std::make_unique<LoggedChannel>(std::move(inner), Watched{std::move(log), std::move(mark)},
+                                         std::move(world_ranks));
 }
 
 }  // namespace troika::comm

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -37,7 +38,7 @@ struct Group {
   std::string name;
   std::vector<int> world_ranks;
   int rank = 0;
-  double timeout_seconds = 0;
+  double wait_seconds = 0;
   c10::intrusive_ptr<Gloo> gloo;
 
   std::mutex mutex;     // guards what follows: abort() comes from another thread
@@ -139,16 +140,22 @@ GlooTransfer::~GlooTransfer() {
   if (work_) group_->retire(work_);
 }
 
+// A wait that Gloo ends breaks all connections of the group, so one without end is as long as no run lasts.
+static std::chrono::milliseconds patience_of(double seconds) {
+  constexpr double longest = 365 * 24 * 3600.0;
+  return std::chrono::milliseconds(std::llround(std::clamp(seconds, 0.001, longest) * 1000));
+}
+
 void GlooTransfer::finish() {
   bool finished = false;
   try {
-    finished = work_->wait();
+    finished = work_->wait(patience_of(group_->wait_seconds));
   } catch (const std::exception& error) {
     const std::string aborted = group_->why_failed();
     if (!aborted.empty()) group_->fail(operation_, aborted);
     const std::string cause = cause_of(error);
     const bool late = cause.find("imed out") != std::string::npos;
-    group_->fail(operation_, late ? fmt::format("it was not done within {:g} s", group_->timeout_seconds) : cause);
+    group_->fail(operation_, late ? fmt::format("it was not done within {:g} s", group_->wait_seconds) : cause);
   }
   const std::string aborted = group_->why_failed();
   if (!finished || !aborted.empty()) group_->fail(operation_, aborted.empty() ? "it was aborted" : aborted);
@@ -231,7 +238,7 @@ GlooTransport::GlooTransport(const rendezvous::Identity& identity, const GlooSet
     : impl_(std::make_unique<Impl>()) {
   impl_->identity = identity;
   impl_->settings = settings;
-  impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.timeout_seconds);
+  impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.connect_seconds);
   impl_->device = make_device(settings.interface, impl_->store->local_address());
 }
 
@@ -243,12 +250,12 @@ std::string GlooTransport::address() const {
 
 c10::intrusive_ptr<Gloo> GlooTransport::Impl::connect(const std::string& name, int rank, int size) {
   const std::string prefix = fmt::format("group/{}/{}/", name, built[name]++);
-  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(settings.timeout_seconds * 1000));
+  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(settings.connect_seconds * 1000));
   auto options = Gloo::Options::create(timeout);
   options->devices.push_back(device);
   options->threads = 1;  // for c10d's own collectives, which are not used
   try {
-    return c10::make_intrusive<Gloo>(adapt_store(store, identity, prefix, settings.timeout_seconds), rank, size,
+    return c10::make_intrusive<Gloo>(adapt_store(store, identity, prefix, settings.connect_seconds), rank, size,
                                      options);
   } catch (const base::Error&) {
     throw;
@@ -271,7 +278,7 @@ std::unique_ptr<Channel> GlooTransport::group(const std::string& name, const std
   group->name = name;
   group->world_ranks = world_ranks;
   group->rank = static_cast<int>(me - world_ranks.begin());
-  group->timeout_seconds = impl_->settings.timeout_seconds;
+  group->wait_seconds = impl_->settings.wait_seconds;
   group->gloo = impl_->connect(name, group->rank, static_cast<int>(world_ranks.size()));
   return std::make_unique<GlooChannel>(std::move(group));
 }

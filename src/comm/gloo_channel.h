@@ -15,7 +15,10 @@ namespace troika::comm {
 
 struct GlooSettings {
   std::string interface;         // network interface by name; empty: the local address of a connection to the store
-  double timeout_seconds = 120;  // a wait that takes longer is an error; also for building a group
+  double connect_seconds = 120;  // building a group
+  // A wait that takes longer is an error. Infinite: it lasts until the message comes, the connection breaks or abort(), for
+  // ranks whose heartbeats tell when one of them has failed or stands still.
+  double wait_seconds = 120;
 };
 
 // One per process (or per rank, when ranks are threads): one listening device and its input/output thread serve all groups.

@@ -27,7 +27,7 @@ class Watcher final : public executor::Observer {
   int microbatch() const { return microbatch_; }
 
   void begins(std::int64_t step, const schedule::Instruction& instruction) override {
-    session_.at(step, to_text(instruction));
+    session_.whereabouts().begins(step, instruction, base::monotonic_seconds());
     microbatch_ = instruction.microbatch;
   }
 

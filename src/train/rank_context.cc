@@ -22,6 +22,7 @@
 #include "tensor/gpu_traits.h"
 #include "train/backend.h"
 #include "train/rank_device.h"
+#include "train/rank_voice.h"
 #include "train/reproducibility.h"
 
 namespace troika::train {
@@ -190,36 +191,54 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
 }
 
 // Tells the others, and leaves in this rank's log what is too long for a screen.
-static Session::Cause end_badly(Session& session, const RankContext& context, int exit_code, const std::string& text) {
+static Session::Cause end_badly(Session& session, RankVoice& voice, int exit_code, const std::string& text) {
   const Session::Cause cause = session.fail(exit_code, text);
-  try {
-    const auto log = open_log(context);
-    if (log == nullptr) return cause;
-    const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
-    log->info(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
-                          elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
-  } catch (const base::Error&) {  // the cause matters more than a log that cannot be written
-  }
+  const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
+  voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
+                        elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
   return cause;
 }
+
+namespace {
+
+// Answers who asks where the rank is, as long as there is a session.
+class StatusAnswers {
+ public:
+  StatusAnswers(const RankContext& context, const Session& session, RankVoice& voice) : context_(context) {
+    if (context_.answer_status) context_.answer_status([&] { voice.answer(session.status()); });
+  }
+  ~StatusAnswers() {
+    if (context_.answer_status) context_.answer_status({});
+  }
+  StatusAnswers(const StatusAnswers&) = delete;
+  StatusAnswers& operator=(const StatusAnswers&) = delete;
+
+ private:
+  const RankContext& context_;
+};
+
+}  // namespace
 
 int in_session(const RankContext& context, const std::function<void(Session&)>& body) {
   for (const std::string& note : context.notes) say(context, "note: " + note);
   for (const std::string& note : context.resolved.notes) say(context, "note: " + note);
   if (!context.resolved.settings.train.out.empty()) base::make_directories(context.resolved.settings.train.out);
-  Session session(context.identity, context.resolved.settings.comm);
+  RankVoice voice(context);
+  Session session(context.identity, context.resolved.settings.comm,
+                  [&voice](const std::string& sentence) { voice.notice(sentence); });
+  const StatusAnswers answers(context, session, voice);
   try {
     body(session);
     return 0;
   } catch (const base::PeerError& error) {
-    const Session::Cause cause = end_badly(session, context, error.exit_code(), error.what());
+    const Session::Cause cause = end_badly(session, voice, error.exit_code(), error.what());
     if (cause.launcher_tells) return error.exit_code();
     throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
   } catch (const base::Error& error) {
-    if (end_badly(session, context, error.exit_code(), error.what()).launcher_tells) return error.exit_code();
+    if (end_badly(session, voice, error.exit_code(), error.what()).launcher_tells) return error.exit_code();
     throw;
   } catch (const std::exception& error) {
-    end_badly(session, context, base::BugError("").exit_code(), error.what());
+    end_badly(session, voice, base::BugError("").exit_code(), error.what());
     throw;
   }
 }

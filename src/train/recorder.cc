@@ -2,13 +2,22 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
+
 namespace troika::train {
 using schedule::Event;
 using schedule::Instruction;
 
 void Recorder::begins(std::int64_t step, const Instruction& instruction) {
-  if (at_) at_(step, to_text(instruction));
   waits_.clear();
+  if (whereabouts_ == nullptr) return;
+  const double now = base::monotonic_seconds();
+  if (of_ == Of::training && step != step_) {
+    whereabouts_->step_begins(now, computed_in_step_);
+    computed_in_step_ = 0;
+    step_ = step;
+  }
+  whereabouts_->begins(step, instruction, now);
 }
 
 void Recorder::add(const Instruction& instruction, Event::Activity activity, double begin, double end) {
@@ -39,15 +48,19 @@ static bool starts_only(schedule::Kind kind) {
 
 // What lies between the waits of an instruction is computing; starting a transfer takes no time worth a row.
 void Recorder::ended(const Instruction& instruction, double begin, double end) {
-  double computed = end - begin;
+  const double lasted = end - begin;
+  double waited_seconds = 0;
   for (const auto& [from, to] : waits_) {
     add(instruction, Event::Activity::compute, begin, from);
-    computed -= to - from;
+    waited_seconds += to - from;
     begin = to;
   }
+  const double computed = lasted - waited_seconds;
   const bool starts_transfer = starts_only(instruction.kind);
   if (!starts_transfer) add(instruction, Event::Activity::compute, begin, end);
   phase_seconds_[schedule::name(instruction.kind)] += computed;
+  if (schedule::is_computation(instruction.kind)) computed_in_step_ += computed;
+  if (whereabouts_ != nullptr) whereabouts_->ended(instruction, computed, waited_seconds);
 }
 
 std::vector<Event> Recorder::take_events() {

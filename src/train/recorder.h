@@ -1,21 +1,24 @@
-// Watches the executor: seconds per phase for every step, the events of recorded steps, and where the rank is for heartbeats.
+// Watches the executor: seconds per phase for every step, the events of recorded steps, and where the rank is and how fast, for
+// its heartbeat.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "executor/observer.h"
 #include "schedule/trace/trace.h"
+#include "train/whereabouts.h"
 
 namespace troika::train {
 
 class Recorder final : public executor::Observer {
  public:
-  // `at` is told every instruction before it runs; may be empty.
-  explicit Recorder(std::function<void(std::int64_t step, const std::string& instruction)> at) : at_(std::move(at)) {}
+  enum class Of { training, evaluation };  // the pace is that of training
+
+  // `whereabouts` may be null and must outlive it.
+  Recorder(Of of, Whereabouts* whereabouts) : of_(of), whereabouts_(whereabouts) {}
 
   void keep_events() { keeping_ = true; }      // of the next step
   std::vector<schedule::Event> take_events();  // and stop keeping
@@ -33,7 +36,10 @@ class Recorder final : public executor::Observer {
  private:
   void add(const schedule::Instruction& instruction, schedule::Event::Activity activity, double begin, double end);
 
-  const std::function<void(std::int64_t, const std::string&)> at_;
+  const Of of_;
+  Whereabouts* const whereabouts_;
+  std::int64_t step_ = -1;
+  double computed_in_step_ = 0;
   bool keeping_ = false;
   std::vector<schedule::Event> events_;
   std::vector<std::pair<double, double>> waits_;  // inside the current instruction, ascending

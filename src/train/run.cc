@@ -107,7 +107,7 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   surroundings.host = base::host_name();
   surroundings.screen = request.screen;
   surroundings.stop_requested = request.stop.requested;
-  surroundings.at = [&session](std::int64_t step, const std::string& what) { session.at(step, what); };
+  surroundings.whereabouts = &session.whereabouts();
   surroundings.trial = request.trial != nullptr;
   surroundings.attempt.restarted = request.identity.restarted;
   surroundings.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });

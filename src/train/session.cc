@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -22,6 +22,7 @@
 
 namespace troika::train {
 
+static constexpr double connect_seconds = 120;  // for each group
 static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
 // Before there are groups others may still tokenize or measure; a failure report ends the wait when one of them fails.
 static constexpr double patience_seconds = 7 * 24 * 3600.0;
@@ -36,9 +37,10 @@ struct Session::Links {
   std::unique_ptr<comm::NcclTransport> nccl;
   std::shared_ptr<comm::FlightLog> flights = std::make_shared<comm::FlightLog>(64);
 
-  std::mutex mutex;  // guards the two below
+  std::mutex mutex;  // guards what stands below
   std::vector<comm::Channel*> open;
   std::string failure;
+  std::string notice;  // the last one heard
 
   std::unique_ptr<rendezvous::HeartbeatClient> heartbeat;  // last: its thread uses what stands above
 
@@ -60,8 +62,13 @@ struct Session::Links {
   }
 };
 
-Session::Session(const rendezvous::Identity& identity, const config::CommSettings& settings)
-    : identity_(identity), settings_(settings), links_(std::make_unique<Links>()) {}
+Session::Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
+                 std::function<void(const std::string& sentence)> on_notice)
+    : identity_(identity),
+      settings_(settings),
+      on_notice_(std::move(on_notice)),
+      whereabouts_(std::make_unique<Whereabouts>()),
+      links_(std::make_unique<Links>()) {}
 
 void Session::join() {
   if (identity_.world_size == 1) return;
@@ -74,9 +81,27 @@ void Session::join() {
   links_->client = std::make_unique<rendezvous::StoreClient>(identity_, settings_.join_seconds);
   rendezvous::announce(*links_->client, identity_, settings_.heartbeat_seconds);
   links_->announced = true;
-  links_->heartbeat = std::make_unique<rendezvous::HeartbeatClient>(
-      identity_, settings_.heartbeat_seconds, [links = links_.get()](const std::string& text) { links->end(text); });
+  links_->heartbeat = std::make_unique<rendezvous::HeartbeatClient>(identity_, heartbeats());
+  whereabouts_->on_arrival([heartbeat = links_->heartbeat.get()] { heartbeat->beat(); });
+  const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(), comm::WaitMark::others);
   rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
+}
+
+rendezvous::Heartbeats Session::heartbeats() {
+  rendezvous::Heartbeats heartbeats;
+  heartbeats.limit_seconds = settings_.heartbeat_seconds;
+  heartbeats.stand_limit_seconds = settings_.timeout_seconds;
+  heartbeats.place = [this] { return whereabouts_->place(); };
+  heartbeats.pace = [this] { return whereabouts_->pace(); };
+  heartbeats.on_failure = [links = links_.get()](const std::string& text) { links->end(text); };
+  heartbeats.on_notice = [this](const std::string& sentence) {
+    {
+      const std::lock_guard<std::mutex> lock(links_->mutex);
+      links_->notice = sentence;
+    }
+    if (on_notice_) on_notice_(sentence);
+  };
+  return heartbeats;
 }
 
 Session::~Session() {
@@ -86,7 +111,9 @@ Session::~Session() {
 }
 
 void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
-  if (identity_.world_size > 1) rendezvous::agree(*links_->client, identity_, what, facts, patience_seconds);
+  if (identity_.world_size == 1) return;
+  const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(), comm::WaitMark::others);
+  rendezvous::agree(*links_->client, identity_, what, facts, patience_seconds);
 }
 
 std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std::vector<int>& ranks,
@@ -99,7 +126,7 @@ std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std:
     between_devices = device.get();
     channel = comm::by_device(std::move(channel), std::move(device));
   }
-  channel = comm::logged(std::move(channel), links_->flights);
+  channel = comm::logged(std::move(channel), links_->flights, whereabouts_->wait_mark(), ranks);
   links_->opened(*channel);
   if (between_devices != nullptr) comm::connect(*between_devices, *edges, links_->streams->device());
   return channel;
@@ -135,7 +162,7 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   const int me = identity_.world_rank;
   if (shape.world() > 1) {
     links_->transport = std::make_unique<comm::GlooTransport>(
-        identity_, comm::GlooSettings{settings_.interface, settings_.timeout_seconds});
+        identity_, comm::GlooSettings{settings_.interface, connect_seconds, std::numeric_limits<double>::infinity()});
   }
   if (shape.world() > 1 && streams != nullptr) {
     links_->streams = streams;
@@ -162,6 +189,7 @@ std::vector<std::string> Session::all_gather_text(const std::string& what, const
   const auto said_by = [&](int rank) { return fmt::format("said/{}/{:06}", what, rank); };
   links_->client->set(rendezvous::key_of(identity_, said_by(identity_.world_rank)), mine);
   const std::string all = broadcast_text(what, [&] {
+    const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(), comm::WaitMark::others);
     std::vector<std::string> texts;
     for (int rank = 0; rank < identity_.world_size; ++rank)
       texts.push_back(rendezvous::await_key(*links_->client, identity_, said_by(rank), patience_seconds));
@@ -173,11 +201,9 @@ std::vector<std::string> Session::all_gather_text(const std::string& what, const
 std::string Session::broadcast_text(const std::string& what, const std::function<std::string()>& text) {
   if (identity_.world_size == 1) return text();
   if (identity_.world_rank == 0) links_->client->set(rendezvous::key_of(identity_, "told/" + what), text());
+  const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(),
+                                      identity_.world_rank == 0 ? comm::WaitMark::nobody : 0);
   return rendezvous::await_key(*links_->client, identity_, "told/" + what, patience_seconds);
-}
-
-void Session::at(std::int64_t step, const std::string& what) {
-  if (links_->heartbeat != nullptr) links_->heartbeat->at(step, what);
 }
 
 void Session::finish() {
@@ -248,6 +274,20 @@ void Session::leave(const std::string& why) const {
     if (told && identity_.hosts_store) rendezvous::await_all_done(client, identity_, 1);
   } catch (const base::Error&) {  // nobody is left to tell
   }
+}
+
+std::string Session::status() const {
+  const rendezvous::Place place = whereabouts_->place();
+  std::string text = fmt::format("rank {} is at {}", identity_.world_rank,
+                                 place.step < 0 ? "its start" : rendezvous::standing_text(place));
+  if (place.waits_for != rendezvous::waits_for_nobody)
+    text += place.waits_for < 0 ? ", waiting for others" : fmt::format(", waiting for rank {}", place.waits_for);
+  if (identity_.world_size == 1) return text;
+  {
+    const std::lock_guard<std::mutex> lock(links_->mutex);
+    text += links_->notice.empty() ? "; no rank was behind so far" : "; last heard: " + links_->notice;
+  }
+  return text + "\n" + last_operations();
 }
 
 std::string Session::last_operations() const {

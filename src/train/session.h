@@ -16,13 +16,16 @@
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 #include "tensor/streams.h"
+#include "train/whereabouts.h"
 
 namespace troika::train {
 
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
  public:
-  Session(const rendezvous::Identity& identity, const config::CommSettings& settings);
+  // `on_notice` is called from another thread with each sentence about ranks that are behind or slow; it must not wait.
+  Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
+          std::function<void(const std::string& sentence)> on_notice = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -44,7 +47,12 @@ class Session {
   void connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams);
   comm::RankChannels& channels() { return channels_; }
 
-  void at(std::int64_t step, const std::string& what);  // for the heartbeat
+  // Where this rank is, for its heartbeat; also of a rank that is alone.
+  Whereabouts& whereabouts() { return *whereabouts_; }
+  void at(std::int64_t step, const std::string& what) { whereabouts_->at(step, what); }
+
+  // Where this rank is, whom it waits for, who is behind as far as it has heard, and its last messages. From any thread.
+  std::string status() const;
 
   // Ends well: all ranks have come this far before any connection closes.
   void finish();
@@ -67,9 +75,13 @@ class Session {
   std::unique_ptr<comm::Channel> open(const std::string& name, const std::vector<int>& ranks,
                                       const comm::NcclEdges* edges);
 
+  rendezvous::Heartbeats heartbeats();
+
   struct Links;  // what outlives the channels
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;
+  const std::function<void(const std::string&)> on_notice_;
+  const std::unique_ptr<Whereabouts> whereabouts_;  // outlives the heartbeat in links_
   std::unique_ptr<Links> links_;
   comm::RankChannels channels_;
 };

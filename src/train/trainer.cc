@@ -9,6 +9,7 @@
 #include "config/profile.h"
 #include "inference/batch_tokens.h"
 #include "optimizer/learning_rate.h"
+#include "plan/rank_work.h"
 #include "train/restore.h"
 #include "weights/rank_units.h"
 
@@ -69,6 +70,7 @@ void Trainer::train_step() {
   advisor_.step_done(seconds, recorder_.phase_seconds());
   valid_.reset();
   if (evaluation_due()) evaluate();
+  tell(state_.step, "reporting the step");
   report(result, step.loss_scale, seconds);
   if (recorded) record_timeline();
   if (surroundings_.on_step) surroundings_.on_step(state_.step, seconds);
@@ -177,8 +179,8 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       surroundings_(std::move(surroundings)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
-      recorder_(surroundings_.at),
-      evaluation_recorder_(surroundings_.at),
+      recorder_(Recorder::Of::training, surroundings_.whereabouts),
+      evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts),
       advisor_(plan, *channels.world, surroundings_.streams->device()),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
@@ -190,6 +192,9 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
   const executor::Channels exchanges{*channels.world, *channels.pp, *channels.replicas};
   executor_ = std::make_unique<executor::Executor>(plan.program, setup(), exchanges, units_, ledger_, recorder_);
   make_evaluator(exchanges);
+  if (surroundings_.whereabouts != nullptr)
+    surroundings_.whereabouts->planned(plan::computing_of_step(plan, mesh::grid_rank_of(plan.shape, place_.world_rank)),
+                                       place_.at.pp);
 }
 
 Trainer::~Trainer() = default;

@@ -42,7 +42,7 @@ struct Surroundings {
   std::FILE* screen = nullptr;                                             // progress and notes of rank 0; null: silent
   std::function<bool()> stop_requested;                                    // may be empty
   std::function<void()> on_begin;                                          // before the first step; may be empty
-  std::function<void(std::int64_t, const std::string&)> at;                // where the rank is; may be empty
+  Whereabouts* whereabouts = nullptr;                                      // of the rank; may be null
   metrics::RunLog* log = nullptr;                                          // may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
   bool trial = false;

@@ -57,7 +57,7 @@ void Trainer::record_timeline() {
 }
 
 void Trainer::tell(std::int64_t step, const std::string& what) const {
-  if (surroundings_.at) surroundings_.at(step, what);
+  if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->at(step, what);
 }
 
 void Trainer::note(const std::string& text) {

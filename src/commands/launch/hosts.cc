@@ -28,7 +28,7 @@ std::string of_host(const std::string& what, int node) { return fmt::format("{}/
 
 void stop_if_asked(Signals& signals) {
   for (int signal = signals.wait(0); signal != 0; signal = signals.wait(0)) {
-    if (signal != SIGCHLD) throw Stopped();
+    if (signal != SIGCHLD && signal != SIGUSR1) throw Stopped();
   }
 }
 
@@ -44,7 +44,7 @@ void wait_or_stop(Signals& signals, double seconds) {
   const double until = monotonic_seconds() + seconds;
   do {
     const int signal = signals.wait(static_cast<int>(std::clamp(until - monotonic_seconds(), 0.0, 1.0) * 1000));
-    if (signal != 0 && signal != SIGCHLD) throw Stopped();
+    if (signal != 0 && signal != SIGCHLD && signal != SIGUSR1) throw Stopped();
   } while (monotonic_seconds() < until);
 }
 

@@ -11,7 +11,7 @@ namespace troika::commands {
 Signals::Signals() : descriptor_(-1) {
   sigset_t heard;
   ::sigemptyset(&heard);
-  for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) ::sigaddset(&heard, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1}) ::sigaddset(&heard, signal);
   struct sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&heard, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &heard, &before_);

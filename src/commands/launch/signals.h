@@ -1,11 +1,11 @@
-// The signals a launcher hears, as a descriptor to poll: SIGCHLD and the stop signals.
+// The signals a launcher hears, as a descriptor to poll: SIGCHLD, SIGUSR1 and the stop signals.
 #pragma once
 
 #include <signal.h>
 
 namespace troika::commands {
 
-// Blocks SIGINT, SIGTERM, SIGCHLD and, unless it is ignored (nohup), SIGHUP for this thread (and those it starts later) for its lifetime.
+// Blocks SIGINT, SIGTERM, SIGUSR1, SIGCHLD and, unless it is ignored (nohup), SIGHUP for this thread (and those it starts later) for its lifetime.
 class Signals {
  public:
   Signals();

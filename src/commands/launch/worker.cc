@@ -46,9 +46,10 @@ void point_at(std::vector<std::string>& texts, std::vector<char*>& pointers) {
     ::dup2(prepared.output, STDERR_FILENO);
   }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigset_t blocked;  // SIGUSR1 would end a rank that does not listen to it yet
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGUSR1);
+  ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
   ::execve(program, prepared.argv.data(), prepared.envp.data());
   const int code = errno;
   const ssize_t told = ::write(prepared.report, &code, sizeof code);

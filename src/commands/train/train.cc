@@ -39,6 +39,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   request.stop.requested = [&signals] { return signals.requested(); };
   request.stop.before_leaving = [&signals](std::function<void()> words) { signals.before_leaving(std::move(words)); };
   request.stop.begin_polling = [&signals] { signals.begin_polling(); };
+  request.answer_status = [&signals](std::function<void()> answer) { signals.set_answer(std::move(answer)); };
   const train::RunResult result = train::run(request);
   const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
   if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary).c_str(), stdout);

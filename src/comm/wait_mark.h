@@ -1,0 +1,58 @@
+// Whom a rank waits for just now: marked by its thread where it waits, read by its heartbeat.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace troika::comm {
+
+// Made by the rank's thread, which alone marks: what other threads wait for holds up nobody. Any thread reads. No allocation,
+// two stores and a look at the clock for each change.
+class WaitMark {
+ public:
+  static constexpr int nobody = -2;
+  static constexpr int others = -1;  // one or several, unknown which
+
+  // While it stands the rank waits for `peer`, a world rank or `others`; for `nobody` it says nothing. Those inside one another count as the outermost.
+  class Scope {
+   public:
+    Scope(WaitMark* mark, int peer) : mark_(mark != nullptr && mark->may_begin(peer) ? mark : nullptr) {
+      if (mark_ != nullptr) mark_->change(peer);
+    }
+    ~Scope() {
+      if (mark_ != nullptr) mark_->change(nobody);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    WaitMark* const mark_;
+  };
+
+  struct Reading {
+    int peer = nobody;
+    double since = 0;  // base::monotonic_seconds() of the last change, or later
+  };
+  Reading read() const {
+    const int peer = peer_.load(std::memory_order_acquire);
+    return {peer, since_.load(std::memory_order_acquire)};
+  }
+
+ private:
+  bool may_begin(int peer) const {
+    return peer != nobody && std::this_thread::get_id() == owner_ && peer_.load(std::memory_order_relaxed) == nobody;
+  }
+  // In this order, so that what is read is never older than it is.
+  void change(int peer) {
+    since_.store(base::monotonic_seconds(), std::memory_order_release);
+    peer_.store(peer, std::memory_order_release);
+  }
+
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::atomic<double> since_{0};
+  std::atomic<int> peer_{nobody};
+};
+
+}  // namespace troika::comm

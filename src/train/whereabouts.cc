@@ -1,0 +1,95 @@
+#include "train/whereabouts.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace troika::train {
+
+static constexpr std::size_t known_from = 3;  // times before which nothing is usual
+
+static std::size_t index_of(const schedule::Instruction& instruction) {
+  return static_cast<std::size_t>(instruction.kind);
+}
+
+// A rank that is not known to have begun has not begun.
+void Whereabouts::arrive(std::int64_t from, std::int64_t to) const {
+  if (from < 1 && to > from && arrived_) arrived_();
+}
+
+void Whereabouts::leave_phase(double now) {
+  if (!in_program_ && !phase_.empty()) phases_[phase_].add(now - since_);
+  phase_.clear();
+}
+
+void Whereabouts::at(std::int64_t step, const std::string& what) {
+  std::int64_t before = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    before = step_;
+    const double now = base::monotonic_seconds();
+    leave_phase(now);
+    step_ = step;
+    since_ = now;
+    in_program_ = false;
+    phase_ = what;
+  }
+  arrive(before, step);
+}
+
+void Whereabouts::begins(std::int64_t step, const schedule::Instruction& instruction, double now) {
+  std::int64_t before = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    before = step_;
+    if (!in_program_) leave_phase(now);
+    step_ = step;
+    since_ = now;
+    in_program_ = true;
+    instruction_ = instruction;
+  }
+  arrive(before, step);
+}
+
+void Whereabouts::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  computed_[index_of(instruction)].add(computed_seconds);
+  if (waited_seconds > 0) waited_[index_of(instruction)].add(waited_seconds);
+}
+
+void Whereabouts::step_begins(double now, double computed_seconds) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pace_.step_begins(now, computed_seconds);
+}
+
+void Whereabouts::planned(double work, int like) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  work_ = work;
+  like_ = like;
+}
+
+rendezvous::Place Whereabouts::place() const {
+  const comm::WaitMark::Reading waits = wait_mark_->read();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double now = base::monotonic_seconds();
+  rendezvous::Place place;
+  place.step = step_;
+  place.waits_for = waits.peer;
+  place.instruction = in_program_ ? to_text(instruction_) : phase_;
+  if (step_ < 0) return place;
+  place.seconds = std::max(0.0, now - std::max(since_, waits.since));
+  if (in_program_) {
+    place.usual_seconds =
+        (waits.peer == comm::WaitMark::nobody ? computed_ : waited_)[index_of(instruction_)].median(known_from);
+  } else if (const auto known = phases_.find(phase_); known != phases_.end()) {
+    place.usual_seconds = known->second.median(known_from);
+  }
+  return place;
+}
+
+rendezvous::Pace Whereabouts::pace() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return {pace_.seconds(), work_, like_};
+}
+
+}  // namespace troika::train

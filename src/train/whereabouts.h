@@ -1,0 +1,69 @@
+// Where a rank is in its run, since when, and how long that usually takes: written by its thread at every instruction, read by
+// its heartbeat and on request.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "comm/wait_mark.h"
+#include "rendezvous/beat.h"
+#include "schedule/instruction/instruction.h"
+#include "train/pace_meter.h"
+#include "train/recent_seconds.h"
+
+namespace troika::train {
+
+// Seconds are base::monotonic_seconds(). Threads: begins, ended and at from the rank's, the rest from any. begins and ended
+// take a free lock and no memory.
+class Whereabouts {
+ public:
+  Whereabouts() = default;
+  Whereabouts(const Whereabouts&) = delete;
+  Whereabouts& operator=(const Whereabouts&) = delete;
+
+  // Called when the rank reaches step 0 and when it reaches the first step, after it has; set before either.
+  void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
+
+  // The rank is at something outside the program: "saving a checkpoint".
+  void at(std::int64_t step, const std::string& what);
+
+  // Of the program.
+  void begins(std::int64_t step, const schedule::Instruction& instruction, double now);
+  void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
+
+  // Of training, for pace(): a step begins; so much was computed in the one before it.
+  void step_begins(double now, double computed_seconds);
+  // What is planned for this rank in a step, in a unit that all ranks share; ranks that are `like` it do the same.
+  void planned(double work, int like);
+
+  std::shared_ptr<comm::WaitMark> wait_mark() const { return wait_mark_; }
+
+  rendezvous::Place place() const;
+  rendezvous::Pace pace() const;
+
+ private:
+  void leave_phase(double now);
+  void arrive(std::int64_t from, std::int64_t to) const;
+
+  const std::shared_ptr<comm::WaitMark> wait_mark_ = std::make_shared<comm::WaitMark>();
+  std::function<void()> arrived_;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::int64_t step_ = -1;
+  double since_ = 0;
+  bool in_program_ = false;
+  schedule::Instruction instruction_;  // in the program
+  std::string phase_;                  // outside of it
+  std::array<RecentSeconds, schedule::kind_count> computed_, waited_;
+  std::map<std::string, RecentSeconds> phases_;
+  PaceMeter pace_;
+  double work_ = 0;
+  int like_ = 0;
+};
+
+}  // namespace troika::train
