@@ -30,8 +30,9 @@ void read_number(const std::string& text, int* value) {
   if (base::parse_int(text, &found)) *value = static_cast<int>(found);
 }
 
-// As people say durations: "0.21 s", "12 s", "640 s".
+// As people say durations: "21 ms", "0.21 s", "12 s", "640 s".
 std::string spoken(double seconds) {
+  if (seconds < 0.1) return fmt::format("{:.2g} ms", seconds * 1000);
   return seconds < 10 ? fmt::format("{:.2g} s", seconds) : fmt::format("{:.0f} s", seconds);
 }
 

@@ -29,6 +29,7 @@ void FailureJudge::heard(int rank, const Heartbeat& heartbeat, double now) {
 }
 
 void FailureJudge::left(int rank, std::int64_t connection, double now) {
+  if (connection <= ranks_[rank].left_connection) return;
   ranks_[rank].left_connection = connection;
   ranks_[rank].left_since = now;
 }

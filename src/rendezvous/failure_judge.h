@@ -24,7 +24,7 @@ class FailureJudge {
   // What the store says of a rank. `now` is when that was seen; it never falls.
   void joined(int rank, const Peer& peer, double now);
   void heard(int rank, const Heartbeat& heartbeat, double now);
-  // It ended this connection, or the system for it; a rank that lives opens another one and is heard again.
+  // It ended this connection, or the system for it; a rank that lives opens another one and is heard again. In any order.
   void left(int rank, std::int64_t connection, double now);
   // The launcher of a host was ended by the system, and its ranks end with it. `name`: its host and process.
   void launcher_left(int node, const std::string& name, double now) { left_launchers_.insert({node, {name, now}}); }

@@ -20,7 +20,7 @@ static constexpr double period_seconds = 0.2;
 
 namespace {
 
-// What changed below a folder of keys, one for each rank or host.
+// What changed below a folder of keys: one, or with a number behind a stroke several, for each rank or host.
 class Folder {
  public:
   Folder(const Identity& identity, const std::string& name) : prefix_(key_of(identity, name + "/")) {}
@@ -30,7 +30,7 @@ class Folder {
     version_ = entries.version;
     for (const auto& [digits, text] : entries.changed) {
       std::int64_t rank = 0;
-      if (base::parse_int(digits, &rank)) changed(static_cast<int>(rank), text);
+      if (base::parse_int(digits.substr(0, digits.find('/')), &rank)) changed(static_cast<int>(rank), text);
     }
   }
 

@@ -1,4 +1,4 @@
-// Heartbeats, the store and the judge under made-up time: seeded schedules of delays, pauses, cut links and deaths.
+// Heartbeats, the store and the judges under made-up time: seeded schedules of delays, pauses, cut links, deaths and stalls.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -12,15 +12,19 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "rendezvous/failure_judge.h"
+#include "rendezvous/stall_judge.h"
 #include "rendezvous/store_table.h"
 
 namespace troika::rendezvous {
 namespace {
 
-enum class Fault { none, error, killed, host_lost, stopped, cut_off, all };
+// stands: its heart beats, its work does not go on; for a while: later it does. cut_between: it and another rank reach the
+// store and not each other.
+enum class Fault { none, error, killed, host_lost, stopped, cut_off, stands, stands_a_while, cut_between, all };
 
 const char* name_of(Fault fault) {
-  constexpr const char* names[] = {"none", "error", "killed", "host_lost", "stopped", "cut_off"};
+  constexpr const char* names[] = {"none",    "error",  "killed",         "host_lost",  "stopped",
+                                   "cut_off", "stands", "stands_a_while", "cut_between"};
   return names[static_cast<int>(fault)];
 }
 
@@ -35,6 +39,9 @@ class Schedule {
     fault_ = static_cast<Fault>(pick(static_cast<std::uint64_t>(Fault::all)));
     culprit_ = pick(ranks_.size());
     fault_at_ = between(2, 15);
+    stand_limit_ = between(15, 40);
+    stands_until_ = fault_ == Fault::stands_a_while ? fault_at_ + between(8, 0.9 * stand_limit_) : 1e9;
+    plan_waiting();
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) start(rank);
     if (pick(3) == 0) plan_pause_of_host();
     at(fault_at_, [this] { go_wrong(); });
@@ -43,7 +50,7 @@ class Schedule {
 
   // "" when all went as it must.
   std::string run() {
-    const double end = fault_at_ + 3 * limit_ + 30 + pause_;
+    const double end = fault_at_ + 3 * limit_ + 30 + pause_ + (fault_ >= Fault::stands ? stand_limit_ : 0);
     while (!events_.empty() && events_.top().time <= end && problem_.empty()) {
       const Event event = events_.top();
       events_.pop();
@@ -67,6 +74,7 @@ class Schedule {
     double last_contact = 0;
     bool gone = false;  // its process has ended, or its host
     std::optional<double> heard;
+    std::size_t waits_for = 0;  // once the culprit does nothing more
   };
   struct Event {
     double time = 0;
@@ -103,11 +111,39 @@ class Schedule {
     ranks_[rank].deaf_until = std::max(ranks_[rank].deaf_until, now_ + seconds);
   }
 
+  void write_left(std::size_t rank, std::int64_t connection) {
+    write(fmt::format("{}/{}", key("left", rank), connection), std::to_string(connection));
+  }
+
   // A proxy ends it; the rank sees that at its next heartbeat and opens another one.
   void lose_connection(std::size_t rank) {
     Rank& r = ranks_[rank];
     if (r.gone || now_ < r.linked_after || now_ < r.deaf_until) return;
-    write(key("left", rank), std::to_string(r.connection++));
+    write_left(rank, r.connection++);
+  }
+
+  // Who needs something of the culprit, or of one that does.
+  void plan_waiting() {
+    std::vector<std::size_t> stuck{culprit_};
+    for (std::size_t next = 1; next < ranks_.size(); ++next) {
+      const std::size_t rank = (culprit_ + next) % ranks_.size();
+      ranks_[rank].waits_for = stuck[pick(stuck.size())];
+      stuck.push_back(rank);
+    }
+    ranks_[culprit_].waits_for = (culprit_ + 1) % ranks_.size();  // of a cut link: the other end
+    ranks_[ranks_[culprit_].waits_for].waits_for = culprit_;
+  }
+
+  Place place_of(std::size_t rank) {
+    const double usual = 0.5;
+    const bool stuck = fault_ != Fault::none && now_ >= fault_at_ && now_ < stands_until_;
+    if (!stuck) {  // works, or waits for somebody for a short while
+      const int other = static_cast<int>(pick(ranks_.size()));
+      const bool waits = pick(2) == 0 && other != static_cast<int>(rank);
+      return {3, "fwd 0.1", between(0, 3), usual, waits ? other : waits_for_nobody};
+    }
+    const bool waits = rank != culprit_ || fault_ == Fault::cut_between;
+    return {3, "fwd 0.1", now_ - fault_at_, usual, waits ? static_cast<int>(ranks_[rank].waits_for) : waits_for_nobody};
   }
 
   // As HeartbeatClient does: a message, its answer, and a pause.
@@ -122,7 +158,7 @@ class Schedule {
       }
       return at(std::min(r.linked_after, now_ + limit_) + delay(), [this, rank] { beat(rank); });
     }
-    const Heartbeat heartbeat{++r.beats, limit_, r.connection, {3, "fwd 0.1"}};
+    const Heartbeat heartbeat{++r.beats, limit_, r.connection, place_of(rank), stand_limit_};
     at(now_ + delay(), [this, rank, heartbeat] { arrive(rank, heartbeat); });
   }
 
@@ -150,13 +186,13 @@ class Schedule {
     } else if (fault_ == Fault::killed) {
       r.gone = true;
       at(now_ + delay(),
-         [this, connection = r.connection] { write(key("left", culprit_), std::to_string(connection)); });
+         [this, connection = r.connection] { write_left(culprit_, connection); });
       break_connections_of_others();
     } else if (fault_ == Fault::host_lost) {
       r.gone = true;
     } else if (fault_ == Fault::stopped) {
       stop(culprit_, 1e6);
-    } else {
+    } else if (fault_ == Fault::cut_off) {
       r.linked_after = 1e6;
     }
   }
@@ -177,7 +213,7 @@ class Schedule {
       at(now_ + between(0, 0.5), [this, rank] {
         write(key("done", rank), "done");
         ranks_[rank].gone = true;
-        if (pick(2) == 0) write(key("left", rank), std::to_string(ranks_[rank].connection));
+        if (pick(2) == 0) write_left(rank, ranks_[rank].connection);
       });
     }
   }
@@ -197,7 +233,8 @@ class Schedule {
     wire::take_u64(rest, &versions_[folder]);
     while (wire::take_text(rest, &key) && wire::take_text(rest, &value)) {
       std::int64_t rank = 0;
-      base::parse_int(key.substr(prefix.size()), &rank);
+      const std::string_view digits = key.substr(prefix.size());
+      base::parse_int(digits.substr(0, digits.find('/')), &rank);
       changed(static_cast<int>(rank), std::string(value));
     }
   }
@@ -205,12 +242,27 @@ class Schedule {
   // As FailureMonitor does.
   void judge() {
     if (now_ < asleep_until_) return at(asleep_until_ + between(0, 0.05), [this] { judge(); });
-    feed("join", [&](int rank, const std::string& text) { judge_.joined(rank, parse_peer(text), now_); });
-    feed("beat", [&](int rank, const std::string& text) { judge_.heard(rank, parse_heartbeat(text), now_); });
+    feed("join", [&](int rank, const std::string& text) {
+      judge_.joined(rank, parse_peer(text), now_);
+      stalls_.joined(rank, parse_peer(text));
+    });
+    feed("beat", [&](int rank, const std::string& text) {
+      judge_.heard(rank, parse_heartbeat(text), now_);
+      stalls_.heard(rank, parse_heartbeat(text), now_);
+    });
     feed("left", [&](int rank, const std::string& text) { judge_.left(rank, std::stoll(text), now_); });
-    feed("done", [&](int rank, const std::string&) { judge_.done(rank); });
-    feed("failed", [&](int rank, const std::string& text) { judge_.failed(rank, parse_failure_report(text)); });
-    if (const auto report = judge_.judge(now_)) {
+    feed("done", [&](int rank, const std::string&) {
+      judge_.done(rank);
+      stalls_.ended(rank);
+    });
+    feed("failed", [&](int rank, const std::string& text) {
+      judge_.failed(rank, parse_failure_report(text));
+      stalls_.ended(rank);
+    });
+    const auto failed = judge_.judge(now_);
+    const StallJudge::Findings found = stalls_.judge(now_);
+    for (const std::string& sentence : found.sentences) check_sentence(sentence);
+    if (const auto report = failed ? failed : found.report) {
       write("report", to_text(*report));
       return check_report(*report);
     }
@@ -218,14 +270,49 @@ class Schedule {
   }
 
   double bound() const {
-    const double base = fault_ == Fault::error ? 0.5 : fault_ == Fault::killed ? 4 : limit_ + 1.5;
+    const double base = fault_ == Fault::error    ? 0.5
+                        : fault_ == Fault::killed ? 4
+                        : fault_ >= Fault::stands ? stand_limit_ + 1.5 + limit_ / 3
+                                                  : limit_ + 1.5;
     return base + (pause_ > 0 ? pause_ + limit_ : 0);
   }
 
+  // Who is said to be behind is; who is said to be silent has been.
+  void check_sentence(const std::string& sentence) {
+    const std::size_t rank = std::stoul(sentence.substr(5));
+    const auto says = [&](const char* words) { return sentence.find(words) != std::string::npos; };
+    const bool of_culprit = rank == culprit_ || (fault_ == Fault::cut_between && rank == ranks_[culprit_].waits_for);
+    if (says(") is behind: ")) {
+      if (fault_ < Fault::stands || !of_culprit || now_ < fault_at_ + 5) return fail("not behind: " + sentence);
+      if (!behind_at_) behind_at_ = now_;
+    } else if (says(" has not been heard")) {
+      const Rank& r = ranks_[rank];
+      const bool was_silent = r.gone || r.deaf_until > now_ - 2 || now_ < r.linked_after || asleep_until_ > now_ - 2;
+      if (!was_silent) return fail("not silent: " + sentence);
+    } else if (!says(" continues after")) {
+      return fail("unknown: " + sentence);
+    } else {
+      continued_ = continued_ || of_culprit;
+    }
+  }
+
+  // Of a stall: within 10 s it is said, to all, who is behind; what delays heartbeats comes on top.
+  void check_stall() {
+    const double bound = 10 + limit_ / 3 + pause_;
+    if (!behind_at_ && stands_until_ < fault_at_ + bound) return;
+    if (!behind_at_) return fail("nobody was told who is behind");
+    if (*behind_at_ - fault_at_ > bound) return fail("who is behind was said late");
+    if (fault_ == Fault::stands_a_while && !continued_) return fail("nobody was told that it continues");
+  }
+
   void check_report(const FailureReport& report) {
+    if (fault_ == Fault::stands_a_while) return fail("a report of a rank that continued: " + report.text);
     if (fault_ == Fault::none || now_ < fault_at_) return fail("a report though nothing is wrong: " + report.text);
-    const std::string name = fmt::format("rank {} (host desk", culprit_);
-    if (report.text.rfind(name, 0) != 0) return fail("not the culprit: " + report.text);
+    const auto names = [&](std::size_t rank) {
+      return report.text.rfind(fmt::format("rank {} (host desk", rank), 0) == 0;
+    };
+    const bool other_end = fault_ == Fault::cut_between && names(ranks_[culprit_].waits_for);
+    if (!names(culprit_) && !other_end) return fail("not the culprit: " + report.text);
     if (report.exit_code != (fault_ == Fault::error ? 3 : 75)) return fail("another exit code");
     if (now_ - fault_at_ > bound()) return fail(fmt::format("late by {:.2f} s", now_ - fault_at_ - bound()));
     reported_at_ = now_;
@@ -233,6 +320,8 @@ class Schedule {
 
   void check_end() {
     if (fault_ == Fault::none) return;
+    if (fault_ >= Fault::stands) check_stall();
+    if (fault_ == Fault::stands_a_while) return;
     if (!reported_at_) return fail("nobody was told");
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const Rank& r = ranks_[rank];
@@ -251,6 +340,7 @@ class Schedule {
   std::vector<Rank> ranks_;
   StoreTable table_{std::size_t{1} << 20};
   FailureJudge judge_{period};
+  StallJudge stalls_{period};
   std::map<std::string, std::uint64_t> versions_;
   std::priority_queue<Event> events_;
   std::uint64_t order_ = 0;
@@ -258,7 +348,9 @@ class Schedule {
   Fault fault_ = Fault::none;
   std::size_t culprit_ = 0;
   double pause_ = 0, asleep_until_ = 0;  // of the store's host
-  std::optional<double> reported_at_;
+  double stand_limit_ = 0, stands_until_ = 0;
+  std::optional<double> behind_at_, reported_at_;
+  bool continued_ = false;
   std::string problem_;
 };
 

@@ -39,8 +39,9 @@ void HeartbeatClient::Impl::connect(double seconds) {
   if (client != nullptr) return;
   client = std::make_unique<StoreClient>(identity, seconds);
   client->set_deadline(heartbeats.limit_seconds);
-  const std::string left = key_of(identity, fmt::format("left/{:06}", identity.world_rank));
-  client->leave_behind(left, std::to_string(++connection));
+  // A key for each connection: ends of two may be noticed in any order.
+  const std::string left = key_of(identity, fmt::format("left/{:06}/{}", identity.world_rank, ++connection));
+  client->leave_behind(left, std::to_string(connection));
 }
 
 // False when a failure report stands.

@@ -141,8 +141,9 @@ std::string StallJudge::circle_sentence(int rank) const {
   const Place& place = ranks_.at(rank).beat.place;
   const auto other = ranks_.find(place.waits_for);
   const bool two = other != ranks_.end() && other->second.beat.place.waits_for == rank;
-  return fmt::format("{} is behind: {}; it waits for {} and {} for it: see the network between their hosts", name(rank),
-                     standing_text(place), name(place.waits_for), two ? "that one" : "that one, by way of others,");
+  return fmt::format(
+      "{} is behind: {}; it waits for {} and {} for it: no message passes, see the network between their hosts",
+      name(rank), standing_text(place), name(place.waits_for), two ? "that one" : "that one, by way of others,");
 }
 
 std::string StallJudge::sentence(int rank, const Waiters& waiters, double now) const {
@@ -188,9 +189,11 @@ StallJudge::Findings StallJudge::judge(double now) {
   }
   if (waiters.empty()) return findings;
   const int rank = most_behind(waiters);
-  if (!spell_) {
-    const Rank& state = ranks_.at(rank);
-    spell_ = Spell{rank, is_silent(state, now) ? state.since : began(state)};
+  const Rank& state = ranks_.at(rank);
+  const bool silent = is_silent(state, now);
+  const bool heard_again = spell_ && spell_->silent && !silent;  // and behind all the same
+  if (!spell_ || heard_again) {
+    spell_ = Spell{rank, silent ? state.since : began(state), silent};
     findings.sentences.push_back(sentence(rank, waiters, now));
   }
   findings.report = hung(rank, waiters, now);

@@ -42,6 +42,7 @@ class StallJudge {
   struct Spell {  // of the rank that was named
     int rank = 0;
     double began = 0;
+    bool silent = false;  // when it was named
   };
   using Waiters = std::map<int, int>;  // by the rank that holds them up
 

@@ -1,0 +1,121 @@
+#include "train/whereabouts.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "train/recorder.h"
+
+namespace troika::train {
+namespace {
+using schedule::Instruction;
+using schedule::Kind;
+
+constexpr Instruction forward_pass{Kind::fwd, 3, 2, -1, 0}, backward_pass{Kind::bwd, 1, 2, -1, 0};
+
+TEST(Whereabouts, SayStepInstructionAndSinceWhen) {
+  Whereabouts where;
+  EXPECT_EQ(where.place().step, -1);
+  where.at(0, "preparing the data");
+  EXPECT_EQ(where.place().instruction, "preparing the data");
+  where.begins(41, forward_pass, base::monotonic_seconds() - 12);
+  const rendezvous::Place place = where.place();
+  EXPECT_EQ(place.step, 41);
+  EXPECT_EQ(place.instruction, "fwd 3.2");
+  EXPECT_GE(place.seconds, 12);
+  EXPECT_LT(place.seconds, 13);
+  EXPECT_EQ(place.usual_seconds, 0);
+  EXPECT_EQ(place.waits_for, rendezvous::waits_for_nobody);
+}
+
+TEST(Whereabouts, WhatIsUsualIsTheMedianOfThatKindOfInstruction) {
+  Whereabouts where;
+  for (const double seconds : {0.2, 0.3, 90.0, 0.1, 0.2}) where.ended(forward_pass, seconds, seconds / 10);
+  where.ended(backward_pass, 7, 0);
+  const double now = base::monotonic_seconds();
+  where.begins(1, forward_pass, now);
+  EXPECT_FLOAT_EQ(static_cast<float>(where.place().usual_seconds), 0.2F);
+  {
+    const comm::WaitMark::Scope waiting(where.wait_mark().get(), 5);
+    EXPECT_EQ(where.place().waits_for, 5);
+    EXPECT_FLOAT_EQ(static_cast<float>(where.place().usual_seconds), 0.02F);
+  }
+  where.begins(1, backward_pass, now);
+  EXPECT_EQ(where.place().usual_seconds, 0);  // once is not usual
+}
+
+TEST(Whereabouts, OfWorkThatWasInterruptedByAWaitTheLastStretchCounts) {
+  Whereabouts where;
+  where.begins(1, forward_pass, base::monotonic_seconds() - 100);
+  EXPECT_GE(where.place().seconds, 100);
+  { const comm::WaitMark::Scope waiting(where.wait_mark().get(), 1); }
+  EXPECT_LT(where.place().seconds, 10);
+}
+
+TEST(Whereabouts, PhasesBesideTheProgramHaveAUsualTimeToo) {
+  Whereabouts where;
+  for (int save = 0; save < 3; ++save) {
+    where.at(5, "saving a checkpoint");
+    where.begins(6, forward_pass, base::monotonic_seconds() + 2);
+  }
+  where.at(5, "saving a checkpoint");
+  EXPECT_NEAR(where.place().usual_seconds, 2, 0.5);
+}
+
+TEST(Whereabouts, ArrivalsAreToldTwice) {
+  Whereabouts where;
+  std::vector<std::int64_t> steps;
+  where.on_arrival([&] { steps.push_back(where.place().step); });
+  where.at(0, "preparing the data");
+  where.at(0, "connecting");
+  for (const std::int64_t step : {7, 7, 8}) where.begins(step, forward_pass, base::monotonic_seconds());
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 7}));
+}
+
+TEST(WaitMark, WhatOtherThreadsWaitForDoesNotCountAndTheOutermostDoes) {
+  comm::WaitMark mark;
+  std::thread([&] {
+    const comm::WaitMark::Scope elsewhere(&mark, 1);
+    EXPECT_EQ(mark.read().peer, comm::WaitMark::nobody);
+  }).join();
+  const comm::WaitMark::Scope outer(&mark, 2);
+  {
+    const comm::WaitMark::Scope inner(&mark, 3);
+    EXPECT_EQ(mark.read().peer, 2);
+  }
+  EXPECT_EQ(mark.read().peer, 2);
+}
+
+TEST(PaceMeter, IsTheMedianOfStepsOverHalfAMinute) {
+  PaceMeter pace;
+  double now = 100;
+  for (int step = 0; step < 200; ++step, now += 0.5) {
+    EXPECT_TRUE(now >= 130 || pace.seconds() == 0) << now;
+    pace.step_begins(now, step == 0 ? 0 : step % 50 == 0 ? 9 : 0.2);
+  }
+  EXPECT_NEAR(pace.seconds(), 0.2, 1e-6);
+}
+
+TEST(Recorder, CountsWhatIsComputedAndNotWhatIsWaitedFor) {
+  Whereabouts where;
+  where.planned(5, 2);
+  Recorder training(Recorder::Of::training, &where), evaluation(Recorder::Of::evaluation, &where);
+  const double begin = base::monotonic_seconds();
+  for (int step = 1; step < 4; ++step) {
+    training.begins(step, forward_pass);
+    training.waited(forward_pass, begin + 1, begin + 3);
+    training.ended(forward_pass, begin, begin + 3.5);
+    evaluation.begins(step, forward_pass);
+    evaluation.ended(forward_pass, begin, begin + 1.5);
+  }
+  training.begins(5, forward_pass);
+  EXPECT_FLOAT_EQ(static_cast<float>(where.place().usual_seconds), 1.5F);
+  EXPECT_EQ(where.pace().seconds, 0);
+  EXPECT_EQ(where.pace().work, 5);
+  EXPECT_EQ(where.pace().like, 2);
+  EXPECT_NEAR(training.phase_seconds().at("fwd"), 4.5, 1e-6);
+}
+
+}  // namespace
+}  // namespace troika::train
