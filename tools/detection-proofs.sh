@@ -1,5 +1,5 @@
 #!/bin/bash
-# Proves the detection of failures: 100,000 made-up schedules of delays, pauses, cut links and deaths, and planted faults in
+# Proves the detection of failures: 100,000 made-up schedules of delays, pauses, cut links, deaths and stalls, and planted faults in
 # the code that judges them, which the first 2,000 schedules must find.
 #   tools/detection-proofs.sh
 # Builds in build/detection-proofs.
