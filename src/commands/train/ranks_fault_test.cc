@@ -79,6 +79,9 @@ TEST_F(Ranks, OneThatIsStoppedIsNamedAfterItsHeartbeatLimit) {
   const auto processes = program.processes();
   const double before = base::monotonic_seconds();
   ::kill(program.rank(1), SIGSTOP);
+  for (const char* log : {"/logs/rank-00000.log", "/logs/rank-00002.log"})
+    await([&] { return base::read_file(out_ + log).find("has been silent") != std::string::npos; }, "the report");
+  EXPECT_LT(base::monotonic_seconds() - before, 3 + 2);
   const End end = program.wait();
   EXPECT_EQ(end.code, 75);
   EXPECT_GE(end.when - before, 2);
