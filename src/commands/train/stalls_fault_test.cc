@@ -95,35 +95,24 @@ TEST_F(Stalls, ARankWhoseWorkBlocksIsNamedToAllWithinTenSecondsAndHungAfterItsLi
   Program program(launch(3, train({"--pp", "3", "--comm.timeout-seconds", "9"})));
   await_step(out_, 7);
   const pid_t blocked = program.rank(2);
-  const auto stopped = stop_in_computing(blocked, [&] { return answer_of(2, blocked); });
+  auto stopped = stop_in_computing(blocked, [&] { return answer_of(2, blocked); });
   const double since = monotonic_seconds();
   EXPECT_TRUE(comes(10, [&] { return all_logs_say("rank 2 (host "); }));
   const double named = monotonic_seconds();
   std::printf("named after %.1f s\n", named - since);
   EXPECT_THAT(log_of(0),
-              ContainsRegex("rank 2 .host .* is behind: step [0-9]*, [a-z_]* .*for [5-9].* usually .*; 2 ranks wait "
-                            "for it"));
+              ContainsRegex("rank 2 .host .* is behind: step [0-9]*, .* for [5-9].* .usually .*; 2 ranks wait for it"));
   EXPECT_THAT(program.output(), HasSubstr(" is behind: step "));
   program.signal(SIGUSR1);  // the launcher passes it on
   program.await_output("rank 0 is at step ");
   EXPECT_THAT(program.output(), AllOf(HasSubstr("last heard: rank 2 (host "), HasSubstr("last operations of rank 0:")));
+  EXPECT_TRUE(comes(20, [&] { return log_of(0).find("is the limit") != std::string::npos; }));
+  stopped.reset();  // who traces a process keeps its parent from seeing its end
   const End end = program.wait();
   EXPECT_EQ(end.code, 75);
   EXPECT_LT(end.when - since, 9 + 10);
   EXPECT_THAT(end.output,
               AllOf(HasSubstr("troika launch: rank 2 (host "), HasSubstr("comm.timeout_seconds (9) is the limit")));
-}
-
-TEST_F(Stalls, WhatContinuesIsSaidAndTheRunGoesOn) {
-  Program program(launch(3, train({"--pp", "3"})));
-  await_step(out_, 7);
-  {
-    const StoppedThread stopped(program.rank(2));
-    EXPECT_TRUE(comes(10, [&] { return all_logs_say(" is behind: step "); }));
-  }
-  EXPECT_TRUE(comes(10, [&] { return all_logs_say(" continues after "); }));
-  program.signal(SIGTERM);
-  EXPECT_EQ(program.wait().code, 130);
 }
 
 // Runs a third of the time.
@@ -153,6 +142,18 @@ class Crawl {
 };
 
 class FullStalls : public Stalls {};
+
+TEST_F(FullStalls, WhatContinuesIsSaidAndTheRunGoesOn) {
+  Program program(launch(3, train({"--pp", "3"})));
+  await_step(out_, 7);
+  {
+    const StoppedThread stopped(program.rank(2));
+    EXPECT_TRUE(comes(10, [&] { return all_logs_say(" is behind: step "); }));
+  }
+  EXPECT_TRUE(comes(10, [&] { return all_logs_say(" continues after "); }));
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.wait().code, 130);
+}
 
 TEST_F(FullStalls, AHostThatComputesThreeTimesSlowerIsNamedWithTheRatio) {
   Program program(launch(3, train({"--dp", "3", "--model.hidden", "128"})));
