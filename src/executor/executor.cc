@@ -199,6 +199,7 @@ Executor::OwnFacts Executor::read_facts() {
     wanted.push_back(largest_of(units_));
   }
   OwnFacts facts;
+  if (!setup_.streams->device().is_cpu()) observer_.awaits_device();
   facts.losses = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
   if (program_.evaluates()) return facts;
   facts.largest = facts.losses.back();

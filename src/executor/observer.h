@@ -13,6 +13,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void begins(std::int64_t /*step*/, const schedule::Instruction& /*instruction*/) {}
+  // The instruction that runs waits for its device from now on, and the device perhaps for messages of others.
+  virtual void awaits_device() {}
   // The instruction stood still in [begin, end] for a transfer or for peers.
   virtual void waited(const schedule::Instruction& /*instruction*/, double /*begin*/, double /*end*/) {}
   // The same for the tensor- or context-parallel peers of a computation, which stand in it at the same time.

@@ -20,6 +20,10 @@ void Recorder::begins(std::int64_t step, const Instruction& instruction) {
   whereabouts_->begins(step, instruction, now);
 }
 
+void Recorder::awaits_device() {
+  if (whereabouts_ != nullptr) whereabouts_->awaits_device();
+}
+
 void Recorder::add(const Instruction& instruction, Event::Activity activity, double begin, double end) {
   if (keeping_ && end > begin) events_.push_back({instruction, activity, begin, end});
 }

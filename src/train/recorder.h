@@ -28,6 +28,7 @@ class Recorder final : public executor::Observer {
   const std::map<std::string, double>& phase_seconds() const { return phase_seconds_; }
 
   void begins(std::int64_t step, const schedule::Instruction& instruction) override;
+  void awaits_device() override;
   void waited(const schedule::Instruction& instruction, double begin, double end) override;
   void exchanged_inside(const schedule::Instruction& instruction, double begin, double end) override;
   void transferred(const schedule::Instruction& instruction, double begin, double end) override;

@@ -31,7 +31,7 @@ void Whereabouts::at(std::int64_t step, const std::string& what) {
     leave_phase(now);
     step_ = step;
     since_ = now;
-    in_program_ = false;
+    in_program_ = awaits_device_ = false;
     phase_ = what;
   }
   arrive(before, step);
@@ -46,13 +46,20 @@ void Whereabouts::begins(std::int64_t step, const schedule::Instruction& instruc
     step_ = step;
     since_ = now;
     in_program_ = true;
+    awaits_device_ = false;
     instruction_ = instruction;
   }
   arrive(before, step);
 }
 
+void Whereabouts::awaits_device() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  awaits_device_ = true;
+}
+
 void Whereabouts::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  awaits_device_ = false;
   computed_[index_of(instruction)].add(computed_seconds);
   if (waited_seconds > 0) waited_[index_of(instruction)].add(waited_seconds);
 }
@@ -74,7 +81,7 @@ rendezvous::Place Whereabouts::place() const {
   const double now = base::monotonic_seconds();
   rendezvous::Place place;
   place.step = step_;
-  place.waits_for = waits.peer;
+  place.waits_for = awaits_device_ && waits.peer == comm::WaitMark::nobody ? comm::WaitMark::others : waits.peer;
   place.instruction = in_program_ ? to_text(instruction_) : phase_;
   if (step_ < 0) return place;
   place.seconds = std::max(0.0, now - std::max(since_, waits.since));

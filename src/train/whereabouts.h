@@ -34,6 +34,7 @@ class Whereabouts {
 
   // Of the program.
   void begins(std::int64_t step, const schedule::Instruction& instruction, double now);
+  void awaits_device();  // and until something begins cannot tell whether that waits for others
   void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
 
   // Of training, for pace(): a step begins; so much was computed in the one before it.
@@ -56,7 +57,7 @@ class Whereabouts {
   mutable std::mutex mutex_;  // guards what follows
   std::int64_t step_ = -1;
   double since_ = 0;
-  bool in_program_ = false;
+  bool in_program_ = false, awaits_device_ = false;
   schedule::Instruction instruction_;  // in the program
   std::string phase_;                  // outside of it
   std::array<RecentSeconds, schedule::kind_count> computed_, waited_;

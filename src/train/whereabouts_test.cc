@@ -53,6 +53,15 @@ TEST(Whereabouts, OfWorkThatWasInterruptedByAWaitTheLastStretchCounts) {
   EXPECT_LT(where.place().seconds, 10);
 }
 
+TEST(Whereabouts, WhoWaitsForItsDeviceMayWaitForOthers) {
+  Whereabouts where;
+  where.begins(1, forward_pass, base::monotonic_seconds());
+  where.awaits_device();
+  EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_others);
+  where.ended(forward_pass, 1, 0);
+  EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_nobody);
+}
+
 TEST(Whereabouts, PhasesBesideTheProgramHaveAUsualTimeToo) {
   Whereabouts where;
   for (int save = 0; save < 3; ++save) {
