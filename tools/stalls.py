@@ -117,7 +117,7 @@ class BlockedThread:
       os.kill(self.pid, signal.SIGUSR1)
       while ' is at step' not in hosts.text(log)[before:]:
         time.sleep(0.01)
-      if 'waiting for' not in hosts.text(log)[before:]:
+      if re.search(r' is at step \d+, [fb]wd [^,]*; ', hosts.text(log)[before:]):
         return
       libc.ptrace(PTRACE_CONT, self.pid, 0, 0)
       time.sleep(0.003)

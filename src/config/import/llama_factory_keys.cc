@@ -163,7 +163,7 @@ Rows sharding_rows() {
       {"fsdp", Meaning::combined,
        "full_shard: parallel.zero 3; shard_grad_op: 2; no_shard (DDP): 0; offload: parallel.offload host"},
       {"fsdp_*", Meaning::idle, "the parallel settings say how a run is sharded"},
-      {"ddp_timeout", Meaning::idle, "comm.timeout_seconds bounds one transfer"},
+      {"ddp_timeout", Meaning::idle, "comm.timeout_seconds: how long a rank may stand still while others wait"},
       {"ddp_*", Meaning::idle, "gradients are reduced segment by segment"},
       {"accelerator_config", Meaning::idle, "the parallel settings say how a run is sharded"},
       {"local_rank", Meaning::idle, "ranks are read from the variables that the launcher sets"},
