@@ -213,7 +213,7 @@ NcclTransport::NcclTransport(const rendezvous::Identity& identity, const NcclSet
   impl_->identity = identity;
   impl_->settings = settings;
   impl_->api = nccl::load(settings.library);
-  impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.timeout_seconds);
+  impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.connect_seconds);
   impl_->streams = std::move(streams);
 }
 

@@ -33,6 +33,7 @@ struct NcclSettings {
   std::string library = nccl::usual_library;
   double timeout_seconds = 120;  // from the posting of a message to its end on the device
   int max_ctas = 0;              // thread blocks of one operation; 0: as many as NCCL likes
+  double connect_seconds = 120;  // to the store
 };
 
 class NcclGroup;  // what a channel and its transfers share
