@@ -71,7 +71,7 @@ bool FailureListener::Impl::beat_and_read(StoreClient& store, FailureReport* rep
   last_beat = now;
   std::string text;
   const bool stands = store.set_and_read(key_of(identity, launcher_beat_key(identity.node_rank)),
-                                         std::to_string(++beats), key_of(identity, failure_report_key), &text);
+                                         std::to_string(++beats), {key_of(identity, failure_report_key)}, &text) == 0;
   if (stands) *report = parse_failure_report(text);
   return stands;
 }

@@ -83,7 +83,7 @@ TEST_P(BesideTraining, ARunThatFailsMeanwhileLeavesTheCheckpointBefore) {
   const std::string root = runs_.folder("beside") + "/checkpoints";
   EXPECT_THROW(train("beside", Saving::Way::from_snapshot,
                      [&](Surroundings& surroundings, int) {
-                       surroundings.at = [](std::int64_t step, const std::string&) {
+                       surroundings.on_step = [](std::int64_t step, double) {
                          if (step == 5) throw base::PeerError("the host is gone");
                        };
                      }),

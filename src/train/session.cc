@@ -230,9 +230,9 @@ static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& id
 static bool tell_in_any_case(std::unique_ptr<rendezvous::StoreClient>& client, const rendezvous::Identity& identity,
                              int exit_code, const std::string& text) {
   if (tell(*client, identity, exit_code, text)) return true;
-  constexpr double connect_seconds = 3;
+  constexpr double wait_seconds = 3;
   try {
-    client = std::make_unique<rendezvous::StoreClient>(identity, connect_seconds);
+    client = std::make_unique<rendezvous::StoreClient>(identity, wait_seconds);
   } catch (const base::Error&) {
     return false;
   }
