@@ -3,7 +3,9 @@
 # again, and checks: the losses and the last checkpoint have the bits of a run that was left alone, no more steps are lost than lie
 # between two checkpoints, no process is left, deaths and silences are named in time. A JSON line for each kill, then distributions.
 #
-#   tools/soak.sh N [SECONDS [SEED [FIRST]]]     N kills, or as many as fit into SECONDS (0: all), from number FIRST on
+#   tools/soak.sh N [SECONDS [SEED [FIRST [LAYOUTS]]]]
+#
+# N kills, or as many as fit into SECONDS (0: all), from number FIRST on, on these layouts (dp2,pp2; without: all).
 #
 # Needs a build with tests (build/release, or the folder in TROIKA_BUILD). What a kill left behind stays in the folder that is named at
 # the end when something was not as promised.

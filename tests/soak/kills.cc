@@ -34,7 +34,7 @@ std::string name_of_signal(int signal) {
 }
 
 // All kinds in an order drawn anew for every round of them; the layouts take turns.
-std::vector<Kill> choose_kills(std::int64_t count, std::uint64_t seed) {
+std::vector<Kill> choose_kills(std::int64_t count, std::uint64_t seed, const std::vector<Layout>& layouts) {
   const base::Philox random(seed, "soak");
   std::uint64_t drawn = 0;
   const auto below = [&](std::size_t bound) { return random.bits(drawn++) % bound; };
@@ -54,8 +54,8 @@ std::vector<Kill> choose_kills(std::int64_t count, std::uint64_t seed) {
       for (std::size_t i = round.size() - 1; i > 0; --i) std::swap(round[i], round[below(i + 1)]);
     Kill kill = round[place];
     kill.number = number;
-    kill.layout = layouts()[(static_cast<std::size_t>(number) + static_cast<std::size_t>(number) / round.size()) %
-                            layouts().size()];
+    kill.layout =
+        layouts[(static_cast<std::size_t>(number) + static_cast<std::size_t>(number) / round.size()) % layouts.size()];
     const auto hosts = static_cast<std::size_t>(kill.layout.hosts);
     const std::size_t host = 1 + below(hosts - 1), rank = below(static_cast<std::size_t>(kill.layout.world()));
     if (kill.target == Target::worker) kill.rank = static_cast<int>(rank);

@@ -33,6 +33,7 @@ struct Kill {
   int host() const { return rank / layout.ranks_per_host; }
 };
 
-std::vector<Kill> choose_kills(std::int64_t count, std::uint64_t seed);
+// `layouts` take turns; not empty.
+std::vector<Kill> choose_kills(std::int64_t count, std::uint64_t seed, const std::vector<Layout>& layouts);
 
 }  // namespace troika::soak

@@ -1,5 +1,5 @@
-// troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST]]]: makes so many kills (or as many as fit into SECONDS; 0: all),
-// beginning with number FIRST, and prints a JSON line for each, then distributions. Exits with 1 when one of them was not as promised.
+// troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST [LAYOUTS]]]]: makes so many kills (or as many as fit into SECONDS; 0:
+// all), beginning with number FIRST, on these layouts (dp2,pp2; without: all), and prints a JSON line for each, then distributions. Exits with 1 when one of them was not as promised.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,12 +47,12 @@ class Distributions {
 };
 
 int soak(const Setting& setting, const std::string& work, std::int64_t count, double seconds, std::uint64_t seed,
-         std::int64_t first) {
+         std::int64_t first, const std::vector<Layout>& on) {
   const double until = base::monotonic_seconds() + (seconds > 0 ? seconds : 1e9);
   std::map<std::string, Reference> references;
   Distributions distributions;
   std::int64_t made = 0, failed = 0, missed = 0;
-  for (const Kill& kill : choose_kills(first + count, seed)) {
+  for (const Kill& kill : choose_kills(first + count, seed, on)) {
     if (kill.number < first) continue;
     if (base::monotonic_seconds() > until) break;
     const std::string& layout = kill.layout.name;
@@ -76,9 +76,20 @@ int soak(const Setting& setting, const std::string& work, std::int64_t count, do
   return failed == 0 && made > 0 ? 0 : 1;
 }
 
+std::vector<Layout> layouts_named(const std::string& names) {
+  std::vector<Layout> all;
+  for (const std::string& name : base::split(names, ',')) {
+    const auto found =
+        std::find_if(layouts().begin(), layouts().end(), [&](const Layout& layout) { return layout.name == name; });
+    if (found == layouts().end()) throw base::ConfigError("there is no layout '" + name + "' in a soak");
+    all.push_back(*found);
+  }
+  return all;
+}
+
 int run(const std::vector<std::string>& words) {
   if (words.size() < 4)
-    throw base::ConfigError("usage: troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST]]]");
+    throw base::ConfigError("usage: troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST [LAYOUTS]]]]");
   const auto number = [&](std::size_t at, std::int64_t otherwise) {
     std::int64_t value = otherwise;
     if (words.size() > at && !base::parse_int(words[at], &value)) throw base::ConfigError(words[at] + " is no number");
@@ -93,7 +104,7 @@ int run(const std::vector<std::string>& words) {
   base::write_file_atomic(setting.corpus, text_of(6000, "corpus"));
   base::write_file_atomic(setting.valid, text_of(4000, "valid"));
   return soak(setting, work, number(3, 0), static_cast<double>(number(4, 0)), static_cast<std::uint64_t>(number(5, 1)),
-              number(6, 0));
+              number(6, 0), words.size() > 7 ? layouts_named(words[7]) : layouts());
 }
 
 }  // namespace
