@@ -32,7 +32,7 @@ struct FailureListener::Impl {
   bool leaves = false;
   std::optional<Told> told;
   std::optional<FailureReport> standing;
-  bool rank_spoke = false;
+  bool rank_spoke = false, store_is_lost = false;
 
   std::unique_ptr<Ticker> ticker;
 
@@ -117,6 +117,10 @@ bool FailureListener::Impl::tick() {
     const bool certain = is_gone(error);
     connect_seconds = std::min(2 * connect_seconds, patience_seconds);
     if (!certain && base::monotonic_seconds() - last_contact < patience_seconds) return true;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      store_is_lost = true;
+    }
     conclude(mine ? mine->report : about_the_store(certain));
     return false;
   }
@@ -154,6 +158,11 @@ void FailureListener::tell(int rank, const std::string& name, const FailureRepor
 std::optional<FailureReport> FailureListener::heard() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return impl_->standing;
+}
+
+bool FailureListener::store_is_lost() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->store_is_lost;
 }
 
 bool FailureListener::rank_spoke() const {

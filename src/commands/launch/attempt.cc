@@ -187,6 +187,7 @@ Outcome Attempt::run() {
   }
   Outcome outcome;
   outcome.stop_requested = stop_signals_ > 0 || interrupted_;
+  outcome.store_is_lost = listener_.store_is_lost();
   if (has_report_) {
     outcome.exit_code = report_.exit_code;
     outcome.text = report_.text;

@@ -16,6 +16,7 @@ struct Outcome {
   std::string text;     // the failure report, which was said when it came; "" when there is none
   std::string details;  // the last lines of the failed rank's log, ranks that would not end; "" when there are none
   bool stop_requested = false;  // by a signal to the launcher: no restart
+  bool store_is_lost = false;   // it had ended, or did not answer
 };
 
 // Starts the workers and returns when all have ended. `identity` names the store and the generation. When one fails, the

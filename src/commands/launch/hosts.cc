@@ -59,8 +59,9 @@ Hosts::Hosts(const LaunchOptions& options, const rendezvous::Identity& identity,
   }
 }
 
-// A launch of host 0 that is about to end is none to join.
+// A launch of host 0 that is about to end is none to join; nor is an attempt that this launcher had left, so it comes as a new one.
 void Hosts::find_again() {
+  me_ = rendezvous::this_launcher();
   const double until = monotonic_seconds() + options_.join_seconds;
   attempt_ = -1;
   begun_ = seated_ = took_part_ = false;
@@ -308,6 +309,7 @@ bool Hosts::wait_for_a_seat() {
 
 Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
   if (!leads()) {
+    if (outcome.store_is_lost) return Next::lost;
     if (outcome.stop_requested) patience_seconds_ = std::min(patience_seconds_, call_seconds);  // the user waits
     return hear_next(outcome.stop_requested ? call_seconds : decided_within_seconds);
   }

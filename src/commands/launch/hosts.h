@@ -82,7 +82,7 @@ class Hosts {
   const LaunchOptions& options_;
   rendezvous::Identity identity_;
   Signals& signals_;
-  const rendezvous::LauncherPeer me_ = rendezvous::this_launcher();
+  rendezvous::LauncherPeer me_ = rendezvous::this_launcher();
   double patience_seconds_;  // for a store that does not answer
   std::unique_ptr<rendezvous::StoreClient> store_;
   std::int64_t attempt_ = 0;

@@ -166,7 +166,8 @@ std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome
   } catch (const base::PeerError& error) {
     if (options.node_rank > 0 || hosts.attempt() == 0) throw;
     launcher_says(error.what());
-    *failure = {error.exit_code(), error.what(), "", false};
+    failure->exit_code = error.exit_code();
+    failure->text = error.what();
     return std::nullopt;
   }
 }
