@@ -180,7 +180,7 @@ class Crawl:
 # What, how, the sentence, by when, further flags.
 CASES = [
     ('its computing blocks', BlockedThread, r'rank 2 \(host host2, pid \d+\) is behind: step \d+, \S+ [\d.]+ for .* 2 ranks wait for it', 10, []),
-    ('its disk does not answer (FUSE)', SilentFuse, r'rank 2 \(host host2, pid \d+\) is behind: step \d+, saving a checkpoint for .*', 12, ['--checkpoint.every', '5']),
+    ('its disk does not answer (FUSE)', SilentFuse, r'rank 2 \(host host2, pid \d+\) is behind: step \d+, (saving a|finishing the last) checkpoint for .*', 12, ['--checkpoint.every', '5']),
     ('the process is stopped (SIGSTOP)', Stopped, r'rank 2 \(host host2, pid \d+\) has (not been heard for|been silent for 10 s).*', 12, []),
     ('its link is cut', LinkDown, r'rank 2 \(host host2, pid \d+\) has (not been heard for|been silent for 10 s).*', 12, []),
     ('the link between ranks 1 and 2 is cut, that to the store is not', OneRouteCut, r'rank [12] \(host host[12], pid \d+\) is behind: step \d+, .*', 10, []),

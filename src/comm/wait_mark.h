@@ -8,10 +8,13 @@
 
 namespace troika::comm {
 
-// Made by the rank's thread, which alone marks: what other threads wait for holds up nobody. Any thread reads. No allocation,
-// two stores and a look at the clock for each change.
+// Any thread reads. No allocation, two stores and a look at the clock for each change.
 class WaitMark {
  public:
+  // Who marks: the thread that makes it alone, because what others wait for holds up nobody; or any, one at a time.
+  enum class Of { this_thread, any_thread };
+  explicit WaitMark(Of of) : owner_(of == Of::this_thread ? std::this_thread::get_id() : std::thread::id()) {}
+
   static constexpr int nobody = -2;
   static constexpr int others = -1;  // one or several, unknown which
 
@@ -42,7 +45,8 @@ class WaitMark {
 
  private:
   bool may_begin(int peer) const {
-    return peer != nobody && std::this_thread::get_id() == owner_ && peer_.load(std::memory_order_relaxed) == nobody;
+    const bool owned = owner_ == std::thread::id() || owner_ == std::this_thread::get_id();
+    return peer != nobody && owned && peer_.load(std::memory_order_relaxed) == nobody;
   }
   // In this order, so that what is read is never older than it is.
   void change(int peer) {
@@ -50,7 +54,7 @@ class WaitMark {
     peer_.store(peer, std::memory_order_release);
   }
 
-  const std::thread::id owner_ = std::this_thread::get_id();
+  const std::thread::id owner_;  // none: any
   std::atomic<double> since_{0};
   std::atomic<int> peer_{nobody};
 };

@@ -117,7 +117,7 @@ void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
 }
 
 std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std::vector<int>& ranks,
-                                             const comm::NcclEdges* edges) {
+                                             const comm::NcclEdges* edges, std::shared_ptr<comm::WaitMark> mark) {
   if (ranks.size() == 1) return comm::make_self_channel(name);
   std::unique_ptr<comm::Channel> channel = links_->transport->group(name, ranks);
   comm::NcclChannel* between_devices = nullptr;
@@ -126,7 +126,7 @@ std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std:
     between_devices = device.get();
     channel = comm::by_device(std::move(channel), std::move(device));
   }
-  channel = comm::logged(std::move(channel), links_->flights, whereabouts_->wait_mark(), ranks);
+  channel = comm::logged(std::move(channel), links_->flights, std::move(mark), ranks);
   links_->opened(*channel);
   if (between_devices != nullptr) comm::connect(*between_devices, *edges, links_->streams->device());
   return channel;
@@ -171,16 +171,17 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   }
   std::vector<int> everyone;
   for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
-  channels_.world = open("world", everyone, nullptr);
-  channels_.saving = open("saving", everyone, nullptr);
+  channels_.world = open("world", everyone, nullptr, whereabouts_->wait_mark());
+  channels_.saving = open("saving", everyone, nullptr, whereabouts_->saver_mark());
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
-    return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges);
+    return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, whereabouts_->wait_mark());
   };
   const comm::NcclEdges exchanges{{}, {}, comm::Exchanges::yes};
   channels_.pp = along(mesh::Axis::pp, edges_between_stages(shape, me));
   channels_.tp = along(mesh::Axis::tp, exchanges);
   channels_.cp = along(mesh::Axis::cp, edges_of_ring(shape, me));
-  channels_.replicas = open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges);
+  channels_.replicas =
+      open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges, whereabouts_->wait_mark());
 }
 
 // Rank 0 collects what all say and tells it in one piece, so that n ranks ask n times and not n^2.

@@ -73,7 +73,7 @@ class Session {
  private:
   // The channel of a group; `edges`: what its messages between devices use, null: it has none.
   std::unique_ptr<comm::Channel> open(const std::string& name, const std::vector<int>& ranks,
-                                      const comm::NcclEdges* edges);
+                                      const comm::NcclEdges* edges, std::shared_ptr<comm::WaitMark> mark);
 
   rendezvous::Heartbeats heartbeats();
 

@@ -313,7 +313,7 @@ executor::Requests Trainer::requests() const {
 // One checkpoint is written at a time: a second one waits for the first.
 void Trainer::begin_save(Saver::Until until) {
   settle_save();
-  tell(state_.step, "saving a checkpoint");
+  tell_saving("saving a checkpoint");
   last_save_ = base::monotonic_seconds();
   executor_->check_state();
   saver_->begin({state_, loss_scale_, exponents_, units_, place_}, until);
@@ -324,6 +324,7 @@ void Trainer::begin_save(Saver::Until until) {
 // Waits for the checkpoint that was begun.
 void Trainer::finish_save() {
   const double begin = base::monotonic_seconds();
+  tell_saving("finishing the last checkpoint");
   const Saver::Outcome outcome = saver_->finish();
   saving_seconds_ += base::monotonic_seconds() - begin;
   saved_step_ = outcome.step;

@@ -110,6 +110,7 @@ class Trainer {
   void save_the_end();
   void note(const std::string& text);
   void tell(std::int64_t step, const std::string& what) const;  // where the rank is
+  void tell_saving(const std::string& what) const;
   metrics::RunSummary summary() const;
   bool first_rank() const { return place_.world_rank == 0; }
   bool writes() const { return !settings_.train.out.empty(); }

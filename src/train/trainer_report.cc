@@ -60,6 +60,10 @@ void Trainer::tell(std::int64_t step, const std::string& what) const {
   if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->at(step, what);
 }
 
+void Trainer::tell_saving(const std::string& what) const {
+  if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->saves(state_.step, what);
+}
+
 void Trainer::note(const std::string& text) {
   if (surroundings_.log != nullptr) surroundings_.log->info(text);
   if (!first_rank() || surroundings_.screen == nullptr) return;

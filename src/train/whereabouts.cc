@@ -22,7 +22,7 @@ void Whereabouts::leave_phase(double now) {
   phase_.clear();
 }
 
-void Whereabouts::at(std::int64_t step, const std::string& what) {
+void Whereabouts::stand(std::int64_t step, const std::string& what, Saver saver) {
   std::int64_t before = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -33,6 +33,7 @@ void Whereabouts::at(std::int64_t step, const std::string& what) {
     since_ = now;
     in_program_ = awaits_device_ = false;
     phase_ = what;
+    saver_ = saver;
   }
   arrive(before, step);
 }
@@ -47,6 +48,7 @@ void Whereabouts::begins(std::int64_t step, const schedule::Instruction& instruc
     since_ = now;
     in_program_ = true;
     awaits_device_ = false;
+    saver_ = Saver::apart;
     instruction_ = instruction;
   }
   arrive(before, step);
@@ -76,8 +78,9 @@ void Whereabouts::planned(double work, int like) {
 }
 
 rendezvous::Place Whereabouts::place() const {
-  const comm::WaitMark::Reading waits = wait_mark_->read();
+  comm::WaitMark::Reading waits = wait_mark_->read();
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (saver_ == Saver::awaited && waits.peer == comm::WaitMark::nobody) waits = saver_mark_->read();
   const double now = base::monotonic_seconds();
   rendezvous::Place place;
   place.step = step_;

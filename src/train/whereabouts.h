@@ -18,7 +18,7 @@
 
 namespace troika::train {
 
-// Seconds are base::monotonic_seconds(). Threads: begins, ended and at from the rank's, the rest from any. begins and ended
+// Seconds are base::monotonic_seconds(). Threads: begins, ended, at and saves from the rank's, the rest from any. begins and ended
 // take a free lock and no memory.
 class Whereabouts {
  public:
@@ -30,7 +30,9 @@ class Whereabouts {
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
 
   // The rank is at something outside the program: "saving a checkpoint".
-  void at(std::int64_t step, const std::string& what);
+  void at(std::int64_t step, const std::string& what) { stand(step, what, Saver::apart); }
+  // The same, and it saves or waits for who saves beside it: for whom the saver waits, the rank does.
+  void saves(std::int64_t step, const std::string& what) { stand(step, what, Saver::awaited); }
 
   // Of the program.
   void begins(std::int64_t step, const schedule::Instruction& instruction, double now);
@@ -42,22 +44,28 @@ class Whereabouts {
   // What is planned for this rank in a step, in a unit that all ranks share; ranks that are `like` it do the same.
   void planned(double work, int like);
 
-  std::shared_ptr<comm::WaitMark> wait_mark() const { return wait_mark_; }
+  std::shared_ptr<comm::WaitMark> wait_mark() const { return wait_mark_; }    // of the rank's thread
+  std::shared_ptr<comm::WaitMark> saver_mark() const { return saver_mark_; }  // of whoever saves
 
   rendezvous::Place place() const;
   rendezvous::Pace pace() const;
 
  private:
+  enum class Saver { apart, awaited };
+
+  void stand(std::int64_t step, const std::string& what, Saver saver);
   void leave_phase(double now);
   void arrive(std::int64_t from, std::int64_t to) const;
 
-  const std::shared_ptr<comm::WaitMark> wait_mark_ = std::make_shared<comm::WaitMark>();
+  const std::shared_ptr<comm::WaitMark> wait_mark_ = std::make_shared<comm::WaitMark>(comm::WaitMark::Of::this_thread);
+  const std::shared_ptr<comm::WaitMark> saver_mark_ = std::make_shared<comm::WaitMark>(comm::WaitMark::Of::any_thread);
   std::function<void()> arrived_;
 
   mutable std::mutex mutex_;  // guards what follows
   std::int64_t step_ = -1;
   double since_ = 0;
   bool in_program_ = false, awaits_device_ = false;
+  Saver saver_ = Saver::apart;
   schedule::Instruction instruction_;  // in the program
   std::string phase_;                  // outside of it
   std::array<RecentSeconds, schedule::kind_count> computed_, waited_;

@@ -72,6 +72,20 @@ TEST(Whereabouts, PhasesBesideTheProgramHaveAUsualTimeToo) {
   EXPECT_NEAR(where.place().usual_seconds, 2, 0.5);
 }
 
+// What the thread that writes a checkpoint waits for counts while the rank waits for that thread.
+TEST(Whereabouts, WhoWaitsForItsSaverWaitsForWhomThatOneWaits) {
+  Whereabouts where;
+  where.begins(5, forward_pass, base::monotonic_seconds());
+  std::thread([&] {
+    const comm::WaitMark::Scope waiting(where.saver_mark().get(), 2);
+    EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_nobody);
+    where.saves(5, "finishing the last checkpoint");
+    EXPECT_EQ(where.place().waits_for, 2);
+    EXPECT_EQ(where.place().instruction, "finishing the last checkpoint");
+  }).join();
+  EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_nobody);
+}
+
 TEST(Whereabouts, ArrivalsAreToldTwice) {
   Whereabouts where;
   std::vector<std::int64_t> steps;
@@ -83,7 +97,7 @@ TEST(Whereabouts, ArrivalsAreToldTwice) {
 }
 
 TEST(WaitMark, WhatOtherThreadsWaitForDoesNotCountAndTheOutermostDoes) {
-  comm::WaitMark mark;
+  comm::WaitMark mark(comm::WaitMark::Of::this_thread);
   std::thread([&] {
     const comm::WaitMark::Scope elsewhere(&mark, 1);
     EXPECT_EQ(mark.read().peer, comm::WaitMark::nobody);
