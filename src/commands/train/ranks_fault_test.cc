@@ -46,6 +46,17 @@ void await(const std::function<bool()>& ready, const std::string& what) {
   }
 }
 
+// They are written beside training, so that one of a step may come some steps later.
+void await_checkpoint(const std::string& out) {
+  const auto is_complete = [](const std::string& name) { return name.find('.') == std::string::npos; };
+  await(
+      [&] {
+        const auto names = checkpoints(out);
+        return std::any_of(names.begin(), names.end(), is_complete);
+      },
+      "a checkpoint");
+}
+
 // One line, said once: no list of messages, no second voice.
 void expect_one_voice(const End& end, const std::string& sentence) {
   const auto at = end.output.find(sentence);
@@ -59,6 +70,7 @@ TEST_F(Ranks, OneThatIsKilledEndsTheOthersAndIsNamed) {
     base::remove_tree(out_);
     Program program(launch(3, train({"--pp", "3"})));
     await_step(out_, 7);
+    await_checkpoint(out_);
     const auto processes = program.processes();
     const double before = base::monotonic_seconds();
     ::kill(program.rank(failed), SIGKILL);
@@ -76,6 +88,7 @@ TEST_F(Ranks, OneThatIsKilledEndsTheOthersAndIsNamed) {
 TEST_F(Ranks, OneThatIsStoppedIsNamedAfterItsHeartbeatLimit) {
   Program program(launch(3, train({"--pp", "3", "--comm.heartbeat-seconds", "3"})));
   await_step(out_, 7);
+  await_checkpoint(out_);
   const auto processes = program.processes();
   const double before = base::monotonic_seconds();
   ::kill(program.rank(1), SIGSTOP);
@@ -169,13 +182,7 @@ TEST_F(Ranks, OfWhichOneLacksItsDataEndTogetherWithItsCode) {
 
 TEST_F(Ranks, SaveByTimeWithoutBeingAsked) {
   Program program(launch(2, train({"--dp", "2", "--checkpoint.every", "0", "--checkpoint.every-minutes", "0.002"})));
-  const auto is_complete = [](const std::string& name) { return name.find('.') == std::string::npos; };
-  await(
-      [&] {
-        const auto names = checkpoints(out_);
-        return std::any_of(names.begin(), names.end(), is_complete);
-      },
-      "a checkpoint");
+  await_checkpoint(out_);
   const auto processes = program.processes();
   ::kill(program.pid(), SIGKILL);
   program.wait();
@@ -187,6 +194,7 @@ TEST_F(Ranks, SaveByTimeWithoutBeingAsked) {
 TEST_F(Ranks, WhoseSaveFailsGoOnAndTryAgain) {
   Program program(launch(2, train({"--dp", "2"})));
   await_step(out_, 7);
+  await_checkpoint(out_);
   const std::string folder = out_ + "/checkpoints";
   await([&] { return !checkpoints(out_).empty() && ::rename(folder.c_str(), (out_ + "/aside").c_str()) == 0; },
         "a folder");
