@@ -45,8 +45,8 @@ config::Settings small_settings(const std::string& out) {
   return s;
 }
 
-std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate) {
-  constexpr double deadline_seconds = 60;
+std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate,
+                                                double deadline_seconds) {
   std::vector<comm::RankChannels> ranks(static_cast<std::size_t>(shape.world()));
   auto world = comm::make_thread_channels(shape.world(), "world", deadline_seconds, rate);
   auto saving = comm::make_thread_channels(shape.world(), "saving", deadline_seconds, rate);

@@ -23,7 +23,8 @@ std::shared_ptr<const data::TokenStream> small_corpus(const std::string& folder)
 config::Settings small_settings(const std::string& out);
 
 // Channels of every rank of a shape, as threads.
-std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {});
+std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {},
+                                                double deadline_seconds = 60);
 
 // What a run on these data does, and an evaluation on `valid` (null: none). `samples`: to train on instead of the stream's.
 plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
