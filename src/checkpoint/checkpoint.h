@@ -63,7 +63,7 @@ struct Saved {
   std::vector<std::string> remarks;
 };
 
-// Collective over `world`. Returns after the manifest is on every disk. Parts are read back from the disk before they are
+// Collective over `world`. Returns after the manifest is on every disk and then the second copies are. Parts are read back from the disk before they are
 // listed. On failure on any rank, all ranks throw; unless
 // what failed is a copy of the manifest, none is written. DataError: disk full and the like, with path and cause. BugError:
 // the slices of all ranks do not cover every element of every tensor exactly once. Memory: about 10 MiB besides the

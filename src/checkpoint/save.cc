@@ -207,11 +207,7 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
   });
   const WrittenParts written =
       parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); }));
-  Saved saved;
-  if (request.copies.any()) {
-    check_second_copies(request.copies, written);
-    saved.remarks = send_copies(partial, request.copies, written.first, world);
-  }
+  if (request.copies.any()) check_second_copies(request.copies, written);
   agree(world, [&] {
     if (leads && world.rank() != 0) replace_folder(partial, folder);
   });
@@ -226,6 +222,8 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
   agree(world, [&] {  // only now, so that a list never stands without its parts
     if (leads && world.rank() != 0) base::write_file_atomic(folder + "/" + manifest_name, manifests[0]);
   });
+  Saved saved;  // complete; until it has its second copies the one before it stays
+  if (request.copies.any()) saved.remarks = send_copies(folder, request.copies, written.first, world);
   prune(request.root, request.facts.step, {request.keep, request.protect}, disks, world);
   for (const std::string& text : gather(world, [&]() -> std::string {
          if (!leads) return "";

@@ -68,6 +68,13 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
   std::int64_t most = 0;
   for (std::size_t rank = 0; rank < bytes.size(); ++rank)
     if (copies.of[rank].by == checkpoint::SecondCopy::By::sending) most = std::max(most, bytes[rank].written.total());
+  if (most > 0 && settings.copies == 0 && settings.every > 0) {
+    saving->remarks.push_back(
+        "saving  one copy of each part, on the host that wrote it: how long the steps between two checkpoints take is "
+        "not "
+        "known; --checkpoint.copies 2 makes a second one, on another host");
+    return;
+  }
   if (most > 0) {
     const double rate = measure_link(world).bytes_per_second * most_link_share;
     const double interval = settings.every_minutes > 0 ? settings.every_minutes * 60 : usual_interval_seconds;
