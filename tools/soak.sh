@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Kills ranks and launchers of small runs at random, in every phase of a run and on every layout, starts the launchers that died
-# again, and checks: the losses and the last checkpoint have the bits of a run that was left alone, no more steps are lost than lie
-# between two checkpoints, no process is left, deaths and silences are named in time. A JSON line for each kill, then distributions.
+# again, and checks: the losses and the last checkpoint have the bits of a run that was left alone, no checkpoint that was complete is
+# lost, nor more steps than lie between two (where training waits for its saves; else between three), no process is left, deaths and
+# silences are named in time. A JSON line for each kill, then distributions.
 #
 #   tools/soak.sh N [SECONDS [SEED [FIRST [LAYOUTS]]]]
 #

@@ -10,13 +10,14 @@
 namespace troika::soak {
 
 const std::vector<Layout>& layouts() {
-  static const std::vector<Layout> all = {{"dp2", 2, 1, {"--dp", "2"}},
-                                          {"pp2", 2, 1, {"--pp", "2"}},
-                                          {"pp3", 3, 1, {"--pp", "3"}},
-                                          {"dp2xpp2", 2, 2, {"--dp", "2", "--pp", "2"}},
-                                          {"zero1", 2, 1, {"--dp", "2", "--zero", "1"}},
-                                          {"zero2", 2, 1, {"--dp", "2", "--zero", "2"}},
-                                          {"zero3", 2, 1, {"--dp", "2", "--zero", "3"}}};
+  static const std::vector<Layout> all = {
+      {"dp2", 2, 1, {"--dp", "2"}},
+      {"pp2", 2, 1, {"--pp", "2", "--checkpoint.async", "off"}, true},
+      {"pp3", 3, 1, {"--pp", "3"}},
+      {"dp2xpp2", 2, 2, {"--dp", "2", "--pp", "2"}},
+      {"zero1", 2, 1, {"--dp", "2", "--zero", "1", "--checkpoint.async", "off"}, true},
+      {"zero2", 2, 1, {"--dp", "2", "--zero", "2"}},
+      {"zero3", 2, 1, {"--dp", "2", "--zero", "3", "--checkpoint.async", "off"}, true}};
   return all;
 }
 

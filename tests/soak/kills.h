@@ -11,6 +11,9 @@ struct Layout {
   std::string name;
   int hosts = 2, ranks_per_host = 1;
   std::vector<std::string> words;  // settings of the training
+  // Where training waits for its checkpoints, a kill loses at most the steps between two of them; where they are written beside it,
+  // those since the newest complete one, which may be the one before.
+  bool waits_for_saves = false;
   int world() const { return hosts * ranks_per_host; }
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -29,6 +30,14 @@ std::int64_t count_rows(const Cluster& cluster) {
 
 std::string checkpoint_of(const std::string& run, std::int64_t step) {
   return fmt::format("{}/checkpoints/step-{:08}", run, step);
+}
+
+// The step of the newest one whose list stands; 0: none.
+std::int64_t newest_complete(const std::string& run, const Setting& setting) {
+  std::int64_t newest = 0;
+  for (std::int64_t step = 1; step <= setting.steps; ++step)
+    if (base::file_exists(checkpoint_of(run, step) + "/manifest.json")) newest = step;
+  return newest;
 }
 
 void copy_tree(const std::string& from, const std::string& to) {
@@ -107,6 +116,9 @@ class Trial {
   Cluster cluster_;
   Result result_;
   double struck_at_ = 0;
+  std::int64_t complete_at_kill_ = 0;  // the newest checkpoint
+  std::int64_t fewest_rows_ =
+      std::numeric_limits<std::int64_t>::max();  // of metrics.jsonl, after a resume dropped some
   pid_t victim_ = 0;
   std::vector<std::size_t> heard_;  // bytes of each launcher's output before the kill
 };
@@ -154,6 +166,7 @@ void Trial::strike() {
   for (int host = 0; host < kill_.layout.hosts; ++host) heard_.push_back(cluster_.output(host).size());
   if (kill_.target != Target::worker) victim_ = cluster_.launcher(kill_.host()).pid();
   result_.rows_at_kill = count_rows(cluster_);
+  complete_at_kill_ = newest_complete(cluster_.run_folder(0), setting_);
   struck_at_ = monotonic_seconds();
   ::kill(victim_, kill_.signal);
 }
@@ -199,6 +212,7 @@ void Trial::survive() {
     }
     const std::int64_t rows = count_rows(cluster_);  // fewer than before: a resume dropped the rest
     result_.steps_lost = std::max(result_.steps_lost, rows_before - rows);
+    if (rows < rows_before) fewest_rows_ = std::min(fewest_rows_, rows);
     rows_before = rows;
     well = cluster_.look_after();
     return !well || (released && cluster_.finished());
@@ -214,7 +228,10 @@ void Trial::survive() {
 }
 
 void Trial::compare() {
-  const std::int64_t most = kill_.signal == SIGTERM ? 0 : setting_.save_every;
+  const std::int64_t between = setting_.save_every * (kill_.layout.waits_for_saves ? 1 : 2);
+  const std::int64_t most = kill_.signal == SIGTERM ? 0 : between;
+  if (fewest_rows_ < complete_at_kill_)
+    fault(fmt::format("step {} was resumed from though that of step {} was complete", fewest_rows_, complete_at_kill_));
   if (result_.steps_lost > most)
     fault(fmt::format("{} steps were lost, promised are at most {}", result_.steps_lost, most));
   if (!await(2, [&] { return cluster_.processes().empty(); }))
