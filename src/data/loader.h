@@ -54,7 +54,7 @@ class Loader {
   // call.
   TokenBatch next(std::int64_t step, int microbatch);
 
-  // A microbatch of this rank that next() gave before, read once more, in the calling thread.
+  // Any microbatch of a step from the plan's first on, read once more, in the calling thread.
   TokenBatch again(std::int64_t step, int microbatch) const { return load(step, microbatch); }
 
   // Time next() has spent waiting so far.

@@ -14,6 +14,7 @@
 
 namespace troika::executor {
 using schedule::Kind;
+using sharding::GradientSum;
 
 const std::map<Kind, Executor::Handler>& Executor::handlers() {
   static const std::map<Kind, Handler> table{
@@ -55,8 +56,9 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
           setup_.checksums == optimizer::Checksums::off
               ? nullptr
               : std::make_unique<Integrity>(setup_.place.shape, setup_.place.world_rank, units, channels.replicas)),
+      audit_(program, setup_.place.shape, setup_.place.world_rank, units, channels.world),
       messages_(program, program.grid_rank(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer,
-                integrity_.get()),
+                integrity_.get(), audit_),
       replicas_(program, channels.replicas, units, observer),
       in_flight_(program, instructions_, units, replicas_, setup_.boundary, setup_.activations, ledger) {
   for (const Instruction& i : instructions_) {
@@ -70,7 +72,9 @@ StepResult Executor::run(const StepSettings& settings) {
   listen_to_groups();
   if (!program_.evaluates()) begin_sums();
   if (integrity_ != nullptr) integrity_->begin_step(settings.step);
-  in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample});
+  audit_.begin(settings.pass, settings.step);
+  in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample,
+                         audit_.read_by(settings.pass)});
   for (const Instruction& instruction : instructions_) {
     try {
       execute(instruction);
@@ -112,7 +116,8 @@ void Executor::listen_to_groups() {
 }
 
 void Executor::load(const Instruction& i) {
-  in_flight_.load(i.microbatch, setup_.source(settings_.step, i.microbatch));
+  const int microbatch = audit_.read_by(settings_.pass)[static_cast<std::size_t>(i.microbatch)];
+  in_flight_.load(i.microbatch, setup_.source(settings_.step, microbatch));
 }
 
 at::Tensor Executor::stage_input(const Instruction& i) {
@@ -166,7 +171,8 @@ void Executor::begin_sums() {
         const auto index = static_cast<std::size_t>(found - setup_.parameter_names.begin());
         of_parts.push_back(exponent_of(index) + scale_bits_);
       }
-      bucket->sum().begin_step(of_parts);
+      bucket->sum().begin_step(of_parts,
+                               settings_.pass == Pass::only ? GradientSum::Bits::unread : GradientSum::Bits::summed);
     }
   }
 }
@@ -200,12 +206,15 @@ Executor::OwnFacts Executor::read_facts() {
   }
   OwnFacts facts;
   if (!setup_.streams->device().is_cpu()) observer_.awaits_device();
-  facts.losses = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
+  const std::vector<at::Tensor> read = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
+  auto next = read.begin();
+  for (const auto& [microbatch, on_device] : in_flight_.losses()) {
+    const int of_step = audit_.read_by(settings_.pass)[static_cast<std::size_t>(microbatch)];
+    facts.losses[of_step] = kernels::read_loss(*next++);
+  }
   if (program_.evaluates()) return facts;
-  facts.largest = facts.losses.back();
-  facts.losses.pop_back();
-  facts.squares = facts.losses.back();
-  facts.losses.pop_back();
+  facts.squares = *next++;
+  facts.largest = *next++;
   return facts;
 }
 
@@ -236,8 +245,9 @@ void Executor::norm(const Instruction& i) {
   messages_.finish_sends(i);
   replicas_.finish_reductions(i);
   const mesh::Shape& shape = setup_.place.shape;
-  StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size(),
-                   integrity_ == nullptr ? 0 : Integrity::checksums},
+  const int sums = integrity_ == nullptr ? 0 : Integrity::checksums;
+  const int of_audit = settings_.pass == Pass::audited ? RecomputeAudit::checksums : 0;
+  StepFacts facts({program_.microbatches, shape.cp, shape.tp, channels_.world.size(), sums + of_audit},
                   setup_.parameter_names);
   const int tp_rank = setup_.place.at.tp;
   const OwnFacts own = read_facts();
@@ -245,6 +255,8 @@ void Executor::norm(const Instruction& i) {
   facts.set_requests(settings_.requests);
   note_largest(own.largest, &facts);
   if (integrity_ != nullptr) integrity_->tell(&facts);
+  audit_.observe(own.losses);
+  audit_.tell(sums, &facts);
   share_facts(facts, own, i);
   if (integrity_ != nullptr) integrity_->compare(facts);
 
@@ -255,6 +267,8 @@ void Executor::norm(const Instruction& i) {
   result_.gradient_norm = facts.gradient_norm() * factor;
   result_.finite = std::isfinite(result_.loss) && std::isfinite(result_.gradient_norm);
   judge_range(facts);
+  if (settings_.pass == Pass::audit) audit_.keep(result_.finite);
+  audit_.compare(sums, facts, result_.finite);
   const bool clip = settings_.clip_norm > 0 && result_.gradient_norm > settings_.clip_norm;
   gradient_scale_ = clip ? factor * (settings_.clip_norm / result_.gradient_norm) : factor;
 }
@@ -262,9 +276,7 @@ void Executor::norm(const Instruction& i) {
 // Adds what every program tells, and sums over the world.
 void Executor::share_facts(StepFacts& facts, const OwnFacts& own, const Instruction& i) {
   const mesh::Coordinate& at = setup_.place.at;
-  auto loss_2 = own.losses.begin();
-  for (const auto& [microbatch, on_device] : in_flight_.losses()) {
-    const kernels::LossSum loss = kernels::read_loss(*loss_2++);
+  for (const auto& [microbatch, loss] : own.losses) {
     if (at.tp == 0) facts.set_loss(microbatch, at.cp, loss);  // the others of the tensor group have the same
   }
   facts.set_memory(setup_.place.world_rank, ledger_.peak());
@@ -304,7 +316,7 @@ void Executor::offload(const Instruction& i) {
 void Executor::step(const Instruction& i) {
   each_bucket(i, [&](Bucket& bucket) {
     const at::Tensor gradient = replicas_.gradient(bucket, i);
-    if (result_.finite && result_.in_range) {
+    if (result_.finite && result_.in_range && settings_.pass != Pass::audit) {
       const auto fault = bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
       if (fault) integrity_->report(bucket, *fault);
     }

@@ -15,6 +15,7 @@
 #include "executor/integrity.h"
 #include "executor/observer.h"
 #include "executor/pipeline_messages.h"
+#include "executor/recompute_audit.h"
 #include "executor/replica_traffic.h"
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
@@ -53,6 +54,7 @@ struct StepSettings {
   double loss_scale = 1;       // of the backward passes; the results below are without it
   std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
   Requests requests;           // of this rank
+  Pass pass = Pass::only;      // in one of an audit nothing is updated
 };
 
 struct StepResult {
@@ -106,9 +108,9 @@ class Executor {
   void listen_to_groups();
   void begin_sums();
   int exponent_of(std::size_t parameter) const;
-  struct OwnFacts {                  // of this rank; on the host
-    std::vector<at::Tensor> losses;  // in the order of InFlightActivations::losses
-    at::Tensor squares, largest;     // of gradients; undefined in an evaluation
+  struct OwnFacts {                          // of this rank; on the host
+    std::map<int, kernels::LossSum> losses;  // by the step's microbatch
+    at::Tensor squares, largest;             // of gradients; undefined in an evaluation
   };
   OwnFacts read_facts();
   void check_channels();
@@ -150,6 +152,7 @@ class Executor {
   tensor::Ledger& ledger_;
   Observer& observer_;
   const std::unique_ptr<Integrity> integrity_;  // null: without checksums
+  RecomputeAudit audit_;
   PipelineMessages messages_;
   ReplicaTraffic replicas_;
   InFlightActivations in_flight_;

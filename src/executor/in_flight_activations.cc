@@ -31,7 +31,7 @@ void InFlightActivations::load(int microbatch, model::Tokens tokens) {
 void InFlightActivations::mark(int microbatch, model::Tokens& tokens) const {
   tokens.loss_scale = step_.loss_scale;
   tokens.step = step_.step;
-  tokens.first_sample = step_.first_sample + microbatch * boundary_.B;
+  tokens.first_sample = step_.first_sample + step_.reads[static_cast<std::size_t>(microbatch)] * boundary_.B;
 }
 
 // A stage that loads no tokens sees only their shape.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "executor/replica_traffic.h"
 #include "kernels/output_loss.h"
@@ -37,8 +38,9 @@ class InFlightActivations {
   struct Step {
     double loss_scale = 1;
     std::int64_t step = 0, first_sample = 0;
+    std::vector<int> reads;  // which of the step's microbatches each of the program's is
   };
-  void begin_step(const Step& step) { step_ = step; }
+  void begin_step(Step step) { step_ = std::move(step); }
   void load(int microbatch, model::Tokens tokens);
 
   // The first segment of a stage takes over the stage's input, the last leaves its output. `boundary_mD` of forward:

@@ -22,6 +22,7 @@ void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
   if (schedule::is_unanswered(program_, i)) finish_unanswered(i);  // one is under way at a time
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
   if (integrity_ != nullptr) integrity_->sent(content_of(i), i.microbatch, message.tensor);
+  audit_.sent(content_of(i), i.microbatch, i.stage, message.tensor);
   message.transfer = pp_.send(message.tensor, pp_rank_of(to_stage), message_tag(content_of(i), i.microbatch, to_stage));
   ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
   sends_[to_text(i)] = std::move(message);

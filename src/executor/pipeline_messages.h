@@ -10,6 +10,7 @@
 #include "comm/channel.h"
 #include "executor/integrity.h"
 #include "executor/observer.h"
+#include "executor/recompute_audit.h"
 #include "schedule/check/known_arrivals.h"
 #include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
@@ -19,16 +20,17 @@ namespace troika::executor {
 // One rank's thread. Errors of the channel pass through.
 class PipelineMessages {
  public:
-  // `rank` is one of the program's grid. `ledger` counts what is on its way. `integrity` is told of all that is sent and taken;
-  // null: nobody is.
+  // `rank` is one of the program's grid. `ledger` counts what is on its way. `integrity` is told of all that is sent and taken,
+  // null: nobody is; `audit` of all that is sent.
   PipelineMessages(const schedule::Program& program, int rank, comm::Channel& pp, tensor::Ledger& ledger,
-                   Observer& observer, Integrity* integrity)
+                   Observer& observer, Integrity* integrity, RecomputeAudit& audit)
       : program_(program),
         arrivals_(program, rank),
         pp_(pp),
         ledger_(ledger),
         observer_(observer),
-        integrity_(integrity) {}
+        integrity_(integrity),
+        audit_(audit) {}
 
   void send(const schedule::Instruction& i, const at::Tensor& tensor);     // send_act, send_grad
   void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
@@ -56,6 +58,7 @@ class PipelineMessages {
   tensor::Ledger& ledger_;
   Observer& observer_;
   Integrity* const integrity_;
+  RecomputeAudit& audit_;
   std::map<std::string, Message> sends_, receives_;  // by instruction text
 };
 

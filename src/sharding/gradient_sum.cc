@@ -35,12 +35,14 @@ GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, co
 
 GradientSum::~GradientSum() = default;
 
-void GradientSum::begin_step(const std::vector<int>& exponents) {
+void GradientSum::begin_step(const std::vector<int>& exponents, Bits bits) {
   if (exponents.size() != plan_.parts())
     throw base::BugError(fmt::format("{} exponents for {} parameters", exponents.size(), plan_.parts()));
   shifts_.clear();
   for (const int exponent : exponents) shifts_.push_back(shape::grid_shift(shape_, exponent));
   own_.begin_step(shifts_);
+  bits_ = bits;
+  shared_bits_.assign(bits == Bits::summed ? plan_.parts() : 0, 0);
 }
 
 at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) const {
@@ -49,6 +51,27 @@ at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) c
 
 NewIntegers GradientSum::new_integers() const {
   return [this](std::int64_t count) { return allocate(count, at::kLong); };
+}
+
+static std::uint32_t bits_of_elements(const at::Tensor& elements) {
+  const at::Tensor words = elements.scalar_type() == at::kLong ? elements.view(at::kInt) : elements;
+  return static_cast<std::uint32_t>(kernels::bits_sum(words).item<std::int64_t>());
+}
+
+void GradientSum::note_shared(const Range& range, const at::Tensor& elements) {
+  if (bits_ == Bits::unread) return;
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    shared_bits_[part] += bits_of_elements(elements.narrow(0, begin, count));
+  });
+}
+
+std::vector<std::uint32_t> GradientSum::sum_bits() const {
+  std::vector<std::uint32_t> sums(plan_.parts());
+  const at::Tensor own = own_sum();
+  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    sums[part] += bits_of_elements(own.narrow(0, begin, count));
+  });
+  return sums;
 }
 
 void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
@@ -63,6 +86,7 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
 
 void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count();
+  note_shared({0, plan_.elements()}, floats);
   if (count == 1) {
     range_ = std::move(floats);
     return;
@@ -80,6 +104,8 @@ void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uin
 }
 
 void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
+  for (std::size_t replica = 0; replica < integers.size(); ++replica)
+    note_shared(plan_.elements_of(static_cast<int>(replica)), integers[replica]);
   if (shape_.travel == Travel::packed) return pack(std::move(integers), replicas, tag);
   const int count = shape_.place.count(), index = shape_.place.index();
   std::vector<comm::Message> out;
@@ -249,10 +275,12 @@ at::Tensor GradientSum::to_floats(const at::Tensor& range, const at::Tensor& int
   return into;
 }
 
+at::Tensor GradientSum::own_sum() const {
+  return total_.defined() ? total_ : whole_.defined() ? whole_.narrow(0, mine().begin, mine().count) : range();
+}
+
 at::Tensor GradientSum::squares() const {
-  const at::Tensor own = total_.defined()   ? total_
-                         : whole_.defined() ? whole_.narrow(0, mine().begin, mine().count)
-                                            : range();
+  const at::Tensor own = own_sum();
   std::vector<at::Tensor> squares{at::empty({0}, at::TensorOptions().dtype(at::kDouble).device(device_))};
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     const at::Tensor piece = own.narrow(0, begin, count);

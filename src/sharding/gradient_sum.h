@@ -33,8 +33,10 @@ class GradientSum {
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
 
+  // Whether sums of bits (kernels::bits_sum) are taken of a step's gradients, each of which costs a pass over them.
+  enum class Bits { unread, summed };
   // By part of the plan: all magnitudes of leaves are to stay below 2^exponent.
-  void begin_step(const std::vector<int>& exponents);
+  void begin_step(const std::vector<int>& exponents, Bits bits = Bits::unread);
 
   // To write the next leaf to, also while the last one is on its way. Pieces are whole parts of the plan.
   LeafWriter& leaf() { return own_; }
@@ -52,6 +54,12 @@ class GradientSum {
   // Adds the same range of the sum of another stage, which makes the same call with the tags exchanged.
   void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                      const OnWait& on_wait);
+
+  // Of what this rank has shared out since begin_step, by part of the plan. Needs Bits::summed.
+  const std::vector<std::uint32_t>& shared_bits() const { return shared_bits_; }
+  // Of the complete sum in this rank's range, by part of the plan.
+  std::vector<std::uint32_t> sum_bits() const;
+  bool same_in_every_order() const { return shape_.addition == shape::Addition::integers; }
 
   at::Tensor squares() const;  // fp64 on the device, of the chunks of this rank's range, in chunk order
   at::Tensor total();          // of this rank's range, fp32; may be written to, valid until reset()
@@ -73,6 +81,8 @@ class GradientSum {
   at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype) const;
   NewIntegers new_integers() const;
   const at::Tensor& range() const;
+  at::Tensor own_sum() const;
+  void note_shared(const shape::Range& range, const at::Tensor& elements);
   void share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
   void share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
   void begin_range(const at::Tensor& leaf);
@@ -91,7 +101,9 @@ class GradientSum {
   tensor::Ledger& ledger_;
   OwnLeaves own_;
   std::vector<int> shifts_;  // by part
-  std::int64_t rounds_ = 0;  // reductions of this step
+  Bits bits_ = Bits::unread;
+  std::vector<std::uint32_t> shared_bits_;  // by part
+  std::int64_t rounds_ = 0;                 // reductions of this step
   bool reducing_ = false;
   at::Tensor sending_;  // what the reduction under way shares out in fp32; stays where it becomes the whole sum
   at::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike

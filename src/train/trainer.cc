@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/manifest.h"
@@ -41,6 +43,9 @@ Outcome Trainer::run() {
   }
   if (saver_ != nullptr) save_the_end();
   if (progress_ != nullptr) progress_->finish();
+  if (audits_ > 0)
+    note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
+                     audits_ == 1 ? " was" : "s were"));
   for (const std::string& line : advisor_.after_training()) note(line);
   return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
 }
@@ -76,21 +81,40 @@ void Trainer::train_step() {
   if (surroundings_.on_step) surroundings_.on_step(state_.step, seconds);
 }
 
-// A step whose gradients are larger than their exponents say updates nothing, and is run again with exponents that suffice.
+bool Trainer::audit_due(std::int64_t step) const {
+  const std::int64_t every = settings_.train.recompute_audit_every;
+  return every > 0 && step % every == 0;
+}
+
+// The audit comes first, so that what it finds is known before the update.
 executor::StepResult Trainer::run_step(executor::StepSettings step) {
+  if (audit_due(step.step)) {
+    reads_again_ = true;
+    step.pass = executor::Pass::audit;
+    run_in_range(step);
+    reads_again_ = false;
+    step.pass = executor::Pass::audited;
+    ++audits_;
+  }
+  const executor::StepResult result = run_in_range(step);
+  if (result.finite) exponents_.follow(result.gradient_exponents, step.step);
+  return result;
+}
+
+// A step whose gradients are larger than their exponents say updates nothing, and is run again with exponents that suffice.
+executor::StepResult Trainer::run_in_range(executor::StepSettings step) {
   step.exponents = exponents_.values();
   executor::StepResult result = executor_->run(step);
   if (result.finite && !result.in_range) {
     exponents_.raise(result.gradient_exponents);
     ++state_.repeated;
     step.exponents = exponents_.values();
-    repeats_ = true;
+    const bool read_again = std::exchange(reads_again_, true);
     result = executor_->run(step);
-    repeats_ = false;
+    reads_again_ = read_again;
     if (!result.finite || !result.in_range)
       throw base::BugError(fmt::format("step {}, run again, has other gradients than before", step.step));
   }
-  if (result.finite) exponents_.follow(result.gradient_exponents, step.step);
   return result;
 }
 
@@ -270,7 +294,8 @@ void Trainer::start_loader() {
 
 // The loader counts steps from 0, the executor from 1.
 model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
-  const data::TokenBatch batch = repeats_ ? loader_->again(step - 1, microbatch) : loader_->next(step - 1, microbatch);
+  const data::TokenBatch batch =
+      reads_again_ ? loader_->again(step - 1, microbatch) : loader_->next(step - 1, microbatch);
   return inference::tokens_of(batch, context_group_, surroundings_.streams->device());
 }
 

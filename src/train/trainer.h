@@ -91,6 +91,8 @@ class Trainer {
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
   executor::StepResult run_step(executor::StepSettings step);
+  executor::StepResult run_in_range(executor::StepSettings step);
+  bool audit_due(std::int64_t step) const;
   void count(const executor::StepResult& result);
   void judge(const executor::StepResult& result);
   void skip_nonfinite(const executor::StepResult& result);
@@ -138,7 +140,8 @@ class Trainer {
 
   optimizer::LossScale loss_scale_;
   optimizer::GradientExponents exponents_;
-  bool repeats_ = false;  // the step that is running has run before
+  bool reads_again_ = false;  // the run of the step is not the one that the loader reads ahead for
+  std::int64_t audits_ = 0;   // of this attempt
   TrainerState state_;
   std::int64_t saved_step_ = -1;  // of the newest checkpoint
   double last_save_ = 0;          // when the last one, or a try of it, began

@@ -26,7 +26,8 @@ struct TrainSettings {
   std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
   std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
   OnNonfinite on_nonfinite = OnNonfinite::stop;
-  OnOff checksums = OnOff::automatic;  // of parameters, optimizer state and messages between stages
+  OnOff checksums = OnOff::automatic;      // of parameters, optimizer state and messages between stages
+  std::int64_t recompute_audit_every = 0;  // steps between those that are computed twice; 0: none
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -94,6 +95,12 @@ struct TrainSettings {
           "what changed by itself ends the attempt with rank, tensor and step. auto: on CPUs.")
         .spelled("true", "on")
         .spelled("false", "off");
+    t.add("recompute_audit_every", &M::recompute_audit_every,
+          "Every so many steps a step is computed twice before its update, the second time each microbatch by another "
+          "data-parallel rank. Losses, activations between stages and gradients must have equal bits; else the attempt "
+          "ends with tensor, ranks and step. 0: never.")
+        .unit("steps")
+        .range(0, bounds::tera);
   }
 };
 

@@ -1,0 +1,224 @@
+#include "executor/recompute_audit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "comm/collectives.h"
+#include "kernels/flat.h"
+
+namespace troika::executor {
+namespace {
+
+std::vector<int> rotated(int microbatches, int shift) {
+  std::vector<int> read(static_cast<std::size_t>(microbatches));
+  for (int m = 0; m < microbatches; ++m) read[static_cast<std::size_t>(m)] = (m + shift) % microbatches;
+  return read;
+}
+
+bool have_equal_shares(const schedule::Program& program) {
+  for (int dp_rank = 1; dp_rank < program.dp; ++dp_rank)
+    if (program.share_size(dp_rank) != program.share_size(0)) return false;
+  return true;
+}
+
+std::uint64_t mixed(std::uint64_t sum, std::uint64_t one) { return (sum ^ one) * 0x100000001b3ULL; }
+
+std::uint64_t bits_of_loss(const kernels::LossSum& loss) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &loss.loss, sizeof bits);
+  return mixed(bits, static_cast<std::uint64_t>(loss.tokens));
+}
+
+struct Line {
+  std::int64_t place = 0;
+  std::string bits, what;
+};
+
+Line parse_line(const std::string& text) {
+  const std::vector<std::string> fields = base::split(text, '\t');
+  Line line;
+  base::parse_int(fields.at(0), &line.place);
+  line.bits = fields.at(1);
+  line.what = fields.at(2);
+  return line;
+}
+
+const char advice[] =
+    "; nothing was updated with it: test the memory and the processor of these hosts, or leave one out, and resume "
+    "from the last "
+    "checkpoint";
+
+}  // namespace
+
+RecomputeAudit::RecomputeAudit(const schedule::Program& program, const mesh::Shape& shape, int world_rank,
+                               const Units& units, comm::Channel& world)
+    : program_(program),
+      shape_(shape),
+      world_rank_(world_rank),
+      units_(units),
+      world_(world),
+      shift_(have_equal_shares(program) ? 1 % program.dp : 0),
+      read_by_step_(rotated(program.microbatches, 0)),
+      read_by_audit_(rotated(program.microbatches, shift_ * program.share_size(0))) {}
+
+void RecomputeAudit::begin(Pass pass, std::int64_t step) {
+  pass_ = pass;
+  step_ = step;
+  (pass == Pass::audit ? audit_ : now_) = {};
+}
+
+// An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.
+void RecomputeAudit::sent(StageMessage content, int microbatch, int stage, const at::Tensor& tensor) {
+  if (pass_ == Pass::only) return;
+  Trace& trace = pass_ == Pass::audit ? audit_ : now_;
+  const auto of_step = static_cast<std::uint64_t>(read_by(pass_)[static_cast<std::size_t>(microbatch)]);
+  trace.sent[static_cast<int>(content)][stage] +=
+      (2 * of_step + 1) * static_cast<std::uint64_t>(kernels::bits_sum(tensor).item<std::int64_t>());
+}
+
+int RecomputeAudit::stage_of(int segment) const {
+  int stage = 0;
+  while (program_.end_segment(stage) <= segment) ++stage;
+  return stage;
+}
+
+void RecomputeAudit::observe(const std::map<int, kernels::LossSum>& losses) {
+  if (pass_ == Pass::only) return;
+  Trace& trace = pass_ == Pass::audit ? audit_ : now_;
+  const int stages = program_.stages();
+  for (const auto& [stage, bits] : trace.sent[static_cast<int>(StageMessage::activation)])
+    trace.results.push_back({stage, bits, fmt::format("the activations behind stage {}", stage)});
+  for (const auto& [microbatch, loss] : losses)
+    trace.results.push_back({stages, bits_of_loss(loss), fmt::format("the loss of microbatch {}", microbatch)});
+  for (const auto& [stage, bits] : trace.sent[static_cast<int>(StageMessage::gradient)])
+    trace.results.push_back(
+        {2 * stages - stage, bits, fmt::format("the gradients of the activations before stage {}", stage)});
+  for (auto at = units_.rbegin(); at != units_.rend(); ++at) {
+    for (Bucket* bucket : at->second->trained()) {
+      const std::vector<std::uint32_t>& shared = bucket->sum().shared_bits();
+      const std::vector<std::uint32_t> sums = bucket->sum().sum_bits();
+      const std::vector<shape::Slot>& slots = bucket->layout().slots;
+      for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+        const std::string what = "the gradient of " + slots[slot].info.name;
+        trace.results.push_back({2 * stages - stage_of(at->first), shared[slot], what});
+        if (bucket->sum().same_in_every_order()) trace.sums.push_back({2 * stages + 1, sums[slot], what});
+      }
+    }
+  }
+  std::stable_sort(trace.results.begin(), trace.results.end(),
+                   [](const Result& a, const Result& b) { return a.place < b.place; });
+}
+
+// direction 1: who computed in the audit what this rank computes in the step; -1: who computes in the step what this rank
+// computed in the audit.
+int RecomputeAudit::counterpart(int world_rank, int direction) const {
+  mesh::Coordinate at = mesh::coordinate_of(shape_, world_rank);
+  at.dp = (at.dp + shape_.dp - direction * shift_) % shape_.dp;
+  return mesh::world_rank_of(shape_, at);
+}
+
+// What a rank finds in the step is counted up and what another found for it in the audit down: 0 where both are alike.
+void RecomputeAudit::tell(int first_checksum, StepFacts* facts) const {
+  if (pass_ != Pass::audited) return;
+  const auto digest = [](const std::vector<Result>& results) {
+    std::uint64_t sum = 0;
+    for (const Result& one : results) sum = mixed(sum, one.bits);
+    return sum;
+  };
+  const auto add = [&](int rank, int which, std::uint64_t value) {
+    facts->add_checksum(rank, first_checksum + which, static_cast<std::int64_t>(value));
+  };
+  add(world_rank_, 0, digest(now_.results));
+  add(counterpart(world_rank_, -1), 0, 0 - digest(audit_.results));
+  add(world_rank_, 1, digest(now_.sums) - digest(audit_.sums));
+}
+
+void RecomputeAudit::compare(int first_checksum, const StepFacts& facts, bool finite) const {
+  if (pass_ != Pass::audited || (!finite && !audit_finite_)) return;
+  bool alike = true;
+  for (int rank = 0; rank < shape_.world(); ++rank)
+    alike = alike && facts.checksum(rank, first_checksum) == 0 && facts.checksum(rank, first_checksum + 1) == 0;
+  if (alike) return;
+  const std::vector<std::string> hosts = comm::all_gather_text(world_, base::host_name());
+  const std::vector<std::string> audits = comm::all_gather_text(world_, lines_of(audit_));
+  const std::vector<Difference> found = differences(audits, comm::all_gather_text(world_, lines_of(now_)));
+  if (found.empty()) throw base::BugError(fmt::format("the audit of step {} differs, and nothing in it does", step_));
+  throw base::PeerError(
+      fmt::format("{}, found in step {} by computing it twice{}", sentence(found, hosts), step_, advice));
+}
+
+std::string RecomputeAudit::lines_of(const Trace& trace) const {
+  std::string text;
+  for (const std::vector<Result>* results : {&trace.results, &trace.sums})
+    for (const Result& one : *results) text += fmt::format("{}\t{}\t{}\n", one.place, one.bits, one.what);
+  return text;
+}
+
+// Where computing first parted, on every rank where it did at that place.
+std::vector<RecomputeAudit::Difference> RecomputeAudit::differences(const std::vector<std::string>& audits,
+                                                                    const std::vector<std::string>& now) const {
+  std::vector<Difference> all;
+  const int behind_results = 2 * program_.stages() + 1;
+  for (int rank = 0; rank < shape_.world(); ++rank) {
+    const int other = counterpart(rank, 1);
+    const std::vector<std::string> lines = base::split(now[static_cast<std::size_t>(rank)], '\n');
+    const std::vector<std::string> others = base::split(audits[static_cast<std::size_t>(other)], '\n');
+    const std::vector<std::string> own = base::split(audits[static_cast<std::size_t>(rank)], '\n');
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+      const Line line = parse_line(lines[i]);
+      const bool sum = line.place == behind_results;
+      if (line.bits == parse_line((sum ? own : others).at(i)).bits) continue;
+      all.push_back({static_cast<int>(line.place), line.what, rank, sum ? rank : other});
+      break;
+    }
+  }
+  int first = behind_results;
+  for (const Difference& one : all) first = std::min(first, one.place);
+  all.erase(std::remove_if(all.begin(), all.end(), [first](const Difference& one) { return one.place > first; }),
+            all.end());
+  return all;
+}
+
+// Who takes part in every difference is to blame, where there is one such and another rank to tell it from.
+std::string RecomputeAudit::sentence(const std::vector<Difference>& found,
+                                     const std::vector<std::string>& hosts) const {
+  std::set<int> ranks, blamed;
+  const auto dp_of = [this](int rank) { return mesh::coordinate_of(shape_, rank).dp; };
+  std::map<int, int> taking_part;  // by dp rank, in how many of the differences
+  for (const Difference& one : found) {
+    ranks.insert({one.by, one.by_other});
+    for (const int dp : std::set<int>{dp_of(one.by), dp_of(one.by_other)}) ++taking_part[dp];
+  }
+  for (const int rank : ranks)
+    if (taking_part[dp_of(rank)] == static_cast<int>(found.size())) blamed.insert(rank);
+  const auto names = [&hosts](const std::set<int>& of) {
+    std::vector<std::string> each;
+    for (const int rank : of) each.push_back(fmt::format("{} ({})", rank, hosts[static_cast<std::size_t>(rank)]));
+    return fmt::format("{} {}", of.size() == 1 ? "rank" : "ranks", fmt::join(each, ", "));
+  };
+  const std::string& what = found.front().what;
+  if (found.front().place == 2 * program_.stages() + 1)
+    return fmt::format(
+        "{} added up {} to other bits, though every rank computed the same: they changed on the way between "
+        "ranks or in its memory",
+        names(ranks), what);
+  if (ranks.size() == found.size() && found.front().by == found.front().by_other)
+    return fmt::format("{} computed {} again with other bits: its processor or memory is faulty", names(ranks), what);
+  if (!blamed.empty() && blamed.size() < ranks.size() && found.size() > 1)
+    return fmt::format(
+        "{} computed {} with other bits than the other ranks that computed the same: its processor or "
+        "memory is faulty",
+        names(blamed), what);
+  return fmt::format("{} computed {} with other bits than each other: the processor or memory of one of them is faulty",
+                     names(ranks), what);
+}
+
+}  // namespace troika::executor
