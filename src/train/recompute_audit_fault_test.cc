@@ -122,7 +122,7 @@ TEST_F(RecomputeAudit, NamesWhoAddedUpWhatChangedOnTheWay) {
   runs_.channels = [](const mesh::Shape& shape) {
     auto channels = thread_channels(shape);
     auto& replicas = channels.back().replicas;
-    replicas = comm::faulty(std::move(replicas), {{comm::Fault::Kind::corrupt, 1, 0}}, 60);
+    replicas = comm::faulty(std::move(replicas), {{comm::Fault::Kind::corrupt, 0, 0}}, 60);
     return channels;
   };
   EXPECT_THAT(error_of("dp 2"), AllOf(HasSubstr("rank 1 ("), HasSubstr("added up the gradient of "),
