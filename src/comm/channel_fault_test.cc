@@ -93,6 +93,50 @@ TEST(ThreadsChannel, ASlowLinkCarriesMessagesOneAfterAnother) {
   EXPECT_LT(monotonic_seconds() - before, 0.5);
 }
 
+TEST(MemoryChannel, NamesBothSizesWhenTheyDiffer) {
+  auto channels = make_memory_channels(2, 5);
+  const auto texts = failures(channels, [](Channel& channel) {
+    const at::Tensor tensor = bytes(8 + channel.rank());
+    if (channel.rank() == 0)
+      channel.send(tensor, 1, 1).wait();
+    else
+      channel.recv(tensor, 0, 1).wait();
+  });
+  EXPECT_THAT(texts[0], HasSubstr("rank 1 has posted another size"));
+  EXPECT_THAT(texts[1], HasSubstr("rank 0 sends 8 bytes but rank 1 receives 9"));
+}
+
+TEST(MemoryChannel, TakesMoreMessagesThanItsBoxHasLinesAndSheetsFor) {
+  auto channels = make_memory_channels(2, 20);
+  constexpr std::int64_t messages = 9000;
+  run_ranks(channels, [](Channel& channel) {
+    std::vector<at::Tensor> tensors;
+    std::vector<Transfer> transfers;
+    for (std::int64_t i = 0; i < messages; ++i) {
+      const std::int64_t size = i % 1000 == 7 ? 3000 : i % 5;
+      const bool sends = channel.rank() == 0;
+      tensors.push_back(at::full({size}, sends ? i : -1, at::kLong));
+      const auto tag = static_cast<std::uint32_t>(i % 3);
+      transfers.push_back(sends ? channel.send(tensors.back(), 1, tag) : channel.recv(tensors.back(), 0, tag));
+    }
+    for (Transfer& transfer : transfers) transfer.wait();
+    for (std::int64_t i = 0; i < messages; ++i) {
+      const at::Tensor& tensor = tensors[static_cast<std::size_t>(i)];
+      if (tensor.numel() > 0) ASSERT_TRUE((tensor == i).all().item<bool>()) << i;
+    }
+  });
+}
+
+TEST(MemoryChannel, AMessageThatItsSenderGaveUpIsNotRead) {
+  auto channels = make_memory_channels(2, 0.3);
+  {
+    const at::Tensor large = bytes(1 << 20);
+    EXPECT_THAT(failure_of([&] { channels[0]->send(large, 1, 1).wait(); }), HasSubstr("within 0.3 s"));
+  }
+  const at::Tensor into = bytes(1 << 20);
+  EXPECT_THAT(failure_of([&] { channels[1]->recv(into, 0, 1).wait(); }), HasSubstr("rank 0 has given up"));
+}
+
 TEST(FaultyChannel, FailsDropsAndDelaysTheMessageItWasTold) {
   for (const auto kind : {Fault::Kind::fail, Fault::Kind::drop}) {
     auto channels = make_thread_channels(2, "world", 0.3);

@@ -1,10 +1,15 @@
 #include "comm/channel_test_support.h"
 
+#include <condition_variable>
 #include <exception>
+#include <map>
+#include <mutex>
 #include <thread>
 
+#include "comm/by_peer_channel.h"
 #include "comm/flight_log.h"
 #include "comm/gloo_channel.h"
+#include "comm/memory_channel.h"
 #include "comm/nccl_test_support.h"
 #include "comm/threads_channel.h"
 #include "rendezvous/store.h"
@@ -55,6 +60,47 @@ static std::vector<std::unique_ptr<Channel>> make_gloo_channels(int size, double
   return channels;
 }
 
+// A text of each of `size` threads, for all of them.
+class TextExchange {
+ public:
+  explicit TextExchange(std::size_t size) : size_(size) {}
+  std::vector<std::string> all_gather(const std::string& what, int rank, const std::string& mine) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    auto& texts = said_[what];
+    texts[rank] = mine;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return texts.size() == size_; });
+    std::vector<std::string> all;
+    for (const auto& [of, text] : texts) all.push_back(text);
+    return all;
+  }
+
+ private:
+  const std::size_t size_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::map<int, std::string>> said_;
+};
+
+std::vector<std::unique_ptr<Channel>> make_memory_channels(int size, double deadline_seconds) {
+  TextExchange exchange(static_cast<std::size_t>(size));
+  std::vector<std::unique_ptr<Channel>> channels(static_cast<std::size_t>(size));
+  std::vector<int> members;
+  for (int rank = 0; rank < size; ++rank) members.push_back(rank);
+  std::vector<std::thread> ranks;
+  for (const int rank : members) {
+    ranks.emplace_back([&, rank] {
+      const auto all_gather = [&](const std::string& what, const std::string& mine) {
+        return exchange.all_gather(what, rank, mine);
+      };
+      MemoryTransport transport(rank, all_gather, {deadline_seconds});
+      if (transport.reaches_all(members)) channels[static_cast<std::size_t>(rank)] = transport.group("world", members);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  return channels;
+}
+
 std::vector<Backend> all_backends() {
   const auto threads = [](int size, double deadline_seconds) {
     return make_thread_channels(size, "world", deadline_seconds);
@@ -72,9 +118,19 @@ std::vector<Backend> all_backends() {
     }
     return channels;
   };
+  const auto near_and_far = [](int size, double deadline_seconds) {
+    auto channels = make_gloo_channels(size, deadline_seconds), near = make_memory_channels(size, deadline_seconds);
+    for (std::size_t rank = 0; rank < channels.size(); ++rank) {
+      const auto is_near = [rank](int peer) { return (static_cast<int>(rank) + peer) % 2 == 0; };
+      channels[rank] = by_peer(std::move(near[rank]), std::move(channels[rank]), is_near);
+    }
+    return channels;
+  };
   return {{"threads", Pairing::by_tag, threads},
           {"logged", Pairing::by_tag, with_log},
           {"gloo", Pairing::by_tag, make_gloo_channels},
+          {"memory", Pairing::by_tag, make_memory_channels},
+          {"memory_and_gloo", Pairing::by_tag, near_and_far},
           {"nccl", Pairing::by_order, over_nccl}};
 }
 

@@ -18,6 +18,9 @@ struct Backend {
   std::function<std::vector<std::unique_ptr<Channel>>(int size, double deadline_seconds)> make;
 };
 
+// Of ranks that are threads; empty ones where memory cannot be shared.
+std::vector<std::unique_ptr<Channel>> make_memory_channels(int size, double deadline_seconds);
+
 std::vector<Backend> all_backends();
 
 // Runs `body(channel)` on a thread per rank; the first exception of the lowest rank is thrown again here.

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "comm/failure.h"
+#include "comm/host_copy.h"
 #include "comm/self_channel.h"
 #include "comm/store_adapter.h"
 #include "rendezvous/store.h"
@@ -106,8 +107,7 @@ class GlooTransfer : public Transfer::Body {
 
   std::shared_ptr<Group> group_;
   Operation operation_;
-  at::Tensor tensor_;  // the caller's
-  at::Tensor local_;   // the same, or its stage in CPU memory
+  HostCopy copy_;
   WorkPtr work_;
   std::string error_;
   bool waited_ = false;
@@ -118,16 +118,11 @@ GlooTransfer::GlooTransfer(std::shared_ptr<Group> group, Direction direction, co
     : group_(std::move(group)),
       operation_{direction, static_cast<std::int64_t>(tensor.nbytes()),
                  group_->world_ranks[static_cast<std::size_t>(peer)], tag},
-      tensor_(tensor),
-      local_(tensor) {
-  const bool staged = !tensor.device().is_cpu();
-  if (staged)
-    local_ =
-        direction == Direction::send ? tensor.to(at::kCPU) : at::empty_like(tensor, tensor.options().device(at::kCPU));
+      copy_(tensor, direction) {
   // An empty message has no address, so one byte stands for it.
   const auto options = at::TensorOptions().dtype(at::kByte);
-  const at::Tensor bytes =
-      operation_.bytes == 0 ? at::zeros({1}, options) : at::from_blob(local_.data_ptr(), {operation_.bytes}, options);
+  const at::Tensor bytes = operation_.bytes == 0 ? at::zeros({1}, options)
+                                                 : at::from_blob(copy_.local().data_ptr(), {operation_.bytes}, options);
   work_ = group_->post(direction, bytes, peer, tag, &error_);
 }
 
@@ -165,7 +160,7 @@ void GlooTransfer::wait() {
   waited_ = true;
   if (!work_) group_->fail(operation_, error_);
   finish();
-  if (operation_.direction == Direction::recv && !tensor_.device().is_cpu()) tensor_.copy_(local_);
+  copy_.arrived();
 }
 
 class GlooChannel : public Channel {

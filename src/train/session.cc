@@ -7,21 +7,26 @@
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "comm/by_device_channel.h"
+#include "comm/by_peer_channel.h"
 #include "comm/collectives.h"
 #include "comm/gloo_channel.h"
+#include "comm/memory_channel.h"
 #include "comm/self_channel.h"
 #include "executor/message_tags.h"
+#include "host/cores.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 
 namespace troika::train {
 
+static constexpr char saving_group[] = "saving";
 static constexpr double connect_seconds = 120;  // for each group
 static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
 // Before there are groups others may still tokenize or measure; a failure report ends the wait when one of them fails.
@@ -33,7 +38,8 @@ struct Session::Links {
   std::unique_ptr<rendezvous::StoreClient> client;
   std::atomic<bool> announced{false};  // this process is its rank, and speaks for it
   std::unique_ptr<comm::GlooTransport> transport;
-  std::shared_ptr<tensor::Streams> streams;  // null: tensors on devices pass through host memory
+  std::unique_ptr<comm::MemoryTransport> memory;  // null: not used
+  std::shared_ptr<tensor::Streams> streams;       // null: tensors on devices pass through host memory
   std::unique_ptr<comm::NcclTransport> nccl;
   std::shared_ptr<comm::FlightLog> flights = std::make_shared<comm::FlightLog>(64);
 
@@ -116,10 +122,24 @@ void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
   rendezvous::agree(*links_->client, identity_, what, facts, patience_seconds);
 }
 
+// Over memory where all ranks are reached so, over TCP, or over both.
+std::unique_ptr<comm::Channel> Session::between_hosts(const std::string& name, const std::vector<int>& ranks) {
+  const comm::MemoryTransport* const memory = links_->memory.get();
+  const bool is_saving = name == saving_group;  // used by a thread of its own
+  if (memory == nullptr || is_saving || !memory->reaches_any(ranks)) return links_->transport->group(name, ranks);
+  std::unique_ptr<comm::Channel> near = links_->memory->group(name, ranks);
+  if (memory->reaches_all(ranks)) return near;
+  std::set<int> reached;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (memory->reaches(ranks[rank])) reached.insert(static_cast<int>(rank));
+  return comm::by_peer(std::move(near), links_->transport->group(name, ranks),
+                       [reached](int rank) { return reached.count(rank) > 0; });
+}
+
 std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std::vector<int>& ranks,
                                              const comm::NcclEdges* edges, std::shared_ptr<comm::WaitMark> mark) {
   if (ranks.size() == 1) return comm::make_self_channel(name);
-  std::unique_ptr<comm::Channel> channel = links_->transport->group(name, ranks);
+  std::unique_ptr<comm::Channel> channel = between_hosts(name, ranks);
   comm::NcclChannel* between_devices = nullptr;
   if (edges != nullptr && links_->nccl != nullptr) {
     std::unique_ptr<comm::NcclChannel> device = links_->nccl->group(name, ranks);
@@ -158,12 +178,32 @@ comm::NcclEdges edges_of_ring(const mesh::Shape& shape, int world_rank) {
 
 }  // namespace
 
+void Session::connect_memory() {
+  if (settings_.shared_memory == config::OnOff::off) return;
+  const auto all_gather = [this](const std::string& what, const std::string& mine) {
+    return all_gather_text(what, mine);
+  };
+  constexpr double spin_seconds = 3e-5;  // a message's way
+  const bool spins = host::usable_cores() >= identity_.local_size;
+  links_->memory = std::make_unique<comm::MemoryTransport>(
+      identity_.world_rank, all_gather,
+      comm::MemorySettings{std::numeric_limits<double>::infinity(), spins ? spin_seconds : 0});
+  if (settings_.shared_memory != config::OnOff::on || identity_.local_size == 1) return;
+  if (links_->memory->neighbours() + 1 < identity_.local_size)
+    throw base::ConfigError(
+        fmt::format("rank {} can read the memory of {} of the {} other ranks of its host: they run as other users, in "
+                    "other containers, or "
+                    "the kernel forbids it; without comm.shared_memory on they use TCP",
+                    identity_.world_rank, links_->memory->neighbours(), identity_.local_size - 1));
+}
+
 void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams) {
   const int me = identity_.world_rank;
   if (shape.world() > 1) {
     links_->transport = std::make_unique<comm::GlooTransport>(
         identity_, comm::GlooSettings{settings_.interface, connect_seconds, std::numeric_limits<double>::infinity()});
   }
+  if (shape.world() > 1) connect_memory();
   if (shape.world() > 1 && streams != nullptr) {
     links_->streams = streams;
     links_->nccl = std::make_unique<comm::NcclTransport>(
@@ -172,7 +212,7 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   std::vector<int> everyone;
   for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
   channels_.world = open("world", everyone, nullptr, whereabouts_->wait_mark());
-  channels_.saving = open("saving", everyone, nullptr, whereabouts_->saver_mark());
+  channels_.saving = open(saving_group, everyone, nullptr, whereabouts_->saver_mark());
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
     return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, whereabouts_->wait_mark());
   };

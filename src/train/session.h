@@ -75,6 +75,9 @@ class Session {
   std::unique_ptr<comm::Channel> open(const std::string& name, const std::vector<int>& ranks,
                                       const comm::NcclEdges* edges, std::shared_ptr<comm::WaitMark> mark);
 
+  std::unique_ptr<comm::Channel> between_hosts(const std::string& name, const std::vector<int>& ranks);
+  void connect_memory();
+
   rendezvous::Heartbeats heartbeats();
 
   struct Links;  // what outlives the channels

@@ -150,10 +150,11 @@ struct CommSettings {
   static constexpr std::string_view section = "comm", title = "Messages between ranks";
 
   Backend backend = Backend::automatic;
-  std::string interface;          // network interface name; empty: the one that reaches the master
-  double timeout_seconds = 1800;  // a rank that stands still for longer, while others wait for it, has failed
-  double join_seconds = 120;      // waiting for all ranks at the start
-  double heartbeat_seconds = 10;  // a rank silent for longer is taken for dead
+  OnOff shared_memory = OnOff::automatic;  // between ranks of one host
+  std::string interface;                   // network interface name; empty: the one that reaches the master
+  double timeout_seconds = 1800;           // a rank that stands still for longer, while others wait for it, has failed
+  double join_seconds = 120;               // waiting for all ranks at the start
+  double heartbeat_seconds = 10;           // a rank silent for longer is taken for dead
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -163,6 +164,12 @@ struct CommSettings {
          "What carries messages. gloo: TCP; tensors of a GPU pass through host memory. nccl: between NVIDIA GPUs, with "
          "gloo beside it for what the processors say to each other. auto: nccl where every rank has a GPU of its own.")
         .familiar({"backend"});
+    t.add(
+         "shared_memory", &M::shared_memory,
+         "Ranks of one host read messages out of each other's memory instead of sending them over TCP. auto: where the "
+         "system lets them.")
+        .spelled("true", "on")
+        .spelled("false", "off");
     t.add("interface", &M::interface, "Network interface to use.")
         .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
         .unset("the one that reaches the master")

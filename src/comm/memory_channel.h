@@ -1,0 +1,46 @@
+// Channels between ranks of one host over their memory: the sender leaves word in the receiver's box (mailbox.h), and the receiver
+// copies what it names out of the sender's memory, once; what is small lies in the word itself. There is no thread of its own:
+// messages move while a rank waits, and nothing is sent ahead of who receives. Waiting ranks sleep.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+
+namespace troika::comm {
+
+struct MemorySettings {
+  double wait_seconds = 120;  // as GlooSettings
+  double spin_seconds = 0;    // how long a wait looks before it sleeps; worth it where every rank has a core
+};
+
+class MemoryLinks;
+
+// One per rank, of its thread, but for abort(). Outlived by its channels.
+class MemoryTransport {
+ public:
+  // Called alike by all ranks of the world: each gives a text, all get those of all by rank. `what` names it, once.
+  using AllGatherText = std::function<std::vector<std::string>(const std::string& what, const std::string& mine)>;
+
+  // Collective over the world: finds out who can reach whom. Where memory is not to be had it reaches nobody; that is no error.
+  MemoryTransport(int world_rank, const AllGatherText& all_gather_text, const MemorySettings& settings);
+
+  // Alike at both ends.
+  bool reaches(int world_rank) const;
+  bool reaches_all(const std::vector<int>& world_ranks) const;  // but itself
+  int neighbours() const;                                       // how many it reaches
+  bool reaches_any(const std::vector<int>& world_ranks) const;  // likewise
+
+  // As GlooTransport::group, but not collective. BugError for messages to ranks that it does not reach.
+  std::unique_ptr<Channel> group(const std::string& name, const std::vector<int>& world_ranks);
+
+ private:
+  const std::shared_ptr<MemoryLinks> links_;
+  std::map<std::string, int> built_;  // groups by name, so that no two are one channel
+};
+
+}  // namespace troika::comm
