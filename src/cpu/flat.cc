@@ -1,7 +1,6 @@
 #include "cpu/flat.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 
 #include "cpu/parallel.h"
@@ -78,22 +77,23 @@ HWY_INLINE std::int64_t adamw_steps(D d, const AdamWNumbers& a, std::int64_t i, 
   return i;
 }
 
-void adamw_piece(const AdamWNumbers& a, std::int64_t begin, std::int64_t end, float* parameter, const float* gradient,
-                 float* m, float* v) {
+void adamw_piece(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m,
+                 float* v) {
   NoSums none;
-  const std::int64_t whole = adamw_steps(hn::ScalableTag<float>(), a, begin, end, parameter, gradient, m, v, none);
-  adamw_steps(hn::CappedTag<float, 1>(), a, whole, end, parameter, gradient, m, v, none);
+  const std::int64_t whole = adamw_steps(hn::ScalableTag<float>(), a, 0, count, parameter, gradient, m, v, none);
+  adamw_steps(hn::CappedTag<float, 1>(), a, whole, count, parameter, gradient, m, v, none);
 }
 
-void adamw_summed_piece(const AdamWNumbers& a, std::int64_t begin, std::int64_t end, float* parameter,
-                        const float* gradient, float* m, float* v, StepSums* sums) {
+StepSums adamw_summed_piece(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient,
+                            float* m, float* v) {
   BitSums<hn::ScalableTag<std::uint32_t>> of_vectors{hn::ScalableTag<std::uint32_t>()};
   BitSums<hn::CappedTag<std::uint32_t, 1>> of_rest{hn::CappedTag<std::uint32_t, 1>()};
-  const std::int64_t whole =
-      adamw_steps(hn::ScalableTag<float>(), a, begin, end, parameter, gradient, m, v, of_vectors);
-  adamw_steps(hn::CappedTag<float, 1>(), a, whole, end, parameter, gradient, m, v, of_rest);
-  of_vectors.add_to(sums);
-  of_rest.add_to(sums);
+  const std::int64_t whole = adamw_steps(hn::ScalableTag<float>(), a, 0, count, parameter, gradient, m, v, of_vectors);
+  adamw_steps(hn::CappedTag<float, 1>(), a, whole, count, parameter, gradient, m, v, of_rest);
+  StepSums sums;
+  of_vectors.add_to(&sums);
+  of_rest.add_to(&sums);
+  return sums;
 }
 
 std::uint32_t bits_sum_of_32(std::int64_t count, const std::uint32_t* data) {
@@ -168,28 +168,12 @@ void chunk_squares(std::int64_t count, const float* x, std::int64_t chunk, doubl
 }
 
 void adamw(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m, float* v) {
-  const auto of_piece = HWY_DYNAMIC_DISPATCH(adamw_piece);
-  parallel_pieces(count, piece_elements, [&, of_piece](std::int64_t begin, std::int64_t end) {
-    of_piece(a, begin, end, parameter, gradient, m, v);
-  });
+  HWY_DYNAMIC_DISPATCH(adamw_piece)(a, count, parameter, gradient, m, v);
 }
 
-// Sums of pieces in whatever order they are done: additions of integers.
 StepSums adamw_summed(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m,
                       float* v) {
-  const auto of_piece = HWY_DYNAMIC_DISPATCH(adamw_summed_piece);
-  std::array<std::atomic<std::uint32_t>, 6> totals{};
-  parallel_pieces(count, piece_elements, [&, of_piece](std::int64_t begin, std::int64_t end) {
-    StepSums sums;
-    of_piece(a, begin, end, parameter, gradient, m, v, &sums);
-    totals[0] += sums.read.parameter;
-    totals[1] += sums.read.m;
-    totals[2] += sums.read.v;
-    totals[3] += sums.written.parameter;
-    totals[4] += sums.written.m;
-    totals[5] += sums.written.v;
-  });
-  return {{totals[0], totals[1], totals[2]}, {totals[3], totals[4], totals[5]}};
+  return HWY_DYNAMIC_DISPATCH(adamw_summed_piece)(a, count, parameter, gradient, m, v);
 }
 
 namespace {

@@ -17,6 +17,7 @@ struct AdamWNumbers {
   float m_correction = 1, v_correction = 1;  // 1 / (1 - beta^step)
   float gradient_scale = 1;
 };
+// On the calling thread alone, as adamw_summed.
 void adamw(const AdamWNumbers& a, std::int64_t count, float* parameter, const float* gradient, float* m, float* v);
 
 // Sums of the bits of fp32 values, modulo 2^32: whatever the order, one flipped bit changes them.

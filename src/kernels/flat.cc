@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <utility>
 
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
@@ -14,22 +15,6 @@
 #include "kernels/reference/reference.h"
 
 namespace troika::kernels {
-namespace {
-
-constexpr std::int64_t piece_elements = 1 << 16;
-
-// Each piece is rounded while it is in a core's cache.
-void adamw_rounded(const cpu::AdamWNumbers& n, const at::Tensor& parameter, const float* gradient, float* m, float* v,
-                   const at::Tensor& rounded) {
-  float* p = parameter.data_ptr<float>();
-  cpu::parallel_pieces(parameter.numel(), piece_elements, [&](std::int64_t begin, std::int64_t end) {
-    cpu::adamw(n, end - begin, p + begin, gradient + begin, m + begin, v + begin);
-    round_into(parameter.narrow(0, begin, end - begin), rounded.narrow(0, begin, end - begin));
-  });
-}
-
-}  // namespace
-
 void add_into(const at::Tensor& sum, const at::Tensor& other) {
   if (sum.is_cpu()) return cpu::add_into(sum.numel(), sum.data_ptr<float>(), other.data_ptr<float>());
   if constexpr (has_cuda_kernels) {
@@ -50,21 +35,6 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
   return reference::chunk_squares(x, chunk);
 }
 
-void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v, const at::Tensor& rounded) {
-  if (parameter.is_cpu()) {
-    const cpu::AdamWNumbers n = adamw_numbers<cpu::AdamWNumbers>(settings);
-    const float* g = gradient.data_ptr<float>();
-    float *m_data = m.data_ptr<float>(), *v_data = v.data_ptr<float>();
-    if (rounded.defined()) return adamw_rounded(n, parameter, g, m_data, v_data, rounded);
-    return cpu::adamw(n, parameter.numel(), parameter.data_ptr<float>(), g, m_data, v_data);
-  }
-  if constexpr (has_cuda_kernels) {
-    if (parameter.is_cuda()) return on_cuda::adamw(settings, parameter, gradient, m, v, rounded);
-  }
-  reference::adamw(settings, parameter, gradient, m, v, rounded);
-}
-
 namespace {
 
 std::uint32_t bits_sum_on_cpu(const at::Tensor& tensor) {
@@ -82,9 +52,50 @@ at::Tensor bits_sum(const at::Tensor& tensor) {
 
 namespace {
 
-using SumsOfStep = std::array<std::atomic<std::uint32_t>, 8>;  // in the order of adamw_summed's result
+struct CpuStretch {
+  std::int64_t begin = 0, end = 0;
+  cpu::AdamWNumbers numbers;
+};
 
-void add_to(const cpu::StepSums& piece, SumsOfStep* sums) {
+std::vector<CpuStretch> on_cpu(const AdamW& settings, const std::vector<DecayStretch>& stretches) {
+  std::vector<CpuStretch> result;
+  std::int64_t begin = 0;
+  for (const DecayStretch& stretch : stretches) {
+    result.push_back({begin, begin + stretch.count, adamw_numbers<cpu::AdamWNumbers>(settings, stretch.weight_decay)});
+    begin += stretch.count;
+  }
+  return result;
+}
+
+// visit(stretch's index, begin, end) for what of every stretch lies in each piece: a thread has many short stretches at once,
+// several threads have a long one.
+template <class Visit>
+void parallel_stretches(const std::vector<CpuStretch>& stretches, const Visit& visit) {
+  constexpr std::int64_t piece_elements = 1 << 16;
+  if (stretches.empty()) return;
+  cpu::parallel_pieces(stretches.back().end, piece_elements, [&](std::int64_t begin, std::int64_t end) {
+    const auto ends_before = [](std::int64_t at, const CpuStretch& stretch) { return at < stretch.end; };
+    auto stretch = std::upper_bound(stretches.begin(), stretches.end(), begin, ends_before);
+    for (; stretch != stretches.end() && stretch->begin < end; ++stretch)
+      visit(static_cast<std::size_t>(stretch - stretches.begin()), std::max(begin, stretch->begin),
+            std::min(end, stretch->end));
+  });
+}
+
+// Of float data and what is rounded from it while it is in a core's cache.
+void adamw_on_cpu(const std::vector<CpuStretch>& stretches, const AdamWTensors& t) {
+  float *p = t.parameter.data_ptr<float>(), *m = t.m.data_ptr<float>(), *v = t.v.data_ptr<float>();
+  const float* g = t.gradient.data_ptr<float>();
+  parallel_stretches(stretches, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
+    cpu::adamw(stretches[index].numbers, end - begin, p + begin, g + begin, m + begin, v + begin);
+    if (t.rounded.defined())
+      round_into(t.parameter.narrow(0, begin, end - begin), t.rounded.narrow(0, begin, end - begin));
+  });
+}
+
+using SumsOfStretch = std::array<std::atomic<std::uint32_t>, 8>;  // in the order of adamw_summed's result
+
+void add_to(const cpu::StepSums& piece, SumsOfStretch* sums) {
   (*sums)[0] += piece.read.parameter;
   (*sums)[1] += piece.read.m;
   (*sums)[2] += piece.read.v;
@@ -93,38 +104,73 @@ void add_to(const cpu::StepSums& piece, SumsOfStep* sums) {
   (*sums)[6] += piece.written.v;
 }
 
-// Each piece is rounded and summed while it is in a core's cache.
-at::Tensor adamw_summed_on_cpu(const cpu::AdamWNumbers& n, const at::Tensor& parameter, const float* g, float* m,
-                               float* v, const at::Tensor& rounded) {
-  float* p = parameter.data_ptr<float>();
-  SumsOfStep sums{};
-  cpu::parallel_pieces(parameter.numel(), piece_elements, [&](std::int64_t begin, std::int64_t end) {
-    add_to(cpu::adamw_summed(n, end - begin, p + begin, g + begin, m + begin, v + begin), &sums);
-    if (!rounded.defined()) return;
-    const at::Tensor piece = rounded.narrow(0, begin, end - begin);
-    sums[3] += bits_sum_on_cpu(piece);
-    round_into(parameter.narrow(0, begin, end - begin), piece);
-    sums[7] += bits_sum_on_cpu(piece);
+// Sums of pieces in whatever order they are done: additions of integers.
+at::Tensor adamw_summed_on_cpu(const std::vector<CpuStretch>& stretches, const AdamWTensors& t) {
+  float *p = t.parameter.data_ptr<float>(), *m = t.m.data_ptr<float>(), *v = t.v.data_ptr<float>();
+  const float* g = t.gradient.data_ptr<float>();
+  std::vector<SumsOfStretch> sums(stretches.size());
+  parallel_stretches(stretches, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
+    const std::int64_t count = end - begin;
+    add_to(cpu::adamw_summed(stretches[index].numbers, count, p + begin, g + begin, m + begin, v + begin),
+           &sums[index]);
+    if (!t.rounded.defined()) return;
+    const at::Tensor piece = t.rounded.narrow(0, begin, count);
+    sums[index][3] += bits_sum_on_cpu(piece);
+    round_into(t.parameter.narrow(0, begin, count), piece);
+    sums[index][7] += bits_sum_on_cpu(piece);
   });
-  const at::Tensor result = at::empty({8}, at::kLong);
-  std::copy(sums.begin(), sums.end(), result.data_ptr<std::int64_t>());
+  const at::Tensor result = at::empty({static_cast<std::int64_t>(sums.size()), 2, 4}, at::kLong);
+  std::int64_t* next = result.data_ptr<std::int64_t>();
+  for (const SumsOfStretch& of_stretch : sums) next = std::copy(of_stretch.begin(), of_stretch.end(), next);
   return result;
+}
+
+AdamWTensors part_of(const AdamWTensors& t, std::int64_t begin, std::int64_t count) {
+  const auto part = [=](const at::Tensor& flat) { return flat.defined() ? flat.narrow(0, begin, count) : flat; };
+  return {part(t.parameter), part(t.gradient), part(t.m), part(t.v), part(t.rounded)};
+}
+
+// With one weight decay.
+void adamw_on_device(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
+  if constexpr (has_cuda_kernels) {
+    if (tensors.parameter.is_cuda()) return on_cuda::adamw(settings, weight_decay, tensors);
+  }
+  reference::adamw(settings, weight_decay, tensors);
+}
+
+// {parameter, m, v, rounded} of every stretch.
+at::Tensor sums_on_device(const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
+  const at::Tensor none = at::zeros({1}, tensors.parameter.options().dtype(at::kLong));
+  std::vector<at::Tensor> sums{none.narrow(0, 0, 0)};
+  std::int64_t begin = 0;
+  for (const DecayStretch& stretch : stretches) {
+    const AdamWTensors part = part_of(tensors, begin, stretch.count);
+    for (const at::Tensor& flat : {part.parameter, part.m, part.v, part.rounded})
+      sums.push_back(flat.defined() ? bits_sum(flat) : none);
+    begin += stretch.count;
+  }
+  return at::cat(sums).view({static_cast<std::int64_t>(stretches.size()), 1, 4});
 }
 
 }  // namespace
 
-at::Tensor adamw_summed(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient,
-                        const at::Tensor& m, const at::Tensor& v, const at::Tensor& rounded) {
-  if (parameter.is_cpu())
-    return adamw_summed_on_cpu(adamw_numbers<cpu::AdamWNumbers>(settings), parameter, gradient.data_ptr<float>(),
-                               m.data_ptr<float>(), v.data_ptr<float>(), rounded);
-  const auto sums = [&] {
-    const at::Tensor of_p = bits_sum(parameter);
-    return at::cat({of_p, bits_sum(m), bits_sum(v), rounded.defined() ? bits_sum(rounded) : at::zeros_like(of_p)});
-  };
-  const at::Tensor found = sums();
-  adamw(settings, parameter, gradient, m, v, rounded);
-  return at::cat({found, sums()});
+void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
+  if (tensors.parameter.is_cpu()) return adamw_on_cpu(on_cpu(settings, stretches), tensors);
+  std::int64_t begin = 0, count = 0;  // of neighbours with equal decay: one launch
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    count += stretches[i].count;
+    if (i + 1 < stretches.size() && stretches[i + 1].weight_decay == stretches[i].weight_decay) continue;
+    adamw_on_device(settings, stretches[i].weight_decay, part_of(tensors, begin, count));
+    begin += std::exchange(count, 0);
+  }
+}
+
+at::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches,
+                        const AdamWTensors& tensors) {
+  if (tensors.parameter.is_cpu()) return adamw_summed_on_cpu(on_cpu(settings, stretches), tensors);
+  const at::Tensor found = sums_on_device(stretches, tensors);
+  adamw(settings, stretches, tensors);
+  return at::cat({found, sums_on_device(stretches, tensors)}, 1);
 }
 
 void round_into(const at::Tensor& master, const at::Tensor& rounded) {

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace troika::kernels {
 
@@ -16,18 +17,25 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk);
 
 // I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamW {
-  double lr = 0, beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
+  double lr = 0, beta1 = 0, beta2 = 0, eps = 0;
   std::int64_t step = 1;      // counts from 1; for the bias correction
   double gradient_scale = 1;  // the gradient is multiplied by it first (token count, clipping)
 };
+// Consecutive elements with one weight decay.
+struct DecayStretch {
+  std::int64_t count = 0;
+  double weight_decay = 0;
+};
 // One-dimensional fp32 tensors of one length; parameter, m and v are updated in place. `rounded`, where it is defined,
 // has that length too and receives the new parameter in its own dtype, the one that forward and backward compute in.
-void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v, const at::Tensor& rounded = {});
-// The same step; returns the sums of the bits that it found and left (bits_sum), on the tensors' device: int64 of {parameter,
-// m, v, rounded} as they were, then as they are; of `rounded` 0 where there is none.
-at::Tensor adamw_summed(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient,
-                        const at::Tensor& m, const at::Tensor& v, const at::Tensor& rounded = {});
+struct AdamWTensors {
+  at::Tensor parameter, gradient, m, v, rounded;
+};
+// `stretches` cover the tensors in order.
+void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
+// The same step; returns the sums of the bits that it found and left (bits_sum) in every stretch, on the tensors' device:
+// int64, stretches x 2 (found, left) x 4 (parameter, m, v, rounded); of `rounded` 0 where there is none.
+at::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
 // The sum of the bits of a contiguous tensor's elements, of 32 or 16 each, modulo 2^32: whatever the order, one flipped bit
 // changes it, and sums of parts add up to that of the whole. int64 of one element, on its device.
 at::Tensor bits_sum(const at::Tensor& tensor);

@@ -22,7 +22,16 @@ struct Buffers {
     return {p.narrow(0, begin, count), g.narrow(0, begin, count), m.narrow(0, begin, count), v.narrow(0, begin, count)};
   }
   Buffers clone() const { return {p.clone(), g.clone(), m.clone(), v.clone()}; }
-  void step(const AdamW& settings) const { adamw(settings, p, g, m, v); }
+  AdamWTensors tensors(const at::Tensor& rounded = {}) const { return {p, g, m, v, rounded}; }
+};
+
+struct Step {
+  AdamW settings;
+  double weight_decay = 0.1;
+
+  void operator()(const Buffers& b, const at::Tensor& rounded = {}) const {
+    adamw(settings, {{b.p.numel(), weight_decay}}, b.tensors(rounded));
+  }
 };
 
 Buffers make_buffers(std::int64_t count) {
@@ -34,37 +43,39 @@ bool same_bits(const Buffers& a, const Buffers& b) {
   return at::equal(a.p, b.p) && at::equal(a.m, b.m) && at::equal(a.v, b.v);
 }
 
-AdamW usual() {
-  AdamW s;
+Step usual() {
+  Step step;
+  AdamW& s = step.settings;
   s.lr = 3e-4;
   s.beta1 = 0.9;
   s.beta2 = 0.95;
   s.eps = 1e-8;
-  s.weight_decay = 0.1;
   s.step = 3;
   s.gradient_scale = 0.37;
-  return s;
+  return step;
 }
 
 // The formulas of the paper on one element, in double.
-void scalar_adamw(const AdamW& s, double g, double* p, double* m, double* v) {
+void scalar_adamw(const Step& step, double g, double* p, double* m, double* v) {
+  const AdamW& s = step.settings;
   g *= s.gradient_scale;
   *m = s.beta1 * *m + (1 - s.beta1) * g;
   *v = s.beta2 * *v + (1 - s.beta2) * g * g;
   const double m_hat = *m / (1 - std::pow(s.beta1, static_cast<double>(s.step)));
   const double v_hat = *v / (1 - std::pow(s.beta2, static_cast<double>(s.step)));
-  *p -= s.lr * s.weight_decay * *p;
+  *p -= s.lr * step.weight_decay * *p;
   *p -= s.lr * m_hat / (std::sqrt(v_hat) + s.eps);
 }
 
-void expect_steps_agree(AdamW s, std::int64_t count, const at::Tensor& start, Parity& parity) {
+void expect_steps_agree(Step step, std::int64_t count, const at::Tensor& start, Parity& parity) {
   const Buffers got{start.clone(), at::empty({count}), at::zeros({count}), at::zeros({count})};
   const Buffers want{start.to(at::kDouble), {}, at::zeros({count}, at::kDouble), at::zeros({count}, at::kDouble)};
-  for (s.step = 1; s.step <= 8; ++s.step) {
-    got.g.copy_(random_normal("g" + std::to_string(s.step), {count}));
-    got.step(s);
+  std::int64_t& index = step.settings.step;
+  for (index = 1; index <= 8; ++index) {
+    got.g.copy_(random_normal("g" + std::to_string(index), {count}));
+    step(got);
     for (std::int64_t i = 0; i < count; ++i) {
-      scalar_adamw(s, static_cast<double>(got.g.data_ptr<float>()[i]), want.p.data_ptr<double>() + i,
+      scalar_adamw(step, static_cast<double>(got.g.data_ptr<float>()[i]), want.p.data_ptr<double>() + i,
                    want.m.data_ptr<double>() + i, want.v.data_ptr<double>() + i);
     }
   }
@@ -79,11 +90,11 @@ TEST(AdamwParity, EightStepsAgreeWithAScalarLoopInDouble) {
     expect_steps_agree(usual(), count, random_normal("p", {count}), parity);
     // From zero the parameter is the sum of the updates alone, so this measures the updates.
     expect_steps_agree(usual(), count, at::zeros({count}), parity);
-    AdamW other = usual();
+    Step other = usual();
     other.weight_decay = 0;
-    other.beta2 = 0.999;
-    other.gradient_scale = 1;
-    other.lr = 0.01;
+    other.settings.beta2 = 0.999;
+    other.settings.gradient_scale = 1;
+    other.settings.lr = 0.01;
     expect_steps_agree(other, count, at::zeros({count}), parity);
   }
 }
@@ -98,13 +109,13 @@ TEST(AdamwParity, RandomSizes) {
 }
 
 TEST(AdamwParity, HasTheBitsOfTheReference) {
-  AdamW without_decay = usual();
+  Step without_decay = usual();
   without_decay.weight_decay = 0;
-  without_decay.step = 1000;
-  for (const AdamW& settings : {usual(), without_decay}) {
+  without_decay.settings.step = 1000;
+  for (const Step& step : {usual(), without_decay}) {
     const Buffers got = make_buffers(200003), want = got.clone();
-    got.step(settings);
-    reference::adamw(settings, want.p, want.g, want.m, want.v, {});
+    step(got);
+    reference::adamw(step.settings, step.weight_decay, want.tensors());
     EXPECT_TRUE(same_bits(got, want));
   }
 }
@@ -120,18 +131,66 @@ std::uint32_t plain_sum(const at::Tensor& tensor) {
   return tensor.element_size() == 2 ? sum_of<std::uint16_t>(tensor) : sum_of<std::uint32_t>(tensor);
 }
 
+// Stretches of these lengths, with and without decay in turn.
+std::vector<DecayStretch> stretches_of(const std::vector<std::int64_t>& counts) {
+  std::vector<DecayStretch> stretches;
+  for (const std::int64_t count : counts) stretches.push_back({count, stretches.size() % 3 == 1 ? 0 : 0.1});
+  return stretches;
+}
+
+// Within a piece of work, over several, ending with one, and too many for one.
+std::vector<std::vector<DecayStretch>> cuts() {
+  return {stretches_of({1}),
+          stretches_of({1000}),
+          stretches_of({15, 16, 17, 1}),
+          stretches_of({65536, 65536, 7}),
+          stretches_of({3, 200000, 1, 1, 70000, 31}),
+          stretches_of(std::vector<std::int64_t>(300, 437))};
+}
+
+std::int64_t elements_of(const std::vector<DecayStretch>& stretches) {
+  std::int64_t count = 0;
+  for (const DecayStretch& stretch : stretches) count += stretch.count;
+  return count;
+}
+
+// Each stretch by itself.
+void step_apart(const std::vector<DecayStretch>& stretches, const Buffers& b) {
+  std::int64_t begin = 0;
+  for (const DecayStretch& stretch : stretches) {
+    Step{usual().settings, stretch.weight_decay}(b.narrow(begin, stretch.count));
+    begin += stretch.count;
+  }
+}
+
+TEST(AdamwParity, AStepOfManyStretchesHasTheBitsOfEachByItself) {
+  for (const std::vector<DecayStretch>& stretches : cuts()) {
+    const Buffers got = make_buffers(elements_of(stretches)), want = got.clone();
+    adamw(usual().settings, stretches, got.tensors());
+    step_apart(stretches, want);
+    EXPECT_TRUE(same_bits(got, want));
+  }
+}
+
 TEST(AdamwParity, AStepWithSumsHasTheBitsOfOneWithoutAndSumsWhatItReadAndWrote) {
-  for (const std::int64_t count : {1, 15, 16, 1000, 200003}) {
+  for (const std::vector<DecayStretch>& stretches : cuts()) {
     for (const bool half : {false, true}) {
-      const Buffers start = make_buffers(count), got = start.clone(), want = start.clone();
+      const Buffers start = make_buffers(elements_of(stretches)), got = start.clone(), want = start.clone();
       const at::Tensor rounded_start = start.v.to(at::kBFloat16), rounded = half ? rounded_start.clone() : at::Tensor();
-      const at::Tensor sums = adamw_summed(usual(), got.p, got.g, got.m, got.v, rounded);
-      want.step(usual());
+      const at::Tensor sums = adamw_summed(usual().settings, stretches, got.tensors(rounded));
+      step_apart(stretches, want);
       EXPECT_TRUE(same_bits(got, want));
+      EXPECT_TRUE(!half || at::equal(rounded, want.p.to(at::kBFloat16)));
       const at::Tensor found_left[] = {start.p, start.m, start.v, rounded_start, got.p, got.m, got.v, rounded};
-      for (int i = 0; i < 8; ++i) {
-        const std::uint32_t expected = i % 4 == 3 && !half ? 0U : plain_sum(found_left[i]);
-        EXPECT_EQ(sums.data_ptr<std::int64_t>()[i], expected) << i;
+      ASSERT_EQ(sums.sizes(), (std::vector<std::int64_t>{static_cast<std::int64_t>(stretches.size()), 2, 4}));
+      const std::int64_t* sum = sums.data_ptr<std::int64_t>();
+      std::int64_t begin = 0;
+      for (const DecayStretch& stretch : stretches) {
+        for (int i = 0; i < 8; ++i, ++sum) {
+          const bool none = i % 4 == 3 && !half;
+          EXPECT_EQ(*sum, none ? 0U : plain_sum(found_left[i].narrow(0, begin, stretch.count))) << i;
+        }
+        begin += stretch.count;
       }
     }
   }
@@ -159,7 +218,7 @@ TEST(BitsSum, OfEveryLengthIsThatOfTheReferenceAndOneFlippedBitChangesIt) {
 
 TEST(AdamwParity, AZeroGradientWithZeroStateOnlyDecays) {
   const Buffers b{at::full({5}, 2.0f), at::zeros({5}), at::zeros({5}), at::zeros({5})};
-  b.step(usual());
+  usual()(b);
   EXPECT_TRUE(at::allclose(b.p, at::full({5}, 2.0 * (1 - 3e-5)), 1e-7, 0));
   EXPECT_TRUE(at::equal(b.m, at::zeros({5})));
 }
@@ -167,13 +226,13 @@ TEST(AdamwParity, AZeroGradientWithZeroStateOnlyDecays) {
 TEST(AdamwParity, AnElementsBitsDoNotDependOnItsOffset) {
   constexpr std::int64_t count = 150000;  // more than two pieces
   const Buffers start = make_buffers(count), whole = start.clone();
-  whole.step(usual());
+  usual()(whole);
   for (const std::int64_t shift : {1, 2, 3, 5, 7, 8, 13, 31, 4097, 65535, 65537}) {
     const Buffers shifted = start.narrow(shift, count - shift).clone();  // other alignment of data and of pieces
-    shifted.step(usual());
+    usual()(shifted);
     EXPECT_TRUE(same_bits(shifted, whole.narrow(shift, count - shift))) << shift;
     const Buffers inside = start.clone();
-    inside.narrow(shift, count - shift).step(usual());
+    usual()(inside.narrow(shift, count - shift));
     EXPECT_TRUE(same_bits(inside.narrow(shift, count - shift), whole.narrow(shift, count - shift))) << shift;
     EXPECT_TRUE(same_bits(inside.narrow(0, shift), start.narrow(0, shift))) << shift;
   }
@@ -181,11 +240,11 @@ TEST(AdamwParity, AnElementsBitsDoNotDependOnItsOffset) {
 
 TEST(AdamwParity, BitsDoNotDependOnHowTheBufferIsCut) {
   const Buffers start = make_buffers(1000), whole = start.clone();
-  whole.step(usual());
+  usual()(whole);
   for (const std::int64_t piece : {1, 3, 9, 64, 333}) {
     const Buffers cut = start.clone();
     for (std::int64_t begin = 0; begin < 1000; begin += piece) {
-      cut.narrow(begin, std::min<std::int64_t>(piece, 1000 - begin)).step(usual());
+      usual()(cut.narrow(begin, std::min<std::int64_t>(piece, 1000 - begin)));
     }
     EXPECT_TRUE(same_bits(cut, whole)) << piece;
   }
@@ -230,8 +289,8 @@ TEST(AdamwParity, TheRoundedCopyIsTheNewParameterAndChangesNothingElse) {
     for (const at::ScalarType dtype : dtypes) {
       const Buffers plain = make_buffers(count), copied = plain.clone();
       const at::Tensor rounded = at::full({count}, 42.0f, dtype);
-      plain.step(usual());
-      adamw(usual(), copied.p, copied.g, copied.m, copied.v, rounded);
+      usual()(plain);
+      usual()(copied, rounded);
       EXPECT_TRUE(same_bits(copied, plain));
       EXPECT_TRUE(at::equal(rounded, plain.p.to(dtype)));
     }
@@ -239,11 +298,11 @@ TEST(AdamwParity, TheRoundedCopyIsTheNewParameterAndChangesNothingElse) {
 }
 
 TEST(AdamwParity, StepsTooSmallForTheRoundedCopyAddUpInTheParameter) {
-  AdamW s = usual();
-  s.weight_decay = 0;
+  Step step = usual();
+  step.weight_decay = 0;
   const Buffers b{at::ones({3}), at::ones({3}), at::zeros({3}), at::zeros({3})};
   const at::Tensor rounded = at::ones({3}, at::kBFloat16);
-  for (s.step = 1; s.step <= 20; ++s.step) adamw(s, b.p, b.g, b.m, b.v, rounded);
+  for (step.settings.step = 1; step.settings.step <= 20; ++step.settings.step) step(b, rounded);
   EXPECT_TRUE(at::allclose(b.p, at::full({3}, 1 - 20 * 3e-4), 1e-5, 0));
   EXPECT_TRUE(at::equal(rounded, at::full({3}, 0.9921875f, at::kBFloat16)));  // 1 - 3e-4 alone rounds to 1
 }
@@ -329,12 +388,12 @@ TEST_F(Threads, DoNotChangeTheBitsOfFlatOperations) {
   constexpr std::int64_t count = 300001;
   at::set_num_threads(1);
   const Buffers one = make_buffers(count), start = one.clone();
-  one.step(usual());
+  usual()(one);
   const std::vector<double> squares = squares_of(start.p);
   for (const int threads : {2, 3}) {
     at::set_num_threads(threads);
     const Buffers several = start.clone();
-    several.step(usual());
+    usual()(several);
     EXPECT_TRUE(same_bits(several, one)) << threads;
     EXPECT_EQ(squares_of(start.p), squares) << threads;
     const at::Tensor sum = start.p.clone();
@@ -342,7 +401,7 @@ TEST_F(Threads, DoNotChangeTheBitsOfFlatOperations) {
     EXPECT_TRUE(at::equal(sum, start.p + start.g));
     const Buffers copied = start.clone();
     const at::Tensor rounded = at::empty({count}, at::kBFloat16);
-    adamw(usual(), copied.p, copied.g, copied.m, copied.v, rounded);
+    usual()(copied, rounded);
     EXPECT_TRUE(same_bits(copied, one) && at::equal(rounded, one.p.to(at::kBFloat16))) << threads;
   }
 }

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/flat.h"
-
 namespace troika::optimizer {
 
 double square_of_part(const shape::ShardPlan& plan, std::size_t part, const std::vector<double>& chunk_squares) {
@@ -27,14 +25,8 @@ AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, co
       checksums_(checksums),
       state_(shape::state_tensors(static_cast<std::int64_t>(values.element_size())), values.numel(), place, streams,
              ledger) {
-  std::int64_t begin = 0;
-  for (const Stretch& stretch : stretches) {
-    const double decay = stretch.decays ? settings.weight_decay : 0;
-    const bool own = checksums == Checksums::on || ranges_.empty() || ranges_.back().weight_decay != decay;
-    if (own) ranges_.push_back({begin, 0, decay});
-    ranges_.back().count += stretch.count;
-    begin += stretch.count;
-  }
+  for (const Stretch& stretch : stretches)
+    stretches_.push_back({stretch.count, stretch.decays ? settings.weight_decay : 0});
 }
 
 void AdamW::master_changed() {
@@ -52,41 +44,70 @@ std::optional<StateFault> difference(const Sums& found, const Sums& left, std::s
   return std::nullopt;
 }
 
+// The stretches' parts in a piece of the buffer, and the index of the first.
+struct StretchesOfPiece {
+  std::size_t first = 0;
+  std::vector<kernels::DecayStretch> parts;
+};
+
+StretchesOfPiece within(const std::vector<kernels::DecayStretch>& stretches, const shape::Range& piece) {
+  StretchesOfPiece result;
+  std::int64_t begin = 0;
+  for (const kernels::DecayStretch& stretch : stretches) {
+    const shape::Range part = shape::common({begin, stretch.count}, piece);
+    if (part.count > 0) {
+      result.parts.push_back({part.count, stretch.weight_decay});
+    } else if (result.parts.empty()) {
+      ++result.first;
+    }
+    begin += stretch.count;
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<StateFault> AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale,
                                       std::int64_t update) {
   constexpr std::int64_t piece_elements = std::int64_t{1} << 18;
-  std::optional<StateFault> fault;
-  std::vector<Sums> written(checksums_ == Checksums::on ? ranges_.size() : 0);
-  for (std::size_t r = 0; r < ranges_.size(); ++r) {
-    const Range& range = ranges_[r];
-    const std::int64_t piece = state_.by_pieces() ? piece_elements : range.count;
-    Sums read{};
-    for (std::int64_t done = 0; done < range.count; done += piece) {
-      const Range now{range.begin + done, std::min(piece, range.count - done), range.weight_decay};
-      step_piece(now, gradient, lr, gradient_scale, update, &read, written.empty() ? nullptr : &written[r]);
-      state_.done(now.begin, now.count);
+  const kernels::AdamW adamw{lr, settings_.beta1, settings_.beta2, settings_.eps, update, gradient_scale};
+  const std::int64_t elements = values_.numel(), most = state_.by_pieces() ? piece_elements : elements;
+  SumsOfStep sums;
+  if (checksums_ == Checksums::on) sums = {std::vector<Sums>(stretches_.size()), std::vector<Sums>(stretches_.size())};
+  for (std::int64_t begin = 0; begin < elements; begin += most) {
+    const shape::Range piece{begin, std::min(most, elements - begin)};
+    const auto [first, parts] = within(stretches_, piece);
+    const kernels::AdamWTensors tensors = tensors_of(gradient, piece);
+    if (checksums_ == Checksums::off) {
+      kernels::adamw(adamw, parts, tensors);
+    } else {
+      add_sums(kernels::adamw_summed(adamw, parts, tensors), first, &sums);
     }
-    if (!known_.empty() && !fault) fault = difference(read, known_[r], r);
+    state_.done(piece.begin, piece.count);
   }
-  known_ = std::move(written);
+  std::optional<StateFault> fault;
+  for (std::size_t i = 0; i < known_.size() && !fault; ++i) fault = difference(sums.read[i], known_[i], i);
+  known_ = std::move(sums.written);
   return fault;
 }
 
-void AdamW::step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale,
-                       std::int64_t update, Sums* read, Sums* written) {
-  const kernels::AdamW adamw{lr,     settings_.beta1, settings_.beta2, settings_.eps, piece.weight_decay,
-                             update, gradient_scale};
+kernels::AdamWTensors AdamW::tensors_of(const at::Tensor& gradient, const shape::Range& piece) {
   const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
-  const at::Tensor master = part(has_master_ ? state_.present(2) : values_), m = part(state_.present(0)),
-                   v = part(state_.present(1)), rounded = has_master_ ? part(values_) : at::Tensor();
-  if (written == nullptr) return kernels::adamw(adamw, master, part(gradient), m, v, rounded);
-  const at::Tensor sums = kernels::adamw_summed(adamw, master, part(gradient), m, v, rounded).cpu();
-  const std::int64_t* s = sums.data_ptr<std::int64_t>();
-  for (std::size_t i = 0; i < written->size(); ++i) {
-    (*read)[i] += static_cast<std::uint32_t>(s[i]);
-    (*written)[i] += static_cast<std::uint32_t>(s[written->size() + i]);
+  return {part(has_master_ ? state_.present(2) : values_), part(gradient), part(state_.present(0)),
+          part(state_.present(1)), has_master_ ? part(values_) : at::Tensor()};
+}
+
+// Of the stretches from `first` on.
+void AdamW::add_sums(const at::Tensor& of_stretches, std::size_t first, SumsOfStep* sums) {
+  const at::Tensor here = of_stretches.cpu();
+  const std::int64_t* next = here.data_ptr<std::int64_t>();
+  const auto add_to = [&](Sums& to) {
+    for (std::uint32_t& sum : to) sum += static_cast<std::uint32_t>(*next++);
+  };
+  const std::size_t end = first + static_cast<std::size_t>(here.size(0));
+  for (std::size_t stretch = first; stretch < end; ++stretch) {
+    add_to(sums->read[stretch]);
+    add_to(sums->written[stretch]);
   }
 }
 
@@ -95,12 +116,15 @@ static std::uint32_t sum_of(const at::Tensor& flat, std::int64_t begin, std::int
 }
 
 std::optional<StateFault> AdamW::find_fault() const {
-  for (std::size_t r = 0; r < known_.size(); ++r) {
-    const auto sum = [&](const at::Tensor& flat) { return sum_of(flat, ranges_[r].begin, ranges_[r].count); };
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    const std::int64_t count = stretches_[i].count;
+    const auto sum = [&](const at::Tensor& flat) { return sum_of(flat, begin, count); };
     const Sums now{sum(master()), sum(m()), sum(v()), has_master_ ? sum(values_) : 0};
-    const auto fault = difference(now, known_[r], r);
-    state_.done(ranges_[r].begin, ranges_[r].count);
+    const auto fault = difference(now, known_[i], i);
+    state_.done(begin, count);
     if (fault) return fault;
+    begin += count;
   }
   return std::nullopt;
 }
@@ -109,7 +133,7 @@ std::vector<std::uint32_t> AdamW::value_sums() const {
   std::vector<std::uint32_t> sums;
   constexpr auto parameter = static_cast<std::size_t>(StateFault::Where::parameter),
                  values = static_cast<std::size_t>(StateFault::Where::values);
-  for (const Sums& of_range : known_) sums.push_back(of_range[has_master_ ? values : parameter]);
+  for (const Sums& of_stretch : known_) sums.push_back(of_stretch[has_master_ ? values : parameter]);
   return sums;
 }
 

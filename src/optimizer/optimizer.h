@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "kernels/flat.h"
 #include "optimizer/optimizer_state.h"
 #include "shape/shard_plan.h"
 #include "tensor/ledger.h"
@@ -68,20 +69,19 @@ class AdamW {
   std::vector<std::uint32_t> value_sums() const;
 
  private:
-  struct Range {
-    std::int64_t begin = 0, count = 0;
-    double weight_decay = 0;
+  using Sums = std::array<std::uint32_t, 4>;  // of one stretch, modulo 2^32; in the order of StateFault::Where
+  struct SumsOfStep {                         // by stretch
+    std::vector<Sums> read, written;
   };
-  using Sums = std::array<std::uint32_t, 4>;  // of one range, modulo 2^32; in the order of StateFault::Where
-  void step_piece(const Range& piece, const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update,
-                  Sums* read, Sums* written);
+  kernels::AdamWTensors tensors_of(const at::Tensor& gradient, const shape::Range& piece);
+  static void add_sums(const at::Tensor& of_stretches, std::size_t first, SumsOfStep* sums);
 
   const at::Tensor values_;
   const config::OptimizerSettings settings_;
   const bool has_master_;
   const Checksums checksums_;
-  std::vector<Range> ranges_;  // by stretch; without checksums neighbours with equal decay are one
-  std::vector<Sums> known_;    // by range, as the last step wrote them; empty: not known
+  std::vector<kernels::DecayStretch> stretches_;
+  std::vector<Sums> known_;  // by stretch, as the last step wrote them; empty: not known
   OptimizerState state_;
 };
 

@@ -41,15 +41,21 @@ Bodies squares_bodies(std::int64_t P) {
 }
 
 Bodies adamw_bodies(std::int64_t P) {
-  const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 0.1, 10, 1.0};
+  const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
+  constexpr double weight_decay = 0.1;
   const at::Tensor parameter = at::randn({P}), gradient = at::randn({P}), m = at::randn({P}), v = at::rand({P});
   const auto body = [=](auto function) {
     return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
-      function(settings, parameter, gradient, m, v, at::Tensor());
+      function(settings, kernels::AdamWTensors{parameter, gradient, m, v, {}});
       return std::vector{parameter, m, v};
     };
   };
-  return {body(kernels::adamw), body(kernels::reference::adamw)};
+  return {body([=](const kernels::AdamW& a, const kernels::AdamWTensors& tensors) {
+            kernels::adamw(a, {{P, weight_decay}}, tensors);
+          }),
+          body([=](const kernels::AdamW& a, const kernels::AdamWTensors& tensors) {
+            kernels::reference::adamw(a, weight_decay, tensors);
+          })};
 }
 
 // How many segments have so many parameters.

@@ -37,9 +37,9 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
   return squares;
 }
 
-void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v, const at::Tensor& rounded) {
-  const auto numbers = adamw_numbers<cuda::AdamWNumbers>(settings);
+void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
+  const auto& [parameter, gradient, m, v, rounded] = tensors;
+  const auto numbers = adamw_numbers<cuda::AdamWNumbers>(settings, weight_decay);
   const cuda::AdamWState state{parameter.data_ptr<float>(), gradient.data_ptr<float>(), m.data_ptr<float>(),
                                v.data_ptr<float>()};
   if (!rounded.defined()) return cuda::adamw(numbers, parameter.numel(), state, stream_of(parameter));

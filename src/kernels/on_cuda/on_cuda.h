@@ -77,8 +77,7 @@ void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
 
 void add_into(const at::Tensor& sum, const at::Tensor& other);
 at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk);
-void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v, const at::Tensor& rounded);
+void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors);
 void round_into(const at::Tensor& master, const at::Tensor& rounded);
 
 void round_to_grid(const at::Tensor& x, int shift, const Largest& largest);

@@ -27,7 +27,8 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
 
 // No operation below may fuse a multiplication with an addition (add with alpha, addcmul, lerp): a vectorized loop would round once and
 // its scalar tail twice, and where the tail lies depends on the layout.
-static void adamw_piece(const AdamW& a, at::Tensor p, const at::Tensor& gradient, at::Tensor m, at::Tensor v) {
+static void adamw_piece(const AdamW& a, double weight_decay, at::Tensor p, const at::Tensor& gradient, at::Tensor m,
+                        at::Tensor v) {
   const at::Tensor g = gradient * a.gradient_scale;
   m.mul_(a.beta1).add_(g * (1 - a.beta1));
   v.mul_(a.beta2).add_(g.square().mul_(1 - a.beta2));
@@ -36,17 +37,17 @@ static void adamw_piece(const AdamW& a, at::Tensor p, const at::Tensor& gradient
   // Through double, because the root of floats that a libtorch over MKL gives is not always the nearest one.
   at::Tensor update = (v * v_correction).to(at::kDouble).sqrt_().to(at::kFloat).add_(a.eps);
   update = (m * m_correction).div_(update).mul_(a.lr);
-  if (a.weight_decay != 0) p.mul_(1 - a.lr * a.weight_decay);
+  if (weight_decay != 0) p.mul_(1 - a.lr * weight_decay);
   p.sub_(update);
 }
 
-void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v, const at::Tensor& rounded) {
+void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
+  const auto& [parameter, gradient, m, v, rounded] = tensors;
   constexpr std::int64_t piece = 1 << 16;  // elements; the temporaries of one piece stay in the second-level cache
   const std::int64_t step = parameter.is_cpu() ? piece : parameter.numel();
   for (std::int64_t begin = 0; begin < parameter.numel(); begin += step) {
     const std::int64_t count = std::min(step, parameter.numel() - begin);
-    adamw_piece(settings, parameter.narrow(0, begin, count), gradient.narrow(0, begin, count),
+    adamw_piece(settings, weight_decay, parameter.narrow(0, begin, count), gradient.narrow(0, begin, count),
                 m.narrow(0, begin, count), v.narrow(0, begin, count));
     if (rounded.defined()) round_into(parameter.narrow(0, begin, count), rounded.narrow(0, begin, count));
   }

@@ -44,8 +44,7 @@ cpu::BlockFormat block_format(const std::int64_t* x);
 void pack_block(const std::int64_t* x, const cpu::BlockFormat& format, std::uint64_t* words);
 void add_block(const std::uint64_t* words, const cpu::BlockFormat& format, std::int64_t* sum);
 
-void adamw(const AdamW& settings, const at::Tensor& parameter, const at::Tensor& gradient, const at::Tensor& m,
-           const at::Tensor& v, const at::Tensor& rounded);
+void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors);
 void round_into(const at::Tensor& master, const at::Tensor& rounded);
 at::Tensor bits_sum(const at::Tensor& tensor);
 
