@@ -122,7 +122,7 @@ TEST(MemoryChannel, TakesMoreMessagesThanItsBoxHasLinesAndSheetsFor) {
     for (Transfer& transfer : transfers) transfer.wait();
     for (std::int64_t i = 0; i < messages; ++i) {
       const at::Tensor& tensor = tensors[static_cast<std::size_t>(i)];
-      if (tensor.numel() > 0) ASSERT_TRUE((tensor == i).all().item<bool>()) << i;
+      EXPECT_TRUE((tensor == i).all().item<bool>()) << i;
     }
   });
 }

@@ -1,7 +1,7 @@
 // A message's tensor in host memory: itself, or a copy of one on a device.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include "comm/failure.h"
 
@@ -9,20 +9,14 @@ namespace troika::comm {
 
 class HostCopy {
  public:
-  HostCopy(const at::Tensor& tensor, Direction direction) : tensor_(tensor), local_(tensor) {
-    received_ = direction == Direction::recv && !tensor.device().is_cpu();
-    if (received_) local_ = at::empty_like(tensor, tensor.options().device(at::kCPU));
-    if (direction == Direction::send && !tensor.device().is_cpu()) local_ = tensor.to(at::kCPU);
-  }
+  HostCopy(const at::Tensor& tensor, Direction direction);
 
   const at::Tensor& local() const { return local_; }
-  void arrived() const {
-    if (received_) tensor_.copy_(local_);
-  }
+  void arrived() const;  // what was received: where the tensor is on a device, there too
 
  private:
   at::Tensor tensor_, local_;
-  bool received_ = false;
+  bool comes_back_ = false;
 };
 
 }  // namespace troika::comm
