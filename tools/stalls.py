@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three hosts of a pipeline, of which the last one stands still or crawls in six ways: what is said, where, and after how long.
+"""Three hosts of a pipeline, of which the last one stands still or crawls in eight ways: what is said, where, and after how long.
 
   tools/stalls.py [FOLDER_WITH_TROIKA]      (default: build/release)
 
@@ -149,6 +149,10 @@ class Stopped:
     os.kill(hosts.rank(2), signal.SIGSTOP)
 
 
+class StoppedAsLaunchersSee(Stopped):
+  screens = ['host0/screen', 'host2/screen']
+
+
 class LinkDown:
   def __init__(self, hosts):
     hosts.inside(2, 'ip', 'link', 'set', 'lan', 'down')
@@ -181,7 +185,9 @@ class Crawl:
 CASES = [
     ('its computing blocks', BlockedThread, r'rank 2 \(host host2, pid \d+\) is behind: step \d+, \S+ [\d.]+ for .* 2 ranks wait for it', 10, []),
     ('its disk does not answer (FUSE)', SilentFuse, r'rank 2 \(host host2, pid \d+\) is behind: step \d+, (saving a|finishing the last) checkpoint for .*', 12, ['--checkpoint.every', '5']),
-    ('the process is stopped (SIGSTOP)', Stopped, r'rank 2 \(host host2, pid \d+\) has (not been heard for|been silent for 10 s).*', 12, []),
+    ('its disk does not answer, and the next save is far', SilentFuse, r'rank 2 \(host host2, pid \d+\) has written nothing for \d+ s of the checkpoint of step \d+ in \'run/checkpoints/step-\d+\': see its disk', 30, ['--checkpoint.every-minutes', '0.1']),
+    ('the process is stopped (SIGSTOP)', StoppedAsLaunchersSee, r'rank 2 \(host host2, pid \d+\) is stopped by signal 19 .*', 4, []),
+    ('and stays so', Stopped, r'rank 2 \(host host2, pid \d+\) has been silent for 10 s; .*: a signal has stopped the process', 13, []),
     ('its link is cut', LinkDown, r'rank 2 \(host host2, pid \d+\) has (not been heard for|been silent for 10 s).*', 12, []),
     ('the link between ranks 1 and 2 is cut, that to the store is not', OneRouteCut, r'rank [12] \(host host[12], pid \d+\) is behind: step \d+, .*', 10, []),
     ('it computes three times slower', Crawl, r'host host2 computes [\d.]+ times slower than its like.*', 70, []),
@@ -191,6 +197,7 @@ CASES = [
 def run(what, fault, pattern, seconds, more):
   folder = tempfile.mkdtemp(prefix='troika-stalls-')
   hosts, texts, at = Hosts(folder), ['host0/screen', *['host%d/run/logs/rank-%05d.log' % (r, r) for r in range(3)]], {}
+  texts = getattr(fault, 'screens', texts)
   unreachable = {'host2/run/logs/rank-00002.log'} if fault in (Stopped, LinkDown) else set()
   try:
     hosts.start(more)

@@ -2,19 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
 
 namespace troika::rendezvous {
 
+// A folder may be named by anything.
+static std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 std::string to_text(const Heartbeat& heartbeat) {
   const Place& place = heartbeat.place;
   const Pace& pace = heartbeat.pace;
-  return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}", heartbeat.count,
-                     heartbeat.limit_seconds, heartbeat.connection, place.step, place.instruction, place.seconds,
-                     place.usual_seconds, place.waits_for, heartbeat.stand_limit_seconds, pace.seconds, pace.work,
-                     pace.like);
+  const Save& save = heartbeat.save;
+  return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}",
+                     heartbeat.count, heartbeat.limit_seconds, heartbeat.connection, place.step, place.instruction,
+                     place.seconds, place.usual_seconds, place.waits_for, heartbeat.stand_limit_seconds, pace.seconds,
+                     pace.work, pace.like, save.step, one_line(save.folder), save.seconds, save.usual_seconds,
+                     save.awaited ? 1 : 0);
 }
 
 namespace {
@@ -41,7 +50,7 @@ std::string spoken(double seconds) {
 Heartbeat parse_heartbeat(const std::string& text) {
   Heartbeat heartbeat;
   const auto lines = base::split(text, '\n');
-  if (lines.size() != 12) return heartbeat;
+  if (lines.size() != 17) return heartbeat;
   base::parse_int(lines[0], &heartbeat.count);
   read_seconds(lines[1], &heartbeat.limit_seconds);
   base::parse_int(lines[2], &heartbeat.connection);
@@ -54,6 +63,11 @@ Heartbeat parse_heartbeat(const std::string& text) {
   read_seconds(lines[9], &heartbeat.pace.seconds);
   read_seconds(lines[10], &heartbeat.pace.work);
   read_number(lines[11], &heartbeat.pace.like);
+  base::parse_int(lines[12], &heartbeat.save.step);
+  heartbeat.save.folder = lines[13];
+  read_seconds(lines[14], &heartbeat.save.seconds);
+  read_seconds(lines[15], &heartbeat.save.usual_seconds);
+  heartbeat.save.awaited = lines[16] == "1";
   return heartbeat;
 }
 

@@ -26,6 +26,15 @@ struct Pace {
   int like = 0;        // ranks with the same number, not below 0, do the same work
 };
 
+// A checkpoint that is written beside training. Seconds are by the rank's own clock.
+struct Save {
+  std::int64_t step = -1;    // of the checkpoint; -1: none is being written, or its writing waits for other ranks
+  std::string folder;        // as this rank names it
+  double seconds = 0;        // nothing has been written, nor has a wait for another rank ended
+  double usual_seconds = 0;  // the median of the longest such time of the last saves; 0: not known
+  bool awaited = false;      // the rank does nothing else meanwhile: its place tells
+};
+
 struct Heartbeat {
   std::int64_t count = 0;
   double limit_seconds = 10;    // silent for longer, the rank is taken for dead
@@ -33,6 +42,7 @@ struct Heartbeat {
   Place place{};
   double stand_limit_seconds = 1800;  // at one place for longer while others wait, the rank is taken for hung
   Pace pace{};
+  Save save{};
 };
 
 std::string to_text(const Heartbeat& heartbeat);

@@ -125,11 +125,12 @@ std::optional<FailureReport> FailureJudge::judge_silence(double now) const {
                                                 last.place.instruction, usual_text(last.place))
                               : state.beats ? "it had not begun a step"
                                             : "it joined and sent no heartbeat";
-    return FailureReport{
-        peer_failure,
-        fmt::format("{} has been silent for {:g} s; {}: see whether the process is stopped, its host overloaded or off "
-                    "the network (comm.heartbeat_seconds sets the limit)",
-                    name(rank), last.limit_seconds, place)};
+    const std::string why = state.stopped == StoppedRank::State::stopped
+                                ? "a signal has stopped the process"
+                                : "see whether the process is stopped, its host overloaded or off the network";
+    return FailureReport{peer_failure,
+                         fmt::format("{} has been silent for {:g} s; {}: {} (comm.heartbeat_seconds sets the limit)",
+                                     name(rank), last.limit_seconds, place, why)};
   }
   return std::nullopt;
 }

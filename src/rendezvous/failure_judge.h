@@ -12,6 +12,7 @@
 #include "rendezvous/beat.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
+#include "rendezvous/stopped_rank.h"
 
 namespace troika::rendezvous {
 
@@ -28,6 +29,8 @@ class FailureJudge {
   void left(int rank, std::int64_t connection, double now);
   // The launcher of a host was ended by the system, and its ranks end with it. `name`: its host and process.
   void launcher_left(int node, const std::string& name, double now) { left_launchers_.insert({node, {name, now}}); }
+  // As its launcher sees it.
+  void stopped(int rank, StoppedRank::State state) { ranks_[rank].stopped = state; }
   void done(int rank) { ranks_[rank].ended = true; }
   void failed(int rank, const FailureReport& report);
 
@@ -44,6 +47,7 @@ class FailureJudge {
     std::int64_t left_connection = -1;
     double left_since = 0;
     bool left() const { return left_connection >= heartbeat.connection; }
+    StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, joined = false, ended = false;
   };
 

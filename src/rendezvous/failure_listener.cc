@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <tuple>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -31,6 +33,7 @@ struct FailureListener::Impl {
   std::shared_ptr<StoreClient> client;
   bool leaves = false;
   std::optional<Told> told;
+  std::map<std::string, std::string> unwritten;  // by key
   std::optional<FailureReport> standing;
   bool rank_spoke = false, store_is_lost = false;
 
@@ -41,6 +44,7 @@ struct FailureListener::Impl {
   FailureReport about_the_store(bool certain) const;
   bool beat_and_read(StoreClient& store, FailureReport* report);
   bool ask(StoreClient& store, const std::optional<Told>& mine);
+  void write_out(StoreClient& store);
   void conclude(const FailureReport& report);
 };
 
@@ -76,6 +80,20 @@ bool FailureListener::Impl::beat_and_read(StoreClient& store, FailureReport* rep
   return stands;
 }
 
+void FailureListener::Impl::write_out(StoreClient& store) {
+  for (;;) {
+    std::string key, value;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (unwritten.empty()) return;
+      std::tie(key, value) = *unwritten.begin();
+    }
+    store.set(key, value);
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (const auto written = unwritten.find(key); written->second == value) unwritten.erase(written);
+  }
+}
+
 // True when a report stands.
 bool FailureListener::Impl::ask(StoreClient& store, const std::optional<Told>& mine) {
   FailureReport report;
@@ -102,7 +120,9 @@ bool FailureListener::Impl::tick() {
     mine = told;
   }
   try {
-    const bool stands = ask(*connected(), mine);
+    const std::shared_ptr<StoreClient> store = connected();
+    write_out(*store);
+    const bool stands = ask(*store, mine);
     last_contact = base::monotonic_seconds();
     return !stands;
   } catch (const base::Error& error) {
@@ -153,6 +173,11 @@ FailureListener::~FailureListener() {
 void FailureListener::tell(int rank, const std::string& name, const FailureReport& report) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   if (!impl_->told) impl_->told = Impl::Told{rank, name, report};
+}
+
+void FailureListener::write(const std::string& name, const std::string& value) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->unwritten[key_of(impl_->identity, name)] = value;
 }
 
 std::optional<FailureReport> FailureListener::heard() const {

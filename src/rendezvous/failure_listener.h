@@ -1,4 +1,5 @@
-// Hears the failure report of an attempt, and writes one, without keeping its owner waiting for the store.
+// A launcher's line to the store, which never keeps it waiting: hears the failure report of an attempt, writes one, and what
+// else the launcher has to tell.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,9 @@ class FailureListener {
   // A report of this host about its `rank`: what that rank said of itself in the store counts more than its text, which begins
   // with `name`; a report that stands already counts more than both.
   void tell(int rank, const std::string& name, const FailureReport& report);
+
+  // Writes to a key of the attempt when the store answers next. From any thread, without waiting.
+  void write(const std::string& name, const std::string& value);
 
   // The report that stands. From any thread, without waiting.
   std::optional<FailureReport> heard() const;

@@ -10,7 +10,9 @@
 #include "rendezvous/failure_judge.h"
 #include "rendezvous/launcher_peer.h"
 #include "rendezvous/notices.h"
+#include "rendezvous/save_judge.h"
 #include "rendezvous/stall_judge.h"
+#include "rendezvous/stopped_rank.h"
 #include "rendezvous/straggler_judge.h"
 #include "rendezvous/ticker.h"
 
@@ -49,6 +51,7 @@ struct FailureMonitor::Impl {
         beats(of, "beat"),
         left(of, "left"),
         left_launchers(of, "host-left"),
+        stopped(of, "stopped"),
         done(of, "done"),
         failed(of, "failed") {
     client.set_deadline(10);
@@ -59,8 +62,9 @@ struct FailureMonitor::Impl {
   FailureJudge failures{period_seconds};
   StallJudge stalls{period_seconds};
   StragglerJudge stragglers;
+  SaveJudge saves;
   Notices notices;
-  Folder joined, beats, left, left_launchers, done, failed;
+  Folder joined, beats, left, left_launchers, stopped, done, failed;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
@@ -75,12 +79,14 @@ void FailureMonitor::Impl::look() {
     failures.joined(rank, peer, now);
     stalls.joined(rank, peer);
     stragglers.joined(rank, peer);
+    saves.joined(rank, peer);
   });
   beats.look(client, [&](int rank, const std::string& text) {
     const Heartbeat heartbeat = parse_heartbeat(text);
     failures.heard(rank, heartbeat, now);
     stalls.heard(rank, heartbeat, now);
     stragglers.heard(rank, heartbeat.pace);
+    saves.heard(rank, heartbeat);
   });
   left.look(client, [&](int rank, const std::string& text) {
     std::int64_t connection = 0;
@@ -89,9 +95,15 @@ void FailureMonitor::Impl::look() {
   left_launchers.look(client, [&](int node, const std::string& text) {
     failures.launcher_left(node, parse_launcher(text).name(), now);
   });
+  stopped.look(client, [&](int rank, const std::string& text) {
+    const StoppedRank::State state = parse_stopped_rank(text).state;
+    failures.stopped(rank, state);
+    stalls.stopped(rank, state);
+  });
   const auto ended = [&](int rank) {
     stalls.ended(rank);
     stragglers.ended(rank);
+    saves.ended(rank);
   };
   done.look(client, [&](int rank, const std::string&) {
     failures.done(rank);
@@ -109,6 +121,7 @@ std::optional<FailureReport> FailureMonitor::Impl::judge() {
   std::optional<FailureReport> report = failures.judge(now);
   StallJudge::Findings found = stalls.judge(now);
   for (const std::string& sentence : stragglers.judge(now)) found.sentences.push_back(sentence);
+  for (const std::string& sentence : saves.judge()) found.sentences.push_back(sentence);
   for (const std::string& sentence : found.sentences) notices.add(sentence);
   if (!found.sentences.empty()) client.set(key_of(identity, notices_key), notices.text());
   return report ? report : found.report;

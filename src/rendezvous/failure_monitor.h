@@ -1,5 +1,5 @@
 // Follows all ranks of an attempt where the store is hosted: writes the failure report that FailureJudge or StallJudge gives,
-// and for every rank to read who is behind or slow.
+// and for every rank to read who is behind or slow, and whose save stands.
 #pragma once
 
 #include <memory>

@@ -185,8 +185,7 @@ class Schedule {
       break_connections_of_others();
     } else if (fault_ == Fault::killed) {
       r.gone = true;
-      at(now_ + delay(),
-         [this, connection = r.connection] { write_left(culprit_, connection); });
+      at(now_ + delay(), [this, connection = r.connection] { write_left(culprit_, connection); });
       break_connections_of_others();
     } else if (fault_ == Fault::host_lost) {
       r.gone = true;

@@ -52,6 +52,7 @@ bool HeartbeatClient::Impl::send_heartbeat() {
   heartbeat.stand_limit_seconds = heartbeats.stand_limit_seconds;
   if (heartbeats.place) heartbeat.place = heartbeats.place();
   if (heartbeats.pace) heartbeat.pace = heartbeats.pace();
+  if (heartbeats.save) heartbeat.save = heartbeats.save();
   connect(heartbeats.limit_seconds / 5);
   heartbeat.connection = connection;
   std::string text;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/launcher_peer.h"
+#include "rendezvous/stopped_rank.h"
 #include "rendezvous/store.h"
 #include "rendezvous/ticker.h"
 
@@ -41,11 +42,12 @@ struct LauncherWatch::Impl {
   StoreClient client;
   LauncherSilence silence;
   std::function<void(const std::string&)> say;
-  std::uint64_t version = 0;
+  std::uint64_t version = 0, stopped_version = 0;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
   std::string sentence(const LauncherSilence::Change& change);
+  void pass_on_stops();
 };
 
 std::string LauncherWatch::Impl::sentence(const LauncherSilence::Change& change) {
@@ -57,6 +59,13 @@ std::string LauncherWatch::Impl::sentence(const LauncherSilence::Change& change)
       "{} has not been heard for {:.1f} s: it is stopped, or its host overloaded or off the network; the run "
       "continues while its ranks are heard",
       name, change.seconds);
+}
+
+void LauncherWatch::Impl::pass_on_stops() {
+  const StoreEntries entries = client.entries(key_of(identity, "stopped/"), stopped_version);
+  stopped_version = entries.version;
+  for (const auto& [digits, text] : entries.changed)
+    if (const StoppedRank rank = parse_stopped_rank(text); rank.node_rank > 0) say(rank.text);
 }
 
 bool LauncherWatch::Impl::tick() {
@@ -74,6 +83,7 @@ bool LauncherWatch::Impl::tick() {
     for (const char* what : {"host-parted/", "host-left/"})
       for (const auto& [digits, unused] : client.entries(key_of(identity, what), 0).changed)
         silence.ended(number(digits));
+    pass_on_stops();
     for (const LauncherSilence::Change& change : silence.changes(now)) say(sentence(change));
     return true;
   } catch (const base::Error&) {  // the store has ended, and with it the attempt

@@ -1,4 +1,5 @@
-// Which launchers have fallen silent: no failure, because their ranks continue, but somebody should look.
+// Which launchers have fallen silent, and which of their ranks are stopped: no failure, because the run continues, but somebody
+// should look.
 #pragma once
 
 #include <functional>
@@ -39,7 +40,8 @@ class LauncherSilence {
   std::map<int, Launcher> launchers_;
 };
 
-// Watches the launchers of hosts other than 0 from a thread of its own and says what changes in one sentence.
+// Watches the launchers of hosts other than 0 from a thread of its own and says what changes in one sentence, and what they say
+// of ranks that are stopped.
 class LauncherWatch {
  public:
   LauncherWatch(const Identity& identity, double limit_seconds, std::function<void(const std::string&)> say);

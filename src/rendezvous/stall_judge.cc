@@ -105,10 +105,16 @@ StallJudge::Waiters StallJudge::find_waiters(double now) const {
     waiters[end] += end == rank ? 0 : 1;
   }
   for (auto& [rank, count] : waiters) count += for_some;
-  // Nobody waits for it: a process that sleeps is the matter of those who judge silence.
   for (auto at = waiters.begin(); at != waiters.end();)
-    at = at->second == 0 && is_silent(ranks_.at(at->first), now) ? waiters.erase(at) : std::next(at);
+    at = is_said_by_others(at->first, now, at->second) ? waiters.erase(at) : std::next(at);
   return waiters;
+}
+
+// A process that sleeps while nobody waits for it is the matter of those who judge silence; one that is stopped, of its launcher.
+bool StallJudge::is_said_by_others(int rank, double now, int waiting) const {
+  const Rank& state = ranks_.at(rank);
+  if (waiting == 0 && is_silent(state, now)) return true;
+  return state.stopped == StoppedRank::State::stopped && !(spell_ && spell_->rank == rank);
 }
 
 // The one that was named as long as it is behind; else the one that most wait for, that stopped first.

@@ -10,6 +10,7 @@
 #include "rendezvous/beat.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
+#include "rendezvous/stopped_rank.h"
 
 namespace troika::rendezvous {
 
@@ -24,6 +25,8 @@ class StallJudge {
   // What the store says of a rank. `now` is when that was seen; it never falls.
   void joined(int rank, const Peer& peer) { ranks_[rank].peer = peer; }
   void heard(int rank, const Heartbeat& heartbeat, double now);
+  // As its launcher sees it, which says so itself.
+  void stopped(int rank, StoppedRank::State state) { ranks_[rank].stopped = state; }
   void ended(int rank) { ranks_[rank].ended = true; }  // well or not
 
   struct Findings {
@@ -37,6 +40,7 @@ class StallJudge {
     std::optional<Peer> peer;
     Heartbeat beat;
     double since = 0;  // last heard
+    StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, ended = false;
   };
   struct Spell {  // of the rank that was named
@@ -57,6 +61,7 @@ class StallJudge {
   int first_of_circle(const std::vector<int>& circle) const;
   bool circle_is_overdue(int rank) const;
   Waiters find_waiters(double now) const;
+  bool is_said_by_others(int rank, double now, int waiting) const;
   int most_behind(const Waiters& waiters) const;
   bool nobody_moves(double now) const;
   double began(const Rank& state) const { return state.since - state.beat.place.seconds; }

@@ -160,6 +160,19 @@ TEST_F(StallJudgeTest, OneThatIsNotHeardWhileOthersWaitIsNamedBeforeItsLimit) {
                                                      "word was step 3, fwd 0.1 (usually 0.2 s)")));
 }
 
+TEST_F(StallJudgeTest, WhoIsStoppedIsNamedByItsLauncherAlone) {
+  start(3);
+  work(5);
+  of(2).beats = false;
+  wait(0, 1);
+  wait(1, 2);
+  EXPECT_THAT(within(1), ::testing::Field(&StallJudge::Findings::sentences, IsEmpty()));
+  judge_.stopped(2, StoppedRank::State::stopped);
+  EXPECT_THAT(within(60).sentences, IsEmpty());
+  judge_.stopped(2, StoppedRank::State::runs);  // and is not heard all the same
+  EXPECT_THAT(within(1).sentences, ElementsAre(HasSubstr("rank 2 (host desk, pid 102) has not been heard")));
+}
+
 TEST_F(StallJudgeTest, AnEndIsNoStall) {
   start(2);
   wait(0, 1);
@@ -181,10 +194,13 @@ TEST_F(StallJudgeTest, CountsOthersThatAreBehindToo) {
 TEST(Beats, ComeBackAsTheyWereWritten) {
   Heartbeat beat{7, 2.5, 3, {41, "saving a checkpoint", 12.25, 0.125, 5}, 60};
   beat.pace = {0.5, 3e12, 2};
+  beat.save = {40, "run/checkpoints/step-00000040", 7.5, 0.25, true};
   const Heartbeat read = parse_heartbeat(to_text(beat));
   EXPECT_EQ(to_text(read), to_text(beat));
   EXPECT_EQ(read.place.instruction, "saving a checkpoint");
   EXPECT_EQ(read.place.waits_for, 5);
+  EXPECT_EQ(read.save.folder, "run/checkpoints/step-00000040");
+  EXPECT_TRUE(read.save.awaited);
   EXPECT_EQ(parse_heartbeat("1\n2\n").place.step, -1);
   EXPECT_EQ(standing_text(read.place), "step 41, saving a checkpoint for 12 s (usually 0.12 s)");
 }

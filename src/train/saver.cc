@@ -1,5 +1,7 @@
 #include "train/saver.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
 #include <iterator>
@@ -7,6 +9,7 @@
 
 #include "base/clock.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/manifest.h"
 #include "config/config.h"
 #include "shape/adapter.h"
 #include "tensor/device.h"
@@ -37,10 +40,11 @@ std::map<std::string, std::string> constant_facts(const plan::Plan& plan, const 
 }  // namespace
 
 Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saving& saving,
-             comm::Channel& channel, tensor::Ledger& ledger)
+             comm::Channel& channel, tensor::Ledger& ledger, Whereabouts* whereabouts)
     : plan_(plan),
       saving_(saving),
       channel_(channel),
+      whereabouts_(whereabouts),
       config_json_(weights::hugging_face_config(plan.model(), "fp32", initial.config_json)),
       facts_(constant_facts(plan, initial, run)),
       tokenizer_(
@@ -110,12 +114,32 @@ void Saver::begin(const State& state, Until until) {
   if (copies) {
     writer_ = std::thread([this, begin, request = std::move(request)]() mutable {
       tensor::set_threads(1);
-      write(std::move(request), begin);
+      write_beside(std::move(request), begin);
     });
     return;
   }
   write(std::move(request), begin);
   weights::finish_access(state.units, weights::Access::read);
+}
+
+static void after_each_piece(const std::function<void()>& told, std::vector<checkpoint::Slice>* slices) {
+  for (checkpoint::Slice& slice : *slices) {
+    slice.written = [before = slice.written, told] {
+      if (before) before();
+      told();
+    };
+  }
+}
+
+// On the writer's thread.
+void Saver::write_beside(checkpoint::SaveRequest request, double begin) {
+  if (whereabouts_ == nullptr) return write(std::move(request), begin);
+  whereabouts_->save_begins(request.facts.step,
+                            fmt::format("{}/{}", request.root, checkpoint::step_folder_name(request.facts.step)));
+  for (auto* slices : {&request.weights, &request.state, &request.weights_again, &request.state_again})
+    after_each_piece([this] { whereabouts_->save_moves(); }, slices);
+  write(std::move(request), begin);
+  whereabouts_->save_ended();
 }
 
 // On the writer's thread, or on the rank's while it waits.

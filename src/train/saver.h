@@ -17,6 +17,7 @@
 #include "train/saving.h"
 #include "train/tokenizer_copies.h"
 #include "train/trainer_state.h"
+#include "train/whereabouts.h"
 
 namespace troika::train {
 
@@ -29,9 +30,10 @@ struct SavedRun {
 // One rank's thread. References must outlive it.
 class Saver {
  public:
-  // Collective over `channel`, which is the saver's alone: the run's folder gets its copies of the tokenizer.
+  // Collective over `channel`, which is the saver's alone: the run's folder gets its copies of the tokenizer. `whereabouts`
+  // hears of what is written beside training; may be null.
   Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saving& saving,
-        comm::Channel& channel, tensor::Ledger& ledger);
+        comm::Channel& channel, tensor::Ledger& ledger, Whereabouts* whereabouts);
   ~Saver();  // a checkpoint that is being written is given up
 
   // What is there to be saved, as the step before left it. A loss scale of other precisions than fp16 is not saved.
@@ -62,10 +64,12 @@ class Saver {
  private:
   checkpoint::SaveRequest request_of(const State& state) const;
   void write(checkpoint::SaveRequest request, double begin);
+  void write_beside(checkpoint::SaveRequest request, double begin);
 
   const plan::Plan& plan_;
   const Saving saving_;
   comm::Channel& channel_;
+  Whereabouts* const whereabouts_;
   const std::string config_json_;
   std::map<std::string, std::string> facts_;  // those of Facts::extra that stay as they are
   const TokenizerCopies tokenizer_;

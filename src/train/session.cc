@@ -1,6 +1,7 @@
 #include "train/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "comm/by_device_channel.h"
 #include "comm/by_peer_channel.h"
 #include "comm/collectives.h"
@@ -23,6 +25,8 @@
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
+#include "rendezvous/save_judge.h"
+#include "rendezvous/ticker.h"
 
 namespace troika::train {
 
@@ -49,6 +53,8 @@ struct Session::Links {
   std::string notice;  // the last one heard
 
   std::unique_ptr<rendezvous::HeartbeatClient> heartbeat;  // last: its thread uses what stands above
+  rendezvous::SaveJudge own_saves;                         // of a rank that is alone, by its thread:
+  std::unique_ptr<rendezvous::Ticker> own_watch;
 
   void end(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -76,8 +82,20 @@ Session::Session(const rendezvous::Identity& identity, const config::CommSetting
       whereabouts_(std::make_unique<Whereabouts>()),
       links_(std::make_unique<Links>()) {}
 
+// There is no monitor that hears of it.
+void Session::watch_own_saves() {
+  links_->own_saves.joined(0, {base::host_name(), "", ::getpid(), 0, settings_.heartbeat_seconds});
+  links_->own_watch = std::make_unique<rendezvous::Ticker>(1.0, [this] {
+    rendezvous::Heartbeat beat;
+    beat.save = whereabouts_->save();
+    links_->own_saves.heard(0, beat);
+    for (const std::string& sentence : links_->own_saves.judge()) hear(sentence);
+    return true;
+  });
+}
+
 void Session::join() {
-  if (identity_.world_size == 1) return;
+  if (identity_.world_size == 1) return watch_own_saves();
   if (identity_.hosts_store) {
     links_->server = std::make_unique<rendezvous::StoreServer>(identity_.store_port, rendezvous::reach_of(identity_),
                                                                rendezvous::access_of(identity_),
@@ -100,18 +118,22 @@ rendezvous::Heartbeats Session::heartbeats() {
   heartbeats.place = [this] { return whereabouts_->place(); };
   heartbeats.pace = [this] { return whereabouts_->pace(); };
   heartbeats.on_failure = [links = links_.get()](const std::string& text) { links->end(text); };
-  heartbeats.on_notice = [this](const std::string& sentence) {
-    {
-      const std::lock_guard<std::mutex> lock(links_->mutex);
-      links_->notice = sentence;
-    }
-    if (on_notice_) on_notice_(sentence);
-  };
+  heartbeats.save = [this] { return whereabouts_->save(); };
+  heartbeats.on_notice = [this](const std::string& sentence) { hear(sentence); };
   return heartbeats;
+}
+
+void Session::hear(const std::string& sentence) {
+  {
+    const std::lock_guard<std::mutex> lock(links_->mutex);
+    links_->notice = sentence;
+  }
+  if (on_notice_) on_notice_(sentence);
 }
 
 Session::~Session() {
   links_->heartbeat.reset();
+  links_->own_watch.reset();
   links_->closed();
   channels_ = {};
 }
@@ -323,6 +345,9 @@ std::string Session::status() const {
                                  place.step < 0 ? "its start" : rendezvous::standing_text(place));
   if (place.waits_for != rendezvous::waits_for_nobody)
     text += place.waits_for < 0 ? ", waiting for others" : fmt::format(", waiting for rank {}", place.waits_for);
+  if (const rendezvous::Save save = whereabouts_->save(); save.step >= 0)
+    text += fmt::format("; the checkpoint of step {} is being written to '{}', the last piece {:.0f} s ago", save.step,
+                        save.folder, save.seconds);
   if (identity_.world_size == 1) return text;
   {
     const std::lock_guard<std::mutex> lock(links_->mutex);

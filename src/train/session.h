@@ -23,7 +23,8 @@ namespace troika::train {
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
  public:
-  // `on_notice` is called from another thread with each sentence about ranks that are behind or slow; it must not wait.
+  // `on_notice` is called from another thread with each sentence about ranks that are behind or slow, or whose save stands; it
+  // must not wait.
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
           std::function<void(const std::string& sentence)> on_notice = {});
   ~Session();
@@ -79,6 +80,8 @@ class Session {
   void connect_memory();
 
   rendezvous::Heartbeats heartbeats();
+  void hear(const std::string& sentence);
+  void watch_own_saves();
 
   struct Links;  // what outlives the channels
   const rendezvous::Identity identity_;

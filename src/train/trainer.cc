@@ -254,7 +254,8 @@ void Trainer::restore() {
   if (initial_.found) resume_from(*initial_.found, state);
   if (!surroundings_.trial) {
     const SavedRun run{surroundings_.attempt.launch, surroundings_.tokenizer, surroundings_.chat_template};
-    saver_ = std::make_unique<Saver>(plan_, initial_, run, surroundings_.saving, *channels_.saving, ledger_);
+    saver_ = std::make_unique<Saver>(plan_, initial_, run, surroundings_.saving, *channels_.saving, ledger_,
+                                     surroundings_.whereabouts);
   }
   initial_.source.reset();
   initial_.adapter.reset();

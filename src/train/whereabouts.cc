@@ -66,6 +66,34 @@ void Whereabouts::ended(const schedule::Instruction& instruction, double compute
   if (waited_seconds > 0) waited_[index_of(instruction)].add(waited_seconds);
 }
 
+void Whereabouts::save_begins(std::int64_t step, const std::string& folder) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  save_step_ = step;
+  save_folder_ = folder;
+  save_since_ = base::monotonic_seconds();
+  longest_stand_ = 0;
+}
+
+// A wait for other ranks is none for the disk.
+double Whereabouts::save_stands_since(const comm::WaitMark::Reading& waits) const {
+  return std::max(save_since_, waits.since);
+}
+
+void Whereabouts::save_moves() {
+  const comm::WaitMark::Reading waits = saver_mark_->read();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const double now = base::monotonic_seconds();
+  longest_stand_ = std::max(longest_stand_, now - save_stands_since(waits));
+  save_since_ = now;
+}
+
+void Whereabouts::save_ended() {
+  save_moves();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  longest_stands_.add(longest_stand_);
+  save_step_ = -1;
+}
+
 void Whereabouts::step_begins(double now, double computed_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
   pace_.step_begins(now, computed_seconds);
@@ -95,6 +123,19 @@ rendezvous::Place Whereabouts::place() const {
     place.usual_seconds = known->second.median(known_from);
   }
   return place;
+}
+
+rendezvous::Save Whereabouts::save() const {
+  const comm::WaitMark::Reading waits = saver_mark_->read();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  rendezvous::Save save;
+  if (save_step_ < 0 || waits.peer != comm::WaitMark::nobody) return save;
+  save.step = save_step_;
+  save.folder = save_folder_;
+  save.seconds = std::max(0.0, base::monotonic_seconds() - save_stands_since(waits));
+  save.usual_seconds = longest_stands_.median(known_from);
+  save.awaited = saver_ == Saver::awaited;
+  return save;
 }
 
 rendezvous::Pace Whereabouts::pace() const {

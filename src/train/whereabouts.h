@@ -18,8 +18,8 @@
 
 namespace troika::train {
 
-// Seconds are base::monotonic_seconds(). Threads: begins, ended, at and saves from the rank's, the rest from any. begins and ended
-// take a free lock and no memory.
+// Seconds are base::monotonic_seconds(). Threads: begins, ended, at and saves from the rank's, the rest from any. begins, ended
+// and save_moves take a free lock and no memory.
 class Whereabouts {
  public:
   Whereabouts() = default;
@@ -39,6 +39,11 @@ class Whereabouts {
   void awaits_device();  // and until something begins cannot tell whether that waits for others
   void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
 
+  // Of a checkpoint that is written beside training, one at a time: it is, into `folder`; a piece is written; no more.
+  void save_begins(std::int64_t step, const std::string& folder);
+  void save_moves();
+  void save_ended();
+
   // Of training, for pace(): a step begins; so much was computed in the one before it.
   void step_begins(double now, double computed_seconds);
   // What is planned for this rank in a step, in a unit that all ranks share; ranks that are `like` it do the same.
@@ -49,12 +54,14 @@ class Whereabouts {
 
   rendezvous::Place place() const;
   rendezvous::Pace pace() const;
+  rendezvous::Save save() const;
 
  private:
   enum class Saver { apart, awaited };
 
   void stand(std::int64_t step, const std::string& what, Saver saver);
   void leave_phase(double now);
+  double save_stands_since(const comm::WaitMark::Reading& waits) const;
   void arrive(std::int64_t from, std::int64_t to) const;
 
   const std::shared_ptr<comm::WaitMark> wait_mark_ = std::make_shared<comm::WaitMark>(comm::WaitMark::Of::this_thread);
@@ -70,6 +77,10 @@ class Whereabouts {
   std::string phase_;                  // outside of it
   std::array<RecentSeconds, schedule::kind_count> computed_, waited_;
   std::map<std::string, RecentSeconds> phases_;
+  std::int64_t save_step_ = -1;  // -1: none
+  std::string save_folder_;
+  double save_since_ = 0, longest_stand_ = 0;  // of this save
+  RecentSeconds longest_stands_;               // of the last ones
   PaceMeter pace_;
   double work_ = 0;
   int like_ = 0;

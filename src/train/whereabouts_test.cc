@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <thread>
 
 #include "base/clock.h"
@@ -138,6 +139,33 @@ TEST(Recorder, CountsWhatIsComputedAndNotWhatIsWaitedFor) {
   EXPECT_EQ(where.pace().work, 5);
   EXPECT_EQ(where.pace().like, 2);
   EXPECT_NEAR(training.phase_seconds().at("fwd"), 4.5, 1e-6);
+}
+
+TEST(Whereabouts, ASaveBesideTrainingStandsSinceItsLastPieceOrItsLastWait) {
+  Whereabouts where;
+  EXPECT_EQ(where.save().step, -1);
+  where.begins(41, forward_pass, base::monotonic_seconds());
+  where.save_begins(40, "run/checkpoints/step-00000040");
+  const auto stand = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  stand();
+  rendezvous::Save save = where.save();
+  EXPECT_EQ(save.step, 40);
+  EXPECT_EQ(save.folder, "run/checkpoints/step-00000040");
+  EXPECT_GE(save.seconds, 0.05);
+  EXPECT_FALSE(save.awaited);
+  const double before = save.seconds;
+  where.save_moves();
+  EXPECT_LT(where.save().seconds, before);
+  stand();
+  {
+    const comm::WaitMark::Scope waiting(where.saver_mark().get(), 2);
+    EXPECT_EQ(where.save().step, -1);  // that rank's disk may be to blame, this one's is not
+  }
+  EXPECT_LT(where.save().seconds, before);
+  where.saves(41, "finishing the last checkpoint");
+  EXPECT_TRUE(where.save().awaited);
+  where.save_ended();
+  EXPECT_EQ(where.save().step, -1);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "commands/launch/attempt.h"
 
 #include <fmt/format.h>
+#include <string.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,15 +12,18 @@
 #include "base/text.h"
 #include "commands/launch/say.h"
 #include "rendezvous/failure_listener.h"
+#include "rendezvous/stopped_rank.h"
 
 namespace troika::commands {
 using base::monotonic_seconds;
 using rendezvous::FailureReport;
+using rendezvous::StoppedRank;
 
 namespace {
 
 constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
 constexpr double terminate_seconds = 3, kill_seconds = 4.5;
+constexpr double stop_seconds = 1;         // a rank that was stopped for longer is named
 constexpr double after_kill_seconds = 10;  // then a rank is left to the kernel
 constexpr double same_signal_seconds =
     0.3;  // `timeout` and some terminals send one signal twice, to the process and to its group
@@ -30,7 +35,10 @@ std::string name_of(const Worker& worker) {
 class Attempt {
  public:
   Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals)
-      : listener_(identity, patience_seconds), signals_(signals), memory_kills_(count_memory_kills()) {}
+      : identity_(identity),
+        listener_(identity, patience_seconds),
+        signals_(signals),
+        memory_kills_(count_memory_kills()) {}
   ~Attempt() { kill_all(); }
 
   void start(const std::vector<WorkerPlan>& plans) {
@@ -45,6 +53,7 @@ class Attempt {
   void hear(int signal);
   void judge(const Worker& worker);
   void suspect(const Worker& worker, double now);
+  void watch_stops(Worker& worker, double now);
   void settle(const FailureReport& report);
   void listen();
   void end_the_others();
@@ -54,10 +63,12 @@ class Attempt {
   std::string names_of_left() const;
   std::string log_of_first_failed() const;
 
+  const rendezvous::Identity identity_;
   rendezvous::FailureListener listener_;
   Signals& signals_;
   std::int64_t memory_kills_;
   std::vector<Worker> workers_;
+  std::map<int, double> stopped_;         // world ranks that were said to be stopped, since when
   const Worker* first_failed_ = nullptr;  // the first local one that failed
   double suspected_at_ = 0;               // when a rank ended with 75; 0: none
   bool has_report_ = false;
@@ -84,7 +95,7 @@ void Attempt::hear(int signal) {
   if (stop_signals_ > 0 && now - first_stop_ < same_signal_seconds) return;
   if (++stop_signals_ == 1) {
     first_stop_ = now;
-    launcher_says("stopping after this step; once more ends at once");
+    launcher_says("stopping after this step, or at once before the first one; once more ends at once");
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {
     interrupted_ = true;
@@ -121,6 +132,28 @@ void Attempt::suspect(const Worker& worker, double now) {
     judge(worker);
   else if (suspected_at_ == 0)
     suspected_at_ = now;
+}
+
+// A stop that is over before anybody could look is nobody's matter.
+void Attempt::watch_stops(Worker& worker, double now) {
+  see_stop(worker);
+  const int rank = worker.plan.world_rank;
+  const auto said = stopped_.find(rank);
+  const bool stands = !worker.ended && worker.stop != 0;
+  const auto tell = [&](StoppedRank::State state, const std::string& text) {
+    launcher_says(text);
+    listener_.write(rendezvous::stopped_key(rank), to_text(StoppedRank{state, identity_.node_rank, text}));
+  };
+  if (stands && said == stopped_.end() && now - worker.stopped_since > stop_seconds) {
+    stopped_[rank] = worker.stopped_since;
+    tell(StoppedRank::State::stopped,
+         fmt::format("{} is stopped by signal {} (SIG{}); kill -CONT {} on its host lets it continue", name_of(worker),
+                     worker.stop, ::sigabbrev_np(worker.stop), worker.pid));
+  } else if (!stands && said != stopped_.end()) {
+    if (!worker.ended)
+      tell(StoppedRank::State::runs, fmt::format("{} continues after {:.0f} s", name_of(worker), now - said->second));
+    stopped_.erase(said);
+  }
 }
 
 void Attempt::listen() {
@@ -174,6 +207,7 @@ Outcome Attempt::run() {
     const double now = monotonic_seconds();
     for (Worker& worker : workers_) {
       if (reap(worker)) suspect(worker, now);
+      watch_stops(worker, now);
     }
     listen();
     end_the_others();

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -5,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "commands/launch/launch_test_support.h"
 #include "rendezvous/store.h"
 
@@ -48,6 +50,22 @@ TEST(LaunchFaults, AKilledRankEndsEvenThoseThatWillNotListen) {
   await_end(other);
   EXPECT_THAT(launcher.output(), HasSubstr("rank 1 (host "));
   EXPECT_THAT(launcher.output(), HasSubstr("was killed by signal 9 (SIGKILL)"));
+}
+
+TEST(LaunchFaults, ARankThatIsStoppedBeforeItJoinsIsNamedAtOnceAndOnce) {
+  const std::string folder = fresh_folder("stopped");
+  Launcher launcher({"--nproc-per-node", "2"}, "echo $$ > up.$RANK; while [ ! -e go ]; do sleep 0.02; done", folder);
+  const std::string pid = base::trim(await_file(folder + "/up.1"));
+  await_file(folder + "/up.0");
+  ::kill(std::stoi(pid), SIGSTOP);
+  const std::string named = fmt::format("pid {}) is stopped by signal {} (SIGSTOP); kill -CONT {}", pid, SIGSTOP, pid);
+  launcher.await_output(named);
+  ::kill(std::stoi(pid), SIGCONT);
+  launcher.await_output(fmt::format("pid {}) continues after ", pid));
+  base::write_file_atomic(folder + "/go", "");
+  EXPECT_EQ(launcher.wait(), 0);
+  const std::string output = launcher.output();
+  EXPECT_EQ(output.find(named), output.rfind(named)) << output;
 }
 
 TEST(LaunchFaults, TheCauseIsNamedNotItsConsequence) {

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -116,6 +117,19 @@ bool reap(Worker& worker) {
   else
     worker.exit_code = WEXITSTATUS(status);
   return true;
+}
+
+bool see_stop(Worker& worker) {
+  if (worker.ended) return false;
+  const int before = worker.stop;
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(worker.pid), &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 &&
+         info.si_pid != 0) {
+    worker.stop = info.si_code == CLD_STOPPED ? info.si_status : 0;
+    if (worker.stop != 0) worker.stopped_since = base::monotonic_seconds();
+    info = {};
+  }
+  return (worker.stop == 0) != (before == 0);
 }
 
 std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills) {

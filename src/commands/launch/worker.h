@@ -24,8 +24,10 @@ struct Worker {
   pid_t pid = 0;
   std::int64_t log_start = 0;  // where this attempt's output begins in the log
   bool ended = false;
-  int exit_code = 0;  // when it ended by itself
-  int signal = 0;     // when it was killed
+  int exit_code = 0;         // when it ended by itself
+  int signal = 0;            // when it was killed
+  int stop = 0;              // the signal that stopped it, while it stands; 0: it runs
+  double stopped_since = 0;  // base::monotonic_seconds()
 };
 
 // The child leads a process group of its own (the terminal's Ctrl-C reaches only the launcher, which forwards it once), reads
@@ -38,6 +40,9 @@ void signal_worker(const Worker& worker, int signal);
 
 // Takes note of the end if the process has ended, without waiting. True when it ended now.
 bool reap(Worker& worker);
+
+// Takes note of whether a signal has stopped the process or lets it continue, without waiting. True when that has changed.
+bool see_stop(Worker& worker);
 
 // "rank 2 (host pi3, pid 123) was killed by signal 9 (SIGKILL)" and what that may mean.
 std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills);
