@@ -8,13 +8,16 @@
 #include "base/mapping_guard.h"
 #include "commands/cli.h"
 #include "commands/engine_runs.h"
+#include "host/cores.h"
 #include "tensor/caching_allocator.h"
+#include "tensor/device.h"
 
 int main(int argc, char** argv, char** environment) {
   using namespace troika::commands;
   return guarded([&] {
     const troika::base::MappingGuard unreadable_files_are_errors;
     troika::tensor::use_caching_allocator();
+    troika::host::start_threads_on(troika::tensor::cores_of_openmp());
     // Lanes of messages beside each other (comm/nccl_channel.h); read when CUDA starts, and left alone where it is set.
     ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     // cuBLAS takes memory of one size, 32 MiB, on every GPU (docs/gpu.md); the same.

@@ -1,5 +1,6 @@
 #include "host/cores.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,33 +13,70 @@
 
 namespace troika::host {
 
-static std::vector<int> allowed_cores_of(pid_t process) {
+static std::vector<int> numbers_of(const cpu_set_t& set) {
   std::vector<int> cores;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(process, sizeof set, &set) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
   }
   return cores;
 }
 
-std::vector<int> allowed_cores() { return allowed_cores_of(0); }
-
-static void allow_cores(const std::vector<int>& cores) {
-  if (cores.empty()) return;
+static cpu_set_t set_of(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int core : cores) CPU_SET(core, &set);
+  return set;
+}
+
+static std::vector<int> allowed_cores_of(pid_t process) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(process, sizeof set, &set) != 0) return {};
+  return numbers_of(set);
+}
+
+// Of start_threads_on(); empty: they start where the thread that starts them may run.
+static std::vector<int> cores_of_new_threads() {
+  pthread_attr_t attributes;
+  if (::pthread_getattr_default_np(&attributes) != 0) return {};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool known = ::pthread_attr_getaffinity_np(&attributes, sizeof set, &set) == 0;
+  ::pthread_attr_destroy(&attributes);
+  return known && CPU_COUNT(&set) < CPU_SETSIZE ? numbers_of(set)
+                                                : std::vector<int>{};  // glibc: all there can be, unset
+}
+
+std::vector<int> allowed_cores() {
+  const std::vector<int> stated = cores_of_new_threads();
+  return stated.empty() ? allowed_cores_of(0) : stated;
+}
+
+void start_threads_on(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  pthread_attr_t attributes;
+  if (::pthread_getattr_default_np(&attributes) != 0) return;
+  const cpu_set_t set = set_of(cores);
+  if (::pthread_attr_setaffinity_np(&attributes, sizeof set, &set) == 0) ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+}
+
+static void allow_cores(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  const cpu_set_t set = set_of(cores);
   ::sched_setaffinity(0, sizeof set, &set);
 }
 
-CoresOfLauncher::CoresOfLauncher() : own_(allowed_cores()) {
+CoresOfLauncher::CoresOfLauncher() : of_thread_(allowed_cores_of(0)), of_new_threads_(cores_of_new_threads()) {
   const std::vector<int> all = allowed_cores_of(::getppid());
-  if (all.size() > own_.size()) allow_cores(all);
+  if (all.size() > of_thread_.size()) allow_cores(all);
+  if (!of_new_threads_.empty() && all.size() > of_new_threads_.size()) start_threads_on(all);
 }
 
-CoresOfLauncher::~CoresOfLauncher() { allow_cores(own_); }
+CoresOfLauncher::~CoresOfLauncher() {
+  allow_cores(of_thread_);
+  start_threads_on(of_new_threads_);
+}
 
 // `quota` and `period` in microseconds, as texts; 0 for "max", -1 and anything else.
 static int cores_of(const std::string& quota, const std::string& period) {

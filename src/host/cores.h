@@ -6,8 +6,14 @@
 
 namespace troika::host {
 
-// Numbers of the cores that the process may run on, ascending; empty when the system does not tell.
+// Numbers of the cores that the process may run on, ascending; empty when the system does not tell. Those of
+// start_threads_on(), where it was called, else those of the calling thread.
 std::vector<int> allowed_cores();
+
+// From now on threads start on these cores and not on those of the thread that starts them: OpenMP, told to bind its threads
+// (OMP_PROC_BIND), binds the main thread to a core of its own while the program is loaded, and what works beside training
+// would share that core with it. Nothing changes when `cores` is empty. Of the whole process, so for main() alone.
+void start_threads_on(const std::vector<int>& cores);
 
 // How many of them can work at a time: less than their number under a cgroup's CPU quota (rounded up). At least 1.
 int usable_cores();
@@ -29,7 +35,7 @@ class CoresOfLauncher {
   CoresOfLauncher& operator=(const CoresOfLauncher&) = delete;
 
  private:
-  const std::vector<int> own_;
+  const std::vector<int> of_thread_, of_new_threads_;
 };
 
 // "0-3,6".

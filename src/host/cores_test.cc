@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
+
+#include <thread>
 
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
@@ -62,6 +65,30 @@ TEST(Cores, OfTheLauncherAreLentToABoundRankForAWhile) {
   }
   EXPECT_EQ(allowed_cores(), std::vector<int>{before.front()});
   ASSERT_EQ(::sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+// In a process of its own: the setting is the whole process's and cannot be taken back.
+TEST(Cores, OfAThreadAreNotThoseItsStarterIsBoundTo) {
+  EXPECT_EXIT(
+      {
+        const std::vector<int> all = allowed_cores();
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<std::size_t>(all.front()), &one);
+        ::sched_setaffinity(0, sizeof one, &one);  // as OpenMP binds the main thread
+        start_threads_on(all);
+        bool well = allowed_cores() == all;
+        std::thread([&] {
+          cpu_set_t own;
+          ::sched_getaffinity(0, sizeof own, &own);
+          well = well && CPU_COUNT(&own) == static_cast<int>(all.size());
+        }).join();
+        { const CoresOfLauncher lent; }
+        cpu_set_t after;
+        ::sched_getaffinity(0, sizeof after, &after);
+        ::_exit(well && CPU_COUNT(&after) == 1 && allowed_cores() == all ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Cores, AreFormattedAsRanges) {

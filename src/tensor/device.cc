@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <torch/csrc/api/include/torch/version.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -62,6 +64,16 @@ void set_threads(int threads) {
   at::get_num_threads();  // the first call in a thread sets OpenMP's count to libtorch's default
   omp_set_num_threads(threads);
   set_blas_threads(1);
+}
+
+std::vector<int> cores_of_openmp() {
+  std::set<int> cores;
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> numbers(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, numbers.data());
+    cores.insert(numbers.begin(), numbers.end());
+  }
+  return {cores.begin(), cores.end()};
 }
 
 #ifdef TROIKA_WITH_DNNL

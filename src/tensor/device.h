@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <vector>
 
 namespace troika::tensor {
 
@@ -19,6 +20,10 @@ c10::Device pick_device(const std::string& word, int local_rank);
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and module cpu) of the calling
 // thread, and OpenBLAS's, which is 1.
 void set_threads(int threads);
+
+// The cores among which OpenMP was told to place its threads (OMP_PROC_BIND, OMP_PLACES), ascending; empty: it was not, and binds
+// none.
+std::vector<int> cores_of_openmp();
 
 // Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle
 // of a step. ConfigError when there is none. Call after set_threads. Nothing where oneDNN multiplies.
