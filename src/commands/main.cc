@@ -26,7 +26,7 @@ using troika::base::ConfigError;
 using namespace troika::commands;
 
 // The mask outlives exec. libtorch starts threads while it is loaded, before the engine's main(); one that did not block
-// these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals, Interrupt).
+// these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals, StatusSignal, Interrupt).
 void block_signals(std::initializer_list<int> signals) {
   sigset_t set;
   ::sigemptyset(&set);
@@ -46,7 +46,7 @@ void keep_the_heap_whole() {
 
 int become_engine(const Call& call, char** argv) {
   keep_the_heap_whole();
-  if (call.verb->name == "train") block_signals({SIGINT, SIGTERM, SIGUSR1});
+  if (call.verb->name == "train") block_signals({SIGINT, SIGTERM});
   if (call.verb->name == "chat") block_signals({SIGINT});
   std::string path(4096, '\0');
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -77,6 +77,7 @@ const Runs runs = {
 };
 
 int run(int argc, char** argv, char** environment) {
+  block_signals({SIGUSR1});  // a question: where nobody answers, it ends no program all the same
   Words arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::fputs(overview().c_str(), stderr);

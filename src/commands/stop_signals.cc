@@ -19,7 +19,6 @@ static sigset_t stop_set() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGUSR1);
   return set;
 }
 
@@ -54,20 +53,10 @@ void StopSignals::leave_unless_polled() {
   ::_exit(base::exit_interrupted);
 }
 
-void StopSignals::set_answer(std::function<void()> answer) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  answer_ = std::move(answer);
-}
-
 void StopSignals::listen() {
   const sigset_t set = stop_set();
   double first = 0;
   for (int signal = 0; sigwait(&set, &signal) == 0 && !end_;) {
-    if (signal == SIGUSR1) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (answer_) answer_();
-      continue;
-    }
     leave_unless_polled();
     const double now = base::monotonic_seconds();
     if (requested_ && now - first < same_request_seconds) continue;

@@ -1,6 +1,5 @@
 // Ctrl-C and SIGTERM as stop requests. At first one ends the process at once: whatever it does can be begun again. From
-// begin_polling() on, the first asks the run to save and stop after the step, and a second ends the process at once. SIGUSR1
-// asks where the rank is.
+// begin_polling() on, the first asks the run to save and stop after the step, and a second ends the process at once.
 #pragma once
 
 #include <atomic>
@@ -29,9 +28,6 @@ class StopSignals {
   // Returns when the words before it are not being said: they end with the process.
   void before_leaving(std::function<void()> last_words);
 
-  // Called on this object's thread at every SIGUSR1. When it returns, no former answer runs any more.
-  void set_answer(std::function<void()> answer);
-
   void begin_polling();  // from now on requested() is looked at
   bool requested() const { return requested_; }
 
@@ -40,9 +36,9 @@ class StopSignals {
   void leave_unless_polled();
 
   const Notices notices_;
-  std::mutex mutex_;  // guards the three below, and is held while a function runs
+  std::mutex mutex_;  // guards the two below, and is held while a function runs
   bool polled_ = false;
-  std::function<void()> last_words_, answer_;
+  std::function<void()> last_words_;
   std::atomic<bool> requested_{false};
   std::atomic<bool> end_{false};
   std::thread thread_;

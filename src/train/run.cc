@@ -172,7 +172,10 @@ Outcome run_in(Session& session, const RunRequest& request) {
   session.agree("program", program_facts(plan));
   connect(session, request, plan.shape, machine);
   Saving saving;
-  if (request.trial == nullptr) saving = decide_saving(plan, free_host_bytes(request), *session.channels().saving);
+  if (request.trial == nullptr) {
+    session.connect_savers();
+    saving = decide_saving(plan, free_host_bytes(request), *session.channels().saving);
+  }
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
   for (const std::string& line : plan::describe(plan)) say(request, line);
   for (const std::string& line : saving.remarks) say(request, line);

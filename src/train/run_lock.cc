@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -28,17 +29,37 @@ struct Holder {
                since = 0;  // process_start: in the kernel's ticks, tells apart who has had this pid
 };
 
+// What the kernel says of a process or thread, from its state on; empty: it has ended.
+std::vector<std::string> words_of(const std::string& stat_path) {
+  try {
+    const std::string stat = base::read_file(stat_path);
+    return base::split(stat.substr(stat.rfind(')') + 2), ' ');  // the name before it may hold anything
+  } catch (const base::DataError&) {
+    return {};
+  }
+}
+
 // 0: there is no such process.
 std::int64_t start_of(std::int64_t pid) {
+  constexpr std::size_t start_word = 19;
+  const auto words = words_of(fmt::format("/proc/{}/stat", pid));
   std::int64_t ticks = 0;
+  if (words.size() > start_word) base::parse_int(words[start_word], &ticks);
+  return ticks;
+}
+
+// Whether any of its threads is in one of these states: of a process that was killed, one that the kernel keeps.
+bool any_thread_is(std::int64_t pid, const std::string& states) {
+  const std::string folder = fmt::format("/proc/{}/task", pid);
+  std::vector<std::string> threads;
   try {
-    const std::string stat = base::read_file(fmt::format("/proc/{}/stat", pid));
-    const auto words = base::split(stat.substr(stat.rfind(')') + 2), ' ');  // the name before it may hold anything
-    constexpr std::size_t start_word = 19;
-    if (words.size() > start_word) base::parse_int(words[start_word], &ticks);
+    threads = base::list_directory(folder);
   } catch (const base::DataError&) {  // it has ended
   }
-  return ticks;
+  return std::any_of(threads.begin(), threads.end(), [&](const std::string& thread) {
+    const auto words = words_of(fmt::format("{}/{}/stat", folder, thread));
+    return !words.empty() && states.find(words[0]) != std::string::npos;
+  });
 }
 
 std::string to_text(const Holder& holder) {
@@ -63,14 +84,25 @@ bool lives_here(const Holder& holder) {
          holder.process_start != 0;
 }
 
+std::string remedy(const Holder& holder) {
+  if (!lives_here(holder)) return "let it end, or end it there";
+  if (any_thread_is(holder.pid, "Tt"))
+    return fmt::format("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it", holder.pid);
+  if (any_thread_is(holder.pid, "D"))
+    return "it waits in the kernel, as for a disk or driver that does not answer, and cannot be ended before that "
+           "does: see "
+           "that disk or restart the host";
+  return fmt::format("let it end, or end it (kill {})", holder.pid);
+}
+
 [[noreturn]] void refuse(const std::string& folder, const Holder& holder) {
   const std::string who = holder.host.empty()
                               ? "another process"
                               : fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S}", holder.pid,
                                             holder.host, fmt::localtime(static_cast<std::time_t>(holder.since)));
   throw base::ConfigError(
-      fmt::format("another run writes to '{}': {}; let it end, or choose another --train.out (the lock is {}/run.lock)",
-                  folder, who, folder));
+      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (the lock is {}/run.lock)", folder,
+                  who, remedy(holder), folder));
 }
 
 void write_holder(int descriptor, const std::string& run) {

@@ -1,6 +1,8 @@
 #include "train/run_lock.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +36,28 @@ TEST(RunLock, NamesTheProcessThatHasIt) {
     EXPECT_EQ(error_of(folder.path() + "/run", "a"), "no error");  // another host of the same run
   }
   EXPECT_EQ(error_of(folder.path() + "/run", "b"), "no error");
+}
+
+TEST(RunLock, OfAProcessThatIsStoppedSaysWhatLetsItContinue) {
+  const base::TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const RunLock lock(folder.path(), "a");
+    ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  EXPECT_THAT(
+      error_of(folder.path(), "b"),
+      AllOf(HasSubstr(fmt::format("process {} on host {}, since 20", child, base::host_name())),
+            HasSubstr(fmt::format("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it; or choose "
+                                  "another --train.out",
+                                  child))));
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(error_of(folder.path(), "b"), "no error");
 }
 
 TEST(RunLock, GoesWithItsProcess) {

@@ -234,7 +234,6 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   std::vector<int> everyone;
   for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
   channels_.world = open("world", everyone, nullptr, whereabouts_->wait_mark());
-  channels_.saving = open(saving_group, everyone, nullptr, whereabouts_->saver_mark());
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
     return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, whereabouts_->wait_mark());
   };
@@ -244,6 +243,12 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   channels_.cp = along(mesh::Axis::cp, edges_of_ring(shape, me));
   channels_.replicas =
       open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges, whereabouts_->wait_mark());
+}
+
+void Session::connect_savers() {
+  std::vector<int> everyone;
+  for (int rank = 0; rank < identity_.world_size; ++rank) everyone.push_back(rank);
+  channels_.saving = open(saving_group, everyone, nullptr, whereabouts_->saver_mark());
 }
 
 // Rank 0 collects what all say and tells it in one piece, so that n ranks ask n times and not n^2.

@@ -46,6 +46,8 @@ class Session {
 
   // Collective: builds the groups of this rank. With `streams`, of its device, tensors on devices go over NCCL.
   void connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams);
+  // Collective, after connect(): the group of those that write checkpoints; a session that saves nothing has none.
+  void connect_savers();
   comm::RankChannels& channels() { return channels_; }
 
   // Where this rank is, for its heartbeat; also of a rank that is alone.

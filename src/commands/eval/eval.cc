@@ -4,10 +4,13 @@
 
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/units.h"
 #include "commands/eval/arguments.h"
+#include "commands/status_signal.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
 #include "train/evaluation_run.h"
@@ -44,6 +47,8 @@ int run_eval(const std::vector<std::string>& arguments, const std::map<std::stri
   train::EvaluationRequest request;
   request.logits = a.logits;
   request.identity = rendezvous::identify(environment);
+  StatusSignal status;
+  request.answer_status = [&status](std::function<void()> answer) { status.set_answer(std::move(answer)); };
   request.resolved = config::resolve(parsed.settings, request.identity.world_size);
   if (parsed.print_config) {
     std::fputs(config::to_yaml(request.resolved.settings).c_str(), stdout);

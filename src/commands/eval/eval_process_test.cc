@@ -201,12 +201,14 @@ TEST_F(Eval, SaysWhatIsMissing) {
   EXPECT_THAT(run(troika({"eval", "--help"})).output, HasSubstr("usage: troika eval PATH"));
 }
 
-TEST_F(Eval, CtrlCEndsItAtOnce) {
+TEST_F(Eval, SaysWhereItIsWhenAskedAndCtrlCEndsItAtOnce) {
   std::string many;
   for (int i = 0; i < 200000; ++i) many += "{\"input_ids\": [1, 2, 3, 4, 5, 6, 7, 8]}\n";
   base::write_file_atomic(valid_, many);
   Program program(troika(eval({})));
   program.await_output("evaluated once");
+  program.signal(SIGUSR1);
+  program.await_output("rank 0 is at ");
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 1000 + SIGINT);
 }

@@ -18,19 +18,12 @@ using rendezvous::StoreClient;
 
 namespace {
 
-constexpr double call_seconds = 2;  // one call to the store, during which no signal is heard
 constexpr double look_seconds = 0.1;
 constexpr double told_after_seconds = 3;  // who is missing
 constexpr double decided_within_seconds =
     20;  // host 0's word after an attempt, which it gives when its own ranks have ended
 
 std::string of_host(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
-
-void stop_if_asked(Signals& signals) {
-  for (int signal = signals.wait(0); signal != 0; signal = signals.wait(0)) {
-    if (signal != SIGCHLD && signal != SIGUSR1) throw Stopped();
-  }
-}
 
 // What all hosts must have been launched with.
 std::string common_flags(const LaunchOptions& options) {
@@ -40,21 +33,13 @@ std::string common_flags(const LaunchOptions& options) {
 
 }  // namespace
 
-void wait_or_stop(Signals& signals, double seconds) {
-  const double until = monotonic_seconds() + seconds;
-  do {
-    const int signal = signals.wait(static_cast<int>(std::clamp(until - monotonic_seconds(), 0.0, 1.0) * 1000));
-    if (signal != 0 && signal != SIGCHLD && signal != SIGUSR1) throw Stopped();
-  } while (monotonic_seconds() < until);
-}
-
 Hosts::Hosts(const LaunchOptions& options, const rendezvous::Identity& identity, Signals& signals)
-    : options_(options), identity_(identity), signals_(signals), patience_seconds_(options.heartbeat_seconds) {
+    : options_(options), identity_(identity), signals_(signals), line_(identity_, signals, options.heartbeat_seconds) {
   if (!leads()) {
     find_again();
   } else {
-    store_ = connect(monotonic_seconds() + options.join_seconds);
-    store_->set(in_launch("flags"), common_flags(options));
+    line_.open(monotonic_seconds() + options.join_seconds, options.join_seconds);
+    line_.store().set(in_launch("flags"), common_flags(options));
     set_course("0");
   }
 }
@@ -65,10 +50,11 @@ void Hosts::find_again() {
   const double until = monotonic_seconds() + options_.join_seconds;
   attempt_ = -1;
   begun_ = seated_ = took_part_ = false;
+  line_.leave_nothing_behind();
   for (;;) {
     identity_.launch.clear();
-    store_ = connect(until);
-    identity_.launch = store_->launch();
+    line_.open(until, options_.join_seconds);
+    identity_.launch = line_.store().launch();
     std::string why;
     try {
       check_flags();
@@ -87,71 +73,23 @@ std::string Hosts::ended_by(const Course& course) const {
   return fmt::format("host 0 has ended this launch: {}", course.text);
 }
 
-// Like StoreClient's constructor, but a signal ends it.
-std::unique_ptr<StoreClient> Hosts::connect(double until) const {
-  rendezvous::Access access = rendezvous::access_of(identity_);
-  if (identity_.launch.empty()) access.launch.reset();
-  for (;;) {
-    stop_if_asked(signals_);
-    const double left = until - monotonic_seconds();
-    try {
-      auto store = std::make_unique<StoreClient>(identity_.master_address, identity_.store_port,
-                                                 std::clamp(left, 0.1, 1.5), access);
-      store->set_deadline(call_seconds);
-      return store;
-    } catch (const base::PeerError&) {
-      if (left > 0) continue;
-      throw base::PeerError(
-          fmt::format("host 0 did not answer at {}:{} within {:g} s: start troika launch there with --node-rank 0, and "
-                      "see that the port is open",
-                      identity_.master_address, identity_.store_port, options_.join_seconds));
-    }
-  }
-}
-
-void Hosts::reconnect(double seconds) {
-  try {
-    store_ = std::make_unique<StoreClient>(identity_, seconds);
-  } catch (const base::ConfigError& error) {  // another launch has begun there
-    throw rendezvous::StoreGone(error.what());
-  }
-  store_->set_deadline(call_seconds);
-  if (!seated_) return;
-  store_->leave_behind(in_attempt(of_host("host-left", options_.node_rank)), to_text(me_));
-  store_->erase(in_attempt(of_host("host-left", options_.node_rank)));
-}
-
-// The answer to question(store), asked again over another connection until the store is gone or silent for too long.
-template <class Question>
-auto Hosts::ask(const Question& question) {
-  const double since = monotonic_seconds();
-  for (double seconds = 0.3;; seconds = std::min(2 * seconds, call_seconds)) {  // a far store takes longer
-    stop_if_asked(signals_);
-    try {
-      if (store_ == nullptr) reconnect(seconds);
-      return question(*store_);
-    } catch (const base::PeerError& error) {
-      store_.reset();
-      if (rendezvous::is_gone(error) || monotonic_seconds() - since > patience_seconds_) throw;
-    }
-  }
-}
-
 std::string Hosts::seat() const { return in_attempt(of_host("host", options_.node_rank)); }
 
 // A host with other flags turns itself away, so that a slip of the fingers does not end those that are there.
 void Hosts::check_flags() {
   const std::string mine = common_flags(options_);
-  const std::string flags = ask([&](StoreClient& store) { return store.get(in_launch("flags"), call_seconds); });
+  const std::string flags =
+      line_.ask([&](StoreClient& store) { return store.get(in_launch("flags"), StoreLine::call_seconds); });
   if (flags == mine) return;
-  ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", options_.node_rank)), mine); });
+  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", options_.node_rank)), mine); });
   throw base::ConfigError(
       fmt::format("host 0 was launched with {} but host {} with {}: use the same flags on every host", flags,
                   options_.node_rank, mine));
 }
 
 void Hosts::name_turned_away() {
-  const auto entries = ask([&](StoreClient& store) { return store.entries(in_launch("turned-away/"), turned_away_); });
+  const auto entries =
+      line_.ask([&](StoreClient& store) { return store.entries(in_launch("turned-away/"), turned_away_); });
   turned_away_ = entries.version;
   for (const auto& [node, flags] : entries.changed) {
     std::int64_t number = 0;
@@ -163,11 +101,12 @@ void Hosts::name_turned_away() {
 }
 
 void Hosts::set_course(const std::string& text) {
-  ask([&](StoreClient& store) { return store.set(in_launch("course"), text); });
+  line_.ask([&](StoreClient& store) { return store.set(in_launch("course"), text); });
 }
 
 Hosts::Course Hosts::course() {
-  const std::string text = ask([&](StoreClient& store) { return store.get(in_launch("course"), call_seconds); });
+  const std::string text =
+      line_.ask([&](StoreClient& store) { return store.get(in_launch("course"), StoreLine::call_seconds); });
   Course course;
   course.ended = !base::parse_int(text, &course.attempt);
   if (course.ended) course.text = text;
@@ -177,15 +116,15 @@ Hosts::Course Hosts::course() {
 void Hosts::begin_attempt(std::int64_t attempt) {
   attempt_ = attempt;
   begun_ = seated_ = false;
+  line_.leave_nothing_behind();
   identity_.generation = std::to_string(attempt);
 }
 
 bool Hosts::has_left(const std::string& holder) {
   std::string left;
-  return ask([&](StoreClient& store) {
-           return store.try_get(in_attempt(of_host("host-left", options_.node_rank)), &left);
-         }) &&
-         left == holder;
+  return line_.ask([&](StoreClient& store) {
+    return store.try_get(in_attempt(of_host("host-left", options_.node_rank)), &left);
+  }) && left == holder;
 }
 
 // Nothing when the seat is this launcher's, else who has it. One whose launcher has gone without a word is free until the attempt
@@ -193,22 +132,21 @@ bool Hosts::has_left(const std::string& holder) {
 std::optional<LauncherPeer> Hosts::take_seat() {
   const std::string mine = to_text(me_);
   const auto claim = [&](const std::string& from) {
-    return ask([&](StoreClient& store) { return store.compare_set(seat(), from, mine); });
+    return line_.ask([&](StoreClient& store) { return store.compare_set(seat(), from, mine); });
   };
   std::string holder = claim("");
   if (holder != mine && has_left(holder)) holder = claim(holder);
   if (holder != mine) return rendezvous::parse_launcher(holder);
   seated_ = true;
-  ask([&](StoreClient& store) {
-    return store.leave_behind(in_attempt(of_host("host-left", options_.node_rank)), mine);
-  });
+  line_.leave_behind(in_attempt(of_host("host-left", options_.node_rank)), mine);
   return std::nullopt;
 }
 
 // Waits so long for host 0 to begin the attempt.
 bool Hosts::has_begun(double seconds, bool* with_me) {
   std::string tokens;
-  const bool begun = ask([&](StoreClient& store) { return store.get_within(in_attempt("begin"), seconds, &tokens); });
+  const bool begun =
+      line_.ask([&](StoreClient& store) { return store.get_within(in_attempt("begin"), seconds, &tokens); });
   const auto all = base::split(tokens, '\n');
   *with_me = begun && std::find(all.begin(), all.end(), me_.token) != all.end();
   return begun;
@@ -225,7 +163,7 @@ rendezvous::Identity Hosts::meet() {
 std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
   const auto all_of = [&](const std::string& what) {
     const std::string prefix = in_attempt(what + "/");
-    const auto entries = ask([&](StoreClient& store) { return store.entries(prefix, 0); }).changed;
+    const auto entries = line_.ask([&](StoreClient& store) { return store.entries(prefix, 0); }).changed;
     return std::map<std::string, std::string>(entries.begin(), entries.end());
   };
   auto there = all_of("host");
@@ -264,7 +202,7 @@ void Hosts::lead() {
     wait_or_stop(signals_, look_seconds);
   }
   name_turned_away();
-  ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
+  line_.ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
 }
 
 // False when host 0 has ended the launch before this host took part in it.
@@ -310,8 +248,8 @@ bool Hosts::wait_for_a_seat() {
 Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
   if (!leads()) {
     if (outcome.store_is_lost) return Next::lost;
-    if (outcome.stop_requested) patience_seconds_ = std::min(patience_seconds_, call_seconds);  // the user waits
-    return hear_next(outcome.stop_requested ? call_seconds : decided_within_seconds);
+    if (outcome.stop_requested) line_.wait_at_most(StoreLine::call_seconds);  // the user waits
+    return hear_next(outcome.stop_requested ? StoreLine::call_seconds : decided_within_seconds);
   }
   if (wanted == Next::another) {
     set_course(std::to_string(++attempt_));
@@ -325,21 +263,22 @@ Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
 Hosts::Next Hosts::hear_next(double within_seconds) {
   const double until = monotonic_seconds() + within_seconds;
   try {
-    ask([&](StoreClient& store) {
+    line_.ask([&](StoreClient& store) {
       return store.set(in_attempt(of_host("host-parted", options_.node_rank)), "parted");
     });
     while (monotonic_seconds() < until) {
       const Course now = course();
       if (!now.ended && now.attempt != attempt_) return Next::another;
       if (now.ended) {
-        ask([&](StoreClient& store) {
+        line_.ask([&](StoreClient& store) {
           return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended");
         });
         return Next::end;
       }
       wait_or_stop(signals_, look_seconds);
     }
-    ask([&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended"); });
+    line_.ask(
+        [&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended"); });
   } catch (const base::PeerError&) {  // gone, or silent
   }
   return Next::lost;
@@ -349,7 +288,7 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
 void Hosts::end_all(int exit_code, const std::string& text, double patience_seconds) {
   set_course(fmt::format("{} (exit code {})", text.empty() ? "the run has ended" : text, exit_code));
   const auto count = [&](const std::string& what) {
-    return ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
+    return line_.ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
   };
   const double until = monotonic_seconds() + patience_seconds;
   while (monotonic_seconds() < until && count("host-ended") + count("host-left") + 1 < count("host"))
@@ -359,12 +298,13 @@ void Hosts::end_all(int exit_code, const std::string& text, double patience_seco
 void Hosts::leave(int exit_code, const std::string& text) {
   constexpr double patience = 2;
   try {
-    if (store_ == nullptr) return;
+    if (!line_.is_open()) return;
     const rendezvous::FailureReport report{exit_code, fmt::format("host {}: {}", options_.node_rank, text)};
-    if (begun_) write_failure_report(*store_, identity_, report);
+    if (begun_) write_failure_report(line_.store(), identity_, report);
     if (leads()) return end_all(exit_code, text, patience);
     std::string holder;
-    if (seated_ && !begun_ && store_->try_get(seat(), &holder) && holder == to_text(me_)) store_->erase(seat());
+    if (seated_ && !begun_ && line_.store().try_get(seat(), &holder) && holder == to_text(me_))
+      line_.store().erase(seat());
   } catch (const Stopped&) {      // at once, then
   } catch (const base::Error&) {  // nobody is left to tell
   }

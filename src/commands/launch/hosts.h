@@ -13,16 +13,12 @@
 #include "commands/launch/attempt.h"
 #include "commands/launch/options.h"
 #include "commands/launch/signals.h"
+#include "commands/launch/store_line.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/launcher_peer.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
-
-struct Stopped {};  // thrown when a signal ends a wait
-
-// Waits so long; throws Stopped at a stop signal.
-void wait_or_stop(Signals& signals, double seconds);
 
 // Threads: one. Every wait ends with Stopped at a stop signal.
 class Hosts {
@@ -59,10 +55,6 @@ class Hosts {
   std::string in_launch(const std::string& name) const { return identity_.launch + "/" + name; }
   std::string in_attempt(const std::string& name) const { return rendezvous::key_of(identity_, name); }
   std::string seat() const;
-  template <class Question>
-  auto ask(const Question& question);
-  std::unique_ptr<rendezvous::StoreClient> connect(double until) const;
-  void reconnect(double seconds);
   void check_flags();
   void set_course(const std::string& text);
   Course course();
@@ -83,8 +75,7 @@ class Hosts {
   rendezvous::Identity identity_;
   Signals& signals_;
   rendezvous::LauncherPeer me_ = rendezvous::this_launcher();
-  double patience_seconds_;  // for a store that does not answer
-  std::unique_ptr<rendezvous::StoreClient> store_;
+  StoreLine line_;
   std::int64_t attempt_ = 0;
   bool seated_ = false;            // this launcher is that of its host, in this attempt
   bool took_part_ = false;         // in an attempt of this launch

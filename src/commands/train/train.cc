@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "commands/status_signal.h"
 #include "commands/stop_signals.h"
 #include "config/config.h"
 #include "config/resolve.h"
@@ -23,6 +24,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
+  StatusSignal status;
   StopSignals signals(speaks(request.identity)
                           ? StopSignals::Notices{"troika: stopped before the first step; the same command begins again "
                                                  "and uses what was tokenized\n",
@@ -39,7 +41,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   request.stop.requested = [&signals] { return signals.requested(); };
   request.stop.before_leaving = [&signals](std::function<void()> words) { signals.before_leaving(std::move(words)); };
   request.stop.begin_polling = [&signals] { signals.begin_polling(); };
-  request.answer_status = [&signals](std::function<void()> answer) { signals.set_answer(std::move(answer)); };
+  request.answer_status = [&status](std::function<void()> answer) { status.set_answer(std::move(answer)); };
   const train::RunResult result = train::run(request);
   const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
   if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary).c_str(), stdout);

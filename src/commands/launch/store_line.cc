@@ -1,0 +1,63 @@
+#include "commands/launch/store_line.h"
+
+#include <fmt/format.h>
+
+namespace troika::commands {
+using base::monotonic_seconds;
+using rendezvous::StoreClient;
+
+static bool asks_to_stop(int signal) { return signal != 0 && signal != SIGCHLD && signal != SIGUSR1; }
+
+void wait_or_stop(Signals& signals, double seconds) {
+  const double until = monotonic_seconds() + seconds;
+  do {
+    if (asks_to_stop(signals.wait(static_cast<int>(std::clamp(until - monotonic_seconds(), 0.0, 1.0) * 1000))))
+      throw Stopped();
+  } while (monotonic_seconds() < until);
+}
+
+void stop_if_asked(Signals& signals) {
+  for (int signal = signals.wait(0); signal != 0; signal = signals.wait(0)) {
+    if (asks_to_stop(signal)) throw Stopped();
+  }
+}
+
+void StoreLine::open(double until, double join_seconds) {
+  rendezvous::Access access = rendezvous::access_of(identity_);
+  if (identity_.launch.empty()) access.launch.reset();
+  for (;;) {
+    stop_if_asked(signals_);
+    const double left = until - monotonic_seconds();
+    try {
+      store_ = std::make_unique<StoreClient>(identity_.master_address, identity_.store_port, std::clamp(left, 0.1, 1.5),
+                                             access);
+      store_->set_deadline(call_seconds);
+      return;
+    } catch (const base::PeerError&) {
+      if (left > 0) continue;
+      throw base::PeerError(
+          fmt::format("host 0 did not answer at {}:{} within {:g} s: start troika launch there with --node-rank 0, and "
+                      "see that the port is open",
+                      identity_.master_address, identity_.store_port, join_seconds));
+    }
+  }
+}
+
+void StoreLine::reopen(double seconds) {
+  try {
+    store_ = std::make_unique<StoreClient>(identity_, seconds);
+  } catch (const base::ConfigError& error) {  // another launch has begun there
+    throw rendezvous::StoreGone(error.what());
+  }
+  store_->set_deadline(call_seconds);
+  if (!left_) return;
+  store_->leave_behind(left_->key, left_->word);
+  store_->erase(left_->key);
+}
+
+void StoreLine::leave_behind(const std::string& key, const std::string& word) {
+  left_ = Left{key, word};
+  ask([&](StoreClient& store) { return store.leave_behind(key, word); });
+}
+
+}  // namespace troika::commands
