@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "tokenizer/ascii_starts.h"
 #include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
@@ -19,6 +20,17 @@ KnownPattern known_pattern(const std::string& pattern) {
   return pattern == llama3_pattern ? KnownPattern::llama3 : KnownPattern::none;
 }
 
+std::size_t contraction_bytes(std::string_view text, std::size_t at, bool any_case) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? text[i] : '\0'; };
+  const auto letter = [&](std::size_t i) { return any_case ? static_cast<char>(byte(i) | 0x20) : byte(i); };
+  const char first = letter(at + 1), second = letter(at + 2);
+  if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
+  if ((first == 'r' || first == 'v') && second == 'e') return 3;
+  if (first == 'l' && second == 'l') return 3;
+  const bool long_s = any_case && byte(at + 1) == '\xC5' && byte(at + 2) == '\xBF';  // U+017F folds to s
+  return long_s ? 3 : 0;
+}
+
 namespace {
 
 struct Char {
@@ -30,13 +42,11 @@ class Text {
  public:
   Text(std::string_view text, const UnicodeTable& table) : text_(text), table_(table) {}
 
-  std::size_t size() const { return text_.size(); }
+  std::string_view bytes() const { return text_; }
   char byte(std::size_t at) const { return at < text_.size() ? text_[at] : '\0'; }
 
   Char look(std::size_t at) const {
     if (at >= text_.size()) return {CharKind::other, 0};
-    const auto lead = static_cast<unsigned char>(text_[at]);
-    if (lead < 0x80) return {table_.kind(lead), 1};
     std::size_t behind = at;
     const std::uint32_t c = next_code_point(text_, &behind);
     return {table_.kind(c), behind - at};
@@ -51,17 +61,6 @@ class Text {
   std::size_t behind(std::size_t at, CharKind kind) const {
     for (Char c = look(at); c.bytes != 0 && c.kind == kind; c = look(at)) at += c.bytes;
     return at;
-  }
-
-  // 's 't 'm 'd 're 've 'll at an apostrophe: its length, else 0.
-  std::size_t contraction(std::size_t at, bool any_case) const {
-    const auto letter = [&](std::size_t i) { return any_case ? static_cast<char>(byte(i) | 0x20) : byte(i); };
-    const char first = letter(at + 1), second = letter(at + 2);
-    if (first == 's' || first == 't' || first == 'm' || first == 'd') return 2;
-    if ((first == 'r' || first == 'v') && second == 'e') return 3;
-    if (first == 'l' && second == 'l') return 3;
-    const bool long_s = any_case && byte(at + 1) == '\xC5' && byte(at + 2) == '\xBF';  // U+017F folds to s
-    return long_s ? 3 : 0;
   }
 
   // \s+(?!\S)|\s+ : all white space, but the last character stays with what follows when others stand before it.
@@ -84,7 +83,7 @@ class Text {
 struct Gpt2 {
   static std::size_t end(const Text& text, std::size_t at) {
     if (text.byte(at) == '\'') {
-      if (const std::size_t length = text.contraction(at, false)) return at + length;
+      if (const std::size_t length = contraction_bytes(text.bytes(), at, false)) return at + length;
     }
     const std::size_t start = text.byte(at) == ' ' ? at + 1 : at;
     const Char first = text.look(start);
@@ -97,7 +96,7 @@ template <int most_digits>
 struct Modern {
   static std::size_t end(const Text& text, std::size_t at) {
     if (text.byte(at) == '\'') {
-      if (const std::size_t length = text.contraction(at, true)) return at + length;
+      if (const std::size_t length = contraction_bytes(text.bytes(), at, true)) return at + length;
     }
     const Char first = text.look(at);
     std::size_t behind = at + first.bytes;
@@ -116,14 +115,26 @@ struct Modern {
   }
 };
 
+// ASCII text by AsciiStarts, a piece at a time where other characters have a say.
 template <class Pattern>
-std::size_t cut_by(const Text& text, std::string_view bytes, std::size_t at, std::size_t most,
+std::size_t cut_by(KnownPattern pattern, const Text& text, std::size_t at, std::size_t most,
                    std::vector<std::string_view>* pieces) {
-  for (; most > 0 && at < bytes.size(); --most) {
-    const std::size_t end = Pattern::end(text, at);
-    pieces->push_back(bytes.substr(at, end - at));
+  const std::string_view bytes = text.bytes();
+  const std::size_t before = pieces->size();
+  pieces->resize(before + most);
+  std::string_view *piece = pieces->data() + before, *const last = piece + most;
+  const auto put = [&](std::size_t end) {
+    *piece++ = std::string_view(bytes.data() + at, end - at);
     at = end;
+    return piece != last;
+  };
+  AsciiStarts ascii;
+  for (bool more = most > 0; more && at < bytes.size();) {
+    if (at >= ascii.end()) ascii.look(pattern, bytes, at);
+    ascii.walk(at, put);
+    more = piece != last && put(Pattern::end(text, at));
   }
+  pieces->resize(static_cast<std::size_t>(piece - pieces->data()));
   return at;
 }
 
@@ -137,11 +148,11 @@ std::size_t PieceMatcher::cut(std::string_view bytes, std::size_t at, std::size_
   const Text text(bytes, *table_);
   switch (pattern_) {
     case KnownPattern::gpt2:
-      return cut_by<Gpt2>(text, bytes, at, most, pieces);
+      return cut_by<Gpt2>(pattern_, text, at, most, pieces);
     case KnownPattern::qwen2:
-      return cut_by<Modern<1>>(text, bytes, at, most, pieces);
+      return cut_by<Modern<1>>(pattern_, text, at, most, pieces);
     case KnownPattern::llama3:
-      return cut_by<Modern<3>>(text, bytes, at, most, pieces);
+      return cut_by<Modern<3>>(pattern_, text, at, most, pieces);
     case KnownPattern::none:
       break;
   }

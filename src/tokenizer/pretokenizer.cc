@@ -7,7 +7,7 @@
 
 namespace troika::tokenizer {
 
-static constexpr std::size_t batch_size = 4096;
+static constexpr std::size_t batch_size = 1024;
 
 // Pieces on their way to the caller.
 struct PreTokenizer::Batch {
@@ -73,8 +73,10 @@ void PreTokenizer::split_known(const PieceMatcher& matcher, std::string_view tex
                                Batch* batch) const {
   if (level + 1 < cutters_.size()) {
     Pieces pieces;
-    matcher.cut(text, 0, text.size(), &pieces);
-    for (const std::string_view piece : pieces) split_valid(piece, level + 1, batch);
+    for (std::size_t at = 0; at < text.size(); pieces.clear()) {
+      at = matcher.cut(text, at, batch_size, &pieces);
+      for (const std::string_view piece : pieces) split_valid(piece, level + 1, batch);
+    }
     return;
   }
   for (std::size_t at = 0; at < text.size();) {

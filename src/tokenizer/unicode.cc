@@ -41,18 +41,6 @@ void append_utf8(std::uint32_t c, std::string* out) {
   }
 }
 
-std::uint32_t next_code_point(std::string_view text, std::size_t* position) {
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(text[*position + i]));
-  };
-  const std::uint32_t lead = byte(0);
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  std::uint32_t code_point = length == 1 ? lead : lead & (0x7Fu >> length);
-  for (std::size_t i = 1; i < length; ++i) code_point = code_point << 6 | (byte(i) & 0x3F);
-  *position += length;
-  return code_point;
-}
-
 static constexpr std::uint32_t code_points = 0x110000;
 static constexpr std::uint32_t hangul_begin = 0xAC00, hangul_end = 0xD7A4;  // composed syllables, by arithmetic
 

@@ -16,7 +16,15 @@ std::size_t valid_utf8_prefix(std::string_view text);
 void append_utf8(std::uint32_t code_point, std::string* out);
 
 // The code point at `*position`, which is advanced after it. `text` must be valid UTF-8.
-std::uint32_t next_code_point(std::string_view text, std::size_t* position);
+inline std::uint32_t next_code_point(std::string_view text, std::size_t* position) {
+  const auto* byte = reinterpret_cast<const unsigned char*>(text.data()) + *position;
+  const auto low = [&](int i) { return std::uint32_t{byte[i]} & 0x3F; };
+  const std::uint32_t lead = byte[0];
+  if (lead < 0x80) return ++*position, lead;
+  if (lead < 0xE0) return *position += 2, (lead & 0x1F) << 6 | low(1);
+  if (lead < 0xF0) return *position += 3, (lead & 0x0F) << 12 | low(1) << 6 | low(2);
+  return *position += 4, (lead & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3);
+}
 
 // What tokenizers ask about a character, by Unicode 15.0 (the tables of utf8proc 2.8). Code points without a character are
 // `other` and stay as they are.
