@@ -2,34 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
-
 #include "base/error.h"
 #include "base/file.h"
-#include "tokenizer/bpe_tables.h"
 
 namespace troika::tokenizer {
 
-static constexpr std::size_t longest_short = 32;  // bytes of a piece
-
 struct BpeTokenizer::Workspace {
-  struct Symbol {
-    std::int32_t id;  // -1: merged into its left neighbour
-    std::int32_t previous, next;
-  };
-  struct Candidate {
-    std::int32_t rank, position, left, right, result;
-    bool operator<(
-        const Candidate& other) const {  // std::priority_queue gives the greatest: lowest rank, then leftmost
-      return std::tie(rank, position) > std::tie(other.rank, other.position);
-    }
-  };
   PreTokenizer::Scratch scratch;
-  WordCache cache;
+  Merger::Scratch merging;
+  ShortPieces short_pieces;
+  LongPieces long_pieces;
   std::string composed;  // text in NFC
-  std::vector<Symbol> symbols;
-  std::vector<Candidate> queue;  // a heap
+  Ids ids;               // of some pieces
 };
 
 class BpeTokenizer::Lease {
@@ -68,8 +52,7 @@ BpeTokenizer::BpeTokenizer(BpeModel model)
     : model_(std::move(model)),
       unicode_(std::make_shared<const UnicodeTable>()),
       nfc_(unicode_),
-      pretokenizer_(model_.patterns, unicode_),
-      merges_(model_.merges.size()) {
+      pretokenizer_(model_.patterns, unicode_) {
   take_added();
   make_tables();
 }
@@ -96,28 +79,16 @@ void BpeTokenizer::take_added() {
 
 void BpeTokenizer::make_tables() {
   ids_ = TokenTable(model_.tokens, model_.outside);
+  CharSymbols::ByteIds byte_ids;
   for (int byte = 0; byte < 256; ++byte) {
     const std::int32_t id = ids_.find(std::string(1, static_cast<char>(byte)));
     if (id < 0) {
       throw base::DataError(
           fmt::format("the vocabulary has no token for the byte 0x{:02x}; it is not byte-level BPE", byte));
     }
-    byte_ids_[static_cast<std::size_t>(byte)] = id;
+    byte_ids[static_cast<std::size_t>(byte)] = id;
   }
-  const auto bytes_of = [&](std::int32_t id) {
-    const auto index = static_cast<std::size_t>(id);
-    return id >= 0 && index < model_.tokens.size() ? model_.tokens[index] : std::string();
-  };
-  for (std::size_t rank = 0; rank < model_.merges.size(); ++rank) {
-    const auto [left, right] = model_.merges[rank];
-    const std::int32_t result = ids_.find(bytes_of(left) + bytes_of(right));
-    if (result < 0) throw base::DataError(fmt::format("the result of merge {} is not in the vocabulary", rank));
-    merges_.set(left, right, {static_cast<std::int32_t>(rank), result});
-  }
-  byte_merges_.resize(256 * 256);
-  for (std::size_t pair = 0; pair < byte_merges_.size(); ++pair) {
-    byte_merges_[pair] = merges_.find(byte_ids_[pair >> 8], byte_ids_[pair & 255]);
-  }
+  merger_ = Merger(byte_ids, model_.tokens, model_.merges, ids_);
 }
 
 BpeTokenizer::~BpeTokenizer() = default;
@@ -147,88 +118,48 @@ void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, Ids* ids
     text = spaced;
   }
   pretokenizer_.split(text, &work->scratch, [&](const PreTokenizer::Pieces& pieces) {
-    for (const std::string_view piece : pieces) encode_piece(piece, work, ids);
+    encode_pieces(pieces, work, ids);
   });
 }
 
-void BpeTokenizer::encode_piece(std::string_view piece, Workspace* work, Ids* ids) const {
-  if (piece.size() == 1) return ids->push_back(byte_ids_[static_cast<unsigned char>(piece[0])]);
-  if (work->cache.find(piece, ids)) return;
-  const std::size_t before = ids->size();
+// `pieces` are next to each other. A piece is at most as many ids as bytes, and what is found in a cache is written in full.
+void BpeTokenizer::encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* work, Ids* ids) const {
+  const char* end = pieces.back().data() + pieces.back().size();
+  const auto bytes = static_cast<std::size_t>(end - pieces.front().data());
+  if (work->ids.size() < bytes + LongPieces::ids_written) work->ids.resize(bytes + LongPieces::ids_written);
+  std::int32_t* written = work->ids.data();
+  for (const std::string_view piece : pieces) {
+    std::int32_t* behind = nullptr;
+    if (piece.size() <= ShortPieces::most_bytes)
+      behind = work->short_pieces.find(ShortPieces::key_of(piece, end), written);
+    written = behind != nullptr ? behind : encode_rare(piece, end, work, written);
+  }
+  ids->insert(ids->end(), work->ids.data(), written);
+}
+
+// A piece that is not among the short ones met before.
+std::int32_t* BpeTokenizer::encode_rare(std::string_view piece, const char* readable_end, Workspace* work,
+                                        std::int32_t* ids) const {
+  const bool kept = piece.size() <= LongPieces::most_bytes;
+  LongPieces::Key key{};
+  if (kept) {
+    key = LongPieces::key_of(piece, readable_end);
+    if (std::int32_t* behind = work->long_pieces.find(key, ids)) return behind;
+  }
   const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
+  std::int32_t* behind = ids + 1;
   if (whole >= 0) {
-    ids->push_back(whole);
-  } else if (piece.size() <= longest_short) {
-    merge_short(piece, ids);
+    *ids = whole;
   } else {
-    merge_long(piece, work, ids);
+    behind = merger_.merge(piece, &work->merging, ids);
   }
-  work->cache.insert(piece, ids->data() + before, ids->size() - before);
-}
-
-// Merges the pair of lowest rank, the leftmost of equals, until no pair has a rank. In a short piece looking at all pairs
-// each time costs less than a heap.
-void BpeTokenizer::merge_short(std::string_view piece, Ids* ids) const {
-  std::array<std::int32_t, longest_short> symbols;
-  std::array<Merge, longest_short> next;  // of each symbol with its right neighbour
-  std::size_t count = piece.size();
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(piece[i]); };
-  for (std::size_t i = 0; i < count; ++i) symbols[i] = byte_ids_[byte(i)];
-  for (std::size_t i = 0; i + 1 < count; ++i) next[i] = byte_merges_[std::size_t{byte(i)} << 8 | byte(i + 1)];
-  for (;;) {
-    std::size_t best = count;
-    std::uint32_t lowest = UINT32_MAX;  // as unsigned, no merge is the highest
-    for (std::size_t i = 0; i + 1 < count; ++i) {
-      const auto rank = static_cast<std::uint32_t>(next[i].rank);
-      if (rank < lowest) lowest = rank, best = i;
-    }
-    if (best == count) break;
-    symbols[best] = next[best].result;
-    std::copy(symbols.begin() + best + 2, symbols.begin() + count, symbols.begin() + best + 1);
-    std::copy(next.begin() + best + 1, next.begin() + count - 1, next.begin() + best);
-    --count;
-    if (best > 0) next[best - 1] = merges_.find(symbols[best - 1], symbols[best]);
-    if (best + 1 < count) next[best] = merges_.find(symbols[best], symbols[best + 1]);
+  const auto count = static_cast<std::size_t>(behind - ids);
+  if (piece.size() <= ShortPieces::most_bytes && count <= ShortPieces::ids_written) {
+    work->short_pieces.insert(ShortPieces::key_of(piece, readable_end), ids, count);
+  } else if (kept && count <= LongPieces::ids_written) {
+    work->long_pieces.insert(key, ids, count);
   }
-  ids->insert(ids->end(), symbols.begin(), symbols.begin() + count);
-}
-
-// The same in O(n log n) for n bytes.
-void BpeTokenizer::merge_long(std::string_view piece, Workspace* work, Ids* ids) const {
-  auto& symbols = work->symbols;
-  const auto count = static_cast<std::int32_t>(piece.size());
-  symbols.clear();
-  for (std::int32_t i = 0; i < count; ++i) {
-    const auto byte = static_cast<unsigned char>(piece[static_cast<std::size_t>(i)]);
-    symbols.push_back({byte_ids_[byte], i - 1, i + 1 < count ? i + 1 : -1});
-  }
-  const auto at = [&](std::int32_t i) -> Workspace::Symbol& { return symbols[static_cast<std::size_t>(i)]; };
-  auto& queue = work->queue;
-  queue.clear();
-  const auto offer = [&](std::int32_t position) {
-    if (position < 0 || at(position).next < 0) return;
-    const std::int32_t left = at(position).id, right = at(at(position).next).id;
-    const Merge merge = merges_.find(left, right);
-    if (merge.rank < 0) return;
-    queue.push_back({merge.rank, position, left, right, merge.result});
-    std::push_heap(queue.begin(), queue.end());
-  };
-  for (std::int32_t i = 0; i < count; ++i) offer(i);
-  while (!queue.empty()) {
-    const Workspace::Candidate best = queue.front();
-    std::pop_heap(queue.begin(), queue.end());
-    queue.pop_back();
-    auto& left = at(best.position);
-    if (left.id != best.left || left.next < 0 || at(left.next).id != best.right) continue;  // one of the two is gone
-    auto& right = at(left.next);
-    left.id = best.result;
-    right.id = -1;
-    left.next = right.next;
-    if (left.next >= 0) at(left.next).previous = best.position;
-    offer(left.previous);
-    offer(best.position);
-  }
-  for (std::int32_t i = 0; i >= 0; i = at(i).next) ids->push_back(at(i).id);
+  return behind;
 }
 
 std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {

@@ -2,7 +2,6 @@
 // tokenizer.json describes it: the same ids for the same text (docs/formats/tokenizer.md).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/bpe_tables.h"
+#include "tokenizer/merger.h"
 #include "tokenizer/pretokenizer.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unicode.h"
@@ -39,7 +39,7 @@ struct BpeModel {
 std::string text_of_token(const BpeModel& model, std::int32_t id);
 
 // Threads: const use is safe. Each concurrent encode borrows a workspace; at most as many are kept as ever ran at once, each
-// with a cache of pieces (at most 12 MiB) and buffers that grow with the longest text and piece it met. Invalid UTF-8: each
+// with caches of pieces (at most 4 MiB) and buffers that grow with the longest text and piece it met. Invalid UTF-8: each
 // invalid byte is a piece of its own, so the byte's token; the bytes come back on decoding.
 class BpeTokenizer final : public Tokenizer {
  public:
@@ -66,21 +66,18 @@ class BpeTokenizer final : public Tokenizer {
   void make_tables();
   void encode_section(std::string_view text, Workspace* work, Ids* ids) const;
   void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
-  void encode_piece(std::string_view piece, Workspace* work, Ids* ids) const;
-  void merge_short(std::string_view piece, Ids* ids) const;
-  void merge_long(std::string_view piece, Workspace* work, Ids* ids) const;
+  void encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* work, Ids* ids) const;
+  std::int32_t* encode_rare(std::string_view piece, const char* readable_end, Workspace* work, std::int32_t* ids) const;
 
   BpeModel model_;
   std::shared_ptr<const UnicodeTable> unicode_;
   Nfc nfc_;
   PreTokenizer pretokenizer_;
   AddedTokens added_, normalized_added_;
-  std::array<std::int32_t, 256> byte_ids_;
   std::unordered_map<std::int32_t, std::string>
       shown_;  // added tokens that are shown as other bytes than model_.tokens
   TokenTable ids_;
-  MergeTable merges_;
-  std::vector<Merge> byte_merges_;  // of two bytes, by left << 8 | right: most lookups
+  Merger merger_;
   mutable std::mutex mutex_;        // guards idle_
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -1,9 +1,11 @@
-// The lookups of a BPE tokenizer: bytes to token id, pair of ids to merge, and a cache of pieces that were merged before.
+// The lookups of a BPE tokenizer: bytes to token id, pair of ids to merge, and caches of pieces that were merged before.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,74 +38,135 @@ struct Merge {
   std::int32_t result = -1;
 };
 
-// Pair of token ids -> rank and result of their merge: open addressing. Threads: const use is safe.
+// Pair of token ids -> rank and result of their merge: open addressing, and before it a filter of bits that answers for most
+// pairs without a merge. Threads: const use is safe.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t merges = 0) {
-    std::size_t size = 16;
+    std::size_t size = 64;
     while (3 * size < 4 * merges) size *= 2;
     slots_.resize(size);
+    filter_.resize(size * filter_bits_per_slot / 64);
+    while (std::size_t{1} << bits_ < size * filter_bits_per_slot) ++bits_;
   }
 
   // At most as many pairs as were announced; a pair set before is overwritten.
   void set(std::int32_t left, std::int32_t right, Merge merge) {
-    slots_[slot_of(key_of(left, right))] = {key_of(left, right), merge};
+    const std::uint64_t key = key_of(left, right), hash = hash_of(key);
+    slots_[slot_of(key, hash)] = {key, merge};
+    filter_[hash >> (64 - bits_) >> 6] |= filter_bit(hash);
   }
 
   // rank -1 when the pair has no merge.
-  Merge find(std::int32_t left, std::int32_t right) const { return slots_[slot_of(key_of(left, right))].merge; }
+  Merge find(std::int32_t left, std::int32_t right) const {
+    const std::uint64_t key = key_of(left, right), hash = hash_of(key);
+    if ((filter_[hash >> (64 - bits_) >> 6] & filter_bit(hash)) == 0) return Merge();
+    return slots_[slot_of(key, hash)].merge;
+  }
 
  private:
   struct Slot {
     std::uint64_t key = 0;
     Merge merge;
   };
+  static constexpr std::size_t filter_bits_per_slot = 4;
   static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
   }
-  std::size_t slot_of(std::uint64_t key) const {
+  static std::uint64_t hash_of(std::uint64_t key) {
+    const std::uint64_t mixed = key * 0x9E3779B97F4A7C15u;
+    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+  }
+  std::uint64_t filter_bit(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> (64 - bits_) & 63); }
+  std::size_t slot_of(std::uint64_t key, std::uint64_t hash) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t index = (key * 0x9E3779B97F4A7C15u >> 32) & mask;
+    std::size_t index = hash >> 16 & mask;
     while (slots_[index].merge.rank >= 0 && slots_[index].key != key) index = (index + 1) & mask;
     return index;
   }
 
   std::vector<Slot> slots_;  // a power of two
+  std::vector<std::uint64_t> filter_;
+  int bits_ = 0;  // of an index of a bit
 };
 
-// Remembers the ids of pieces that were merged before. Natural text repeats few pieces often, so most pieces cost a
-// lookup. Bounded: at most 12 MiB. One thread at a time.
-class WordCache {
+// Remembers the ids of pieces that were merged before, in slots that hold a piece of at most 8 * `words` bytes and at most
+// `most_ids` ids themselves. Two pieces share a place; the one not met for longer makes room. One thread at a time.
+template <std::size_t words, std::size_t most_ids, int place_bits>
+class PieceSlots {
  public:
-  // Appends the ids of `piece` when it is known.
-  bool find(std::string_view piece, std::vector<std::int32_t>* ids) const;
-  // Pieces longer than 128 bytes are not kept. `ids` may be empty only for an empty piece.
-  void insert(std::string_view piece, const std::int32_t* ids, std::size_t count);
+  static constexpr std::size_t most_bytes = 8 * words, ids_written = most_ids;
+
+  // The bytes of a piece, behind them zeros.
+  struct Key {
+    std::array<std::uint64_t, words> bytes;
+    std::uint32_t size;
+  };
+
+  // `piece` has 1 to most_bytes bytes; memory up to `readable_end` may be read.
+  static Key key_of(std::string_view piece, const char* readable_end) {
+    Key key{{}, static_cast<std::uint32_t>(piece.size())};
+    if (static_cast<std::size_t>(readable_end - piece.data()) < most_bytes) {
+      std::memcpy(key.bytes.data(), piece.data(), piece.size());
+      return key;
+    }
+    std::array<std::uint64_t, words> mask;
+    std::memcpy(key.bytes.data(), piece.data(), most_bytes);
+    std::memcpy(mask.data(), ones_and_zeros.data() + most_bytes - piece.size(), most_bytes);
+    for (std::size_t i = 0; i < words; ++i) key.bytes[i] &= mask[i];
+    return key;
+  }
+
+  // Writes `ids_written` ids, of which those up to the address returned are the piece's; null: not known, nothing written.
+  std::int32_t* find(const Key& key, std::int32_t* ids) const {
+    if (places_.empty()) return nullptr;
+    const Place& place = places_[place_of(key)];
+    const bool newer = matches(place.newer, key);
+    if (!newer && !matches(place.older, key)) return nullptr;
+    const Slot& slot = newer ? place.newer : place.older;
+    std::memcpy(ids, slot.ids.data(), sizeof slot.ids);
+    return ids + slot.count;
+  }
+
+  // At most `ids_written` ids.
+  void insert(const Key& key, const std::int32_t* ids, std::size_t count) {
+    if (places_.empty()) places_.resize(std::size_t{1} << place_bits);
+    Place& place = places_[place_of(key)];
+    place.older = place.newer;
+    place.newer = {key.bytes, {}, static_cast<std::uint16_t>(key.size), static_cast<std::uint16_t>(count)};
+    std::copy(ids, ids + count, place.newer.ids.begin());
+  }
 
  private:
-  // Pieces of at most 16 bytes and 3 ids stand in a slot themselves: the bytes in two words, which overlap below 16.
-  struct ShortSlot {
-    std::uint64_t head = 0, tail = 0;
-    std::array<std::int32_t, 3> ids{};
+  struct Slot {
+    std::array<std::uint64_t, words> bytes{};
+    std::array<std::int32_t, most_ids> ids{};
     std::uint16_t size = 0, count = 0;  // size 0: free
   };
-  struct Slot {
-    std::uint64_t hash = 0;
-    std::uint32_t key_begin = 0, ids_begin = 0;
-    std::uint16_t key_size = 0, ids_count = 0;  // key_size 0: free
+  struct alignas(2 * sizeof(Slot)) Place {
+    Slot newer, older;
   };
-  static ShortSlot short_key(std::string_view piece);
-  static std::size_t pair_of(const ShortSlot& key);
-  void insert_short(const ShortSlot& slot);
-  std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
-  void clear();
+  static constexpr std::array<unsigned char, 2 * most_bytes> ones_and_zeros = [] {
+    std::array<unsigned char, 2 * most_bytes> all{};
+    for (std::size_t i = 0; i < most_bytes; ++i) all[i] = 0xFF;
+    return all;
+  }();
 
-  std::vector<ShortSlot> short_slots_;  // pairs: the newer of two stands first
-  std::vector<Slot>
-      slots_;  // open addressing, a power of two; when half full, or keys_ or ids_ full, all are forgotten
-  std::size_t used_ = 0;
-  std::string keys_;
-  std::vector<std::int32_t> ids_;
+  static bool matches(const Slot& slot, const Key& key) {
+    std::uint64_t different = slot.size ^ key.size;
+    for (std::size_t i = 0; i < words; ++i) different |= slot.bytes[i] ^ key.bytes[i];
+    return different == 0;
+  }
+  static std::size_t place_of(const Key& key) {
+    std::uint64_t hash = key.size;
+    for (std::size_t i = 0; i < words; ++i) hash = ((hash ^ hash >> 32) ^ key.bytes[i]) * 0x9E3779B97F4A7C15u;
+    return (hash ^ hash >> 29) * 0xD6E8FEB86659FD93u >> (64 - place_bits);
+  }
+
+  std::vector<Place> places_;  // empty until the first piece
 };
+
+using ShortPieces = PieceSlots<2, 3, 15>;  // 2 MiB
+using LongPieces = PieceSlots<4, 7, 14>;   // 2 MiB
 
 }  // namespace troika::tokenizer

@@ -1,0 +1,133 @@
+#include "tokenizer/char_symbols.h"
+
+#include <algorithm>
+
+#include "tokenizer/unicode.h"
+
+namespace troika::tokenizer {
+
+static constexpr std::uint32_t first_code_point = 0x80, code_points_end = 0x20000;  // beyond: bytes
+
+class CharSymbols::Maker {
+ public:
+  Maker(const ByteIds& byte_ids, const std::vector<std::string>& tokens, const Pairs& merges, const MergeTable& table)
+      : byte_ids_(byte_ids), table_(table) {
+    for (auto& ranks : lowest_) ranks.assign(tokens.size(), UINT32_MAX);
+    for (std::size_t rank = 0; rank < merges.size(); ++rank) {
+      const auto left = static_cast<std::size_t>(merges[rank].first);
+      const auto right = static_cast<std::size_t>(merges[rank].second);
+      const auto lower = [&](Beside beside, std::size_t id) {
+        lowest_[beside][id] = std::min(lowest_[beside][id], static_cast<std::uint32_t>(rank));
+      };
+      lower(static_cast<unsigned char>(tokens[left].back()) < 0x80 ? before_ascii : before_other, right);
+      lower(static_cast<unsigned char>(tokens[right].front()) < 0x80 ? behind_ascii : behind_other, left);
+    }
+  }
+
+  struct Result {
+    std::vector<std::int32_t> ids;
+    std::uint32_t flags;
+  };
+
+  // Merges the bytes of one character as if it stood alone.
+  Result merge(std::string_view bytes) const {
+    std::vector<std::int32_t> ids;
+    for (const char byte : bytes) ids.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
+    std::array<std::uint32_t, 4> lowest{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};  // with any state on the way
+    for (std::int32_t highest = -1;;) {
+      const auto see = [&](Beside beside, std::int32_t id) {
+        lowest[beside] = std::min(lowest[beside], lowest_[beside][static_cast<std::size_t>(id)]);
+      };
+      for (const Beside beside : {before_ascii, before_other}) see(beside, ids.front());
+      for (const Beside beside : {behind_ascii, behind_other}) see(beside, ids.back());
+      const std::size_t best = lowest_pair(ids);
+      if (best + 1 >= ids.size()) return {ids, flags_of(lowest, highest)};
+      const Merge merge = table_.find(ids[best], ids[best + 1]);
+      highest = std::max(highest, merge.rank);
+      ids[best] = merge.result;
+      ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    }
+  }
+
+ private:
+  // A neighbour whose byte next to the character is in ASCII or not, and its place.
+  enum Beside { before_ascii, behind_ascii, before_other, behind_other };
+
+  // The leftmost pair of lowest rank; ids.size() when no pair has one.
+  std::size_t lowest_pair(const std::vector<std::int32_t>& ids) const {
+    std::size_t best = ids.size();
+    auto lowest = UINT32_MAX;  // as unsigned, no merge is the highest
+    for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
+      const auto rank = static_cast<std::uint32_t>(table_.find(ids[i], ids[i + 1]).rank);
+      if (rank < lowest) lowest = rank, best = i;
+    }
+    return best;
+  }
+
+  // `highest` of the character's own merges, -1 when it has none.
+  static std::uint32_t flags_of(const std::array<std::uint32_t, 4>& lowest, std::int32_t highest) {
+    std::uint32_t flags = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      if (highest >= 0 && lowest[i] <= static_cast<std::uint32_t>(highest)) flags |= 1u << i;
+    }
+    return flags;
+  }
+
+  const ByteIds& byte_ids_;
+  const MergeTable& table_;
+  std::array<std::vector<std::uint32_t>, 4> lowest_;  // by Beside and id: of all its merges with such a neighbour
+};
+
+CharSymbols::CharSymbols(const ByteIds& byte_ids, const std::vector<std::string>& tokens, const Pairs& merges,
+                         const MergeTable& table)
+    : byte_ids_(byte_ids), symbols_(code_points_end, 0) {
+  const Maker maker(byte_ids, tokens, merges, table);
+  std::string bytes;
+  for (std::uint32_t c = first_code_point; c < code_points_end; ++c) {
+    bytes.clear();
+    append_utf8(c, &bytes);
+    const Maker::Result made = maker.merge(bytes);
+    const bool alone = made.ids.size() == 1 && made.ids[0] < 1 << (31 - flag_bits);
+    const auto value = static_cast<std::uint32_t>(alone ? made.ids[0] : static_cast<std::int32_t>(lists_.size()));
+    symbols_[c] = (alone ? 0 : list) | value << flag_bits | made.flags;
+    if (alone) continue;
+    lists_.push_back(static_cast<std::int32_t>(made.ids.size()));
+    lists_.insert(lists_.end(), made.ids.begin(), made.ids.end());
+  }
+}
+
+std::int32_t* CharSymbols::write_character(std::string_view piece, std::size_t at, std::size_t bytes,
+                                           std::int32_t* ids) const {
+  const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(piece[i]) < 0x80; };
+  const std::size_t behind = at + bytes;
+  std::uint32_t beside = at == 0 ? 0 : is_ascii(at - 1) ? ascii_before : other_before;
+  if (behind < piece.size()) beside |= is_ascii(behind) ? ascii_behind : other_behind;
+  std::size_t place = at;
+  const std::uint32_t c = next_code_point(piece, &place);
+  const std::uint32_t symbol = c < code_points_end ? symbols_[c] : all;
+  if (c >= code_points_end || (symbol & beside) != 0) {
+    for (std::size_t i = at; i < behind; ++i) *ids++ = byte_ids_[static_cast<unsigned char>(piece[i])];
+    return ids;
+  }
+  const std::uint32_t value = (symbol & ~list) >> flag_bits;
+  if ((symbol & list) == 0) return *ids = static_cast<std::int32_t>(value), ids + 1;
+  const std::int32_t* first = lists_.data() + value;
+  return std::copy(first + 1, first + 1 + *first, ids);
+}
+
+std::int32_t* CharSymbols::write(std::string_view piece, std::int32_t* ids) const {
+  for (std::size_t at = 0; at < piece.size();) {
+    const auto lead = static_cast<unsigned char>(piece[at]);
+    const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (bytes == 1 || bytes > piece.size() - at) {
+      *ids++ = byte_ids_[lead];
+      ++at;
+      continue;
+    }
+    ids = write_character(piece, at, bytes, ids);
+    at += bytes;
+  }
+  return ids;
+}
+
+}  // namespace troika::tokenizer

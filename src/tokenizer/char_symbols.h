@@ -1,0 +1,50 @@
+// The tokens that the bytes of a character are merged to before anything beside them is, so that merging may begin with
+// characters and not with bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tokenizer/bpe_tables.h"
+
+namespace troika::tokenizer {
+
+// A character's own merges come first wherever every merge of its first or last token with a neighbour has a higher rank
+// than all of its own merges: they are then done before such a merge could take place, in the order they have in the
+// character alone, and the order of all other merges stays. That is looked at once for each character and for neighbours in
+// ASCII and beyond; where it does not hold (" п" of GPT-2 begins with the merge of ' ' and 0xD0) merging begins with bytes.
+// Threads: const use is safe. Half a MiB.
+class CharSymbols {
+ public:
+  using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+  using ByteIds = std::array<std::int32_t, 256>;
+
+  CharSymbols() = default;
+  // `merges` holds the pairs of `table` in order of rank. `tokens`: the bytes of each id.
+  CharSymbols(const ByteIds& byte_ids, const std::vector<std::string>& tokens, const Pairs& merges,
+              const MergeTable& table);
+
+  // Writes the tokens that merging `piece` begins with and returns what is behind them; at most piece.size(). `piece` is valid
+  // UTF-8 or one byte.
+  std::int32_t* write(std::string_view piece, std::int32_t* ids) const;
+
+ private:
+  class Maker;
+  // Of a neighbour and where it stands: characters with that bit begin with bytes beside it.
+  static constexpr std::uint32_t ascii_before = 1, ascii_behind = 2, other_before = 4, other_behind = 8, all = 15;
+  static constexpr std::uint32_t flag_bits = 4, list = 1u << 31;
+
+  std::int32_t* write_character(std::string_view piece, std::size_t at, std::size_t bytes, std::int32_t* ids) const;
+
+  ByteIds byte_ids_{};
+  // By code point: flags, above them an id; with `list` an index into lists_ of a count and as many ids.
+  std::vector<std::uint32_t> symbols_;
+  std::vector<std::int32_t> lists_;
+};
+
+}  // namespace troika::tokenizer

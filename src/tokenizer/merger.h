@@ -1,0 +1,47 @@
+// Byte-pair merging of one piece of text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/bpe_tables.h"
+#include "tokenizer/char_symbols.h"
+
+namespace troika::tokenizer {
+
+// Merges the pair of lowest rank, the leftmost of equals, until no pair has a rank. Threads: const use is safe; each thread
+// needs its own Scratch.
+class Merger {
+ public:
+  Merger() = default;
+  // `tokens`: the bytes of each id; `merges` in order of rank, of equal pairs the last counts; `ids` finds the results. Throws
+  // DataError when a merge's result is no token.
+  Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::string>& tokens, const CharSymbols::Pairs& merges,
+         const TokenTable& ids);
+
+  // Working memory of one caller: 24 bytes for each byte of the longest piece.
+  class Scratch {
+    friend class Merger;
+    struct Link {
+      std::int32_t previous, next;
+      Merge merge;  // of this symbol with the next
+    };
+    std::vector<Link> links;
+    std::vector<std::uint64_t> queue;  // a heap of rank << 32 | position
+  };
+
+  // Writes the ids of `piece` and returns what is behind them; at most piece.size(). `piece` is valid UTF-8 or one byte.
+  std::int32_t* merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const;
+
+ private:
+  std::int32_t* merge_few(std::int32_t* ids, std::size_t count) const;
+  std::int32_t* merge_many(std::int32_t* ids, std::size_t count, Scratch* scratch) const;
+
+  MergeTable merges_;
+  CharSymbols characters_;
+};
+
+}  // namespace troika::tokenizer
