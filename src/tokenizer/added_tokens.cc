@@ -22,7 +22,9 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::shared_ptr<const U
     }
     if (ends_[node] < 0) ends_[node] = static_cast<std::int64_t>(index);
     const auto first = static_cast<unsigned char>(token.content[0]);
-    first_[first] = true;
+    if (firsts_.find(token.content[0]) == std::string::npos) firsts_ += token.content[0];
+    if (token.content.size() == 1) seconds_[first].set();
+    if (token.content.size() > 1) seconds_[first].set(static_cast<unsigned char>(token.content[1]));
     if (token.lstrip) before_lstrip_[first] = true;
     if (token.lstrip && first >= 0x80) before_lstrip_.fill(true);  // it may be composed of any character and marks
     holds_newlines_ = holds_newlines_ || token.content.find('\n') != std::string::npos;
@@ -44,9 +46,45 @@ std::size_t AddedTokens::longest_match(std::string_view text, std::size_t at, co
   return length;
 }
 
-AddedTokens::Match AddedTokens::find(std::string_view text, std::size_t from) const {
-  for (std::size_t at = from; at < text.size(); ++at) {
-    if (!first_[static_cast<unsigned char>(text[at])]) continue;
+// The places of a text where a token may begin, in order. Each byte of the text is looked at once for each of a few first bytes,
+// however many places there are; many first bytes are looked for together.
+class AddedTokens::Places {
+ public:
+  Places(std::string_view text, const std::string& firsts) : text_(text), firsts_(firsts) {
+    if (firsts.size() > most_apart) {
+      for (const char first : firsts) is_first_[static_cast<unsigned char>(first)] = true;
+    } else {
+      for (const char first : firsts) next_.push_back(text.find(first));
+    }
+  }
+
+  // The first one that is not before `from`; `from` never falls. text.size() at the end.
+  std::size_t from(std::size_t from) {
+    if (firsts_.size() > most_apart) {
+      while (from < text_.size() && !is_first_[static_cast<unsigned char>(text_[from])]) ++from;
+      return from;
+    }
+    std::size_t lowest = text_.size();
+    for (std::size_t i = 0; i < next_.size(); ++i) {
+      if (next_[i] < from) next_[i] = text_.find(firsts_[i], from);
+      lowest = std::min(lowest, next_[i]);
+    }
+    return lowest;
+  }
+
+ private:
+  const std::string_view text_;
+  const std::string& firsts_;
+  static constexpr std::size_t most_apart = 3;
+  std::vector<std::size_t> next_;  // by byte of firsts_; npos: none
+  std::array<bool, 256> is_first_{};
+};
+
+AddedTokens::Match AddedTokens::find(std::string_view text, std::size_t from, Places* places) const {
+  for (std::size_t at = places->from(from); at < text.size(); at = places->from(at + 1)) {
+    const bool last = at + 1 == text.size();
+    const auto& seconds = seconds_[static_cast<unsigned char>(text[at])];
+    if (last ? !seconds.all() : !seconds[static_cast<unsigned char>(text[at + 1])]) continue;
     const AddedToken* token = nullptr;
     if (const std::size_t length = longest_match(text, at, &token)) return {token, at, at + length};
   }
@@ -84,8 +122,9 @@ bool AddedTokens::stands_alone(std::string_view text, const Match& found) const 
 
 void AddedTokens::split(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
   std::size_t done = 0;
+  Places places(text, firsts_);
   for (std::size_t from = 0; !tokens_.empty() && from < text.size();) {
-    const Match found = find(text, from);
+    const Match found = find(text, from, &places);
     if (found.token == nullptr) break;
     from = found.end;
     if (found.token->single_word && !stands_alone(text, found)) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,7 +51,8 @@ class AddedTokens {
     const AddedToken* token;  // null: none
     std::size_t begin, end;   // of its content
   };
-  Match find(std::string_view text, std::size_t from) const;
+  class Places;
+  Match find(std::string_view text, std::size_t from, Places* places) const;
   std::size_t longest_match(std::string_view text, std::size_t at, const AddedToken** token) const;
   bool stands_alone(std::string_view text, const Match& found) const;
 
@@ -58,7 +60,9 @@ class AddedTokens {
   std::vector<AddedToken> tokens_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;  // a trie: node << 8 | byte -> node; 0 is the root
   std::vector<std::int64_t> ends_;                             // by node: index of the token that ends there, or -1
-  std::array<bool, 256> first_{}, before_lstrip_{};            // bytes that tokens, and lstrip tokens, begin with
+  std::string firsts_;                                         // bytes that tokens begin with
+  std::array<std::bitset<256>, 256> seconds_;                  // by first byte: bytes that may follow
+  std::array<bool, 256> before_lstrip_{};                      // bytes that lstrip tokens begin with
   bool holds_newlines_ = false;
 };
 

@@ -2,15 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/error.h"
 #include "base/file.h"
 
 namespace troika::tokenizer {
 
+static constexpr std::size_t pieces_ahead = 16;
+
 struct BpeTokenizer::Workspace {
   PreTokenizer::Scratch scratch;
   Merger::Scratch merging;
   ShortPieces short_pieces;
+  MiddlePieces middle_pieces;
   LongPieces long_pieces;
   std::string composed;  // text in NFC
   Ids ids;               // of some pieces
@@ -128,11 +134,18 @@ void BpeTokenizer::encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* 
   const auto bytes = static_cast<std::size_t>(end - pieces.front().data());
   if (work->ids.size() < bytes + LongPieces::ids_written) work->ids.resize(bytes + LongPieces::ids_written);
   std::int32_t* written = work->ids.data();
-  for (const std::string_view piece : pieces) {
-    std::int32_t* behind = nullptr;
-    if (piece.size() <= ShortPieces::most_bytes)
-      behind = work->short_pieces.find(ShortPieces::key_of(piece, end), written);
-    written = behind != nullptr ? behind : encode_rare(piece, end, work, written);
+  std::array<ShortPieces::Key, pieces_ahead> keys;
+  for (std::size_t first = 0; first < pieces.size(); first += pieces_ahead) {
+    const std::size_t count = std::min(pieces_ahead, pieces.size() - first);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string_view piece = pieces[first + i];
+      keys[i] = piece.size() > ShortPieces::most_bytes ? ShortPieces::Key() : ShortPieces::key_of(piece, end);
+      work->short_pieces.prefetch(keys[i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      std::int32_t* behind = work->short_pieces.find(keys[i], written);
+      written = behind != nullptr ? behind : encode_rare(pieces[first + i], end, work, written);
+    }
   }
   ids->insert(ids->end(), work->ids.data(), written);
 }
@@ -140,26 +153,32 @@ void BpeTokenizer::encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* 
 // A piece that is not among the short ones met before.
 std::int32_t* BpeTokenizer::encode_rare(std::string_view piece, const char* readable_end, Workspace* work,
                                         std::int32_t* ids) const {
-  const bool kept = piece.size() <= LongPieces::most_bytes;
-  LongPieces::Key key{};
-  if (kept) {
-    key = LongPieces::key_of(piece, readable_end);
-    if (std::int32_t* behind = work->long_pieces.find(key, ids)) return behind;
-  }
-  const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
-  std::int32_t* behind = ids + 1;
-  if (whole >= 0) {
-    *ids = whole;
-  } else {
-    behind = merger_.merge(piece, &work->merging, ids);
-  }
+  if (piece.size() > LongPieces::most_bytes) return encode_new(piece, work, ids);
+  if (piece.size() > MiddlePieces::most_bytes)
+    return encode_cached(piece, readable_end, &work->long_pieces, work, ids);
+  return encode_cached(piece, readable_end, &work->middle_pieces, work, ids);
+}
+
+template <class Cache>
+std::int32_t* BpeTokenizer::encode_cached(std::string_view piece, const char* readable_end, Cache* cache,
+                                          Workspace* work, std::int32_t* ids) const {
+  const auto key = Cache::key_of(piece, readable_end);
+  if (std::int32_t* behind = cache->find(key, ids)) return behind;
+  std::int32_t* behind = encode_new(piece, work, ids);
   const auto count = static_cast<std::size_t>(behind - ids);
   if (piece.size() <= ShortPieces::most_bytes && count <= ShortPieces::ids_written) {
     work->short_pieces.insert(ShortPieces::key_of(piece, readable_end), ids, count);
-  } else if (kept && count <= LongPieces::ids_written) {
-    work->long_pieces.insert(key, ids, count);
+  } else if (count <= Cache::ids_written) {
+    cache->insert(key, ids, count);
   }
   return behind;
+}
+
+std::int32_t* BpeTokenizer::encode_new(std::string_view piece, Workspace* work, std::int32_t* ids) const {
+  const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
+  if (whole < 0) return merger_.merge(piece, &work->merging, ids);
+  *ids = whole;
+  return ids + 1;
 }
 
 std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {

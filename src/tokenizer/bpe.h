@@ -39,7 +39,7 @@ struct BpeModel {
 std::string text_of_token(const BpeModel& model, std::int32_t id);
 
 // Threads: const use is safe. Each concurrent encode borrows a workspace; at most as many are kept as ever ran at once, each
-// with caches of pieces (at most 4 MiB) and buffers that grow with the longest text and piece it met. Invalid UTF-8: each
+// with caches of pieces (at most 5 MiB) and buffers that grow with the longest text and piece it met. Invalid UTF-8: each
 // invalid byte is a piece of its own, so the byte's token; the bytes come back on decoding.
 class BpeTokenizer final : public Tokenizer {
  public:
@@ -68,6 +68,10 @@ class BpeTokenizer final : public Tokenizer {
   void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
   void encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* work, Ids* ids) const;
   std::int32_t* encode_rare(std::string_view piece, const char* readable_end, Workspace* work, std::int32_t* ids) const;
+  template <class Cache>
+  std::int32_t* encode_cached(std::string_view piece, const char* readable_end, Cache* cache, Workspace* work,
+                              std::int32_t* ids) const;
+  std::int32_t* encode_new(std::string_view piece, Workspace* work, std::int32_t* ids) const;
 
   BpeModel model_;
   std::shared_ptr<const UnicodeTable> unicode_;

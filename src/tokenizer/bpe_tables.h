@@ -97,10 +97,10 @@ class PieceSlots {
  public:
   static constexpr std::size_t most_bytes = 8 * words, ids_written = most_ids;
 
-  // The bytes of a piece, behind them zeros.
+  // The bytes of a piece, behind them zeros. Size 0: of no piece.
   struct Key {
-    std::array<std::uint64_t, words> bytes;
-    std::uint32_t size;
+    std::array<std::uint64_t, words> bytes{};
+    std::uint32_t size = 0;
   };
 
   // `piece` has 1 to most_bytes bytes; memory up to `readable_end` may be read.
@@ -117,9 +117,14 @@ class PieceSlots {
     return key;
   }
 
+  // Has the place of a piece that is looked for soon fetched from memory.
+  void prefetch(const Key& key) const {
+    if (!places_.empty()) __builtin_prefetch(&places_[place_of(key)]);
+  }
+
   // Writes `ids_written` ids, of which those up to the address returned are the piece's; null: not known, nothing written.
   std::int32_t* find(const Key& key, std::int32_t* ids) const {
-    if (places_.empty()) return nullptr;
+    if (places_.empty() || key.size == 0) return nullptr;
     const Place& place = places_[place_of(key)];
     const bool newer = matches(place.newer, key);
     if (!newer && !matches(place.older, key)) return nullptr;
@@ -166,7 +171,8 @@ class PieceSlots {
   std::vector<Place> places_;  // empty until the first piece
 };
 
-using ShortPieces = PieceSlots<2, 3, 15>;  // 2 MiB
-using LongPieces = PieceSlots<4, 7, 14>;   // 2 MiB
+using ShortPieces = PieceSlots<2, 3, 15>;   // 2 MiB
+using MiddlePieces = PieceSlots<4, 7, 14>;  // 2 MiB
+using LongPieces = PieceSlots<16, 31, 11>;  // 1 MiB
 
 }  // namespace troika::tokenizer

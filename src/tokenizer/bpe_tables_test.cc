@@ -35,7 +35,8 @@ void expect_only_what_was_inserted(std::size_t most_bytes) {
 
 TEST(PieceSlots, NeverGiveTheIdsOfAnotherPiece) {
   expect_only_what_was_inserted<ShortPieces>(16);
-  expect_only_what_was_inserted<LongPieces>(32);
+  expect_only_what_was_inserted<MiddlePieces>(32);
+  expect_only_what_was_inserted<LongPieces>(128);
   expect_only_what_was_inserted<PieceSlots<2, 3, 4>>(16);
 }
 

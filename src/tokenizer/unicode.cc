@@ -13,17 +13,25 @@
 
 namespace troika::tokenizer {
 
+std::size_t behind_ascii(std::string_view text, std::size_t at) {
+  static constexpr std::size_t step = 32;
+  for (; text.size() - at >= step; at += step) {
+    std::uint64_t words[step / 8];
+    std::memcpy(words, text.data() + at, step);
+    if (((words[0] | words[1] | words[2] | words[3]) & 0x8080808080808080u) != 0) break;
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
+}
+
 std::size_t valid_utf8_prefix(std::string_view text) {
   std::size_t at = 0;
-  while (at < text.size()) {
-    std::uint64_t eight = 0;
-    if (text.size() - at >= 8 && (std::memcpy(&eight, text.data() + at, 8), (eight & 0x8080808080808080u) == 0)) {
-      at += 8;
-      continue;
+  while ((at = behind_ascii(text, at)) < text.size()) {
+    std::size_t length = 0;
+    for (; at < text.size() && static_cast<unsigned char>(text[at]) >= 0x80; at += length) {
+      length = valid_character_bytes(text, at);
+      if (length == 0) return at;
     }
-    const std::size_t length = base::utf8_character_bytes(text.substr(at));
-    if (length == 0) break;
-    at += length;
   }
   return at;
 }
@@ -113,8 +121,9 @@ void UnicodeTable::store(const std::vector<std::uint8_t>& facts) {
 static int combining_class(utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; }
 
 // The canonical decomposition of all characters, marks in canonical order.
-static std::vector<utf8proc_int32_t> decomposed(std::string_view text) {
-  std::vector<utf8proc_int32_t> all;
+static void decompose(std::string_view text, std::vector<utf8proc_int32_t>* result) {
+  auto& all = *result;
+  all.clear();
   for (std::size_t at = 0; at < text.size();) {
     utf8proc_int32_t parts[8];
     int last_class = 0;
@@ -131,11 +140,11 @@ static std::vector<utf8proc_int32_t> decomposed(std::string_view text) {
     std::stable_sort(begin, end, [](auto a, auto b) { return combining_class(a) < combining_class(b); });
     begin = end;
   }
-  return all;
 }
 
-static void append_normalized(std::string_view text, std::string* out) {
-  std::vector<utf8proc_int32_t> all = decomposed(text);
+static void append_normalized(std::string_view text, std::vector<utf8proc_int32_t>* characters, std::string* out) {
+  auto& all = *characters;
+  decompose(text, &all);
   const auto composing = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
   const utf8proc_ssize_t count =
       utf8proc_normalize_utf32(all.data(), static_cast<utf8proc_ssize_t>(all.size()), composing);
@@ -146,7 +155,7 @@ static void append_normalized(std::string_view text, std::string* out) {
 
 // Behind the characters from `at` on that composition may change.
 std::size_t Nfc::end_of_stretch(std::string_view text, std::size_t at) const {
-  while (at < text.size() && base::utf8_character_bytes(text.substr(at)) != 0) {
+  while (at < text.size() && valid_character_bytes(text, at) != 0) {
     std::size_t behind = at;
     if (!table_->unsettled(next_code_point(text, &behind))) break;
     at = behind;
@@ -156,14 +165,16 @@ std::size_t Nfc::end_of_stretch(std::string_view text, std::size_t at) const {
 
 std::string_view Nfc::normalize(std::string_view text, std::string* storage) const {
   storage->clear();
+  std::vector<utf8proc_int32_t> characters;
   std::size_t copied = 0, settled = 0;  // where the settled character before `at` begins, else `at`
   for (std::size_t at = 0; at < text.size();) {
     if (static_cast<unsigned char>(text[at]) < 0x80) {
-      settled = at++;
+      at = behind_ascii(text, at);
+      settled = at - 1;
       continue;
     }
     std::size_t behind = at;
-    const bool valid = base::utf8_character_bytes(text.substr(at)) != 0;
+    const bool valid = valid_character_bytes(text, at) != 0;
     if (!valid || !table_->unsettled(next_code_point(text, &behind))) {
       settled = valid ? at : at + 1;
       at = valid ? behind : at + 1;
@@ -171,7 +182,7 @@ std::string_view Nfc::normalize(std::string_view text, std::string* storage) con
     }
     const std::size_t end = end_of_stretch(text, behind);
     storage->append(text, copied, settled - copied);
-    append_normalized(text.substr(settled, end - settled), storage);
+    append_normalized(text.substr(settled, end - settled), &characters, storage);
     copied = settled = at = end;
   }
   if (copied == 0) return text;

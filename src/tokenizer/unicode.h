@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace troika::tokenizer {
 
 // Bytes of the longest prefix that is whole, valid UTF-8.
@@ -25,6 +27,21 @@ inline std::uint32_t next_code_point(std::string_view text, std::size_t* positio
   if (lead < 0xF0) return *position += 3, (lead & 0x0F) << 12 | low(1) << 6 | low(2);
   return *position += 4, (lead & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3);
 }
+
+// Bytes of the valid character at text[at], 0 where there is none; at < text.size().
+inline std::size_t valid_character_bytes(std::string_view text, std::size_t at) {
+  const auto* byte = reinterpret_cast<const unsigned char*>(text.data()) + at;
+  const auto continues = [&](std::size_t i) { return (byte[i] & 0xC0) == 0x80; };
+  const std::size_t left = text.size() - at;
+  if (byte[0] < 0x80) return 1;
+  if (byte[0] >= 0xC2 && byte[0] < 0xE0) return left >= 2 && continues(1) ? 2 : 0;
+  const bool any_second = byte[0] >= 0xE1 && byte[0] < 0xF0 && byte[0] != 0xED;
+  if (any_second) return left >= 3 && continues(1) && continues(2) ? 3 : 0;
+  return base::utf8_character_bytes(text.substr(at));
+}
+
+// Behind the ASCII characters from `at` on.
+std::size_t behind_ascii(std::string_view text, std::size_t at);
 
 // What tokenizers ask about a character, by Unicode 15.0 (the tables of utf8proc 2.8). Code points without a character are
 // `other` and stay as they are.
