@@ -1,6 +1,9 @@
 #include "tokenizer/bpe_tables.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
+
+#include "base/error.h"
 
 namespace troika::tokenizer {
 
@@ -32,6 +35,29 @@ std::size_t TokenTable::slot_of(std::string_view bytes, std::uint64_t hash) cons
 
 std::int32_t TokenTable::find(std::string_view bytes) const {
   return slots_.empty() ? -1 : slots_[slot_of(bytes, XXH3_64bits(bytes.data(), bytes.size()))].id;
+}
+
+MergeTable::MergeTable(std::size_t merges, std::size_t vocab_size) : results_(merges, -1) {
+  int rank_bits = 1;
+  while (vocab_size >> id_bits_ != 0) ++id_bits_;
+  while (merges >> rank_bits != 0) ++rank_bits;
+  if (2 * id_bits_ + rank_bits > 64) {
+    throw base::DataError(fmt::format("a vocabulary of {} ids with {} merges is not supported: two ids and a rank take {} "
+                                      "bits, at most 64 are",
+                                      vocab_size, merges, 2 * id_bits_ + rank_bits));
+  }
+  std::size_t size = 64;
+  while (3 * size < 4 * merges) size *= 2;
+  slots_.resize(size);
+  filter_.resize(size * filter_bits_per_slot / 64);
+  while (std::size_t{1} << filter_bits_ < size * filter_bits_per_slot) ++filter_bits_;
+}
+
+void MergeTable::set(std::int32_t left, std::int32_t right, std::int32_t rank, std::int32_t result) {
+  const std::uint64_t pair = pair_of(left, right), hash = hash_of(pair), bit = hash >> (64 - filter_bits_);
+  slots_[slot_of(pair, hash)] = (static_cast<std::uint64_t>(rank) + 1) << 2 * id_bits_ | pair;
+  filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
+  results_.at(static_cast<std::size_t>(rank)) = result;
 }
 
 }  // namespace troika::tokenizer

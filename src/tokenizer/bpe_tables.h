@@ -33,61 +33,64 @@ class TokenTable {
   std::vector<Slot> slots_;  // a power of two
 };
 
-struct Merge {
-  std::int32_t rank = -1;  // -1: no such merge
-  std::int32_t result = -1;
-};
-
-// Pair of token ids -> rank and result of their merge: open addressing, and before it a filter of bits that answers for most
-// pairs without a merge. Threads: const use is safe.
+// Pair of token ids -> rank of their merge, and its result: open addressing with a pair and its rank in 8 bytes, and before it a
+// filter of bits that answers for most pairs without a merge. Threads: const use is safe.
 class MergeTable {
  public:
-  explicit MergeTable(std::size_t merges = 0) {
-    std::size_t size = 64;
-    while (3 * size < 4 * merges) size *= 2;
-    slots_.resize(size);
-    filter_.resize(size * filter_bits_per_slot / 64);
-    while (std::size_t{1} << bits_ < size * filter_bits_per_slot) ++bits_;
+  // For ids below `vocab_size`. Throws DataError when two ids and a rank take more than 64 bits.
+  explicit MergeTable(std::size_t merges = 0, std::size_t vocab_size = 0);
+
+  // `rank` in [0, merges), each once; a pair set before gets the new rank.
+  void set(std::int32_t left, std::int32_t right, std::int32_t rank, std::int32_t result);
+
+  // -1 when the pair has no merge.
+  std::int32_t rank(std::int32_t left, std::int32_t right) const {
+    const std::uint64_t pair = pair_of(left, right), hash = hash_of(pair);
+    return may_hold(hash) ? find(pair, hash) : -1;
   }
 
-  // At most as many pairs as were announced; a pair set before is overwritten.
-  void set(std::int32_t left, std::int32_t right, Merge merge) {
-    const std::uint64_t key = key_of(left, right), hash = hash_of(key);
-    slots_[slot_of(key, hash)] = {key, merge};
-    filter_[hash >> (64 - bits_) >> 6] |= filter_bit(hash);
+  // Appends to `places` the i < count - 1 at which ids[i] and ids[i + 1] may have a merge: all that have, few that have none.
+  // Returns what is behind the last.
+  template <class Place>
+  Place* write_likely(const std::int32_t* ids, std::size_t count, Place* places) const {
+    for (std::size_t i = 0; i + 1 < count; ++i) {
+      *places = static_cast<Place>(i);
+      places += may_hold(hash_of(pair_of(ids[i], ids[i + 1]))) ? 1 : 0;
+    }
+    return places;
   }
 
-  // rank -1 when the pair has no merge.
-  Merge find(std::int32_t left, std::int32_t right) const {
-    const std::uint64_t key = key_of(left, right), hash = hash_of(key);
-    if ((filter_[hash >> (64 - bits_) >> 6] & filter_bit(hash)) == 0) return Merge();
-    return slots_[slot_of(key, hash)].merge;
-  }
+  std::int32_t result(std::int32_t rank) const { return results_[static_cast<std::size_t>(rank)]; }
 
  private:
-  struct Slot {
-    std::uint64_t key = 0;
-    Merge merge;
-  };
   static constexpr std::size_t filter_bits_per_slot = 4;
-  static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
-    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+
+  std::uint64_t pair_of(std::int32_t left, std::int32_t right) const {
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << id_bits_ | static_cast<std::uint32_t>(right);
   }
-  static std::uint64_t hash_of(std::uint64_t key) {
-    const std::uint64_t mixed = key * 0x9E3779B97F4A7C15u;
+  static std::uint64_t hash_of(std::uint64_t pair) {
+    const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
     return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
   }
-  std::uint64_t filter_bit(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> (64 - bits_) & 63); }
-  std::size_t slot_of(std::uint64_t key, std::uint64_t hash) const {
+  bool may_hold(std::uint64_t hash) const {
+    return (filter_[hash >> (64 - filter_bits_) >> 6] >> (hash >> (64 - filter_bits_) & 63) & 1) != 0;
+  }
+  std::uint64_t pair_in(std::uint64_t slot) const { return slot & ((std::uint64_t{1} << 2 * id_bits_) - 1); }
+  // The slot of the pair, or the free one where it would be.
+  std::size_t slot_of(std::uint64_t pair, std::uint64_t hash) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t index = hash >> 16 & mask;
-    while (slots_[index].merge.rank >= 0 && slots_[index].key != key) index = (index + 1) & mask;
+    std::size_t index = hash >> 8 & mask;
+    while (slots_[index] != 0 && pair_in(slots_[index]) != pair) index = (index + 1) & mask;
     return index;
   }
+  std::int32_t find(std::uint64_t pair, std::uint64_t hash) const {
+    return static_cast<std::int32_t>(slots_[slot_of(pair, hash)] >> 2 * id_bits_) - 1;
+  }
 
-  std::vector<Slot> slots_;  // a power of two
+  int id_bits_ = 1, filter_bits_ = 0;
+  std::vector<std::uint64_t> slots_;  // a power of two; rank + 1 and the pair, or 0
   std::vector<std::uint64_t> filter_;
-  int bits_ = 0;  // of an index of a bit
+  std::vector<std::int32_t> results_;  // by rank
 };
 
 // Remembers the ids of pieces that were merged before, in slots that hold a piece of at most 8 * `words` bytes and at most

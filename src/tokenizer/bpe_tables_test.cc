@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/error.h"
 #include "base/text_files_test_support.h"
 
 namespace troika::tokenizer {
@@ -57,19 +58,34 @@ TEST(PieceSlots, OfTwoPiecesInOnePlaceKeepTheNewer) {
 }
 
 TEST(MergeTable, FindsThePairsThatWereSetAndNoOthers) {
-  MergeTable table(5000);
+  MergeTable table(5000, 5003);
   const auto pair = [](std::int32_t i) { return std::pair<std::int32_t, std::int32_t>(i * 7919 % 5003, i % 71); };
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> truth;
   for (std::int32_t i = 0; i < 5000; ++i) {
-    table.set(pair(i).first, pair(i).second, {i, i + 1});
+    table.set(pair(i).first, pair(i).second, i, 5000 - i);
     truth[pair(i)] = i;
   }
   for (std::int32_t left = 0; left < 5003; left += 3) {
     for (std::int32_t right = 0; right < 71; ++right) {
       const auto known = truth.find({left, right});
-      ASSERT_EQ(table.find(left, right).rank, known == truth.end() ? -1 : known->second);
+      const std::int32_t rank = table.rank(left, right);
+      ASSERT_EQ(rank, known == truth.end() ? -1 : known->second);
+      ASSERT_EQ(rank < 0 ? 5001 : table.result(rank), 5000 - rank);
     }
   }
+}
+
+TEST(MergeTable, OfAPairSetTwiceKeepsTheLastRank) {
+  MergeTable table(2, 10);
+  table.set(1, 2, 0, 5);
+  table.set(1, 2, 1, 6);
+  EXPECT_EQ(table.rank(1, 2), 1);
+  EXPECT_EQ(table.result(1), 6);
+  EXPECT_EQ(table.rank(2, 1), -1);
+}
+
+TEST(MergeTable, RefusesAVocabularyThatDoesNotFitItsSlots) {
+  EXPECT_THROW(MergeTable(1, std::size_t{1} << 31), base::DataError);
 }
 
 }  // namespace

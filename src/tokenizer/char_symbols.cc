@@ -42,9 +42,9 @@ class CharSymbols::Maker {
       for (const Beside beside : {behind_ascii, behind_other}) see(beside, ids.back());
       const std::size_t best = lowest_pair(ids);
       if (best + 1 >= ids.size()) return {ids, flags_of(lowest, highest)};
-      const Merge merge = table_.find(ids[best], ids[best + 1]);
-      highest = std::max(highest, merge.rank);
-      ids[best] = merge.result;
+      const std::int32_t rank = table_.rank(ids[best], ids[best + 1]);
+      highest = std::max(highest, rank);
+      ids[best] = table_.result(rank);
       ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(best) + 1);
     }
   }
@@ -58,7 +58,7 @@ class CharSymbols::Maker {
     std::size_t best = ids.size();
     auto lowest = UINT32_MAX;  // as unsigned, no merge is the highest
     for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
-      const auto rank = static_cast<std::uint32_t>(table_.find(ids[i], ids[i + 1]).rank);
+      const auto rank = static_cast<std::uint32_t>(table_.rank(ids[i], ids[i + 1]));
       if (rank < lowest) lowest = rank, best = i;
     }
     return best;

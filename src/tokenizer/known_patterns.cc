@@ -1,5 +1,6 @@
 #include "tokenizer/known_patterns.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -121,6 +122,7 @@ std::size_t cut_by(KnownPattern pattern, const Text& text, std::size_t at, std::
                    std::vector<std::string_view>* pieces) {
   const std::string_view bytes = text.bytes();
   const std::size_t before = pieces->size();
+  most = std::min(most, bytes.size() - at);
   pieces->resize(before + most);
   std::string_view *piece = pieces->data() + before, *const last = piece + most;
   const auto put = [&](std::size_t end) {

@@ -26,10 +26,10 @@ class Merger {
   class Scratch {
     friend class Merger;
     struct Link {
-      std::int32_t previous, next;
-      Merge merge;  // of this symbol with the next
+      std::int32_t previous, next, rank;  // of the merge of this symbol with the next, -1: none
     };
     std::vector<Link> links;
+    std::vector<std::int32_t> likely;
     std::vector<std::uint64_t> queue;  // a heap of rank << 32 | position
   };
 
