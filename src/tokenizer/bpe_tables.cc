@@ -58,6 +58,9 @@ void MergeTable::set(std::int32_t left, std::int32_t right, std::int32_t rank, s
   slots_[slot_of(pair, hash)] = (static_cast<std::uint64_t>(rank) + 1) << 2 * id_bits_ | pair;
   filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
   results_.at(static_cast<std::size_t>(rank)) = result;
+  if (!any_) first_result_ = result - rank;
+  in_order_ = in_order_ && result - rank == first_result_;
+  any_ = true;
 }
 
 }  // namespace troika::tokenizer

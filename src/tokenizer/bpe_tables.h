@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/huge_pages.h"
+
 namespace troika::tokenizer {
 
 // Bytes -> token id: open addressing over the tokens of a vocabulary. Threads: const use is safe.
@@ -60,7 +62,9 @@ class MergeTable {
     return places;
   }
 
-  std::int32_t result(std::int32_t rank) const { return results_[static_cast<std::size_t>(rank)]; }
+  std::int32_t result(std::int32_t rank) const {
+    return in_order_ ? rank + first_result_ : results_[static_cast<std::size_t>(rank)];
+  }
 
  private:
   static constexpr std::size_t filter_bits_per_slot = 4;
@@ -88,9 +92,12 @@ class MergeTable {
   }
 
   int id_bits_ = 1, filter_bits_ = 0;
-  std::vector<std::uint64_t> slots_;  // a power of two; rank + 1 and the pair, or 0
+  std::vector<std::uint64_t, TableAllocator<std::uint64_t>> slots_;  // a power of two; rank + 1 and the pair, or 0
   std::vector<std::uint64_t> filter_;
   std::vector<std::int32_t> results_;  // by rank
+  // Whether all results so far are first_result_ + rank, as training gives them; then results_ need not be read.
+  bool any_ = false, in_order_ = true;
+  std::int32_t first_result_ = 0;
 };
 
 // Remembers the ids of pieces that were merged before, in slots that hold a piece of at most 8 * `words` bytes and at most
@@ -171,7 +178,7 @@ class PieceSlots {
     return (hash ^ hash >> 29) * 0xD6E8FEB86659FD93u >> (64 - place_bits);
   }
 
-  std::vector<Place> places_;  // empty until the first piece
+  std::vector<Place, TableAllocator<Place>> places_;  // empty until the first piece
 };
 
 using ShortPieces = PieceSlots<2, 3, 15>;   // 2 MiB
