@@ -126,10 +126,9 @@ void AsciiStarts::start_modern(const Classes& classes) {
     const Mask64 other = classes.other[word] & ~moved_up(classes.other, word) & ~moved_up(classes.blank, word);
     const Mask64 spaces = classes.space[word] & ~newline;
     prefix[word] = other | spaces;
-    starts_[word] = other | (own_spaces[word] & ~moved_up(own_spaces, word)) |
-                    (spaces & ~moved_down(classes.space, word)) |
-                    (classes.letter[word] & ~moved_up(classes.letter, word) & ~moved_up(prefix, word)) |
-                    classes.digit[word];
+    starts_[word] =
+        other | (own_spaces[word] & ~moved_up(own_spaces, word)) | (spaces & ~moved_down(classes.space, word)) |
+        (classes.letter[word] & ~moved_up(classes.letter, word) & ~moved_up(prefix, word)) | classes.digit[word];
   }
   start_behind_newlines(classes);
 }

@@ -123,9 +123,8 @@ void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, Ids* ids
     spaced.append(" ").append(text);
     text = spaced;
   }
-  pretokenizer_.split(text, &work->scratch, [&](const PreTokenizer::Pieces& pieces) {
-    encode_pieces(pieces, work, ids);
-  });
+  pretokenizer_.split(text, &work->scratch,
+                      [&](const PreTokenizer::Pieces& pieces) { encode_pieces(pieces, work, ids); });
 }
 
 // `pieces` are next to each other. A piece is at most as many ids as bytes, and what is found in a cache is written in full.
@@ -154,8 +153,7 @@ void BpeTokenizer::encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* 
 std::int32_t* BpeTokenizer::encode_rare(std::string_view piece, const char* readable_end, Workspace* work,
                                         std::int32_t* ids) const {
   if (piece.size() > LongPieces::most_bytes) return encode_new(piece, work, ids);
-  if (piece.size() > MiddlePieces::most_bytes)
-    return encode_cached(piece, readable_end, &work->long_pieces, work, ids);
+  if (piece.size() > MiddlePieces::most_bytes) return encode_cached(piece, readable_end, &work->long_pieces, work, ids);
   return encode_cached(piece, readable_end, &work->middle_pieces, work, ids);
 }
 

@@ -82,7 +82,7 @@ class BpeTokenizer final : public Tokenizer {
       shown_;  // added tokens that are shown as other bytes than model_.tokens
   TokenTable ids_;
   Merger merger_;
-  mutable std::mutex mutex_;        // guards idle_
+  mutable std::mutex mutex_;  // guards idle_
   mutable std::vector<std::unique_ptr<Workspace>> idle_;
 };
 

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <set>
 #include <thread>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/text_files_test_support.h"
 #include "tokenizer/bpe_trainer.h"
 #include "tokenizer/byte_alphabet.h"
@@ -81,6 +83,57 @@ TEST(BpeTokenizer, AgreesWithPlainByteExactMerging) {
     }
     const std::string bytes = all_bytes_many_times();
     EXPECT_EQ(tokenizer.encode(bytes), encode_by_hand(bytes, model));
+  }
+}
+
+Merger merger_of(const BpeModel& model) {
+  CharSymbols::ByteIds byte_ids;
+  for (std::size_t byte = 0; byte < 256; ++byte) byte_ids[byte] = static_cast<std::int32_t>(byte);
+  return Merger(byte_ids, model.tokens, model.merges, TokenTable(model.tokens, {}));
+}
+
+// Merges of random ranks, of bytes inside a character and across its borders.
+BpeModel random_merges(std::uint64_t seed, const std::string& text) {
+  const base::Philox random(seed, "random merges");
+  BpeModel model;
+  for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(1, static_cast<char>(byte));
+  std::map<std::string, std::int32_t> ids;
+  for (std::size_t i = 0; i < 256; ++i) ids[model.tokens[i]] = static_cast<std::int32_t>(i);
+  std::set<std::pair<std::int32_t, std::int32_t>> pairs;
+  for (std::uint64_t i = 0; i < 4000 && pairs.size() < 60; ++i) {
+    const std::size_t size = 2 + random.bits(3 * i) % 5, at = random.bits(3 * i + 1) % (text.size() - size);
+    const std::size_t left = 1 + random.bits(3 * i + 2) % (size - 1);
+    const auto first = ids.find(text.substr(at, left)), second = ids.find(text.substr(at + left, size - left));
+    if (first == ids.end() || second == ids.end()) continue;
+    const auto [result, is_new] = ids.emplace(text.substr(at, size), static_cast<std::int32_t>(model.tokens.size()));
+    if (is_new) model.tokens.push_back(result->first);
+    if (!pairs.emplace(first->second, second->second).second) continue;
+    const std::size_t rank = seed % 2 == 0 ? model.merges.size() : random.bits(i) % (model.merges.size() + 1);
+    model.merges.emplace(model.merges.begin() + static_cast<std::ptrdiff_t>(rank), first->second, second->second);
+  }
+  model.patterns = {};
+  return model;
+}
+
+TEST(BpeTokenizer, MergesCharactersAsTheirBytesWouldBe) {
+  const std::vector<std::string> characters = {" ",      "a",      "b",      "\u00e9",     "\u00e8",    "\u043f",
+                                               "\u0440", "\u4e2d", "\u4e2e", "\U0001F600", "\U00020000"};
+  const auto random_characters = [&](std::uint64_t seed, std::size_t size) {
+    const base::Philox random(seed, "some characters");
+    std::string text;
+    for (std::size_t i = 0; i < size; ++i) text += characters[random.bits(i) % characters.size()];
+    return text;
+  };
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const BpeModel model = random_merges(seed, random_characters(seed, 400));
+    const Merger merger = merger_of(model);
+    Merger::Scratch scratch;
+    for (std::uint64_t size = 1; size < 60; size += 1 + size / 4) {
+      const std::string text = random_characters(1000 * seed + size, size);
+      std::vector<std::int32_t> ids(text.size());
+      ids.resize(static_cast<std::size_t>(merger.merge(text, &scratch, ids.data()) - ids.data()));
+      ASSERT_EQ(ids, encode_by_hand(text, model)) << seed << " " << size;
+    }
   }
 }
 

@@ -25,27 +25,33 @@ class CharSymbols::Maker {
   }
 
   struct Result {
-    std::vector<std::int32_t> ids;
+    std::array<std::int32_t, 4> ids;
+    std::size_t count;
     std::uint32_t flags;
   };
 
   // Merges the bytes of one character as if it stood alone.
   Result merge(std::string_view bytes) const {
-    std::vector<std::int32_t> ids;
-    for (const char byte : bytes) ids.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
+    Result result{{}, bytes.size(), 0};
+    auto& ids = result.ids;
+    for (std::size_t i = 0; i < bytes.size(); ++i) ids[i] = byte_ids_[static_cast<unsigned char>(bytes[i])];
     std::array<std::uint32_t, 4> lowest{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};  // with any state on the way
     for (std::int32_t highest = -1;;) {
       const auto see = [&](Beside beside, std::int32_t id) {
         lowest[beside] = std::min(lowest[beside], lowest_[beside][static_cast<std::size_t>(id)]);
       };
-      for (const Beside beside : {before_ascii, before_other}) see(beside, ids.front());
-      for (const Beside beside : {behind_ascii, behind_other}) see(beside, ids.back());
-      const std::size_t best = lowest_pair(ids);
-      if (best + 1 >= ids.size()) return {ids, flags_of(lowest, highest)};
+      for (const Beside beside : {before_ascii, before_other}) see(beside, ids[0]);
+      for (const Beside beside : {behind_ascii, behind_other}) see(beside, ids[result.count - 1]);
+      const std::size_t best = lowest_pair(result);
+      if (best == result.count) {
+        result.flags = flags_of(lowest, highest);
+        return result;
+      }
       const std::int32_t rank = table_.rank(ids[best], ids[best + 1]);
       highest = std::max(highest, rank);
       ids[best] = table_.result(rank);
-      ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+      std::copy(ids.begin() + best + 2, ids.begin() + result.count, ids.begin() + best + 1);
+      --result.count;
     }
   }
 
@@ -53,12 +59,12 @@ class CharSymbols::Maker {
   // A neighbour whose byte next to the character is in ASCII or not, and its place.
   enum Beside { before_ascii, behind_ascii, before_other, behind_other };
 
-  // The leftmost pair of lowest rank; ids.size() when no pair has one.
-  std::size_t lowest_pair(const std::vector<std::int32_t>& ids) const {
-    std::size_t best = ids.size();
+  // The leftmost pair of lowest rank; `count` when no pair has one.
+  std::size_t lowest_pair(const Result& symbols) const {
+    std::size_t best = symbols.count;
     auto lowest = UINT32_MAX;  // as unsigned, no merge is the highest
-    for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
-      const auto rank = static_cast<std::uint32_t>(table_.rank(ids[i], ids[i + 1]));
+    for (std::size_t i = 0; i + 1 < symbols.count; ++i) {
+      const auto rank = static_cast<std::uint32_t>(table_.rank(symbols.ids[i], symbols.ids[i + 1]));
       if (rank < lowest) lowest = rank, best = i;
     }
     return best;
@@ -87,12 +93,12 @@ CharSymbols::CharSymbols(const ByteIds& byte_ids, const std::vector<std::string>
     bytes.clear();
     append_utf8(c, &bytes);
     const Maker::Result made = maker.merge(bytes);
-    const bool alone = made.ids.size() == 1 && made.ids[0] < 1 << (31 - flag_bits);
+    const bool alone = made.count == 1 && made.ids[0] < 1 << (31 - flag_bits);
     const auto value = static_cast<std::uint32_t>(alone ? made.ids[0] : static_cast<std::int32_t>(lists_.size()));
     symbols_[c] = (alone ? 0 : list) | value << flag_bits | made.flags;
     if (alone) continue;
-    lists_.push_back(static_cast<std::int32_t>(made.ids.size()));
-    lists_.insert(lists_.end(), made.ids.begin(), made.ids.end());
+    lists_.push_back(static_cast<std::int32_t>(made.count));
+    lists_.insert(lists_.end(), made.ids.begin(), made.ids.begin() + made.count);
   }
 }
 

@@ -98,6 +98,34 @@ TEST(PieceMatcher, AgreesWithItsRegularExpressionOnRandomText) {
   }
 }
 
+// ASCII text with a few other characters, of which the matcher takes 64 at a time.
+TEST(PieceMatcher, AgreesWithItsRegularExpressionOnLongText) {
+  const auto table = std::make_shared<const UnicodeTable>();
+  const std::vector<std::string> alphabets = {" \n\t\r", " 's\n.a", "0123456789 a",
+                                              "ab \n(){};.'tlLvVeErRdDmM1\t\r_=/*"};
+  const std::vector<std::string> others = {"\u00e9", "\u4e2d", "\u00a0", "\u3000",
+                                           "\u0663", "\u2014", "\u017f", "\u2028"};
+  PieceRegex::Scratch scratch;
+  for (const char* pattern : {gpt2_pattern, qwen2_pattern, llama3_pattern}) {
+    const PieceMatcher matcher(known_pattern(pattern), table);
+    const PieceRegex regex(pattern);
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+      const base::Philox random(seed, "long text");
+      const std::string& alphabet = alphabets[seed % alphabets.size()];
+      const std::uint64_t size = random.bits(0) % 3000, every = 1 + random.bits(1) % 400;
+      std::string text;
+      for (std::uint64_t i = 2; text.size() < size; i += 3) {
+        const std::uint64_t run = random.bits(i) % 50 == 0 ? random.bits(i + 1) % 200 : 1;
+        text.append(run, alphabet[random.bits(i + 2) % alphabet.size()]);
+        if (seed % 3 != 0 && random.bits(i) / 64 % every == 0) text += others[random.bits(i + 1) % others.size()];
+      }
+      std::vector<std::string_view> pieces;
+      for (std::size_t at = 0; at < text.size();) at = matcher.cut(text, at, 1 + seed * 7 % 900, &pieces);
+      ASSERT_EQ(Pieces(pieces.begin(), pieces.end()), cut_by_regex(regex, &scratch, text)) << pattern << " " << seed;
+    }
+  }
+}
+
 TEST(PieceMatcher, TakesTheLongSForAnSInAnyCase) {
   const auto table = std::make_shared<const UnicodeTable>();
   const PieceMatcher qwen(KnownPattern::qwen2, table), gpt2(KnownPattern::gpt2, table);
