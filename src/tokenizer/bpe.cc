@@ -10,7 +10,7 @@
 
 namespace troika::tokenizer {
 
-static constexpr std::size_t pieces_ahead = 16;
+static constexpr std::size_t pieces_ahead = 64;
 
 struct BpeTokenizer::Workspace {
   PreTokenizer::Scratch scratch;
