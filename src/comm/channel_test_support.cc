@@ -64,15 +64,13 @@ static std::vector<std::unique_ptr<Channel>> make_gloo_channels(int size, double
 class TextExchange {
  public:
   explicit TextExchange(std::size_t size) : size_(size) {}
-  std::vector<std::string> all_gather(const std::string& what, int rank, const std::string& mine) {
+  std::map<int, std::string> gather(const std::string& what, int rank, const std::string& mine) {
     std::unique_lock<std::mutex> lock(mutex_);
     auto& texts = said_[what];
     texts[rank] = mine;
     changed_.notify_all();
     changed_.wait(lock, [&] { return texts.size() == size_; });
-    std::vector<std::string> all;
-    for (const auto& [of, text] : texts) all.push_back(text);
-    return all;
+    return texts;
   }
 
  private:
@@ -90,10 +88,10 @@ std::vector<std::unique_ptr<Channel>> make_memory_channels(int size, double dead
   std::vector<std::thread> ranks;
   for (const int rank : members) {
     ranks.emplace_back([&, rank] {
-      const auto all_gather = [&](const std::string& what, const std::string& mine) {
-        return exchange.all_gather(what, rank, mine);
+      const auto gather = [&](const std::string& what, const std::string& mine) {
+        return exchange.gather(what, rank, mine);
       };
-      MemoryTransport transport(rank, all_gather, {deadline_seconds});
+      MemoryTransport transport(rank, gather, {deadline_seconds});
       if (transport.reaches_all(members)) channels[static_cast<std::size_t>(rank)] = transport.group("world", members);
     });
   }

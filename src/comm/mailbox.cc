@@ -62,10 +62,10 @@ const std::uint64_t sentinel = 0x6d61792d72656164;
 
 }  // namespace
 
-Mailboxes::Mailboxes(int ranks) : owner_(getpid()) {
+Mailboxes::Mailboxes() : owner_(getpid()) {
   descriptor_ = memfd_create("troika", MFD_CLOEXEC);
   if (descriptor_ < 0) fail_to("make memory to share with ranks of this host");
-  const std::size_t bytes = front_bytes + static_cast<std::size_t>(ranks) * sizeof(Box);
+  const std::size_t bytes = front_bytes + most_ranks * sizeof(Box);
   if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) fail_to("make memory to share with ranks of this host");
   map(descriptor_, bytes);
   new (front_) Front{Front::written, sentinel, reinterpret_cast<std::uint64_t>(&sentinel), {}};
@@ -89,8 +89,7 @@ Mailboxes Mailboxes::of(const std::string& card) {
   const std::vector<std::string> words = base::split(card, ' ');
   std::int64_t owner = 0;
   if (words.size() != 2 || !base::parse_int(words[0], &owner)) throw base::BugError("no card of mailboxes: " + card);
-  Mailboxes other;
-  other.owner_ = static_cast<pid_t>(owner);
+  Mailboxes other(static_cast<pid_t>(owner), -1);
   const std::string path = fmt::format("/proc/{}/fd/{}", words[0], words[1]);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) fail_to("open " + path);
@@ -128,7 +127,7 @@ std::string memory_neighbourhood() {
   try {
     boot = base::read_file("/proc/sys/kernel/random/boot_id");
   } catch (const base::Error&) {
-    return "";
+    return fmt::format("process {}", getpid());
   }
   return fmt::format("{} {} {} {} {}", base::trim(boot), name_of("/proc/self/ns/pid"), name_of("/proc/self/ns/net"),
                      name_of("/proc/self/ns/user"), geteuid());

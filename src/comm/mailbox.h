@@ -58,8 +58,9 @@ class Bell {
 // One rank's boxes, by the sender's place among the ranks of the host.
 class Mailboxes {
  public:
-  // Of this process, for so many ranks.
-  explicit Mailboxes(int ranks);
+  static constexpr int most_ranks = 256;  // of a host; what nobody uses takes no memory
+  // Of this process.
+  Mailboxes();
   // Those of another process. PeerError when they cannot be mapped, or that process's memory cannot be read.
   static Mailboxes of(const std::string& card);
   Mailboxes(Mailboxes&& other) noexcept;
@@ -72,7 +73,7 @@ class Mailboxes {
   Box& box(int sender) const { return boxes_[sender]; }
 
  private:
-  Mailboxes() = default;
+  Mailboxes(pid_t owner, int descriptor) : owner_(owner), descriptor_(descriptor) {}
   void map(int descriptor, std::size_t bytes);
   struct Front;
 

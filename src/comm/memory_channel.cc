@@ -92,8 +92,8 @@ std::uint64_t hash_of(const std::string& name) {
 // The boxes of all ranks of the host that this one reaches, and what is on its way.
 class MemoryLinks {
  public:
-  using AllGatherText = MemoryTransport::AllGatherText;
-  MemoryLinks(int world_rank, const AllGatherText& all_gather_text, const MemorySettings& settings);
+  using GatherTexts = MemoryTransport::GatherTexts;
+  MemoryLinks(int world_rank, const GatherTexts& gather_texts, const MemorySettings& settings);
 
   int rank() const { return rank_; }
   bool reaches(int world_rank) const { return peers_.count(world_rank) > 0; }
@@ -108,7 +108,7 @@ class MemoryLinks {
   void ring_own_bell() { own_->bell().ring(); }
 
  private:
-  void meet(const std::vector<std::string>& cards, int my_place, const std::vector<int>& neighbours);
+  void meet(const std::map<int, std::string>& cards);
   void move();
   bool spin(std::uint32_t count) const;
   void post(Peer& peer);
@@ -125,42 +125,32 @@ class MemoryLinks {
   std::map<int, std::unique_ptr<Peer>> peers_;
 };
 
-MemoryLinks::MemoryLinks(int world_rank, const AllGatherText& all_gather_text, const MemorySettings& settings)
+MemoryLinks::MemoryLinks(int world_rank, const GatherTexts& gather_texts, const MemorySettings& settings)
     : rank_(world_rank), settings_(settings) {
-  const std::vector<std::string> places = all_gather_text("memory/neighbourhoods", memory_neighbourhood());
-  const auto alone = [&](const std::string& place) {
-    return place.empty() || std::count(places.begin(), places.end(), place) == 1;
-  };
-  if (std::all_of(places.begin(), places.end(), alone)) return;
-  std::vector<int> neighbours;  // and this rank
-  const std::string& mine = places[static_cast<std::size_t>(rank_)];
-  for (std::size_t rank = 0; rank < places.size(); ++rank)
-    if (!mine.empty() && places[rank] == mine) neighbours.push_back(static_cast<int>(rank));
-  if (neighbours.size() > 1) {
-    try {
-      own_ = std::make_unique<Mailboxes>(static_cast<int>(neighbours.size()));
-    } catch (const base::PeerError&) {  // then by the others' way
-    }
+  try {
+    own_ = std::make_unique<Mailboxes>();
+  } catch (const base::PeerError&) {  // then by the others' way
   }
-  const std::vector<std::string> cards = all_gather_text("memory/cards", own_ == nullptr ? "" : own_->card());
-  const int my_place = static_cast<int>(std::find(neighbours.begin(), neighbours.end(), rank_) - neighbours.begin());
-  if (own_ != nullptr) meet(cards, my_place, neighbours);
+  meet(gather_texts("memory/cards", own_ == nullptr ? "" : own_->card()));
   std::vector<int> reached;
   for (const auto& [rank, peer] : peers_) reached.push_back(rank);
-  const std::vector<std::string> all = all_gather_text("memory/reached", fmt::format("{}", fmt::join(reached, " ")));
+  const auto reached_by = gather_texts("memory/reached", fmt::format("{}", fmt::join(reached, " ")));
   for (const int rank : reached) {
-    const std::vector<std::string> theirs = base::split(all[static_cast<std::size_t>(rank)], ' ');
+    const std::vector<std::string> theirs = base::split(reached_by.at(rank), ' ');
     if (std::find(theirs.begin(), theirs.end(), std::to_string(rank_)) == theirs.end()) peers_.erase(rank);
   }
 }
 
-void MemoryLinks::meet(const std::vector<std::string>& cards, int my_place, const std::vector<int>& neighbours) {
-  for (std::size_t place = 0; place < neighbours.size(); ++place) {
-    const int rank = neighbours[place];
-    const std::string& card = cards[static_cast<std::size_t>(rank)];
-    if (rank == rank_ || card.empty()) continue;
+// Places are those in the order of world ranks.
+void MemoryLinks::meet(const std::map<int, std::string>& cards) {
+  const auto my_place = static_cast<int>(std::distance(cards.begin(), cards.find(rank_)));
+  int place = -1;
+  for (const auto& [rank, card] : cards) {
+    ++place;
+    if (rank == rank_ || own_ == nullptr || card.empty()) continue;
+    if (std::max(place, my_place) >= Mailboxes::most_ranks) continue;
     try {
-      peers_[rank] = std::make_unique<Peer>(rank, Mailboxes::of(card), my_place, own_->box(static_cast<int>(place)));
+      peers_[rank] = std::make_unique<Peer>(rank, Mailboxes::of(card), my_place, own_->box(place));
     } catch (const base::PeerError&) {  // it may not be read
       peers_.erase(rank);
     }
@@ -471,8 +461,8 @@ class MemoryChannel final : public Channel {
 
 }  // namespace
 
-MemoryTransport::MemoryTransport(int world_rank, const AllGatherText& all_gather_text, const MemorySettings& settings)
-    : links_(std::make_shared<MemoryLinks>(world_rank, all_gather_text, settings)) {}
+MemoryTransport::MemoryTransport(int world_rank, const GatherTexts& gather_texts, const MemorySettings& settings)
+    : links_(std::make_shared<MemoryLinks>(world_rank, gather_texts, settings)) {}
 
 bool MemoryTransport::reaches(int world_rank) const { return links_->reaches(world_rank); }
 

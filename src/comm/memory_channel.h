@@ -23,11 +23,13 @@ class MemoryLinks;
 // One per rank, of its thread, but for abort(). Outlived by its channels.
 class MemoryTransport {
  public:
-  // Called alike by all ranks of the world: each gives a text, all get those of all by rank. `what` names it, once.
-  using AllGatherText = std::function<std::vector<std::string>(const std::string& what, const std::string& mine)>;
+  // Called alike by all ranks of a memory_neighbourhood (mailbox.h): each gives a text, and gets those of all by world rank.
+  // `what` names it, once.
+  using GatherTexts = std::function<std::map<int, std::string>(const std::string& what, const std::string& mine)>;
 
-  // Collective over the world: finds out who can reach whom. Where memory is not to be had it reaches nobody; that is no error.
-  MemoryTransport(int world_rank, const AllGatherText& all_gather_text, const MemorySettings& settings);
+  // Collective over the ranks of the neighbourhood: finds out who can reach whom. Where memory is not to be had it reaches
+  // nobody; that is no error.
+  MemoryTransport(int world_rank, const GatherTexts& gather_texts, const MemorySettings& settings);
 
   // Alike at both ends.
   bool reaches(int world_rank) const;

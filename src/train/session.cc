@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/host_name.h"
 #include "comm/by_device_channel.h"
 #include "comm/by_peer_channel.h"
 #include "comm/collectives.h"
 #include "comm/gloo_channel.h"
+#include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/self_channel.h"
 #include "executor/message_tags.h"
@@ -202,13 +204,13 @@ comm::NcclEdges edges_of_ring(const mesh::Shape& shape, int world_rank) {
 
 void Session::connect_memory() {
   if (settings_.shared_memory == config::OnOff::off) return;
-  const auto all_gather = [this](const std::string& what, const std::string& mine) {
-    return all_gather_text(what, mine);
+  const auto gather = [this, near = comm::memory_neighbourhood()](const std::string& what, const std::string& mine) {
+    return gather_among(what, near, mine);
   };
   constexpr double spin_seconds = 3e-5;  // a message's way
   const bool spins = host::usable_cores() >= identity_.local_size;
   links_->memory = std::make_unique<comm::MemoryTransport>(
-      identity_.world_rank, all_gather,
+      identity_.world_rank, gather,
       comm::MemorySettings{std::numeric_limits<double>::infinity(), spins ? spin_seconds : 0});
   if (settings_.shared_memory != config::OnOff::on || identity_.local_size == 1) return;
   if (links_->memory->neighbours() + 1 < identity_.local_size)
@@ -264,6 +266,30 @@ std::vector<std::string> Session::all_gather_text(const std::string& what, const
     return nlohmann::json(texts).dump();
   });
   return nlohmann::json::parse(all).get<std::vector<std::string>>();
+}
+
+// Rank 0 sorts what all say.
+std::map<int, std::string> Session::gather_among(const std::string& what, const std::string& group,
+                                                 const std::string& mine) {
+  const auto key = [&](const std::string& name) { return rendezvous::key_of(identity_, name); };
+  const auto said_by = [&](int rank) { return fmt::format("said/{}/{:06}", what, rank); };
+  links_->client->set(key(said_by(identity_.world_rank)), nlohmann::json{group, mine}.dump());
+  const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(), comm::WaitMark::others);
+  const auto told_to = [&](const std::string& to) { return fmt::format("told/{}/{}", what, base::hash_bytes(to)); };
+  if (identity_.world_rank == 0) {
+    std::map<std::string, nlohmann::json> groups;
+    for (int rank = 0; rank < identity_.world_size; ++rank) {
+      const auto said =
+          nlohmann::json::parse(rendezvous::await_key(*links_->client, identity_, said_by(rank), patience_seconds));
+      groups[said.at(0)].push_back({rank, said.at(1)});
+    }
+    for (const auto& [of, texts] : groups) links_->client->set(key(told_to(of)), texts.dump());
+  }
+  std::map<int, std::string> all;
+  for (const auto& one :
+       nlohmann::json::parse(rendezvous::await_key(*links_->client, identity_, told_to(group), patience_seconds)))
+    all[one.at(0)] = one.at(1);
+  return all;
 }
 
 std::string Session::broadcast_text(const std::string& what, const std::function<std::string()>& text) {

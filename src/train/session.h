@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,6 +81,8 @@ class Session {
 
   std::unique_ptr<comm::Channel> between_hosts(const std::string& name, const std::vector<int>& ranks);
   void connect_memory();
+  // Collective over the world: the texts of those ranks that gave the same `group`, by world rank.
+  std::map<int, std::string> gather_among(const std::string& what, const std::string& group, const std::string& mine);
 
   rendezvous::Heartbeats heartbeats();
   void hear(const std::string& sentence);

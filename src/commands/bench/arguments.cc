@@ -52,7 +52,7 @@ config::FlagTable bench_comm_flags(CommArguments& a) {
       .unit("bytes")
       .range(static_cast<double>(least_message_bytes), 1e18)
       .shown("SIZE");
-  table.settings({"comm.interface"});
+  table.settings({"comm.interface", "comm.shared_memory"});
   table.paragraph("One rank of a launched run: troika launch --nproc-per-node 2 -- bench comm");
   table.paragraph(of_the_numbers);
   return table;
