@@ -5,6 +5,7 @@
 # silences are named in time. A JSON line for each kill, then distributions.
 #
 #   tools/soak.sh N [SECONDS [SEED [FIRST [LAYOUTS]]]]
+#   tools/soak.sh --summary FILE...     the distributions of what several soaks printed
 #
 # N kills, or as many as fit into SECONDS (0: all), from number FIRST on, on these layouts (dp2,pp2; without: all).
 #
@@ -13,6 +14,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${TROIKA_BUILD:-$root/build/release}
+if [ "${1:-}" = --summary ]; then exec "$build/troika_soak" "$@"; fi
 kills=${1:?how many kills}
 shift
 work=$(mktemp -d "${TMPDIR:-/tmp}/troika-soak-XXXXXX")

@@ -333,7 +333,11 @@ void MemoryLinks::give_up_on(Parcel& parcel) {
   const Peer& peer = *peers_.at(parcel.operation.peer);
   std::uint32_t expected = Line::posted;
   if (parcel.line->state.compare_exchange_strong(expected, Line::withdrawn)) return;
-  while (parcel.line->state.load(std::memory_order_acquire) == Line::reading && peer.lives()) sched_yield();
+  constexpr double patience_seconds = 2;  // a reader that stands still is not waited for
+  const double begin = base::monotonic_seconds();
+  while (parcel.line->state.load(std::memory_order_acquire) == Line::reading && peer.lives() &&
+         base::monotonic_seconds() - begin < patience_seconds)
+    sched_yield();
 }
 
 // A message that nobody will wait for any more.

@@ -82,6 +82,8 @@ void Cluster::start(int host) {
                                              text(setting_.heartbeat_seconds),
                                              "--comm.join-seconds",
                                              text(setting_.join_seconds),
+                                             "--comm.shared_memory",
+                                             layout_.hosts > 1 ? "off" : "auto",  // as on hosts of their own
                                              "--log.progress",
                                              "none",
                                              "--out",

@@ -1,11 +1,12 @@
 // troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST [LAYOUTS]]]]: makes so many kills (or as many as fit into SECONDS; 0:
-// all), beginning with number FIRST, on these layouts (dp2,pp2; without: all), and prints a JSON line for each, then distributions. Exits with 1 when one of them was not as promised.
+// all), beginning with number FIRST, on these layouts (dp2,pp2; without: all), and prints a JSON line for each, then distributions.
+// Exits with 1 when one of them was not as promised. troika_soak --summary FILE...: the distributions of the lines in these files.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <optional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -46,12 +47,45 @@ class Distributions {
   std::map<std::string, std::vector<double>> values_;
 };
 
+// One kill's line, as Result::to_json writes it.
+class Tally {
+ public:
+  void add(const nlohmann::json& line) {
+    ++made_;
+    if (!line.at("faults").empty()) ++failed_;
+    if (!line.at("phase_met")) ++missed_;
+    const std::string signal = line.at("signal");
+    if (line.contains("named_seconds"))
+      distributions_.add(fmt::format("seconds until named, {} {}", line.at("target").get<std::string>(), signal),
+                         line.at("named_seconds"));
+    distributions_.add("steps lost, " + signal, line.at("steps_lost"));
+    distributions_.add("seconds from the kill to the run's end", line.at("seconds"));
+  }
+  // The exit code.
+  int print() {
+    distributions_.print();
+    fmt::print("soak: {} kills, {} not as promised, {} behind their phase\n", made_, failed_, missed_);
+    return failed_ == 0 && made_ > 0 ? 0 : 1;
+  }
+
+ private:
+  Distributions distributions_;
+  std::int64_t made_ = 0, failed_ = 0, missed_ = 0;
+};
+
+int summarise(const std::vector<std::string>& files) {
+  Tally tally;
+  for (const std::string& file : files)
+    for (const std::string& line : base::split(base::read_file(file), '\n'))
+      if (line.rfind("{\"kill\"", 0) == 0) tally.add(nlohmann::json::parse(line));
+  return tally.print();
+}
+
 int soak(const Setting& setting, const std::string& work, std::int64_t count, double seconds, std::uint64_t seed,
          std::int64_t first, const std::vector<Layout>& on) {
   const double until = base::monotonic_seconds() + (seconds > 0 ? seconds : 1e9);
   std::map<std::string, Reference> references;
-  Distributions distributions;
-  std::int64_t made = 0, failed = 0, missed = 0;
+  Tally tally;
   for (const Kill& kill : choose_kills(first + count, seed, on)) {
     if (kill.number < first) continue;
     if (base::monotonic_seconds() > until) break;
@@ -60,20 +94,12 @@ int soak(const Setting& setting, const std::string& work, std::int64_t count, do
       references[layout] = make_reference(setting, kill.layout, work + "/reference-" + layout);
     const Result result =
         try_kill(setting, kill, references.at(layout), fmt::format("{}/kill-{:04}", work, kill.number));
-    fmt::print("{}\n", result.to_json(kill));
+    const std::string line = result.to_json(kill);
+    fmt::print("{}\n", line);
     std::fflush(stdout);
-    ++made;
-    if (!result.faults.empty()) ++failed;
-    if (!result.phase_met) ++missed;
-    if (result.named_seconds)
-      distributions.add(fmt::format("seconds until named, {} {}", to_text(kill.target), name_of_signal(kill.signal)),
-                        *result.named_seconds);
-    distributions.add("steps lost, " + name_of_signal(kill.signal), static_cast<double>(result.steps_lost));
-    distributions.add("seconds from the kill to the run's end", result.seconds);
+    tally.add(nlohmann::json::parse(line));
   }
-  distributions.print();
-  fmt::print("soak: {} kills with seed {}, {} not as promised, {} behind their phase\n", made, seed, failed, missed);
-  return failed == 0 && made > 0 ? 0 : 1;
+  return tally.print();
 }
 
 std::vector<Layout> layouts_named(const std::string& names) {
@@ -88,6 +114,7 @@ std::vector<Layout> layouts_named(const std::string& names) {
 }
 
 int run(const std::vector<std::string>& words) {
+  if (words.size() > 2 && words[1] == "--summary") return summarise({words.begin() + 2, words.end()});
   if (words.size() < 4)
     throw base::ConfigError("usage: troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST [LAYOUTS]]]]");
   const auto number = [&](std::size_t at, std::int64_t otherwise) {
