@@ -200,11 +200,19 @@ void await_steps(const std::string& out, int rank) {
   ASSERT_TRUE(await(patience_seconds, begun)) << "rank " << rank << " began no step";
 }
 
-void expect_ended(const std::vector<pid_t>& processes) {
-  for (const pid_t process : processes) {
-    const std::string path = fmt::format("/proc/{}", process);
-    EXPECT_TRUE(await(2, [&] { return !base::directory_exists(path); })) << "process " << process << " is left";
+// An orphan that has ended stays in /proc until init looks.
+static bool is_left(pid_t process) {
+  try {
+    const std::string status = base::read_file(fmt::format("/proc/{}/status", process));
+    return status.find("State:\tZ") == std::string::npos || status.find("PPid:\t1\n") == std::string::npos;
+  } catch (const base::Error&) {
+    return false;
   }
+}
+
+void expect_ended(const std::vector<pid_t>& processes) {
+  for (const pid_t process : processes)
+    EXPECT_TRUE(await(2, [process] { return !is_left(process); })) << "process " << process << " is left";
 }
 
 std::vector<std::string> checkpoints(const std::string& out) { return base::list_directory(out + "/checkpoints"); }
