@@ -119,7 +119,7 @@ static bool is_answer(const ordered_json& message) {
 static ordered_json without_thinking(ordered_json messages) {
   for (ordered_json& message : messages) {
     if (!is_answer(message)) continue;
-    message.erase("reasoning_content");
+    for (const char* name : {"reasoning_content", "thinking", "reasoning"}) message.erase(name);
     if (!message.contains("content") || !message["content"].is_string()) continue;
     const std::string content = message["content"], open = "<think>", close = "</think>";
     const std::size_t end = content.find(close), begin = content.find_first_not_of(" \t\r\n");

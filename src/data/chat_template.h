@@ -51,7 +51,7 @@ class ChatTemplate {
   // Where the rendering of a turn does not begin with its prompt (a template that ends the prompt by "<think>" and
   // shows no thinking in the turn), the answer begins where the two part, or at the message's own content, if that
   // comes first: as much of the prompt as the model sees at inference, and no letter of the answer without loss.
-  // Without thinking, reasoning_content and a leading <think>...</think> of assistant messages are left out.
+  // Without thinking, reasoning_content, thinking, reasoning and a leading <think>...</think> of assistant messages are left out.
   // LossOn::all: one sample, all of it with loss.
   // strftime_now tells the 1st of January 2025 in samples: two runs are equal.
   std::vector<std::vector<TextSpan>> samples(const Conversation& conversation, LossOn loss_on) const;

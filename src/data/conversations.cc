@@ -102,7 +102,7 @@ Json message_of(const Json& given, const RecordShape& shape, const std::string& 
   if (calls) message["tool_calls"] = tool_calls_of(text, content_name, origin);
   for (const auto& [name, value] : given.items())
     if (name != tags.role && name != tags.content && !message.contains(name)) message[name] = value;
-  parse_arguments(&message);
+  prepare_for_template(&message);
   return message;
 }
 
@@ -144,6 +144,35 @@ Json object_in(const std::string& text) {
   }
 }
 
+void leave_out_nulls(Json* message) {
+  Json kept = Json::object();
+  for (auto& [name, value] : message->items())
+    if (!value.is_null()) kept[name] = std::move(value);
+  *message = std::move(kept);
+}
+
+void name_reasoning(Json* message) {
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    const Json* given = find_key(*message, name);
+    if (given == nullptr) continue;
+    const Json reasoning = *given;
+    (*message)["reasoning_content"] = reasoning;
+    if (!message->contains("thinking")) (*message)["thinking"] = reasoning;
+    return;
+  }
+}
+
+void parse_arguments(Json* message) {
+  if (find_key(*message, "tool_calls") == nullptr || !(*message)["tool_calls"].is_array()) return;
+  for (Json& call : (*message)["tool_calls"]) {
+    if (!call.is_object()) continue;
+    Json& function = find_key(call, "function") != nullptr ? call["function"] : call;
+    if (find_key(function, "arguments") == nullptr || !function["arguments"].is_string()) continue;
+    Json object = object_in(function["arguments"].get<std::string>());
+    if (object.is_object()) function["arguments"] = std::move(object);
+  }
+}
+
 }  // namespace
 
 std::string text_of_content(const Json& content, const std::string& name, const std::string& origin) {
@@ -160,15 +189,10 @@ std::string text_of_content(const Json& content, const std::string& name, const 
   return text;
 }
 
-void parse_arguments(Json* message) {
-  if (find_key(*message, "tool_calls") == nullptr || !(*message)["tool_calls"].is_array()) return;
-  for (Json& call : (*message)["tool_calls"]) {
-    if (!call.is_object()) continue;
-    Json& function = find_key(call, "function") != nullptr ? call["function"] : call;
-    if (find_key(function, "arguments") == nullptr || !function["arguments"].is_string()) continue;
-    Json object = object_in(function["arguments"].get<std::string>());
-    if (object.is_object()) function["arguments"] = std::move(object);
-  }
+void prepare_for_template(Json* message) {
+  leave_out_nulls(message);
+  name_reasoning(message);
+  parse_arguments(message);
 }
 
 Conversation conversation_of(const Json& record, const RecordShape& shape, const std::string& origin) {

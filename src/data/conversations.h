@@ -39,8 +39,11 @@ Conversation conversation_of(const nlohmann::ordered_json& record, const RecordS
 // them. DataError naming `origin`, `name` and, for a part of another kind, its type.
 std::string text_of_content(const nlohmann::ordered_json& content, const std::string& name, const std::string& origin);
 
-// Arguments of tool_calls that are an object as JSON text, as OpenAI's interface has them, become that object:
-// templates print arguments as JSON. Others stay as they are.
-void parse_arguments(nlohmann::ordered_json* message);
+// Gives a message the form that templates are written for, as transformers' apply_chat_template does:
+// - members that are null are left out: a template that asks for a key that is there must find a value;
+// - what was thought is under reasoning_content and thinking, if either, or reasoning, is there: the first in this order;
+// - arguments of tool_calls that are an object as JSON text, as OpenAI's interface has them, become that object, because
+//   templates print arguments as JSON; others stay as they are.
+void prepare_for_template(nlohmann::ordered_json* message);
 
 }  // namespace troika::data

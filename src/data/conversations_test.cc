@@ -80,7 +80,7 @@ TEST(Messages, KeepTheirMembersInOrder) {
                            {"role": "assistant", "content": "a", "reasoning_content": "r"}]})",
                   usual_shape(Format::messages)),
       R"([{"role":"user","content":"q"},{"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"f"}}]},)"
-      R"({"role":"tool","content":"2","tool_call_id":"1"},{"role":"assistant","content":"a","reasoning_content":"r"}])");
+      R"({"role":"tool","content":"2","tool_call_id":"1"},{"role":"assistant","content":"a","reasoning_content":"r","thinking":"r"}])");
 }
 
 TEST(Messages, RefuseWhatIsNotText) {
@@ -99,6 +99,29 @@ TEST(Messages, JoinContentThatIsAListOfTexts) {
   EXPECT_THAT(
       error_of(R"({"messages": [{"role": "user", "content": [{"type": "text"}]}]})", usual_shape(Format::messages)),
       HasSubstr("'text' is missing"));
+}
+
+TEST(Messages, HaveNoMembersThatAreNull) {
+  EXPECT_EQ(messages_of(R"({"messages": [{"role": "user", "content": "q", "tool_calls": null, "name": null},
+                             {"role": "assistant", "content": "a", "reasoning_content": null, "thinking": null}]})",
+                        usual_shape(Format::messages)),
+            R"([{"role":"user","content":"q"},{"role":"assistant","content":"a"}])");
+}
+
+TEST(Messages, HaveReasoningUnderTheNamesThatTemplatesRead) {
+  const auto answer = [](const std::string& members) {
+    const std::string record =
+        R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", )";
+    return ordered_json::parse(messages_of(record + members + "}]}", usual_shape(Format::messages)))[1];
+  };
+  for (const char* name : {"reasoning_content", "thinking", "reasoning"}) {
+    const ordered_json one = answer(std::string("\"") + name + "\": \"r\"");
+    EXPECT_EQ(one["reasoning_content"], "r") << name;
+    EXPECT_EQ(one["thinking"], "r") << name;
+  }
+  const ordered_json both = answer(R"("reasoning": "c", "thinking": "b", "reasoning_content": null)");
+  EXPECT_EQ(both["reasoning_content"], "b");
+  EXPECT_EQ(both["reasoning"], "c");
 }
 
 TEST(Messages, HaveArgumentsOfCallsAsObjects) {

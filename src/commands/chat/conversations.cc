@@ -31,7 +31,7 @@ data::Conversation conversation_of(const Json& object, const std::string& origin
   for (Json& message : conversation.messages()) {
     if (message.contains("content") && message["content"].is_array())
       message["content"] = data::text_of_content(message["content"], "content", origin);
-    data::parse_arguments(&message);
+    data::prepare_for_template(&message);
   }
   return conversation;
 }

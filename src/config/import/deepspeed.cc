@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -58,6 +59,21 @@ Layer read_by_name(const std::string& path, const std::string& origin) {
   return layer;
 }
 
+// Of two values for a key one would be ignored, so DeepSpeed refuses them, and so does this.
+nlohmann::json parse_without_repeats(const std::string& text, const std::string& origin) {
+  base::parse_json(text, origin);  // its errors name the place
+  std::vector<std::set<std::string>> open;
+  const auto on_event = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) open.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+      throw base::DataError(
+          fmt::format("{}: {} is given twice: leave one of them out", origin, parsed.get<std::string>()));
+    return true;
+  };
+  return nlohmann::json::parse(text, on_event);
+}
+
 const Assignment* last_of(const Layer& layer, const Field& field) {
   const auto found = std::find_if(layer.assignments.rbegin(), layer.assignments.rend(),
                                   [&](const Assignment& assignment) { return assignment.field == &field; });
@@ -96,7 +112,7 @@ DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {
   if (!is_inline && base::file_size(file) > most_deepspeed_bytes)
     throw base::DataError(fmt::format("{} has {} bytes, but DeepSpeed's settings have at most {}", origin,
                                       base::file_size(file), most_deepspeed_bytes));
-  const nlohmann::json root = base::parse_json(is_inline ? key.text : base::read_file(file), origin);
+  const nlohmann::json root = parse_without_repeats(is_inline ? key.text : base::read_file(file), origin);
   if (!root.is_object()) throw base::DataError(origin + " is not a JSON object: DeepSpeed's settings are one");
   return read_deepspeed_json(root, origin);
 }

@@ -41,7 +41,7 @@ struct Section {
 
 const std::vector<Section> sections = {
     {"zero_optimization",
-     {"stage", "offload_optimizer", "offload_param"},
+     {"stage", "offload_optimizer", "offload_param", "cpu_offload", "zenflow"},
      {"allgather_partitions",
       "allgather_bucket_size",
       "overlap_comm",
@@ -73,11 +73,29 @@ const std::vector<Section> sections = {
       "zero_quantized_nontrainable_weights",
       "zero_quantized_gradients",
       "zeropp_loco_param",
+      "compute_grad_norm",
+      "prefetch_bucket_size",
+      "param_persistence_threshold",
+      "model_persistence_threshold",
+      "max_live_parameters",
+      "max_reuse_distance",
+      "module_granularity_threshold",
+      "gather_16bit_weights_on_model_save",
+      "stage3_use_all_reduce_for_fetch_params",
+      "allgather_sequential",
+      "stage3_allgather_sequential",
+      "parameter_alignment",
+      "enable_sanity_checks",
+      "leaf_module",
+      "save_muon_momentum_buffer_in_memory",
+      "cpu_offload_param",
+      "cpu_offload_use_pin_memory",
       "mics_shard_size",
       "mics_hierarchical_params_gather"}},
     {"zero_optimization.offload_optimizer",
      {"device", "nvme_path"},
-     {"pin_memory", "buffer_count", "pipeline_read", "pipeline_write", "pipeline", "fast_init", "ratio"}},
+     {"pin_memory", "buffer_count", "pipeline_read", "pipeline_write", "pipeline", "fast_init", "ratio",
+      "super_offload", "cpuadam_cores_perc"}},
     {"zero_optimization.offload_param",
      {"device"},
      {"nvme_path", "pin_memory", "buffer_count", "buffer_size", "max_in_cpu"}},
@@ -88,7 +106,11 @@ const std::vector<Section> sections = {
      {"enabled", "loss_scale", "initial_scale_power", "loss_scale_window", "min_loss_scale"},
      {"auto_cast", "hysteresis", "consecutive_hysteresis", "fp16_master_weights_and_grads"}},
     {"optimizer", {"type", "params"}, {"legacy_fusion"}},
-    {"tensor_parallel", {"autotp_size"}, {"dtype", "tp_overlap_comm", "injection_policy_tuple"}},
+    {"tensor_parallel",
+     {"autotp_size"},
+     {"dtype", "tp_overlap_comm", "injection_policy_tuple", "tp", "tensor_parallel", "tp_size", "tp_grain_size", "mpu",
+      "tp_group", "vocab_parallel_lm_head", "vocab_parallel_ce_backend", "partition_config", "preset_model",
+      "keep_module_on_host", "replace_with_kernel_inject", "kernel_inject"}},
 };
 
 class DeepSpeedReader {
@@ -141,15 +163,21 @@ class DeepSpeedReader {
     }
   }
 
+  static bool is_object_with_content(const Json& value) { return value.is_object() && !value.empty(); }
+
   void refuse(const std::string& name, const std::string& remedy) {
     const Json& value = at(root_, name);
-    if (value.is_object() && !value.empty() && stated(at(value, "enabled")) != std::optional<std::string>("false"))
+    if (is_object_with_content(value) && stated(at(value, "enabled")) != std::optional<std::string>("false"))
       fail(fmt::format("{} is not supported: {}", name, remedy));
   }
 
   void read_zero(const Json& zero) {
     copy(at(zero, "stage"), "parallel.zero");
+    if (is_object_with_content(at(zero, "zenflow")))
+      fail("zero_optimization.zenflow is not supported: every update uses the gradients of its own step");
     const Json& offload = at(zero, "offload_optimizer");
+    if (offload.is_null() && stated(at(zero, "cpu_offload")) == std::optional<std::string>("true"))
+      assign("parallel.offload", "cpu");  // its older name
     const std::string device = stated(at(offload, "device")).value_or("none");
     if (device == "cpu" || device == "nvme") assign("parallel.offload", device);
     if (device == "nvme") copy(at(offload, "nvme_path"), "parallel.offload_folder");

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/text_files_test_support.h"
 #include "config/config_test_support.h"
 
 namespace troika::config {
@@ -45,6 +47,20 @@ TEST(DeepSpeed, ItsFileSaysTheZeroStageAndAutoLeavesTheRestToTheYaml) {
   EXPECT_THAT(base::join(parsed.notes, "\n"),
               HasSubstr("keys without effect here: offload_param (parameters stay where they are computed with), "
                         "zero_allow_untested_optimizer"));
+}
+
+TEST(DeepSpeed, AKeyThatIsGivenTwiceIsAnError) {
+  EXPECT_THAT(
+      base::message_of<base::DataError>([] { with_file(R"({"zero_optimization": {"stage": 2, "stage": 3}})"); }),
+      HasSubstr("stage is given twice"));
+  EXPECT_EQ(with_file(R"({"fp16": {"enabled": false}, "bf16": {"enabled": false}})").settings.parallel.zero, 0);
+}
+
+TEST(DeepSpeed, OlderAndNewerNamesAreKnown) {
+  EXPECT_EQ(with_file(R"({"zero_optimization": {"stage": 2, "cpu_offload": true}})").settings.parallel.offload,
+            Offload::host);
+  EXPECT_THAT(deepspeed_error(R"({"zero_optimization": {"stage": 2, "zenflow": {"topk_ratio": 0.1}}})"),
+              HasSubstr("zenflow is not supported"));
 }
 
 TEST(DeepSpeed, NumbersItStatesAreSettings) {

@@ -157,6 +157,10 @@ void read_conversations(const CombinedKeys& t) {
   t.when_on("train_on_prompt", "data.loss_on", "all");
   t.when_on("mask_history", "data.loss_on", "last_answer");
   t.when_on("disable_shuffling", "data.shuffle", "false");
+  const std::vector<std::string> orders = {"random", "sequential", "group_by_length"};
+  const std::string order = t.keys.text("train_sampling_strategy", "random");
+  if (!is_one_of(order, orders)) return t.fail_word("train_sampling_strategy", orders);
+  if (order == "sequential") t.assign("data.shuffle", "false", "train_sampling_strategy");
   if (pretrains(t.keys)) return t.set_aside({"packing", "neat_packing"});
   t.when_on(t.keys.is_on("neat_packing") ? "neat_packing" : "packing", "data.packing", "true");
 }

@@ -53,13 +53,15 @@ constexpr std::string_view deepspeed = R"(
 `deepspeed` names a file, looked for as written, below the YAML file's folder and beside it, or is the object itself;
 `--deepspeed FILE` does the same on any command line. `"auto"` leaves a value to the YAML file; a number that
 contradicts the YAML file, or a flag beside `--deepspeed`, is an error, and so is `"enabled": false` for the precision
-that they state. An unknown key of a section below is an error; everything else is named in a note and has no effect.
+that they state. An unknown key of a section below, or one given twice, is an error; everything else is named in a note
+and has no effect.
 
 | key | becomes |
 |---|---|
 | `zero_optimization.stage` | `parallel.zero` |
 | `zero_optimization.offload_optimizer.device` | `parallel.offload`: cpu is host, nvme is file |
 | `zero_optimization.offload_optimizer.nvme_path` | `parallel.offload_folder` |
+| `zero_optimization.cpu_offload` | `parallel.offload` host, where `offload_optimizer` is absent |
 | `zero_optimization.offload_param` | no effect: parameters stay where they are computed with |
 | `train_micro_batch_size_per_gpu` | `batch.micro_batch_size` |
 | `gradient_accumulation_steps` | `batch.accumulation` |
@@ -71,7 +73,7 @@ that they state. An unknown key of a section below is an error; everything else 
 | `fp16.loss_scale` | 0; a fixed scale is refused |
 | `optimizer` | AdamW and Adam with `lr`, `betas`, `eps`, `weight_decay`; others are refused |
 | `tensor_parallel.autotp_size` | `parallel.tp` |
-| `scheduler`, `amp` | refused |
+| `scheduler`, `amp`, `zero_optimization.zenflow` | refused |
 )";
 
 }  // namespace

@@ -219,6 +219,9 @@ TEST(LlamaFactory, SaysWhatTheDataAreAndWhatCarriesLoss) {
   EXPECT_THAT(factory_error(factory_head + "mask_history: true\ntrain_on_prompt: true\n"),
               HasSubstr("exclude each other"));
   EXPECT_EQ(read_factory(factory_head + "disable_shuffling: true\n").settings.data.shuffle, false);
+  EXPECT_EQ(read_factory(factory_head + "train_sampling_strategy: sequential\n").settings.data.shuffle, false);
+  EXPECT_EQ(read_factory(factory_head + "train_sampling_strategy: group_by_length\n").settings.data.shuffle, true);
+  EXPECT_THAT(factory_error(factory_head + "train_sampling_strategy: sorted\n"), HasSubstr("takes random, sequential"));
   EXPECT_TRUE(read_factory(factory_head + "packing: true\n").settings.data.packing);
   EXPECT_TRUE(read_factory(factory_head + "neat_packing: true\npacking: false\n").settings.data.packing);
   EXPECT_EQ(read_factory(factory_head + "template: alpaca\n").settings.data.chat_template, "alpaca");
