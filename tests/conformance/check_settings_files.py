@@ -14,13 +14,14 @@ import sys
 
 import yaml
 
+import small_models
 import support
 
 BASE = {"stage": "sft", "do_train": True, "finetuning_type": "full", "dataset": "a", "template": "chatml", "output_dir": "out",
-        "model_name_or_path": "model"}
+        "model_name_or_path": ""}  # main puts a model there
 # Ours by theirs, for values that are one number or word in both.
 SAME = {"cutoff_len": "batch.seq_len", "per_device_train_batch_size": "batch.micro_batch_size", "learning_rate": "optimizer.lr",
-        "gradient_accumulation_steps": "batch.accumulation", "num_train_epochs": "train.epochs", "adam_beta1": "optimizer.beta1",
+        "num_train_epochs": "train.epochs", "adam_beta1": "optimizer.beta1",
         "adam_beta2": "optimizer.beta2", "adam_epsilon": "optimizer.eps", "weight_decay": "optimizer.weight_decay",
         "max_grad_norm": "optimizer.clip_norm", "lr_scheduler_type": "optimizer.lr_schedule", "seed": "train.seed",
         "save_steps": "checkpoint.every", "warmup_steps": "optimizer.warmup_steps", "val_size": "data.valid_share",
@@ -56,7 +57,7 @@ class Theirs:
 def ours(work, settings, *more):
     """Troika's settings for a file, or the sentence of its refusal."""
     path = work / "file.yaml"
-    path.write_text(yaml.safe_dump({key: value for key, value in settings.items() if key != "model_name_or_path"}))
+    path.write_text(yaml.safe_dump(settings))
     try:
         return yaml.safe_load(support.troika("train", path, "--print-config", *more)), ""
     except support.TroikaRefused as refused:
@@ -82,7 +83,7 @@ def other_than(default, kind):
 
 def check_llama_factory_keys(known, work):
     """One file with every default, one with another value for every key; Troika names all that is wrong at once."""
-    fixed = ("stage", "finetuning_type", "deepspeed", "fsdp")
+    fixed = ("stage", "finetuning_type", "deepspeed", "fsdp", "model_name_or_path")
     changed = {key: other_than(about["default"], about["type"]) for key, about in known.items() if key not in fixed}
     defaults = {key: about["default"] for key, about in known.items() if key not in fixed}
     texts = [ours(work, {**BASE, **file})[1] for file in (defaults, changed)]
@@ -120,8 +121,12 @@ def check_values(packages, work):
         mine, text = ours(work, file)
         assert mine is not None and "values" in answer, f"{text} {answer.get('error')}"
         keys = {**SAME, **(LORA if file["finetuning_type"] == "lora" else {})}
-        wrong = {key: (answer["values"][key], get(mine, ours_key)) for key, ours_key in keys.items()
-                 if not agree(answer["values"][key], get(mine, ours_key))}
+        values = answer["values"]
+        values["samples of a step"] = values["per_device_train_batch_size"] * values["gradient_accumulation_steps"]
+        keys["samples of a step"] = "batch.global_batch_size"
+        if 0 < values["warmup_steps"] < 1:  # a share of all steps
+            keys["warmup_steps"] = "optimizer.warmup_ratio"
+        wrong = {key: (values[key], get(mine, ours_key)) for key, ours_key in keys.items() if not agree(values[key], get(mine, ours_key))}
         support.report("settings files", f"values of LLaMA-Factory's files: {name}", f"{len(keys)} compared, differ: {wrong or 'none'}", not wrong)
 
 
@@ -136,7 +141,8 @@ def deepspeed_files(known):
         yield ("value", f"offload_optimizer {device}", {"zero_optimization": {"stage": 2, "offload_optimizer": offload}})
     for bf16, fp16 in itertools.product((False, True), repeat=2):
         yield ("value", f"bf16 {bf16}, fp16 {fp16}", {"bf16": {"enabled": bf16}, "fp16": {"enabled": fp16}})
-    for total, micro, rounds in itertools.product((0, 6, 7), (1, 3), (1, 2)):
+    # Totals that are a multiple of the rest fit some number of ranks, and Troika decides about them when it knows the ranks.
+    for total, micro, rounds in [(1, 1, 1), (4, 2, 2), (6, 3, 2), (0, 1, 1), (5, 3, 1), (7, 3, 2), (7, 2, 2)]:
         yield ("value", f"batch {total} {micro} {rounds}", {"train_batch_size": total, "train_micro_batch_size_per_gpu": micro,
                                                             "gradient_accumulation_steps": rounds})
 
@@ -201,6 +207,10 @@ def check_duplicates(work):
 def main():
     work, factory, speed = map(pathlib.Path, sys.argv[1:4])
     work.mkdir(exist_ok=True)
+    config = small_models.configs()["qwen3"]
+    config.max_position_embeddings = 32768
+    small_models.model_of(config, 1).save_pretrained(work / "base")
+    BASE["model_name_or_path"] = str(work / "base")
     known = Theirs("llama-factory", factory, []).known
     check_llama_factory_keys(known, work)
     check_misspelled(factory, work)
