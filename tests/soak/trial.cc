@@ -183,7 +183,9 @@ double Trial::bound() const {
 bool Trial::is_named(int host) const {
   const std::string said = cluster_.output(host, heard_[static_cast<std::size_t>(host)]);
   const auto says = [&](const std::string& text) { return said.find(text) != std::string::npos; };
-  if (kill_.target == Target::worker) return says(fmt::format("rank {} (", kill_.rank));
+  // Without its host where it was struck before it had told that.
+  if (kill_.target == Target::worker)
+    return says(fmt::format("rank {} (", kill_.rank)) || says(fmt::format("rank {} has been silent", kill_.rank));
   return says(fmt::format("the launcher of host {} ", kill_.host())) || says(fmt::format("rank {} (", kill_.rank));
 }
 
