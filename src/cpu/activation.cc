@@ -29,9 +29,10 @@ HWY_INLINE Sigmoid sigmoid(const F16& x) {
   return {map(pick, x, small, large), map(pick, x, large, small)};
 }
 
-// body(out + j, in + j) for j = 0, 16, ... below count; the end goes through copies.
-template <std::size_t O, std::size_t I, class Body>
-HWY_INLINE void for_each_16(std::int64_t count, float* const (&out)[O], const float* const (&in)[I], const Body& body) {
+// body(outputs, inputs) for sixteen elements at a time of `count`.
+template <std::size_t O, std::size_t I, class Element, class Body>
+HWY_INLINE void for_each_16(std::int64_t count, Element* const (&out)[O], const Element* const (&in)[I],
+                            const Body& body) {
   const std::int64_t whole = count / 16 * 16, rest = count - whole;
   F16 results[O], inputs[I];
   for (std::int64_t j = 0; j < whole; j += 16) {
@@ -40,26 +41,21 @@ HWY_INLINE void for_each_16(std::int64_t count, float* const (&out)[O], const fl
     for (std::size_t k = 0; k < O; ++k) store16(results[k], out[k] + j);
   }
   if (rest == 0) return;
-  float copy[16] = {};
-  for (std::size_t k = 0; k < I; ++k) {
-    std::copy_n(in[k] + whole, rest, copy);
-    inputs[k] = load16(copy);
-  }
+  for (std::size_t k = 0; k < I; ++k) inputs[k] = load_first(in[k] + whole, rest);
   body(results, inputs);
-  for (std::size_t k = 0; k < O; ++k) {
-    store16(results[k], copy);
-    std::copy_n(copy, rest, out[k] + whole);
-  }
+  for (std::size_t k = 0; k < O; ++k) store_first(results[k], out[k] + whole, rest);
 }
 
-void swiglu_forward_row(std::int64_t F, const float* gate, const float* up, float* h) {
+template <class Element>
+void swiglu_forward_row(std::int64_t F, const Element* gate, const Element* up, Element* h) {
   for_each_16<1, 2>(F, {h}, {gate, up},
                     [](F16(&out)[1], const F16(&in)[2]) HWY_ATTR { out[0] = in[0] * sigmoid(in[0]).s * in[1]; });
 }
 
 // silu'(g) = s + g s (1 - s)
-void swiglu_backward_row(std::int64_t F, const float* dh, const float* gate, const float* up, float* dgate,
-                         float* dup) {
+template <class Element>
+void swiglu_backward_row(std::int64_t F, const Element* dh, const Element* gate, const Element* up, Element* dgate,
+                         Element* dup) {
   for_each_16<2, 3>(F, {dgate, dup}, {dh, gate, up}, [](F16(&out)[2], const F16(&in)[3]) HWY_ATTR {
     const Sigmoid of = sigmoid(in[1]);
     const F16 silu = in[1] * of.s;
@@ -71,14 +67,16 @@ void swiglu_backward_row(std::int64_t F, const float* dh, const float* gate, con
 // 0.5 (1 + tanh(u)) is the sigmoid of 2 u; 2 u = x (a + b x^2).
 constexpr float gelu_a = 1.5957691216f, gelu_b = 0.0713548163f;  // 2 sqrt(2 / pi) and 0.044715 times that
 
-void gelu_forward_row(std::int64_t count, const float* x, float* y) {
+template <class Element>
+void gelu_forward_row(std::int64_t count, const Element* x, Element* y) {
   for_each_16<1, 1>(count, {y}, {x}, [](F16(&out)[1], const F16(&in)[1]) HWY_ATTR {
     const F16 u2 = in[0] * mul_add(in[0] * in[0], set16(gelu_b), set16(gelu_a));
     out[0] = in[0] * sigmoid(u2).s;
   });
 }
 
-void gelu_backward_row(std::int64_t count, const float* dy, const float* x, float* dx) {
+template <class Element>
+void gelu_backward_row(std::int64_t count, const Element* dy, const Element* x, Element* dx) {
   for_each_16<1, 2>(count, {dx}, {dy, x}, [](F16(&out)[1], const F16(&in)[2]) HWY_ATTR {
     const F16 square = in[1] * in[1];
     const F16 u2 = in[1] * mul_add(square, set16(gelu_b), set16(gelu_a));
@@ -88,6 +86,65 @@ void gelu_backward_row(std::int64_t count, const float* dy, const float* x, floa
   });
 }
 
+// Rows [begin, end).
+template <class Element>
+void swiglu_forward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* gate_up, Element* h) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Element* gate = gate_up + i * 2 * F;
+    swiglu_forward_row(F, gate, gate + F, h + i * F);
+  }
+}
+
+template <class Element>
+void swiglu_backward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* dh, const Element* gate_up,
+                        Element* dgate_up, std::int64_t stride) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Element* gate = gate_up + i * 2 * F;
+    Element* dgate = dgate_up + i * stride;
+    swiglu_backward_row(F, dh + i * F, gate, gate + F, dgate, dgate + F);
+  }
+}
+
+template <class Element>
+void gelu_backward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* dy, const Element* x,
+                      Element* dx, std::int64_t stride) {
+  for (std::int64_t i = begin; i < end; ++i) gelu_backward_row(F, dy + i * F, x + i * F, dx + i * stride);
+}
+
+// The arrays as their dtype says.
+template <class Element>
+HWY_INLINE const Element* as(const void* array) {
+  return static_cast<const Element*>(array);
+}
+template <class Element>
+HWY_INLINE Element* as(void* array) {
+  return static_cast<Element*>(array);
+}
+
+void swiglu_forward_rows(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* gate_up,
+                         void* h) {
+  if (dtype == Dtype::bf16) return swiglu_forward_of(begin, end, F, as<Bf16>(gate_up), as<Bf16>(h));
+  swiglu_forward_of(begin, end, F, as<float>(gate_up), as<float>(h));
+}
+
+void swiglu_backward_rows(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* dh,
+                          const void* gate_up, void* dgate_up, std::int64_t stride) {
+  if (dtype == Dtype::bf16)
+    return swiglu_backward_of(begin, end, F, as<Bf16>(dh), as<Bf16>(gate_up), as<Bf16>(dgate_up), stride);
+  swiglu_backward_of(begin, end, F, as<float>(dh), as<float>(gate_up), as<float>(dgate_up), stride);
+}
+
+void gelu_forward_elements(Dtype dtype, std::int64_t begin, std::int64_t end, const void* x, void* y) {
+  if (dtype == Dtype::bf16) return gelu_forward_row(end - begin, as<Bf16>(x) + begin, as<Bf16>(y) + begin);
+  gelu_forward_row(end - begin, as<float>(x) + begin, as<float>(y) + begin);
+}
+
+void gelu_backward_rows(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* dy,
+                        const void* x, void* dx, std::int64_t stride) {
+  if (dtype == Dtype::bf16) return gelu_backward_of(begin, end, F, as<Bf16>(dy), as<Bf16>(x), as<Bf16>(dx), stride);
+  gelu_backward_of(begin, end, F, as<float>(dy), as<float>(x), as<float>(dx), stride);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace troika::cpu
 HWY_AFTER_NAMESPACE();
@@ -95,43 +152,35 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace troika::cpu {
 
-HWY_EXPORT(swiglu_forward_row);
-HWY_EXPORT(swiglu_backward_row);
-HWY_EXPORT(gelu_forward_row);
-HWY_EXPORT(gelu_backward_row);
+HWY_EXPORT(swiglu_forward_rows);
+HWY_EXPORT(swiglu_backward_rows);
+HWY_EXPORT(gelu_forward_elements);
+HWY_EXPORT(gelu_backward_rows);
 
 constexpr std::int64_t piece = 16384;  // elements, about 20 us
 
-void swiglu_forward(std::int64_t M, std::int64_t F, const float* gate_up, float* h) {
-  parallel_pieces(M, rows_per_block(F), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float* gate = gate_up + i * 2 * F;
-      HWY_DYNAMIC_DISPATCH(swiglu_forward_row)(F, gate, gate + F, h + i * F);
-    }
+void swiglu_forward(const ActivationRows& rows, const void* gate_up, void* h) {
+  parallel_pieces(rows.M, rows_per_block(rows.F), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(swiglu_forward_rows)(rows.dtype, begin, end, rows.F, gate_up, h);
   });
 }
 
-void swiglu_backward(std::int64_t M, std::int64_t F, const float* dh, const float* gate_up, float* dgate_up,
+void swiglu_backward(const ActivationRows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
-  parallel_pieces(M, rows_per_block(F), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float* gate = gate_up + i * 2 * F;
-      float* dgate = dgate_up + i * stride;
-      HWY_DYNAMIC_DISPATCH(swiglu_backward_row)(F, dh + i * F, gate, gate + F, dgate, dgate + F);
-    }
+  parallel_pieces(rows.M, rows_per_block(rows.F), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(swiglu_backward_rows)(rows.dtype, begin, end, rows.F, dh, gate_up, dgate_up, stride);
   });
 }
 
-void gelu_forward(std::int64_t count, const float* x, float* y) {
-  parallel_pieces(count, piece, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_forward_row)(end - begin, x + begin, y + begin);
+void gelu_forward(const ActivationRows& rows, const void* x, void* y) {
+  parallel_pieces(rows.M * rows.F, piece, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(gelu_forward_elements)(rows.dtype, begin, end, x, y);
   });
 }
 
-void gelu_backward(std::int64_t M, std::int64_t F, const float* dy, const float* x, float* dx, std::int64_t stride) {
-  parallel_pieces(M, rows_per_block(F), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      HWY_DYNAMIC_DISPATCH(gelu_backward_row)(F, dy + i * F, x + i * F, dx + i * stride);
+void gelu_backward(const ActivationRows& rows, const void* dy, const void* x, void* dx, std::int64_t stride) {
+  parallel_pieces(rows.M, rows_per_block(rows.F), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(gelu_backward_rows)(rows.dtype, begin, end, rows.F, dy, x, dx, stride);
   });
 }
 

@@ -1,4 +1,5 @@
-// Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. fp32. Meaning of
+// Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. Heads may differ in
+// dtype, all is computed in fp32, and gradients are fp32, because they add up in memory. Meaning of
 // the numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch. Heads that
 // share a key/value head add to its gradients in ascending order, again for every 256 queries.
 //
@@ -30,7 +31,7 @@ struct AttentionResult {
 };
 // Writes all of dq, dk, dv. They must not overlap the inputs.
 void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
-                        const AttentionResult& result, const MutableHeads& dq, const MutableHeads& dk,
-                        const MutableHeads& dv);
+                        const AttentionResult& result, const MutableFloatHeads& dq, const MutableFloatHeads& dk,
+                        const MutableFloatHeads& dv);
 
 }  // namespace troika::cpu

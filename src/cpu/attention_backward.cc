@@ -9,7 +9,7 @@ namespace {
 
 std::int64_t chunks(std::int64_t count) { return (count + attention_chunk - 1) / attention_chunk; }
 
-void clear(const Attention& op, const MutableHeads& x, std::int64_t heads, std::int64_t begin_row,
+void clear(const Attention& op, const MutableFloatHeads& x, std::int64_t heads, std::int64_t begin_row,
            std::int64_t end_row) {
   for (std::int64_t b = 0; b < op.B; ++b)
     for (std::int64_t i = begin_row; i < end_row; ++i)
@@ -50,8 +50,8 @@ void add_diagonal(const BackwardCall& call, std::int64_t shift, std::int64_t fir
 }  // namespace
 
 void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
-                        const AttentionResult& result, const MutableHeads& dq, const MutableHeads& dk,
-                        const MutableHeads& dv) {
+                        const AttentionResult& result, const MutableFloatHeads& dq, const MutableFloatHeads& dk,
+                        const MutableFloatHeads& dv) {
   BackwardCall call{op, q, k, v, result, dq, dk, dv, readers_of_kv(op), {}};
   const std::int64_t rows = op.B * op.n * op.T;
   call.dot_BnT.resize(static_cast<std::size_t>(rows));

@@ -40,20 +40,25 @@ struct BackwardBlocks {
   AttentionBounds bounds;
 };
 
-HWY_INLINE float dot_product(const float* x, const float* y, std::int64_t count) {
+template <class X, class Y>
+HWY_INLINE float dot_product(const X* x, const Y* y, std::int64_t count) {
   F16 sums = set16(0);
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16) sums = mul_add(load16(x + i), load16(y + i), sums);
   float total = sum(sums);
-  for (; i < count; ++i) total += x[i] * y[i];
+  for (; i < count; ++i) total += to_float(x[i]) * to_float(y[i]);
   return total;
 }
 
 void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::int64_t end_row, float* dot_BnT) {
   const Attention& op = call.op;
+  const Heads &dout = call.result.dout, &out = call.result.out;
   for (std::int64_t i = begin_row; i < end_row; ++i) {
     const std::int64_t t = i % op.T, head = i / op.T % op.n, b = i / op.T / op.n;
-    dot_BnT[i] = dot_product(call.result.dout.at(b, t, head), call.result.out.at(b, t, head), op.H);
+    with_rows(dout, dout.first(b, t, head), 1, op.H, [&](auto x) HWY_ATTR {
+      with_rows(out, out.first(b, t, head), 1, op.H,
+                [&](auto y) HWY_ATTR { dot_BnT[i] = dot_product(x.data, y.data, op.H); });
+    });
   }
 }
 
@@ -61,10 +66,12 @@ void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, R
   const Attention& op = call.op;
   const std::int64_t count = queries.count, row = (b * op.n + head) * op.T + queries.begin;
   const Heads &q = call.q, &dout = call.result.dout;
-  pack_rows({q.at(b, queries.begin, head), q.row_stride, count, op.H}, static_cast<float>(op.scale), x.q_TH);
-  pack_rows({dout.at(b, queries.begin, head), dout.row_stride, count, op.H}, 1, x.dout_TH);
-  pack_transposed({x.q_TH, x.width, count, op.H}, 1, x.q_HT);
-  pack_transposed({x.dout_TH, x.width, count, op.H}, 1, x.dout_HT);
+  with_rows(q, q.first(b, queries.begin, head), count, op.H,
+            [&](auto rows) HWY_ATTR { pack_rows(rows, static_cast<float>(op.scale), x.q_TH); });
+  with_rows(dout, dout.first(b, queries.begin, head), count, op.H,
+            [&](auto rows) HWY_ATTR { pack_rows(rows, 1, x.dout_TH); });
+  pack_transposed(HeadRows<const float>{x.q_TH, x.width, count, op.H}, 1, x.q_HT);
+  pack_transposed(HeadRows<const float>{x.dout_TH, x.width, count, op.H}, 1, x.dout_HT);
   // Where nothing is seen, and beyond the last query, the weights are exp(score - inf) = 0.
   std::fill_n(x.lse, attention_block, std::numeric_limits<float>::infinity());
   std::fill_n(x.dot, attention_block, 0.0f);
@@ -135,8 +142,10 @@ void backward_task_of_target(const BackwardCall& call, const BackwardTask& task)
   const std::int64_t H = call.op.H;
   if (!view_of(call.op, b, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
   BackwardBlocks x(H, padded(keys.count, attention_block));
-  pack_rows({call.k.at(b, keys.begin, kv), call.k.row_stride, keys.count, H}, 1, x.k_SH);
-  pack_rows({call.v.at(b, keys.begin, kv), call.v.row_stride, keys.count, H}, 1, x.v_SH);
+  with_rows(call.k, call.k.first(b, keys.begin, kv), keys.count, H,
+            [&](auto rows) HWY_ATTR { pack_rows(rows, 1, x.k_SH); });
+  with_rows(call.v, call.v.first(b, keys.begin, kv), keys.count, H,
+            [&](auto rows) HWY_ATTR { pack_rows(rows, 1, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
   for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])

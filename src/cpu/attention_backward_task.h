@@ -16,7 +16,7 @@ struct BackwardCall {
   Attention op;
   Heads q, k, v;
   AttentionResult result;
-  MutableHeads dq, dk, dv;
+  MutableFloatHeads dq, dk, dv;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
   std::vector<float> dot_BnT;  // sum over h of dout * out
 };

@@ -71,8 +71,8 @@ void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i
   const auto count = static_cast<std::int64_t>(readers.size());
   unit.head = readers[static_cast<std::size_t>(i % count)];
   unit.queries = run_of((op.T - 1) / attention_block - i / count, attention_block, op.T);
-  const float* q = call.q.at(task.b, unit.queries.begin, unit.head);
-  pack_transposed({q, call.q.row_stride, unit.queries.count, op.H}, static_cast<float>(op.scale), unit.q_HT);
+  with_rows(call.q, call.q.first(task.b, unit.queries.begin, unit.head), unit.queries.count, op.H,
+            [&](auto q) HWY_ATTR { pack_transposed(q, static_cast<float>(op.scale), unit.q_HT); });
   std::fill_n(unit.sum_TH, attention_block * dense_width(op.H), 0.0f);
   begin(unit.running);
 }
@@ -100,9 +100,9 @@ void write_unit(const ForwardCall& call, std::int64_t b, std::int64_t width, For
     inverse[t] = running.sum[t] == 0 ? 0.0f : 1 / running.sum[t];
     lse[t] = running.highest[t] + std::log(running.sum[t]);
   }
-  float* out = call.out.at(b, unit.queries.begin, unit.head);
   const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
-  write_rows(unit.sum_TH, inverse_of, {out, call.out.row_stride, unit.queries.count, call.op.H});
+  with_rows(call.out, call.out.first(b, unit.queries.begin, unit.head), unit.queries.count, call.op.H,
+            [&](auto out) HWY_ATTR { write_rows(unit.sum_TH, inverse_of, out); });
 }
 
 void forward_task(const ForwardCall& call, const ForwardTask& task) {
@@ -117,8 +117,10 @@ void forward_task(const ForwardCall& call, const ForwardTask& task) {
       const AttentionView view = view_of(op, task.b, x.units[i].queries, keys);
       if (!view.anything) continue;
       if (!packed) {
-        pack_rows({call.k.at(task.b, s, task.kv), call.k.row_stride, keys.count, op.H}, 1, x.k_SH);
-        pack_rows({call.v.at(task.b, s, task.kv), call.v.row_stride, keys.count, op.H}, 1, x.v_SH);
+        with_rows(call.k, call.k.first(task.b, s, task.kv), keys.count, op.H,
+                  [&](auto k) HWY_ATTR { pack_rows(k, 1, x.k_SH); });
+        with_rows(call.v, call.v.first(task.b, s, task.kv), keys.count, op.H,
+                  [&](auto v) HWY_ATTR { pack_rows(v, 1, x.v_SH); });
         packed = true;
       }
       add_keys(op, task.b, keys, view, x, x.units[i]);

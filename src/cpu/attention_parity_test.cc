@@ -49,8 +49,8 @@ struct Problem {
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
-  Heads keys() const { return {kv.data(), op.S * 2 * op.k * op.H, 2 * op.k * op.H, op.H}; }
-  Heads values() const { return {kv.data() + op.k * op.H, op.S * 2 * op.k * op.H, 2 * op.k * op.H, op.H}; }
+  FloatHeads keys() const { return {kv.data(), op.S * 2 * op.k * op.H, 2 * op.k * op.H, op.H}; }
+  FloatHeads values() const { return {kv.data() + op.k * op.H, op.S * 2 * op.k * op.H, 2 * op.k * op.H, op.H}; }
   bool sees(std::int64_t b, std::int64_t t, std::int64_t s) const {
     const std::int64_t query = op.q_offset + t, key = op.k_offset + s;
     return key <= query && (first_key.empty() || key >= first_key[index(b * op.T + t)]);
@@ -62,7 +62,7 @@ struct Problem {
 };
 
 template <class Float, class Vector>
-HeadView<Float> dense(Vector& x, std::int64_t rows, std::int64_t heads, std::int64_t H) {
+FloatHeadView<Float> dense(Vector& x, std::int64_t rows, std::int64_t heads, std::int64_t H) {
   return {x.data(), rows * heads * H, heads * H, H};
 }
 
@@ -83,7 +83,7 @@ struct Results {
 Results<float> run(const Problem& p) {
   const Attention& op = p.op;
   Results<float> r(op);
-  const Heads q = dense<const float>(p.q, op.T, op.n, op.H), dout = dense<const float>(p.dout, op.T, op.n, op.H);
+  const FloatHeads q = dense<const float>(p.q, op.T, op.n, op.H), dout = dense<const float>(p.dout, op.T, op.n, op.H);
   attention_forward(op, q, p.keys(), p.values(), dense<float>(r.out, op.T, op.n, op.H), r.lse.data());
   attention_backward(op, q, p.keys(), p.values(), {dense<const float>(r.out, op.T, op.n, op.H), dout, r.lse.data()},
                      dense<float>(r.dq, op.T, op.n, op.H), dense<float>(r.dk, op.S, op.k, op.H),

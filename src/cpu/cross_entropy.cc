@@ -83,22 +83,43 @@ void log_sum_exps(const LogitRows& rows, const float* x, float* lse) {
   for (std::int64_t i = 0; i < rows.M; ++i) lse[i] = log_sum_exp(x + i * rows.stride, rows.v);
 }
 
-void gradient_row(std::int64_t v, float* x, float lse, std::int64_t target, float scale) {
-  const std::int64_t whole = v / 16 * 16;
-  const bool here = target >= 0 && target < v;
-  const float logit = here ? x[target] : 0;
-  for (std::int64_t j = 0; j < whole; j += 16) store16(set16(scale) * exp16(load16(x + j) - set16(lse)), x + j);
-  float last[16];
-  store16(set16(scale) * exp16(load_some(x + whole, v - whole) - set16(lse)), last);
-  std::copy_n(last, v - whole, x + whole);
-  if (here) {
-    store16(exp16(set16(logit - lse)), last);
-    x[target] = scale * (last[0] - 1.0f);
+// A row is still in the second-level cache when it is kept.
+void log_sum_exps_kept(const LogitRows& rows, const float* x, float* lse, Bf16* kept) {
+  for (std::int64_t i = 0; i < rows.M; ++i) {
+    const float* row = x + i * rows.stride;
+    lse[i] = log_sum_exp(row, rows.v);
+    for (std::int64_t j = 0; j < rows.v; j += 16)
+      store_first(load_first(row + j, rows.v - j) - set16(lse[i]), kept + i * rows.v + j, rows.v - j);
   }
 }
 
-void gradient_rows(const LogitRows& rows, float* x, const float* lse, const std::int64_t* target, const float* scale) {
-  for (std::int64_t i = 0; i < rows.M; ++i) gradient_row(rows.v, x + i * rows.stride, lse[i], target[i], scale[i]);
+// Ascending, so d may begin where x does.
+template <class Logit, class Gradient>
+void gradient_row(std::int64_t v, const Logit* x, Gradient* d, float lse, std::int64_t target, float scale) {
+  const bool here = target >= 0 && target < v;
+  const float logit = here ? to_float(x[target]) : 0;
+  for (std::int64_t j = 0; j < v; j += 16)
+    store_first(set16(scale) * exp16(load_first(x + j, v - j) - set16(lse)), d + j, v - j);
+  if (!here) return;
+  float lanes[16];
+  store16(exp16(set16(logit - lse)), lanes);
+  store_first(set16(scale * (lanes[0] - 1.0f)), d + target, 1);
+}
+
+template <class Logit, class Gradient>
+void gradient_rows_of(const LogitRows& rows, void* x, const float* lse, const std::int64_t* target,
+                      const float* scale) {
+  for (std::int64_t i = 0; i < rows.M; ++i) {
+    Logit* row = static_cast<Logit*>(x) + i * rows.stride;
+    gradient_row(rows.v, row, reinterpret_cast<Gradient*>(row), lse[i], target[i], scale[i]);
+  }
+}
+
+void gradient_rows(const LogitRows& rows, const LogitDtypes& dtypes, void* x, const float* lse,
+                   const std::int64_t* target, const float* scale) {
+  if (dtypes.logits == Dtype::bf16) return gradient_rows_of<Bf16, Bf16>(rows, x, lse, target, scale);
+  if (dtypes.gradient == Dtype::bf16) return gradient_rows_of<float, Bf16>(rows, x, lse, target, scale);
+  gradient_rows_of<float, float>(rows, x, lse, target, scale);
 }
 
 }  // namespace
@@ -111,6 +132,7 @@ namespace troika::cpu {
 namespace {
 
 HWY_EXPORT(log_sum_exps);
+HWY_EXPORT(log_sum_exps_kept);
 HWY_EXPORT(gradient_rows);
 
 std::int64_t rows_of_piece(std::int64_t v) { return std::max<std::int64_t>(1, (1 << 15) / v); }
@@ -124,11 +146,19 @@ void log_sum_exp_rows(const LogitRows& rows, const float* x, float* lse) {
   });
 }
 
-void cross_entropy_gradient_rows(const LogitRows& rows, float* x, const float* lse, const std::int64_t* target,
-                                 const float* scale) {
+void log_sum_exp_rows(const LogitRows& rows, const float* x, float* lse, Bf16* kept) {
+  const auto piece = HWY_DYNAMIC_DISPATCH(log_sum_exps_kept);
+  parallel_pieces(rows.M, rows_of_piece(rows.v), [&](std::int64_t begin, std::int64_t end) {
+    piece({end - begin, rows.v, rows.stride}, x + begin * rows.stride, lse + begin, kept + begin * rows.v);
+  });
+}
+
+void cross_entropy_gradient_rows(const LogitRows& rows, const LogitDtypes& dtypes, void* x, const float* lse,
+                                 const std::int64_t* target, const float* scale) {
   const auto piece = HWY_DYNAMIC_DISPATCH(gradient_rows);
   parallel_pieces(rows.M, rows_of_piece(rows.v), [&](std::int64_t begin, std::int64_t end) {
-    piece({end - begin, rows.v, rows.stride}, x + begin * rows.stride, lse + begin, target + begin, scale + begin);
+    piece({end - begin, rows.v, rows.stride}, dtypes, at(x, begin * rows.stride, dtypes.logits), lse + begin,
+          target + begin, scale + begin);
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "cpu/cross_entropy.h"
+#include "cpu/rounding.h"
 #include "cpu/targets_test_support.h"
 
 namespace troika::cpu {
@@ -60,7 +61,7 @@ std::vector<float> lse_of(const CrossEntropyCase& c) {
 
 std::vector<float> gradient_of(const CrossEntropyCase& c, const std::vector<float>& lse) {
   std::vector<float> x = c.x;
-  cross_entropy_gradient_rows(c.rows, x.data(), lse.data(), c.target.data(), c.scale.data());
+  cross_entropy_gradient_rows(c.rows, {}, x.data(), lse.data(), c.target.data(), c.scale.data());
   return x;
 }
 
@@ -160,6 +161,52 @@ TEST(CrossEntropyGradientRows, SumToNothingInARowThatHoldsItsTarget) {
     for (std::int64_t j = 0; j < 50257; ++j)
       sum += static_cast<double>(gradient[static_cast<std::size_t>(i * 50257 + j)]);
     EXPECT_NEAR(sum, 0, 1e-5);
+  }
+}
+
+std::uint16_t half_of(float x) {
+  Bf16 y;
+  round_to_halves(1, &x, &y);
+  return y.bits;
+}
+
+TEST(CrossEntropyGradientRows, InHalvesAreTheRoundedGradientInTheFirstHalfOfARow) {
+  for (const CrossEntropyCase& c : cross_entropy_cases()) {
+    on_every_target([&] {
+      const std::vector<float> lse = lse_of(c), gradient = gradient_of(c, lse);
+      std::vector<float> x = c.x;
+      cross_entropy_gradient_rows(c.rows, {Dtype::fp32, Dtype::bf16}, x.data(), lse.data(), c.target.data(),
+                                  c.scale.data());
+      for (std::int64_t i = 0; i < c.rows.M; ++i) {
+        const auto* const row = reinterpret_cast<const std::uint16_t*>(x.data() + i * c.rows.stride);
+        for (std::int64_t j = 0; j < c.rows.v; ++j)
+          ASSERT_EQ(row[j], half_of(gradient[static_cast<std::size_t>(i * c.rows.stride + j)])) << i << ", " << j;
+      }
+    });
+  }
+}
+
+// What is kept is relative to the log-sum-exp, and becomes the gradient with one of 0.
+TEST(CrossEntropyGradientRows, OfKeptHalvesAreThoseOfTheirFloats) {
+  for (CrossEntropyCase c : cross_entropy_cases()) {
+    std::vector<float> lse(static_cast<std::size_t>(c.rows.M)), nothing(lse.size());
+    std::vector<Bf16> kept(static_cast<std::size_t>(c.rows.M * c.rows.v));
+    log_sum_exp_rows(c.rows, c.x.data(), lse.data(), kept.data());
+    EXPECT_EQ(lse, lse_of(c));
+    for (std::int64_t i = 0; i < c.rows.M; ++i) {
+      for (std::int64_t j = 0; j < c.rows.v; ++j) {
+        float& x = c.x[static_cast<std::size_t>(i * c.rows.stride + j)];
+        const Bf16 half = kept[static_cast<std::size_t>(i * c.rows.v + j)];
+        ASSERT_EQ(half.bits, half_of(x - lse[static_cast<std::size_t>(i)]));
+        x = to_float(half);
+      }
+    }
+    const std::vector<float> want = gradient_of(c, nothing);
+    cross_entropy_gradient_rows({c.rows.M, c.rows.v, c.rows.v}, {Dtype::bf16, Dtype::bf16}, kept.data(), nothing.data(),
+                                c.target.data(), c.scale.data());
+    for (std::int64_t i = 0; i < c.rows.M * c.rows.v; ++i)
+      ASSERT_EQ(kept[static_cast<std::size_t>(i)].bits,
+                half_of(want[static_cast<std::size_t>(i / c.rows.v * c.rows.stride + i % c.rows.v)]));
   }
 }
 

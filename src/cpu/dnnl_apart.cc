@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <dnnl.h>
 
+#include <cstdint>
+
 #include "cpu/sgemm.h"
 
 #define TROIKA_TEXT(x) #x
@@ -17,17 +19,26 @@ namespace {
 constexpr const char* libraries[] = {"libdnnl.so." TROIKA_TEXT_OF(DNNL_VERSION_MAJOR), "libdnnl.so.3"};
 
 using Product = decltype(&dnnl_sgemm);
+using HalfProduct = dnnl_status_t (*)(char, char, dnnl_dim_t, dnnl_dim_t, dnnl_dim_t, float, const std::uint16_t*,
+                                      dnnl_dim_t, const std::uint16_t*, dnnl_dim_t, float, float*, dnnl_dim_t);
 
-Product load() {
+struct Products {
+  Product product = nullptr;
+  HalfProduct half_product = nullptr;
+};
+
+Products load() {
   for (const char* library : libraries) {
     void* const loaded = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-    if (loaded != nullptr) return reinterpret_cast<Product>(::dlsym(loaded, "dnnl_sgemm"));
+    if (loaded != nullptr)
+      return {reinterpret_cast<Product>(::dlsym(loaded, "dnnl_sgemm")),
+              reinterpret_cast<HalfProduct>(::dlsym(loaded, "dnnl_gemm_bf16bf16f32"))};
   }
-  return nullptr;
+  return {};
 }
 
 // Loaded before main: what compares ranks looks at the libraries that the process has.
-const Product product = load();
+const Products products = load();
 
 // Every element's sum in ascending k.
 void plain_product(bool rows_of_a, bool rows_of_b, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K, const float* A,
@@ -45,17 +56,26 @@ void plain_product(bool rows_of_a, bool rows_of_b, dnnl_dim_t M, dnnl_dim_t N, d
 
 }  // namespace
 
-std::string missing_library() { return product == nullptr ? libraries[0] : ""; }
+std::string missing_library() { return products.product == nullptr ? libraries[0] : ""; }
 
 }  // namespace troika::cpu
 
 extern "C" dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K, float alpha,
                                     const float* A, dnnl_dim_t lda, const float* B, dnnl_dim_t ldb, float beta,
                                     float* C, dnnl_dim_t ldc) {
-  if (troika::cpu::product != nullptr)
-    return troika::cpu::product(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
+  if (troika::cpu::products.product != nullptr)
+    return troika::cpu::products.product(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
   troika::cpu::plain_product(transa == 'N', transb == 'N', M, N, K, A, lda, B, ldb, beta, C, ldc);
   return dnnl_success;
+}
+
+extern "C" dnnl_status_t dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K,
+                                               float alpha, const std::uint16_t* A, dnnl_dim_t lda,
+                                               const std::uint16_t* B, dnnl_dim_t ldb, float beta, float* C,
+                                               dnnl_dim_t ldc) {
+  const auto half_product = troika::cpu::products.half_product;
+  return half_product == nullptr ? dnnl_unimplemented
+                                 : half_product(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 
 #endif

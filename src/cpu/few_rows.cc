@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/dtype.h"
 #include "cpu/lanes16-inl.h"
 #include "cpu/padded_row.h"
 #include "cpu/parallel.h"
@@ -19,9 +20,6 @@
 #define TROIKA_CPU_FEW_ROWS_ONCE
 namespace troika::cpu {
 
-struct Bf16 {
-  std::uint16_t bits;
-};
 struct Fp16 {
   std::uint16_t bits;
 };
@@ -44,16 +42,9 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
-HWY_INLINE F16 weights16(const float* p) { return load16(p); }
-HWY_INLINE F16 weights16(const Bf16* p) {
-  const hn::Rebind<std::uint16_t, Part> half;
-  const hn::Rebind<std::uint32_t, Part> whole;
-  F16 x;
-  for (std::size_t i = 0; i < F16::count; ++i) {
-    const auto bits = hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(p + i * part_lanes));
-    x.part[i] = hn::BitCast(Part(), hn::ShiftLeft<16>(hn::PromoteTo(whole, bits)));
-  }
-  return x;
+template <class Element>
+HWY_INLINE F16 weights16(const Element* p) {
+  return load16(p);
 }
 HWY_INLINE F16 weights16(const Fp16* p) {
   const hn::Rebind<hwy::float16_t, Part> half;

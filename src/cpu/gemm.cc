@@ -1,13 +1,16 @@
 #include "cpu/gemm.h"
 
 #include <fmt/format.h>
+#include <hwy/aligned_allocator.h>
 
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <vector>
 
 #include "base/error.h"
 #include "cpu/parallel.h"
+#include "cpu/rounding.h"
 #include "cpu/sgemm.h"
 
 namespace troika::cpu {
@@ -18,6 +21,7 @@ struct Tiles {
   std::int64_t rows = 0, columns = 0, down = 0, across = 0;
 };
 
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
 
 // Equal pieces, as few as `piece` allows, on borders that suit vector registers.
@@ -47,7 +51,33 @@ void prefetch_columns(std::int64_t m, std::int64_t K, const Matrix& a) {
   }
 }
 
+// A single row or column, which the library would sum in another order, as two equal ones.
+int multiply_thin_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b,
+                       float beta, float* c, std::int64_t c_stride) {
+  std::vector<Bf16> twice(static_cast<std::size_t>(2 * K));
+  if (m == 1) {
+    for (std::int64_t k = 0; k < K; ++k) twice[index(k)] = twice[index(K + k)] = a.data[k * a.column_stride];
+    std::vector<float> rows(static_cast<std::size_t>(2 * n), 0.0f);
+    if (beta != 0) std::copy_n(c, n, rows.data());
+    const int status = n == 1 ? multiply_thin_tile(2, 1, K, {twice.data(), K, 1}, b, beta, rows.data(), 1)
+                              : sgemm(2, n, K, {twice.data(), K, 1}, b, beta, rows.data(), n);
+    std::copy_n(rows.data(), n, c);
+    return status;
+  }
+  for (std::int64_t k = 0; k < K; ++k) twice[index(k)] = twice[index(K + k)] = b.data[k * b.row_stride];
+  std::vector<float> columns(static_cast<std::size_t>(2 * m), 0.0f);
+  for (std::int64_t i = 0; i < m; ++i) columns[index(2 * i)] = beta != 0 ? c[i * c_stride] : 0;
+  const int status = sgemm(m, 2, K, a, {twice.data(), 1, K}, beta, columns.data(), 2);
+  for (std::int64_t i = 0; i < m; ++i) c[i * c_stride] = columns[index(2 * i)];
+  return status;
+}
+
 // One tile, whose addend stands in it already unless beta is 0.
+int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
+                  float* c, std::int64_t c_stride) {
+  if (m == 1 || n == 1) return multiply_thin_tile(m, n, K, a, b, beta, c, c_stride);
+  return sgemm(m, n, K, a, b, beta, c, c_stride);
+}
 int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, Matrix a, Matrix b, float beta, float* c,
                   std::int64_t c_stride) {
   constexpr std::int64_t chunk = 512;
@@ -72,28 +102,70 @@ void fill(std::int64_t m, std::int64_t n, const float* row, float* c, std::int64
   }
 }
 
-}  // namespace
+template <class Element>
+MatrixOf<Element> from_row(const MatrixOf<Element>& a, std::int64_t i) {
+  return {a.data + i * a.row_stride, a.row_stride, a.column_stride};
+}
+template <class Element>
+MatrixOf<Element> from_column(const MatrixOf<Element>& b, std::int64_t j) {
+  return {b.data + j * b.column_stride, b.row_stride, b.column_stride};
+}
 
-void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
-          std::int64_t c_stride, const Addend& addend) {
-  if (M == 0 || N == 0) return;
-  const Tiles tiles = cut(M, N, a.column_stride != 1);
+// out = addend + a b, for a tile whose first column is column j of C.
+template <class Element>
+int finish_tile(std::int64_t m, std::int64_t n, std::int64_t K, const MatrixOf<Element>& a, const MatrixOf<Element>& b,
+                const Addend& addend, std::int64_t j, float* out, std::int64_t stride) {
+  const bool has_row = addend.kind == Addend::Kind::row, is_zero = addend.kind == Addend::Kind::zero;
+  if (has_row || (is_zero && K == 0)) fill(m, n, has_row ? addend.row + j : nullptr, out, stride);
+  return K == 0 ? 0 : multiply_tile(m, n, K, a, b, is_zero ? 0.0f : 1.0f, out, stride);
+}
+
+// tile(i, j, m, n) multiplies rows [i, i + m) and columns [j, j + n) of C and returns the library's status.
+template <class Tile>
+void each_tile(std::int64_t M, std::int64_t N, std::int64_t K, const Tiles& tiles, const Tile& tile) {
   std::atomic<int> failure{0};
-  parallel_for(tiles.down * tiles.across, [&](std::int64_t tile) {
-    const std::int64_t i = tile % tiles.down * tiles.rows, j = tile / tiles.down * tiles.columns;
-    const std::int64_t m = std::min(tiles.rows, M - i), n = std::min(tiles.columns, N - j);
-    float* out = c + i * c_stride + j;
-    const bool has_row = addend.kind == Addend::Kind::row, is_zero = addend.kind == Addend::Kind::zero;
-    if (has_row || (is_zero && K == 0)) fill(m, n, has_row ? addend.row + j : nullptr, out, c_stride);
-    if (K == 0) return;
-    const Matrix a_tile{a.data + i * a.row_stride, a.row_stride, a.column_stride};
-    const Matrix b_tile{b.data + j * b.column_stride, b.row_stride, b.column_stride};
-    const int status = multiply_tile(m, n, K, a_tile, b_tile, is_zero ? 0.0f : 1.0f, out, c_stride);
+  parallel_for(tiles.down * tiles.across, [&](std::int64_t at) {
+    const std::int64_t i = at % tiles.down * tiles.rows, j = at / tiles.down * tiles.columns;
+    const int status = tile(i, j, std::min(tiles.rows, M - i), std::min(tiles.columns, N - j));
     if (status != 0) failure = status;
   });
   if (failure == sgemm_out_of_memory) throw std::bad_alloc();
   if (failure != 0)
     throw base::BugError(fmt::format("the matrix library refused {} x {} x {}: status {}", M, N, K, failure.load()));
+}
+
+template <class Element>
+void multiply(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Element>& a, const MatrixOf<Element>& b,
+              float* c, std::int64_t c_stride, const Addend& addend) {
+  if (M == 0 || N == 0) return;
+  each_tile(M, N, K, cut(M, N, a.column_stride != 1), [&](auto i, auto j, auto m, auto n) {
+    return finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, c + i * c_stride + j, c_stride);
+  });
+}
+
+}  // namespace
+
+void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
+          std::int64_t c_stride, const Addend& addend) {
+  multiply(M, N, K, a, b, c, c_stride, addend);
+}
+
+void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float* c,
+          std::int64_t c_stride, const Addend& addend) {
+  multiply(M, N, K, a, b, c, c_stride, addend);
+}
+
+// A tile's sums stand in fp32 until it is done, in the cache of its core.
+void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
+          std::int64_t c_stride, const Addend& addend) {
+  if (M == 0 || N == 0) return;
+  each_tile(M, N, K, cut(M, N, a.column_stride != 1), [&](auto i, auto j, auto m, auto n) {
+    const auto sums = hwy::AllocateAligned<float>(static_cast<std::size_t>(m * n));
+    if (sums == nullptr) return sgemm_out_of_memory;
+    const int status = finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, sums.get(), n);
+    for (std::int64_t row = 0; row < m; ++row) round_to_halves(n, sums.get() + row * n, c + (i + row) * c_stride + j);
+    return status;
+  });
 }
 
 }  // namespace troika::cpu

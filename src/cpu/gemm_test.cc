@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "cpu/rounding.h"
 
 namespace troika::cpu {
 namespace {
@@ -99,6 +102,101 @@ TEST(Gemm, BitsDoNotDependOnThreadsAskedForOrGranted) {
       omp_set_max_active_levels(0);  // every team has one thread from here on
       EXPECT_EQ(one, product_with(4, s, order));
       omp_set_max_active_levels(levels);
+    }
+  }
+}
+
+// Halves, on processors that multiply them; elsewhere there is no such product.
+std::vector<Shape> shapes_of_halves() {
+  if (!multiplies_halves()) return {};
+  return {{1, 1, 1}, {1, 7, 3}, {5, 1, 9}, {3, 4, 0}, {17, 33, 5}, {129, 257, 31}, {513, 40, 530}, {30, 1100, 513}};
+}
+
+std::vector<Bf16> halves(const std::vector<float>& x) {
+  std::vector<Bf16> y(x.size());
+  round_to_halves(static_cast<std::int64_t>(x.size()), x.data(), y.data());
+  return y;
+}
+
+std::vector<float> floats(const std::vector<Bf16>& x) {
+  std::vector<float> y(x.size());
+  std::transform(x.begin(), x.end(), y.begin(), [](Bf16 value) { return to_float(value); });
+  return y;
+}
+
+HalfMatrix stored(const std::vector<Bf16>& data, std::int64_t rows, std::int64_t columns, Order order) {
+  return order == Order::rows ? HalfMatrix{data.data(), columns, 1} : HalfMatrix{data.data(), 1, rows};
+}
+
+void expect_product_of_halves(const Shape& s, Order a_order, Order b_order, Addend::Kind kind) {
+  const auto a = halves(numbers(s.M * s.K, 1)), b = halves(numbers(s.K * s.N, 2));
+  const auto wide_a = floats(a), wide_b = floats(b), row = numbers(s.N, 3);
+  auto want = numbers(s.M * s.N, 4), got = want;
+  const Addend addend{kind, kind == Addend::Kind::row ? row.data() : nullptr};
+  gemm(s.M, s.N, s.K, stored(wide_a, s.M, s.K, a_order), stored(wide_b, s.K, s.N, b_order), want.data(), s.N, addend);
+  gemm(s.M, s.N, s.K, stored(a, s.M, s.K, a_order), stored(b, s.K, s.N, b_order), got.data(), s.N, addend);
+  const float limit = 1e-5f * std::sqrt(static_cast<float>(s.K) + 1);
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], limit) << s.M << "x" << s.N << "x" << s.K;
+  if (kind == Addend::Kind::output) return;
+  std::vector<Bf16> rounded(got.size());
+  gemm(s.M, s.N, s.K, stored(a, s.M, s.K, a_order), stored(b, s.K, s.N, b_order), rounded.data(), s.N, addend);
+  EXPECT_EQ(floats(rounded), floats(halves(got)));
+}
+
+TEST(GemmOfHalves, GivesTheProductForEveryOrderAndAddendRoundedOnce) {
+  for (const Shape& s : shapes_of_halves()) {
+    for (const Order a : {Order::rows, Order::columns}) {
+      for (const Order b : {Order::rows, Order::columns}) {
+        for (const Addend::Kind kind : {Addend::Kind::zero, Addend::Kind::row, Addend::Kind::output})
+          expect_product_of_halves(s, a, b, kind);
+      }
+    }
+  }
+}
+
+struct HalfProduct {
+  Shape shape;
+  std::vector<Bf16> a, b;
+  Order a_order, b_order;
+
+  // Of rows [i, i + m) of A and columns [j, j + n) of B, on that many threads.
+  std::vector<float> part(std::int64_t i, std::int64_t m, std::int64_t j, std::int64_t n, int threads) const {
+    HalfMatrix left = stored(a, shape.M, shape.K, a_order), right = stored(b, shape.K, shape.N, b_order);
+    left.data += i * left.row_stride;
+    right.data += j * right.column_stride;
+    std::vector<float> c(static_cast<std::size_t>(m * n));
+    omp_set_num_threads(threads);
+    gemm(m, n, shape.K, left, right, c.data(), n);
+    omp_set_num_threads(1);
+    return c;
+  }
+};
+
+void expect_parts_of(const HalfProduct& product, const std::vector<float>& whole) {
+  const Shape& s = product.shape;
+  for (const std::int64_t m : {1, 2, 3, 17, 64, 300}) {
+    for (const std::int64_t n : {1, 2, 31, 513}) {
+      const std::int64_t i = s.M - m - 1, j = s.N - n;
+      const std::vector<float> part = product.part(i, m, j, n, 2);
+      for (std::int64_t r = 0; r < m; ++r)
+        for (std::int64_t c = 0; c < n; ++c)
+          ASSERT_EQ(part[static_cast<std::size_t>(r * n + c)], whole[static_cast<std::size_t>((i + r) * s.N + j + c)])
+              << m << " x " << n << " of " << s.M << " x " << s.N << " x " << s.K << " at " << r << ", " << c;
+    }
+  }
+}
+
+TEST(GemmOfHalves, AnElementHasTheSameBitsWhateverStandsBesideItAndOnAnyNumberOfThreads) {
+  if (!multiplies_halves()) return;
+  for (const Shape& s : std::vector<Shape>{{520, 530, 96}, {390, 513, 1537}}) {
+    for (const Order a : {Order::rows, Order::columns}) {
+      for (const Order b : {Order::rows, Order::columns}) {
+        const HalfProduct product{s, halves(numbers(s.M * s.K, 1)), halves(numbers(s.K * s.N, 2)), a, b};
+        const std::vector<float> whole = product.part(0, s.M, 0, s.N, 1);
+        EXPECT_EQ(whole, product.part(0, s.M, 0, s.N, 2));
+        EXPECT_EQ(whole, product.part(0, s.M, 0, s.N, 3));
+        expect_parts_of(product, whole);
+      }
     }
   }
 }

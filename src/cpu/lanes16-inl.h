@@ -10,8 +10,11 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "cpu/halves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
@@ -35,14 +38,34 @@ HWY_INLINE F16 map(Function function, const Inputs&... inputs) {
   return out;
 }
 
-HWY_INLINE F16 load16(const float* p) {
+// Of floats or halves.
+template <class Element>
+HWY_INLINE F16 load16(const Element* p) {
   F16 x;
-  for (std::size_t i = 0; i < F16::count; ++i) x.part[i] = hn::LoadU(Part(), p + i * part_lanes);
+  for (std::size_t i = 0; i < F16::count; ++i) x.part[i] = load_floats(Part(), p + i * part_lanes);
   return x;
 }
 
-HWY_INLINE void store16(const F16& x, float* p) {
-  for (std::size_t i = 0; i < F16::count; ++i) hn::StoreU(x.part[i], Part(), p + i * part_lanes);
+template <class Element>
+HWY_INLINE void store16(const F16& x, Element* p) {
+  for (std::size_t i = 0; i < F16::count; ++i) store_floats(Part(), x.part[i], p + i * part_lanes);
+}
+
+// The first `count` of sixteen; zeros after them.
+template <class Element>
+HWY_INLINE F16 load_first(const Element* p, std::int64_t count) {
+  if (count >= 16) return load16(p);
+  Element copy[16] = {};
+  std::copy_n(p, count, copy);
+  return load16(copy);
+}
+
+template <class Element>
+HWY_INLINE void store_first(const F16& x, Element* p, std::int64_t count) {
+  if (count >= 16) return store16(x, p);
+  Element copy[16];
+  store16(x, copy);
+  std::copy_n(copy, count, p);
 }
 
 HWY_INLINE F16 set16(float value) {

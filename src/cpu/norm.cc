@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/padded_row.h"
 #include "cpu/parallel.h"
 #include "cpu/row_sums.h"
 
@@ -12,20 +11,21 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/float_row-inl.h"
 #include "cpu/lanes16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
-void rms_norm_forward_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* x_MD, const float* w_D,
-                           double eps, float* y_MD, float* rstd_M) {
-  const std::int64_t width = padded_width(D);
-  PaddedRow x_row(D), w_row(D), y_row(D);
-  const float* w = w_row.read(w_D);
+void rms_norm_forward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* x_MD, const void* w_D,
+                           double eps, void* y_MD, float* rstd_M) {
+  const std::int64_t D = rows.D, width = padded_width(D);
+  FloatRow x_row(D, rows.dtype), w_row(D, rows.dtype), y_row(D, rows.dtype);
+  const float* w = w_row.read(w_D, 0);
   for (std::int64_t i = begin; i < end; ++i) {
-    const float* x = x_row.read(x_MD + i * D);
-    float* y = y_row.write(y_MD + i * D);
+    const float* x = x_row.read(x_MD, i * D);
+    float* y = y_row.write(y_MD, i * D);
     F16 squares = set16(0);
     for (std::int64_t j = 0; j < width; j += 16) {
       const F16 xj = load16(x + j);
@@ -33,20 +33,21 @@ void rms_norm_forward_rows(std::int64_t begin, std::int64_t end, std::int64_t D,
     }
     const float rstd = static_cast<float>(1.0 / std::sqrt(sum(squares) / static_cast<double>(D) + eps));
     for (std::int64_t j = 0; j < width; j += 16) store16(load16(x + j) * set16(rstd) * load16(w + j), y + j);
-    y_row.write_back(y_MD + i * D);
+    y_row.write_back(y_MD, i * D);
     if (rstd_M != nullptr) rstd_M[i] = rstd;
   }
 }
 
-void rms_norm_backward_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* dy_MD, const float* x_MD,
-                            const float* w_D, const float* rstd_M, const float* plus_MD, float* dx_MD, float* dw) {
-  const std::int64_t width = padded_width(D);
-  PaddedRow dy_row(D), x_row(D), w_row(D), plus_row(D), dx_row(D);
-  const float* w = w_row.read(w_D);
+void rms_norm_backward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* dy_MD, const void* x_MD,
+                            const void* w_D, const float* rstd_M, const void* plus_MD, void* dx_MD, float* dw) {
+  const std::int64_t D = rows.D, width = padded_width(D);
+  FloatRow dy_row(D, rows.dtype), x_row(D, rows.dtype), w_row(D, rows.dtype), plus_row(D, rows.dtype),
+      dx_row(D, rows.dtype);
+  const float* w = w_row.read(w_D, 0);
   for (std::int64_t i = begin; i < end; ++i) {
-    const float *dy = dy_row.read(dy_MD + i * D), *x = x_row.read(x_MD + i * D);
-    const float* plus = plus_MD == nullptr ? nullptr : plus_row.read(plus_MD + i * D);
-    float* dx = dx_row.write(dx_MD + i * D);
+    const float *dy = dy_row.read(dy_MD, i * D), *x = x_row.read(x_MD, i * D);
+    const float* plus = plus_MD == nullptr ? nullptr : plus_row.read(plus_MD, i * D);
+    float* dx = dx_row.write(dx_MD, i * D);
     F16 along = set16(0);
     for (std::int64_t j = 0; j < width; j += 16) along = mul_add(load16(dy + j) * load16(w + j), load16(x + j), along);
     const F16 rstd = set16(rstd_M[i]);
@@ -57,18 +58,18 @@ void rms_norm_backward_rows(std::int64_t begin, std::int64_t end, std::int64_t D
       const F16 across = neg_mul_add(xhat, mean, dyj * load16(w + j));
       store16(plus == nullptr ? across * rstd : mul_add(across, rstd, load16(plus + j)), dx + j);
     }
-    dx_row.write_back(dx_MD + i * D);
+    dx_row.write_back(dx_MD, i * D);
   }
 }
 
-void layer_norm_forward_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* x_MD, const float* w_D,
-                             const float* bias_D, double eps, float* y_MD, float* mean_M, float* rstd_M) {
-  const std::int64_t width = padded_width(D);
-  PaddedRow x_row(D), w_row(D), bias_row(D), y_row(D);
-  const float *w = w_row.read(w_D), *bias = bias_row.read(bias_D);
+void layer_norm_forward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* x_MD, const void* w_D,
+                             const void* bias_D, double eps, void* y_MD, float* mean_M, float* rstd_M) {
+  const std::int64_t D = rows.D, width = padded_width(D);
+  FloatRow x_row(D, rows.dtype), w_row(D, rows.dtype), bias_row(D, rows.dtype), y_row(D, rows.dtype);
+  const float *w = w_row.read(w_D, 0), *bias = bias_row.read(bias_D, 0);
   for (std::int64_t i = begin; i < end; ++i) {
-    const float* x = x_row.read(x_MD + i * D);
-    float* y = y_row.write(y_MD + i * D);
+    const float* x = x_row.read(x_MD, i * D);
+    float* y = y_row.write(y_MD, i * D);
     F16 total = set16(0), squares = set16(0);
     for (std::int64_t j = 0; j < width; j += 16) total = total + load16(x + j);
     const float mean = static_cast<float>(sum(total) / static_cast<double>(D));
@@ -82,23 +83,24 @@ void layer_norm_forward_rows(std::int64_t begin, std::int64_t end, std::int64_t 
       const F16 xhat = (load16(x + j) - set16(mean)) * set16(rstd);
       store16(mul_add(xhat, load16(w + j), load16(bias + j)), y + j);
     }
-    y_row.write_back(y_MD + i * D);
+    y_row.write_back(y_MD, i * D);
     if (mean_M != nullptr) mean_M[i] = mean;
     if (rstd_M != nullptr) rstd_M[i] = rstd;
   }
 }
 
-void layer_norm_backward_rows(std::int64_t begin, std::int64_t end, std::int64_t D, const float* dy_MD,
-                              const float* x_MD, const float* w_D, const float* mean_M, const float* rstd_M,
-                              const float* plus_MD, float* dx_MD, float* dw, float* dbias) {
-  const std::int64_t width = padded_width(D);
+void layer_norm_backward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* dy_MD,
+                              const void* x_MD, const void* w_D, const float* mean_M, const float* rstd_M,
+                              const void* plus_MD, void* dx_MD, float* dw, float* dbias) {
+  const std::int64_t D = rows.D, width = padded_width(D);
   const double one_over_D = 1.0 / static_cast<double>(D);
-  PaddedRow dy_row(D), x_row(D), w_row(D), plus_row(D), dx_row(D);
-  const float* w = w_row.read(w_D);
+  FloatRow dy_row(D, rows.dtype), x_row(D, rows.dtype), w_row(D, rows.dtype), plus_row(D, rows.dtype),
+      dx_row(D, rows.dtype);
+  const float* w = w_row.read(w_D, 0);
   for (std::int64_t i = begin; i < end; ++i) {
-    const float *dy = dy_row.read(dy_MD + i * D), *x = x_row.read(x_MD + i * D);
-    const float* plus = plus_MD == nullptr ? nullptr : plus_row.read(plus_MD + i * D);
-    float* dx = dx_row.write(dx_MD + i * D);
+    const float *dy = dy_row.read(dy_MD, i * D), *x = x_row.read(x_MD, i * D);
+    const float* plus = plus_MD == nullptr ? nullptr : plus_row.read(plus_MD, i * D);
+    float* dx = dx_row.write(dx_MD, i * D);
     const F16 mean = set16(mean_M[i]), rstd = set16(rstd_M[i]);
     F16 total = set16(0), along = set16(0);
     for (std::int64_t j = 0; j < width; j += 16) {
@@ -115,7 +117,7 @@ void layer_norm_backward_rows(std::int64_t begin, std::int64_t end, std::int64_t
       const F16 across = neg_mul_add(xhat, along_mean, dyj * load16(w + j) - dxhat_mean);
       store16(plus == nullptr ? across * rstd : mul_add(across, rstd, load16(plus + j)), dx + j);
     }
-    dx_row.write_back(dx_MD + i * D);
+    dx_row.write_back(dx_MD, i * D);
   }
 }
 
@@ -131,36 +133,36 @@ HWY_EXPORT(rms_norm_backward_rows);
 HWY_EXPORT(layer_norm_forward_rows);
 HWY_EXPORT(layer_norm_backward_rows);
 
-void rms_norm_forward(const Rows& rows, const float* x, const float* w, double eps, float* y, float* rstd) {
+void rms_norm_forward(const Rows& rows, const void* x, const void* w, double eps, void* y, float* rstd) {
   parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(rms_norm_forward_rows)(begin, end, rows.D, x, w, eps, y, rstd);
+    HWY_DYNAMIC_DISPATCH(rms_norm_forward_rows)(begin, end, rows, x, w, eps, y, rstd);
   });
 }
 
-void rms_norm_backward(const Rows& rows, const float* dy, const float* x, const float* w, const float* rstd,
-                       const float* plus, float* dx, float* dw) {
+void rms_norm_backward(const Rows& rows, const void* dy, const void* x, const void* w, const float* rstd,
+                       const void* plus, void* dx, float* dw) {
   const auto sums = sum_over_rows(rows.M, rows_per_block(rows.D), padded_width(rows.D),
                                   [&](std::int64_t begin, std::int64_t end, float* partial) {
                                     HWY_DYNAMIC_DISPATCH(rms_norm_backward_rows)
-                                    (begin, end, rows.D, dy, x, w, rstd, plus, dx, partial);
+                                    (begin, end, rows, dy, x, w, rstd, plus, dx, partial);
                                   });
   std::copy_n(sums.begin(), rows.D, dw);
 }
 
-void layer_norm_forward(const Rows& rows, const float* x, const float* w, const float* bias, double eps, float* y,
+void layer_norm_forward(const Rows& rows, const void* x, const void* w, const void* bias, double eps, void* y,
                         float* mean, float* rstd) {
   parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(layer_norm_forward_rows)(begin, end, rows.D, x, w, bias, eps, y, mean, rstd);
+    HWY_DYNAMIC_DISPATCH(layer_norm_forward_rows)(begin, end, rows, x, w, bias, eps, y, mean, rstd);
   });
 }
 
-void layer_norm_backward(const Rows& rows, const float* dy, const float* x, const float* w, const float* mean,
-                         const float* rstd, const float* plus, float* dx, float* dw, float* dbias) {
+void layer_norm_backward(const Rows& rows, const void* dy, const void* x, const void* w, const float* mean,
+                         const float* rstd, const void* plus, void* dx, float* dw, float* dbias) {
   const std::int64_t width = padded_width(rows.D);
   const auto sums = sum_over_rows(rows.M, rows_per_block(rows.D), 2 * width,
                                   [&](std::int64_t begin, std::int64_t end, float* partial) {
                                     HWY_DYNAMIC_DISPATCH(layer_norm_backward_rows)
-                                    (begin, end, rows.D, dy, x, w, mean, rstd, plus, dx, partial, partial + width);
+                                    (begin, end, rows, dy, x, w, mean, rstd, plus, dx, partial, partial + width);
                                   });
   std::copy_n(sums.begin(), rows.D, dw);
   std::copy_n(sums.begin() + width, rows.D, dbias);

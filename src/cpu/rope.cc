@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/padded_row.h"
 #include "cpu/parallel.h"
 #include "cpu/row_sums.h"
 
@@ -12,6 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "cpu/float_row-inl.h"
 #include "cpu/lanes16-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,22 +22,23 @@ namespace HWY_NAMESPACE {
 void rope_rows(const Rope& op, std::int64_t begin, std::int64_t end, float direction, const Heads& x,
                const MutableHeads& y) {
   const std::int64_t I = op.H / 2, width = padded_width(I);
-  PaddedRow xa_row(I), xb_row(I), cos_row(I), sin_row(I), ya_row(I), yb_row(I);
+  FloatRow xa_row(I, x.dtype), xb_row(I, x.dtype), cos_row(I, Dtype::fp32), sin_row(I, Dtype::fp32), ya_row(I, y.dtype),
+      yb_row(I, y.dtype);
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t b = row / op.T, t = row % op.T;
     const std::int64_t angles = op.rows.at(row, t) * I;
-    const float *cos = cos_row.read(op.rows.cos + angles), *sin = sin_row.read(op.rows.sin + angles);
+    const float *cos = cos_row.read(op.rows.cos, angles), *sin = sin_row.read(op.rows.sin, angles);
     for (std::int64_t head = 0; head < op.n; ++head) {
-      const float *xa = xa_row.read(x.at(b, t, head)), *xb = xb_row.read(x.at(b, t, head) + I);
-      float *ya = ya_row.write(y.at(b, t, head)), *yb = yb_row.write(y.at(b, t, head) + I);
+      const float *xa = xa_row.read(x.data, x.first(b, t, head)), *xb = xb_row.read(x.data, x.first(b, t, head) + I);
+      float *ya = ya_row.write(y.data, y.first(b, t, head)), *yb = yb_row.write(y.data, y.first(b, t, head) + I);
       for (std::int64_t j = 0; j < width; j += 16) {
         const F16 xaj = load16(xa + j), xbj = load16(xb + j);
         const F16 cosj = load16(cos + j), sinj = load16(sin + j) * set16(direction);
         store16(neg_mul_add(xbj, sinj, xaj * cosj), ya + j);
         store16(mul_add(xaj, sinj, xbj * cosj), yb + j);
       }
-      ya_row.write_back(y.at(b, t, head));
-      yb_row.write_back(y.at(b, t, head) + I);
+      ya_row.write_back(y.data, y.first(b, t, head));
+      yb_row.write_back(y.data, y.first(b, t, head) + I);
     }
   }
 }
@@ -46,15 +47,16 @@ void rope_rows(const Rope& op, std::int64_t begin, std::int64_t end, float direc
 void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::int64_t end, double eps, const Heads& x,
                                const MutableHeads& y, float* rstd_BTn) {
   const std::int64_t I = op.H / 2, width = padded_width(I);
-  PaddedRow xa_row(I), xb_row(I), wa_row(I), wb_row(I), cos_row(I), sin_row(I), ya_row(I), yb_row(I);
-  const float *wa = wa_row.read(op.w), *wb = wb_row.read(op.w + I);
+  FloatRow xa_row(I, x.dtype), xb_row(I, x.dtype), wa_row(I, x.dtype), wb_row(I, x.dtype), cos_row(I, Dtype::fp32),
+      sin_row(I, Dtype::fp32), ya_row(I, y.dtype), yb_row(I, y.dtype);
+  const float *wa = wa_row.read(op.w, 0), *wb = wb_row.read(op.w, I);
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t b = row / op.T, t = row % op.T;
     const std::int64_t angles = op.rows.at(row, t) * I;
-    const float *cos = cos_row.read(op.rows.cos + angles), *sin = sin_row.read(op.rows.sin + angles);
+    const float *cos = cos_row.read(op.rows.cos, angles), *sin = sin_row.read(op.rows.sin, angles);
     for (std::int64_t head = 0; head < op.n; ++head) {
-      const float *xa = xa_row.read(x.at(b, t, head)), *xb = xb_row.read(x.at(b, t, head) + I);
-      float *ya = ya_row.write(y.at(b, t, head)), *yb = yb_row.write(y.at(b, t, head) + I);
+      const float *xa = xa_row.read(x.data, x.first(b, t, head)), *xb = xb_row.read(x.data, x.first(b, t, head) + I);
+      float *ya = ya_row.write(y.data, y.first(b, t, head)), *yb = yb_row.write(y.data, y.first(b, t, head) + I);
       F16 squares_a = set16(0), squares_b = set16(0);
       for (std::int64_t j = 0; j < width; j += 16) {
         const F16 xaj = load16(xa + j), xbj = load16(xb + j);
@@ -69,8 +71,8 @@ void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::in
         store16(neg_mul_add(nb, load16(sin + j), na * load16(cos + j)), ya + j);
         store16(mul_add(na, load16(sin + j), nb * load16(cos + j)), yb + j);
       }
-      ya_row.write_back(y.at(b, t, head));
-      yb_row.write_back(y.at(b, t, head) + I);
+      ya_row.write_back(y.data, y.first(b, t, head));
+      yb_row.write_back(y.data, y.first(b, t, head) + I);
       if (rstd_BTn != nullptr) rstd_BTn[row * op.n + head] = rstd;
     }
   }
@@ -79,17 +81,19 @@ void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::in
 void qk_norm_rope_backward_rows(const QkNormRope& op, std::int64_t begin, std::int64_t end, const Heads& dy,
                                 const Heads& x, const float* rstd_BTn, const MutableHeads& dx, float* dwa, float* dwb) {
   const std::int64_t I = op.H / 2, width = padded_width(I);
-  PaddedRow dya_row(I), dyb_row(I), xa_row(I), xb_row(I), wa_row(I), wb_row(I), cos_row(I), sin_row(I), dxa_row(I),
-      dxb_row(I);
-  const float *wa = wa_row.read(op.w), *wb = wb_row.read(op.w + I);
+  FloatRow dya_row(I, dy.dtype), dyb_row(I, dy.dtype), xa_row(I, x.dtype), xb_row(I, x.dtype), wa_row(I, x.dtype),
+      wb_row(I, x.dtype), cos_row(I, Dtype::fp32), sin_row(I, Dtype::fp32), dxa_row(I, dx.dtype), dxb_row(I, dx.dtype);
+  const float *wa = wa_row.read(op.w, 0), *wb = wb_row.read(op.w, I);
   for (std::int64_t row = begin; row < end; ++row) {
     const std::int64_t b = row / op.T, t = row % op.T;
     const std::int64_t angles = op.rows.at(row, t) * I;
-    const float *cos = cos_row.read(op.rows.cos + angles), *sin = sin_row.read(op.rows.sin + angles);
+    const float *cos = cos_row.read(op.rows.cos, angles), *sin = sin_row.read(op.rows.sin, angles);
     for (std::int64_t head = 0; head < op.n; ++head) {
-      const float *dya = dya_row.read(dy.at(b, t, head)), *dyb = dyb_row.read(dy.at(b, t, head) + I);
-      const float *xa = xa_row.read(x.at(b, t, head)), *xb = xb_row.read(x.at(b, t, head) + I);
-      float *dxa = dxa_row.write(dx.at(b, t, head)), *dxb = dxb_row.write(dx.at(b, t, head) + I);
+      const float *dya = dya_row.read(dy.data, dy.first(b, t, head)),
+                  *dyb = dyb_row.read(dy.data, dy.first(b, t, head) + I);
+      const float *xa = xa_row.read(x.data, x.first(b, t, head)), *xb = xb_row.read(x.data, x.first(b, t, head) + I);
+      float *dxa = dxa_row.write(dx.data, dx.first(b, t, head)),
+            *dxb = dxb_row.write(dx.data, dx.first(b, t, head) + I);
       const float rstd = rstd_BTn[row * op.n + head];
       F16 along_a = set16(0), along_b = set16(0);
       // Rotated back, the gradient waits in dx for the mean.
@@ -111,8 +115,8 @@ void qk_norm_rope_backward_rows(const QkNormRope& op, std::int64_t begin, std::i
         store16(neg_mul_add(xhat_a, mean, load16(dxa + j)) * set16(rstd), dxa + j);
         store16(neg_mul_add(xhat_b, mean, load16(dxb + j)) * set16(rstd), dxb + j);
       }
-      dxa_row.write_back(dx.at(b, t, head));
-      dxb_row.write_back(dx.at(b, t, head) + I);
+      dxa_row.write_back(dx.data, dx.first(b, t, head));
+      dxb_row.write_back(dx.data, dx.first(b, t, head) + I);
     }
   }
 }

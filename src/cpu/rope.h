@@ -1,4 +1,5 @@
-// Rotary positions, alone and after RMSNorm of each head; formulas in kernels/rope.h. fp32.
+// Rotary positions, alone and after RMSNorm of each head; formulas in kernels/rope.h. Heads of one call may differ in dtype.
+// Tables, statistics and weight gradients are fp32.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ void rope(const Rope& op, Turn turn, const Heads& x, const MutableHeads& y);
 // RMSNorm over each head, then rotary positions.
 struct QkNormRope {
   std::int64_t B = 0, T = 0, n = 0, H = 0;
-  const float* w = nullptr;  // H
+  const void* w = nullptr;  // H, in the dtype of x
   RopeRows rows;
 };
 

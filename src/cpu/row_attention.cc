@@ -17,17 +17,10 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
-// The first `count` of sixteen; zeros after them.
-HWY_INLINE F16 first16(const float* p, std::int64_t count) {
-  if (count >= 16) return load16(p);
-  float copy[16] = {};
-  std::copy_n(p, count, copy);
-  return load16(copy);
-}
-
 HWY_INLINE float dot(const float* a, const float* b, std::int64_t H) {
   F16 products = set16(0);
-  for (std::int64_t h = 0; h < H; h += 16) products = mul_add(first16(a + h, H - h), first16(b + h, H - h), products);
+  for (std::int64_t h = 0; h < H; h += 16)
+    products = mul_add(load_first(a + h, H - h), load_first(b + h, H - h), products);
   return sum(products);
 }
 
@@ -54,7 +47,7 @@ HWY_INLINE void weighted_sum(const CachedSequence& sequence, std::int64_t kv, co
   const float* v = sequence.v.at(0, 0, kv) + h;
   for (std::int64_t s = 0; s < sequence.S; ++s, v += sequence.v.row_stride) {
     const F16 weight = set16(weights[s]);
-    for (int i = 0; i < vectors; ++i) sums[i] = mul_add(weight, first16(v + 16 * i, H - h - 16 * i), sums[i]);
+    for (int i = 0; i < vectors; ++i) sums[i] = mul_add(weight, load_first(v + 16 * i, H - h - 16 * i), sums[i]);
   }
   for (int i = 0; i < vectors; ++i) {
     float copy[16];

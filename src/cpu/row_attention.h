@@ -18,7 +18,7 @@ struct RowAttention {
 
 struct CachedSequence {
   std::int64_t S = 0;  // at least 1
-  Heads k, v;          // S x k x H; batch_stride is not read
+  FloatHeads k, v;     // S x k x H; batch_stride is not read
 };
 
 // q and out: B x n x H, dense. `out` must not overlap the inputs. Memory: S n / k floats per thread.

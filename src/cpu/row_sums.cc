@@ -45,20 +45,23 @@ std::vector<float> sum_over_rows(
   return sums;
 }
 
-// Of `rows` rows of `width` floats, four at a time.
-static void add_rows(std::int64_t rows, std::int64_t width, const float* x, std::int64_t stride,
+// Of `rows` rows of `width` elements, four at a time.
+template <class Element>
+static void add_rows(std::int64_t rows, std::int64_t width, const Element* x, std::int64_t stride,
                      float* __restrict sum) {
   std::int64_t i = 0;
   for (; i + 4 <= rows; i += 4) {
-    const float *x0 = x + i * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-    for (std::int64_t j = 0; j < width; ++j) sum[j] = sum[j] + ((x0[j] + x1[j]) + (x2[j] + x3[j]));
+    const Element *x0 = x + i * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    for (std::int64_t j = 0; j < width; ++j)
+      sum[j] = sum[j] + ((to_float(x0[j]) + to_float(x1[j])) + (to_float(x2[j]) + to_float(x3[j])));
   }
   for (; i < rows; ++i) {
-    for (std::int64_t j = 0; j < width; ++j) sum[j] += x[i * stride + j];
+    for (std::int64_t j = 0; j < width; ++j) sum[j] += to_float(x[i * stride + j]);
   }
 }
 
-void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t stride, float* sum) {
+template <class Element>
+static void column_sums_of(std::int64_t M, std::int64_t D, const Element* x, std::int64_t stride, float* sum) {
   constexpr std::int64_t columns = 128, block = 256;
   parallel_pieces(D, columns, [&](std::int64_t begin, std::int64_t end) {
     double total[columns] = {};
@@ -69,6 +72,11 @@ void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t st
     }
     std::transform(total, total + (end - begin), sum + begin, [](double value) { return static_cast<float>(value); });
   });
+}
+
+void column_sums(std::int64_t M, std::int64_t D, const void* x, Dtype dtype, std::int64_t stride, float* sum) {
+  if (dtype == Dtype::bf16) return column_sums_of(M, D, static_cast<const Bf16*>(x), stride, sum);
+  column_sums_of(M, D, static_cast<const float*>(x), stride, sum);
 }
 
 }  // namespace troika::cpu

@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "cpu/dtype.h"
+
 namespace troika::cpu {
 
 // Rows in one piece of work, from the elements of a row.
@@ -17,6 +19,6 @@ std::vector<float> sum_over_rows(std::int64_t M, std::int64_t block_rows, std::i
                                  const std::function<void(std::int64_t begin, std::int64_t end, float* partial)>& body);
 
 // sum[j] = sum over i of x[i * stride + j], of M rows of D. In pieces of columns.
-void column_sums(std::int64_t M, std::int64_t D, const float* x, std::int64_t stride, float* sum);
+void column_sums(std::int64_t M, std::int64_t D, const void* x, Dtype dtype, std::int64_t stride, float* sum);
 
 }  // namespace troika::cpu

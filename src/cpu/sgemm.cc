@@ -8,6 +8,14 @@
 
 #include <algorithm>
 
+#ifdef TROIKA_WITH_DNNL
+// Exported by oneDNN since 1.0, but in none of its headers.
+extern "C" dnnl_status_t dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K,
+                                               float alpha, const std::uint16_t* A, dnnl_dim_t lda,
+                                               const std::uint16_t* B, dnnl_dim_t ldb, float beta, float* C,
+                                               dnnl_dim_t ldc);
+#endif
+
 namespace troika::cpu {
 namespace {
 
@@ -18,7 +26,8 @@ struct Stored {
 };
 
 // A matrix of one row or one column may have both strides 1, and a distance must be at least a row's length.
-Stored stored(const Matrix& m, std::int64_t rows, std::int64_t columns) {
+template <class Element>
+Stored stored(const MatrixOf<Element>& m, std::int64_t rows, std::int64_t columns) {
   const bool by_rows = m.column_stride == 1 && (m.row_stride != 1 || rows == 1 || columns == 1);
   return by_rows ? Stored{true, std::max(m.row_stride, columns)} : Stored{false, std::max(m.column_stride, rows)};
 }
@@ -40,6 +49,33 @@ int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
   return 0;
 #endif
 }
+
+#ifdef TROIKA_WITH_DNNL
+int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
+          float* c, std::int64_t c_stride) {
+  const Stored sa = stored(a, M, K), sb = stored(b, K, N);
+  const auto bits = [](const Bf16* p) { return reinterpret_cast<const std::uint16_t*>(p); };
+  return dnnl_gemm_bf16bf16f32(sa.by_rows ? 'N' : 'T', sb.by_rows ? 'N' : 'T', M, N, K, 1.0f, bits(a.data), sa.distance,
+                               bits(b.data), sb.distance, beta, c, M == 1 ? N : c_stride);
+}
+
+// Without units for bf16 the library imitates them, slower than fp32, or refuses.
+bool multiplies_halves() {
+  static const bool does = [] {
+    const Bf16 one{0x3f80};
+    float product = 0;
+    return __builtin_cpu_supports("avx512bf16") != 0 && sgemm(1, 1, 1, {&one, 1}, {&one, 1}, 0, &product, 1) == 0 &&
+           product == 1;
+  }();
+  return does;
+}
+#else
+int sgemm(std::int64_t, std::int64_t, std::int64_t, const HalfMatrix&, const HalfMatrix&, float, float*, std::int64_t) {
+  return sgemm_unknown;
+}
+
+bool multiplies_halves() { return false; }
+#endif
 
 #ifndef TROIKA_DNNL_APART
 std::string missing_library() { return ""; }

@@ -42,7 +42,8 @@ struct Operands {
 
 AttentionOutput cpu_forward(const AttentionInput& input) {
   const Operands x(input);
-  const at::Tensor out_BTnH = empty_float(x.q), lse_BnT = at::empty({x.op.B, x.op.n, x.op.T}, out_BTnH.options());
+  const at::Tensor out_BTnH = empty_operand(x.q, x.q.sizes());
+  const at::Tensor lse_BnT = empty_statistics(x.q, {x.op.B, x.op.n, x.op.T});
   cpu::attention_forward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
                          heads_view<cpu::MutableHeads>(out_BTnH), lse_BnT.data_ptr<float>());
   return {to_dtype_of(input.q_BTnH, out_BTnH), lse_BnT};
@@ -56,8 +57,7 @@ AttentionGradients cpu_backward(const at::Tensor& dout_BTnH, const AttentionInpu
   const at::Tensor dq = empty_float(x.q), dk = empty_float(x.k), dv = empty_float(x.v);
   cpu::attention_backward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
                           {heads_view<cpu::Heads>(out), heads_view<cpu::Heads>(dout), lse.data_ptr<float>()},
-                          heads_view<cpu::MutableHeads>(dq), heads_view<cpu::MutableHeads>(dk),
-                          heads_view<cpu::MutableHeads>(dv));
+                          float_heads(dq), float_heads(dk), float_heads(dv));
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
 
@@ -91,7 +91,7 @@ at::Tensor cache_operand(const at::Tensor& x_SkH) {
   return x.stride(2) == 1 ? x : x.contiguous();
 }
 
-cpu::Heads cache_heads(const at::Tensor& x_SkH) {
+cpu::FloatHeads cache_heads(const at::Tensor& x_SkH) {
   return {x_SkH.data_ptr<float>(), 0, x_SkH.stride(0), x_SkH.stride(1)};
 }
 

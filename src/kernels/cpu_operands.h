@@ -5,26 +5,51 @@
 
 #include <cstdint>
 
+#include "cpu/dtype.h"
+#include "cpu/heads.h"
 #include "cpu/rope.h"
 #include "kernels/rope.h"
 
 namespace troika::kernels {
 
 // Half precision (bf16, fp16) is storage: operations read it, compute in fp32, and write results in the dtype of the
-// activations they were given. All activations and weights of one call have one dtype, fp32, bf16 or fp16; saved
-// statistics and weight gradients are fp32. Both conversions return the tensor itself when it has the dtype already.
+// activations they were given, rounded once. All activations and weights of one call have one dtype, fp32, bf16 or fp16; saved
+// statistics and weight gradients are fp32. Products of bf16 are made of halves with sums in fp32 where the processor has units
+// for them (cpu/gemm.h). The CPU kernels read and write fp32 and bf16; fp16 passes through fp32.
+
+// These return the tensor itself when it has the dtype already.
 inline at::Tensor to_float(const at::Tensor& x) { return x.to(at::kFloat); }
 inline at::Tensor to_dtype_of(const at::Tensor& like, const at::Tensor& x) { return x.to(like.scalar_type()); }
+inline at::Tensor cpu_operand(const at::Tensor& x) { return x.scalar_type() == at::kHalf ? to_float(x) : x; }
 
-// Tensors of heads: fp32 whose last dim is contiguous; the tensor itself when it is that already.
+inline cpu::Dtype cpu_dtype(const at::Tensor& x) {
+  return x.scalar_type() == at::kBFloat16 ? cpu::Dtype::bf16 : cpu::Dtype::fp32;
+}
+inline cpu::Bf16* bf16_data(const at::Tensor& x) { return static_cast<cpu::Bf16*>(x.data_ptr()); }
+
+// Uninitialised, of cpu_operand's dtype.
+inline at::Tensor empty_operand(const at::Tensor& like, at::IntArrayRef sizes) {
+  return like.new_empty(sizes, like.options().dtype(like.scalar_type() == at::kHalf ? at::kFloat : like.scalar_type()));
+}
+inline at::Tensor empty_statistics(const at::Tensor& like, at::IntArrayRef sizes) {
+  return like.new_empty(sizes, like.options().dtype(at::kFloat));
+}
+
+// Tensors of heads whose last dim is contiguous; the tensor itself when it is that already.
+inline bool is_heads_operand(const at::Tensor& x_BTnH) {
+  return x_BTnH.scalar_type() != at::kHalf && x_BTnH.stride(3) == 1;
+}
 inline at::Tensor heads_operand(const at::Tensor& x_BTnH) {
-  const at::Tensor x = to_float(x_BTnH);
+  const at::Tensor x = cpu_operand(x_BTnH);
   return x.stride(3) == 1 ? x : x.contiguous();
 }
 
 // cpu::Heads or cpu::MutableHeads of such a tensor, which must outlive it.
 template <class View>
 View heads_view(const at::Tensor& x_BTnH) {
+  return {x_BTnH.data_ptr(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2), cpu_dtype(x_BTnH)};
+}
+inline cpu::MutableFloatHeads float_heads(const at::Tensor& x_BTnH) {
   return {x_BTnH.data_ptr<float>(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2)};
 }
 

@@ -24,17 +24,50 @@ at::Tensor log_sum_exp(const at::Tensor& logits_Mv) {
   return reference::log_sum_exp(logits_Mv);
 }
 
-void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
-                            const at::Tensor& weight_M) {
-  if (logits_Mv.is_cpu()) {
-    return cpu::cross_entropy_gradient_rows({logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)},
-                                            logits_Mv.data_ptr<float>(), lse_M.data_ptr<float>(),
-                                            column_M.data_ptr<std::int64_t>(), weight_M.data_ptr<float>());
+void log_sum_exp_and_keep(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& kept_Mv) {
+  if (logits_Mv.is_cpu() && kept_Mv.scalar_type() == at::kBFloat16) {
+    return cpu::log_sum_exp_rows({logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)},
+                                 logits_Mv.data_ptr<float>(), lse_M.data_ptr<float>(), bf16_data(kept_Mv));
   }
+  lse_M.copy_(log_sum_exp(logits_Mv));
+  kept_Mv.copy_(logits_Mv.sub_(lse_M.unsqueeze(1)));
+}
+
+namespace {
+
+// Logits of fp32 give their memory to a gradient of halves: a row to the first half of its own.
+at::Tensor room_of_gradient(const at::Tensor& logits_Mv, at::ScalarType dtype) {
+  if (dtype == logits_Mv.scalar_type()) return logits_Mv;
+  const auto options = logits_Mv.options().dtype(dtype);
+  const at::Tensor owner = logits_Mv;
+  return at::from_blob(
+      logits_Mv.data_ptr(), logits_Mv.sizes(), {2 * logits_Mv.stride(0), 1}, [owner](void*) {}, options);
+}
+
+at::Tensor gradient_on_cpu(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
+                           const at::Tensor& weight_M, at::ScalarType dtype) {
+  const at::Tensor d_Mv = room_of_gradient(logits_Mv, dtype);
+  cpu::cross_entropy_gradient_rows(
+      {logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)}, {cpu_dtype(logits_Mv), cpu_dtype(d_Mv)},
+      logits_Mv.data_ptr(), lse_M.data_ptr<float>(), column_M.data_ptr<std::int64_t>(), weight_M.data_ptr<float>());
+  return d_Mv;
+}
+
+}  // namespace
+
+at::Tensor cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
+                                  const at::Tensor& weight_M, at::ScalarType dtype) {
+  if (logits_Mv.is_cpu() && dtype != at::kHalf) return gradient_on_cpu(logits_Mv, lse_M, column_M, weight_M, dtype);
+  const at::Tensor d_Mv = to_float(logits_Mv);
+  if (d_Mv.is_cpu()) return gradient_on_cpu(d_Mv, lse_M, column_M, weight_M, at::kFloat).to(dtype);
   if constexpr (has_cuda_kernels) {
-    if (logits_Mv.is_cuda()) return on_cuda::cross_entropy_gradient(logits_Mv, lse_M, column_M, weight_M);
+    if (d_Mv.is_cuda()) {
+      on_cuda::cross_entropy_gradient(d_Mv, lse_M, column_M, weight_M);
+      return d_Mv.to(dtype);
+    }
   }
-  reference::cross_entropy_gradient(logits_Mv, lse_M, column_M, weight_M);
+  reference::cross_entropy_gradient(d_Mv, lse_M, column_M, weight_M);
+  return d_Mv.to(dtype);
 }
 
 at::Tensor log_add_exp(const at::Tensor& a, const at::Tensor& b) {

@@ -132,7 +132,7 @@ TEST(CudaKernelsParity, TheGradientOfATableHasTheBitsOfTheCpu) {
   Guarded<float> cpu(v * D), gpu(v * D);
   const cpu::NamedRows rows = cpu::named_rows({first_row, v, D}, M, ids.data());
   std::vector<float> gradient(rows.row.size() * D);
-  cpu::embedding_backward(rows, D, dx.data(), gradient.data());
+  cpu::embedding_backward(rows, {first_row, v, D}, dx.data(), gradient.data());
   for (std::int64_t i = 0; i < v * D; ++i) cpu[i] = 0;
   for (std::size_t i = 0; i < rows.row.size(); ++i) {
     for (std::int64_t d = 0; d < D; ++d) cpu[rows.row[i] * D + d] = gradient[i * D + static_cast<std::size_t>(d)];

@@ -10,12 +10,11 @@
 namespace troika::kernels {
 
 at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row) {
-  // A table of halves is not converted for the few rows that are read.
-  if (table_vD.is_cpu() && table_vD.scalar_type() == at::kFloat) {
+  if (table_vD.is_cpu() && table_vD.scalar_type() != at::kHalf) {
     const at::Tensor ids = ids_M.contiguous(), table = table_vD.contiguous();
     const at::Tensor x_MD = at::empty({ids.size(0), table.size(1)}, table.options());
-    cpu::embedding_forward({first_row, table.size(0), table.size(1)}, ids.size(0), ids.data_ptr<std::int64_t>(),
-                           table.data_ptr<float>(), x_MD.data_ptr<float>());
+    cpu::embedding_forward({first_row, table.size(0), table.size(1), cpu_dtype(table)}, ids.size(0),
+                           ids.data_ptr<std::int64_t>(), table.data_ptr(), x_MD.data_ptr());
     return x_MD;
   }
   if constexpr (has_cuda_kernels) {
@@ -27,11 +26,12 @@ at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD
 NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v) {
   if (dx_MD.is_cpu()) {
-    const at::Tensor ids = ids_M.contiguous(), dx = to_float(dx_MD).contiguous();
+    const at::Tensor ids = ids_M.contiguous(), dx = cpu_operand(dx_MD).contiguous();
     const std::int64_t D = dx.size(1);
-    const cpu::NamedRows rows = cpu::named_rows({first_row, v, D}, ids.size(0), ids.data_ptr<std::int64_t>());
+    const cpu::EmbeddingTable table{first_row, v, D, cpu_dtype(dx)};
+    const cpu::NamedRows rows = cpu::named_rows(table, ids.size(0), ids.data_ptr<std::int64_t>());
     const NamedRows named{at::tensor(rows.row, at::kLong), at::empty({static_cast<std::int64_t>(rows.row.size()), D})};
-    cpu::embedding_backward(rows, D, dx.data_ptr<float>(), named.gradient_rD.data_ptr<float>());
+    cpu::embedding_backward(rows, table, dx.data_ptr(), named.gradient_rD.data_ptr<float>());
     return named;
   }
   if constexpr (has_cuda_kernels) {

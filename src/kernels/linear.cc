@@ -25,23 +25,33 @@ bool is_matrix(const at::Tensor& x) {
   return stored_by(0, 1) || stored_by(1, 0);
 }
 
-// In fp32.
-at::Tensor linear_operand(const at::Tensor& x) {
-  const at::Tensor xf = to_float(x);
-  return is_matrix(xf) ? xf : xf.contiguous();
+at::Tensor as_matrix(const at::Tensor& x) { return is_matrix(x) ? x : x.contiguous(); }
+
+template <class Element>
+cpu::MatrixOf<Element> matrix(const at::Tensor& x) {
+  return {static_cast<const Element*>(x.data_ptr()), x.stride(0), x.stride(1)};
 }
 
-cpu::Matrix matrix(const at::Tensor& x) { return {x.data_ptr<float>(), x.stride(0), x.stride(1)}; }
-
-// out = addend + a b. Where out's columns are contiguous, its transpose is computed.
-void multiply(const at::Tensor& a_in, const at::Tensor& b_in, const at::Tensor& out, const cpu::Addend& addend = {}) {
-  const at::Tensor a = linear_operand(a_in), b = linear_operand(b_in);
+// out = addend + a b, of matrices of Element. Where out's columns are contiguous, its transpose is computed.
+template <class Element, class Result>
+void multiply_as(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, const cpu::Addend& addend) {
   const std::int64_t M = a.size(0), N = b.size(1), K = a.size(1);
+  auto* const c = static_cast<Result*>(out.data_ptr());
   if (out.stride(1) == 1) {
-    cpu::gemm(M, N, K, matrix(a), matrix(b), out.data_ptr<float>(), out.stride(0), addend);
+    cpu::gemm(M, N, K, matrix<Element>(a), matrix<Element>(b), c, out.stride(0), addend);
   } else {
-    cpu::gemm(N, M, K, matrix(b.t()), matrix(a.t()), out.data_ptr<float>(), out.stride(1), addend);
+    cpu::gemm(N, M, K, matrix<Element>(b.t()), matrix<Element>(a.t()), c, out.stride(1), addend);
   }
+}
+
+bool multiplies_both(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == at::kBFloat16 && b.scalar_type() == at::kBFloat16 && cpu::multiplies_halves();
+}
+
+// out = addend + a b, out in fp32.
+void multiply(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, const cpu::Addend& addend = {}) {
+  if (multiplies_both(a, b)) return multiply_as<cpu::Bf16, float>(as_matrix(a), as_matrix(b), out, addend);
+  multiply_as<float, float>(as_matrix(to_float(a)), as_matrix(to_float(b)), out, addend);
 }
 
 // The weight as few_rows.h reads it; nothing when its elements do not all follow each other.
@@ -74,19 +84,33 @@ at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t c
 
 }  // namespace
 
-at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
-  if (x_MI.is_cpu()) {
-    const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
-    cpu::Addend addend;
-    at::Tensor bias_float_O;
-    if (bias_O.defined()) {
-      bias_float_O = to_float(bias_O);
-      addend = {cpu::Addend::Kind::row, bias_float_O.data_ptr<float>()};
-    }
-    if (!multiply_few_rows(x_MI, w_OI, y_MO, addend)) multiply(x_MI, w_OI.t(), y_MO, addend);
-    return to_dtype_of(x_MI, y_MO);
+namespace {
+
+// addend + a b, in a's dtype.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b, const cpu::Addend& addend = {}) {
+  const at::Tensor out =
+      multiplies_both(a, b) ? at::empty({a.size(0), b.size(1)}, a.options()) : empty_float(a, a.size(0), b.size(1));
+  if (out.scalar_type() == at::kBFloat16) {
+    multiply_as<cpu::Bf16, cpu::Bf16>(as_matrix(a), as_matrix(b), out, addend);
+  } else {
+    multiply(a, b, out, addend);
   }
-  return reference::linear_forward(x_MI, w_OI, bias_O);
+  return to_dtype_of(a, out);
+}
+
+at::Tensor cpu_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
+  const at::Tensor bias = bias_O.defined() ? to_float(bias_O) : at::Tensor();
+  cpu::Addend addend;
+  if (bias.defined()) addend = {cpu::Addend::Kind::row, bias.data_ptr<float>()};
+  if (x_MI.size(0) > cpu::few_rows) return product(x_MI, w_OI.t(), addend);
+  const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
+  return multiply_few_rows(x_MI, w_OI, y_MO, addend) ? to_dtype_of(x_MI, y_MO) : product(x_MI, w_OI.t(), addend);
+}
+
+}  // namespace
+
+at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
+  return x_MI.is_cpu() ? cpu_forward(x_MI, w_OI, bias_O) : reference::linear_forward(x_MI, w_OI, bias_O);
 }
 
 void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
@@ -98,12 +122,7 @@ void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
 }
 
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
-  if (dy_MO.is_cpu()) {
-    const at::Tensor dx_MI = empty_float(dy_MO, dy_MO.size(0), w_OI.size(1));
-    multiply(dy_MO, w_OI, dx_MI);
-    return to_dtype_of(dy_MO, dx_MI);
-  }
-  return reference::linear_backward_input(dy_MO, w_OI);
+  return dy_MO.is_cpu() ? product(dy_MO, w_OI) : reference::linear_backward_input(dy_MO, w_OI);
 }
 
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
@@ -118,8 +137,9 @@ void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI,
 
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   if (dy_MO.is_cpu()) {
-    const at::Tensor dyf = to_float(dy_MO), dy = dyf.stride(1) == 1 ? dyf : dyf.contiguous();
-    return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr<float>(), dy.stride(0), dbias_O.data_ptr<float>());
+    const at::Tensor read = cpu_operand(dy_MO), dy = read.stride(1) == 1 ? read : read.contiguous();
+    return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr(), cpu_dtype(dy), dy.stride(0),
+                            dbias_O.data_ptr<float>());
   }
   if constexpr (has_cuda_kernels) {
     if (dy_MO.is_cuda()) return on_cuda::linear_backward_bias(dy_MO, dbias_O);
@@ -127,10 +147,12 @@ void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   reference::linear_backward_bias(dy_MO, dbias_O);
 }
 
-at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const c10::Device& device) {
-  constexpr std::int64_t line = 16, power = 256;  // fp32 elements
+bool multiplies_as_it_is(const at::Tensor& x) { return x.is_cpu() ? multiplies_both(x, x) : true; }
+
+at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const at::TensorOptions& options) {
+  const auto element = static_cast<std::int64_t>(options.dtype().itemsize());
+  const std::int64_t line = 64 / element, power = 1024 / element;
   const std::int64_t whole = (columns + line - 1) / line * line, apart = whole % power == 0 ? whole + line : whole;
-  const auto options = at::TensorOptions().dtype(at::kFloat).device(device);
   return at::empty({rows, apart}, options).narrow(1, 0, columns);
 }
 

@@ -1,6 +1,6 @@
 // y = x w^T + bias. Shapes: M rows, I inputs, O outputs; rows are contiguous, except that w and dw may be transposed views of
-// an [I, O] tensor (GPT-2 stores weights so). Any device; dtypes as in cpu_operands.h. On devices other than the CPU, halves
-// are multiplied as they are with sums in fp32, to which the bias is added before they are rounded.
+// an [I, O] tensor (GPT-2 stores weights so). Any device; dtypes as in cpu_operands.h. Halves are multiplied as they are, or in
+// fp32 where the CPU is faster so, with sums in fp32, to which the bias is added before they are rounded.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,10 +22,13 @@ void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI,
 // Writes dbias, fp32: the sum over rows.
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
 
+// Whether products of x are made of it as it is; else they convert it to fp32.
+bool multiplies_as_it_is(const at::Tensor& x);
+
 // Memory for matrices whose columns a GEMM reads: rows a large power of two apart would share few sets of the caches, so
 // these stand a line further apart.
 
-// Uninitialised [rows, columns] in fp32; a row is contiguous.
-at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const c10::Device& device);
+// Uninitialised [rows, columns]; a row is contiguous.
+at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const at::TensorOptions& options);
 
 }  // namespace troika::kernels

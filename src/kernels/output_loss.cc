@@ -21,11 +21,12 @@ void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
 
 // Room for the logits of a chunk.
 at::Tensor chunk_room(const at::Tensor& x_MD, std::int64_t v) {
-  return empty_spaced_rows(std::min(x_MD.size(0), output_loss_chunk_rows(x_MD.size(1))), v, x_MD.device());
+  return empty_spaced_rows(std::min(x_MD.size(0), output_loss_chunk_rows(x_MD.size(1))), v,
+                           x_MD.options().dtype(at::kFloat));
 }
 
-// Halves on a CPU would be converted for every chunk.
-at::Tensor multiplied(const at::Tensor& w_vD) { return w_vD.is_cpu() ? to_float(w_vD) : w_vD; }
+// Halves that no unit multiplies would be converted for every chunk.
+at::Tensor multiplied(const at::Tensor& w_vD) { return multiplies_as_it_is(w_vD) ? w_vD : to_float(w_vD); }
 
 // The target's logit where it lies in these columns, else 0.
 at::Tensor target_logits(const at::Tensor& logits_Mv, const at::Tensor& column_M) {
@@ -66,10 +67,13 @@ OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_v
   each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
     at::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
     linear_forward_float(x_MD.narrow(0, begin, rows), w, logits_mv);
-    at::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
-    lse_m.copy_(log_sum_exp(logits_mv));
+    const at::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
     part.target_M.narrow(0, begin, rows).copy_(target_logits(logits_mv, targets_M.narrow(0, begin, rows) - first_row));
-    if (saved != nullptr && halves) saved->logits_Mv.narrow(0, begin, rows).copy_(logits_mv.sub_(lse_m.unsqueeze(1)));
+    if (saved != nullptr && halves) {
+      log_sum_exp_and_keep(logits_mv, lse_m, saved->logits_Mv.narrow(0, begin, rows));
+    } else {
+      lse_m.copy_(log_sum_exp(logits_mv));
+    }
   });
   return part;
 }
@@ -90,8 +94,8 @@ OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const 
     const at::Tensor lse_m = log_sum_exp(logits_mv);
     part.lse_M.narrow(0, begin, rows).copy_(lse_m);
     part.target_M.narrow(0, begin, rows).copy_(target_logits(logits_mv, targets_m));
-    cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows));
-    const at::Tensor d_mv = x_MD.is_cpu() ? logits_mv : to_dtype_of(x_MD, logits_mv);
+    const at::Tensor d_mv =
+        cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows), w.scalar_type());
     saved.dx_MD.narrow(0, begin, rows).copy_(linear_backward_input(d_mv, w));
     if (!saved.dw_vD.defined()) return;
     (begin == 0 ? linear_backward_weight : linear_backward_weight_add)(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD);
@@ -138,9 +142,11 @@ at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& 
                                       const at::Tensor& lse_M, double scale, OutputLossSaved& saved) {
   if (saved.dx_MD.defined()) return std::move(saved.dx_MD);
   const at::Tensor kept_lse_M = saved.part_lse_M.defined() ? lse_M - saved.part_lse_M : lse_M;
-  const at::Tensor d_Mv = to_float(saved.logits_Mv);
-  cross_entropy_gradient(d_Mv, kept_lse_M, targets_M - first_row, weights_of(targets_M, scale));
-  saved = {to_dtype_of(saved.logits_Mv, d_Mv), {}, {}, {}};
+  saved = {cross_entropy_gradient(saved.logits_Mv, kept_lse_M, targets_M - first_row, weights_of(targets_M, scale),
+                                  saved.logits_Mv.scalar_type()),
+           {},
+           {},
+           {}};
   return linear_backward_input(saved.logits_Mv, w_vD);
 }
 

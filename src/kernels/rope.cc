@@ -31,7 +31,7 @@ at::Tensor frequencies_of(const RopeFrequencies& f) {
   return frequency_I;
 }
 
-// y is x turned; fp32 with a contiguous last dim.
+// y is x turned; both with a contiguous last dim.
 void turn(const at::Tensor& x, const RopeTable& rope, cpu::Turn turn, const at::Tensor& y) {
   const HostRope table(rope);
   const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), table.rows};
@@ -66,8 +66,8 @@ at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
 void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH) {
   if (dy_BTnH.is_cpu()) {
     const at::Tensor dy = heads_operand(dy_BTnH);
-    const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
-    const at::Tensor dx = direct ? dx_BTnH : at::empty(dy.sizes(), dy.options());
+    const bool direct = is_heads_operand(dx_BTnH);
+    const at::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
     turn(dy, rope, cpu::Turn::back, dx);
     if (!direct) dx_BTnH.copy_(dx);
     return;
@@ -80,15 +80,16 @@ void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::T
 
 // The tensors must outlive the result.
 static cpu::QkNormRope operation(const at::Tensor& x_BTnH, const at::Tensor& w_H, const HostRope& table) {
-  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3), w_H.data_ptr<float>(), table.rows};
+  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3), w_H.data_ptr(), table.rows};
 }
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved) {
   if (x_BTnH.is_cpu()) {
-    const at::Tensor x = heads_operand(x_BTnH), w = to_float(w_H).contiguous(), y = at::empty(x.sizes(), x.options());
+    const at::Tensor x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous(),
+                     y = at::empty(x.sizes(), x.options());
     const HostRope table(rope);
-    const at::Tensor rstd_BTn = at::empty(x.sizes().slice(0, 3), x.options());
+    const at::Tensor rstd_BTn = empty_statistics(x, x.sizes().slice(0, 3));
     cpu::qk_norm_rope_forward(operation(x, w, table), eps, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y),
                               rstd_BTn.data_ptr<float>());
     if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
@@ -104,10 +105,10 @@ void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, 
                            const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
                            const at::Tensor& dw_H) {
   if (x_BTnH.is_cpu()) {
-    const at::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = to_float(w_H).contiguous();
+    const at::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous();
     const HostRope table(rope);
-    const bool direct = dx_BTnH.scalar_type() == at::kFloat && dx_BTnH.stride(3) == 1;
-    const at::Tensor dx = direct ? dx_BTnH : at::empty(x.sizes(), x.options());
+    const bool direct = is_heads_operand(dx_BTnH);
+    const at::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
     cpu::qk_norm_rope_backward(operation(x, w, table), heads_view<cpu::Heads>(dy), heads_view<cpu::Heads>(x),
                                saved.rstd_BTn.data_ptr<float>(), heads_view<cpu::MutableHeads>(dx),
                                dw_H.data_ptr<float>());

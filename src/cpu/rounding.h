@@ -1,0 +1,13 @@
+// Arrays of floats rounded to halves: to nearest, ties to even; NaN becomes the quiet NaN 0x7fc0.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/dtype.h"
+
+namespace troika::cpu {
+
+// On the calling thread.
+void round_to_halves(std::int64_t count, const float* x, Bf16* y);
+
+}  // namespace troika::cpu
