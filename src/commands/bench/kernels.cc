@@ -58,10 +58,10 @@ int run_bench_kernels(const std::vector<std::string>& arguments,
   const config::Resolved resolved = config::resolve(a.parsed.settings, 1);
   check(resolved.settings);
   set_threads(resolved.settings);
-  const MachineRates before = measure_rates(at::kCPU, a.seconds);
+  const MachineRates before = measure_rates(at::kCPU, at::kFloat, a.seconds);
   std::vector<MeasuredOperation> rows;
   for (const Operation& operation : operations_of(shapes_of(resolved))) rows.push_back(measure(operation, a.seconds));
-  const MachineRates rates = better(before, measure_rates(at::kCPU, a.seconds));
+  const MachineRates rates = better(before, measure_rates(at::kCPU, at::kFloat, a.seconds));
   std::fputs(to_table(rows, rates).c_str(), stdout);
   if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(rows, rates));
   return 0;

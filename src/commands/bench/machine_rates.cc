@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "commands/bench/timing.h"
 #include "cpu/sgemm.h"
-#include "kernels/cpu_operands.h"
 
 namespace troika::commands {
 namespace {
@@ -21,17 +20,26 @@ void settle(const at::Tensor& result) {
   if (!result.is_cpu()) result.flatten()[0].item();
 }
 
-// The matrix library's own product with all threads; on a GPU that of the training.
-double gemm_rate(const c10::Device& device, double seconds) {
-  const at::Tensor x = at::full({gemm_M, gemm_K}, 0.5f, device), w = at::full({gemm_K, gemm_N}, 0.25f, device);
-  const at::Tensor y = at::empty({gemm_M, gemm_N}, device);
+template <class Element>
+cpu::MatrixOf<Element> rows_of(const at::Tensor& x) {
+  return {static_cast<const Element*>(x.data_ptr()), x.stride(0), 1};
+}
+
+// The matrix library's own product.
+template <class Element>
+void library_product(const at::Tensor& x, const at::Tensor& w, const at::Tensor& y) {
+  const int status =
+      cpu::sgemm(gemm_M, gemm_N, gemm_K, rows_of<Element>(x), rows_of<Element>(w), 0.0f, y.data_ptr<float>(), gemm_N);
+  if (status != 0) throw base::BugError(fmt::format("the matrix library refused the product: status {}", status));
+}
+
+// With all threads; on a GPU that of the training.
+double gemm_rate(const c10::Device& device, c10::ScalarType operands, double seconds) {
+  const auto options = at::TensorOptions().device(device).dtype(operands);
+  const at::Tensor x = at::full({gemm_M, gemm_K}, 0.5f, options), w = at::full({gemm_K, gemm_N}, 0.25f, options);
+  const at::Tensor y = at::empty({gemm_M, gemm_N}, device.is_cpu() ? options.dtype(at::kFloat) : options);
   const auto product = [&] {
-    if (device.is_cpu()) {
-      const int status = cpu::sgemm(gemm_M, gemm_N, gemm_K, {x.data_ptr<float>(), gemm_K, 1},
-                                    {w.data_ptr<float>(), gemm_N, 1}, 0.0f, y.data_ptr<float>(), gemm_N);
-      if (status != 0) throw base::BugError(fmt::format("the matrix library refused the product: status {}", status));
-      return;
-    }
+    if (device.is_cpu()) return (operands == at::kFloat ? library_product<float> : library_product<cpu::Bf16>)(x, w, y);
     at::Tensor out = y;
     at::mm_out(out, x, w);
     settle(out);
@@ -53,8 +61,9 @@ double triad_rate(const c10::Device& device, double seconds) {
 
 }  // namespace
 
-MachineRates measure_rates(const c10::Device& device, double seconds) {
-  return {gemm_rate(device, seconds), triad_rate(device, seconds)};
+MachineRates measure_rates(const c10::Device& device, c10::ScalarType operands, double seconds) {
+  const bool as_they_are = !device.is_cpu() || (operands == at::kBFloat16 && cpu::multiplies_halves());
+  return {gemm_rate(device, as_they_are ? operands : at::kFloat, seconds), triad_rate(device, seconds)};
 }
 
 MachineRates better(const MachineRates& a, const MachineRates& b) {

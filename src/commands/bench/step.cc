@@ -18,6 +18,7 @@
 #include "config/resolve.h"
 #include "data/samples.h"
 #include "host/memory.h"
+#include "model/scalar_type.h"
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
@@ -59,13 +60,14 @@ StepReport report_of(const plan::Plan& plan) {
   StepReport r;
   const config::Batch& batch = plan.resolved.batch;
   r.model = plan.model().preset;
+  r.precision = plan.precision();
   r.parameters = shape::parameter_count(plan.model());
   r.world = static_cast<int>(plan.shape.world());
   r.threads = at::get_num_threads();
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
-  r.work = work_of(plan.model(), batch.global, batch.seq_len);
+  r.work = work_of(plan.model(), plan.precision(), batch.global, batch.seq_len);
   for (const plan::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
   return r;
 }
@@ -84,7 +86,9 @@ class Measurement {
     report_.step_seconds = seconds_;
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
-    const MachineRates first = measure_rates(device, seconds), mine = better(first, measure_rates(device, seconds));
+    const c10::ScalarType compute = model::scalar_type(plan.precision());
+    const MachineRates first = measure_rates(device, compute, seconds),
+                       mine = better(first, measure_rates(device, compute, seconds));
     const at::Tensor all =
         gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second, mine.triad_bytes_per_second});
     report_.peak_resident_bytes = static_cast<std::int64_t>(all.select(1, 0).max().item<double>());

@@ -11,7 +11,8 @@
 
 namespace troika::commands {
 
-StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std::int64_t seq_len) {
+StepWork work_of(const config::ModelSettings& model, config::Precision precision, std::int64_t sequences,
+                 std::int64_t seq_len) {
   double multiplied = 0, all = 0;
   for (const shape::ParameterInfo& info : shape::all_parameters(model)) {
     const auto elements = static_cast<double>(info.elements());
@@ -20,7 +21,7 @@ StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std
   }
   const auto T = static_cast<double>(seq_len), B = static_cast<double>(sequences);
   const auto width = static_cast<double>(model.layers * model.heads * model.head_dim);
-  return {6 * multiplied * B * T + 3 * 2 * width * T * T * B, 28 * all};
+  return {6 * multiplied * B * T + 3 * 2 * width * T * T * B, (precision == config::Precision::fp32 ? 28 : 30) * all};
 }
 
 double ideal_seconds(const StepWork& work, const MachineRates& rates) {
@@ -36,6 +37,7 @@ std::string to_json(const StepReport& r) {
   const nlohmann::ordered_json json = {
       {"model", r.model},
       {"parameters", r.parameters},
+      {"precision", config::word_of(r.precision)},
       {"world", r.world},
       {"threads", r.threads},
       {"batch", r.batch},
@@ -57,10 +59,10 @@ std::string to_json(const StepReport& r) {
 
 std::string to_text(const StepReport& r) {
   const auto [fastest, slowest] = std::minmax_element(r.step_seconds.begin() + 1, r.step_seconds.end());
-  std::string text =
-      fmt::format("bench step  {}, {:.1f} M parameters, {} {} of {} {}, {} x {} tokens per step\n", r.model,
-                  static_cast<double>(r.parameters) / 1e6, r.world, r.world == 1 ? "rank" : "ranks", r.threads,
-                  r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
+  std::string text = fmt::format("bench step  {}, {:.1f} M parameters in {}, {} {} of {} {}, {} x {} tokens per step\n",
+                                 r.model, static_cast<double>(r.parameters) / 1e6, config::word_of(r.precision),
+                                 r.world, r.world == 1 ? "rank" : "ranks", r.threads,
+                                 r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
   text += fmt::format("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})\n",
                       r.median_seconds(), r.step_seconds.size() - 1, *fastest, *slowest);
   text += fmt::format("  tokens/s    {:.0f}\n", r.tokens_per_second());

@@ -13,18 +13,21 @@ namespace troika::commands {
 // What a step must do at least, whatever the program.
 struct StepWork {
   double flops = 0;  // of matrix products and attention, forward and backward
-  double update_bytes =
-      0;  // AdamW reads parameter, gradient and two moments and writes three of them: 28 per parameter
+  // AdamW reads parameter, gradient and two moments and writes three of them: 28 per parameter. In half precision it writes
+  // the rounded parameter too: 30.
+  double update_bytes = 0;
 };
 // flops = 6 x (parameters but for tables that are only looked up) x tokens
 //       + 3 x 2 x layers x heads x head_dim x seq_len^2 per sequence (causal: half the square).
-StepWork work_of(const config::ModelSettings& model, std::int64_t sequences, std::int64_t seq_len);
+StepWork work_of(const config::ModelSettings& model, config::Precision precision, std::int64_t sequences,
+                 std::int64_t seq_len);
 
 // Seconds of that work at the machine's rates, one part after the other.
 double ideal_seconds(const StepWork& work, const MachineRates& rates);
 
 struct StepReport {
   std::string model;
+  config::Precision precision = config::Precision::fp32;
   std::int64_t parameters = 0;
   int world = 1;
   std::int64_t threads = 1;                              // of each rank

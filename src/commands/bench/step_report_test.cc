@@ -30,25 +30,34 @@ StepReport report() {
 TEST(StepWork, OfATiedModelCountsEveryParameter) {
   const config::ModelSettings m = small_model();
   const auto parameters = static_cast<double>(shape::parameter_count(m));
-  const StepWork work = work_of(m, 5, 16);
+  const StepWork work = work_of(m, config::Precision::fp32, 5, 16);
   EXPECT_EQ(work.flops, 6 * parameters * 5 * 16 + 3 * 2 * 3 * 4 * 8 * 16.0 * 16 * 5);
   EXPECT_EQ(work.update_bytes, 28 * parameters);
+}
+
+TEST(StepWork, OfHalfPrecisionWritesTheRoundedParameterToo) {
+  const config::ModelSettings m = small_model();
+  const StepWork work = work_of(m, config::Precision::bf16, 5, 16);
+  EXPECT_EQ(work.flops, work_of(m, config::Precision::fp32, 5, 16).flops);
+  EXPECT_EQ(work.update_bytes, 30 * static_cast<double>(shape::parameter_count(m)));
 }
 
 TEST(StepWork, OfAnUntiedModelDoesNotMultiplyTheEmbedding) {
   config::ModelSettings tied = small_model(), untied = small_model();
   untied.tie_embeddings = false;
-  EXPECT_EQ(work_of(untied, 5, 16).flops, work_of(tied, 5, 16).flops);
-  EXPECT_EQ(work_of(untied, 5, 16).update_bytes - work_of(tied, 5, 16).update_bytes, 28 * 100 * 32);
+  EXPECT_EQ(work_of(untied, config::Precision::fp32, 5, 16).flops, work_of(tied, config::Precision::fp32, 5, 16).flops);
+  EXPECT_EQ(work_of(untied, config::Precision::fp32, 5, 16).update_bytes -
+                work_of(tied, config::Precision::fp32, 5, 16).update_bytes,
+            28 * 100 * 32);
 }
 
 TEST(StepWork, OfGpt2DoesNotMultiplyThePositions) {
   config::ModelSettings m = small_model();
   m.architecture = config::Family::gpt2, m.kv_heads = m.heads, m.max_positions = 16;
-  const StepWork few = work_of(m, 5, 16);
+  const StepWork few = work_of(m, config::Precision::fp32, 5, 16);
   m.max_positions = 64;
-  EXPECT_EQ(work_of(m, 5, 16).flops, few.flops);
-  EXPECT_EQ(work_of(m, 5, 16).update_bytes - few.update_bytes, 28 * 48 * 32);
+  EXPECT_EQ(work_of(m, config::Precision::fp32, 5, 16).flops, few.flops);
+  EXPECT_EQ(work_of(m, config::Precision::fp32, 5, 16).update_bytes - few.update_bytes, 28 * 48 * 32);
 }
 
 TEST(StepReport, LeavesTheFirstStepOutOfTheMedian) {
