@@ -30,11 +30,17 @@ std::int64_t even(std::int64_t extent, std::int64_t piece) {
   return pieces(pieces(extent, pieces(extent, piece)), unit) * unit;
 }
 
-// Large tiles spend less time on packing their operands; enough of them keep several cores busy. A that is stored by columns
-// (a weight's gradient) is read in pieces of a row of the tile, so more of the tile's width goes to B.
-Tiles cut(std::int64_t M, std::int64_t N, bool a_by_columns) {
-  constexpr std::int64_t largest = 512, smallest = 128, enough = 8;
-  std::int64_t rows = std::min(M, a_by_columns ? largest / 2 : largest), columns = std::min(N, largest);
+constexpr std::int64_t largest = 512;
+
+// fp32 that is stored by columns (a weight's gradient) is read in pieces of a row of the tile, so more of the tile's width goes
+// to B. Halves are packed whole.
+std::int64_t largest_rows(const Matrix& a) { return a.column_stride != 1 ? largest / 2 : largest; }
+std::int64_t largest_rows(const HalfMatrix&) { return largest; }
+
+// Large tiles spend less time on packing their operands; enough of them keep several cores busy.
+Tiles cut(std::int64_t M, std::int64_t N, std::int64_t most_rows) {
+  constexpr std::int64_t smallest = 128, enough = 8;
+  std::int64_t rows = std::min(M, most_rows), columns = std::min(N, largest);
   while (pieces(M, rows) * pieces(N, columns) < enough && std::max(rows, columns) > smallest)
     (rows < columns ? columns : rows) = pieces(std::max(rows, columns), 2);
   rows = even(M, rows);
@@ -138,7 +144,7 @@ template <class Element>
 void multiply(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Element>& a, const MatrixOf<Element>& b,
               float* c, std::int64_t c_stride, const Addend& addend) {
   if (M == 0 || N == 0) return;
-  each_tile(M, N, K, cut(M, N, a.column_stride != 1), [&](auto i, auto j, auto m, auto n) {
+  each_tile(M, N, K, cut(M, N, largest_rows(a)), [&](auto i, auto j, auto m, auto n) {
     return finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, c + i * c_stride + j, c_stride);
   });
 }
@@ -159,7 +165,7 @@ void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, c
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
           std::int64_t c_stride, const Addend& addend) {
   if (M == 0 || N == 0) return;
-  each_tile(M, N, K, cut(M, N, a.column_stride != 1), [&](auto i, auto j, auto m, auto n) {
+  each_tile(M, N, K, cut(M, N, largest_rows(a)), [&](auto i, auto j, auto m, auto n) {
     const auto sums = hwy::AllocateAligned<float>(static_cast<std::size_t>(m * n));
     if (sums == nullptr) return sgemm_out_of_memory;
     const int status = finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, sums.get(), n);

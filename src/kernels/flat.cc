@@ -9,6 +9,7 @@
 
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
+#include "cpu/rounding.h"
 #include "kernels/adamw_numbers.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
@@ -174,6 +175,14 @@ at::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& 
 }
 
 void round_into(const at::Tensor& master, const at::Tensor& rounded) {
+  if (master.is_cpu() && rounded.scalar_type() == at::kBFloat16) {
+    constexpr std::int64_t piece_elements = 1 << 16;
+    const float* x = master.data_ptr<float>();
+    cpu::Bf16* y = bf16_data(rounded);
+    return cpu::parallel_pieces(master.numel(), piece_elements, [&](std::int64_t begin, std::int64_t end) {
+      cpu::round_to_halves(end - begin, x + begin, y + begin);
+    });
+  }
   if constexpr (has_cuda_kernels) {
     if (master.is_cuda()) return on_cuda::round_into(master, rounded);
   }
