@@ -149,6 +149,20 @@ void multiply(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Ele
   });
 }
 
+// A tile's sums stand in fp32 until it is done, in the cache of its core.
+template <class Element>
+void multiply_and_round(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Element>& a,
+                        const MatrixOf<Element>& b, Bf16* c, std::int64_t c_stride, const Addend& addend) {
+  if (M == 0 || N == 0) return;
+  each_tile(M, N, K, cut(M, N, largest_rows(a)), [&](auto i, auto j, auto m, auto n) {
+    const auto sums = hwy::AllocateAligned<float>(static_cast<std::size_t>(m * n));
+    if (sums == nullptr) return sgemm_out_of_memory;
+    const int status = finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, sums.get(), n);
+    for (std::int64_t row = 0; row < m; ++row) round_to_halves(n, sums.get() + row * n, c + (i + row) * c_stride + j);
+    return status;
+  });
+}
+
 }  // namespace
 
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
@@ -161,17 +175,14 @@ void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, c
   multiply(M, N, K, a, b, c, c_stride, addend);
 }
 
-// A tile's sums stand in fp32 until it is done, in the cache of its core.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
           std::int64_t c_stride, const Addend& addend) {
-  if (M == 0 || N == 0) return;
-  each_tile(M, N, K, cut(M, N, largest_rows(a)), [&](auto i, auto j, auto m, auto n) {
-    const auto sums = hwy::AllocateAligned<float>(static_cast<std::size_t>(m * n));
-    if (sums == nullptr) return sgemm_out_of_memory;
-    const int status = finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, sums.get(), n);
-    for (std::int64_t row = 0; row < m; ++row) round_to_halves(n, sums.get() + row * n, c + (i + row) * c_stride + j);
-    return status;
-  });
+  multiply_and_round(M, N, K, a, b, c, c_stride, addend);
+}
+
+void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, Bf16* c,
+          std::int64_t c_stride, const Addend& addend) {
+  multiply_and_round(M, N, K, a, b, c, c_stride, addend);
 }
 
 }  // namespace troika::cpu

@@ -28,13 +28,16 @@ struct Addend {
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
           std::int64_t c_stride, const Addend& addend = {});
 
+// C is rounded once, from fp32. The addend may not be `output`.
+void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, Bf16* c,
+          std::int64_t c_stride, const Addend& addend = {});
+
 // Whether this processor and the matrix library multiply bf16 faster than fp32; where not, the gemms below may not be called.
 bool multiplies_halves();
 
-// An element of C has the same bits whatever rows and columns stand beside its own.
+// Both: an element of C has the same bits whatever rows and columns stand beside its own.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float* c,
           std::int64_t c_stride, const Addend& addend = {});
-// C is rounded once, from fp32. The addend may not be `output`.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
           std::int64_t c_stride, const Addend& addend = {});
 

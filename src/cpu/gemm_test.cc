@@ -154,6 +154,19 @@ TEST(GemmOfHalves, GivesTheProductForEveryOrderAndAddendRoundedOnce) {
   }
 }
 
+TEST(Gemm, RoundsToHalvesOnce) {
+  for (const Shape& s : std::vector<Shape>{{1, 1, 1}, {3, 4, 0}, {129, 257, 31}, {513, 40, 530}}) {
+    const auto a = numbers(s.M * s.K, 1), b = numbers(s.K * s.N, 2), row = numbers(s.N, 3);
+    const Matrix left = stored(a, s.M, s.K, Order::columns), right = stored(b, s.K, s.N, Order::rows);
+    std::vector<float> want(static_cast<std::size_t>(s.M * s.N));
+    std::vector<Bf16> got(want.size());
+    const Addend addend{Addend::Kind::row, row.data()};
+    gemm(s.M, s.N, s.K, left, right, want.data(), s.N, addend);
+    gemm(s.M, s.N, s.K, left, right, got.data(), s.N, addend);
+    EXPECT_EQ(floats(got), floats(halves(want)));
+  }
+}
+
 struct HalfProduct {
   Shape shape;
   std::vector<Bf16> a, b;

@@ -88,12 +88,13 @@ namespace {
 
 // addend + a b, in a's dtype.
 at::Tensor product(const at::Tensor& a, const at::Tensor& b, const cpu::Addend& addend = {}) {
-  const at::Tensor out =
-      multiplies_both(a, b) ? at::empty({a.size(0), b.size(1)}, a.options()) : empty_float(a, a.size(0), b.size(1));
-  if (out.scalar_type() == at::kBFloat16) {
+  const at::Tensor out = empty_operand(a, {a.size(0), b.size(1)});
+  if (out.scalar_type() == at::kFloat) {
+    multiply(a, b, out, addend);
+  } else if (multiplies_both(a, b)) {
     multiply_as<cpu::Bf16, cpu::Bf16>(as_matrix(a), as_matrix(b), out, addend);
   } else {
-    multiply(a, b, out, addend);
+    multiply_as<float, cpu::Bf16>(as_matrix(to_float(a)), as_matrix(to_float(b)), out, addend);
   }
   return to_dtype_of(a, out);
 }
