@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains the models of compare.py with PyTorch, for comparison, and prints one line of JSON.
 
-Random tokens, fp32, AdamW, gradient clipping. Started with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT it is one rank
+Random tokens, AdamW, gradient clipping. Started with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT it is one rank
 of DistributedDataParallel over gloo. Threads by OMP_NUM_THREADS. Any torch from 1.13 on.
 """
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -148,10 +149,28 @@ class Decoder(nn.Module):
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
+def resident_mb():
+    with open("/proc/self/statm") as pages:
+        return int(pages.read().split()[1]) * resource.getpagesize() >> 20
+
+
 def since_process_start():
     with open("/proc/self/stat") as stat:
         started = int(stat.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+
+
+def backward(model, vocab, options):
+    """One step's backward passes; replicas exchange gradients in the last alone. The seconds, without making the text."""
+    texts = [torch.randint(vocab, (options.batch, options.seq + 1)) for _ in range(options.accumulate)]
+    begin = time.perf_counter()
+    for index, text in enumerate(texts):
+        exchanges = index + 1 == len(texts) or not hasattr(model, "no_sync")
+        with contextlib.nullcontext() if exchanges else model.no_sync():
+            with torch.autocast("cpu", torch.bfloat16, enabled=options.bf16):
+                loss = model(text[:, :-1], text[:, 1:])
+            (loss / len(texts)).backward()
+    return time.perf_counter() - begin
 
 
 def train(model, parameters, vocab, options):
@@ -159,13 +178,12 @@ def train(model, parameters, vocab, options):
     optimizer = torch.optim.AdamW(parameters, lr=3e-4, betas=(0.9, 0.95), weight_decay=0.1, foreach=True)
     seconds, first = [], 0
     for step in range(options.steps):
-        text = torch.randint(vocab, (options.batch, options.seq + 1))
+        passes = backward(model, vocab, options)
         begin = time.perf_counter()
-        optimizer.zero_grad(set_to_none=True)
-        model(text[:, :-1], text[:, 1:]).backward()
         nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
-        seconds.append(time.perf_counter() - begin)
+        optimizer.zero_grad(set_to_none=True)
+        seconds.append(passes + time.perf_counter() - begin)
         first = first or since_process_start()
     return seconds, first
 
@@ -177,7 +195,11 @@ def main():
     parser.add_argument("--batch", type=int, default=8, help="sequences per rank and step")
     parser.add_argument("--seq", type=int, default=256, help="tokens of a sequence")
     parser.add_argument("--steps", type=int, default=6, help="the first warms up")
+    parser.add_argument("--accumulate", type=int, default=1, help="backward passes of --batch sequences in a step")
+    parser.add_argument("--bf16", action="store_true", help="autocast to bfloat16; parameters and optimizer stay fp32")
+    parser.add_argument("--compile", action="store_true", help="torch.compile (torch 2.x)")
     options = parser.parse_args()
+    program = resident_mb()
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     torch.manual_seed(1 + rank)
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", os.cpu_count())))
@@ -187,13 +209,16 @@ def main():
     if world > 1:
         torch.distributed.init_process_group("gloo")
         model = nn.parallel.DistributedDataParallel(model)
+    if options.compile:
+        model = torch.compile(model)
     seconds, first = train(model, parameters, shape.vocab, options)
     step = statistics.median(seconds[1:])
     if rank == 0:
         print(json.dumps({
             "parameters": sum(p.numel() for p in parameters), "world": world, "batch": options.batch,
-            "seq": options.seq, "step_seconds": round(step, 4),
-            "tokens_per_second": round(world * options.batch * options.seq / step, 1),
+            "seq": options.seq, "accumulate": options.accumulate, "step_seconds": round(step, 4),
+            "tokens_per_second": round(world * options.batch * options.seq * options.accumulate / step, 1),
+            "program_rss_mb": program,
             "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
             "first_step_seconds": round(first, 2), "torch": torch.__version__}))
 

@@ -72,7 +72,7 @@ StepReport report_of(const plan::Plan& plan) {
   return r;
 }
 
-// What one rank notes during the run; complete after the trial's end.
+// What one rank notes during the run, made before it; complete after the trial's end.
 class Measurement {
  public:
   void step_done(std::int64_t step, double seconds) {
@@ -89,11 +89,12 @@ class Measurement {
     const c10::ScalarType compute = model::scalar_type(plan.precision());
     const MachineRates first = measure_rates(device, compute, seconds),
                        mine = better(first, measure_rates(device, compute, seconds));
-    const at::Tensor all =
-        gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second, mine.triad_bytes_per_second});
+    const at::Tensor all = gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second,
+                                            mine.triad_bytes_per_second, program_bytes_});
     report_.peak_resident_bytes = static_cast<std::int64_t>(all.select(1, 0).max().item<double>());
     report_.first_step_seconds = all.select(1, 1).max().item<double>();
     report_.rates = {all.select(1, 2).sum().item<double>(), all.select(1, 3).sum().item<double>()};
+    report_.program_resident_bytes = static_cast<std::int64_t>(all.select(1, 4).max().item<double>());
   }
 
   const StepReport& report() const { return report_; }
@@ -101,6 +102,7 @@ class Measurement {
  private:
   std::vector<double> seconds_;
   double first_step_seconds_ = 0;
+  double program_bytes_ = static_cast<double>(host::process_memory().resident_bytes);
   StepReport report_;
 };
 

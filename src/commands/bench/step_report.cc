@@ -51,6 +51,7 @@ std::string to_json(const StepReport& r) {
       {"gemm_gflops", rounded(r.rates.gemm_flops_per_second / 1e9)},
       {"triad_gbytes_per_second", rounded(r.rates.triad_bytes_per_second / 1e9)},
       {"peak_rss_mb", r.peak_resident_bytes >> 20},
+      {"program_rss_mb", r.program_resident_bytes >> 20},
       {"planned_bytes", r.planned_bytes},
       {"first_step_seconds", rounded(r.first_step_seconds)},
   };

@@ -37,6 +37,7 @@ struct StepReport {
   StepWork work;
   MachineRates rates;                                       // of all ranks together
   std::int64_t peak_resident_bytes = 0, planned_bytes = 0;  // of the rank with most
+  std::int64_t program_resident_bytes = 0;                  // before anything of the model stands, of the rank with most
 
   double median_seconds() const;  // without the first
   double tokens_per_second() const { return static_cast<double>(batch * seq_len) / median_seconds(); }
