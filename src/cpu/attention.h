@@ -1,10 +1,11 @@
 // Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. Heads may differ in
-// dtype, all is computed in fp32, and gradients are fp32, because they add up in memory. Meaning of
-// the numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch. Heads that
+// dtype. Where all that is multiplied is bf16, H is even and multiplies_halves() (gemm.h), the products are those of
+// halves, summed in fp32, the weights rounded to halves for them; else all is computed in fp32. Gradients are fp32,
+// because they add up in memory. Meaning of the numbers: kernels/attention.h. A sequence's results do not depend on the other sequences of the batch. Heads that
 // share a key/value head add to its gradients in ascending order, again for every 256 queries.
 //
 // Memory beyond the results, with H rounded up to whole vectors: forward at most 64 (10 H + 64) floats per thread;
-// backward at most 64 (21 H + 128) floats per thread, and B n T floats.
+// backward at most 64 (21 H + 192) floats per thread, and B n T floats.
 #pragma once
 
 #include <cstdint>

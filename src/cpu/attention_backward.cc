@@ -52,7 +52,17 @@ void add_diagonal(const BackwardCall& call, std::int64_t shift, std::int64_t fir
 void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
                         const AttentionResult& result, const MutableFloatHeads& dq, const MutableFloatHeads& dk,
                         const MutableFloatHeads& dv) {
-  BackwardCall call{op, q, k, v, result, dq, dk, dv, readers_of_kv(op), {}};
+  BackwardCall call{op,
+                    q,
+                    k,
+                    v,
+                    result,
+                    dq,
+                    dk,
+                    dv,
+                    readers_of_kv(op),
+                    operands_of(op, {q.dtype, k.dtype, v.dtype, result.dout.dtype}),
+                    {}};
   const std::int64_t rows = op.B * op.n * op.T;
   call.dot_BnT.resize(static_cast<std::size_t>(rows));
   parallel_pieces(rows, 1024,

@@ -17,25 +17,37 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu::HWY_NAMESPACE {
 namespace {
 
-// Dense copies for a chunk of keys and a block of queries.
+// Dense copies for a chunk of keys and a block of queries. What two products read with words along different indices is
+// held twice, for floats once.
+template <class Kind>
 struct BackwardBlocks {
+  using Word = typename Kind::Word;
+  static constexpr bool kOnce = Kind::kPerWord == 1;
   BackwardBlocks(std::int64_t H, std::int64_t keys)
       : width(dense_width(H)),
-        memory(4 * keys * width + attention_block * (2 * H + 3 * width + 2 * attention_block)),
-        k_SH(memory.take(keys * width)),
-        v_SH(memory.take(keys * width)),
+        memory(4 * keys * width + attention_block * (2 * H + 3 * width + 3 * attention_block)),
+        k_SH(memory.take<Word>(keys * width / Kind::kPerWord)),
+        k_columns_SH(kOnce ? k_SH : memory.take<Word>(keys * width / Kind::kPerWord)),
+        v_SH(memory.take<Word>(keys * width / Kind::kPerWord)),
         dk_SH(memory.take(keys * width)),
         dv_SH(memory.take(keys * width)),
-        q_HT(memory.take(attention_block * H)),
-        dout_HT(memory.take(attention_block * H)),
-        q_TH(memory.take(attention_block * width)),
-        dout_TH(memory.take(attention_block * width)),
+        q_HT(memory.take<Word>(attention_block * words<Kind>(H))),
+        dout_HT(memory.take<Word>(attention_block * words<Kind>(H))),
+        q_TH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
+        dout_TH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
         dq_TH(memory.take(attention_block * width)),
-        p_ST(memory.take(attention_block * attention_block)),
-        ds_ST(memory.take(attention_block * attention_block)) {}
+        scores_ST(memory.take(attention_block * attention_block)),
+        dp_ST(memory.take(attention_block * attention_block)),
+        weighed{reinterpret_cast<Word*>(scores_ST), reinterpret_cast<Word*>(dp_ST), reinterpret_cast<Word*>(dp_ST)} {
+    if (!kOnce) weighed.ds_columns = memory.take<Word>(attention_block * attention_block / Kind::kPerWord);
+  }
   std::int64_t width;
   Scratch memory;
-  float *k_SH, *v_SH, *dk_SH, *dv_SH, *q_HT, *dout_HT, *q_TH, *dout_TH, *dq_TH, *p_ST, *ds_ST;
+  Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h
+  float *dk_SH, *dv_SH;
+  Word *q_HT, *dout_HT, *q_TH, *dout_TH;  // words along the first
+  float *dq_TH, *scores_ST, *dp_ST;
+  Weighed<Kind> weighed;
   alignas(64) float lse[attention_block], dot[attention_block];
   AttentionBounds bounds;
 };
@@ -55,23 +67,25 @@ void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::i
   const Heads &dout = call.result.dout, &out = call.result.out;
   for (std::int64_t i = begin_row; i < end_row; ++i) {
     const std::int64_t t = i % op.T, head = i / op.T % op.n, b = i / op.T / op.n;
-    with_rows(dout, dout.first(b, t, head), 1, op.H, [&](auto x) HWY_ATTR {
-      with_rows(out, out.first(b, t, head), 1, op.H,
-                [&](auto y) HWY_ATTR { dot_BnT[i] = dot_product(x.data, y.data, op.H); });
+    with_rows<Floats>(dout, dout.first(b, t, head), 1, op.H, [&](auto x) HWY_ATTR {
+      with_rows<Floats>(out, out.first(b, t, head), 1, op.H,
+                        [&](auto y) HWY_ATTR { dot_BnT[i] = dot_product(x.data, y.data, op.H); });
     });
   }
 }
 
-void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, Run queries, BackwardBlocks& x) {
+template <class Kind>
+void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, Run queries, BackwardBlocks<Kind>& x) {
   const Attention& op = call.op;
   const std::int64_t count = queries.count, row = (b * op.n + head) * op.T + queries.begin;
-  const Heads &q = call.q, &dout = call.result.dout;
-  with_rows(q, q.first(b, queries.begin, head), count, op.H,
-            [&](auto rows) HWY_ATTR { pack_rows(rows, static_cast<float>(op.scale), x.q_TH); });
-  with_rows(dout, dout.first(b, queries.begin, head), count, op.H,
-            [&](auto rows) HWY_ATTR { pack_rows(rows, 1, x.dout_TH); });
-  pack_transposed(HeadRows<const float>{x.q_TH, x.width, count, op.H}, 1, x.q_HT);
-  pack_transposed(HeadRows<const float>{x.dout_TH, x.width, count, op.H}, 1, x.dout_HT);
+  const auto pack = [&](const Heads& from, typename Kind::Word* columns_TH, typename Kind::Word* rows_HT) HWY_ATTR {
+    with_rows<Kind>(from, from.first(b, queries.begin, head), count, op.H, [&](auto rows) HWY_ATTR {
+      pack_columns(rows, columns_TH);
+      pack_transposed<Kind>(rows, rows_HT);
+    });
+  };
+  pack(call.q, x.q_TH, x.q_HT);
+  pack(call.result.dout, x.dout_TH, x.dout_HT);
   // Where nothing is seen, and beyond the last query, the weights are exp(score - inf) = 0.
   std::fill_n(x.lse, attention_block, std::numeric_limits<float>::infinity());
   std::fill_n(x.dot, attention_block, 0.0f);
@@ -83,33 +97,37 @@ void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, R
 }
 
 // p and ds of one block of keys, which begins at row `row` of the chunk's copies.
+template <class Kind>
 void weigh_keys(const BackwardCall& call, std::int64_t b, Run queries, Run keys, std::int64_t row,
-                const AttentionView& view, BackwardBlocks& x) {
-  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count);
-  const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t width) {
-    return Span{0, s < t + width + view.reach ? call.op.H : 0};
+                const AttentionView& view, BackwardBlocks<Kind>& x) {
+  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
+  const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t vectors) {
+    return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
   };
-  multiply(S, T, ByRow{x.k_SH + row * x.width, x.width}, x.q_HT, attention_block, {x.p_ST, attention_block}, Store{},
-           span_of);
-  multiply(S, T, ByRow{x.v_SH + row * x.width, x.width}, x.dout_HT, attention_block, {x.ds_ST, attention_block},
-           Store{}, span_of);
+  multiply<Kind>(S, T, ByRow<Kind>{x.k_SH + row * width, width}, x.q_HT, attention_block,
+                 {x.scores_ST, attention_block}, Store{}, span_of);
+  multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
+                 Store{}, span_of);
   if (!view.everything) fill_bounds(call.op, b, queries, keys, x.bounds);
-  weights_and_their_gradients({x.p_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds}, x.lse, x.dot,
-                              x.ds_ST);
+  weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
+                                    static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
 }
 
-void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, BackwardBlocks& x) {
+template <class Kind>
+void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, BackwardBlocks<Kind>& x) {
   const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width;
   const auto queries_of = [&](std::int64_t s, std::int64_t, std::int64_t) {
-    return Span{std::max<std::int64_t>(s - reach, 0), queries.count};
+    return Span{std::max<std::int64_t>(s - reach, 0) / Kind::kPerWord, words<Kind>(queries.count)};
   };
   const auto keys_of = [&](std::int64_t t, std::int64_t, std::int64_t) {
-    return Span{0, std::min(t + kTileRows + reach, keys.count)};
+    return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
   };
-  multiply(S, width, ByRow{x.p_ST, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width}, Add{},
-           queries_of);
-  multiply(S, width, ByRow{x.ds_ST, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width}, Add{}, queries_of);
-  multiply(T, width, ByColumn{x.ds_ST, attention_block}, x.k_SH + row * width, width, {x.dq_TH, width}, Add{}, keys_of);
+  multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
+                 Add{}, queries_of);
+  multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
+                 Add{}, queries_of);
+  multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block},
+                 x.k_columns_SH + row / Kind::kPerWord * width, width, {x.dq_TH, width}, Add{}, keys_of);
 }
 
 void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
@@ -119,8 +137,9 @@ void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
       dense, [=](std::int64_t) { return factor; }, y);
 }
 
+template <class Kind>
 void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
-                     BackwardBlocks& x) {
+                     BackwardBlocks<Kind>& x) {
   const Attention& op = call.op;
   const bool sees = view_of(op, task.b, queries, task.keys).anything;
   if (!sees && task.dq == Onto::earlier) return;
@@ -137,22 +156,32 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, std::in
            {call.dq.at(task.b, queries.begin, head), call.dq.row_stride, queries.count, op.H});
 }
 
-void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
+template <class Kind>
+void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
   const auto& [b, kv, queries, keys, dq, dkv] = task;
   const std::int64_t H = call.op.H;
   if (!view_of(call.op, b, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
-  BackwardBlocks x(H, padded(keys.count, attention_block));
-  with_rows(call.k, call.k.first(b, keys.begin, kv), keys.count, H,
-            [&](auto rows) HWY_ATTR { pack_rows(rows, 1, x.k_SH); });
-  with_rows(call.v, call.v.first(b, keys.begin, kv), keys.count, H,
-            [&](auto rows) HWY_ATTR { pack_rows(rows, 1, x.v_SH); });
+  BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
+  with_rows<Kind>(call.k, call.k.first(b, keys.begin, kv), keys.count, H, [&](auto rows) HWY_ATTR {
+    pack_rows(rows, x.k_SH);
+    if (!x.kOnce) pack_columns(rows, x.k_columns_SH);
+  });
+  with_rows<Kind>(call.v, call.v.first(b, keys.begin, kv), keys.count, H,
+                  [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
   for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])
     for (std::int64_t t = 0; t < queries.count; t += attention_block)
       add_query_block(call, task, head, {queries.begin + t, std::min(attention_block, queries.count - t)}, x);
-  put_rows(x.dk_SH, 1, dkv, {call.dk.at(b, keys.begin, kv), call.dk.row_stride, keys.count, H});
+  put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(b, keys.begin, kv), call.dk.row_stride, keys.count, H});
   put_rows(x.dv_SH, 1, dkv, {call.dv.at(b, keys.begin, kv), call.dv.row_stride, keys.count, H});
+}
+
+void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
+#if TROIKA_CPU_HALF_PAIRS
+  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task);
+#endif
+  backward_task_in<Floats>(call, task);
 }
 
 }  // namespace

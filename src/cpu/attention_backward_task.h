@@ -18,6 +18,7 @@ struct BackwardCall {
   AttentionResult result;
   MutableFloatHeads dq, dk, dv;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
+  Operands operands;
   std::vector<float> dot_BnT;  // sum over h of dout * out
 };
 // The first task that may reach some queries, or some keys, writes their gradients; later ones add.

@@ -24,6 +24,7 @@ struct ForwardCall {
   MutableHeads out;
   float* lse;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
+  Operands operands;
 };
 // Units [begin, end) of one key/value head; a unit is one of its readers and one block of queries, the last block
 // first.
@@ -39,60 +40,71 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu::HWY_NAMESPACE {
 namespace {
 
+template <class Kind>
 struct ForwardUnit {
   std::int64_t head;
   Run queries;
-  float *q_HT, *sum_TH;
+  typename Kind::Word* q_HT;
+  float* sum_TH;
   Running running;
 };
 
+template <class Kind>
 struct ForwardBlocks {
+  using Word = typename Kind::Word;
   explicit ForwardBlocks(std::int64_t H)
       : width(dense_width(H)),
         memory(attention_block * (most_units * (H + width) + 2 * width + attention_block)),
-        k_SH(memory.take(attention_block * width)),
-        v_SH(memory.take(attention_block * width)),
-        p_ST(memory.take(attention_block * attention_block)) {
-    for (ForwardUnit& unit : units) {
-      unit.q_HT = memory.take(attention_block * H);
+        k_SH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
+        v_SH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
+        scores_ST(memory.take(attention_block * attention_block)),
+        p_ST(reinterpret_cast<Word*>(scores_ST)) {
+    for (ForwardUnit<Kind>& unit : units) {
+      unit.q_HT = memory.take<Word>(attention_block * words<Kind>(H));
       unit.sum_TH = memory.take(attention_block * width);
     }
   }
   std::int64_t width;
   Scratch memory;
-  float *k_SH, *v_SH, *p_ST;
-  ForwardUnit units[most_units];
+  Word *k_SH, *v_SH;  // words along h, along s
+  float* scores_ST;
+  Word* p_ST;
+  ForwardUnit<Kind> units[most_units];
   AttentionBounds bounds;
 };
 
-void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i, ForwardUnit& unit) {
+template <class Kind>
+void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i, ForwardUnit<Kind>& unit) {
   const Attention& op = call.op;
   const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
   const auto count = static_cast<std::int64_t>(readers.size());
   unit.head = readers[static_cast<std::size_t>(i % count)];
   unit.queries = run_of((op.T - 1) / attention_block - i / count, attention_block, op.T);
-  with_rows(call.q, call.q.first(task.b, unit.queries.begin, unit.head), unit.queries.count, op.H,
-            [&](auto q) HWY_ATTR { pack_transposed(q, static_cast<float>(op.scale), unit.q_HT); });
+  with_rows<Kind>(call.q, call.q.first(task.b, unit.queries.begin, unit.head), unit.queries.count, op.H,
+                  [&](auto q) HWY_ATTR { pack_transposed<Kind>(q, unit.q_HT); });
   std::fill_n(unit.sum_TH, attention_block * dense_width(op.H), 0.0f);
   begin(unit.running);
 }
 
-void add_keys(const Attention& op, std::int64_t b, Run keys, const AttentionView& view, ForwardBlocks& x,
-              ForwardUnit& unit) {
+template <class Kind>
+void add_keys(const Attention& op, std::int64_t b, Run keys, const AttentionView& view, ForwardBlocks<Kind>& x,
+              ForwardUnit<Kind>& unit) {
   const std::int64_t T = padded_rows(unit.queries.count), reach = view.reach;
-  multiply(padded_rows(keys.count), T, ByRow{x.k_SH, x.width}, unit.q_HT, attention_block, {x.p_ST, attention_block},
-           Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
-             return Span{0, s < t + width + reach ? op.H : 0};
-           });
+  multiply<Kind>(padded_rows(keys.count), T, ByRow<Kind>{x.k_SH, x.width / Kind::kPerWord}, unit.q_HT, attention_block,
+                 {x.scores_ST, attention_block}, Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
+                   return Span{0, s < t + width + reach ? words<Kind>(op.H) : 0};
+                 });
   if (!view.everything) fill_bounds(op, b, unit.queries, keys, x.bounds);
-  online_softmax({x.p_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds}, unit.running);
-  multiply(T, x.width, ByColumn{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
-           ScaleAndAdd{unit.running.factor}, [&](std::int64_t t, std::int64_t, std::int64_t) {
-             return Span{0, std::min(t + kTileRows + reach, keys.count)};
-           });
+  online_softmax<Kind>({x.scores_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds},
+                       static_cast<float>(op.scale), unit.running, x.p_ST);
+  multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
+                 ScaleAndAdd{unit.running.factor}, [&](std::int64_t t, std::int64_t, std::int64_t) {
+                   return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
+                 });
 }
 
-void write_unit(const ForwardCall& call, std::int64_t b, std::int64_t width, ForwardUnit& unit) {
+template <class Kind>
+void write_unit(const ForwardCall& call, std::int64_t b, ForwardUnit<Kind>& unit) {
   const Running& running = unit.running;
   float* lse = call.lse + (b * call.op.n + unit.head) * call.op.T + unit.queries.begin;
   float inverse[attention_block];
@@ -101,14 +113,15 @@ void write_unit(const ForwardCall& call, std::int64_t b, std::int64_t width, For
     lse[t] = running.highest[t] + std::log(running.sum[t]);
   }
   const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
-  with_rows(call.out, call.out.first(b, unit.queries.begin, unit.head), unit.queries.count, call.op.H,
-            [&](auto out) HWY_ATTR { write_rows(unit.sum_TH, inverse_of, out); });
+  with_rows<Floats>(call.out, call.out.first(b, unit.queries.begin, unit.head), unit.queries.count, call.op.H,
+                    [&](auto out) HWY_ATTR { write_rows(unit.sum_TH, inverse_of, out); });
 }
 
-void forward_task(const ForwardCall& call, const ForwardTask& task) {
+template <class Kind>
+void forward_task_in(const ForwardCall& call, const ForwardTask& task) {
   const Attention& op = call.op;
   const std::int64_t count = task.end - task.begin;
-  ForwardBlocks x(op.H);
+  ForwardBlocks<Kind> x(op.H);
   for (std::int64_t i = 0; i < count; ++i) begin_unit(call, task, task.begin + i, x.units[i]);
   for (std::int64_t s = 0; s < op.S; s += attention_block) {
     const Run keys{s, std::min(attention_block, op.S - s)};
@@ -117,16 +130,23 @@ void forward_task(const ForwardCall& call, const ForwardTask& task) {
       const AttentionView view = view_of(op, task.b, x.units[i].queries, keys);
       if (!view.anything) continue;
       if (!packed) {
-        with_rows(call.k, call.k.first(task.b, s, task.kv), keys.count, op.H,
-                  [&](auto k) HWY_ATTR { pack_rows(k, 1, x.k_SH); });
-        with_rows(call.v, call.v.first(task.b, s, task.kv), keys.count, op.H,
-                  [&](auto v) HWY_ATTR { pack_rows(v, 1, x.v_SH); });
+        with_rows<Kind>(call.k, call.k.first(task.b, s, task.kv), keys.count, op.H,
+                        [&](auto k) HWY_ATTR { pack_rows(k, x.k_SH); });
+        with_rows<Kind>(call.v, call.v.first(task.b, s, task.kv), keys.count, op.H,
+                        [&](auto v) HWY_ATTR { pack_columns(v, x.v_SH); });
         packed = true;
       }
       add_keys(op, task.b, keys, view, x, x.units[i]);
     }
   }
-  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.b, x.width, x.units[i]);
+  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.b, x.units[i]);
+}
+
+void forward_task(const ForwardCall& call, const ForwardTask& task) {
+#if TROIKA_CPU_HALF_PAIRS
+  if (call.operands == Operands::halves) return forward_task_in<HalfPairs>(call, task);
+#endif
+  forward_task_in<Floats>(call, task);
 }
 
 }  // namespace
@@ -158,7 +178,7 @@ std::vector<ForwardTask> tasks_of(const ForwardCall& call) {
 
 void attention_forward(const Attention& op, const Heads& q, const Heads& k, const Heads& v, const MutableHeads& out,
                        float* lse) {
-  const ForwardCall call{op, q, k, v, out, lse, readers_of_kv(op)};
+  const ForwardCall call{op, q, k, v, out, lse, readers_of_kv(op), operands_of(op, {q.dtype, k.dtype, v.dtype})};
   const std::vector<ForwardTask> tasks = tasks_of(call);
   parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
     HWY_DYNAMIC_DISPATCH(forward_task)(call, tasks[static_cast<std::size_t>(i)]);

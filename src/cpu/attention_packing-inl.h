@@ -1,10 +1,11 @@
-// Blocks of rows to and from dense, padded, aligned copies of floats. For files compiled once per SIMD target.
+// Blocks of rows to and from dense, padded, aligned copies in words. For files compiled once per SIMD target.
 #include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <type_traits>
 
@@ -31,14 +32,16 @@ struct HeadRows {
   std::int64_t stride, count, H;
 };
 
-// visit(HeadRows) of `count` rows of a head from row `first` on, as the dtype says.
-template <class Array, class Visit>
+// visit(HeadRows) of `count` rows of a head from row `first` on, as the dtype says; pairs are made of halves only.
+template <class Kind, class Array, class Visit>
 HWY_INLINE void with_rows(const HeadView<Array>& x, std::int64_t first, std::int64_t count, std::int64_t H,
                           const Visit& visit) {
   using Float = std::conditional_t<std::is_const_v<Array>, const float, float>;
   using Half = std::conditional_t<std::is_const_v<Array>, const Bf16, Bf16>;
-  if (x.dtype == Dtype::bf16) return visit(HeadRows<Half>{static_cast<Half*>(x.data) + first, x.row_stride, count, H});
-  visit(HeadRows<Float>{static_cast<Float*>(x.data) + first, x.row_stride, count, H});
+  if (Kind::kPerWord > 1 || x.dtype == Dtype::bf16)
+    return visit(HeadRows<Half>{static_cast<Half*>(x.data) + first, x.row_stride, count, H});
+  if constexpr (Kind::kPerWord == 1)
+    visit(HeadRows<Float>{static_cast<Float*>(x.data) + first, x.row_stride, count, H});
 }
 
 // Widths of dense rows: H up to a whole number of vectors; rows and queries also to a whole number of tiles.
@@ -55,9 +58,10 @@ class Scratch {
   explicit Scratch(std::int64_t floats) : data_(hwy::AllocateAligned<float>(static_cast<std::size_t>(floats))) {
     if (data_ == nullptr) throw std::bad_alloc();
   }
-  float* take(std::int64_t floats) {
-    taken_ += floats;
-    return data_.get() + taken_ - floats;
+  template <class Word = float>
+  Word* take(std::int64_t words) {
+    taken_ += words;
+    return reinterpret_cast<Word*>(data_.get() + taken_ - words);
   }
 
  private:
@@ -65,62 +69,116 @@ class Scratch {
   std::int64_t taken_ = 0;
 };
 
-// dense[r][h] = scale * x[r][h]; zeros up to padded_rows x dense_width.
+// dense[r][h] = x[r][h], words along h; zeros up to padded_rows x dense_width.
 template <class Element>
-HWY_INLINE void pack_rows(HeadRows<const Element> x, float scale, float* dense) {
+HWY_INLINE void pack_rows(HeadRows<const Element> x, float* dense) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = vector_lanes(), width = dense_width(x.H);
-  const auto factor = hn::Set(d, scale);
   for (std::int64_t r = 0; r < x.count; ++r) {
     const Element* from = x.data + r * x.stride;
     float* to = dense + r * width;
     std::int64_t h = 0;
-    for (; h + lanes <= x.H; h += lanes) hn::Store(hn::Mul(factor, load_floats(d, from + h)), d, to + h);
-    for (; h < x.H; ++h) to[h] = scale * to_float(from[h]);
+    for (; h + lanes <= x.H; h += lanes) hn::Store(load_floats(d, from + h), d, to + h);
+    for (; h < x.H; ++h) to[h] = to_float(from[h]);
     std::fill(to + h, to + width, 0.0f);
   }
   std::fill(dense + x.count * width, dense + padded_rows(x.count) * width, 0.0f);
 }
 
-// Four rows at columns [h, h + 4) become four columns.
+// The same with words along r: for floats that is the same.
 template <class Element>
-HWY_INLINE void transpose_4x4(const Element* from, std::int64_t stride, float scale, float* to) {
+HWY_INLINE void pack_columns(HeadRows<const Element> x, float* dense) {
+  pack_rows(x, dense);
+}
+
+#if TROIKA_CPU_HALF_PAIRS
+HWY_INLINE void pack_rows(HeadRows<const Bf16> x, std::uint32_t* dense) {
+  const std::int64_t width = dense_width(x.H) / HalfPairs::kPerWord;
+  std::fill(dense, dense + padded_rows(x.count) * width, 0u);
+  for (std::int64_t r = 0; r < x.count; ++r)
+    std::memcpy(dense + r * width, x.data + r * x.stride, static_cast<std::size_t>(x.H) * sizeof(Bf16));
+}
+
+HWY_INLINE void pack_columns(HeadRows<const Bf16> x, std::uint32_t* dense) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const hn::Rebind<std::uint16_t, decltype(d)> half;
+  const std::int64_t lanes = vector_lanes(), width = dense_width(x.H);
+  const auto bits = [](const Bf16* p) { return reinterpret_cast<const std::uint16_t*>(p); };
+  for (std::int64_t r = 0; r < x.count; r += HalfPairs::kPerWord) {
+    const Bf16 *first = x.data + r * x.stride, *second = r + 1 < x.count ? first + x.stride : nullptr;
+    std::uint32_t* to = dense + r / HalfPairs::kPerWord * width;
+    std::int64_t h = 0;
+    for (; h + lanes <= x.H; h += lanes) {
+      auto word = hn::PromoteTo(d, hn::LoadU(half, bits(first + h)));
+      if (second != nullptr)
+        word = hn::Or(word, hn::ShiftLeft<16>(hn::PromoteTo(d, hn::LoadU(half, bits(second + h)))));
+      hn::Store(word, d, to + h);
+    }
+    for (; h < x.H; ++h) to[h] = first[h].bits | (second == nullptr ? 0u : std::uint32_t{second[h].bits} << 16);
+    std::fill(to + h, to + width, 0u);
+  }
+}
+#endif
+
+// Word h of a row of x.
+HWY_INLINE float word_at(const float* row, std::int64_t h, float*) { return row[h]; }
+HWY_INLINE float word_at(const Bf16* row, std::int64_t h, float*) { return to_float(row[h]); }
+HWY_INLINE std::uint32_t word_at(const Bf16* row, std::int64_t h, std::uint32_t*) {
+  std::uint32_t word;
+  std::memcpy(&word, row + 2 * h, sizeof(word));
+  return word;
+}
+
+// Four words from word h on, as bits of floats.
+template <class D, class Element>
+HWY_INLINE hn::Vec<D> words_at(D d, const Element* row, std::int64_t h, float*) {
+  return load_floats(d, row + h);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> words_at(D d, const Bf16* row, std::int64_t h, std::uint32_t*) {
+  const hn::RebindToUnsigned<D> bits;
+  return hn::BitCast(d, hn::LoadU(bits, reinterpret_cast<const std::uint32_t*>(row + 2 * h)));
+}
+
+// Four words each of four rows become four columns.
+template <class Element, class Word>
+HWY_INLINE void transpose_4x4(const Element* from, std::int64_t stride, std::int64_t h, Word* to) {
 #if HWY_TARGET == HWY_SCALAR
   for (std::int64_t i = 0; i < 16; ++i)
-    to[i % 4 * attention_block + i / 4] = scale * to_float(from[i / 4 * stride + i % 4]);
+    to[i % 4 * attention_block + i / 4] = word_at(from + i / 4 * stride, h + i % 4, to);
 #else
   const hn::CappedTag<float, 4> d;
-  const auto factor = hn::Set(d, scale);
-  const auto row0 = hn::Mul(factor, load_floats(d, from)), row1 = hn::Mul(factor, load_floats(d, from + stride));
-  const auto row2 = hn::Mul(factor, load_floats(d, from + 2 * stride));
-  const auto row3 = hn::Mul(factor, load_floats(d, from + 3 * stride));
+  const auto row0 = words_at(d, from, h, to), row1 = words_at(d, from + stride, h, to);
+  const auto row2 = words_at(d, from + 2 * stride, h, to), row3 = words_at(d, from + 3 * stride, h, to);
   const auto even_low = hn::InterleaveLower(d, row0, row2), odd_low = hn::InterleaveLower(d, row1, row3);
   const auto even_high = hn::InterleaveUpper(d, row0, row2), odd_high = hn::InterleaveUpper(d, row1, row3);
-  hn::Store(hn::InterleaveLower(d, even_low, odd_low), d, to);
-  hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, to + attention_block);
-  hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, to + 2 * attention_block);
-  hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, to + 3 * attention_block);
+  auto* floats = reinterpret_cast<float*>(to);
+  hn::Store(hn::InterleaveLower(d, even_low, odd_low), d, floats);
+  hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, floats + attention_block);
+  hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, floats + 2 * attention_block);
+  hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, floats + 3 * attention_block);
 #endif
 }
 
-// dense[h][r] = scale * x[r][h], H x attention_block, zero beyond the rows; at most attention_block rows.
-template <class Element>
-HWY_INLINE void pack_transposed(HeadRows<const Element> x, float scale, float* dense) {
+// dense[h][r] = x[r][h], words along h: words(H) x attention_block, zero beyond the rows; at most attention_block rows.
+// For pairs H is even.
+template <class Kind, class Element>
+HWY_INLINE void pack_transposed(HeadRows<const Element> x, typename Kind::Word* dense) {
+  const std::int64_t H = words<Kind>(x.H);
   const auto copy = [&](std::int64_t r, std::int64_t h) {
-    dense[h * attention_block + r] = scale * to_float(x.data[r * x.stride + h]);
+    dense[h * attention_block + r] = word_at(x.data + r * x.stride, h, dense);
   };
   std::int64_t r = 0;
   for (; r + 4 <= x.count; r += 4) {
     std::int64_t h = 0;
-    for (; h + 4 <= x.H; h += 4)
-      transpose_4x4(x.data + r * x.stride + h, x.stride, scale, dense + h * attention_block + r);
-    for (; h < x.H; ++h)
+    for (; h + 4 <= H; h += 4) transpose_4x4(x.data + r * x.stride, x.stride, h, dense + h * attention_block + r);
+    for (; h < H; ++h)
       for (std::int64_t i = 0; i < 4; ++i) copy(r + i, h);
   }
   for (; r < x.count; ++r)
-    for (std::int64_t h = 0; h < x.H; ++h) copy(r, h);
-  for (std::int64_t h = 0; h < x.H && x.count < attention_block; ++h)
-    std::fill(dense + h * attention_block + x.count, dense + (h + 1) * attention_block, 0.0f);
+    for (std::int64_t h = 0; h < H; ++h) copy(r, h);
+  for (std::int64_t h = 0; h < H && x.count < attention_block; ++h)
+    std::fill(dense + h * attention_block + x.count, dense + (h + 1) * attention_block, typename Kind::Word{0});
 }
 
 // y[r][h] = scale_of(r) * dense[r][h].

@@ -1,11 +1,14 @@
-// C (M x N) from A B in fp32 for blocks that fit the caches, in tiles that fit the registers. M is a multiple of
-// kTileRows, N of the vector width: callers pad. A's elements are broadcast, B's and C's rows are read as vectors. Each
+// C (M x N) from A B, summed in fp32, for blocks that fit the caches, in tiles that fit the registers. A and B hold
+// words of a kind: one float, or two halves that follow each other along the contracted index. M is a multiple of
+// kTileRows, N of the vector width: callers pad. A's words are broadcast, B's and C's rows are read as vectors. Each
 // element sums its products in ascending order of the contracted index, whatever tile it falls in. For files compiled
 // once per SIMD target.
 #include <hwy/highway.h>
 
 #include <cstdint>
 #include <type_traits>
+
+#include "cpu/dtype.h"
 
 #if defined(TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_
@@ -25,16 +28,80 @@ constexpr int kTileRows = 8;  // 32
 #endif
 constexpr int kTileVectors = 2;
 
-// Views of A: element (m, i) with i the contracted index.
-struct ByRow {
-  const float* data;
-  std::int64_t stride;
-  HWY_INLINE float at(std::int64_t m, std::int64_t i) const { return data[m * stride + i]; }
+// Kinds of words. store_columns: word j of a row holds element j of each of kPerWord rows. store_rows: kPerWord rows,
+// `stride` words apart, hold their own elements.
+struct Floats {
+  using Word = float;
+  static constexpr std::int64_t kPerWord = 1;
+  template <class V>
+  static HWY_INLINE V multiply_add(V a, V b, V sum) {
+    return hn::MulAdd(a, b, sum);
+  }
+  template <class D>
+  static HWY_INLINE void store_columns(D d, const hn::Vec<D> (&x)[kPerWord], Word* to) {
+    hn::Store(x[0], d, to);
+  }
+  template <class D>
+  static HWY_INLINE void store_rows(D d, const hn::Vec<D> (&x)[kPerWord], Word* to, std::int64_t) {
+    hn::Store(x[0], d, to);
+  }
 };
-struct ByColumn {
-  const float* data;
+
+#undef TROIKA_CPU_HALF_PAIRS
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+#define TROIKA_CPU_HALF_PAIRS 1
+// The instructions of AVX512-BF16, which no target of this library names; only where multiplies_halves() (gemm.h). They
+// round to nearest, ties to even, and take subnormal numbers for zero.
+struct HalfPairs {
+  using Word = std::uint32_t;
+  static constexpr std::int64_t kPerWord = 2;
+  using V = hn::Vec<hn::ScalableTag<float>>;
+  using Words = hn::Vec<hn::ScalableTag<Word>>;
+  static HWY_INLINE V multiply_add(Words a, Words b, V sum) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(b.raw), "v"(a.raw));
+    return sum;
+  }
+  static HWY_INLINE __m512i rounded(const V (&x)[kPerWord]) {  // the first row's elements, then the second's
+    __m512i halves;
+    asm("vcvtne2ps2bf16 %2, %1, %0" : "=v"(halves) : "v"(x[1].raw), "v"(x[0].raw));
+    return halves;
+  }
+  template <class D>
+  static HWY_INLINE void store_columns(D, const V (&x)[kPerWord], Word* to) {
+    alignas(64) static constexpr std::uint16_t kInTurn[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                              21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                              11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    _mm512_store_si512(to, _mm512_permutexvar_epi16(_mm512_load_si512(kInTurn), rounded(x)));
+  }
+  template <class D>
+  static HWY_INLINE void store_rows(D, const V (&x)[kPerWord], Word* to, std::int64_t stride) {
+    const __m512i halves = rounded(x);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to), _mm512_castsi512_si256(halves));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to + stride), _mm512_extracti64x4_epi64(halves, 1));
+  }
+};
+#else
+#define TROIKA_CPU_HALF_PAIRS 0
+#endif
+
+// Words that `count` contracted elements fill.
+template <class Kind>
+HWY_INLINE std::int64_t words(std::int64_t count) {
+  return (count + Kind::kPerWord - 1) / Kind::kPerWord;
+}
+
+// Views of A: word (m, i) with i the contracted index, in words.
+template <class Kind>
+struct ByRow {
+  const typename Kind::Word* data;
   std::int64_t stride;
-  HWY_INLINE float at(std::int64_t m, std::int64_t i) const { return data[i * stride + m]; }
+  HWY_INLINE typename Kind::Word at(std::int64_t m, std::int64_t i) const { return data[m * stride + i]; }
+};
+template <class Kind>
+struct ByColumn {
+  const typename Kind::Word* data;
+  std::int64_t stride;
+  HWY_INLINE typename Kind::Word at(std::int64_t m, std::int64_t i) const { return data[i * stride + m]; }
 };
 
 struct Block {
@@ -67,10 +134,11 @@ struct Span {
   std::int64_t begin, end;
 };
 
-template <int kVectors, class A, class Finish>
-HWY_INLINE void multiply_tile(const A& a, const float* b, std::int64_t b_stride, Block c, std::int64_t m0, Span span,
-                              const Finish& finish) {
+template <class Kind, int kVectors, class A, class Finish>
+HWY_INLINE void multiply_tile(const A& a, const typename Kind::Word* b, std::int64_t b_stride, Block c, std::int64_t m0,
+                              Span span, const Finish& finish) {
   const hn::ScalableTag<float> d;
+  const hn::ScalableTag<typename Kind::Word> dw;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> sum[kTileRows][kVectors];
 #pragma GCC unroll 16
@@ -78,14 +146,14 @@ HWY_INLINE void multiply_tile(const A& a, const float* b, std::int64_t b_stride,
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) sum[m][j] = hn::Zero(d);
   for (std::int64_t i = span.begin; i < span.end; ++i) {
-    hn::Vec<decltype(d)> row[kVectors];
+    hn::Vec<decltype(dw)> row[kVectors];
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(d, b + i * b_stride + j * lanes);
+    for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(dw, b + i * b_stride + j * lanes);
 #pragma GCC unroll 16
     for (int m = 0; m < kTileRows; ++m) {
-      const auto factor = hn::Set(d, a.at(m0 + m, i));
+      const auto factor = hn::Set(dw, a.at(m0 + m, i));
 #pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) sum[m][j] = hn::MulAdd(factor, row[j], sum[m][j]);
+      for (int j = 0; j < kVectors; ++j) sum[m][j] = Kind::multiply_add(factor, row[j], sum[m][j]);
     }
   }
 #pragma GCC unroll 16
@@ -96,14 +164,14 @@ HWY_INLINE void multiply_tile(const A& a, const float* b, std::int64_t b_stride,
   }
 }
 
-template <int kVectors, class A, class Finish, class SpanOf>
-HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const float* b, std::int64_t b_stride, Block c,
-                                 std::int64_t n, const Finish& finish, const SpanOf& span_of) {
+template <class Kind, int kVectors, class A, class Finish, class SpanOf>
+HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind::Word* b, std::int64_t b_stride,
+                                 Block c, std::int64_t n, const Finish& finish, const SpanOf& span_of) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   const auto tile = [&](auto vectors, std::int64_t m, std::int64_t first) HWY_ATTR {
     const Span span = span_of(m, first, vectors() * lanes);
     if (span.begin < span.end)
-      multiply_tile<vectors()>(a, b + first, b_stride, Block{c.data + first, c.stride}, m, span, finish);
+      multiply_tile<Kind, vectors()>(a, b + first, b_stride, Block{c.data + first, c.stride}, m, span, finish);
   };
   for (std::int64_t m = 0; m < M; m += kTileRows) {
     const Span first = span_of(m, n, lanes);
@@ -115,16 +183,16 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const float* b, std
   }
 }
 
-// span_of(m, n, width): the contracted indices that count for rows [m, m + kTileRows) and columns [n, n + width) of C.
+// span_of(m, n, width): the contracted words that count for rows [m, m + kTileRows) and columns [n, n + width) of C.
 // Where it is empty C stays as it is.
-template <class A, class Finish, class SpanOf>
-HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const A& a, const float* b, std::int64_t b_stride, Block c,
-                         const Finish& finish, const SpanOf& span_of) {
+template <class Kind, class A, class Finish, class SpanOf>
+HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const A& a, const typename Kind::Word* b,
+                         std::int64_t b_stride, Block c, const Finish& finish, const SpanOf& span_of) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   std::int64_t n = 0;
   for (; n + kTileVectors * lanes <= N; n += kTileVectors * lanes)
-    multiply_columns<kTileVectors>(M, a, b, b_stride, c, n, finish, span_of);
-  for (; n < N; n += lanes) multiply_columns<1>(M, a, b, b_stride, c, n, finish, span_of);
+    multiply_columns<Kind, kTileVectors>(M, a, b, b_stride, c, n, finish, span_of);
+  for (; n < N; n += lanes) multiply_columns<Kind, 1>(M, a, b, b_stride, c, n, finish, span_of);
 }
 
 }  // namespace troika::cpu::HWY_NAMESPACE

@@ -79,22 +79,29 @@ HWY_INLINE hn::Vec<D> highest_of(D d, const Scores& scores, std::int64_t t, hn::
   return hn::Max(highest, other);
 }
 
-// Scores become exp(score - highest so far).
-HWY_INLINE void online_softmax(const Scores& scores, Running& running) {
+// Scores times `scale` become exp(score - highest so far), in words along the keys; weights may be scores.data.
+template <class Kind>
+HWY_INLINE void online_softmax(const Scores& scores, float scale, Running& running, typename Kind::Word* weights) {
   const hn::ScalableTag<float> d;
-  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto factor_of_scores = hn::Set(d, scale), lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   for (std::int64_t t = 0; t < scores.queries; t += static_cast<std::int64_t>(hn::Lanes(d))) {
-    const auto before = hn::Load(d, running.highest + t), highest = highest_of(d, scores, t, before);
+    const auto before = hn::Load(d, running.highest + t);
+    const auto highest = hn::Max(before, hn::Mul(factor_of_scores, highest_of(d, scores, t, lowest)));
     // nothing seen yet: subtracting 0 gives exp(-inf)
     const auto shift = hn::IfThenZeroElse(hn::Eq(highest, lowest), highest);
     const auto factor = fast_exp(d, hn::Sub(before, shift));
     auto sum = hn::Mul(hn::Load(d, running.sum + t), factor);
     const std::int64_t keys = scores.keys_for(t);
-    for (std::int64_t s = 0; s < keys; ++s) {
-      float* at = scores.data + s * attention_block + t;
-      const auto weight = fast_exp(d, hn::Sub(hn::Load(d, at), shift));
-      hn::Store(weight, d, at);
-      sum = hn::Add(sum, weight);
+    for (std::int64_t s = 0; s < keys; s += Kind::kPerWord) {
+      hn::Vec<decltype(d)> weight[Kind::kPerWord];
+      for (std::int64_t i = 0; i < Kind::kPerWord; ++i) {
+        weight[i] = hn::Zero(d);
+        if (s + i >= keys) break;
+        const auto score = hn::Load(d, scores.data + (s + i) * attention_block + t);
+        weight[i] = fast_exp(d, hn::MulSub(factor_of_scores, score, shift));
+        sum = hn::Add(sum, weight[i]);
+      }
+      Kind::store_columns(d, weight, weights + s / Kind::kPerWord * attention_block + t);
     }
     hn::Store(highest, d, running.highest + t);
     hn::Store(factor, d, running.factor + t);
@@ -102,23 +109,40 @@ HWY_INLINE void online_softmax(const Scores& scores, Running& running) {
   }
 }
 
-// Scores become weights p = exp(score - lse), dp becomes p (dp - dot); both 0 where hidden.
-HWY_INLINE void weights_and_their_gradients(const Scores& scores, const float* lse, const float* dot, float* dp) {
+// Weights p = exp(scale score - lse) and their gradients ds = p (dp - dot), both 0 where hidden, in words along the
+// queries, [keys][attention_block words]: p may be scores.data, ds may be dp. ds_columns: ds in words along the keys;
+// for floats that is ds.
+template <class Kind>
+struct Weighed {
+  typename Kind::Word *p, *ds, *ds_columns;
+};
+
+template <class Kind>
+HWY_INLINE void weights_and_their_gradients(const Scores& scores, float scale, const float* lse, const float* dot,
+                                            const float* dp, const Weighed<Kind>& to) {
   const hn::ScalableTag<float> d;
+  const auto factor = hn::Set(d, scale);
   for (std::int64_t t = 0; t < scores.queries; t += static_cast<std::int64_t>(hn::Lanes(d))) {
     const auto shift = hn::Load(d, lse + t), subtrahend = hn::Load(d, dot + t);
     const std::int64_t keys = scores.keys_for(t);
-    for (std::int64_t s = 0; s < keys; ++s) {
-      const std::int64_t i = s * attention_block + t;
-      auto weight = fast_exp(d, hn::Sub(hn::Load(d, scores.data + i), shift));
-      auto gradient = hn::Mul(weight, hn::Sub(hn::Load(d, dp + i), subtrahend));
-      if (scores.bounds != nullptr) {
-        const auto mask = seen(d, *scores.bounds, t, s);
-        weight = hn::IfThenElseZero(mask, weight);
-        gradient = hn::IfThenElseZero(mask, gradient);
+    for (std::int64_t s = 0; s < keys; s += Kind::kPerWord) {
+      hn::Vec<decltype(d)> weight[Kind::kPerWord], gradient[Kind::kPerWord];
+      for (std::int64_t i = 0; i < Kind::kPerWord; ++i) {
+        weight[i] = gradient[i] = hn::Zero(d);
+        if (s + i >= keys) break;
+        const std::int64_t from = (s + i) * attention_block + t;
+        weight[i] = fast_exp(d, hn::MulSub(factor, hn::Load(d, scores.data + from), shift));
+        gradient[i] = hn::Mul(weight[i], hn::Sub(hn::Load(d, dp + from), subtrahend));
+        if (scores.bounds == nullptr) continue;
+        const auto mask = seen(d, *scores.bounds, t, s + i);
+        weight[i] = hn::IfThenElseZero(mask, weight[i]);
+        gradient[i] = hn::IfThenElseZero(mask, gradient[i]);
       }
-      hn::Store(weight, d, scores.data + i);
-      hn::Store(gradient, d, dp + i);
+      const std::int64_t row = s * attention_block + t / Kind::kPerWord;
+      Kind::store_rows(d, weight, to.p + row, attention_block);
+      Kind::store_rows(d, gradient, to.ds + row, attention_block);
+      if (Kind::kPerWord > 1)
+        Kind::store_columns(d, gradient, to.ds_columns + s / Kind::kPerWord * attention_block + t);
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpu/gemm.h"
+
 namespace troika::cpu {
 
 Run run_of(std::int64_t i, std::int64_t size, std::int64_t total) {
@@ -13,6 +15,11 @@ std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op) {
   for (std::int64_t head = 0; head < op.n; ++head)
     readers[static_cast<std::size_t>(op.kv_of_head[head])].push_back(head);
   return readers;
+}
+
+Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplied) {
+  const bool halves = std::all_of(multiplied.begin(), multiplied.end(), [](Dtype x) { return x == Dtype::bf16; });
+  return halves && op.H % 2 == 0 && multiplies_halves() ? Operands::halves : Operands::floats;
 }
 
 AttentionView view_of(const Attention& op, std::int64_t b, Run queries, Run keys) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "cpu/attention.h"
@@ -18,6 +19,10 @@ Run run_of(std::int64_t i, std::int64_t size, std::int64_t total);
 
 // The query heads that read each of op.k key/value heads, ascending.
 std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op);
+
+// What the products multiply: halves where all that is multiplied is halves, in pairs, and the CPU has the units.
+enum class Operands { floats, halves };
+Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplied);
 
 struct AttentionView {
   std::int64_t reach = 0;  // query t of the block sees key s of the block only if s <= t + reach
