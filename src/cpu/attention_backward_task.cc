@@ -25,7 +25,7 @@ struct BackwardBlocks {
   static constexpr bool kOnce = Kind::kPerWord == 1;
   BackwardBlocks(std::int64_t H, std::int64_t keys)
       : width(dense_width(H)),
-        memory(4 * keys * width + attention_block * (2 * H + 3 * width + 3 * attention_block)),
+        memory(4 * keys * width + attention_block * (2 * H + 4 * width + 3 * attention_block)),
         k_SH(memory.take<Word>(keys * width / Kind::kPerWord)),
         k_columns_SH(kOnce ? k_SH : memory.take<Word>(keys * width / Kind::kPerWord)),
         v_SH(memory.take<Word>(keys * width / Kind::kPerWord)),
@@ -39,13 +39,16 @@ struct BackwardBlocks {
         scores_ST(memory.take(attention_block * attention_block)),
         dp_ST(memory.take(attention_block * attention_block)),
         weighed{reinterpret_cast<Word*>(scores_ST), reinterpret_cast<Word*>(dp_ST), reinterpret_cast<Word*>(dp_ST)} {
-    if (!kOnce) weighed.ds_columns = memory.take<Word>(attention_block * attention_block / Kind::kPerWord);
+    if (kOnce) return;
+    weighed.ds_columns = memory.take<Word>(attention_block * attention_block / Kind::kPerWord);
+    rows_TH = memory.take<Word>(attention_block * width / Kind::kPerWord);
   }
   std::int64_t width;
   Scratch memory;
   Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h
   float *dk_SH, *dv_SH;
   Word *q_HT, *dout_HT, *q_TH, *dout_TH;  // words along the first
+  Word* rows_TH = nullptr;                // while queries are packed; words along h
   float *dq_TH, *scores_ST, *dp_ST;
   Weighed<Kind> weighed;
   alignas(64) float lse[attention_block], dot[attention_block];
@@ -78,10 +81,12 @@ template <class Kind>
 void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, Run queries, BackwardBlocks<Kind>& x) {
   const Attention& op = call.op;
   const std::int64_t count = queries.count, row = (b * op.n + head) * op.T + queries.begin;
-  const auto pack = [&](const Heads& from, typename Kind::Word* columns_TH, typename Kind::Word* rows_HT) HWY_ATTR {
+  const auto pack = [&](const Heads& from, typename Kind::Word* columns_TH,
+                        typename Kind::Word* transposed_HT) HWY_ATTR {
     with_rows<Kind>(from, from.first(b, queries.begin, head), count, op.H, [&](auto rows) HWY_ATTR {
-      pack_columns(rows, columns_TH);
-      pack_transposed<Kind>(rows, rows_HT);
+      typename Kind::Word* const rows_TH = x.kOnce ? columns_TH : x.rows_TH;
+      pack_both<Kind>(rows, rows_TH, transposed_HT);
+      if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(copy_of<Kind>(rows, rows_TH), columns_TH);
     });
   };
   pack(call.q, x.q_TH, x.q_HT);
@@ -164,7 +169,7 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
   BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
   with_rows<Kind>(call.k, call.k.first(b, keys.begin, kv), keys.count, H, [&](auto rows) HWY_ATTR {
     pack_rows(rows, x.k_SH);
-    if (!x.kOnce) pack_columns(rows, x.k_columns_SH);
+    if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(rows, x.k_columns_SH);
   });
   with_rows<Kind>(call.v, call.v.first(b, keys.begin, kv), keys.count, H,
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });

@@ -80,8 +80,9 @@ void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i
   const auto count = static_cast<std::int64_t>(readers.size());
   unit.head = readers[static_cast<std::size_t>(i % count)];
   unit.queries = run_of((op.T - 1) / attention_block - i / count, attention_block, op.T);
+  auto* rows_TH = reinterpret_cast<typename Kind::Word*>(unit.sum_TH);  // until the sums begin
   with_rows<Kind>(call.q, call.q.first(task.b, unit.queries.begin, unit.head), unit.queries.count, op.H,
-                  [&](auto q) HWY_ATTR { pack_transposed<Kind>(q, unit.q_HT); });
+                  [&](auto q) HWY_ATTR { pack_both<Kind>(q, rows_TH, unit.q_HT); });
   std::fill_n(unit.sum_TH, attention_block * dense_width(op.H), 0.0f);
   begin(unit.running);
 }

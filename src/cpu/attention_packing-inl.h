@@ -181,6 +181,19 @@ HWY_INLINE void pack_transposed(HeadRows<const Element> x, typename Kind::Word* 
     std::fill(dense + h * attention_block + x.count, dense + (h + 1) * attention_block, typename Kind::Word{0});
 }
 
+// What pack_rows left.
+template <class Kind, class Element>
+HWY_INLINE HeadRows<const typename Kind::Element> copy_of(HeadRows<const Element> x, const typename Kind::Word* rows) {
+  return {reinterpret_cast<const typename Kind::Element*>(rows), dense_width(x.H), x.count, x.H};
+}
+
+// pack_rows, then pack_transposed from the copy: rows that are far apart in memory share few places in a cache.
+template <class Kind, class Element>
+HWY_INLINE void pack_both(HeadRows<const Element> x, typename Kind::Word* rows, typename Kind::Word* transposed) {
+  pack_rows(x, rows);
+  pack_transposed<Kind>(copy_of<Kind>(x, rows), transposed);
+}
+
 // y[r][h] = scale_of(r) * dense[r][h].
 template <class Element, class ScaleOf>
 HWY_INLINE void write_rows(const float* dense, const ScaleOf& scale_of, HeadRows<Element> y) {

@@ -31,6 +31,7 @@ constexpr int kTileVectors = 2;
 // Kinds of words. store_columns: word j of a row holds element j of each of kPerWord rows. store_rows: kPerWord rows,
 // `stride` words apart, hold their own elements.
 struct Floats {
+  using Element = float;
   using Word = float;
   static constexpr std::int64_t kPerWord = 1;
   template <class V>
@@ -53,6 +54,7 @@ struct Floats {
 // The instructions of AVX512-BF16, which no target of this library names; only where multiplies_halves() (gemm.h). They
 // round to nearest, ties to even, and take subnormal numbers for zero.
 struct HalfPairs {
+  using Element = Bf16;
   using Word = std::uint32_t;
   static constexpr std::int64_t kPerWord = 2;
   using V = hn::Vec<hn::ScalableTag<float>>;
@@ -134,9 +136,10 @@ struct Span {
   std::int64_t begin, end;
 };
 
+// A function of its own: inlined into a task it finds no registers free for its addresses.
 template <class Kind, int kVectors, class A, class Finish>
-HWY_INLINE void multiply_tile(const A& a, const typename Kind::Word* b, std::int64_t b_stride, Block c, std::int64_t m0,
-                              Span span, const Finish& finish) {
+HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t b_stride, Block c, std::int64_t m0,
+                                Span span, Finish finish) {
   const hn::ScalableTag<float> d;
   const hn::ScalableTag<typename Kind::Word> dw;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

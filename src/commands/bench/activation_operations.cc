@@ -22,27 +22,27 @@ void add_activations(const StepShapes& s, Operations& operations) {
   namespace reference = kernels::reference;
   const std::int64_t M = s.M(), F = s.model.ffn;
   const std::string shape = fmt::format("M {} F {}", M, F);
-  const double MF = 4.0 * static_cast<double>(M * F);
+  const double MF = s.element_bytes() * static_cast<double>(M * F);
   const auto add = [&](const char* name, double passes, std::function<Bodies()> prepare) {
     operations.push_back({name, shape, s.per_layer(), 0, passes * MF, std::move(prepare)});
   };
   if (s.model.architecture == config::Family::gpt2) {
     add("gelu forward", 2, [=] {
-      const at::Tensor x = at::randn({M, F});
+      const at::Tensor x = s.normal({M, F});
       return Bodies{one(kernels::gelu_forward, x), one(reference::gelu_forward, x)};
     });
     add("gelu backward", 3, [=] {
-      const at::Tensor x = at::randn({M, F}), dy = at::randn({M, F});
+      const at::Tensor x = s.normal({M, F}), dy = s.normal({M, F});
       return Bodies{two(kernels::gelu_backward, dy, x), two(reference::gelu_backward, dy, x)};
     });
     return;
   }
   add("swiglu forward", 3, [=] {
-    const at::Tensor x = at::randn({M, 2 * F});
+    const at::Tensor x = s.normal({M, 2 * F});
     return Bodies{one(kernels::swiglu_forward, x), one(reference::swiglu_forward, x)};
   });
   add("swiglu backward", 5, [=] {
-    const at::Tensor x = at::randn({M, 2 * F}), dy = at::randn({M, F});
+    const at::Tensor x = s.normal({M, 2 * F}), dy = s.normal({M, F});
     return Bodies{two(kernels::swiglu_backward, dy, x), two(reference::swiglu_backward, dy, x)};
   });
 }

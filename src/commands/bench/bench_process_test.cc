@@ -60,6 +60,16 @@ TEST(Bench, OfTheKernelsOfGpt2HasItsOwn) {
   EXPECT_THAT(end.output, Not(HasSubstr("swiglu")));
 }
 
+TEST(Bench, OfTheKernelsInHalvesMeasuresTheSameOperations) {
+  const Words gpt2 = {"--model.preset", "gpt2-tiny", "--seq-len", "16", "--micro-batch-size", "1"};
+  for (const Words& model : {tiny, gpt2}) {
+    const End end = run(troika(Words{"bench", "kernels", "--bf16", "--train.threads", "1", "--seconds", "0"} + model));
+    ASSERT_EQ(end.code, 0) << end.output;
+    for (const char* operation : {"attention backward", "linear qkv dW", "output loss, both passes", "adamw"})
+      EXPECT_THAT(end.output, HasSubstr(operation));
+  }
+}
+
 TEST(Bench, OfTheKernelsOfQwen2TurnsHeadsWithoutANormAndHasOneBias) {
   const End end = run(troika(Words{"bench", "kernels"} + tiny +
                              Words{"--model.architecture", "qwen2", "--train.threads", "1", "--seconds", "0"}));

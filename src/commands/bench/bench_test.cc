@@ -21,7 +21,7 @@ TEST(Bench, RefusesWhatItCannotMeasure) {
   expect_refused({"step", "--steps", "1"}, "--steps is 1");
   expect_refused({"step", "--parallel.offload", "file"}, "give --out");
   expect_refused({"step", "--seconds", "soon"}, "--seconds takes a time such as 30, 500ms or 2m, not 'soon'");
-  expect_refused({"kernels", "--precision.compute", "bf16"}, "measures fp32");
+  expect_refused({"kernels", "--precision.compute", "fp16"}, "measures fp32 and bf16");
   expect_refused({"kernels", "--device", "cuda"}, "--device cpu");
   expect_refused({"comm"}, "needs two ranks");
   expect_refused({"comm", "--most", "1"}, "--most must be at least 1024, not 1");

@@ -11,12 +11,12 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
   const std::int64_t M = s.M(), D = s.model.hidden;
   const std::string shape = fmt::format("M {} v {} D {}", M, rows, D);
   const auto forward = [=] {
-    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), table_vD = at::randn({rows, D});
+    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), table_vD = s.normal({rows, D});
     return Bodies{[=] { return std::vector{kernels::embedding_forward(ids_M, table_vD, 0)}; },
                   [=] { return std::vector{kernels::reference::embedding_forward(ids_M, table_vD, 0)}; }};
   };
   const auto backward = [=] {
-    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), dx_MD = at::randn({M, D});
+    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), dx_MD = s.normal({M, D});
     const auto body = [=](auto function) {
       return [=] {
         const kernels::NamedRows named = function(dx_MD, ids_M, 0, rows);
@@ -25,9 +25,9 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
     };
     return Bodies{body(kernels::embedding_backward_weight), body(kernels::reference::embedding_backward_weight)};
   };
-  const auto MD = static_cast<double>(M * D);
-  operations.push_back({table + " forward", shape, s.microbatches, 0, 4 * 2 * MD, forward});
-  operations.push_back({table + " backward", shape, s.microbatches, 0, 4 * 2 * MD, backward});
+  const double MD = static_cast<double>(M * D), bytes = s.element_bytes();
+  operations.push_back({table + " forward", shape, s.microbatches, 0, 2 * bytes * MD, forward});
+  operations.push_back({table + " backward", shape, s.microbatches, 0, (bytes + 4) * MD, backward});
 }
 
 }  // namespace

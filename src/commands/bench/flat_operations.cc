@@ -40,13 +40,14 @@ Bodies squares_bodies(std::int64_t P) {
   return {body(kernels::chunk_squares), body(kernels::reference::chunk_squares)};
 }
 
-Bodies adamw_bodies(std::int64_t P) {
+Bodies adamw_bodies(std::int64_t P, c10::ScalarType dtype) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   constexpr double weight_decay = 0.1;
   const at::Tensor parameter = at::randn({P}), gradient = at::randn({P}), m = at::randn({P}), v = at::rand({P});
   const auto body = [=](auto function) {
+    const at::Tensor rounded = dtype == at::kFloat ? at::Tensor() : at::empty({P}, dtype);
     return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
-      function(settings, kernels::AdamWTensors{parameter, gradient, m, v, {}});
+      function(settings, kernels::AdamWTensors{parameter, gradient, m, v, rounded});
       return std::vector{parameter, m, v};
     };
   };
@@ -72,6 +73,7 @@ std::map<std::int64_t, std::int64_t> segments_by_size(const config::ModelSetting
 }  // namespace
 
 void add_flat(const StepShapes& s, Operations& operations) {
+  const c10::ScalarType dtype = s.dtype;
   for (const auto& [P, segments] : segments_by_size(s.model)) {
     const std::string shape = fmt::format("P {}", P);
     const double bytes = 4.0 * static_cast<double>(P);
@@ -84,7 +86,8 @@ void add_flat(const StepShapes& s, Operations& operations) {
       add("add gradients", segments * (s.microbatches - 1), 3, add_bodies);
     }
     add("squares", segments, 1, squares_bodies);
-    add("adamw", segments, 7, adamw_bodies);
+    add("adamw", segments, dtype == at::kFloat ? 7 : 7.5,
+        [dtype](std::int64_t elements) { return adamw_bodies(elements, dtype); });
   }
 }
 

@@ -12,15 +12,17 @@
 #include "commands/bench/timing.h"
 #include "config/config.h"
 #include "host/cores.h"
+#include "model/scalar_type.h"
 #include "plan/job.h"
 #include "tensor/device.h"
 
 namespace troika::commands {
 namespace {
 
-constexpr double allowed_error = 1e-5;
+// Of halves two are rounded apart, and weights of attention are rounded in between.
+double allowed_error_of(c10::ScalarType dtype) { return dtype == at::kFloat ? 1e-5 : 0x1p-6; }
 
-MeasuredOperation measure(const Operation& operation, double seconds) {
+MeasuredOperation measure(const Operation& operation, double allowed_error, double seconds) {
   const Bodies bodies = operation.prepare();
   const double error = relative_error(bodies.run(), bodies.reference());
   if (!(error <= allowed_error)) {
@@ -33,7 +35,8 @@ MeasuredOperation measure(const Operation& operation, double seconds) {
 
 StepShapes shapes_of(const config::Resolved& resolved) {
   const config::Batch& batch = resolved.batch;
-  StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank};
+  StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank,
+                    model::scalar_type(resolved.settings.precision.compute)};
   shapes.model.vocab = plan::vocabulary_of(resolved.settings);
   return shapes;
 }
@@ -41,9 +44,8 @@ StepShapes shapes_of(const config::Resolved& resolved) {
 void check(const config::Settings& s) {
   if (config::word_or(s.train.device, config::DeviceKind::numbered) == config::DeviceKind::cuda)
     throw base::ConfigError("train.device is cuda, but bench kernels measures the operations on the CPU: --device cpu");
-  if (s.precision.compute != config::Precision::fp32)
-    throw base::ConfigError(
-        fmt::format("precision.compute is {}, but bench kernels measures fp32", word_of(s.precision.compute)));
+  if (s.precision.compute == config::Precision::fp16)
+    throw base::ConfigError("precision.compute is fp16, but bench kernels measures fp32 and bf16");
 }
 
 void set_threads(const config::Settings& s) {
@@ -58,10 +60,12 @@ int run_bench_kernels(const std::vector<std::string>& arguments,
   const config::Resolved resolved = config::resolve(a.parsed.settings, 1);
   check(resolved.settings);
   set_threads(resolved.settings);
-  const MachineRates before = measure_rates(at::kCPU, at::kFloat, a.seconds);
+  const StepShapes shapes = shapes_of(resolved);
+  const MachineRates before = measure_rates(at::kCPU, shapes.dtype, a.seconds);
   std::vector<MeasuredOperation> rows;
-  for (const Operation& operation : operations_of(shapes_of(resolved))) rows.push_back(measure(operation, a.seconds));
-  const MachineRates rates = better(before, measure_rates(at::kCPU, at::kFloat, a.seconds));
+  for (const Operation& operation : operations_of(shapes))
+    rows.push_back(measure(operation, allowed_error_of(shapes.dtype), a.seconds));
+  const MachineRates rates = better(before, measure_rates(at::kCPU, shapes.dtype, a.seconds));
   std::fputs(to_table(rows, rates).c_str(), stdout);
   if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(rows, rates));
   return 0;

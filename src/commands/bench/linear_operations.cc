@@ -9,32 +9,39 @@ namespace {
 
 // A weight of a block. GPT-2 stores weights as [I, O]; kernels see the transposed view.
 struct Weight {
+  StepShapes s;
   std::string name;
-  std::int64_t M, I, O;
+  std::int64_t I, O;
   bool transposed, biased;
+  std::int64_t M = s.M();
 
-  at::Tensor values() const { return transposed ? at::randn({I, O}).t() : at::randn({O, I}); }
+  at::Tensor values() const { return transposed ? s.normal({I, O}).t() : s.normal({O, I}); }
+  at::Tensor x() const { return s.normal({M, I}); }
+  at::Tensor dy() const { return s.normal({M, O}); }
   at::Tensor gradient() const { return transposed ? at::empty({I, O}).t() : at::empty({O, I}); }
   std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
   double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
-  double bytes() const { return 4.0 * static_cast<double>(M * I + I * O + M * O); }
+  double bytes() const { return s.element_bytes() * static_cast<double>(M * I + I * O + M * O); }
+  double gradient_bytes() const {
+    return s.element_bytes() * static_cast<double>(M * I + M * O) + 4.0 * static_cast<double>(I * O);
+  }
 };
 
 Bodies forward_bodies(const Weight& weight) {
-  const at::Tensor x_MI = at::randn({weight.M, weight.I}), w_OI = weight.values();
-  const at::Tensor bias_O = weight.biased ? at::randn({weight.O}) : at::Tensor();
+  const at::Tensor x_MI = weight.x(), w_OI = weight.values();
+  const at::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : at::Tensor();
   const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
   return {body(kernels::linear_forward), body(kernels::reference::linear_forward)};
 }
 
 Bodies input_bodies(const Weight& weight) {
-  const at::Tensor dy_MO = at::randn({weight.M, weight.O}), w_OI = weight.values();
+  const at::Tensor dy_MO = weight.dy(), w_OI = weight.values();
   const auto body = [=](auto function) { return [=] { return std::vector{function(dy_MO, w_OI)}; }; };
   return {body(kernels::linear_backward_input), body(kernels::reference::linear_backward_input)};
 }
 
 Bodies weight_bodies(const Weight& weight) {
-  const at::Tensor dy_MO = at::randn({weight.M, weight.O}), x_MI = at::randn({weight.M, weight.I});
+  const at::Tensor dy_MO = weight.dy(), x_MI = weight.x();
   const auto body = [=](auto function) {
     return [=, dw_OI = weight.gradient()] {
       function(dy_MO, x_MI, dw_OI);
@@ -45,7 +52,7 @@ Bodies weight_bodies(const Weight& weight) {
 }
 
 Bodies bias_bodies(const Weight& weight) {
-  const at::Tensor dy_MO = at::randn({weight.M, weight.O});
+  const at::Tensor dy_MO = weight.dy();
   const auto body = [=](auto function) {
     return [=, dbias_O = at::empty({weight.O})] {
       function(dy_MO, dbias_O);
@@ -57,12 +64,12 @@ Bodies bias_bodies(const Weight& weight) {
 
 std::vector<Weight> weights_of(const StepShapes& s) {
   const config::ModelSettings& m = s.model;
-  const std::int64_t M = s.M(), D = m.hidden, A = m.heads * m.head_dim;
+  const std::int64_t D = m.hidden, A = m.heads * m.head_dim;
   const bool gpt2 = m.architecture == config::Family::gpt2;
-  return {{"qkv", M, D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == config::Family::qwen2},
-          {"attention out", M, A, D, gpt2, gpt2},
-          {gpt2 ? "feed-forward in" : "gate and up", M, D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
-          {gpt2 ? "feed-forward out" : "down", M, m.ffn, D, gpt2, gpt2}};
+  return {{s, "qkv", D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == config::Family::qwen2},
+          {s, "attention out", A, D, gpt2, gpt2},
+          {s, gpt2 ? "feed-forward in" : "gate and up", D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
+          {s, gpt2 ? "feed-forward out" : "down", m.ffn, D, gpt2, gpt2}};
 }
 
 }  // namespace
@@ -75,8 +82,8 @@ void add_linears(const StepShapes& s, Operations& operations) {
   for (const Weight& w : weights_of(s)) {
     add(w, "forward", w.flops(), w.bytes(), forward_bodies);
     add(w, "dX", w.flops(), w.bytes(), input_bodies);
-    add(w, "dW", w.flops(), w.bytes(), weight_bodies);
-    if (w.biased) add(w, "dbias", 0, 4.0 * static_cast<double>(w.M * w.O), bias_bodies);
+    add(w, "dW", w.flops(), w.gradient_bytes(), weight_bodies);
+    if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_bodies);
   }
 }
 

@@ -18,7 +18,8 @@ std::vector<at::Tensor> run(const LossInputs& in, const at::Tensor& dw_vD) {
   const std::int64_t M = in.x_MD.size(0), D = in.x_MD.size(1), v = in.w_vD.size(0);
   const double scale = 1.0 / static_cast<double>(M);
   kernels::OutputLossSaved saved;
-  const bool gradients = shape::output_loss_keep({M, D, v, 1, 4}) == shape::LossKeep::gradients;
+  const auto bytes = static_cast<std::int64_t>(in.x_MD.element_size());
+  const bool gradients = shape::output_loss_keep({M, D, v, 1, bytes}) == shape::LossKeep::gradients;
   const kernels::OutputLossPart whole =
       gradients ? kernels::output_loss_forward_with_gradients(in.x_MD, in.w_vD, in.targets_M, scale, saved)
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
@@ -32,16 +33,18 @@ std::vector<at::Tensor> run(const LossInputs& in, const at::Tensor& dw_vD) {
 
 // With all logits at once.
 std::vector<at::Tensor> reference(const LossInputs& in) {
-  const at::Tensor logits_Mv = at::mm(in.x_MD, in.w_vD.t()), rows_M1 = in.targets_M.unsqueeze(1);
+  const at::Tensor x_MD = in.x_MD.to(at::kFloat), w_vD = in.w_vD.to(at::kFloat);
+  const at::Tensor logits_Mv = at::mm(x_MD, w_vD.t()), rows_M1 = in.targets_M.unsqueeze(1);
   const at::Tensor log_p_Mv = logits_Mv.log_softmax(1);
   const at::Tensor loss = -log_p_Mv.gather(1, rows_M1).to(at::kDouble).sum().view({1});
   at::Tensor d_Mv = log_p_Mv.exp();
   d_Mv.scatter_add_(1, rows_M1, at::full(rows_M1.sizes(), -1.0f)).div_(static_cast<double>(in.x_MD.size(0)));
-  return {loss, at::mm(d_Mv, in.w_vD), at::mm(d_Mv.t(), in.x_MD)};
+  return {loss, at::mm(d_Mv, w_vD), at::mm(d_Mv.t(), x_MD)};
 }
 
-Bodies bodies(std::int64_t M, std::int64_t D, std::int64_t v) {
-  const LossInputs in{at::randn({M, D}), at::randn({v, D}).mul_(0.02), at::randint(v, {M}, at::kLong)};
+Bodies bodies(const StepShapes& s) {
+  const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
+  const LossInputs in{s.normal({M, D}), s.normal({v, D}).mul_(0.02), at::randint(v, {M}, at::kLong)};
   return {[in, dw_vD = at::empty({v, D})] { return run(in, dw_vD); }, [in] { return reference(in); }};
 }
 
@@ -50,9 +53,10 @@ Bodies bodies(std::int64_t M, std::int64_t D, std::int64_t v) {
 void add_output_loss(const StepShapes& s, Operations& operations) {
   const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
   const double flops = 6.0 * static_cast<double>(M) * static_cast<double>(D) * static_cast<double>(v);
-  const double bytes = 4.0 * static_cast<double>(2 * M * D + 3 * v * D);
+  const double bytes =
+      s.element_bytes() * static_cast<double>(2 * M * D + 2 * v * D) + 4.0 * static_cast<double>(v * D);
   operations.push_back({"output loss, both passes", fmt::format("M {} D {} v {}", M, D, v), s.microbatches, flops,
-                        bytes, [=] { return bodies(M, D, v); }});
+                        bytes, [s] { return bodies(s); }});
 }
 
 }  // namespace troika::commands

@@ -11,15 +11,16 @@ struct NormInputs {
   at::Tensor x_MD, w_D, bias_D, dy_MD, plus_MD;
 };
 
-NormInputs inputs_of(std::int64_t M, std::int64_t D) {
-  return {at::randn({M, D}), at::randn({D}), at::randn({D}), at::randn({M, D}), at::randn({M, D})};
+NormInputs inputs_of(const StepShapes& s) {
+  const std::int64_t M = s.M(), D = s.model.hidden;
+  return {s.normal({M, D}), s.normal({D}), s.normal({D}), s.normal({M, D}), s.normal({M, D})};
 }
 
 template <class Forward, class Backward>
 auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::RmsNormSaved saved;
   forward(in.x_MD, in.w_D, eps, &saved, at::Tensor());
-  return [=, dw_D = at::empty_like(in.w_D)] {
+  return [=, dw_D = at::empty(in.w_D.sizes())] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, in.plus_MD), dw_D};
   };
 }
@@ -28,13 +29,13 @@ template <class Forward, class Backward>
 auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::LayerNormSaved saved;
   forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, at::Tensor());
-  return [=, dw_D = at::empty_like(in.w_D), dbias_D = at::empty_like(in.w_D)] {
+  return [=, dw_D = at::empty(in.w_D.sizes()), dbias_D = at::empty(in.w_D.sizes())] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, dbias_D, in.plus_MD), dw_D, dbias_D};
   };
 }
 
-Bodies rms_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
-  const auto body = [in = inputs_of(M, D), eps](auto forward) {
+Bodies rms_forward_bodies(const StepShapes& s) {
+  const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
     return [=] {
       kernels::RmsNormSaved saved;
       const at::Tensor y_MD = forward(in.x_MD, in.w_D, eps, &saved, at::Tensor());
@@ -44,8 +45,8 @@ Bodies rms_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
   return {body(kernels::rms_norm_forward), body(kernels::reference::rms_norm_forward)};
 }
 
-Bodies layer_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
-  const auto body = [in = inputs_of(M, D), eps](auto forward) {
+Bodies layer_forward_bodies(const StepShapes& s) {
+  const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
     return [=] {
       kernels::LayerNormSaved saved;
       const at::Tensor y_MD = forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, at::Tensor());
@@ -59,14 +60,14 @@ Bodies layer_forward_bodies(std::int64_t M, std::int64_t D, double eps) {
 
 void add_norms(const StepShapes& s, Operations& operations) {
   const std::int64_t M = s.M(), D = s.model.hidden;
-  const double eps = s.model.norm_eps, MD = static_cast<double>(M * D);
+  const double eps = s.model.norm_eps, MD = s.element_bytes() * static_cast<double>(M * D);
   const bool layer = s.model.architecture == config::Family::gpt2;
   const std::string name = layer ? "layer norm" : "rms norm", shape = fmt::format("M {} D {}", M, D);
   const std::int64_t calls = 2 * s.per_layer() + s.microbatches;
-  const auto forward = [=] { return layer ? layer_forward_bodies(M, D, eps) : rms_forward_bodies(M, D, eps); };
+  const auto forward = [=] { return layer ? layer_forward_bodies(s) : rms_forward_bodies(s); };
   const auto backward = [=] {
     namespace reference = kernels::reference;
-    const NormInputs in = inputs_of(M, D);
+    const NormInputs in = inputs_of(s);
     if (layer) {
       return Bodies{layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward),
                     layer_backward(in, eps, reference::layer_norm_forward, reference::layer_norm_backward)};
@@ -74,8 +75,8 @@ void add_norms(const StepShapes& s, Operations& operations) {
     return Bodies{rms_backward(in, eps, kernels::rms_norm_forward, kernels::rms_norm_backward),
                   rms_backward(in, eps, reference::rms_norm_forward, reference::rms_norm_backward)};
   };
-  operations.push_back({name + " forward", shape, calls, 0, 4 * 2 * MD, forward});
-  operations.push_back({name + " backward", shape, calls, 0, 4 * 4 * MD, backward});
+  operations.push_back({name + " forward", shape, calls, 0, 2 * MD, forward});
+  operations.push_back({name + " backward", shape, calls, 0, 4 * MD, backward});
 }
 
 }  // namespace troika::commands

@@ -22,7 +22,7 @@ struct Operation {
   std::int64_t calls = 0;           // in one step of a rank
   double flops = 0;                 // that the result needs: multiplies and adds of products and attention
   double bytes = 0;                 // that must be read and written at least once
-  std::function<Bodies()> prepare;  // allocates; fp32 on the CPU
+  std::function<Bodies()> prepare;  // allocates, on the CPU
 };
 
 // max|a - b| / max|b|, the largest over all pairs; BugError when their numbers or shapes differ.

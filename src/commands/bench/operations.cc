@@ -1,6 +1,12 @@
 #include "commands/bench/operations.h"
 
+#include <ATen/ATen.h>
+
 namespace troika::commands {
+
+at::Tensor StepShapes::normal(at::IntArrayRef sizes) const { return at::randn(sizes).to(dtype); }
+
+double StepShapes::element_bytes() const { return static_cast<double>(c10::elementSize(dtype)); }
 
 Operations operations_of(const StepShapes& s) {
   Operations operations;

@@ -12,6 +12,9 @@ namespace troika::commands {
 struct StepShapes {
   config::ModelSettings model;  // vocabulary settled
   std::int64_t B = 1, T = 1, microbatches = 1;
+  c10::ScalarType dtype = c10::kFloat;             // of activations and of the parameters that are multiplied
+  at::Tensor normal(at::IntArrayRef sizes) const;  // random numbers
+  double element_bytes() const;
   std::int64_t M() const { return B * T; }
   std::int64_t per_layer() const { return model.layers * microbatches; }  // calls
 };

@@ -11,25 +11,27 @@ namespace {
 
 // Queries or keys as they stand in the product of qkv: heads [first, first + count) of `all`.
 struct Heads {
-  std::int64_t B, T, all, first, count, H;
-  double eps, theta;
+  StepShapes s;
+  std::int64_t all, first, count;
 
-  at::Tensor view(const at::Tensor& qkv) const { return qkv.view({B, T, all, H}).narrow(2, first, count); }
-  at::Tensor values() const { return view(at::randn({B * T, all * H})); }
-  at::Tensor gradients() const { return view(at::empty({B * T, all * H})); }
+  at::Tensor view(const at::Tensor& qkv) const {
+    return qkv.view({s.B, s.T, all, s.model.head_dim}).narrow(2, first, count);
+  }
+  at::Tensor values() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
+  at::Tensor gradients() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
   kernels::RopeTable rope() const {
-    std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(s.T));
     std::iota(positions.begin(), positions.end(), 0);
-    return kernels::make_rope_table(positions, {H, theta}, at::kCPU);
+    return kernels::make_rope_table(positions, {s.model.head_dim, s.model.rope_theta}, at::kCPU);
   }
 };
 
 Bodies normed_forward(const Heads& heads) {
-  const at::Tensor x = heads.values(), w_H = at::randn({heads.H});
+  const at::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=] {
       kernels::QkNormRopeSaved saved;
-      const at::Tensor y = function(x, w_H, heads.eps, rope, &saved);
+      const at::Tensor y = function(x, w_H, heads.s.model.norm_eps, rope, &saved);
       return std::vector{y, saved.rstd_BTn};
     };
   };
@@ -37,11 +39,11 @@ Bodies normed_forward(const Heads& heads) {
 }
 
 Bodies normed_backward(const Heads& heads) {
-  const at::Tensor x = heads.values(), w_H = at::randn({heads.H}), dy = at::randn(x.sizes());
+  const at::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim}), dy = heads.s.normal(x.sizes());
   const auto body = [=, rope = heads.rope()](auto forward, auto backward) {
     kernels::QkNormRopeSaved saved;
-    forward(x, w_H, heads.eps, rope, &saved);
-    return [=, dx = heads.gradients(), dw_H = at::empty({heads.H})] {
+    forward(x, w_H, heads.s.model.norm_eps, rope, &saved);
+    return [=, dx = heads.gradients(), dw_H = at::empty(w_H.sizes())] {
       backward(dy, x, w_H, rope, saved, dx, dw_H);
       return std::vector{dx, dw_H};
     };
@@ -58,7 +60,7 @@ Bodies plain_forward(const Heads& heads) {
 }
 
 Bodies plain_backward(const Heads& heads) {
-  const at::Tensor dy = at::randn({heads.B, heads.T, heads.count, heads.H});
+  const at::Tensor dy = heads.s.normal({heads.s.B, heads.s.T, heads.count, heads.s.model.head_dim});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=, dx = heads.gradients()] {
       function(dy, rope, dx);
@@ -76,10 +78,10 @@ void add_rotations(const StepShapes& s, Operations& operations) {
   const bool normed = m.architecture == config::Family::qwen3;
   const std::int64_t all = m.heads + 2 * m.kv_heads;
   for (const auto& [part, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
-    const Heads heads{s.B, s.T, all, first, count, m.head_dim, m.norm_eps, m.rope_theta};
+    const Heads heads{s, all, first, count};
     const std::string name = fmt::format("{} {}", normed ? "norm and rope" : "rope", part);
     const std::string shape = fmt::format("B {} T {} n {} H {}", s.B, s.T, count, m.head_dim);
-    const double bytes = 4.0 * static_cast<double>(s.M() * count * m.head_dim);
+    const double bytes = s.element_bytes() * static_cast<double>(s.M() * count * m.head_dim);
     operations.push_back({name + " forward", shape, s.per_layer(), 0, 2 * bytes,
                           [=] { return normed ? normed_forward(heads) : plain_forward(heads); }});
     operations.push_back({name + " backward", shape, s.per_layer(), 0, (normed ? 3 : 2) * bytes,
