@@ -171,8 +171,7 @@ function(troika_test_program module kind torch sources others)
     add_test(NAME ${program}_full COMMAND ${program} --gtest_brief=1 --gtest_filter=Full*)
     set_tests_properties(${program}_full PROPERTIES LABELS "${kind};full" TIMEOUT 900 ENVIRONMENT "${environment}")
   endif()
-  # Those of engine_commands' faults start several processes with time limits each.
-  if(kind STREQUAL "timed" OR (module STREQUAL "engine_commands" AND kind STREQUAL "fault"))
+  if(kind STREQUAL "timed")
     set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
   endif()
   if(kind STREQUAL "process" OR module STREQUAL "engine_commands")  # these start the programs

@@ -94,9 +94,11 @@ TEST_F(Overlap, OfGradientsWithTheBackwardTakesAQuarterOfTheStepAway) {
   expect_gain("dp 2", 0.5);
 }
 
+using FullOverlap = Overlap;
+
 // Only the reduction can run beside computing: new parameters are there after the step, and the next step needs them.
 // So the gain is largest where backward is long (here it repeats the forward) and parameters are short.
-TEST_F(Overlap, OfGradientsTakesAQuarterAwayWithSharedOptimizerStateToo) {
+TEST_F(FullOverlap, OfGradientsTakesAQuarterAwayWithSharedOptimizerStateToo) {
   runs_.settings.batch.global_batch_size = 3;
   expect_gain("dp 3 zero 1 bf16 recompute full", 1.5);
 }

@@ -116,8 +116,10 @@ TEST_P(Layouts, ThatSplitTensorsOrSequencesStayWithinRounding) {
   }
 }
 
+using Threads = Layouts;
+
 // At sizes where most operations are cut into several pieces.
-TEST_P(Layouts, GiveTheSameBitsOnOneTwoAndThreeThreadsPerRank) {
+TEST_P(Threads, GiveTheSameBitsOnOneTwoAndThreePerRank) {
   const std::string larger =
       " --model.layers 2 --model.hidden 160 --model.head-dim 40 --model.ffn 300 --model.vocab 2001 --seq-len 160"
       " --micro-batch-size 2 --global-batch-size 4 --steps 2 --train.threads ";
@@ -140,6 +142,8 @@ TEST_P(Layouts, GiveTheSameBitsOnOneTwoAndThreeThreadsPerRank) {
 INSTANTIATE_TEST_SUITE_P(Embeddings, Layouts, testing::Values(true),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 INSTANTIATE_TEST_SUITE_P(FullEmbeddings, Layouts, testing::Values(false),
+                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
+INSTANTIATE_TEST_SUITE_P(FullEmbeddings, Threads, testing::Bool(),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 
 }  // namespace

@@ -125,7 +125,9 @@ TEST_F(Memory, OfEveryZeroStageGrowsByWhatIsCounted) {
   EXPECT_GT(whole.resident - sharded.resident, 0.9 * (whole.counted - sharded.counted));
 }
 
-TEST_F(Memory, OfThreeRanksInZero3GrowsByWhatIsCounted) {
+using FullMemory = Memory;
+
+TEST_F(FullMemory, OfThreeRanksInZero3GrowsByWhatIsCounted) {
   train(3, tiny("tiny"));
   train(3, large("large") + Words{"--zero", "3"});
   for (int rank = 0; rank < 3; ++rank) {
