@@ -82,7 +82,7 @@ struct Found {
 
 // Collective. The newest complete checkpoint over all hosts' `root`s: manifest present somewhere, every part present
 // somewhere with the right size and hash. nullopt when there is none; `rejected`, where given, is then set to what was
-// passed over. Same answer on all ranks.
+// passed over, without saves that provably never finished. Same answer on all ranks.
 std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
                                  std::vector<std::string>* rejected = nullptr);
 

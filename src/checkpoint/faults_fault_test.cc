@@ -58,6 +58,26 @@ TEST_F(Damage, DeathBetweenPartsAndManifest) {
   expect_fallback("there is no manifest");
 }
 
+// The folders of the other disks have their names before rank 0's has.
+TEST_F(Damage, DeathBeforeTheLastRenameIsASaveThatNeverWas) {
+  for_each_manifest([](const std::string& path) { base::remove_tree(path); });
+  base::rename_path(at(0, ""), roots_[0] + "/step-00000020.partial");
+  run_ranks(3, [&](comm::Channel& world) {
+    const auto found = find_newest(roots_[static_cast<std::size_t>(world.rank())], world);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->facts.step, 10);
+    EXPECT_TRUE(found->rejected.empty());
+  });
+  for (const std::string& root : roots_) base::remove_tree(root + "/step-00000010");
+  run_ranks(3, [&](comm::Channel& world) {
+    std::vector<std::string> rejected;
+    EXPECT_FALSE(find_newest(roots_[static_cast<std::size_t>(world.rank())], world, &rejected).has_value());
+    EXPECT_TRUE(rejected.empty()) << "there is nothing to repair, so a run begins";
+  });
+  save_all(roots_, 3, 20, Cut::flat, Cut::whole);
+  expect_loads(roots_, 3, Cut::columns, 20);
+}
+
 TEST_F(Damage, OneHostsManifestIsEnough) {
   base::remove_tree(at(0, "manifest.json"));
   flip_byte(at(1, "manifest.json"), 100);

@@ -128,24 +128,50 @@ static Examination examine(const std::string& folder, const Disks& disks, comm::
   return result;
 }
 
+namespace {
+
+// The steps that have a folder on some disk.
+struct Steps {
+  std::set<std::int64_t> standing, partial;
+};
+
+}  // namespace
+
 static std::string own_steps(const std::string& root) {
-  json steps = json::array();
+  json steps = {{"standing", json::array()}, {"partial", json::array()}};
   for (const std::string& name : base::list_directory(root)) {
     std::int64_t step = 0;
-    if (parse_step_folder_name(name, &step)) steps.push_back(step);
+    if (parse_step_folder_name(name, &step)) steps["standing"].push_back(step);
+    if (parse_partial_folder_name(name, &step)) steps["partial"].push_back(step);
   }
   return steps.dump();
 }
 
+static Steps steps_of(const std::string& root, comm::Channel& world) {
+  Steps steps;
+  for (const std::string& text : gather(world, [&] { return own_steps(root); })) {
+    const json own = base::parse_json(text, "the steps of a rank");
+    for (const json& step : own["standing"]) steps.standing.insert(step.get<std::int64_t>());
+    for (const json& step : own["partial"]) steps.partial.insert(step.get<std::int64_t>());
+  }
+  return steps;
+}
+
+// A save renames the folder of rank 0's disk last, with its manifest inside: as long as one disk has the folder's name of
+// before, no disk that is away can have a manifest.
+static bool never_finished(const std::string& root, std::int64_t step, const Steps& steps, const Disks& disks,
+                           comm::Channel& world) {
+  return steps.partial.count(step) != 0 && manifests_of(root + "/" + step_folder_name(step), disks, world).empty();
+}
+
 std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
                                  std::vector<std::string>* all_rejected) {
-  std::set<std::int64_t> steps;
-  for (const std::string& text : gather(world, [&] { return own_steps(root); }))
-    for (const json& step : base::parse_json(text, "the steps of a rank")) steps.insert(step.get<std::int64_t>());
-  if (steps.empty()) return std::nullopt;
+  const Steps steps = steps_of(root, world);
+  if (steps.standing.empty()) return std::nullopt;
   const Disks disks = detect_disks(root, world);
   std::vector<std::string> rejected;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+  for (auto step = steps.standing.rbegin(); step != steps.standing.rend(); ++step) {
+    if (never_finished(root, *step, steps, disks, world)) continue;
     const std::string name = step_folder_name(*step);
     Examination result = examine(root + "/" + name, disks, world);
     if (result.found) {

@@ -26,6 +26,12 @@ bool parse_step_folder_name(const std::string& name, std::int64_t* step) {
   return true;
 }
 
+bool parse_partial_folder_name(const std::string& name, std::int64_t* step) {
+  const std::string suffix = partial_suffix;
+  return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0 &&
+         parse_step_folder_name(name.substr(0, name.size() - suffix.size()), step);
+}
+
 std::string manifest_to_text(const Manifest& manifest) {
   json parts = json::array();
   for (const Part& part : manifest.parts)

@@ -33,6 +33,7 @@ inline const char* const manifest_name = "manifest.json";
 std::string step_folder_name(std::int64_t step);  // "step-00000100"
 bool parse_step_folder_name(const std::string& name, std::int64_t* step);
 inline const char* const partial_suffix = ".partial";  // behind the folder's name while it is written
-inline const char* const left_suffix = ".left";        // of a later step whose course of training was left
+bool parse_partial_folder_name(const std::string& name, std::int64_t* step);
+inline const char* const left_suffix = ".left";  // of a later step whose course of training was left
 
 }  // namespace troika::checkpoint

@@ -32,13 +32,6 @@ static std::vector<std::int64_t> steps_with_manifest(const std::string& root, st
   return steps;
 }
 
-static bool unfinished(const std::string& name) {
-  const std::string suffix = partial_suffix;
-  std::int64_t step = 0;
-  return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0 &&
-         parse_step_folder_name(name.substr(0, name.size() - suffix.size()), &step);
-}
-
 // What is later than the step just saved belongs to a course of training that was left, by a resume from an older
 // checkpoint or a new beginning: it must never be the newest again, but it is not ours to delete.
 static void set_later_aside(const std::string& root, std::int64_t newest_step) {
@@ -56,7 +49,7 @@ static void remove_older(const std::string& root, std::int64_t oldest_kept, cons
     std::int64_t step = 0;
     const bool old = parse_step_folder_name(name, &step) && step < oldest_kept &&
                      std::find(besides.begin(), besides.end(), step) == besides.end();
-    if (!old && !unfinished(name) && !is_disk_token(name)) continue;
+    if (!old && !parse_partial_folder_name(name, &step) && !is_disk_token(name)) continue;
     remove_quietly(root + "/" + name + "/" + manifest_name);
     remove_quietly(root + "/" + name);
   }
