@@ -17,7 +17,8 @@ kill -9 $one $(pgrep -P $one)
 host 1 > "$work/again.txt" 2>&1 &
 again=$!
 await 60 all_ended $zero $again || symptom "the run does not end any more: $(last_line "$work/zero.txt")"
-zero=$(code_of $zero) again=$(code_of $again)
+code_of zero $zero
+code_of again $again
 [ "$zero $again" = "0 0" ] ||
   symptom "the launcher that is started again cannot join (exit codes $zero, $again): $(last_line "$work/again.txt")"
 holds 'resumed from step' "$work/zero.txt" || symptom "the run began anew"

@@ -39,7 +39,8 @@ down=$(now)
 await 15 ended $one
 (inside 0 ip link set lan up)
 await 60 all_ended $zero $one || symptom "the run does not end any more"
-zero=$(code_of $zero) one=$(code_of $one)
+code_of zero $zero
+code_of one $one
 [ "$zero $one" = "0 0" ] ||
   symptom "a link that was down for 15 s ends the run ($(since "$down") s; exit codes $zero, $one): $(last_line "$work/run.one.txt")"
 both stop

@@ -24,6 +24,7 @@ zero=$!
 host 1 > "$work/one.txt" 2>&1 &
 one=$!
 await 30 all_ended $zero $one || symptom "hosts that meet at ::1 do not end"
-zero=$(code_of $zero) one=$(code_of $one)
+code_of zero $zero
+code_of one $one
 [ "$zero $one" = "0 0" ] || symptom "hosts do not meet at ::1 (exit codes $zero, $one): $(last_line "$work/one.txt")"
 passes

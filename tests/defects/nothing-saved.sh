@@ -20,7 +20,7 @@ noticed() { holds 'No space left' "$work/full.txt" || ended $pid; }
 await 30 noticed || cannot "the full disk is not noticed"
 rm "$work/disk/filler"
 await 120 ended $pid || symptom "the run does not end any more"
-code=$(code_of $pid)
+code_of code $pid
 [ "$code" = 0 ] || symptom "a disk that was full for a moment ends the run with exit code $code: $(last_line "$work/full.txt")"
 [ "$(jq -s 'map(.step) == [range(1; 1001)]' "$work/disk/run/metrics.jsonl")" = true ] || symptom "metrics.jsonl has not every step once"
 passes

@@ -18,12 +18,12 @@ hundredths_of() { awk '{ print $14 + $15 }' "/proc/$1/stat" 2> /dev/null || echo
 measures() { [ $(($(hundredths_of "${pids[0]}") - $(hundredths_of "${pids[1]}"))) -ge 60 ]; }
 await 60 measures || cannot "rank 0 does not measure: $(last_line "$work/0.txt")"
 kill -9 "${pids[1]}"
-begin=$(now) before=$(hundredths_of "${pids[0]}")
+begin=$(now)
 waits() { # rank 0 has computed nothing for a second
-  local last=$before
+  local before
   before=$(hundredths_of "${pids[0]}")
   sleep 1
-  [ "$before" = "$last" ] || ended "${pids[0]}"
+  [ "$(hundredths_of "${pids[0]}")" = "$before" ] || ended "${pids[0]}"
 }
 await 60 waits || cannot "rank 0 measures for longer than a minute"
 await $((heartbeat + 10)) all_ended "${pids[0]}" "${pids[2]}" ||

@@ -23,7 +23,8 @@ touch "$work/go"
 await 20 ended $launcher || symptom "$(since "$begin") s after a rank failed the launcher still waits for one that cannot be killed"
 [ "$(awk '{ print $3 }' "/proc/$(cat "$work/pid")/stat")" = D ] || cannot "the rank could be killed"
 took=$(since "$begin")
-[ "$(code_of $launcher)" = 3 ] || symptom "the launcher does not end with the code of the rank that failed"
+code_of code $launcher
+[ "$code" = 3 ] || symptom "the launcher does not end with the code of the rank that failed"
 awk -v t="$took" 'BEGIN { exit !(t <= 15) }' || symptom "the launcher ends only after $took s"
 holds "pid $(cat "$work/pid")" "$work/launch.txt" || symptom "the launcher does not name the process: $(last_line "$work/launch.txt")"
 passes

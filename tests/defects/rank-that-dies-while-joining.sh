@@ -19,6 +19,7 @@ train 1 > "$work/1.txt" 2>&1 &
 one=$!
 await $((heartbeat + 10)) all_ended $zero $one ||
   symptom "$(since "$begin") s after rank 2 was killed the other ranks still wait for it"
-[ "$(code_of $zero)" != 0 ] || symptom "rank 0 ends with exit code 0"
+code_of code $zero
+[ "$code" != 0 ] || symptom "rank 0 ends with exit code 0"
 holds 'rank 2' "$work/0.txt" || symptom "rank 0 does not name rank 2 but says: $(last_line "$work/0.txt")"
 passes

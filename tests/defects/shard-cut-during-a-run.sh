@@ -10,7 +10,7 @@ pid=$!
 await 60 has_rows "$work/run" 5 || cannot "the run does not begin: $(last_line "$work/run.txt")"
 truncate -s 4096 "$shard"
 await 60 ended $pid || symptom "the run does not end"
-code=$(code_of $pid)
+code_of code $pid
 [ "$code" = 3 ] && holds "$(basename "$shard")" "$work/run.txt" ||
   symptom "exit code $code, and the file is not named: $(last_line "$work/run.txt")"
 passes

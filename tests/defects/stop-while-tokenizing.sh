@@ -10,6 +10,6 @@ await 60 tokenizes && runs $pid || cannot "the run does not tokenize: $(last_lin
 kill -TERM $pid
 begin=$(now)
 await 3 ended $pid || symptom "$(since "$begin") s after it was asked to stop it still tokenizes"
-code=$(code_of $pid)
+code_of code $pid
 [ "$code" = 130 ] || symptom "exit code $code: $(last_line "$work/run.txt")"
 passes

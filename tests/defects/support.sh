@@ -62,9 +62,9 @@ all_ended() {
   local pid
   for pid in "$@"; do ended "$pid" || return 1; done
 }
-code_of() { # code_of PID: its exit code; of a child that has ended
-  wait "$1"
-  echo $?
+code_of() { # code_of VARIABLE PID: sets it to the exit code of a child that has ended
+  wait "$2" # here, for a subshell may come before this shell has learned of the end
+  printf -v "$1" %d $?
 }
 holds() { grep -qE -e "$1" "$2" 2> /dev/null; } # holds PATTERN FILE
 rows() { cat "$1/metrics.jsonl" 2> /dev/null | wc -l; }
