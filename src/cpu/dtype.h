@@ -1,5 +1,5 @@
 // What the arrays of a call hold: fp32, or bf16, which is read, computed with in fp32, and rounded once when it is written, to
-// nearest, ties to even. Arrays of either are passed as void.
+// nearest, ties to even; products (gemm.h, attention.h) may multiply it as it is. Arrays of either are passed as void.
 #pragma once
 
 #include <cstdint>
