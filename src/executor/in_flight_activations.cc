@@ -138,6 +138,7 @@ void InFlightActivations::input_segment(const Instruction& i, int segment, Stage
 void InFlightActivations::weight_segment(const Instruction& i, int segment, StageActivations& held) {
   const SegmentUnit& unit = *units_.at(segment);
   const std::vector<Bucket*> written = unit.written();
+  replicas_.finish_leaves(i);
   if (!written.empty())
     unit.segment->backward_weight(unit.leaves(), tokens(i.microbatch), *held.segments.at(segment).saved);
   held.segments.at(segment).saved.reset();

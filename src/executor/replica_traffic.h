@@ -19,10 +19,14 @@ class ReplicaTraffic {
       : program_(program), replicas_(replicas), units_(units), observer_(observer) {}
 
   // The gradients of one buffer are on their way at a time: the next waits for those before it, which bounds what is
-  // received, and the leaves that are alive.
+  // received.
   void reduce_gradients(const schedule::Instruction& i);
   void finish_reductions(const schedule::Instruction& waiting);  // all of them
   void finish_reductions(const SegmentUnit& unit, const schedule::Instruction& waiting);
+  // Before leaves are written: where every leaf is reduced by itself, those before them have gone then.
+  void finish_leaves(const schedule::Instruction& waiting) {
+    if (program_.reduces_each_microbatch()) finish_reductions(waiting);
+  }
   void gather_gradients(const schedule::Instruction& i);
 
   void gather_parameters(const schedule::Instruction& i);

@@ -190,6 +190,8 @@ class Walk {
   }
 
   void write_leaves(const Instruction& i) {
+    const bool waits = schedule::waits_for(i.kind, Kind::reduce_grads) == schedule::Scope::of_microbatch;
+    if (waits && program_->reduces_each_microbatch()) finish_all();
     each_sum(i, Buffers::written, [this](Bucket& bucket, int segment) {
       change(bucket, segment == 0 ? &shape::GradientBytes::open_rows : &shape::GradientBytes::open);
       change(bucket, &shape::GradientBytes::make_sum);

@@ -9,6 +9,7 @@ constexpr std::int64_t float_bytes = 4, integer_bytes = 8;
 
 std::int64_t bytes_of(bool floats) { return floats ? float_bytes : integer_bytes; }
 
+// each_leaf: the leaf itself.
 bool shares_floats(const SumShape& shape, int replica) {
   return shape.reduction == Reduction::each_leaf || shape.shares_floats(replica);
 }
@@ -88,9 +89,11 @@ void GradientBytes::pack() {
 void GradientBytes::start_reduce() {
   reducing_ = true;
   if (shape_.place.count() == 1) return;
-  if (shape_.reduction == Reduction::each_leaf) {
+  if (shape_.reduction == Reduction::each_leaf) {  // what comes in lies in the leaf
     sending_ = true;
     leaf_ = false;
+    range_ = bytes_of(shape_.in_floats());
+    return;
   }
   if (!shares_floats(shape_, shape_.place.index())) {
     sum_ = packed_ = 0;
@@ -112,7 +115,7 @@ void GradientBytes::add_up() {
 void GradientBytes::make_range() {
   packed_ = incoming_ = block_ = 0;
   if (shape_.place.count() == 1 || stays_in_place()) return;
-  range_ = bytes_of(shape_.in_floats() || shape_.sums_in_place());
+  range_ = bytes_of(shape_.ends_in_floats());
 }
 
 void GradientBytes::finish_reduce() {

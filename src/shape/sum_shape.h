@@ -54,6 +54,11 @@ struct SumShape {
   // A replica's range becomes the sum where its own leaf lies: all leaves are there at once, and no other stage adds
   // integers to them.
   bool sums_in_place() const;
+  // The sum is kept in fp32 once it is complete: no other leaf and no other stage adds to it.
+  bool ends_in_floats() const {
+    if (reduction == Reduction::each_leaf) return in_floats() || (own_leaves() == 1 && uses == uses_here);
+    return in_floats() || sums_in_place();
+  }
 };
 
 // Elements that are added up at a time where a range is summed in place.

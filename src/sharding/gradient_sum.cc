@@ -76,7 +76,9 @@ std::vector<std::uint32_t> GradientSum::sum_bits() const {
 
 void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   if (reducing_) throw base::BugError("gradients are shared out while others of the buffer are on their way");
-  if (own_.are_floats()) {
+  if (shape_.reduction == Reduction::each_leaf) {
+    share_out_leaf(own_.take_floats(), replicas, tag);
+  } else if (own_.are_floats()) {
     share_out(own_.take_floats(), replicas, tag);
   } else {
     share_out(own_.take_integers(), replicas, tag);
@@ -101,6 +103,12 @@ void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uin
   }
   exchange(out, replicas, tag);
   receive_packed(replicas, tag);
+}
+
+void GradientSum::share_out_leaf(at::Tensor leaf, comm::Channel& replicas, std::uint32_t tag) {
+  note_shared({0, plan_.elements()}, leaf);
+  begin_range(leaf);
+  if (shape_.place.count() > 1) leaf_exchange_.emplace(std::move(leaf), plan_, replicas, tag);
 }
 
 void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
@@ -146,13 +154,9 @@ void GradientSum::begin_range(const at::Tensor& leaf) {
   } else if (shape_.in_floats()) {
     range_ = allocate(mine().count, at::kFloat).copy_(own);
   } else {
-    range_ = allocate(mine().count, at::kLong).zero_();
-    add(own);
+    range_ = allocate(mine().count, at::kLong);
+    add_on_grid(own, Into::fresh);
   }
-}
-
-bool GradientSum::shares_floats(int replica) const {
-  return shape_.reduction == Reduction::each_leaf || shape_.shares_floats(replica);
 }
 
 // Sends `out` and receives what is not packed of the other replicas' ranges.
@@ -161,7 +165,7 @@ void GradientSum::exchange(const std::vector<comm::Message>& out, comm::Channel&
   std::vector<comm::Message> in;
   for (int i = 1; i < count && mine().count > 0; ++i) {
     const int from = (shape_.place.index() + count - i) % count;
-    const bool floats = shares_floats(from);
+    const bool floats = shape_.shares_floats(from);
     if (floats || shape_.travel == Travel::plain)
       in.push_back({allocate(mine().count, floats ? at::kFloat : at::kLong), from, tag});
   }
@@ -175,7 +179,7 @@ void GradientSum::receive_packed(comm::Channel& replicas, std::uint32_t tag) {
   if (mine().count == 0 || shape_.travel == Travel::plain) return;
   for (int i = 1; i < count; ++i) {
     const int from = (shape_.place.index() + count - i) % count;
-    if (!shares_floats(from)) packed_ranges_.emplace_back(mine().count, new_integers(), replicas, from, tag);
+    if (!shape_.shares_floats(from)) packed_ranges_.emplace_back(mine().count, new_integers(), replicas, from, tag);
   }
 }
 
@@ -185,8 +189,12 @@ void GradientSum::add(const at::Tensor& range) {
     range_.add_(range);
     return;
   }
+  add_on_grid(range, Into::sum);
+}
+
+void GradientSum::add_on_grid(const at::Tensor& range, Into into) {
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], Into::sum);
+    kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], into);
   });
 }
 
@@ -208,13 +216,30 @@ void GradientSum::sum_in_place() {
 
 void GradientSum::finish_reduce(const OnWait& on_wait) {
   if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
-  if (shape_.place.count() > 1) await_ranges(on_wait);
+  if (shape_.place.count() > 1) {
+    const double begin = base::monotonic_seconds();
+    if (leaf_exchange_) {
+      finish_leaf();
+    } else {
+      await_ranges();
+    }
+    on_wait(begin, base::monotonic_seconds());
+  }
   reducing_ = false;
   ++rounds_;
 }
 
-void GradientSum::await_ranges(const OnWait& on_wait) {
-  const double begin = base::monotonic_seconds();
+void GradientSum::finish_leaf() {
+  leaf_exchange_->finish([this](const at::Tensor& range) { add(range); });
+  if (shape_.ends_in_floats() && range_.scalar_type() == at::kLong) {
+    const at::Tensor floats = to_floats(range_, leaf_exchange_->own_range());
+    range_.reset();
+    range_ = allocate(mine().count, at::kFloat).copy_(floats);
+  }
+  leaf_exchange_.reset();
+}
+
+void GradientSum::await_ranges() {
   if (shape_.sums_in_place() && !shape_.in_floats()) {
     sum_in_place();
   } else {
@@ -230,7 +255,6 @@ void GradientSum::await_ranges(const OnWait& on_wait) {
   for (PackedSend& send : packed_sends_) send.wait();
   sends_.clear();
   packed_sends_.clear();
-  on_wait(begin, base::monotonic_seconds());
   if (shape_.sums_in_place()) {
     if (shape_.result == shape::Result::whole) return;
     range_ = allocate(mine().count, at::kFloat).copy_(range_);  // without what was sent

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "comm/channel.h"
 #include "kernels/grid.h"
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
+#include "sharding/leaf_exchange.h"
 #include "sharding/own_leaves.h"
 #include "sharding/packed_message.h"
 #include "tensor/ledger.h"
@@ -38,7 +40,7 @@ class GradientSum {
   // By part of the plan: all magnitudes of leaves are to stay below 2^exponent.
   void begin_step(const std::vector<int>& exponents, Bits bits = Bits::unread);
 
-  // To write the next leaf to, also while the last one is on its way. Pieces are whole parts of the plan.
+  // To write the next leaf to. Pieces are whole parts of the plan.
   LeafWriter& leaf() { return own_; }
   void push() { own_.push(); }  // the leaf is written
 
@@ -84,15 +86,17 @@ class GradientSum {
   at::Tensor own_sum() const;
   void note_shared(const shape::Range& range, const at::Tensor& elements);
   void share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
+  void share_out_leaf(at::Tensor leaf, comm::Channel& replicas, std::uint32_t tag);
   void share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
   void begin_range(const at::Tensor& leaf);
   void pack(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
   void receive_packed(comm::Channel& replicas, std::uint32_t tag);
   void exchange(const std::vector<comm::Message>& out, comm::Channel& replicas, std::uint32_t tag);
-  bool shares_floats(int replica) const;
   void add(const at::Tensor& range);
+  void add_on_grid(const at::Tensor& range, kernels::Into into);
   void sum_in_place();
-  void await_ranges(const OnWait& on_wait);
+  void finish_leaf();
+  void await_ranges();
   at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
 
   const shape::ShardPlan plan_;
@@ -105,7 +109,8 @@ class GradientSum {
   std::vector<std::uint32_t> shared_bits_;  // by part
   std::int64_t rounds_ = 0;                 // reductions of this step
   bool reducing_ = false;
-  at::Tensor sending_;  // what the reduction under way shares out in fp32; stays where it becomes the whole sum
+  std::optional<LeafExchange> leaf_exchange_;
+  at::Tensor sending_;  // what the reduction at the end shares out in fp32; stays where it becomes the whole sum
   at::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
   at::Tensor total_, whole_;
   std::vector<Incoming> incoming_;  // not packed

@@ -137,6 +137,8 @@ class Started {
       case Scope::without_answer:
         if (is_unanswered(program_, i)) take_unanswered(to);
         return;
+      case Scope::of_microbatch:
+        return take_of_microbatches(&from, to);
       case Scope::all:
         if (wait.kind == Kind::send_act) take_unanswered(to);
         return take_all(&from, to);
@@ -152,6 +154,18 @@ class Started {
 
   static void take_all(Transfers* from, std::vector<std::size_t>* to) {
     take_range(from, {-1, -1, -1}, {max_stages, max_segments, max_microbatches}, to);
+  }
+
+  static void take_of_microbatches(Transfers* from, std::vector<std::size_t>* to) {
+    for (auto at = from->begin(); at != from->end();) {
+      const auto& [key, meetings] = *at;
+      if (std::get<2>(key) >= 0) {
+        to->insert(to->end(), meetings.begin(), meetings.end());
+        at = from->erase(at);
+      } else {
+        ++at;
+      }
+    }
   }
 
   // What touches the segment, or the whole stage.

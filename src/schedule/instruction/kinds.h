@@ -106,6 +106,7 @@ enum class Scope : std::uint8_t {
   same_segments,   // of the segments it means, with or without a microbatch
   tied_segments,   // of the embedding and the head, as far as they are here
   without_answer,  // those for which no gradient comes back (placement.h), where it is one itself
+  of_microbatch,   // those that name a microbatch
   all,
 };
 
@@ -140,7 +141,8 @@ inline constexpr Operands nothing{O::never, O::never, O::never}, microbatch{O::r
     segments{O::never, O::required, O::optional}, gradients{O::when_split, O::required, O::optional};
 
 inline constexpr Awaited input{Kind::recv_act, Scope::same_pass}, output_gradient{Kind::recv_grad, Scope::same_pass},
-    parameters{Kind::gather_params, Scope::same_segments}, reductions{Kind::reduce_grads, Scope::same_segments};
+    parameters{Kind::gather_params, Scope::same_segments}, reductions{Kind::reduce_grads, Scope::same_segments},
+    leaves{Kind::reduce_grads, Scope::of_microbatch};  // a rank has one leaf at a time
 
 // clang-format off
 inline constexpr std::array<Traits, kind_count> kinds = {{
@@ -152,12 +154,12 @@ inline constexpr std::array<Traits, kind_count> kinds = {{
      recompute_pass, Segments::trained, Tasks::training, Part::pipeline, 'R', 1, {{parameters}}},
     {Kind::bwd, "bwd", pass, Role::computation, Peers::none, Payload::none,
      whole_backward, Segments::trained, Tasks::training, Part::pipeline, 'B', 1,
-     {{output_gradient, parameters}}},
+     {{output_gradient, parameters, leaves}}},
     {Kind::bwd_input, "bwd_input", pass, Role::computation, Peers::none, Payload::none,
      input_pass, Segments::trained, Tasks::training, Part::pipeline, 'I', 1,
      {{output_gradient, parameters}}},
     {Kind::bwd_weight, "bwd_weight", pass, Role::computation, Peers::none, Payload::none,
-     weight_pass, Segments::trained, Tasks::training, Part::pipeline, 'W', 1, {}},
+     weight_pass, Segments::trained, Tasks::training, Part::pipeline, 'W', 1, {{leaves}}},
     {Kind::send_act, "send_act", message, Role::send, Peers::next_stage, Payload::activation,
      no_pass, Segments::all, Tasks::both, Part::pipeline, '~', 0, {{{Kind::send_act, Scope::without_answer}}}},
     {Kind::recv_act, "recv_act", message, Role::receive, Peers::previous_stage, Payload::activation,
