@@ -2,7 +2,6 @@
 # Proves the detection of failures: 100,000 made-up schedules of delays, pauses, cut links, deaths and stalls, and planted faults in
 # the code that judges them, which the first 2,000 schedules must find.
 #   tools/detection-proofs.sh
-#   tools/detection-proofs.sh --check    only that every planted fault fits the sources
 # Builds in build/detection-proofs.
 set -euo pipefail
 export LC_ALL=C
@@ -15,13 +14,6 @@ die() {
   echo "detection-proofs: $1" >&2
   exit 2
 }
-
-if [ "${1:-}" = --check ]; then
-  for patch in "$root"/tools/detection-proofs/*.patch; do
-    patch -s --dry-run -d "$root" -p1 < "$patch" || die "$patch does not fit the sources any more; make it again"
-  done
-  exit 0
-fi
 
 build() { # build NAME: the tests of the copy
   cmake --build "$copy/build" -j"$jobs" --target rendezvous_fault_test > "$work/build.log" 2>&1 || { tail -n 30 "$work/build.log" && die "with $1 the tests do not compile"; }
