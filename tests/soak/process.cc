@@ -68,8 +68,8 @@ std::string text_from(const std::string& path, std::size_t from) {
   return file ? std::string(std::istreambuf_iterator<char>(file), {}) : "";
 }
 
-static bool is_zombie(const std::string& pid) {
-  const std::string stat = text_from("/proc/" + pid + "/stat", 0);
+bool has_ended(pid_t pid) {
+  const std::string stat = text_from("/proc/" + std::to_string(pid) + "/stat", 0);
   const auto name_end = stat.rfind(") ");
   return name_end == std::string::npos || stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X';
 }
@@ -83,7 +83,7 @@ std::vector<pid_t> processes_with(const std::vector<std::string>& entries) {
     const bool has_all = std::all_of(entries.begin(), entries.end(), [&](const std::string& entry) {
       return std::find(all.begin(), all.end(), entry) != all.end();
     });
-    if (has_all && !is_zombie(name)) found.push_back(static_cast<pid_t>(pid));
+    if (has_all && !has_ended(static_cast<pid_t>(pid))) found.push_back(static_cast<pid_t>(pid));
   }
   return found;
 }

@@ -33,6 +33,9 @@ class Process {
 // Live processes, zombies left out, whose environment has all of these entries NAME=VALUE.
 std::vector<pid_t> processes_with(const std::vector<std::string>& entries);
 
+// Whether it has ended, or is a zombie.
+bool has_ended(pid_t pid);
+
 // Whether the process maps a file whose path holds `part`.
 bool maps(pid_t pid, const std::string& part);
 
