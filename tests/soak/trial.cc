@@ -120,7 +120,7 @@ class Trial {
   std::int64_t fewest_rows_ =
       std::numeric_limits<std::int64_t>::max();  // of metrics.jsonl, after a resume dropped some
   pid_t victim_ = 0;
-  bool missed_victim_ = false;  // it had ended before the signal
+  bool missed_victim_ = false;      // it had ended before the signal
   std::vector<std::size_t> heard_;  // bytes of each launcher's output before the kill
 };
 
