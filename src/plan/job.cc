@@ -106,6 +106,8 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   if (p.zero == 0) sum.result = shape::Result::whole;
   if (p.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
   if (settings().comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
+  // In a file's program replicas may wait for it in unlike places.
+  if (!p.overlap && p.schedule_file.empty()) sum.receives = shape::Receives::in_turn;
   return sum;
 }
 

@@ -89,10 +89,12 @@ void GradientBytes::pack() {
 void GradientBytes::start_reduce() {
   reducing_ = true;
   if (shape_.place.count() == 1) return;
-  if (shape_.reduction == Reduction::each_leaf) {  // what comes in lies in the leaf
+  if (shape_.reduction == Reduction::each_leaf) {
     sending_ = true;
     leaf_ = false;
     range_ = bytes_of(shape_.in_floats());
+    const std::int64_t beside = shape_.receives == Receives::together ? shape_.place.count() - 2 : 0;
+    incoming_ = float_bytes * own_ * beside;
     return;
   }
   if (!shares_floats(shape_, shape_.place.index())) {

@@ -31,6 +31,10 @@ enum class Addition { integers, floats };
 // processor packs. plain: as they are, between devices that move their memory themselves.
 enum class Travel { packed, plain };
 
+// How a replica receives the other replicas' leaves of its range where every leaf is reduced at once. together: all beside what
+// follows, each but one in memory of its own. in_turn: one after the other, in the leaf's memory.
+enum class Receives { together, in_turn };
+
 struct SumShape {
   ReplicaPlace place;
   std::vector<std::int64_t> shares{1};  // microbatches of a step by dp rank
@@ -38,6 +42,7 @@ struct SumShape {
   Result result = Result::range;
   Addition addition = Addition::integers;
   Travel travel = Travel::packed;
+  Receives receives = Receives::together;
   int uses = 1, uses_here = 1;  // of the buffer's values by segments, each with a leaf; on this stage's ranks
 
   std::int64_t microbatches() const { return std::accumulate(shares.begin(), shares.end(), std::int64_t{0}); }

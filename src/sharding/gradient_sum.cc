@@ -108,7 +108,9 @@ void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uin
 void GradientSum::share_out_leaf(at::Tensor leaf, comm::Channel& replicas, std::uint32_t tag) {
   note_shared({0, plan_.elements()}, leaf);
   begin_range(leaf);
-  if (shape_.place.count() > 1) leaf_exchange_.emplace(std::move(leaf), plan_, replicas, tag);
+  if (shape_.place.count() == 1) return;
+  leaf_exchange_.emplace(std::move(leaf), plan_, replicas, tag, shape_.receives,
+                         [this] { return allocate(mine().count, at::kFloat); });
 }
 
 void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {

@@ -59,6 +59,7 @@ struct Case {
   shape::Reduction reduction = shape::Reduction::at_end;
   shape::Result result = shape::Result::range;
   shape::Travel travel = shape::Travel::packed;
+  shape::Receives receives = shape::Receives::together;
   int exponent = 26;  // with it packed sums fit into the first part of their message, with 20 into two
 
   int replicas() const { return static_cast<int>(shares.size()) * cp; }
@@ -71,6 +72,7 @@ struct Case {
     shape.reduction = reduction;
     shape.result = result;
     shape.travel = travel;
+    shape.receives = receives;
     return shape;
   }
   // The leaves of all replicas before, in any order that gives each its own.
@@ -216,6 +218,8 @@ void expect_the_sum_of_one_however_it_ends(Case of, std::int64_t leaves) {
   expect_the_sum_of_one(of, leaves);
   of.result = shape::Result::range;
   of.reduction = shape::Reduction::each_leaf;
+  expect_the_sum_of_one(of, leaves);
+  of.receives = shape::Receives::in_turn;
   expect_the_sum_of_one(of, leaves);
 }
 

@@ -7,32 +7,40 @@
 namespace troika::sharding {
 using shape::Range;
 
-LeafExchange::LeafExchange(at::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag)
+LeafExchange::LeafExchange(at::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
+                           shape::Receives receives, const NewRange& new_range)
     : leaf_(std::move(leaf)),
       plan_(plan),
       replicas_(replicas),
       tag_(tag),
       own_range_(leaf_.narrow(0, plan.elements_of(replicas.rank()).begin, plan.elements_of(replicas.rank()).count)) {
-  start_round();
+  start(receives == shape::Receives::in_turn ? 1 : replicas.size() - 1, new_range);
 }
 
-void LeafExchange::start_round() {
-  const int count = replicas_.size(), to = (replicas_.rank() + distance_) % count,
-            from = (replicas_.rank() + count - distance_) % count;
-  const Range outgoing = plan_.elements_of(to);
+// What goes so many replicas further on, and comes from as many before.
+void LeafExchange::start(int distances, const NewRange& new_range) {
+  const int count = replicas_.size(), rank = replicas_.rank();
   std::vector<comm::Message> in, out;
-  if (own_range_.numel() > 0) in.push_back({own_range_, from, tag_});
-  if (outgoing.count > 0) out.push_back({leaf_.narrow(0, outgoing.begin, outgoing.count), to, tag_});
+  for (const int end = next_ + distances; next_ < end; ++next_) {
+    const int to = (rank + next_) % count, from = (rank + count - next_) % count;
+    const Range outgoing = plan_.elements_of(to);
+    if (own_range_.numel() > 0) in.push_back({in.empty() ? own_range_ : new_range(), from, tag_});
+    if (outgoing.count > 0) out.push_back({leaf_.narrow(0, outgoing.begin, outgoing.count), to, tag_});
+  }
   std::vector<comm::Transfer> transfers = replicas_.exchange(in, out);
-  if (!in.empty()) incoming_ = std::move(transfers.front());
-  if (!out.empty()) sends_.push_back(std::move(transfers.back()));
+  for (std::size_t i = 0; i < in.size(); ++i) incoming_.push_back({in[i].tensor, std::move(transfers[i])});
+  for (std::size_t i = in.size(); i < transfers.size(); ++i) sends_.push_back(std::move(transfers[i]));
 }
 
 void LeafExchange::finish(const std::function<void(const at::Tensor& range)>& add) {
-  for (; distance_ < replicas_.size(); ++distance_) {
-    if (distance_ > 1) start_round();
-    incoming_.wait();
-    if (own_range_.numel() > 0) add(own_range_);
+  for (;;) {
+    for (Incoming& incoming : incoming_) {
+      incoming.transfer.wait();
+      add(incoming.range);
+    }
+    incoming_.clear();
+    if (next_ == replicas_.size()) break;
+    start(1, {});
   }
   for (comm::Transfer& send : sends_) send.wait();
   sends_.clear();

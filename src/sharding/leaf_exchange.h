@@ -1,6 +1,5 @@
-// One rank's leaf (shape/sum_shape.h) on its way to the owners of its ranges, in fp32, while theirs come in. The replicas
-// exchange in pairs, one distance after the other, and what comes in lies where the leaf's own range was: an exchange takes
-// no memory beside the leaf.
+// One rank's leaf (shape/sum_shape.h) on its way to the owners of its ranges, in fp32, while theirs come in. The first that
+// comes in lies where the leaf's own range was.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,15 +10,20 @@
 
 #include "comm/channel.h"
 #include "shape/shard_plan.h"
+#include "shape/sum_shape.h"
 
 namespace troika::sharding {
 
-// One rank's thread. All replicas make the same calls in the same order. Errors of the channel pass through.
+// One rank's thread. All replicas make the same calls in the same order; shape::Receives::in_turn also asks that none waits for
+// another exchange between its constructor and finish(). Errors of the channel pass through.
 class LeafExchange {
  public:
-  // leaf: all elements of the plan. Its range of this replica (the channel's rank) has been read: it is written over.
-  // Starts with the neighbours. plan and channel outlive it.
-  LeafExchange(at::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag);
+  using NewRange = std::function<at::Tensor()>;  // flat, fp32, of this replica's elements, uninitialised
+
+  // leaf: all elements of the plan. Its range of this replica (the channel's rank) has been read: it is written over. `plan`
+  // and `replicas` outlive it.
+  LeafExchange(at::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
+               shape::Receives receives, const NewRange& new_range);
 
   // Shows every other replica's leaf of this range, from the left-hand neighbour's on; valid within the call.
   void finish(const std::function<void(const at::Tensor& range)>& add);
@@ -27,15 +31,19 @@ class LeafExchange {
   const at::Tensor& own_range() const { return own_range_; }  // of the leaf; free for any use after finish()
 
  private:
-  void start_round();
+  struct Incoming {
+    at::Tensor range;
+    comm::Transfer transfer;
+  };
+  void start(int distances, const NewRange& new_range);
 
   const at::Tensor leaf_;
   const shape::ShardPlan& plan_;
   comm::Channel& replicas_;
   const std::uint32_t tag_;
   const at::Tensor own_range_;
-  int distance_ = 1;
-  comm::Transfer incoming_;
+  int next_ = 1;  // distance between two replicas: those below are under way or done
+  std::vector<Incoming> incoming_;
   std::vector<comm::Transfer> sends_;
 };
 

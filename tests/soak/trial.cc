@@ -120,7 +120,7 @@ class Trial {
   std::int64_t fewest_rows_ =
       std::numeric_limits<std::int64_t>::max();  // of metrics.jsonl, after a resume dropped some
   pid_t victim_ = 0;
-  bool missed_victim_ = false;      // it had ended before the signal
+  bool too_late_ = false;           // nobody was struck: the run was over
   std::vector<std::size_t> heard_;  // bytes of each launcher's output before the kill
 };
 
@@ -169,14 +169,18 @@ void Trial::strike() {
   result_.rows_at_kill = count_rows(cluster_);
   complete_at_kill_ = newest_complete(cluster_.run_folder(0), setting_);
   struck_at_ = monotonic_seconds();
-  missed_victim_ = has_ended(victim_);
-  if (missed_victim_) result_.phase_met = false;
-  ::kill(victim_, kill_.signal);
+  too_late_ = victim_ == 0 || has_ended(victim_);
+  if (!too_late_) {
+    ::kill(victim_, kill_.signal);
+    return;
+  }
+  result_.phase_met = false;
+  if (count_rows(cluster_) < setting_.steps) fault("what was to be killed had ended by itself");
 }
 
 // How long until it is said; 0: nothing needs to be.
 double Trial::bound() const {
-  if (kill_.signal == SIGTERM || missed_victim_) return 0;
+  if (kill_.signal == SIGTERM || too_late_) return 0;
   if (kill_.signal == SIGKILL) return death_known_seconds;
   // A rank that has not joined yet is missed by the others when the time for joining is over.
   const bool joins = kill_.phase == Phase::join && kill_.target == Target::worker;
@@ -204,7 +208,7 @@ bool Trial::all_named() const {
 
 void Trial::survive() {
   result_.named_bound = bound();
-  const bool stopped = kill_.signal == SIGSTOP && kill_.target != Target::worker && !missed_victim_;
+  const bool stopped = kill_.signal == SIGSTOP && kill_.target != Target::worker && !too_late_;
   bool well = true, released = !stopped;
   std::int64_t rows_before = result_.rows_at_kill;
   const bool ended = await(run_seconds, [&] {

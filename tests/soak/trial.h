@@ -21,7 +21,7 @@ struct Reference {
 Reference make_reference(const Setting& setting, const Layout& layout, const std::string& folder);
 
 struct Result {
-  bool phase_met = true;                // else the run was past it before the kill, or the victim had ended
+  bool phase_met = true;                // else the run was past it, or over, before the kill
   std::int64_t rows_at_kill = 0;        // steps that were done
   std::optional<double> named_seconds;  // from the kill to the sentence of a launcher that lives; where one is due
   double named_bound = 0;               // 0: none is due

@@ -8,8 +8,8 @@
 // - gather_params, fetch and offload wait for nothing and only start. reduce_grads waits for all those before it on its
 //   rank, then starts: one buffer's gradients are under way at a time. gather_grads waits for the reduce_grads of its
 //   segments, then starts.
-// - bwd and bwd_weight wait for every reduce_grads of a microbatch (ZeRO 2, 3) on their rank, so that a rank has one leaf
-//   of a gradient at a time. In a bwd the executor waits between its halves; simulate() waits before the first.
+// - bwd and bwd_weight wait for every reduce_grads of a microbatch (ZeRO 2, 3) on their rank: a built program has one leaf
+//   of a gradient at a time. A bwd waits between its halves, which simulate() takes to be equal.
 // - reduce_tied waits for the reduce_grads of the tied segment on its rank (the embedding, or the head on another rank),
 //   norm for all sends and all reduce_grads of its rank; both block until their exchange is complete. They meet the
 //   ranks of the first and the last stage of one dp rank, or all ranks.

@@ -106,9 +106,15 @@ class Started {
  public:
   explicit Started(const Program& program) : program_(program) {}
 
-  std::vector<std::size_t> take_waits(const Instruction& i) {
-    std::vector<std::size_t> waits;
-    for (const Awaited& wait : traits(i.kind).waits) take_wait(i, wait, &waits);
+  struct Waits {
+    std::vector<std::size_t> before, between_halves;
+  };
+  Waits take_waits(const Instruction& i) {
+    Waits waits;
+    for (const Awaited& wait : traits(i.kind).waits) {
+      const bool between = i.kind == Kind::bwd && wait.scope == Scope::of_microbatch;
+      take_wait(i, wait, between ? &waits.between_halves : &waits.before);
+    }
     return waits;
   }
 
@@ -198,9 +204,11 @@ Dependencies derive_dependencies(const Program& program) {
   Dependencies result = Meetings(program).take();
   for (std::size_t rank = 0; rank < program.ranks.size(); ++rank) {
     Started started(program);
-    auto& waits = result.waits.emplace_back();
+    auto &before = result.waits.emplace_back(), &between_halves = result.waits_between_halves.emplace_back();
     for (std::size_t i = 0; i < program.ranks[rank].size(); ++i) {
-      waits.push_back(started.take_waits(program.ranks[rank][i]));
+      Started::Waits waits = started.take_waits(program.ranks[rank][i]);
+      before.push_back(std::move(waits.before));
+      between_halves.push_back(std::move(waits.between_halves));
       started.start(program.ranks[rank][i], result.meeting_of[rank][i]);
     }
   }

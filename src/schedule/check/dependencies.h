@@ -24,9 +24,9 @@ inline constexpr std::size_t no_meeting = static_cast<std::size_t>(-1);
 struct Dependencies {
   std::vector<Meeting> meetings;
   // [rank][index]: the meeting the instruction takes part in (or `no_meeting`), and those that must be complete before
-  // it. What an earlier instruction of the rank waited for is not named again.
+  // it, or before the second half of a bwd. What an earlier instruction of the rank waited for is not named again.
   std::vector<std::vector<std::size_t>> meeting_of;
-  std::vector<std::vector<std::vector<std::size_t>>> waits;
+  std::vector<std::vector<std::vector<std::size_t>>> waits, waits_between_halves;
 };
 
 // BugError naming rank and instruction when check_fields refuses the program, or a send, receive or exchange has no

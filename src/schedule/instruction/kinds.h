@@ -142,7 +142,7 @@ inline constexpr Operands nothing{O::never, O::never, O::never}, microbatch{O::r
 
 inline constexpr Awaited input{Kind::recv_act, Scope::same_pass}, output_gradient{Kind::recv_grad, Scope::same_pass},
     parameters{Kind::gather_params, Scope::same_segments}, reductions{Kind::reduce_grads, Scope::same_segments},
-    leaves{Kind::reduce_grads, Scope::of_microbatch};  // a rank has one leaf at a time
+    leaves{Kind::reduce_grads, Scope::of_microbatch};  // the last one has gone
 
 // clang-format off
 inline constexpr std::array<Traits, kind_count> kinds = {{

@@ -38,7 +38,7 @@ class Simulation {
   }
 
  private:
-  enum class Phase { arrive, wait, meet };  // at an instruction
+  enum class Phase { arrive, wait, meet, between_halves };  // at an instruction
   struct Timed {
     Event event;
     std::size_t index;
@@ -46,13 +46,14 @@ class Simulation {
   struct Rank {
     std::size_t next = 0;
     Phase phase = Phase::arrive;
-    double arrived = 0;    // when the rank came to its instruction
-    double ready = 0;      // when what was looked at of its waits was complete,
-    std::size_t seen = 0;  // which is this many of them
-    bool parked = false;   // until something completes at a time not yet known
-    std::size_t open = 0;  // meetings it takes part in whose end is not known
-    double last_done = 0;  // of the others, and
-    std::size_t last = 0;  // the instruction of the one that ends last
+    double arrived = 0;               // when the rank came to its instruction
+    double ready = 0;                 // when what was looked at of its waits was complete,
+    std::size_t seen = 0;             // which is this many of them
+    double begun = 0, half_done = 0;  // of a bwd that may wait between its halves
+    bool parked = false;              // until something completes at a time not yet known
+    std::size_t open = 0;             // meetings it takes part in whose end is not known
+    double last_done = 0;             // of the others, and
+    std::size_t last = 0;             // the instruction of the one that ends last
     double link_free = 0, copier_free = 0;
     std::vector<Timed> events;
   };
@@ -70,6 +71,10 @@ class Simulation {
     Rank& rank = ranks_[r];
     if (rank.next == program_.ranks[r].size()) return finish(r, now);
     const std::size_t index = rank.next;
+    if (rank.phase == Phase::between_halves) {
+      if (complete(r, dependencies_.waits_between_halves[r][index], now)) finish_halves(r, index, now);
+      return;
+    }
     if (rank.phase == Phase::arrive) {
       rank.arrived = now;
       rank.phase = Phase::wait;
@@ -103,11 +108,37 @@ class Simulation {
     Rank& rank = ranks_[r];
     const Instruction& i = at({r, index});
     if (now > rank.arrived) record(r, index, Event::Activity::wait, rank.arrived, now);
+    if (!dependencies_.waits_between_halves[r][index].empty()) return begin_halves(r, now, seconds(i));
     const double end = now + (is_copy(i.kind) ? 0 : seconds(i));
     if (end > now || !only_starts(i.kind)) record(r, index, Event::Activity::compute, now, end);
-    ++rank.next;
-    rank.phase = Phase::arrive;
+    go_on(r, end);
+  }
+
+  void go_on(std::size_t r, double end) {
+    ++ranks_[r].next;
+    ranks_[r].phase = Phase::arrive;
     wake_.push({end, r});
+  }
+
+  // Both take as long.
+  void begin_halves(std::size_t r, double now, double seconds) {
+    Rank& rank = ranks_[r];
+    rank.phase = Phase::between_halves;
+    rank.seen = 0;
+    rank.begun = now;
+    rank.ready = rank.half_done = now + seconds / 2;
+    wake_.push({rank.half_done, r});
+  }
+
+  void finish_halves(std::size_t r, std::size_t index, double now) {
+    const Rank& rank = ranks_[r];
+    const double end = now + rank.half_done - rank.begun;
+    if (now > rank.half_done) {
+      record(r, index, Event::Activity::compute, rank.begun, rank.half_done);
+      record(r, index, Event::Activity::wait, rank.half_done, now);
+    }
+    record(r, index, Event::Activity::compute, now > rank.half_done ? now : rank.begun, end);
+    go_on(r, end);
   }
 
   void finish(std::size_t r, double now) {

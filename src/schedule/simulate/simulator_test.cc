@@ -101,14 +101,14 @@ TEST(Simulator, ReductionsRunBesideTheBackwardsThatFollow) {
   expect_span(event_of(trace, 1, "norm", Activity::wait), 4, 5.3);
 }
 
-TEST(Simulator, ABackwardWaitsForTheReductionsOfMicrobatchesBeforeIt) {
+TEST(Simulator, ABackwardWaitsBetweenItsHalvesForTheReductionsOfMicrobatches) {
   const StepTrace trace = simulate(build("1f1b", replicas(2)), replica_costs(100));
   expect_span(event_of(trace, 0, "reduce_grads 0.0.1", Activity::transfer), 1, 3.1);
-  // Rank 0 comes to its second backward at 1, rank 1 at 2, when the first leaf is still on its way.
-  expect_span(event_of(trace, 0, "bwd 0.0.0", Activity::wait), 1, 3.1);
-  expect_span(event_of(trace, 1, "bwd 1.0.0", Activity::wait), 2, 3.1);
-  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", Activity::transfer), 4.1, 6.2);
-  EXPECT_EQ(communication_intervals(trace)[0].front().begin, 1);
+  // Rank 0 comes to its second backward at 1, rank 1 at 2, and the first leaf is on its way until 3.1.
+  expect_span(event_of(trace, 0, "bwd 0.0.0", Activity::wait), 1.5, 3.1);
+  expect_span(event_of(trace, 1, "bwd 1.0.0", Activity::wait), 3, 3.1);
+  expect_span(event_of(trace, 0, "reduce_grads 0.0.0", Activity::transfer), 3.6, 5.2);
+  EXPECT_EQ(communication_intervals(trace)[0].front().begin, 1.5);
   EXPECT_EQ(communication_intervals(trace)[0].front().end, 3.1);
 }
 

@@ -10,7 +10,7 @@
 //     gather_grads                        the last rank has begun reduce_grads of the segment
 //     step                                the last rank has begun gather_grads of the segment
 //     reduce_grads, gather_params (at the end of a rank), reduce_tied, norm, loss   the last rank has begun the
-//     instruction anything else (gathers before a use, reduce_grads m.s.g, which waits for the one before it, sends,
+//     instruction anything else (gathers before a use, reduce_grads m.s.g, bwd and bwd_weight, which wait for those before, sends,
 //     copies, no producer in the trace)              from the begin of the wait
 //   reduce_tied, norm and loss block their rank: where the trace has only their `transfer`, what compute and wait leave
 //   of it counts as a wait. Other transfers are not counted.
