@@ -14,8 +14,8 @@
 
 namespace troika::sharding {
 
-// One rank's thread. All replicas make the same calls in the same order; shape::Receives::in_turn also asks that none waits for
-// another exchange between its constructor and finish(). Errors of the channel pass through.
+// One rank's thread. All replicas make the same calls in the same order; with shape::Receives::in_turn they also call finish() at the
+// same place among their other exchanges, because it starts all but the first. Errors of the channel pass through.
 class LeafExchange {
  public:
   using NewRange = std::function<at::Tensor()>;  // flat, fp32, of this replica's elements, uninitialised

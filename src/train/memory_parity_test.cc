@@ -98,7 +98,7 @@ TEST_P(Memory, OfEveryScheduleIsThePlannedOne) {
 TEST_P(Memory, OfEveryWayToSaveItIsThePlannedOne) {
   expect_as_planned({"recompute full", "recompute selective", "pp 3 zb-h1 recompute full",
                      "pp 4 zb-h1 recompute selective", "dp 2 zero 3 recompute full", "dp 2 overlap off",
-                     "dp 3 zero 1 overlap off", "dp 2 zero 3 overlap off", "offload file",
+                     "dp 3 zero 1 overlap off", "dp 2 zero 3 overlap off", "dp 3 zero 2 overlap off", "offload file",
                      "dp 2 pp 2 zero 3 offload file", "bf16", "dp 2 zero 3 bf16 offload file"});
 }
 
