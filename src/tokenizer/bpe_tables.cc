@@ -37,6 +37,11 @@ std::int32_t TokenTable::find(std::string_view bytes) const {
   return slots_.empty() ? -1 : slots_[slot_of(bytes, XXH3_64bits(bytes.data(), bytes.size()))].id;
 }
 
+HashFilter::HashFilter(std::size_t bits) {
+  while (std::uint64_t{1} << (64 - shift_) < bits) --shift_;
+  words_.resize((std::size_t{1} << (64 - shift_)) / 64);
+}
+
 MergeTable::MergeTable(std::size_t merges, std::size_t vocab_size) : results_(merges, -1) {
   int rank_bits = 1;
   while (vocab_size >> id_bits_ != 0) ++id_bits_;
@@ -50,14 +55,13 @@ MergeTable::MergeTable(std::size_t merges, std::size_t vocab_size) : results_(me
   std::size_t size = 64;
   while (3 * size < 4 * merges) size *= 2;
   slots_.resize(size);
-  filter_.resize(size * filter_bits_per_slot / 64);
-  while (std::size_t{1} << filter_bits_ < size * filter_bits_per_slot) ++filter_bits_;
+  filter_ = HashFilter(size * filter_bits_per_slot);
 }
 
 void MergeTable::set(std::int32_t left, std::int32_t right, std::int32_t rank, std::int32_t result) {
-  const std::uint64_t pair = pair_of(left, right), hash = hash_of(pair), bit = hash >> (64 - filter_bits_);
+  const std::uint64_t pair = pair_of(left, right), hash = hash_of(pair);
   slots_[slot_of(pair, hash)] = (static_cast<std::uint64_t>(rank) + 1) << 2 * id_bits_ | pair;
-  filter_[bit >> 6] |= std::uint64_t{1} << (bit & 63);
+  filter_.add(hash);
   results_.at(static_cast<std::size_t>(rank)) = result;
   if (!any_) first_result_ = result - rank;
   in_order_ = in_order_ && result - rank == first_result_;

@@ -35,6 +35,20 @@ class TokenTable {
   std::vector<Slot> slots_;  // a power of two
 };
 
+// A set of hashes of 64 bits, told apart by their upper bits: holds all that were added and few others. Threads: const use is
+// safe.
+class HashFilter {
+ public:
+  explicit HashFilter(std::size_t bits = 64);  // rounded up to a power of two, at least 64
+
+  void add(std::uint64_t hash) { words_[hash >> shift_ >> 6] |= std::uint64_t{1} << (hash >> shift_ & 63); }
+  bool may_hold(std::uint64_t hash) const { return (words_[hash >> shift_ >> 6] >> (hash >> shift_ & 63) & 1) != 0; }
+
+ private:
+  int shift_ = 64 - 6;
+  std::vector<std::uint64_t> words_;
+};
+
 // Pair of token ids -> rank of their merge, and its result: open addressing with a pair and its rank in 8 bytes, and before it a
 // filter of bits that answers for most pairs without a merge. Threads: const use is safe.
 class MergeTable {
@@ -48,7 +62,7 @@ class MergeTable {
   // -1 when the pair has no merge.
   std::int32_t rank(std::int32_t left, std::int32_t right) const {
     const std::uint64_t pair = pair_of(left, right), hash = hash_of(pair);
-    return may_hold(hash) ? find(pair, hash) : -1;
+    return filter_.may_hold(hash) ? find(pair, hash) : -1;
   }
 
   // Appends to `places` the i < count - 1 at which ids[i] and ids[i + 1] may have a merge: all that have, few that have none.
@@ -57,7 +71,7 @@ class MergeTable {
   Place* write_likely(const std::int32_t* ids, std::size_t count, Place* places) const {
     for (std::size_t i = 0; i + 1 < count; ++i) {
       *places = static_cast<Place>(i);
-      places += may_hold(hash_of(pair_of(ids[i], ids[i + 1]))) ? 1 : 0;
+      places += filter_.may_hold(hash_of(pair_of(ids[i], ids[i + 1]))) ? 1 : 0;
     }
     return places;
   }
@@ -76,9 +90,6 @@ class MergeTable {
     const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
     return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
   }
-  bool may_hold(std::uint64_t hash) const {
-    return (filter_[hash >> (64 - filter_bits_) >> 6] >> (hash >> (64 - filter_bits_) & 63) & 1) != 0;
-  }
   std::uint64_t pair_in(std::uint64_t slot) const { return slot & ((std::uint64_t{1} << 2 * id_bits_) - 1); }
   // The slot of the pair, or the free one where it would be.
   std::size_t slot_of(std::uint64_t pair, std::uint64_t hash) const {
@@ -91,9 +102,9 @@ class MergeTable {
     return static_cast<std::int32_t>(slots_[slot_of(pair, hash)] >> 2 * id_bits_) - 1;
   }
 
-  int id_bits_ = 1, filter_bits_ = 0;
+  int id_bits_ = 1;
   std::vector<std::uint64_t, TableAllocator<std::uint64_t>> slots_;  // a power of two; rank + 1 and the pair, or 0
-  std::vector<std::uint64_t> filter_;
+  HashFilter filter_;
   std::vector<std::int32_t> results_;  // by rank
   // Whether all results so far are first_result_ + rank, as training gives them; then results_ need not be read.
   bool any_ = false, in_order_ = true;

@@ -137,6 +137,41 @@ TEST(BpeTokenizer, MergesCharactersAsTheirBytesWouldBe) {
   }
 }
 
+void expect_merged_as_by_hand(const Merger& merger, const BpeModel& model, const std::string& text) {
+  Merger::Scratch scratch;
+  std::vector<std::int32_t> ids(text.size());
+  ids.resize(static_cast<std::size_t>(merger.merge(text, &scratch, ids.data()) - ids.data()));
+  ASSERT_EQ(ids, encode_by_hand(text, model)) << text;
+}
+
+// Few characters, so that stretches without a place that no merge reaches across are long.
+TEST(BpeTokenizer, MergesLongStretchesByWindowsAsPlainly) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    const std::string letters = seed % 3 == 0 ? "a" : seed % 3 == 1 ? "ab" : "abc";
+    const BpeModel model = random_merges(seed, base::random_text(letters, 400, seed));
+    const Merger merger = merger_of(model);
+    for (const std::size_t size : {63u, 64u, 65u, 66u, 127u, 130u, 255u, 257u, 600u})
+      expect_merged_as_by_hand(merger, model, base::random_text(letters, size, seed + size));
+    expect_merged_as_by_hand(merger, model, std::string(300, 'a'));
+    expect_merged_as_by_hand(merger, model, std::string(200, 'a') + std::string(200, 'b'));
+  }
+}
+
+TEST(BpeTokenizer, MergesTokensThatNoWindowHolds) {
+  BpeModel model;
+  for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(1, static_cast<char>(byte));
+  std::int32_t last = 'a';
+  for (std::size_t size = 2; size <= 512; size *= 2) {
+    model.merges.emplace_back(last, last);
+    last = static_cast<std::int32_t>(model.tokens.size());
+    model.tokens.emplace_back(size, 'a');
+  }
+  model.patterns = {};
+  const Merger merger = merger_of(model);
+  for (const std::size_t size : {300u, 511u, 512u, 1000u, 1300u})
+    expect_merged_as_by_hand(merger, model, std::string(size, 'a') + "b");
+}
+
 TEST(BpeTokenizer, GivesBackAnyBytes) {
   const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
   for (const std::string& text :

@@ -102,6 +102,19 @@ CharSymbols::CharSymbols(const ByteIds& byte_ids, const std::vector<std::string>
   }
 }
 
+std::vector<bool> CharSymbols::symbols(std::size_t vocab_size) const {
+  std::vector<bool> given(vocab_size, false);
+  const auto give = [&](std::int32_t id) { given[static_cast<std::size_t>(id)] = true; };
+  for (const std::int32_t id : byte_ids_) give(id);
+  for (std::size_t i = 0; i < lists_.size(); i += 1 + static_cast<std::size_t>(lists_[i])) {
+    for (std::int32_t k = 1; k <= lists_[i]; ++k) give(lists_[i + static_cast<std::size_t>(k)]);
+  }
+  for (std::size_t c = first_code_point; c < symbols_.size(); ++c) {
+    if ((symbols_[c] & list) == 0) give(static_cast<std::int32_t>(symbols_[c] >> flag_bits));
+  }
+  return given;
+}
+
 std::int32_t* CharSymbols::write_character(std::string_view piece, std::size_t at, std::size_t bytes,
                                            std::int32_t* ids) const {
   const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(piece[i]) < 0x80; };

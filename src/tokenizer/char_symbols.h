@@ -33,6 +33,9 @@ class CharSymbols {
   // UTF-8 or one byte.
   std::int32_t* write(std::string_view piece, std::int32_t* ids) const;
 
+  // By id below `vocab_size`: whether write() may give it.
+  std::vector<bool> symbols(std::size_t vocab_size) const;
+
  private:
   class Maker;
   // Of a neighbour and where it stands: characters with that bit begin with bytes beside it.

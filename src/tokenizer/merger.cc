@@ -4,13 +4,36 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <functional>
 
 #include "base/error.h"
 
 namespace troika::tokenizer {
 
-static constexpr std::size_t most_of_few = 32;
+static constexpr std::size_t window_symbols = 64, wide_window_symbols = 256, tokens_in_two_windows = 2;
+static constexpr std::int32_t no_rank = INT32_MAX;
+
+using FourRanks __attribute__((vector_size(16))) = std::int32_t;
+
+// Some symbols in a row on their way to tokens.
+struct Merger::Window {
+  std::size_t count;
+  std::array<std::int32_t, wide_window_symbols> ids;
+  std::array<std::uint8_t, wide_window_symbols> places;                 // of the first symbol of each
+  alignas(16) std::array<std::int32_t, wide_window_symbols + 4> ranks;  // of its merge with the next, or no_rank
+
+  // Of all ranks; behind the last one stand three more that are none.
+  std::int32_t lowest_rank() const {
+    FourRanks lowest{no_rank, no_rank, no_rank, no_rank};
+    for (std::size_t i = 0; i < count; i += 4) {
+      FourRanks four;
+      std::memcpy(&four, &ranks[i], sizeof four);
+      lowest = four < lowest ? four : lowest;
+    }
+    return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
+  }
+};
 
 Merger::Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::string>& tokens,
                const CharSymbols::Pairs& merges, const TokenTable& ids)
@@ -28,51 +51,114 @@ Merger::Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::stri
     merges_.set(left, right, static_cast<std::int32_t>(rank), result);
   }
   characters_ = CharSymbols(byte_ids, tokens, merges, merges_);
+  joints_ = Joints(characters_.symbols(tokens.size()), tokens, merges, ids);
 }
 
 std::int32_t* Merger::merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const {
-  const auto count = static_cast<std::size_t>(characters_.write(piece, ids) - ids);
-  return count <= most_of_few ? merge_few(ids, count) : merge_many(ids, count, scratch);
+  std::int32_t *const end = characters_.write(piece, ids), *merged = ids;
+  for (std::int32_t* begin = ids; begin != end;) {
+    std::int32_t* behind = begin + 1;
+    while (behind != end && joints_.may_join(behind[-1], *behind)) ++behind;
+    const std::int32_t* stretch_end = merge_stretch(begin, static_cast<std::size_t>(behind - begin), scratch);
+    merged = std::copy(begin, const_cast<std::int32_t*>(stretch_end), merged);
+    begin = behind;
+  }
+  return merged;
 }
 
-// Looking at all pairs each time costs less than a heap.
-std::int32_t* Merger::merge_few(std::int32_t* ids, std::size_t count) const {
-  static constexpr std::uint64_t none = UINT64_MAX;
-  std::array<std::uint64_t, most_of_few> pairs;  // rank << 8 | place of a symbol's merge with the next
-  std::array<std::uint8_t, most_of_few> likely, next, previous;
-  const auto look = [&](std::size_t i, std::size_t right) {
-    const std::int32_t rank = merges_.rank(ids[i], ids[right]);
-    pairs[i] = rank < 0 ? none : static_cast<std::uint64_t>(rank) << 8 | i;
-  };
+// Symbols that may all join.
+std::int32_t* Merger::merge_stretch(std::int32_t* ids, std::size_t count, Scratch* scratch) const {
+  if (count == 1) return ids + 1;
+  if (count == 2) {
+    const std::int32_t rank = merges_.rank(ids[0], ids[1]);
+    if (rank < 0) return ids + 2;
+    ids[0] = merges_.result(rank);
+    return ids + 1;
+  }
+  if (count <= window_symbols) {
+    Window window;
+    merge_window(ids, count, &window);
+    return std::copy(window.ids.begin(), window.ids.begin() + window.count, ids);
+  }
+  scratch->symbols.assign(ids, ids + count);
+  for (const std::size_t most : {window_symbols, wide_window_symbols}) {
+    if (std::int32_t* end = merge_by_windows(scratch->symbols.data(), count, most, ids)) return end;
+  }
+  std::copy(scratch->symbols.begin(), scratch->symbols.end(), ids);
+  return merge_by_heap(ids, count, scratch);
+}
+
+// Tokens are what merging makes of their text if and only if each two neighbours are what merging makes of theirs: the merges
+// of the two take place in the same order with or without text around them. So what two windows make of their text can be put
+// together at a token that both of them have. Null where a window does not have that token.
+std::int32_t* Merger::merge_by_windows(const std::int32_t* symbols, std::size_t count, std::size_t most,
+                                       std::int32_t* ids) const {
+  Window window;
+  std::int32_t shared = -1;  // that the window before has too
+  for (std::size_t begin = 0;;) {
+    const std::size_t size = std::min(most, count - begin);
+    merge_window(symbols + begin, size, &window);
+    if (begin > 0 && window.ids[0] != shared) return nullptr;
+    const bool last = begin + size == count;
+    if (!last && window.count <= tokens_in_two_windows) return nullptr;
+    const std::size_t done = last ? window.count : window.count - tokens_in_two_windows;
+    ids = std::copy(window.ids.begin(), window.ids.begin() + done, ids);
+    if (last) return ids;
+    shared = window.ids[done];
+    begin += window.places[done];
+  }
+}
+
+inline std::int32_t Merger::rank_or_none(std::int32_t left, std::int32_t right) const {
+  const std::int32_t rank = merges_.rank(left, right);
+  return rank < 0 ? no_rank : rank;
+}
+
+void Merger::merge_window(const std::int32_t* symbols, std::size_t count, Window* window) const {
+  window->count = count;
   for (std::size_t i = 0; i < count; ++i) {
-    pairs[i] = none;
-    next[i] = static_cast<std::uint8_t>(i + 1);
-    previous[i] = static_cast<std::uint8_t>(i - 1);  // of the first never asked for
+    window->ids[i] = symbols[i];
+    window->places[i] = static_cast<std::uint8_t>(i);
+    window->ranks[i] = no_rank;
   }
-  const std::uint8_t* end_of_likely = merges_.write_likely(ids, count, likely.data());
-  for (const std::uint8_t* i = likely.data(); i != end_of_likely; ++i) look(*i, *i + std::size_t{1});
+  std::fill_n(window->ranks.begin() + count, 4, no_rank);
+  std::array<std::uint8_t, wide_window_symbols> likely;
+  const std::uint8_t* end_of_likely = merges_.write_likely(symbols, count, likely.data());
+  for (const std::uint8_t* i = likely.data(); i != end_of_likely; ++i)
+    window->ranks[*i] = rank_or_none(symbols[*i], symbols[*i + 1]);
   for (;;) {
-    std::uint64_t best = none;
-    for (std::size_t i = 0; i + 1 < count; ++i) best = std::min(best, pairs[i]);
-    if (best == none) break;
-    const std::size_t left = best & 255, right = next[left], behind = next[right];
-    ids[left] = merges_.result(static_cast<std::int32_t>(best >> 8));
-    pairs[left] = none;
-    pairs[right] = none;
-    next[left] = static_cast<std::uint8_t>(behind);
-    if (behind < count) {
-      previous[behind] = static_cast<std::uint8_t>(left);
-      look(left, behind);
-    }
-    if (left > 0) look(previous[left], left);
+    const std::int32_t lowest = window->lowest_rank();
+    if (lowest == no_rank) break;
+    merge_lowest(lowest, window);
   }
-  std::int32_t* end = ids;
-  for (std::size_t i = 0; i < count; i = next[i]) *end++ = ids[i];
-  return end;
+}
+
+// From left to right, up to where a new pair has a rank that is lower still.
+void Merger::merge_lowest(std::int32_t lowest, Window* window) const {
+  auto& [count, ids, places, ranks] = *window;
+  const std::int32_t result = merges_.result(lowest);
+  std::size_t at = 0;
+  while (ranks[at] != lowest) ++at;
+  bool stopped = false;
+  for (std::size_t from = at; from < count; ++at) {
+    places[at] = places[from];
+    if (ranks[from] != lowest || stopped) {
+      ids[at] = ids[from];
+      ranks[at] = ranks[from++];
+      continue;
+    }
+    ids[at] = result;
+    from += 2;
+    ranks[at] = from < count ? rank_or_none(result, ids[from]) : no_rank;
+    if (at > 0) ranks[at - 1] = rank_or_none(ids[at - 1], result);
+    stopped = ranks[at] < lowest || (at > 0 && ranks[at - 1] < lowest);
+  }
+  std::fill_n(ranks.begin() + at, 4, no_rank);
+  count = at;
 }
 
 // In O(n log n) for n symbols.
-std::int32_t* Merger::merge_many(std::int32_t* ids, std::size_t count, Scratch* scratch) const {
+std::int32_t* Merger::merge_by_heap(std::int32_t* ids, std::size_t count, Scratch* scratch) const {
   auto& links = scratch->links;
   auto& queue = scratch->queue;
   const auto last = static_cast<std::int32_t>(count) - 1;

@@ -9,6 +9,7 @@
 
 #include "tokenizer/bpe_tables.h"
 #include "tokenizer/char_symbols.h"
+#include "tokenizer/joints.h"
 
 namespace troika::tokenizer {
 
@@ -22,12 +23,13 @@ class Merger {
   Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::string>& tokens, const CharSymbols::Pairs& merges,
          const TokenTable& ids);
 
-  // Working memory of one caller: 24 bytes for each byte of the longest piece.
+  // Working memory of one caller: 32 bytes for each byte of the longest piece.
   class Scratch {
     friend class Merger;
     struct Link {
       std::int32_t previous, next, rank;  // of the merge of this symbol with the next, -1: none
     };
+    std::vector<std::int32_t> symbols;
     std::vector<Link> links;
     std::vector<std::int32_t> likely;
     std::vector<std::uint64_t> queue;  // a heap of rank << 32 | position
@@ -37,11 +39,18 @@ class Merger {
   std::int32_t* merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const;
 
  private:
-  std::int32_t* merge_few(std::int32_t* ids, std::size_t count) const;
-  std::int32_t* merge_many(std::int32_t* ids, std::size_t count, Scratch* scratch) const;
+  struct Window;
+  std::int32_t rank_or_none(std::int32_t left, std::int32_t right) const;
+  void merge_window(const std::int32_t* symbols, std::size_t count, Window* window) const;
+  void merge_lowest(std::int32_t lowest, Window* window) const;
+  std::int32_t* merge_stretch(std::int32_t* ids, std::size_t count, Scratch* scratch) const;
+  std::int32_t* merge_by_windows(const std::int32_t* symbols, std::size_t count, std::size_t most,
+                                 std::int32_t* ids) const;
+  std::int32_t* merge_by_heap(std::int32_t* ids, std::size_t count, Scratch* scratch) const;
 
   MergeTable merges_;
   CharSymbols characters_;
+  Joints joints_;
 };
 
 }  // namespace troika::tokenizer
