@@ -123,56 +123,79 @@ void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, Ids* ids
     spaced.append(" ").append(text);
     text = spaced;
   }
-  pretokenizer_.split(text, &work->scratch,
-                      [&](const PreTokenizer::Pieces& pieces) { encode_pieces(pieces, work, ids); });
+  const char* end = text.data() + text.size();
+  pretokenizer_.split(text, &work->scratch, [&](const PieceRun& pieces) { encode_pieces(pieces, end, work, ids); });
 }
 
-// `pieces` are next to each other. A piece is at most as many ids as bytes, and what is found in a cache is written in full.
-void BpeTokenizer::encode_pieces(const PreTokenizer::Pieces& pieces, Workspace* work, Ids* ids) const {
-  const char* end = pieces.back().data() + pieces.back().size();
-  const auto bytes = static_cast<std::size_t>(end - pieces.front().data());
-  if (work->ids.size() < bytes + LongPieces::ids_written) work->ids.resize(bytes + LongPieces::ids_written);
+// A piece is at most as many ids as bytes, and what is found in a cache is written in full.
+void BpeTokenizer::encode_pieces(const PieceRun& pieces, const char* readable_end, Workspace* work, Ids* ids) const {
+  const auto most = static_cast<std::size_t>(pieces.end() - pieces.begin()) + LongPieces::ids_written;
+  if (work->ids.size() < most) work->ids.resize(most);
   std::int32_t* written = work->ids.data();
   std::array<ShortPieces::Key, pieces_ahead> keys;
+  std::array<std::size_t, pieces_ahead> places;
   for (std::size_t first = 0; first < pieces.size(); first += pieces_ahead) {
     const std::size_t count = std::min(pieces_ahead, pieces.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
       const std::string_view piece = pieces[first + i];
-      keys[i] = piece.size() > ShortPieces::most_bytes ? ShortPieces::Key() : ShortPieces::key_of(piece, end);
-      work->short_pieces.prefetch(keys[i]);
+      const bool is_short = piece.size() <= ShortPieces::most_bytes;
+      keys[i] = is_short ? ShortPieces::key_of(piece, readable_end) : ShortPieces::key_of_none();
+      places[i] = ShortPieces::place_of(keys[i]);
+      work->short_pieces.prefetch(places[i]);
     }
     for (std::size_t i = 0; i < count; ++i) {
-      std::int32_t* behind = work->short_pieces.find(keys[i], written);
-      written = behind != nullptr ? behind : encode_rare(pieces[first + i], end, work, written);
+      const std::int32_t found = work->short_pieces.find(keys[i], places[i], written);
+      if (found > 0) {
+        written += found;
+        continue;
+      }
+      const std::string_view piece = pieces[first + i];
+      if (found == ShortPieces::unknown && piece.size() <= ShortPieces::most_bytes) {
+        const std::int32_t* begin = written;
+        written = encode_new(piece, readable_end, work, written);
+        work->short_pieces.insert(keys[i], places[i], begin, static_cast<std::size_t>(written - begin));
+      } else {
+        written = encode_long(piece, readable_end, work, written);
+      }
     }
   }
   ids->insert(ids->end(), work->ids.data(), written);
 }
 
-// A piece that is not among the short ones met before.
-std::int32_t* BpeTokenizer::encode_rare(std::string_view piece, const char* readable_end, Workspace* work,
+// A piece for which the short ones have no place.
+std::int32_t* BpeTokenizer::encode_long(std::string_view piece, const char* readable_end, Workspace* work,
                                         std::int32_t* ids) const {
-  if (piece.size() > LongPieces::most_bytes) return encode_new(piece, work, ids);
+  if (piece.size() > LongPieces::most_bytes) return merge(piece, work, ids);
   if (piece.size() > MiddlePieces::most_bytes) return encode_cached(piece, readable_end, &work->long_pieces, work, ids);
   return encode_cached(piece, readable_end, &work->middle_pieces, work, ids);
+}
+
+// A short piece not met before.
+std::int32_t* BpeTokenizer::encode_new(std::string_view piece, const char* readable_end, Workspace* work,
+                                       std::int32_t* ids) const {
+  std::int32_t* behind = merge(piece, work, ids);
+  const auto count = static_cast<std::size_t>(behind - ids);
+  if (count >= ShortPieces::ids_written && count < MiddlePieces::ids_written) {
+    const auto key = MiddlePieces::key_of(piece, readable_end);
+    work->middle_pieces.insert(key, MiddlePieces::place_of(key), ids, count);
+  }
+  return behind;
 }
 
 template <class Cache>
 std::int32_t* BpeTokenizer::encode_cached(std::string_view piece, const char* readable_end, Cache* cache,
                                           Workspace* work, std::int32_t* ids) const {
   const auto key = Cache::key_of(piece, readable_end);
-  if (std::int32_t* behind = cache->find(key, ids)) return behind;
-  std::int32_t* behind = encode_new(piece, work, ids);
+  const std::size_t place = Cache::place_of(key);
+  const std::int32_t found = cache->find(key, place, ids);
+  if (found > 0) return ids + found;
+  std::int32_t* behind = merge(piece, work, ids);
   const auto count = static_cast<std::size_t>(behind - ids);
-  if (piece.size() <= ShortPieces::most_bytes && count <= ShortPieces::ids_written) {
-    work->short_pieces.insert(ShortPieces::key_of(piece, readable_end), ids, count);
-  } else if (count <= Cache::ids_written) {
-    cache->insert(key, ids, count);
-  }
+  if (count < Cache::ids_written) cache->insert(key, place, ids, count);
   return behind;
 }
 
-std::int32_t* BpeTokenizer::encode_new(std::string_view piece, Workspace* work, std::int32_t* ids) const {
+std::int32_t* BpeTokenizer::merge(std::string_view piece, Workspace* work, std::int32_t* ids) const {
   const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
   if (whole < 0) return merger_.merge(piece, &work->merging, ids);
   *ids = whole;

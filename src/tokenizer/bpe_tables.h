@@ -111,85 +111,94 @@ class MergeTable {
   std::int32_t first_result_ = 0;
 };
 
-// Remembers the ids of pieces that were merged before, in slots that hold a piece of at most 8 * `words` bytes and at most
+// Remembers the ids of pieces that were merged before, in slots that hold a piece of less than 8 * `words` bytes and at most
 // `most_ids` ids themselves. Two pieces share a place; the one not met for longer makes room. One thread at a time.
 template <std::size_t words, std::size_t most_ids, int place_bits>
 class PieceSlots {
  public:
-  static constexpr std::size_t most_bytes = 8 * words, ids_written = most_ids;
+  static constexpr std::size_t most_bytes = 8 * words - 1, ids_written = most_ids + 1;
+  // What find() gives instead of a number of ids for a piece that was inserted without ids.
+  static constexpr std::int32_t without_ids = 0, unknown = -1;
 
-  // The bytes of a piece, behind them zeros. Size 0: of no piece.
+  // The bytes of a piece, behind them zeros, in the last byte its size. One of no piece is in no table.
   struct Key {
-    std::array<std::uint64_t, words> bytes{};
-    std::uint32_t size = 0;
+    std::array<std::uint64_t, words> bytes;
   };
-
-  // `piece` has 1 to most_bytes bytes; memory up to `readable_end` may be read.
-  static Key key_of(std::string_view piece, const char* readable_end) {
-    Key key{{}, static_cast<std::uint32_t>(piece.size())};
-    if (static_cast<std::size_t>(readable_end - piece.data()) < most_bytes) {
-      std::memcpy(key.bytes.data(), piece.data(), piece.size());
-      return key;
-    }
-    std::array<std::uint64_t, words> mask;
-    std::memcpy(key.bytes.data(), piece.data(), most_bytes);
-    std::memcpy(mask.data(), ones_and_zeros.data() + most_bytes - piece.size(), most_bytes);
-    for (std::size_t i = 0; i < words; ++i) key.bytes[i] &= mask[i];
+  static Key key_of_none() {
+    Key key{};
+    key.bytes[words - 1] = UINT64_MAX;
     return key;
   }
 
-  // Has the place of a piece that is looked for soon fetched from memory.
-  void prefetch(const Key& key) const {
-    if (!places_.empty()) __builtin_prefetch(&places_[place_of(key)]);
+  // `piece` has 1 to most_bytes bytes; memory up to `readable_end` may be read.
+  static Key key_of(std::string_view piece, const char* readable_end) {
+    Key key{};
+    if (static_cast<std::size_t>(readable_end - piece.data()) < sizeof key) {
+      std::memcpy(key.bytes.data(), piece.data(), piece.size());
+    } else {
+      std::array<std::uint64_t, words> mask;
+      std::memcpy(key.bytes.data(), piece.data(), sizeof key);
+      std::memcpy(mask.data(), ones_and_zeros.data() + sizeof key - piece.size(), sizeof key);
+      for (std::size_t i = 0; i < words; ++i) key.bytes[i] &= mask[i];
+    }
+    key.bytes[words - 1] |= static_cast<std::uint64_t>(piece.size()) << 56;
+    return key;
   }
 
-  // Writes `ids_written` ids, of which those up to the address returned are the piece's; null: not known, nothing written.
-  std::int32_t* find(const Key& key, std::int32_t* ids) const {
-    if (places_.empty() || key.size == 0) return nullptr;
-    const Place& place = places_[place_of(key)];
-    const bool newer = matches(place.newer, key);
-    if (!newer && !matches(place.older, key)) return nullptr;
-    const Slot& slot = newer ? place.newer : place.older;
+  static std::size_t place_of(const Key& key) {
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i < words; i += 2) {
+      const std::uint64_t low = key.bytes[i] ^ hash ^ 0x9E3779B97F4A7C15u,
+                          high = key.bytes[i + 1] ^ 0xD6E8FEB86659FD93u;
+      const auto product = Product{low} * high;
+      hash = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    }
+    return hash >> (64 - place_bits);
+  }
+
+  // Has a place fetched from memory where a piece is looked for soon.
+  void prefetch(std::size_t place) const { __builtin_prefetch(places_.data() + place); }
+
+  // Writes `ids_written` ids, of which as many as the number returned are the piece's; `without_ids` or `unknown`: none.
+  std::int32_t find(const Key& key, std::size_t place, std::int32_t* ids) const {
+    const Place& slots = places_[place];
+    const bool not_newer = differs(slots[0], key), not_older = differs(slots[1], key);
+    if (not_newer & not_older) return unknown;
+    const Slot& slot = slots[not_newer];  // which of the two is no branch, as it could not be foreseen
     std::memcpy(ids, slot.ids.data(), sizeof slot.ids);
-    return ids + slot.count;
+    return slot.ids[most_ids];
   }
 
-  // At most `ids_written` ids.
-  void insert(const Key& key, const std::int32_t* ids, std::size_t count) {
-    if (places_.empty()) places_.resize(std::size_t{1} << place_bits);
-    Place& place = places_[place_of(key)];
-    place.older = place.newer;
-    place.newer = {key.bytes, {}, static_cast<std::uint16_t>(key.size), static_cast<std::uint16_t>(count)};
-    std::copy(ids, ids + count, place.newer.ids.begin());
+  // Without ids when there are more than `most_ids`.
+  void insert(const Key& key, std::size_t place, const std::int32_t* ids, std::size_t count) {
+    Place& slots = places_[place];
+    slots[1] = slots[0];
+    Slot& newer = slots[0] = {key.bytes, {}};
+    if (count > most_ids) return;
+    std::copy(ids, ids + count, newer.ids.begin());
+    newer.ids[most_ids] = static_cast<std::int32_t>(count);
   }
 
  private:
+  __extension__ using Product = unsigned __int128;
   struct Slot {
     std::array<std::uint64_t, words> bytes{};
-    std::array<std::int32_t, most_ids> ids{};
-    std::uint16_t size = 0, count = 0;  // size 0: free
+    std::array<std::int32_t, most_ids + 1> ids{};  // the last one is how many there are
   };
-  struct alignas(2 * sizeof(Slot)) Place {
-    Slot newer, older;
-  };
-  static constexpr std::array<unsigned char, 2 * most_bytes> ones_and_zeros = [] {
-    std::array<unsigned char, 2 * most_bytes> all{};
-    for (std::size_t i = 0; i < most_bytes; ++i) all[i] = 0xFF;
+  struct alignas(2 * sizeof(Slot)) Place : std::array<Slot, 2> {};  // the newer one first
+  static constexpr std::array<unsigned char, 16 * words> ones_and_zeros = [] {
+    std::array<unsigned char, 16 * words> all{};
+    for (std::size_t i = 0; i < 8 * words; ++i) all[i] = 0xFF;
     return all;
   }();
 
-  static bool matches(const Slot& slot, const Key& key) {
-    std::uint64_t different = slot.size ^ key.size;
+  static bool differs(const Slot& slot, const Key& key) {
+    std::uint64_t different = 0;
     for (std::size_t i = 0; i < words; ++i) different |= slot.bytes[i] ^ key.bytes[i];
-    return different == 0;
-  }
-  static std::size_t place_of(const Key& key) {
-    std::uint64_t hash = key.size;
-    for (std::size_t i = 0; i < words; ++i) hash = ((hash ^ hash >> 32) ^ key.bytes[i]) * 0x9E3779B97F4A7C15u;
-    return (hash ^ hash >> 29) * 0xD6E8FEB86659FD93u >> (64 - place_bits);
+    return different != 0;
   }
 
-  std::vector<Place, TableAllocator<Place>> places_;  // empty until the first piece
+  std::vector<Place, TableAllocator<Place>> places_{std::size_t{1} << place_bits};
 };
 
 using ShortPieces = PieceSlots<2, 3, 15>;   // 2 MiB

@@ -118,25 +118,19 @@ struct Modern {
 
 // ASCII text by AsciiStarts, a piece at a time where other characters have a say.
 template <class Pattern>
-std::size_t cut_by(KnownPattern pattern, const Text& text, std::size_t at, std::size_t most,
-                   std::vector<std::string_view>* pieces) {
+std::size_t cut_by(KnownPattern pattern, const Text& text, std::size_t at, PieceRun* pieces) {
   const std::string_view bytes = text.bytes();
-  const std::size_t before = pieces->size();
-  most = std::min(most, bytes.size() - at);
-  pieces->resize(before + most);
-  std::string_view *piece = pieces->data() + before, *const last = piece + most;
   const auto put = [&](std::size_t end) {
-    *piece++ = std::string_view(bytes.data() + at, end - at);
+    pieces->add(bytes.data() + end);
     at = end;
-    return piece != last;
+    return !pieces->full();
   };
   AsciiStarts ascii;
-  for (bool more = most > 0; more && at < bytes.size();) {
+  for (bool more = true; more && at < bytes.size();) {
     if (at >= ascii.end()) ascii.look(pattern, bytes, at);
     ascii.walk(at, put);
-    more = piece != last && put(Pattern::end(text, at));
+    more = !pieces->full() && at < bytes.size() && put(Pattern::end(text, at));
   }
-  pieces->resize(static_cast<std::size_t>(piece - pieces->data()));
   return at;
 }
 
@@ -145,16 +139,15 @@ std::size_t cut_by(KnownPattern pattern, const Text& text, std::size_t at, std::
 PieceMatcher::PieceMatcher(KnownPattern pattern, std::shared_ptr<const UnicodeTable> table)
     : pattern_(pattern), table_(std::move(table)) {}
 
-std::size_t PieceMatcher::cut(std::string_view bytes, std::size_t at, std::size_t most,
-                              std::vector<std::string_view>* pieces) const {
+std::size_t PieceMatcher::cut(std::string_view bytes, std::size_t at, PieceRun* pieces) const {
   const Text text(bytes, *table_);
   switch (pattern_) {
     case KnownPattern::gpt2:
-      return cut_by<Gpt2>(pattern_, text, at, most, pieces);
+      return cut_by<Gpt2>(pattern_, text, at, pieces);
     case KnownPattern::qwen2:
-      return cut_by<Modern<1>>(pattern_, text, at, most, pieces);
+      return cut_by<Modern<1>>(pattern_, text, at, pieces);
     case KnownPattern::llama3:
-      return cut_by<Modern<3>>(pattern_, text, at, most, pieces);
+      return cut_by<Modern<3>>(pattern_, text, at, pieces);
     case KnownPattern::none:
       break;
   }

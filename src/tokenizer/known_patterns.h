@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "tokenizer/piece_run.h"
 #include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
@@ -26,9 +26,9 @@ class PieceMatcher {
  public:
   PieceMatcher(KnownPattern pattern, std::shared_ptr<const UnicodeTable> table);
 
-  // Appends the pieces of `text` from `at` on, at most `most` of them; they cover all of it. Returns where the last one
-  // ends. `text` must be valid UTF-8.
-  std::size_t cut(std::string_view text, std::size_t at, std::size_t most, std::vector<std::string_view>* pieces) const;
+  // Adds the pieces of `text` from `at` on, where `pieces` ends and is not full, until it is; they cover all of it. Returns
+  // where the last one ends. `text` must be valid UTF-8.
+  std::size_t cut(std::string_view text, std::size_t at, PieceRun* pieces) const;
 
  private:
   KnownPattern pattern_;

@@ -7,20 +7,18 @@
 
 namespace troika::tokenizer {
 
-static constexpr std::size_t batch_size = 1024;
-
 // Pieces on their way to the caller.
 struct PreTokenizer::Batch {
   Scratch* scratch;
   const OnPieces& on_pieces;
-  Pieces pieces;
+  PieceRun pieces;
 
   void add(std::string_view piece) {
-    pieces.push_back(piece);
-    if (pieces.size() >= batch_size) flush();
+    pieces.add(piece.data() + piece.size());
+    if (pieces.full()) flush();
   }
   void flush() {
-    if (!pieces.empty()) on_pieces(pieces);
+    if (pieces.size() > 0) on_pieces(pieces);
     pieces.clear();
   }
 };
@@ -42,8 +40,7 @@ PreTokenizer::PreTokenizer(std::vector<std::string> patterns, std::shared_ptr<co
 }
 
 void PreTokenizer::split(std::string_view text, Scratch* scratch, const OnPieces& on_pieces) const {
-  Batch batch{scratch, on_pieces, {}};
-  batch.pieces.reserve(std::min(batch_size, text.size()));
+  Batch batch{scratch, on_pieces, PieceRun(text.data())};
   while (!text.empty()) {
     const std::size_t valid = valid_utf8_prefix(text);
     if (valid > 0) split_valid(text.substr(0, valid), 0, &batch);
@@ -55,8 +52,10 @@ void PreTokenizer::split(std::string_view text, Scratch* scratch, const OnPieces
   batch.flush();
 }
 
-void PreTokenizer::split(std::string_view text, Scratch* scratch, Pieces* pieces) const {
-  split(text, scratch, [&](const Pieces& some) { pieces->insert(pieces->end(), some.begin(), some.end()); });
+void PreTokenizer::split(std::string_view text, Scratch* scratch, std::vector<std::string_view>* pieces) const {
+  split(text, scratch, [&](const PieceRun& some) {
+    for (std::size_t i = 0; i < some.size(); ++i) pieces->push_back(some[i]);
+  });
 }
 
 void PreTokenizer::split_valid(std::string_view text, std::size_t level, Batch* batch) const {
@@ -72,16 +71,16 @@ void PreTokenizer::split_valid(std::string_view text, std::size_t level, Batch* 
 void PreTokenizer::split_known(const PieceMatcher& matcher, std::string_view text, std::size_t level,
                                Batch* batch) const {
   if (level + 1 < cutters_.size()) {
-    Pieces pieces;
+    PieceRun pieces(text.data());
     for (std::size_t at = 0; at < text.size(); pieces.clear()) {
-      at = matcher.cut(text, at, batch_size, &pieces);
-      for (const std::string_view piece : pieces) split_valid(piece, level + 1, batch);
+      at = matcher.cut(text, at, &pieces);
+      for (std::size_t i = 0; i < pieces.size(); ++i) split_valid(pieces[i], level + 1, batch);
     }
     return;
   }
   for (std::size_t at = 0; at < text.size();) {
-    at = matcher.cut(text, at, batch_size - batch->pieces.size(), &batch->pieces);
-    if (batch->pieces.size() >= batch_size) batch->flush();
+    at = matcher.cut(text, at, &batch->pieces);
+    if (batch->pieces.full()) batch->flush();
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/piece_regex.h"
+#include "tokenizer/piece_run.h"
 #include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
@@ -24,15 +25,14 @@ class PreTokenizer {
   // shared with others; without one it makes its own.
   explicit PreTokenizer(std::vector<std::string> patterns, std::shared_ptr<const UnicodeTable> table = nullptr);
 
-  using Pieces = std::vector<std::string_view>;
   using Scratch = PieceRegex::Scratch;
-  using OnPieces = std::function<void(const Pieces&)>;
+  using OnPieces = std::function<void(const PieceRun&)>;
 
   // Gives the pieces of `text` in order, some thousand at a time; they view into `text` and cover all of it.
   void split(std::string_view text, Scratch* scratch, const OnPieces& on_pieces) const;
 
   // The same, appended.
-  void split(std::string_view text, Scratch* scratch, Pieces* pieces) const;
+  void split(std::string_view text, Scratch* scratch, std::vector<std::string_view>* pieces) const;
 
   const std::vector<std::string>& patterns() const { return patterns_; }
 

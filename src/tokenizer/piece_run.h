@@ -1,0 +1,39 @@
+// Pieces on their way from the pre-tokenizer to merging.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace troika::tokenizer {
+
+// Some pieces of a text, next to each other. Views into the text. One thread at a time.
+class PieceRun {
+ public:
+  static constexpr std::size_t capacity = 1024;
+
+  // None yet; the first will begin at `begin`. At most `most` of them, which is at most the capacity.
+  explicit PieceRun(const char* begin, std::size_t most = capacity) : most_(most) { places_[0] = begin; }
+
+  // Forgets the pieces; the next one begins where the last one ended.
+  void clear() {
+    places_[0] = end();
+    count_ = 0;
+  }
+  // The next piece ends at `end`, which is behind its begin; not when full.
+  void add(const char* end) { places_[++count_] = end; }
+
+  bool full() const { return count_ == most_; }
+  std::size_t size() const { return count_; }
+  std::string_view operator[](std::size_t i) const {
+    return {places_[i], static_cast<std::size_t>(places_[i + 1] - places_[i])};
+  }
+  const char* begin() const { return places_[0]; }  // of the first piece
+  const char* end() const { return places_[count_]; }
+
+ private:
+  std::size_t most_, count_ = 0;
+  std::array<const char*, capacity + 1> places_;  // piece i is between i and i + 1
+};
+
+}  // namespace troika::tokenizer
