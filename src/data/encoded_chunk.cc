@@ -4,7 +4,9 @@
 #include <xxhash.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -26,37 +28,55 @@ bool DocumentFilter::keeps(const DocumentKey& key, bool begins) {
   return keeping_;
 }
 
+// At the begin of a part file, with the bytes that an id takes in it.
+static constexpr std::uint64_t part_mark = 0x5452504152543200;
+
+template <class Id>
 static std::string to_bytes(const std::vector<EncodedPart>& parts) {
-  ByteWriter writer;
+  std::size_t size = 16;
+  for (const EncodedPart& part : parts) size += sizeof part + sizeof(Id) * part.ids.size();
+  ByteWriter writer(size);
+  writer.put(part_mark + sizeof(Id));
   writer.put(static_cast<std::int64_t>(parts.size()));
   for (const EncodedPart& part : parts) {
     writer.put(part.key);
     writer.put(part.begins);
     writer.put(part.ends);
-    writer.put(part.ids);
+    writer.put(std::vector<Id>(part.ids.begin(), part.ids.end()));
   }
-  return writer.bytes();
+  return std::move(writer).bytes();
 }
 
-static std::vector<EncodedPart> from_bytes(std::string_view bytes) {
-  ByteReader reader(bytes);
+template <class Id>
+static std::vector<EncodedPart> read_parts(ByteReader reader) {
   std::vector<EncodedPart> parts;
   for (auto left = reader.get<std::int64_t>(); left > 0; --left) {
     EncodedPart part;
     part.key = reader.get<DocumentKey>();
     part.begins = reader.get<bool>();
     part.ends = reader.get<bool>();
-    part.ids = reader.get_vector<std::int32_t>();
+    const auto ids = reader.get_vector<Id>();
+    part.ids.assign(ids.begin(), ids.end());
     parts.push_back(std::move(part));
   }
   return parts;
 }
 
+// Nothing for those that another version wrote.
+static std::optional<std::vector<EncodedPart>> from_bytes(std::string_view bytes) {
+  ByteReader reader(bytes);
+  const auto mark = reader.get<std::uint64_t>();
+  if (mark == part_mark + sizeof(std::uint16_t)) return read_parts<std::uint16_t>(reader);
+  if (mark == part_mark + sizeof(std::int32_t)) return read_parts<std::int32_t>(reader);
+  return std::nullopt;
+}
+
 EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const tokenizer::Tokenizer& tokenizer,
                           const PartStore& store) {
   EncodedChunk result{{}, chunk.input_bytes, false};
-  if (const auto stored = store.get(chunk.number)) {
-    result.parts = from_bytes(*stored);
+  const auto stored = store.get(chunk.number);
+  if (auto parts = stored ? from_bytes(*stored) : std::nullopt) {
+    result.parts = std::move(*parts);
     result.reused = true;
     return result;
   }
@@ -64,7 +84,8 @@ EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const
     const DocumentKey key = part.begins ? document_key(part.document) : DocumentKey();
     result.parts.push_back({key, part.begins, part.ends, tokenizer.encode(part.view)});
   });
-  store.put(chunk.number, to_bytes(result.parts));
+  const bool narrow = tokenizer.vocab_size() <= std::int64_t{1} << 16;
+  store.put(chunk.number, narrow ? to_bytes<std::uint16_t>(result.parts) : to_bytes<std::int32_t>(result.parts));
   return result;
 }
 
@@ -74,7 +95,7 @@ static std::string to_bytes(const EncodedRecords& records) {
   writer.put(records.lengths);
   writer.put(records.ids);
   writer.put(records.has_loss);
-  return writer.bytes();
+  return std::move(writer).bytes();
 }
 
 static void from_bytes(std::string_view bytes, EncodedRecords* records) {

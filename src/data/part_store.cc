@@ -35,7 +35,8 @@ void PartStore::put(std::int64_t chunk, std::string_view content) const {
   const std::string path = path_of(chunk), temporary = fmt::format("{}.{}", path, ::getpid());
   try {
     base::remove_tree(temporary);
-    base::append_file(temporary, base::hash_bytes(content) + std::string(content));
+    base::append_file(temporary, base::hash_bytes(content));
+    base::append_file(temporary, content);
     base::replace_file(temporary, path);
   } catch (const base::DataError& error) {
     std::error_code ignored;

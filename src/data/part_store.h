@@ -62,6 +62,8 @@ class PartsOfJob {
 // Numbers and arrays as bytes, for files that only the same build on the same machine reads.
 class ByteWriter {
  public:
+  explicit ByteWriter(std::size_t expected_bytes = 0) { bytes_.reserve(expected_bytes); }
+
   template <class T>
   void put(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -73,7 +75,7 @@ class ByteWriter {
     put(static_cast<std::uint64_t>(values.size()));
     bytes_.append(reinterpret_cast<const char*>(values.data()), sizeof(T) * values.size());
   }
-  const std::string& bytes() const { return bytes_; }
+  std::string bytes() && { return std::move(bytes_); }  // ends the writing
 
  private:
   std::string bytes_;

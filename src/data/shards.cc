@@ -251,15 +251,15 @@ void ShardWriter::write(const void* bytes, std::size_t size) {
 }
 
 void ShardWriter::append(const std::vector<std::int32_t>& ids) {
-  for (const std::int32_t id : ids) {
-    if (id < 0 || id >= header_.vocab_size) {
-      throw base::BugError(
-          fmt::format("the tokenizer gave the id {}, but its vocabulary has {}", id, header_.vocab_size));
-    }
+  std::uint32_t largest = 0;  // as unsigned, a negative one is the largest
+  for (const std::int32_t id : ids) largest = std::max(largest, static_cast<std::uint32_t>(id));
+  if (!ids.empty() && largest >= static_cast<std::uint64_t>(header_.vocab_size)) {
+    throw base::BugError(fmt::format("the tokenizer gave the id {}, but its vocabulary has {}",
+                                     static_cast<std::int32_t>(largest), header_.vocab_size));
   }
   if (header_.bytes_per_token == 2) {
-    const std::vector<std::uint16_t> narrow(ids.begin(), ids.end());
-    write(narrow.data(), 2 * narrow.size());
+    narrow_.assign(ids.begin(), ids.end());
+    write(narrow_.data(), 2 * narrow_.size());
   } else {
     write(ids.data(), 4 * ids.size());
   }

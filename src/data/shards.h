@@ -99,6 +99,7 @@ class ShardWriter {
   std::unique_ptr<Hasher> hasher_;
   PieceHasher pieces_;
   std::vector<std::uint64_t> ends_;
+  std::vector<std::uint16_t> narrow_;  // ids of one append
 };
 
 // The header of a token shard as bytes.
