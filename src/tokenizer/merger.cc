@@ -14,22 +14,18 @@ namespace troika::tokenizer {
 static constexpr std::size_t window_symbols = 64, wide_window_symbols = 256, tokens_in_two_windows = 2;
 static constexpr std::int32_t no_rank = INT32_MAX;
 
-using FourRanks __attribute__((vector_size(16))) = std::int32_t;
-
 // Some symbols in a row on their way to tokens.
 struct Merger::Window {
   std::size_t count;
   std::array<std::int32_t, wide_window_symbols> ids;
-  std::array<std::uint8_t, wide_window_symbols> places;                 // of the first symbol of each
-  alignas(16) std::array<std::int32_t, wide_window_symbols + 4> ranks;  // of its merge with the next, or no_rank
+  std::array<std::uint8_t, wide_window_symbols> places;     // of the first symbol of each
+  std::array<std::int32_t, wide_window_symbols + 4> ranks;  // of its merge with the next, or no_rank
 
   // Of all ranks; behind the last one stand three more that are none.
   std::int32_t lowest_rank() const {
-    FourRanks lowest{no_rank, no_rank, no_rank, no_rank};
+    std::array<std::int32_t, 4> lowest{no_rank, no_rank, no_rank, no_rank};
     for (std::size_t i = 0; i < count; i += 4) {
-      FourRanks four;
-      std::memcpy(&four, &ranks[i], sizeof four);
-      lowest = four < lowest ? four : lowest;
+      for (std::size_t k = 0; k < 4; ++k) lowest[k] = std::min(lowest[k], ranks[i + k]);
     }
     return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
   }
