@@ -151,9 +151,7 @@ void BpeTokenizer::encode_pieces(const PieceRun& pieces, const char* readable_en
       }
       const std::string_view piece = pieces[first + i];
       if (found == ShortPieces::unknown && piece.size() <= ShortPieces::most_bytes) {
-        const std::int32_t* begin = written;
-        written = encode_new(piece, readable_end, work, written);
-        work->short_pieces.insert(keys[i], places[i], begin, static_cast<std::size_t>(written - begin));
+        written = encode_new(piece, keys[i], places[i], work, written);
       } else {
         written = encode_long(piece, readable_end, work, written);
       }
@@ -165,21 +163,22 @@ void BpeTokenizer::encode_pieces(const PieceRun& pieces, const char* readable_en
 // A piece for which the short ones have no place.
 std::int32_t* BpeTokenizer::encode_long(std::string_view piece, const char* readable_end, Workspace* work,
                                         std::int32_t* ids) const {
-  if (piece.size() > LongPieces::most_bytes) return merge(piece, work, ids);
+  if (piece.size() > LongPieces::most_bytes) return merge(piece, work, ids).end;
   if (piece.size() > MiddlePieces::most_bytes) return encode_cached(piece, readable_end, &work->long_pieces, work, ids);
   return encode_cached(piece, readable_end, &work->middle_pieces, work, ids);
 }
 
 // A short piece not met before.
-std::int32_t* BpeTokenizer::encode_new(std::string_view piece, const char* readable_end, Workspace* work,
-                                       std::int32_t* ids) const {
-  std::int32_t* behind = merge(piece, work, ids);
-  const auto count = static_cast<std::size_t>(behind - ids);
-  if (count >= ShortPieces::ids_written && count < MiddlePieces::ids_written) {
-    const auto key = MiddlePieces::key_of(piece, readable_end);
-    work->middle_pieces.insert(key, MiddlePieces::place_of(key), ids, count);
-  }
-  return behind;
+std::int32_t* BpeTokenizer::encode_new(std::string_view piece, const ShortPieces::Key& key, std::size_t place,
+                                       Workspace* work, std::int32_t* ids) const {
+  const Merger::Merged merged = merge(piece, work, ids);
+  const auto count = static_cast<std::size_t>(merged.end - ids);
+  const bool fits = count < ShortPieces::ids_written;
+  if (fits || !merged.at_once) work->short_pieces.insert(key, place, ids, count);
+  if (fits || merged.at_once || count >= MiddlePieces::ids_written) return merged.end;
+  const auto longer = MiddlePieces::key_of(piece, piece.data() + piece.size());
+  work->middle_pieces.insert(longer, MiddlePieces::place_of(longer), ids, count);
+  return merged.end;
 }
 
 template <class Cache>
@@ -189,17 +188,17 @@ std::int32_t* BpeTokenizer::encode_cached(std::string_view piece, const char* re
   const std::size_t place = Cache::place_of(key);
   const std::int32_t found = cache->find(key, place, ids);
   if (found > 0) return ids + found;
-  std::int32_t* behind = merge(piece, work, ids);
-  const auto count = static_cast<std::size_t>(behind - ids);
-  if (count < Cache::ids_written) cache->insert(key, place, ids, count);
-  return behind;
+  const Merger::Merged merged = merge(piece, work, ids);
+  const auto count = static_cast<std::size_t>(merged.end - ids);
+  if (!merged.at_once && count < Cache::ids_written) cache->insert(key, place, ids, count);
+  return merged.end;
 }
 
-std::int32_t* BpeTokenizer::merge(std::string_view piece, Workspace* work, std::int32_t* ids) const {
+Merger::Merged BpeTokenizer::merge(std::string_view piece, Workspace* work, std::int32_t* ids) const {
   const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
   if (whole < 0) return merger_.merge(piece, &work->merging, ids);
   *ids = whole;
-  return ids + 1;
+  return {ids + 1, false};
 }
 
 std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {

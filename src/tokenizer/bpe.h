@@ -67,12 +67,13 @@ class BpeTokenizer final : public Tokenizer {
   void encode_section(std::string_view text, Workspace* work, Ids* ids) const;
   void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
   void encode_pieces(const PieceRun& pieces, const char* readable_end, Workspace* work, Ids* ids) const;
-  std::int32_t* encode_new(std::string_view piece, const char* readable_end, Workspace* work, std::int32_t* ids) const;
+  std::int32_t* encode_new(std::string_view piece, const ShortPieces::Key& key, std::size_t place, Workspace* work,
+                           std::int32_t* ids) const;
   std::int32_t* encode_long(std::string_view piece, const char* readable_end, Workspace* work, std::int32_t* ids) const;
   template <class Cache>
   std::int32_t* encode_cached(std::string_view piece, const char* readable_end, Cache* cache, Workspace* work,
                               std::int32_t* ids) const;
-  std::int32_t* merge(std::string_view piece, Workspace* work, std::int32_t* ids) const;
+  Merger::Merged merge(std::string_view piece, Workspace* work, std::int32_t* ids) const;
 
   BpeModel model_;
   std::shared_ptr<const UnicodeTable> unicode_;

@@ -1,6 +1,7 @@
 #include "tokenizer/char_symbols.h"
 
 #include <algorithm>
+#include <map>
 
 #include "tokenizer/unicode.h"
 
@@ -86,20 +87,31 @@ class CharSymbols::Maker {
 
 CharSymbols::CharSymbols(const ByteIds& byte_ids, const std::vector<std::string>& tokens, const Pairs& merges,
                          const MergeTable& table)
-    : byte_ids_(byte_ids), symbols_(code_points_end, 0) {
+    : byte_ids_(byte_ids) {
   const Maker maker(byte_ids, tokens, merges, table);
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known;
+  std::vector<std::uint32_t> block(block_size);
+  for (std::uint32_t begin = 0; begin < code_points_end; begin += block_size) {
+    for (std::uint32_t i = 0; i < block_size; ++i) block[i] = make_symbol(maker, begin + i);
+    const auto [place, is_new] = known.emplace(block, static_cast<std::uint32_t>(symbols_.size()));
+    if (is_new) symbols_.insert(symbols_.end(), block.begin(), block.end());
+    block_of_.push_back(place->second);
+  }
+}
+
+std::uint32_t CharSymbols::make_symbol(const Maker& maker, std::uint32_t c) {
+  if (c < first_code_point) return always_bytes;
   std::string bytes;
-  for (std::uint32_t c = first_code_point; c < code_points_end; ++c) {
-    bytes.clear();
-    append_utf8(c, &bytes);
-    const Maker::Result made = maker.merge(bytes);
-    const bool alone = made.count == 1 && made.ids[0] < 1 << (31 - flag_bits);
-    const auto value = static_cast<std::uint32_t>(alone ? made.ids[0] : static_cast<std::int32_t>(lists_.size()));
-    symbols_[c] = (alone ? 0 : list) | value << flag_bits | made.flags;
-    if (alone) continue;
+  append_utf8(c, &bytes);
+  const Maker::Result made = maker.merge(bytes);
+  if (made.count == bytes.size()) return always_bytes;
+  const bool alone = made.count == 1 && made.ids[0] < 1 << (31 - flag_bits);
+  const auto value = static_cast<std::uint32_t>(alone ? made.ids[0] : static_cast<std::int32_t>(lists_.size()));
+  if (!alone) {
     lists_.push_back(static_cast<std::int32_t>(made.count));
     lists_.insert(lists_.end(), made.ids.begin(), made.ids.begin() + made.count);
   }
+  return (alone ? 0 : list) | value << flag_bits | made.flags;
 }
 
 std::vector<bool> CharSymbols::symbols(std::size_t vocab_size) const {
@@ -109,42 +121,35 @@ std::vector<bool> CharSymbols::symbols(std::size_t vocab_size) const {
   for (std::size_t i = 0; i < lists_.size(); i += 1 + static_cast<std::size_t>(lists_[i])) {
     for (std::int32_t k = 1; k <= lists_[i]; ++k) give(lists_[i + static_cast<std::size_t>(k)]);
   }
-  for (std::size_t c = first_code_point; c < symbols_.size(); ++c) {
-    if ((symbols_[c] & list) == 0) give(static_cast<std::int32_t>(symbols_[c] >> flag_bits));
+  for (const std::uint32_t symbol : symbols_) {
+    if ((symbol & (list | always_bytes)) == 0) give(static_cast<std::int32_t>(symbol >> flag_bits));
   }
   return given;
 }
 
-std::int32_t* CharSymbols::write_character(std::string_view piece, std::size_t at, std::size_t bytes,
-                                           std::int32_t* ids) const {
-  const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(piece[i]) < 0x80; };
-  const std::size_t behind = at + bytes;
-  std::uint32_t beside = at == 0 ? 0 : is_ascii(at - 1) ? ascii_before : other_before;
-  if (behind < piece.size()) beside |= is_ascii(behind) ? ascii_behind : other_behind;
-  std::size_t place = at;
-  const std::uint32_t c = next_code_point(piece, &place);
-  const std::uint32_t symbol = c < code_points_end ? symbols_[c] : all;
-  if (c >= code_points_end || (symbol & beside) != 0) {
-    for (std::size_t i = at; i < behind; ++i) *ids++ = byte_ids_[static_cast<unsigned char>(piece[i])];
-    return ids;
-  }
-  const std::uint32_t value = (symbol & ~list) >> flag_bits;
-  if ((symbol & list) == 0) return *ids = static_cast<std::int32_t>(value), ids + 1;
-  const std::int32_t* first = lists_.data() + value;
-  return std::copy(first + 1, first + 1 + *first, ids);
-}
-
 std::int32_t* CharSymbols::write(std::string_view piece, std::int32_t* ids) const {
+  const auto is_ascii = [&](std::size_t i) { return static_cast<unsigned char>(piece[i]) < 0x80; };
+  const auto byte_id = [&](std::size_t i) { return byte_ids_[static_cast<unsigned char>(piece[i])]; };
+  std::uint32_t before = 0;  // the flag of the character before
   for (std::size_t at = 0; at < piece.size();) {
-    const auto lead = static_cast<unsigned char>(piece[at]);
-    const std::size_t bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    if (bytes == 1 || bytes > piece.size() - at) {
-      *ids++ = byte_ids_[lead];
-      ++at;
+    if (is_ascii(at) || piece.size() == 1) {
+      *ids++ = byte_id(at++);
+      before = ascii_before;
       continue;
     }
-    ids = write_character(piece, at, bytes, ids);
-    at += bytes;
+    std::size_t behind = at;
+    const std::uint32_t symbol = symbol_of(next_code_point(piece, &behind));
+    const std::uint32_t next = behind == piece.size() ? 0 : is_ascii(behind) ? ascii_behind : other_behind;
+    const std::uint32_t value = (symbol & ~list) >> flag_bits;
+    if ((symbol & (before | next | always_bytes)) != 0) {
+      for (; at < behind; ++at) *ids++ = byte_id(at);
+    } else if ((symbol & list) == 0) {
+      *ids++ = static_cast<std::int32_t>(value);
+    } else {
+      for (std::int32_t i = 1; i <= lists_[value]; ++i) *ids++ = lists_[value + static_cast<std::size_t>(i)];
+    }
+    at = behind;
+    before = other_before;
   }
   return ids;
 }

@@ -18,7 +18,7 @@ namespace troika::tokenizer {
 // than all of its own merges: they are then done before such a merge could take place, in the order they have in the
 // character alone, and the order of all other merges stays. That is looked at once for each character and for neighbours in
 // ASCII and beyond; where it does not hold (" п" of GPT-2 begins with the merge of ' ' and 0xD0) merging begins with bytes.
-// Threads: const use is safe. Half a MiB.
+// Threads: const use is safe. At most half a MiB.
 class CharSymbols {
  public:
   using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
@@ -37,16 +37,22 @@ class CharSymbols {
   std::vector<bool> symbols(std::size_t vocab_size) const;
 
  private:
-  class Maker;
   // Of a neighbour and where it stands: characters with that bit begin with bytes beside it.
-  static constexpr std::uint32_t ascii_before = 1, ascii_behind = 2, other_before = 4, other_behind = 8, all = 15;
-  static constexpr std::uint32_t flag_bits = 4, list = 1u << 31;
+  static constexpr std::uint32_t ascii_before = 1, ascii_behind = 2, other_before = 4, other_behind = 8;
+  static constexpr std::uint32_t always_bytes = 16;  // none of its bytes are merged
+  static constexpr std::uint32_t flag_bits = 5, list = 1u << 31;
+  static constexpr std::uint32_t block_size = 64;
+  class Maker;
 
-  std::int32_t* write_character(std::string_view piece, std::size_t at, std::size_t bytes, std::int32_t* ids) const;
+  // Of a code point: flags, above them an id; with `list` an index into lists_ of a count and as many ids.
+  std::uint32_t symbol_of(std::uint32_t c) const {
+    return c / block_size < block_of_.size() ? symbols_[block_of_[c / block_size] + c % block_size] : always_bytes;
+  }
+  std::uint32_t make_symbol(const Maker& maker, std::uint32_t c);
 
   ByteIds byte_ids_{};
-  // By code point: flags, above them an id; with `list` an index into lists_ of a count and as many ids.
-  std::vector<std::uint32_t> symbols_;
+  std::vector<std::uint32_t> block_of_;  // where in symbols_ the block of a code point begins
+  std::vector<std::uint32_t> symbols_;   // in blocks, equal ones once
   std::vector<std::int32_t> lists_;
 };
 

@@ -50,33 +50,38 @@ Merger::Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::stri
   joints_ = Joints(characters_.symbols(tokens.size()), tokens, merges, ids);
 }
 
-std::int32_t* Merger::merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const {
+Merger::Merged Merger::merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const {
   std::int32_t *const end = characters_.write(piece, ids), *merged = ids;
+  bool at_once = true;
   for (std::int32_t* begin = ids; begin != end;) {
     std::int32_t* behind = begin + 1;
     while (behind != end && joints_.may_join(behind[-1], *behind)) ++behind;
-    const std::int32_t* stretch_end = merge_stretch(begin, static_cast<std::size_t>(behind - begin), scratch);
-    merged = std::copy(begin, const_cast<std::int32_t*>(stretch_end), merged);
+    if (behind == begin + 1) {
+      *merged++ = *begin++;
+      continue;
+    }
+    at_once = false;
+    merged = merge_stretch(begin, static_cast<std::size_t>(behind - begin), scratch, merged);
     begin = behind;
   }
-  return merged;
+  return {merged, at_once};
 }
 
-// Symbols that may all join.
-std::int32_t* Merger::merge_stretch(std::int32_t* ids, std::size_t count, Scratch* scratch) const {
-  if (count == 1) return ids + 1;
+// At least two symbols that may all join. `ids` may stand before `symbols` in the same memory.
+std::int32_t* Merger::merge_stretch(const std::int32_t* symbols, std::size_t count, Scratch* scratch,
+                                    std::int32_t* ids) const {
   if (count == 2) {
-    const std::int32_t rank = merges_.rank(ids[0], ids[1]);
-    if (rank < 0) return ids + 2;
-    ids[0] = merges_.result(rank);
-    return ids + 1;
+    const std::int32_t left = symbols[0], right = symbols[1], rank = merges_.rank(left, right);
+    *ids++ = rank < 0 ? left : merges_.result(rank);
+    if (rank < 0) *ids++ = right;
+    return ids;
   }
   if (count <= window_symbols) {
     Window window;
-    merge_window(ids, count, &window);
+    merge_window(symbols, count, &window);
     return std::copy(window.ids.begin(), window.ids.begin() + window.count, ids);
   }
-  scratch->symbols.assign(ids, ids + count);
+  scratch->symbols.assign(symbols, symbols + count);
   for (const std::size_t most : {window_symbols, wide_window_symbols}) {
     if (std::int32_t* end = merge_by_windows(scratch->symbols.data(), count, most, ids)) return end;
   }

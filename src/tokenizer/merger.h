@@ -35,15 +35,20 @@ class Merger {
     std::vector<std::uint64_t> queue;  // a heap of rank << 32 | position
   };
 
-  // Writes the ids of `piece` and returns what is behind them; at most piece.size(). `piece` is valid UTF-8 or one byte.
-  std::int32_t* merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const;
+  struct Merged {
+    std::int32_t* end;  // behind the ids
+    bool at_once;       // no two symbols of the piece could join, so that merging it again costs little
+  };
+  // Writes the ids of `piece`; at most piece.size(). `piece` is valid UTF-8 or one byte.
+  Merged merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const;
 
  private:
   struct Window;
   std::int32_t rank_or_none(std::int32_t left, std::int32_t right) const;
   void merge_window(const std::int32_t* symbols, std::size_t count, Window* window) const;
   void merge_lowest(std::int32_t lowest, Window* window) const;
-  std::int32_t* merge_stretch(std::int32_t* ids, std::size_t count, Scratch* scratch) const;
+  std::int32_t* merge_stretch(const std::int32_t* symbols, std::size_t count, Scratch* scratch,
+                              std::int32_t* ids) const;
   std::int32_t* merge_by_windows(const std::int32_t* symbols, std::size_t count, std::size_t most,
                                  std::int32_t* ids) const;
   std::int32_t* merge_by_heap(std::int32_t* ids, std::size_t count, Scratch* scratch) const;
