@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "data/conversations.h"
+#include "data/narrow_ids.h"
 #include "data/part_store.h"
 
 namespace troika::data {
@@ -31,18 +32,24 @@ bool DocumentFilter::keeps(const DocumentKey& key, bool begins) {
 // At the begin of a part file, with the bytes that an id takes in it.
 static constexpr std::uint64_t part_mark = 0x5452504152543200;
 
-template <class Id>
-static std::string to_bytes(const std::vector<EncodedPart>& parts) {
+static std::string to_bytes(const std::vector<EncodedPart>& parts, bool are_narrow) {
+  const std::size_t id_bytes = are_narrow ? sizeof(std::uint16_t) : sizeof(std::int32_t);
   std::size_t size = 16;
-  for (const EncodedPart& part : parts) size += sizeof part + sizeof(Id) * part.ids.size();
+  for (const EncodedPart& part : parts) size += sizeof part + id_bytes * part.ids.size();
   ByteWriter writer(size);
-  writer.put(part_mark + sizeof(Id));
+  writer.put(part_mark + id_bytes);
   writer.put(static_cast<std::int64_t>(parts.size()));
+  std::vector<std::uint16_t> narrow;
   for (const EncodedPart& part : parts) {
     writer.put(part.key);
     writer.put(part.begins);
     writer.put(part.ends);
-    writer.put(std::vector<Id>(part.ids.begin(), part.ids.end()));
+    if (are_narrow) {
+      narrow_ids(part.ids, &narrow);
+      writer.put(narrow);
+    } else {
+      writer.put(part.ids);
+    }
   }
   return std::move(writer).bytes();
 }
@@ -84,8 +91,7 @@ EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const
     const DocumentKey key = part.begins ? document_key(part.document) : DocumentKey();
     result.parts.push_back({key, part.begins, part.ends, tokenizer.encode(part.view)});
   });
-  const bool narrow = tokenizer.vocab_size() <= std::int64_t{1} << 16;
-  store.put(chunk.number, narrow ? to_bytes<std::uint16_t>(result.parts) : to_bytes<std::int32_t>(result.parts));
+  store.put(chunk.number, to_bytes(result.parts, tokenizer.vocab_size() <= narrow_vocab_size));
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "data/disk_error.h"
+#include "data/narrow_ids.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -232,7 +233,7 @@ ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const
       hasher_(std::make_unique<Hasher>()) {
   if (descriptor_ < 0) fail("create", temporary_);
   header_.vocab_size = vocab_size;
-  header_.bytes_per_token = vocab_size <= 65536 ? 2 : 4;
+  header_.bytes_per_token = vocab_size <= narrow_vocab_size ? 2 : 4;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
   header_.payload_hash = std::string(16, '0');
   if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0) fail("write", temporary_);  // the header comes last
@@ -250,15 +251,19 @@ void ShardWriter::write(const void* bytes, std::size_t size) {
   write_all(descriptor_, static_cast<const char*>(bytes), size, temporary_);
 }
 
-void ShardWriter::append(const std::vector<std::int32_t>& ids) {
-  std::uint32_t largest = 0;  // as unsigned, a negative one is the largest
-  for (const std::int32_t id : ids) largest = std::max(largest, static_cast<std::uint32_t>(id));
-  if (!ids.empty() && largest >= static_cast<std::uint64_t>(header_.vocab_size)) {
-    throw base::BugError(fmt::format("the tokenizer gave the id {}, but its vocabulary has {}",
-                                     static_cast<std::int32_t>(largest), header_.vocab_size));
+static void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= vocab_size)
+      throw base::BugError(fmt::format("the tokenizer gave the id {}, but its vocabulary has {}", id, vocab_size));
   }
+}
+
+void ShardWriter::append(const std::vector<std::int32_t>& ids) {
+  std::uint32_t bits = 0;  // no id is larger
+  for (const std::int32_t id : ids) bits |= static_cast<std::uint32_t>(id);
+  if (bits >= header_.vocab_size) check_ids(ids, header_.vocab_size);
   if (header_.bytes_per_token == 2) {
-    narrow_.assign(ids.begin(), ids.end());
+    narrow_ids(ids, &narrow_);
     write(narrow_.data(), 2 * narrow_.size());
   } else {
     write(ids.data(), 4 * ids.size());
