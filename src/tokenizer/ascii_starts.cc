@@ -102,6 +102,24 @@ void AsciiStarts::look(KnownPattern pattern, std::string_view text, std::size_t 
   start_behind_contractions(classes, classes.quote, modern, text);
 }
 
+std::size_t AsciiStarts::walk(std::string_view text, std::size_t at, PieceRun* pieces) const {
+  std::size_t i = at - begin_, word = i / 64;
+  if (i >= bytes_ || !is_set(starts_, i)) return at;
+  Mask64 left = starts_[word] & ~Mask64{1} << i % 64;
+  Mask64 strange = foreign_[word] & ~Mask64{0} << i % 64;
+  for (;;) {
+    // A piece is known when neither it nor the two characters behind it are foreign, so pieces of this word end two
+    // characters before the first that is.
+    const Mask64 next = word + 1 < words ? foreign_[word + 1] : ~Mask64{0};
+    const Mask64 near = strange | strange >> 1 | next << 63;
+    left &= near == 0 ? ~Mask64{0} : (near & -near) - 1;
+    pieces->add_each(text.data() + begin_ + word * 64, left);
+    if (near != 0 || pieces->full() || ++word == words) return static_cast<std::size_t>(pieces->end() - text.data());
+    left = starts_[word];
+    strange = foreign_[word];
+  }
+}
+
 // A run starts a piece unless ' ' before it does; of white space the last character before something else starts one too.
 void AsciiStarts::start_gpt2(const Classes& classes) {
   for (std::size_t word = 0; word < words; ++word) {
@@ -133,6 +151,15 @@ void AsciiStarts::start_modern(const Classes& classes) {
   start_behind_newlines(classes);
 }
 
+// Behind the white space without newlines that begins at `i`; behind the stretch there is none.
+std::size_t AsciiStarts::behind_blanks(const Classes& classes, std::size_t i) {
+  std::size_t word = i / 64;
+  const auto others = [&] { return ~classes.space[word] | classes.newline[word]; };
+  Mask64 left = others() & ~Mask64{0} << i % 64;
+  while (left == 0) ++word, left = others();
+  return word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+}
+
 // \s*[\r\n]+ ends behind the last newline of a run: other white space behind a newline starts a piece when no newline
 // follows in the run.
 void AsciiStarts::start_behind_newlines(const Classes& classes) {
@@ -140,8 +167,7 @@ void AsciiStarts::start_behind_newlines(const Classes& classes) {
     Mask64 left = moved_up(classes.newline, word) & classes.space[word] & ~classes.newline[word];
     for (; left != 0; left &= left - 1) {
       const std::size_t i = word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
-      std::size_t end = i + 1;
-      while (is_set(classes.space, end) && !is_set(classes.newline, end)) ++end;
+      const std::size_t end = behind_blanks(classes, i);
       if (is_set(foreign_, end)) set(&foreign_, i);
       if (!is_set(classes.newline, end)) set(&starts_, i);
     }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "tokenizer/piece_run.h"
+
 namespace troika::tokenizer {
 
 enum class KnownPattern;
@@ -19,11 +21,10 @@ class AsciiStarts {
   // Looks at text[at, ...), where a piece starts; `pattern` is not `none`.
   void look(KnownPattern pattern, std::string_view text, std::size_t at);
 
-  // Gives use(end) for the pieces from `at` on, each beginning where the one before ends, as long as `use` returns true and
-  // ASCII characters within the stretch decide where they end. Returns where it stopped: what ends the piece there must be
-  // found in another way. Nothing when no piece is known to start at `at`.
-  template <class Use>
-  std::size_t walk(std::size_t at, Use use) const;
+  // Adds the pieces from `at` on, where `pieces` ends, until it is full, as long as ASCII characters within the stretch decide
+  // where they end. Returns where it stopped: what ends the piece there must be found in another way. Nothing when no piece is
+  // known to start at `at`.
+  std::size_t walk(std::string_view text, std::size_t at, PieceRun* pieces) const;
 
   std::size_t end() const { return begin_ + bytes_; }
 
@@ -35,6 +36,7 @@ class AsciiStarts {
   void classify(std::string_view text, Classes* classes) const;
   void start_gpt2(const Classes& classes);
   void start_modern(const Classes& classes);
+  static std::size_t behind_blanks(const Classes& classes, std::size_t i);
   void start_behind_newlines(const Classes& classes);
   void start_behind_contractions(const Classes& classes, const Bits& quotes, bool any_case, std::string_view text);
   void start_digits_by_three(const Classes& classes);
@@ -43,27 +45,5 @@ class AsciiStarts {
   Bits starts_{};   // bit i % 64 of word i / 64: a piece starts at begin_ + i
   Bits foreign_{};  // what stands there is beyond ASCII, behind the stretch, or depends on such a character far away
 };
-
-template <class Use>
-std::size_t AsciiStarts::walk(std::size_t at, Use use) const {
-  std::size_t i = at - begin_, word = i / 64;
-  if (i >= bytes_ || (starts_[word] >> i % 64 & 1) == 0) return at;
-  std::uint64_t left = starts_[word] & ~std::uint64_t{1} << i % 64;
-  std::uint64_t strange = foreign_[word] & ~std::uint64_t{0} << i % 64;
-  for (;;) {
-    // A piece is known when neither it nor the two characters behind it are foreign, so pieces of this word end two
-    // characters before the first that is.
-    const std::uint64_t next = word + 1 < words ? foreign_[word + 1] : ~std::uint64_t{0};
-    const std::uint64_t near = strange | strange >> 1 | next << 63;
-    const std::uint64_t known = near == 0 ? ~std::uint64_t{0} : (near & -near) - 1;
-    for (left &= known; left != 0; left &= left - 1) {
-      at = begin_ + word * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
-      if (!use(at)) return at;
-    }
-    if (near != 0 || ++word == words) return at;
-    left = starts_[word];
-    strange = foreign_[word];
-  }
-}
 
 }  // namespace troika::tokenizer

@@ -120,16 +120,13 @@ struct Modern {
 template <class Pattern>
 std::size_t cut_by(KnownPattern pattern, const Text& text, std::size_t at, PieceRun* pieces) {
   const std::string_view bytes = text.bytes();
-  const auto put = [&](std::size_t end) {
-    pieces->add(bytes.data() + end);
-    at = end;
-    return !pieces->full();
-  };
   AsciiStarts ascii;
-  for (bool more = true; more && at < bytes.size();) {
+  while (!pieces->full() && at < bytes.size()) {
     if (at >= ascii.end()) ascii.look(pattern, bytes, at);
-    ascii.walk(at, put);
-    more = !pieces->full() && at < bytes.size() && put(Pattern::end(text, at));
+    at = ascii.walk(bytes, at, pieces);
+    if (pieces->full() || at == bytes.size()) break;
+    at = Pattern::end(text, at);
+    pieces->add(bytes.data() + at);
   }
   return at;
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace troika::tokenizer {
@@ -12,7 +13,7 @@ class PieceRun {
  public:
   static constexpr std::size_t capacity = 1024;
 
-  // None yet; the first will begin at `begin`. At most `most` of them, which is at most the capacity.
+  // None yet; the first will begin at `begin`. Full with `most` of them, which is at most the capacity.
   explicit PieceRun(const char* begin, std::size_t most = capacity) : most_(most) { places_[0] = begin; }
 
   // Forgets the pieces; the next one begins where the last one ended.
@@ -22,8 +23,14 @@ class PieceRun {
   }
   // The next piece ends at `end`, which is behind its begin; not when full.
   void add(const char* end) { places_[++count_] = end; }
+  // A piece ends at text + i for each bit i of `ends`; not when full, and may add more than make it full.
+  void add_each(const char* text, std::uint64_t ends) {
+    std::size_t count = count_;
+    for (; ends != 0; ends &= ends - 1) places_[++count] = text + __builtin_ctzll(ends);
+    count_ = count;
+  }
 
-  bool full() const { return count_ == most_; }
+  bool full() const { return count_ >= most_; }
   std::size_t size() const { return count_; }
   std::string_view operator[](std::size_t i) const {
     return {places_[i], static_cast<std::size_t>(places_[i + 1] - places_[i])};
@@ -33,7 +40,7 @@ class PieceRun {
 
  private:
   std::size_t most_, count_ = 0;
-  std::array<const char*, capacity + 1> places_;  // piece i is between i and i + 1
+  std::array<const char*, capacity + 64> places_;  // piece i is between i and i + 1
 };
 
 }  // namespace troika::tokenizer
