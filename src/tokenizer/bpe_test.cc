@@ -172,6 +172,79 @@ TEST(BpeTokenizer, MergesTokensThatNoWindowHolds) {
     expect_merged_as_by_hand(merger, model, std::string(size, 'a') + "b");
 }
 
+// Random merges in random order over the pieces of a pattern, with what else a tokenizer.json may ask for: pieces taken whole,
+// a space in front, tokens twice, added tokens.
+BpeModel odd_model(std::uint64_t seed, const std::string& text) {
+  BpeModel model = random_merges(seed, text);
+  model.patterns = {seed % 2 == 0 ? qwen2_pattern : gpt2_pattern};
+  model.whole_pieces_first = seed % 3 == 0;
+  model.prefix_space = seed % 5 == 0;
+  for (std::size_t i = 0; i < 3 && seed % 2 == 0; ++i)
+    model.tokens.push_back(model.tokens[model.tokens.size() - 1 - 2 * i]);
+  const auto whole = static_cast<std::int32_t>(model.tokens.size());
+  model.tokens.emplace_back(" abab");  // that no merges make, or others
+  model.added = {{whole + 1, "<|a|>", true, false}, {whole + 2, "bab", false, true}};
+  return model;
+}
+
+std::vector<std::int32_t> encode_section_by_hand(const std::string& text, const BpeModel& model) {
+  if (text.empty()) return {};
+  const std::string spaced = model.prefix_space && text[0] != ' ' ? " " + text : text;
+  std::map<std::string, std::int32_t> id;
+  for (std::size_t i = 0; i < model.tokens.size(); ++i) id.emplace(model.tokens[i], static_cast<std::int32_t>(i));
+  PreTokenizer::Scratch scratch;
+  std::vector<std::string_view> pieces;
+  PreTokenizer(model.patterns).split(spaced, &scratch, &pieces);
+  BpeModel piece_model = model;
+  piece_model.patterns = {};
+  std::vector<std::int32_t> ids;
+  for (const std::string_view piece : pieces) {
+    const auto whole = id.find(std::string(piece));
+    const bool is_whole = model.whole_pieces_first && whole != id.end();
+    const auto found = is_whole ? std::vector{whole->second} : encode_by_hand(std::string(piece), piece_model);
+    ids.insert(ids.end(), found.begin(), found.end());
+  }
+  return ids;
+}
+
+// Added tokens are found first, "<|a|>" before "bab".
+std::vector<std::int32_t> encode_odd_by_hand(std::string text, const BpeModel& model, std::size_t added = 0) {
+  if (added == model.added.size()) return encode_section_by_hand(text, model);
+  std::vector<std::int32_t> ids;
+  const auto append = [&](const std::vector<std::int32_t>& more) { ids.insert(ids.end(), more.begin(), more.end()); };
+  const std::string& mark = model.added[added].content;
+  for (std::size_t at = 0; (at = text.find(mark)) != std::string::npos; text.erase(0, at + mark.size())) {
+    append(encode_odd_by_hand(text.substr(0, at), model, added + 1));
+    ids.push_back(model.added[added].id);
+  }
+  append(encode_odd_by_hand(text, model, added + 1));
+  return ids;
+}
+
+TEST(BpeTokenizer, AgreesWithPlainMergingForOddVocabularies) {
+  const std::vector<std::string> parts = {"a", "b", "ab",     " ",      " ab",        "a",    "\n",
+                                          ".", "1", "\u00e9", "\u4e2d", "\U0001F600", "<|a|>"};
+  const auto random_parts = [&](std::uint64_t seed, std::size_t size) {
+    const base::Philox random(seed, "some parts");
+    std::string text;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::string& part = parts[random.bits(2 * i) % parts.size()];
+      const std::size_t times = random.bits(2 * i + 1) % 20 == 0 ? random.bits(2 * i + 1) / 20 % 90 : 1;
+      for (std::size_t k = 0; k < times; ++k) text += part;
+    }
+    return text;
+  };
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const BpeModel model = odd_model(seed, random_parts(seed, 300));
+    const BpeTokenizer tokenizer(model);
+    for (const std::size_t size : {1u, 2u, 5u, 40u, 100u}) {
+      const std::string text = random_parts(1000 + 10 * seed + size, size);
+      const auto expected = encode_odd_by_hand(text, model);
+      for (int time = 0; time < 2; ++time) ASSERT_EQ(tokenizer.encode(text), expected) << seed << " " << text;
+    }
+  }
+}
+
 TEST(BpeTokenizer, GivesBackAnyBytes) {
   const BpeTokenizer tokenizer(trained(600, qwen2_pattern));
   for (const std::string& text :

@@ -107,11 +107,11 @@ struct Modern {
         behind += text.look(behind).bytes;
       return behind;
     }
-    if (first.kind != CharKind::newline && text.is(behind, CharKind::letter))
-      return text.behind(behind, CharKind::letter);
-    if (first.kind == CharKind::other || (text.byte(at) == ' ' && text.is(behind, CharKind::other))) {
+    const Char second = text.look(behind);
+    if (first.kind != CharKind::newline && second.kind == CharKind::letter)
+      return text.behind(behind + second.bytes, CharKind::letter);
+    if (first.kind == CharKind::other || (text.byte(at) == ' ' && second.bytes != 0 && second.kind == CharKind::other))
       return text.behind(text.behind(behind, CharKind::other), CharKind::newline);
-    }
     return text.white_space(at, true);
   }
 };
