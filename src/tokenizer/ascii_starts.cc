@@ -65,20 +65,31 @@ void set(Bits* bits, std::size_t i) {
 }  // namespace
 
 void AsciiStarts::classify(std::string_view text, Classes* classes) const {
-  for (std::size_t at = 0; at < bytes_; at += 16) {
-    char padded[16] = {};
-    const bool whole = begin_ + at + 16 <= text.size();
-    if (!whole) std::memcpy(padded, text.data() + begin_ + at, text.size() - begin_ - at);
-    const Sixteen c = load_sixteen(whole ? text.data() + begin_ + at : padded);
-    const auto put = [&](Bits* bits, auto mask) { (*bits)[at / 64] |= bits_of(mask) << at % 64; };
-    const auto letter = (c | 0x20) - 'a' < 26, digit = c - '0' < 10, space = (c - 9 < 5) | (c == ' ');
-    put(&classes->letter, letter);
-    put(&classes->digit, digit);
-    put(&classes->space, space);
-    put(&classes->newline, (c == '\n') | (c == '\r'));
-    put(&classes->blank, c == ' ');
-    put(&classes->quote, c == '\'');
-    put(&classes->other, ~(letter | digit | space) & (c < 0x80));
+  for (std::size_t at = 0; at < bytes_; at += 64) {
+    const std::size_t left = std::min<std::size_t>(64, text.size() - begin_ - at);
+    char padded[64] = {};
+    const char* bytes = text.data() + begin_ + at;
+    if (left < 64) bytes = static_cast<const char*>(std::memcpy(padded, bytes, left));
+    Mask64 letter = 0, digit = 0, space = 0, newline = 0, blank = 0, quote = 0, high = 0;
+    for (std::size_t i = 0; i < 64; i += 16) {
+      const Sixteen c = load_sixteen(bytes + i);
+      letter |= bits_of((c | 0x20) - 'a' < 26) << i;
+      digit |= bits_of(c - '0' < 10) << i;
+      space |= bits_of((c - 9 < 5) | (c == ' ')) << i;
+      newline |= bits_of((c == '\n') | (c == '\r')) << i;
+      blank |= bits_of(c == ' ') << i;
+      quote |= bits_of(c == '\'') << i;
+      high |= bits_of(c >= 0x80) << i;
+    }
+    const std::size_t word = at / 64;
+    classes->letter[word] = letter;
+    classes->digit[word] = digit;
+    classes->space[word] = space;
+    classes->newline[word] = newline;
+    classes->blank[word] = blank;
+    classes->quote[word] = quote;
+    const Mask64 within = left < 64 ? ~(~Mask64{0} << left) : ~Mask64{0};
+    classes->other[word] = ~(letter | digit | space | high) & within;
   }
 }
 
