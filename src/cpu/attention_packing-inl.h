@@ -69,6 +69,14 @@ class Scratch {
   std::int64_t taken_ = 0;
 };
 
+// Rows that lie far apart are not foreseen by the processor, so they are asked for some rows ahead.
+constexpr std::int64_t rows_ahead = 8;
+template <class Element>
+HWY_INLINE void prefetch_row(HeadRows<const Element> x, std::int64_t r) {
+  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(Element));
+  for (std::int64_t h = 0; h < x.H; h += line) __builtin_prefetch(x.data + r * x.stride + h);
+}
+
 // dense[r][h] = x[r][h], words along h; zeros up to padded_rows x dense_width.
 template <class Element>
 HWY_INLINE void pack_rows(HeadRows<const Element> x, float* dense) {
@@ -78,6 +86,7 @@ HWY_INLINE void pack_rows(HeadRows<const Element> x, float* dense) {
     const Element* from = x.data + r * x.stride;
     float* to = dense + r * width;
     std::int64_t h = 0;
+    if (r + rows_ahead < x.count) prefetch_row(x, r + rows_ahead);
     for (; h + lanes <= x.H; h += lanes) hn::Store(load_floats(d, from + h), d, to + h);
     for (; h < x.H; ++h) to[h] = to_float(from[h]);
     std::fill(to + h, to + width, 0.0f);
@@ -91,12 +100,29 @@ HWY_INLINE void pack_columns(HeadRows<const Element> x, float* dense) {
   pack_rows(x, dense);
 }
 
+// Word h of a row of x.
+HWY_INLINE float word_at(const float* row, std::int64_t h, float*) { return row[h]; }
+HWY_INLINE float word_at(const Bf16* row, std::int64_t h, float*) { return to_float(row[h]); }
+HWY_INLINE std::uint32_t word_at(const Bf16* row, std::int64_t h, std::uint32_t*) {
+  std::uint32_t word;
+  std::memcpy(&word, row + 2 * h, sizeof(word));
+  return word;
+}
+
 #if TROIKA_CPU_HALF_PAIRS
 HWY_INLINE void pack_rows(HeadRows<const Bf16> x, std::uint32_t* dense) {
-  const std::int64_t width = dense_width(x.H) / HalfPairs::kPerWord;
-  std::fill(dense, dense + padded_rows(x.count) * width, 0u);
-  for (std::int64_t r = 0; r < x.count; ++r)
-    std::memcpy(dense + r * width, x.data + r * x.stride, static_cast<std::size_t>(x.H) * sizeof(Bf16));
+  const hn::ScalableTag<std::uint32_t> d;
+  const std::int64_t lanes = vector_lanes(), words = x.H / HalfPairs::kPerWord,
+                     width = dense_width(x.H) / HalfPairs::kPerWord;
+  for (std::int64_t r = 0; r < x.count; ++r) {
+    const auto* from = reinterpret_cast<const std::uint32_t*>(x.data + r * x.stride);
+    std::uint32_t* to = dense + r * width;
+    std::int64_t w = 0;
+    for (; w + lanes <= words; w += lanes) hn::StoreU(hn::LoadU(d, from + w), d, to + w);
+    for (; w < words; ++w) to[w] = word_at(x.data + r * x.stride, w, to);
+    std::fill(to + w, to + width, 0u);
+  }
+  std::fill(dense + x.count * width, dense + padded_rows(x.count) * width, 0u);
 }
 
 HWY_INLINE void pack_columns(HeadRows<const Bf16> x, std::uint32_t* dense) {
@@ -119,15 +145,6 @@ HWY_INLINE void pack_columns(HeadRows<const Bf16> x, std::uint32_t* dense) {
   }
 }
 #endif
-
-// Word h of a row of x.
-HWY_INLINE float word_at(const float* row, std::int64_t h, float*) { return row[h]; }
-HWY_INLINE float word_at(const Bf16* row, std::int64_t h, float*) { return to_float(row[h]); }
-HWY_INLINE std::uint32_t word_at(const Bf16* row, std::int64_t h, std::uint32_t*) {
-  std::uint32_t word;
-  std::memcpy(&word, row + 2 * h, sizeof(word));
-  return word;
-}
 
 // Four words from word h on, as bits of floats.
 template <class D, class Element>

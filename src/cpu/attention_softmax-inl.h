@@ -21,6 +21,8 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr float log2_of_e = 1.44269504f;
+
 // A block of scores: `keys` rows of attention_block, of which the first `queries` columns (whole vectors) are worked
 // on. Tiles of keys later than all queries of a vector, or of a tile, are left alone. bounds is null where every query
 // sees every key.
@@ -45,8 +47,9 @@ HWY_INLINE hn::Mask<D> seen(D d, const AttentionBounds& bounds, std::int64_t t, 
 
 // What a block of queries knows after some of its keys.
 struct Running {
-  alignas(64) float highest[attention_block], sum[attention_block];  // of scores; of exp(score - highest)
-  alignas(64) float factor[attention_block];                         // by which earlier sums shrink
+  alignas(64) float highest[attention_block],
+      sum[attention_block];                   // of scores, as powers of two; of 2^(score - highest)
+  alignas(64) float factor[attention_block];  // by which earlier sums shrink
 };
 
 HWY_INLINE void begin(Running& running) {
@@ -79,17 +82,18 @@ HWY_INLINE hn::Vec<D> highest_of(D d, const Scores& scores, std::int64_t t, hn::
   return hn::Max(highest, other);
 }
 
-// Scores times `scale` become exp(score - highest so far), in words along the keys; weights may be scores.data.
+// Scores times `scale`, as powers of two, become 2^(score - highest so far), in words along the keys; weights may be scores.data.
 template <class Kind>
 HWY_INLINE void online_softmax(const Scores& scores, float scale, Running& running, typename Kind::Word* weights) {
   const hn::ScalableTag<float> d;
-  const auto factor_of_scores = hn::Set(d, scale), lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto factor_of_scores = hn::Set(d, scale * log2_of_e),
+             lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   for (std::int64_t t = 0; t < scores.queries; t += static_cast<std::int64_t>(hn::Lanes(d))) {
     const auto before = hn::Load(d, running.highest + t);
     const auto highest = hn::Max(before, hn::Mul(factor_of_scores, highest_of(d, scores, t, lowest)));
-    // nothing seen yet: subtracting 0 gives exp(-inf)
+    // nothing seen yet: subtracting 0 gives 2^-inf
     const auto shift = hn::IfThenZeroElse(hn::Eq(highest, lowest), highest);
-    const auto factor = fast_exp(d, hn::Sub(before, shift));
+    const auto factor = fast_exp2(d, hn::Sub(before, shift));
     auto sum = hn::Mul(hn::Load(d, running.sum + t), factor);
     const std::int64_t keys = scores.keys_for(t);
     for (std::int64_t s = 0; s < keys; s += Kind::kPerWord) {
@@ -98,7 +102,7 @@ HWY_INLINE void online_softmax(const Scores& scores, float scale, Running& runni
         weight[i] = hn::Zero(d);
         if (s + i >= keys) break;
         const auto score = hn::Load(d, scores.data + (s + i) * attention_block + t);
-        weight[i] = fast_exp(d, hn::MulSub(factor_of_scores, score, shift));
+        weight[i] = fast_exp2(d, hn::MulSub(factor_of_scores, score, shift));
         sum = hn::Add(sum, weight[i]);
       }
       Kind::store_columns(d, weight, weights + s / Kind::kPerWord * attention_block + t);
@@ -121,9 +125,9 @@ template <class Kind>
 HWY_INLINE void weights_and_their_gradients(const Scores& scores, float scale, const float* lse, const float* dot,
                                             const float* dp, const Weighed<Kind>& to) {
   const hn::ScalableTag<float> d;
-  const auto factor = hn::Set(d, scale);
+  const auto factor = hn::Set(d, scale * log2_of_e), log2_e = hn::Set(d, log2_of_e);
   for (std::int64_t t = 0; t < scores.queries; t += static_cast<std::int64_t>(hn::Lanes(d))) {
-    const auto shift = hn::Load(d, lse + t), subtrahend = hn::Load(d, dot + t);
+    const auto shift = hn::Mul(hn::Load(d, lse + t), log2_e), subtrahend = hn::Load(d, dot + t);
     const std::int64_t keys = scores.keys_for(t);
     for (std::int64_t s = 0; s < keys; s += Kind::kPerWord) {
       hn::Vec<decltype(d)> weight[Kind::kPerWord], gradient[Kind::kPerWord];
@@ -131,7 +135,7 @@ HWY_INLINE void weights_and_their_gradients(const Scores& scores, float scale, c
         weight[i] = gradient[i] = hn::Zero(d);
         if (s + i >= keys) break;
         const std::int64_t from = (s + i) * attention_block + t;
-        weight[i] = fast_exp(d, hn::MulSub(factor, hn::Load(d, scores.data + from), shift));
+        weight[i] = fast_exp2(d, hn::MulSub(factor, hn::Load(d, scores.data + from), shift));
         gradient[i] = hn::Mul(weight[i], hn::Sub(hn::Load(d, dp + from), subtrahend));
         if (scores.bounds == nullptr) continue;
         const auto mask = seen(d, *scores.bounds, t, s + i);
