@@ -35,7 +35,10 @@ HWY_INLINE void for_each_16(std::int64_t count, Element* const (&out)[O], const 
                             const Body& body) {
   const std::int64_t whole = count / 16 * 16, rest = count - whole;
   F16 results[O], inputs[I];
+  constexpr std::int64_t ahead = 256;  // memory is asked for before it is needed
   for (std::int64_t j = 0; j < whole; j += 16) {
+    for (std::size_t k = 0; k < I; ++k) __builtin_prefetch(in[k] + j + ahead, 0);
+    for (std::size_t k = 0; k < O; ++k) __builtin_prefetch(out[k] + j + ahead, 1);
     for (std::size_t k = 0; k < I; ++k) inputs[k] = load16(in[k] + j);
     body(results, inputs);
     for (std::size_t k = 0; k < O; ++k) store16(results[k], out[k] + j);

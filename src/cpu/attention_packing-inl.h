@@ -14,6 +14,7 @@
 #include "cpu/dtype.h"
 #include "cpu/halves-inl.h"
 #include "cpu/heads.h"
+#include "cpu/prefetch.h"
 
 #if defined(TROIKA_CPU_ATTENTION_PACKING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_PACKING_INL_H_
@@ -69,24 +70,18 @@ class Scratch {
   std::int64_t taken_ = 0;
 };
 
-// Rows that lie far apart are not foreseen by the processor, so they are asked for some rows ahead.
-constexpr std::int64_t rows_ahead = 8;
-template <class Element>
-HWY_INLINE void prefetch_row(HeadRows<const Element> x, std::int64_t r) {
-  constexpr auto line = static_cast<std::int64_t>(64 / sizeof(Element));
-  for (std::int64_t h = 0; h < x.H; h += line) __builtin_prefetch(x.data + r * x.stride + h);
-}
-
 // dense[r][h] = x[r][h], words along h; zeros up to padded_rows x dense_width.
 template <class Element>
 HWY_INLINE void pack_rows(HeadRows<const Element> x, float* dense) {
   const hn::ScalableTag<float> d;
   const std::int64_t lanes = vector_lanes(), width = dense_width(x.H);
+  constexpr std::int64_t ahead = 8;  // short rows
   for (std::int64_t r = 0; r < x.count; ++r) {
     const Element* from = x.data + r * x.stride;
     float* to = dense + r * width;
     std::int64_t h = 0;
-    if (r + rows_ahead < x.count) prefetch_row(x, r + rows_ahead);
+    if (r + ahead < x.count)
+      prefetch_bytes<PrefetchTo::read>(from + ahead * x.stride, x.H * static_cast<std::int64_t>(sizeof(Element)));
     for (; h + lanes <= x.H; h += lanes) hn::Store(load_floats(d, from + h), d, to + h);
     for (; h < x.H; ++h) to[h] = to_float(from[h]);
     std::fill(to + h, to + width, 0.0f);

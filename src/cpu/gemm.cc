@@ -48,15 +48,6 @@ Tiles cut(std::int64_t M, std::int64_t N, std::int64_t most_rows) {
   return {rows, columns, pieces(M, rows), pieces(N, columns)};
 }
 
-// Rows k of A stored by columns lie far apart: processors do not foresee that, so the tile's part of them is asked for.
-void prefetch_columns(std::int64_t m, std::int64_t K, const Matrix& a) {
-  constexpr std::int64_t line = 16;  // floats
-  for (std::int64_t k = 0; k < K; ++k) {
-    const float* row = a.data + k * a.column_stride;
-    for (std::int64_t i = 0; i < m; i += line) __builtin_prefetch(row + i, 0, 2);
-  }
-}
-
 // A single row or column, which the library would sum in another order, as two equal ones.
 int multiply_thin_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b,
                        float beta, float* c, std::int64_t c_stride) {
@@ -90,7 +81,6 @@ int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, Matrix a, Matr
   if (a.column_stride == 1) return sgemm(m, n, K, a, b, beta, c, c_stride);
   for (std::int64_t k = 0; k < K; k += chunk) {
     const std::int64_t count = std::min(chunk, K - k);
-    prefetch_columns(m, count, a);
     if (const int status = sgemm(m, n, count, a, b, k == 0 ? beta : 1.0f, c, c_stride); status != 0) return status;
     a.data += count * a.column_stride;
     b.data += count * b.row_stride;

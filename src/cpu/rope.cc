@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cpu/parallel.h"
+#include "cpu/prefetch.h"
 #include "cpu/row_sums.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,6 +19,21 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
+HWY_INLINE void prefetch_head(const Heads& x, std::int64_t first, std::int64_t H) {
+  prefetch<PrefetchTo::read>(x.data, first, H, x.dtype);
+}
+HWY_INLINE void prefetch_head(const MutableHeads& y, std::int64_t first, std::int64_t H) {
+  prefetch<PrefetchTo::write>(y.data, first, H, y.dtype);
+}
+
+// The heads of the row that is `rows_ahead` behind `row`.
+template <class Op, class... Views>
+HWY_INLINE void prefetch_ahead(const Op& op, std::int64_t row, std::int64_t end, const Views&... views) {
+  if (row + rows_ahead >= end) return;
+  const std::int64_t b = (row + rows_ahead) / op.T, t = (row + rows_ahead) % op.T;
+  for (std::int64_t head = 0; head < op.n; ++head) (prefetch_head(views, views.first(b, t, head), op.H), ...);
+}
+
 // Rows [begin, end) of the B x T rows of heads. A head's halves are two rows, a and b, turned together.
 void rope_rows(const Rope& op, std::int64_t begin, std::int64_t end, float direction, const Heads& x,
                const MutableHeads& y) {
@@ -25,6 +41,7 @@ void rope_rows(const Rope& op, std::int64_t begin, std::int64_t end, float direc
   FloatRow xa_row(I, x.dtype), xb_row(I, x.dtype), cos_row(I, Dtype::fp32), sin_row(I, Dtype::fp32), ya_row(I, y.dtype),
       yb_row(I, y.dtype);
   for (std::int64_t row = begin; row < end; ++row) {
+    prefetch_ahead(op, row, end, x, y);
     const std::int64_t b = row / op.T, t = row % op.T;
     const std::int64_t angles = op.rows.at(row, t) * I;
     const float *cos = cos_row.read(op.rows.cos, angles), *sin = sin_row.read(op.rows.sin, angles);
@@ -51,6 +68,7 @@ void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::in
       sin_row(I, Dtype::fp32), ya_row(I, y.dtype), yb_row(I, y.dtype);
   const float *wa = wa_row.read(op.w, 0), *wb = wb_row.read(op.w, I);
   for (std::int64_t row = begin; row < end; ++row) {
+    prefetch_ahead(op, row, end, x, y);
     const std::int64_t b = row / op.T, t = row % op.T;
     const std::int64_t angles = op.rows.at(row, t) * I;
     const float *cos = cos_row.read(op.rows.cos, angles), *sin = sin_row.read(op.rows.sin, angles);
@@ -85,6 +103,7 @@ void qk_norm_rope_backward_rows(const QkNormRope& op, std::int64_t begin, std::i
       wb_row(I, x.dtype), cos_row(I, Dtype::fp32), sin_row(I, Dtype::fp32), dxa_row(I, dx.dtype), dxb_row(I, dx.dtype);
   const float *wa = wa_row.read(op.w, 0), *wb = wb_row.read(op.w, I);
   for (std::int64_t row = begin; row < end; ++row) {
+    prefetch_ahead(op, row, end, dy, x, dx);
     const std::int64_t b = row / op.T, t = row % op.T;
     const std::int64_t angles = op.rows.at(row, t) * I;
     const float *cos = cos_row.read(op.rows.cos, angles), *sin = sin_row.read(op.rows.sin, angles);
