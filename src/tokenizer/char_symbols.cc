@@ -20,8 +20,8 @@ class CharSymbols::Maker {
       const auto lower = [&](Beside beside, std::size_t id) {
         lowest_[beside][id] = std::min(lowest_[beside][id], static_cast<std::uint32_t>(rank));
       };
-      lower(static_cast<unsigned char>(tokens[left].back()) < 0x80 ? before_ascii : before_other, right);
-      lower(static_cast<unsigned char>(tokens[right].front()) < 0x80 ? behind_ascii : behind_other, left);
+      lower(static_cast<unsigned char>(tokens[left].back()) < 0x80 ? left_is_ascii : left_is_other, right);
+      lower(static_cast<unsigned char>(tokens[right].front()) < 0x80 ? right_is_ascii : right_is_other, left);
     }
   }
 
@@ -41,8 +41,8 @@ class CharSymbols::Maker {
       const auto see = [&](Beside beside, std::int32_t id) {
         lowest[beside] = std::min(lowest[beside], lowest_[beside][static_cast<std::size_t>(id)]);
       };
-      for (const Beside beside : {before_ascii, before_other}) see(beside, ids[0]);
-      for (const Beside beside : {behind_ascii, behind_other}) see(beside, ids[result.count - 1]);
+      for (const Beside beside : {left_is_ascii, left_is_other}) see(beside, ids[0]);
+      for (const Beside beside : {right_is_ascii, right_is_other}) see(beside, ids[result.count - 1]);
       const std::size_t best = lowest_pair(result);
       if (best == result.count) {
         result.flags = flags_of(lowest, highest);
@@ -58,7 +58,7 @@ class CharSymbols::Maker {
 
  private:
   // A neighbour whose byte next to the character is in ASCII or not, and its place.
-  enum Beside { before_ascii, behind_ascii, before_other, behind_other };
+  enum Beside { left_is_ascii, right_is_ascii, left_is_other, right_is_other };
 
   // The leftmost pair of lowest rank; `count` when no pair has one.
   std::size_t lowest_pair(const Result& symbols) const {
