@@ -107,15 +107,15 @@ HWY_INLINE std::uint32_t word_at(const Bf16* row, std::int64_t h, std::uint32_t*
 #if TROIKA_CPU_HALF_PAIRS
 HWY_INLINE void pack_rows(HeadRows<const Bf16> x, std::uint32_t* dense) {
   const hn::ScalableTag<std::uint32_t> d;
-  const std::int64_t lanes = vector_lanes(), words = x.H / HalfPairs::kPerWord,
+  const std::int64_t lanes = vector_lanes(), pairs = words<HalfPairs>(x.H),
                      width = dense_width(x.H) / HalfPairs::kPerWord;
   for (std::int64_t r = 0; r < x.count; ++r) {
     const auto* from = reinterpret_cast<const std::uint32_t*>(x.data + r * x.stride);
     std::uint32_t* to = dense + r * width;
-    std::int64_t w = 0;
-    for (; w + lanes <= words; w += lanes) hn::StoreU(hn::LoadU(d, from + w), d, to + w);
-    for (; w < words; ++w) to[w] = word_at(x.data + r * x.stride, w, to);
-    std::fill(to + w, to + width, 0u);
+    std::int64_t i = 0;
+    for (; i + lanes <= pairs; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    for (; i < pairs; ++i) to[i] = word_at(x.data + r * x.stride, i, to);
+    std::fill(to + i, to + width, 0u);
   }
   std::fill(dense + x.count * width, dense + padded_rows(x.count) * width, 0u);
 }
