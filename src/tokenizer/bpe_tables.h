@@ -35,6 +35,12 @@ class TokenTable {
   std::vector<Slot> slots_;  // a power of two
 };
 
+// Of two ids in one number.
+inline std::uint64_t hash_of(std::uint64_t pair) {
+  const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
+  return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+}
+
 // A set of hashes of 64 bits, told apart by their upper bits: holds all that were added and few others. Threads: const use is
 // safe.
 class HashFilter {
@@ -85,10 +91,6 @@ class MergeTable {
 
   std::uint64_t pair_of(std::int32_t left, std::int32_t right) const {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << id_bits_ | static_cast<std::uint32_t>(right);
-  }
-  static std::uint64_t hash_of(std::uint64_t pair) {
-    const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
-    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
   }
   std::uint64_t pair_in(std::uint64_t slot) const { return slot & ((std::uint64_t{1} << 2 * id_bits_) - 1); }
   // The slot of the pair, or the free one where it would be.

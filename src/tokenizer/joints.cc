@@ -40,7 +40,7 @@ Joints::Joints(const std::vector<bool>& symbols, const std::vector<std::string>&
     const SymbolIds before = symbols_at(first.size(), last_bytes, symbols, ids);
     const SymbolIds behind = symbols_at(second.size(), first_bytes, symbols, ids);
     for (std::size_t i = 0; i < before.count; ++i) {
-      for (std::size_t k = 0; k < behind.count; ++k) pairs_.add(hash_of(before.ids[i], behind.ids[k]));
+      for (std::size_t k = 0; k < behind.count; ++k) pairs_.add(hash_of(pair_of(before.ids[i], behind.ids[k])));
     }
   }
 }

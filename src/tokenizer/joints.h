@@ -23,14 +23,11 @@ class Joints {
          const std::vector<std::pair<std::int32_t, std::int32_t>>& merges, const TokenTable& ids);
 
   // false: no merge ever reaches across the border between the two symbols.
-  bool may_join(std::int32_t left, std::int32_t right) const { return pairs_.may_hold(hash_of(left, right)); }
+  bool may_join(std::int32_t left, std::int32_t right) const { return pairs_.may_hold(hash_of(pair_of(left, right))); }
 
  private:
-  static std::uint64_t hash_of(std::int32_t left, std::int32_t right) {
-    const std::uint64_t pair =
-        std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
-    const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
-    return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;
+  static std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
   }
 
   HashFilter pairs_;
