@@ -298,6 +298,7 @@ kill_a_worker() {
     check "host $node names it: $(grep -m1 -oE 'rank 1 \(.*' "$work/host$node/moved.text" | cut -c 1-90)" \
       holds 'rank 1 \(host pi1, pid [0-9]+\) was killed by signal 9' "$work/host$node/moved.text"
   done
+  grep -q 'was killed by signal 9' "$work"/host[012]/moved.text || show moved
   check "no process is left on any host" nobody_left
 }
 

@@ -1,4 +1,6 @@
 // `troika-engine`: the verbs that need libtorch. Users start `troika`, which becomes this program.
+#include <signal.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -32,6 +34,7 @@ int main(int argc, char** argv, char** environment) {
     if (run == engine_runs().end())
       throw troika::base::ConfigError("troika-engine does not have the verb '" + std::string(call.verb->name) +
                                       "'; start it as `troika`");
+    if (speaks_to_peers(call)) ::signal(SIGPIPE, SIG_IGN);  // a peer's or reader's death is an error of the write
     return run->second(call);
   });
 }

@@ -1,5 +1,7 @@
 #include "commands/engine_runs.h"
 
+#include <string_view>
+
 #include "commands/bench/bench.h"
 #include "commands/chat/chat.h"
 #include "commands/eval/eval.h"
@@ -19,6 +21,11 @@ const Runs& engine_runs() {
       {"bench", run_bench},
   };
   return runs;
+}
+
+bool speaks_to_peers(const Call& call) {
+  const std::string_view verb = call.verb->name;
+  return verb == "train" || verb == "eval" || verb == "bench";
 }
 
 }  // namespace troika::commands

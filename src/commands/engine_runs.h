@@ -7,4 +7,7 @@ namespace troika::commands {
 
 const Runs& engine_runs();
 
+// Verbs that ranks share; Gloo writes to its sockets by calls that raise SIGPIPE when the peer has died.
+bool speaks_to_peers(const Call& call);
+
 }  // namespace troika::commands

@@ -90,7 +90,7 @@ void Attempt::send_all(int signal) {
 void Attempt::hear(int signal) {
   if (signal == SIGUSR1)
     for (const Worker& worker : workers_) signal_worker(worker, signal);
-  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;
+  if (!asks_to_stop(signal)) return;
   const double now = monotonic_seconds();
   if (stop_signals_ > 0 && now - first_stop_ < same_signal_seconds) return;
   if (++stop_signals_ == 1) {

@@ -8,10 +8,12 @@
 
 namespace troika::commands {
 
+bool asks_to_stop(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
+
 Signals::Signals() : descriptor_(-1) {
   sigset_t heard;
   ::sigemptyset(&heard);
-  for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1}) ::sigaddset(&heard, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGPIPE}) ::sigaddset(&heard, signal);
   struct sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&heard, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &heard, &before_);

@@ -1,11 +1,14 @@
-// The signals a launcher hears, as a descriptor to poll: SIGCHLD, SIGUSR1 and the stop signals.
+// The signals a launcher hears, as a descriptor to poll: SIGCHLD, SIGUSR1, the stop signals, and SIGPIPE, so that a reader of
+// its words that goes away (`| tee`) ends no run.
 #pragma once
 
 #include <signal.h>
 
 namespace troika::commands {
 
-// Blocks SIGINT, SIGTERM, SIGUSR1, SIGCHLD and, unless it is ignored (nohup), SIGHUP for this thread (and those it starts later) for its lifetime.
+bool asks_to_stop(int signal);  // of what Signals::wait returns
+
+// Blocks SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGPIPE and, unless it is ignored (nohup), SIGHUP for this thread (and those it starts later) for its lifetime.
 class Signals {
  public:
   Signals();

@@ -6,8 +6,6 @@ namespace troika::commands {
 using base::monotonic_seconds;
 using rendezvous::StoreClient;
 
-static bool asks_to_stop(int signal) { return signal != 0 && signal != SIGCHLD && signal != SIGUSR1; }
-
 void wait_or_stop(Signals& signals, double seconds) {
   const double until = monotonic_seconds() + seconds;
   do {

@@ -86,6 +86,17 @@ TEST_F(Ranks, OneThatIsKilledEndsTheOthersAndIsNamed) {
   }
 }
 
+// A write to the socket of a peer that has just died raises SIGPIPE: a rank that died of it would be named in the peer's place.
+// So does a write to a pipe whose reader has gone, in the launcher too.
+TEST_F(Ranks, BrokenPipesEndNone) {
+  Program program(launch(2, train({"--pp", "2"})));
+  await_step(out_, 2);
+  for (const pid_t process : program.processes()) ::kill(process, SIGPIPE);
+  await_step(out_, static_cast<std::int64_t>(read_rows(out_).size()) + 20);
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait().code, 130);
+}
+
 TEST_F(Ranks, OneThatIsStoppedIsNamedAfterItsHeartbeatLimit) {
   Program program(launch(3, train({"--pp", "3", "--comm.heartbeat-seconds", "3"})));
   await_step(out_, 7);
