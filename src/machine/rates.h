@@ -1,0 +1,39 @@
+// How fast a rank computes and a link carries, as few numbers as predict a step. An operation takes the seconds of its call,
+// of its multiplications and of its bytes, one after the other: small products move more bytes for each multiplication, so
+// this one sum says how products of every shape fall behind the large ones (R. W. Hockney's half-performance length).
+#pragma once
+
+#include "config/choices.h"
+
+namespace troika::machine {
+
+struct Link {  // one way between two ranks; links are full duplex
+  double latency_seconds = 0;
+  double bytes_per_second = 0;  // 0: there is none
+};
+
+// Dense products in one precision. bytes_per_second: of reading both operands and writing the result.
+struct ProductRate {
+  double flops_per_second = 0, bytes_per_second = 0;  // 0: not known or not there
+};
+
+// Of one rank. Seconds of an operation are
+//   products               call_seconds + flops / flops_per_second + bytes / bytes_per_second of the precision
+//   attention              call_seconds + flops / (attention_share x flops_per_second) + bytes / between_bytes_per_second
+//   others of a microbatch call_seconds + bytes / between_bytes_per_second
+//   sums and optimizer     call_seconds + bytes / stream_bytes_per_second
+struct Rates {
+  ProductRate fp32, bf16, fp16;
+  double attention_share = 1;
+  double between_bytes_per_second = 0;  // norms, rotations, activations, loss: on arrays of a microbatch
+  double stream_bytes_per_second = 0;   // gradients and optimizer: on arrays of a model
+  double call_seconds = 0;
+
+  const ProductRate& products(config::Precision precision) const {
+    return precision == config::Precision::fp32 ? fp32 : precision == config::Precision::bf16 ? bf16 : fp16;
+  }
+  // A rank that computes `factor` times as fast.
+  Rates times(double factor) const;
+};
+
+}  // namespace troika::machine

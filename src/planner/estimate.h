@@ -1,0 +1,42 @@
+// What a layout is predicted to take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/memory.h"
+#include "planner/layout.h"
+
+namespace troika::planner {
+
+// Where the time of a step goes: of the mean rank, adding up to `step`.
+struct TimeSplit {
+  double step = 0;
+  double compute = 0;    // forwards and backwards, the sums of gradients with them
+  double optimizer = 0;  // norm and update
+  double tensor = 0, context = 0;              // communication inside passes: of tp and cp groups
+  double pipeline = 0, data = 0, world = 0;    // exposed: messages between stages; gradients and parameters; losses and norms
+  double bubble = 0;
+
+  double communication() const { return tensor + context + pipeline + data + world; }
+  double share(double seconds) const { return step > 0 ? seconds / step : 0; }
+};
+
+struct Estimate {
+  Layout layout;
+  plan::Memory memory;               // of the rank that needs most
+  std::int64_t available_bytes = 0;  // to that rank
+  std::int64_t microbatches = 1;     // of one data-parallel rank and step
+  std::int64_t tokens = 0;           // of a step
+  TimeSplit time;
+  double model_flops = 0;   // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
+  double peak_flops = 0;    // per second of all devices, by their data sheets; 0: not known
+
+  bool fits() const { return memory.total() <= available_bytes; }
+  double tokens_per_second() const { return static_cast<double>(tokens) / time.step; }
+  double model_flops_per_device() const { return model_flops / time.step / layout.world(); }
+  double utilisation() const { return peak_flops > 0 ? model_flops / time.step / peak_flops : 0; }
+};
+
+}  // namespace troika::planner

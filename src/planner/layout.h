@@ -1,0 +1,37 @@
+// One way to lay a training over ranks: what a search chooses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace troika::planner {
+
+struct Layout {
+  int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;
+  config::Schedule schedule = config::Schedule::one_f_one_b;
+  int virtual_stages = 1;
+  std::int64_t micro = 1;  // sequences of a microbatch
+  config::Recompute recompute = config::Recompute::none;
+  config::Offload offload = config::Offload::none;
+  config::Precision precision = config::Precision::fp32;
+
+  int world() const { return dp * pp * tp * cp; }
+  int replicas() const { return dp * cp; }
+};
+bool operator==(const Layout& a, const Layout& b);
+
+// "dp 2 x pp 2, zero 1, interleaved with 2 stages a rank, micro batch 4, recompute full, bf16": what is not the default of its
+// kind is named, the axes always ("one rank" where there is one).
+std::string name_of(const Layout& layout);
+
+// {"--dp", "2", "--pp", "2", ...}: every choice, for a command line of train.
+std::vector<std::string> flags_of(const Layout& layout);
+
+// The same training laid out so, `global` sequences per step. What only goes with another layout (stage_layers, stage_costs,
+// shares, schedule_file) is dropped.
+config::Settings with_layout(const config::Settings& settings, const Layout& layout, std::int64_t global);
+
+}  // namespace troika::planner

@@ -1,0 +1,58 @@
+// Every layout of a training on a cluster, the fastest of those that fit first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "machine/cluster.h"
+#include "planner/estimate.h"
+
+namespace troika::planner {
+
+// What the user has decided; the rest is searched.
+struct Fixed {
+  std::optional<int> dp, pp, tp, cp, zero, virtual_stages;
+  std::optional<std::int64_t> micro;
+  std::optional<config::Schedule> schedule;
+  std::optional<config::Recompute> recompute;
+  std::optional<config::Offload> offload;
+  std::optional<config::Precision> precision;
+};
+// By the keys that a command line states ("parallel.dp").
+Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& settings);
+
+struct Question {
+  config::Settings settings;  // model.vocab is known
+  Fixed fixed;
+  std::int64_t global = 0;  // sequences of a step; 0: by the settings for a world of one
+  machine::Cluster cluster;
+  int world = 1;
+  int ranks_per_host = 0;  // 0: one on each device
+  int top = 10;
+};
+
+// A layout that was left out: `need` of what there is `have`; time of the least for those that only were slower.
+struct Nearest {
+  Layout layout;
+  std::int64_t need_bytes = 0, have_bytes = 0;
+};
+
+struct Answer {
+  std::vector<Estimate> best;      // those that fit, by tokens/s; at most `top`
+  std::optional<Nearest> nearest;  // of those that do not fit, the one that lacks least
+  std::int64_t considered = 0;     // layouts that the settings allow
+  std::int64_t too_large = 0;      // that do not fit
+  std::int64_t simulated = 0;      // in full; the others are slower than these by their lower bound
+};
+
+// The `top` fastest, each simulated in full; no other is faster (bound.h). ConfigError when the settings allow no layout at
+// all, in the words of config::resolve.
+Answer search(const Question& question);
+
+// All that fit, each simulated: what a sweep tries. By tokens/s.
+std::vector<Estimate> every_layout_that_fits(const Question& question);
+
+}  // namespace troika::planner
