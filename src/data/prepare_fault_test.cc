@@ -105,7 +105,7 @@ TEST(PrepareOnce, NamesATextThatIsCutWhileItIsTokenizedAndKeepsNothingOfIt) {
 // A folder in the way of the shard stands for a disk that refuses, whatever user runs the test.
 TEST(PrepareOnce, KeepsWhatIsTokenizedWhereTheDiskRefuses) {
   const base::TestFolder folder;
-  const std::string path = folder.write("a.txt", base::source_like_text(250000, 5));
+  const std::string path = folder.write("a.txt", base::source_like_text(500000, 5));
   PrepareOptions options;
   options.workers = 1;
   const auto prepare_it = [&](const OnProgress& on_progress) {
@@ -116,7 +116,7 @@ TEST(PrepareOnce, KeepsWhatIsTokenizedWhereTheDiskRefuses) {
     if (progress.done_bytes < 3 << 20 || !way.empty()) return;
     for (const std::string& name : base::list_directory(folder / "cache"))
       if (name.find(".parts.") != std::string::npos) way = folder / "cache/" + name;
-    way += "/part-00000005";
+    way += "/part-00000008";  // beyond the four chunks that are under way behind the three that are told of
     base::remove_tree(way);
     base::make_directories(way + "/full");
   };

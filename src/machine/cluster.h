@@ -9,20 +9,20 @@
 
 namespace troika::machine {
 
-// Hosts that are alike. A host with devices computes on them, a rank each; one without on its cores, which its ranks share.
+// Hosts that are alike. A host with devices computes on them, one rank each; one without on its cores, which its ranks share.
 struct Host {
   std::string name;
   int count = 1;
-  std::string device;            // what computes, for people: "h100", "AMD EPYC"
-  std::string source;            // what kind of numbers these are
-  int devices = 0;               // accelerators; 0: ranks compute on the cores
-  int cores = 1;                 // of one host
-  std::int64_t memory_bytes = 0;   // for training: of one device, or of the host
-  std::int64_t program_bytes = 0;  // what a process takes of it beside its tensors
+  std::string device;                // what computes, for people: "h100", "AMD EPYC"
+  std::string source;                // what kind of numbers these are
+  int devices = 0;                   // accelerators; 0: ranks compute on the cores
+  int cores = 1;                     // of one host
+  std::int64_t memory_bytes = 0;     // for training: of one device, or of the host
+  std::int64_t program_bytes = 0;    // what a process takes of it beside its tensors
   double disk_bytes_per_second = 0;  // of writing; 0: not known
-  Rates rates;                   // of one device, or of one core while all cores compute
-  Rates alone;                   // of one process that has all cores; with devices: as rates
-  Link inside;                   // between two ranks of the host
+  Rates rates;                       // of one device; or of one core while all of them compute
+  Rates alone;                       // of one process that has all cores; with devices: as rates
+  Link inside;                       // between two ranks of the host
 
   bool computes_on_cores() const { return devices == 0; }
 };
@@ -35,44 +35,46 @@ struct PairLink {
 struct Cluster {
   std::string name;
   std::vector<Host> hosts;
-  Link network;                // of one host, each way: its ranks share it
-  std::vector<PairLink> pairs;  // what was measured between two of them, in place of `network`
+  Link network;                 // of one host, each way: its ranks share it
+  std::vector<PairLink> pairs;  // what was measured between two of them, in place of `network`; both ways
 
   int host_count() const;
-  int device_count() const;  // of all hosts; of a host that computes on its cores: 1
+  int device_count() const;  // of all hosts; a host that computes on its cores counts as one
 };
 
 // Which rank is where: host by host, in the order of the cluster.
 class Placement {
  public:
-  // `ranks_per_host` 0: one on each device, one on each host that computes on its cores. ConfigError when `world` ranks do
-  // not fit: more than the devices; hosts with unequal numbers of devices are filled one after the other.
-  Placement(const Cluster& cluster, int world, int ranks_per_host = 0);
+  // `ranks_per_host` 0: one on each device, one on each host that computes on its cores. ConfigError when so many ranks have no
+  // place.
+  Placement(Cluster cluster, int world, int ranks_per_host = 0);
 
   int world() const { return static_cast<int>(host_of_rank_.size()); }
-  int host_of(int rank) const { return host_of_rank_[static_cast<std::size_t>(rank)]; }  // by number, of all hosts
-  const Host& kind_of(int rank) const;
-  int ranks_on(int host) const { return ranks_on_[static_cast<std::size_t>(host)]; }
   int hosts() const { return static_cast<int>(ranks_on_.size()); }  // that have ranks
-  bool uniform() const;  // all ranks have equal rates, all hosts equally many, no pair of hosts is apart
+  int host_of(int rank) const { return host_of_rank_.at(static_cast<std::size_t>(rank)); }
+  int ranks_on(int host) const { return ranks_on_.at(static_cast<std::size_t>(host)); }
+  const Host& kind_of(int host) const { return cluster_.hosts.at(kind_of_host_.at(static_cast<std::size_t>(host))); }
+  const Host& kind_of_rank(int rank) const { return kind_of(host_of(rank)); }
+  const Cluster& cluster() const { return cluster_; }
 
-  // Of one rank: its device's; or of as many cores as it has threads.
-  Rates rates_of(int rank) const;
-  int threads_of(int rank) const;
-  std::int64_t memory_of(int rank) const;  // its share of the host's
-  // Ranks of one host compute at once at these rates; what is beyond waits for cores.
+  // Whether every rank has the same rates and every host as many ranks, and no two hosts a link of their own.
+  bool uniform() const;
+
+  Rates rates_of(int rank) const;          // of its device, or of as many cores as it has threads
+  int threads_of(int rank) const;          // cores of the host over its ranks, at least 1; with a device: 1
+  std::int64_t memory_of(int rank) const;  // its share of the host's, or its device's
+  // How many ranks of a host compute at a time at these rates: all, or where ranks outnumber cores as many as there are cores.
   int at_once(int host) const;
 
-  // Between two ranks, when no other rank sends.
-  Link link(int from, int to) const;
-  Link network_of(int host) const;  // the slowest to any other host with ranks
+  Link inside(int host) const { return kind_of(host).inside; }
+  Link between(int host, int other) const;                   // what one host has for all its ranks together
+  Link slowest_between(int first_host, int end_host) const;  // of any two of them
 
  private:
-  struct Kind {
-    int index = 0;
-  };
   Cluster cluster_;
-  std::vector<int> host_of_rank_, kind_of_host_, ranks_on_;
+  std::vector<std::size_t> kind_of_host_;
+  std::vector<int> host_of_rank_, ranks_on_;
+  std::vector<std::string> names_;  // of hosts: "pi", or "pi1", "pi2" of several
 };
 
 }  // namespace troika::machine

@@ -1,5 +1,5 @@
 // Devices by name, for plans of machines that are not at hand. Numbers of data sheets, measurements that others published, and
-// a few shares of them that are reached in training: fitted on rows of published trainings, of other programs than Troika.
+// the shares of them that a training reaches: fitted on published rows of other programs than Troika.
 #pragma once
 
 #include <string>
@@ -9,43 +9,46 @@
 
 namespace troika::machine {
 
-struct Profile {
-  std::string name;         // "a100-80"
-  std::string title;        // "NVIDIA A100 SXM, 80 GB"
-  double memory_gigabytes;  // 10^9 bytes
-  // TFLOP/s of dense products with fp32 sums: by the data sheet, and by a large product that somebody ran; 0: not known.
+// One accelerator, by its maker and by those who measured it.
+struct Accelerator {
+  std::string name;   // "a100-80"
+  std::string title;  // "NVIDIA A100 SXM, 80 GB"
+  double memory_gibibytes;
+  // 10^12 operations per second of dense products with fp32 sums: of fp32 and of halves by the data sheet, of halves by a large
+  // product that was run (0: nobody's is known).
   double fp32_sheet, half_sheet, half_measured;
-  bool has_bf16;
-  double memory_gigabytes_per_second;
-  double inside_gigabytes_per_second, inside_latency_seconds;  // NVLink or PCIe between two devices of a host, each way
-  double network_gigabits_per_second;  // of a host, where the cluster's is not stated
+  enum class Bf16 { no, yes } bf16;
+  double memory_gigabytes;  // 10^9 bytes per second
+  double inside_gigabytes;  // the same between two devices of a host, each way: NVLink, else PCIe
+  double network_gigabits;  // of a host, 10^9 bits per second
   int devices_per_host;
 };
 
-// What training reaches of them: the constants of all accelerators.
+const std::vector<Accelerator>& accelerators();
+
+// What trainings reach, as shares: the constants of all accelerators.
 struct Reach {
-  double products = 1;        // of the measured product, or of 0.8 of the sheet's
-  double product_bytes = 1;   // of the memory's rate
-  double between = 1;         // of the memory's rate
-  double inside = 1;          // of the link's rate
-  double network = 1;
+  double products;       // of a large product that was run, or of 0.8 of the sheet's
+  double product_bytes;  // of the memory's rate, in products
+  double between;        // the same in the operations between products
+  double links;          // of NVLink, PCIe and the network
 };
+// Fitted on the rows of A100 in tests/planner/published_rows.csv (planner/published_rows_test.cc).
 Reach fitted_reach();
 
-const std::vector<Profile>& accelerator_profiles();
+Host host_of(const Accelerator& accelerator, int devices, const Reach& reach);
+Link network_of(const Accelerator& accelerator, const Reach& reach);
 
-// A host of `profile` with so many devices. `reach`: fitted_reach but where it is fitted.
-Host host_of(const Profile& profile, int devices, const Reach& reach);
-Link network_of(const Profile& profile, const Reach& reach);
-
-// Processors by name: raspberry-pi-4, raspberry-pi-5, cloud-2-cores.
-std::vector<Host> processor_profiles();
-
+// A host by name, with its usual number of devices, and the network beside it. Processors are among them: raspberry-pi-4,
+// raspberry-pi-5, cloud-2-cores. ConfigError for another name, with the nearest.
+struct Profile {
+  Host host;
+  Link network;
+};
+Profile find_profile(const std::string& name);
 std::vector<std::string> profile_names();
-// Any name of profile_names, with its default number of devices. ConfigError for another, with the nearest.
-Host find_host(const std::string& name);
-Link find_network(const std::string& name);  // of that profile
-
-// Rates of data sheets, for rooflines.
+// Of accelerators alone, in the order in which they are listed.
+const Accelerator& find_accelerator(const std::string& name, const std::string& flag);
+std::vector<std::string> accelerator_names();
 
 }  // namespace troika::machine

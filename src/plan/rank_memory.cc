@@ -259,6 +259,10 @@ Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumber
 
 }  // namespace
 
+Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at) {
+  return memory_of_rank(job, programs, numbers_of(job, stages, at));
+}
+
 std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, const Programs& programs) {
   std::vector<Memory> memory(programs.step.ranks.size());
   std::vector<std::vector<RankNumbers>> walked(memory.size());

@@ -12,4 +12,7 @@ namespace troika::plan {
 // count, to the byte.
 std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, const Programs& programs);
 
+// Of the rank at a coordinate. `programs` may be those of the first data-parallel rank's pipeline alone (pipeline_shape).
+Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at);
+
 }  // namespace troika::plan

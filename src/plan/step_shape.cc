@@ -76,9 +76,19 @@ std::int64_t tied_bytes(const Job& job, const Stages& stages) {
   return bytes;
 }
 
-}  // namespace
+// Blocks with equal parameters send alike.
+std::vector<schedule::SegmentBytes> bytes_of_first_rank(const Job& job, const Stages& stages) {
+  const int segments = shape::segment_count(job.model());
+  std::vector<schedule::SegmentBytes> bytes(static_cast<std::size_t>(segments));
+  for (int g = 0; g < segments; ++g) {
+    const bool as_before = g > 1 && g + 1 < segments && job.trained.own(g) == job.trained.own(g - 1);
+    const auto at = static_cast<std::size_t>(g);
+    bytes[at] = as_before ? bytes[at - 1] : bytes_sent(job, buckets_of(job, stages, g, {0, job.shape.tp}), {});
+  }
+  return bytes;
+}
 
-schedule::StepShape step_shape(const Job& job, const Stages& stages) {
+schedule::StepShape shape_without_bytes(const Job& job, const Stages& stages) {
   const auto& p = job.settings().parallel;
   schedule::StepShape shape;
   shape.pp = job.shape.pp;
@@ -96,10 +106,31 @@ schedule::StepShape step_shape(const Job& job, const Stages& stages) {
   shape.segment_begin = stages.segment_begin;
   shape.pp_rank_of_stage = stages.pp_rank;
   shape.all_load = job.documents_apart();
+  return shape;
+}
+
+}  // namespace
+
+schedule::StepShape step_shape(const Job& job, const Stages& stages) {
+  schedule::StepShape shape = shape_without_bytes(job, stages);
   shape.segments = most_bytes_sent(job, stages);
   for (const mesh::Coordinate& at : coordinates_of_stage(job.shape))
     shape.boundary_bytes = std::max(shape.boundary_bytes, job.boundary_bytes(at));
   if (shape.tied) shape.tied_bytes = tied_bytes(job, stages);
+  return shape;
+}
+
+schedule::StepShape pipeline_shape(const Job& job, const Stages& stages) {
+  schedule::StepShape shape = shape_without_bytes(job, stages);
+  shape.microbatches /= shape.dp;
+  shape.dp = 1;
+  shape.segments = bytes_of_first_rank(job, stages);
+  shape.boundary_bytes = job.boundary_bytes({});
+  if (!shape.tied || stages.embedding_and_head_together()) return shape;
+  for (const BucketShape& bucket : buckets_of(job, stages, shape::segment_count(job.model()) - 1, {0, job.shape.tp})) {
+    if (bucket.part == BucketShape::Part::table)
+      shape.tied_bytes = shape::tied_bytes_sent(shard_plan(job, bucket), sum_shape(job, bucket, {}));
+  }
   return shape;
 }
 

@@ -13,10 +13,11 @@ namespace troika::planner {
 // Where the time of a step goes: of the mean rank, adding up to `step`.
 struct TimeSplit {
   double step = 0;
-  double compute = 0;    // forwards and backwards, the sums of gradients with them
-  double optimizer = 0;  // norm and update
-  double tensor = 0, context = 0;              // communication inside passes: of tp and cp groups
-  double pipeline = 0, data = 0, world = 0;    // exposed: messages between stages; gradients and parameters; losses and norms
+  double compute = 0;              // forwards and backwards, the sums of gradients with them
+  double optimizer = 0;            // norm and update
+  double tensor = 0, context = 0;  // communication inside passes: of tp and cp groups
+  double pipeline = 0, data = 0,
+         world = 0;  // exposed: messages between stages; gradients and parameters; losses and norms
   double bubble = 0;
 
   double communication() const { return tensor + context + pipeline + data + world; }
@@ -30,8 +31,9 @@ struct Estimate {
   std::int64_t microbatches = 1;     // of one data-parallel rank and step
   std::int64_t tokens = 0;           // of a step
   TimeSplit time;
-  double model_flops = 0;   // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
-  double peak_flops = 0;    // per second of all devices, by their data sheets; 0: not known
+  double model_flops =
+      0;  // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
+  double peak_flops = 0;  // per second of all devices, by their data sheets; 0: not known
 
   bool fits() const { return memory.total() <= available_bytes; }
   double tokens_per_second() const { return static_cast<double>(tokens) / time.step; }

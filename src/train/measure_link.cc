@@ -48,12 +48,12 @@ double shortest_ring(comm::Channel& world, std::int64_t bytes, int rounds, int t
 
 schedule::Link measure_link(comm::Channel& world) {
   constexpr std::int64_t small = 8, large = 256 * 1024;
-  constexpr double soon_seconds = 0.05;
+  constexpr double soon_seconds = 0.5;  // then another try costs little: a stall is not the rate
   ring_seconds(world, small, 4);  // the first messages find nothing warm
   schedule::Link link;
   link.latency_seconds = shortest_ring(world, small, 4, 4);
   double seconds = ring_seconds(world, large, 1);
-  if (seconds < soon_seconds) seconds = std::min(seconds, shortest_ring(world, large, 1, 2));
+  if (seconds < soon_seconds) seconds = std::min(seconds, shortest_ring(world, large, 1, seconds < soon_seconds / 10 ? 2 : 1));
   link.bytes_per_second = static_cast<double>(large) / std::max(seconds - link.latency_seconds, 0.1 * seconds);
   return link;
 }

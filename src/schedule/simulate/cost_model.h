@@ -17,6 +17,13 @@ struct Link {  // from one rank to another; links are full duplex
   double bytes_per_second = std::numeric_limits<double>::infinity();
 };
 
+// Ranks that share processors: of the computations under way on one host so many go on at full speed; where there are more they
+// share them evenly, and each takes longer.
+struct Processors {
+  std::vector<int> host_of_rank;  // empty: every rank has its own
+  std::vector<double> at_once;    // by host
+};
+
 // Every member may be left empty: then it costs nothing (exchange_seconds: then the formula below).
 struct CostModel {
   // Seconds the rank's processor works on an instruction (for an exchange or message: beside its transfer). For fetch
@@ -29,6 +36,7 @@ struct CostModel {
   // sends: rounds x latency + bytes / bytes_per_second. Rounds: replicas-1 among replicas, 1 for the two ranks of a
   // tied embedding, 2 ceil(log2 n) for n ranks of the world; without rounds nothing is sent and it takes no time.
   std::function<double(const Instruction&, const std::vector<int>& ranks)> exchange_seconds;
+  Processors processors;
 };
 
 // Costs from a table by (kind, stage); stage -1 stands for all stages of the kind that have no row; no row: 0.

@@ -1,6 +1,7 @@
 #include "schedule/simulate/simulator.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <utility>
 
@@ -24,6 +25,7 @@ class Simulation {
       : program_(program), costs_(costs), dependencies_(derive_dependencies(program)) {
     ranks_.resize(program.ranks.size());
     meetings_.resize(dependencies_.meetings.size());
+    for (const double at_once : costs.processors.at_once) hosts_.emplace_back(at_once);
   }
 
   StepTrace run() {
@@ -31,14 +33,19 @@ class Simulation {
     while (!wake_.empty()) {
       const auto [now, rank] = wake_.top();
       wake_.pop();
-      advance(rank, now);
+      if (rank < ranks_.size()) {
+        advance(rank, now);
+      } else {
+        finish_shared(rank - ranks_.size(), now);
+      }
     }
     refuse_deadlock();
     return trace();
   }
 
  private:
-  enum class Phase { arrive, wait, meet, between_halves };  // at an instruction
+  // At an instruction. Of a bwd that may wait between its halves the phases from first_half on.
+  enum class Phase { arrive, wait, meet, compute, first_half, between_halves, second_half };
   struct Timed {
     Event event;
     std::size_t index;
@@ -49,7 +56,7 @@ class Simulation {
     double arrived = 0;               // when the rank came to its instruction
     double ready = 0;                 // when what was looked at of its waits was complete,
     std::size_t seen = 0;             // which is this many of them
-    double begun = 0, half_done = 0;  // of a bwd that may wait between its halves
+    double begun = 0, half_done = 0, second_begun = 0;  // of its computation, and of its halves
     bool parked = false;              // until something completes at a time not yet known
     std::size_t open = 0;             // meetings it takes part in whose end is not known
     double last_done = 0;             // of the others, and
@@ -71,8 +78,14 @@ class Simulation {
     Rank& rank = ranks_[r];
     if (rank.next == program_.ranks[r].size()) return finish(r, now);
     const std::size_t index = rank.next;
+    if (rank.phase == Phase::compute) return finish_computation(r, index, now);
+    if (rank.phase == Phase::second_half) return finish_halves(r, index, now);
+    if (rank.phase == Phase::first_half) {
+      rank.ready = rank.half_done = now;
+      rank.phase = Phase::between_halves;
+    }
     if (rank.phase == Phase::between_halves) {
-      if (complete(r, dependencies_.waits_between_halves[r][index], now)) finish_halves(r, index, now);
+      if (complete(r, dependencies_.waits_between_halves[r][index], now)) begin_second_half(r, index, now);
       return;
     }
     if (rank.phase == Phase::arrive) {
@@ -108,37 +121,84 @@ class Simulation {
     Rank& rank = ranks_[r];
     const Instruction& i = at({r, index});
     if (now > rank.arrived) record(r, index, Event::Activity::wait, rank.arrived, now);
-    if (!dependencies_.waits_between_halves[r][index].empty()) return begin_halves(r, now, seconds(i));
-    const double end = now + (is_copy(i.kind) ? 0 : seconds(i));
-    if (end > now || !only_starts(i.kind)) record(r, index, Event::Activity::compute, now, end);
-    go_on(r, end);
+    rank.begun = now;
+    const bool in_halves = !dependencies_.waits_between_halves[r][index].empty();
+    rank.phase = in_halves ? Phase::first_half : Phase::compute;
+    rank.seen = 0;
+    compute(r, now, is_copy(i.kind) ? 0 : in_halves ? seconds(i) / 2 : seconds(i));
   }
 
-  void go_on(std::size_t r, double end) {
+  void finish_computation(std::size_t r, std::size_t index, double now) {
+    if (now > ranks_[r].begun || !only_starts(at({r, index}).kind))
+      record(r, index, Event::Activity::compute, ranks_[r].begun, now);
+    go_on(r, now);
+  }
+
+  void go_on(std::size_t r, double now) {
     ++ranks_[r].next;
     ranks_[r].phase = Phase::arrive;
-    wake_.push({end, r});
+    wake_.push({now, r});
   }
 
-  // Both take as long.
-  void begin_halves(std::size_t r, double now, double seconds) {
-    Rank& rank = ranks_[r];
-    rank.phase = Phase::between_halves;
-    rank.seen = 0;
-    rank.begun = now;
-    rank.ready = rank.half_done = now + seconds / 2;
-    wake_.push({rank.half_done, r});
+  // Both halves take as long.
+  void begin_second_half(std::size_t r, std::size_t index, double now) {
+    ranks_[r].phase = Phase::second_half;
+    ranks_[r].second_begun = now;
+    compute(r, now, seconds(at({r, index})) / 2);
   }
 
   void finish_halves(std::size_t r, std::size_t index, double now) {
     const Rank& rank = ranks_[r];
-    const double end = now + rank.half_done - rank.begun;
-    if (now > rank.half_done) {
+    const bool waited = rank.second_begun > rank.half_done;
+    if (waited) {
       record(r, index, Event::Activity::compute, rank.begun, rank.half_done);
-      record(r, index, Event::Activity::wait, rank.half_done, now);
+      record(r, index, Event::Activity::wait, rank.half_done, rank.second_begun);
     }
-    record(r, index, Event::Activity::compute, now > rank.half_done ? now : rank.begun, end);
-    go_on(r, end);
+    record(r, index, Event::Activity::compute, waited ? rank.second_begun : rank.begun, now);
+    go_on(r, now);
+  }
+
+  // Wakes the rank when so many seconds of a processor are done.
+  void compute(std::size_t r, double now, double seconds) {
+    if (hosts_.empty() || seconds == 0) return wake_.push({now + seconds, r});
+    const auto h = static_cast<std::size_t>(costs_.processors.host_of_rank[r]);
+    Host& host = hosts_[h];
+    host.advance(now);
+    host.jobs.emplace(host.done + seconds, r);
+    expect_next(h, now);
+  }
+
+  // Seconds of a processor that every computation under way on a host has had since the begin: a computation is done when
+  // they reach what they were when it began and its own.
+  struct Host {
+    explicit Host(double ranks_at_once) : at_once(ranks_at_once) {}
+    double rate() const { return std::min(1.0, at_once / static_cast<double>(std::max<std::size_t>(jobs.size(), 1))); }
+    void advance(double now) {
+      done += (now - since) * rate();
+      since = now;
+    }
+    double at_once = 1, done = 0, since = 0;
+    double next = unknown;                    // when it is woken
+    std::multimap<double, std::size_t> jobs;  // ranks by when they are done
+  };
+
+  void expect_next(std::size_t h, double now) {
+    Host& host = hosts_[h];
+    host.next = host.jobs.empty() ? unknown : now + std::max(0.0, host.jobs.begin()->first - host.done) / host.rate();
+    if (!host.jobs.empty()) wake_.push({host.next, ranks_.size() + h});
+  }
+
+  // The time may be one that was expected before other computations came or went.
+  void finish_shared(std::size_t h, double now) {
+    Host& host = hosts_[h];
+    if (now != host.next) return;
+    host.advance(now);
+    host.done = std::max(host.done, host.jobs.begin()->first);  // rounding
+    while (!host.jobs.empty() && host.jobs.begin()->first <= host.done) {
+      wake_.push({now, host.jobs.begin()->second});
+      host.jobs.erase(host.jobs.begin());
+    }
+    expect_next(h, now);
   }
 
   void finish(std::size_t r, double now) {
@@ -241,6 +301,7 @@ class Simulation {
   const Dependencies dependencies_;
   std::vector<Rank> ranks_;
   std::vector<Progress> meetings_;
+  std::vector<Host> hosts_;  // that share processors; woken as numbers behind the ranks'
   std::priority_queue<Wake, std::vector<Wake>, std::greater<>> wake_;
 };
 

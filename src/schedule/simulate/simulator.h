@@ -11,7 +11,7 @@ namespace troika::schedule {
 // exchanges alike, which serve one after the other: a message starts when both ends have posted and the sender's link
 // is free, occupies it for bytes/bytes_per_second and arrives latency_seconds later; an exchange starts when all ranks
 // have come and all their links are free, and occupies them to its end. Only blocking exchanges (kinds.h) stop their
-// ranks meanwhile.
+// ranks meanwhile. Computations of ranks that share processors share them evenly (cost_model.h).
 //
 // The trace has, per rank, `compute` for every instruction that computes, `wait` where the rank stood still (named
 // after the instruction that waited; at the end of the rank after what completes last), and `transfer` from the start

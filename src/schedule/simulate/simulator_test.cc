@@ -224,5 +224,42 @@ TEST(Simulator, InterleavedAndZeroBubbleIdleLessThan1F1B) {
   EXPECT_NEAR(bubble("zb-h1"), 3.0 / 27, 1e-9);
 }
 
+// Two ranks without messages between them.
+Program two_pipelines() {
+  StepShape shape = shape_of(1, 2, 4);
+  return build("1f1b", shape);
+}
+
+double end_of(const StepTrace& trace, std::size_t rank) { return trace.ranks[rank].events.back().end_seconds; }
+
+TEST(Simulator, RanksThatShareAProcessorTakeTwiceAsLongTogether) {
+  CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 2.0}}, {});
+  const double alone = end_of(simulate(two_pipelines(), costs), 0);
+  costs.processors = {{0, 0}, {1}};
+  EXPECT_NEAR(end_of(simulate(two_pipelines(), costs), 1), 2 * alone, 1e-9);
+  costs.processors = {{0, 0}, {2}};
+  EXPECT_NEAR(end_of(simulate(two_pipelines(), costs), 1), alone, 1e-9);
+}
+
+TEST(Simulator, AStageThatWaitsLeavesItsProcessorToTheOthers) {
+  // Of a pipeline one stage after the other computes: a single microbatch takes as long on one processor as on two.
+  StepShape shape = shape_of(2, 1, 1);
+  CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 2.0}}, {});
+  const double alone = end_of(simulate(build("1f1b", shape), costs), 0);
+  costs.processors = {{0, 0}, {1}};
+  EXPECT_NEAR(end_of(simulate(build("1f1b", shape), costs), 0), alone, 1e-9);
+}
+
+TEST(Simulator, AComputationThatComesWhileAnotherIsUnderWaySharesFromThenOn) {
+  StepShape shape = shape_of(2, 1, 2);
+  CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 1.0}}, {});
+  costs.processors = {{0, 0}, {1}};
+  const StepTrace trace = simulate(build("gpipe", shape), costs);
+  expect_span(event_of(trace, 0, "fwd 0.0", Activity::compute), 0, 1);
+  expect_span(event_of(trace, 0, "fwd 1.0", Activity::compute), 1, 3);  // beside fwd 0.1
+  expect_span(event_of(trace, 1, "fwd 0.1", Activity::compute), 1, 3);
+  expect_span(event_of(trace, 1, "fwd 1.1", Activity::compute), 3, 4);
+}
+
 }  // namespace
 }  // namespace troika::schedule

@@ -1,0 +1,90 @@
+// The seconds of a step's instructions on machines, from shapes and rates alone.
+#pragma once
+
+#include <vector>
+
+#include "machine/cluster.h"
+#include "planner/column.h"
+#include "schedule/simulate/cost_model.h"
+
+namespace troika::planner {
+
+// Of one pass of one microbatch through one segment, on one rank.
+struct PassSeconds {
+  double compute = 0;
+  double tensor = 0, context = 0;  // messages of its tp and cp groups, which nothing overlaps
+  double all() const { return compute + tensor + context; }
+};
+
+struct SegmentSeconds {
+  PassSeconds forward, input, weight;
+};
+
+// Of a step on one rank, beside its passes.
+struct UpdateSeconds {
+  double norm = 0;            // squares of all its gradients
+  std::vector<double> steps;  // by segment: the optimizer on what the rank keeps of it
+};
+
+// Segments of a kind cost alike: the embedding, every block, the head.
+struct ModelSeconds {
+  SegmentSeconds embedding, block, head;
+  const SegmentSeconds& of(int segment, int segments) const {
+    return segment == 0 ? embedding : segment + 1 == segments ? head : block;
+  }
+};
+
+// What the passes cost a rank with these rates. `tensor`, `context`: the links of its groups; not read where there are none.
+ModelSeconds model_seconds(const plan::Job& job, const machine::Rates& rates, const machine::Link& tensor,
+                           const machine::Link& context);
+
+// The links that the groups of a layout use on these machines.
+class GroupLinks {
+ public:
+  GroupLinks(const mesh::Shape& shape, const machine::Placement& placement) : shape_(shape), placement_(placement) {}
+
+  machine::Link tensor() const;  // what one rank has of it while all ranks of a host send
+  machine::Link context() const;
+  machine::Link stages(int from_world_rank, int to_world_rank) const;
+  // Seconds in which every replica of a stage sends `bytes` to the others, of the stage with the slowest links.
+  double replicas(double bytes, double rounds) const;
+  double world(double bytes) const;
+
+ private:
+  bool on_one_host(int first_rank, int end_rank) const;
+  machine::Link between_ranks(int from, int to) const;
+  machine::Link strided(int stride, int count) const;
+  double shared(const machine::Link& link) const;  // bytes per second for each rank of a full host
+
+  const mesh::Shape shape_;
+  const machine::Placement& placement_;
+};
+
+class StepCosts {
+ public:
+  // Both must outlive it.
+  StepCosts(const Column& column, const machine::Placement& placement);
+
+  schedule::CostModel model() const;  // refers to this
+  PassSeconds pass_of(const schedule::Instruction& i) const;
+  double update_of(const schedule::Instruction& i, int grid_rank) const;  // of norm and step
+  const ModelSeconds& model_of(int grid_rank) const {
+    return models_[model_index_[static_cast<std::size_t>(grid_rank)]];
+  }
+  const UpdateSeconds& updates_of(int grid_rank) const { return updates_[static_cast<std::size_t>(grid_rank)]; }
+  const GroupLinks& links() const { return links_; }
+
+ private:
+  int grid_rank_of(const schedule::Instruction& i) const;
+  double exchange_seconds(const schedule::Instruction& i, const std::vector<int>& ranks) const;
+
+  const Column& column_;
+  const machine::Placement& placement_;
+  const GroupLinks links_;
+  std::vector<ModelSeconds> models_;
+  std::vector<std::size_t> model_index_;  // by grid rank
+  std::vector<UpdateSeconds> updates_;    // by grid rank
+  std::vector<double> stream_;            // by grid rank: bytes per second of sums
+};
+
+}  // namespace troika::planner
