@@ -12,7 +12,10 @@ namespace troika::commands {
 config::FlagTable sweep_flags(SweepArguments& a) {
   config::FlagTable table("troika sweep");
   table.usage("CONFIG --nproc N [--steps 5] [--best K] [--deadline SECONDS] [--out DIR] [settings of train]");
-  table.add("nproc", a.nproc, "Processes of this host that each layout is run on.").range(1, 4096).required();
+  table.add("nproc", a.nproc, "Processes of this host that each layout is run on.")
+      .familiar({"nproc-per-node"})
+      .range(1, 4096)
+      .required();
   table.add("best", a.best, "Run only the K layouts that the plan finds fastest.").range(1, 1e6).unset("all that fit");
   table.add("deadline", a.deadline_seconds, "A layout that takes longer is ended, and the sweep goes on.")
       .unit("seconds")

@@ -55,14 +55,14 @@ set bmargin at screen 34.0/{height}
 set key at screen 0.99, screen 1-20.0/{height} right center horizontal Left reverse samplen 2 maxrows 1 textcolor rgb "#333333"
 )";
 constexpr const char* script_title =
-    "\nset label 1 \"{title}\" at screen 10.0/{width}, screen 1-20.0/{height} left font \",13\"\n";
+    "set label 1 \"{title}\" at screen 10.0/{width}, screen 1-20.0/{height} left font large\n";
 
 // Two bars for each layout, with their values.
 constexpr const char* pair_of_bars = R"(set xrange [0:{most:.9g}]
 plot data using {a}:0:(0):{a}:($0-0.36):($0-0.02):ytic(2) with boxxyerror linecolor rgb "#1f77b4" title "measured", \
      data using {b}:0:(0):{b}:($0+0.02):($0+0.36) with boxxyerror linecolor rgb "#bbbbbb" title "predicted", \
-     data using {a}:($0-0.19):(sprintf("{format}", ${a})) with labels left offset 0.5,0 font ",9" notitle, \
-     data using {b}:($0+0.19):(sprintf("{format}", ${b})) with labels left offset 0.5,0 font ",9" notitle
+     data using {a}:($0-0.19):(sprintf("{format}", ${a})) with labels left offset 0.5,0 font small notitle, \
+     data using {b}:($0+0.19):(sprintf("{format}", ${b})) with labels left offset 0.5,0 font small notitle
 )";
 
 constexpr const char* stacked_shares = R"(set xrange [0:100]
@@ -75,16 +75,17 @@ struct Canvas {
   std::size_t left, width, height;  // pixels; `left` of the names
 };
 
-// A character of the font is about 7.2 pixels wide.
+// A character of the font is about 7.4 pixels wide.
 Canvas canvas_for(const SweepRows& measured) {
   std::size_t longest = 20;
   for (const SweepRow& row : measured) longest = std::max(longest, gnuplot_text(planner::name_of(row.layout)).size());
-  const std::size_t left = 24 + longest * 72 / 10;
+  const std::size_t left = 24 + longest * 74 / 10;
   return {left, left + 560, 80 + 46 * measured.size()};
 }
 
 struct Picture {
   const char *terminal, *ending;
+  int font, small, large;  // points of the one, pixels of the other
 };
 
 double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
@@ -146,12 +147,15 @@ std::string plot_script(const SweepRows& measured, const SweepStep& step) {
       script_head + fmt::format(script_frame, fmt::arg("last", measured.size() - 1), fmt::arg("left", canvas.left),
                                 fmt::arg("width", canvas.width), fmt::arg("height", canvas.height));
   for (std::size_t i = 0; i < 3; ++i) {
-    text += fmt::format(script_title, fmt::arg("title", titles[i]), fmt::arg("width", canvas.width),
-                        fmt::arg("height", canvas.height));
-    for (const Picture& picture : {Picture{"pngcairo", "png"}, Picture{"svg", "svg"}}) {
-      text += fmt::format("set terminal {} noenhanced size {},{} font \"sans-serif,11\" background rgb \"white\"\n",
-                          picture.terminal, canvas.width, canvas.height);
-      text += fmt::format("set output ARG1.\"/{}.{}\"\n{}unset output\n", names[i], picture.ending, plots[i]);
+    for (const Picture& picture : {Picture{"pngcairo", "png", 11, 9, 13}, Picture{"svg", "svg", 14, 12, 17}}) {
+      text += fmt::format(
+          "\nset terminal {} noenhanced size {},{} font \"sans-serif,{}\" background rgb \"white\"\n"
+          "small = \",{}\"\nlarge = \",{}\"\nset output ARG1.\"/{}.{}\"\n",
+          picture.terminal, canvas.width, canvas.height, picture.font, picture.small, picture.large, names[i],
+          picture.ending);
+      text += fmt::format(script_title, fmt::arg("title", titles[i]), fmt::arg("width", canvas.width),
+                          fmt::arg("height", canvas.height));
+      text += plots[i] + "unset output\n";
     }
   }
   return text;

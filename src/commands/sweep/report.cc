@@ -54,8 +54,11 @@ std::string sentence_of_first(const SweepRow* row, const planner::Layout& first,
 }  // namespace
 
 std::string sweep_table(const SweepRows& rows) {
+  constexpr std::size_t most_measured = 40, most_others = 20;
+  std::size_t measured = 0, others = 0;
   std::vector<Line> lines = {{"", "tokens/s", "step", "plan", "memory", "plan", "resident", "communication", "bubble"}};
   for (const SweepRow& row : best_first(rows)) {
+    if (row.measured ? ++measured > most_measured : ++others > most_others) continue;
     const std::string name = planner::name_of(row.layout);
     if (!row.measured) {
       lines.push_back({name, outcome_of(row)});
@@ -68,23 +71,29 @@ std::string sweep_table(const SweepRows& rows) {
                      m.resident_bytes > 0 ? base::format_bytes(m.resident_bytes) : "-", percent(m.communication_share),
                      percent(m.bubble_share)});
   }
-  return aligned(lines);
+  std::string text = aligned(lines);
+  if (measured > most_measured) text += fmt::format("{} slower ones are in summary.csv\n", measured - most_measured);
+  if (others > most_others) text += fmt::format("{} more without a measurement, too\n", others - most_others);
+  return text;
 }
 
 std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
   std::vector<Line> lines = {{"", "tokens/s", "step", "memory", "with program", "communication", "bubble"}};
-  double seconds = 0;
   for (const planner::Estimate& e : estimates) {
-    seconds += e.time.step * static_cast<double>(step.steps);
     lines.push_back({planner::name_of(e.layout), tokens_per_second(e.tokens_per_second()),
                      base::format_duration(e.time.step), base::format_bytes(e.memory.at_once),
                      base::format_bytes(e.memory.total()), percent(e.time.share(e.time.communication())),
                      percent(e.time.share(e.time.bubble))});
   }
-  return aligned(lines) +
-         fmt::format("{} layout{} of {} samples a step, {} steps each: {} as predicted, beside starts\n",
-                     estimates.size(), estimates.size() == 1 ? "" : "s", step.samples, step.steps,
-                     base::format_duration(seconds));
+  return aligned(lines) + sweep_size(estimates, step) + "\n";
+}
+
+std::string sweep_size(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
+  TimeLeft left(step.steps);
+  for (const planner::Estimate& estimate : estimates) left.add(estimate.time.step);
+  return fmt::format("{} layout{} of {} samples a step, {} steps each: about {}", estimates.size(),
+                     estimates.size() == 1 ? "" : "s", step.samples, step.steps,
+                     base::format_duration(left.seconds(0)));
 }
 
 std::string sweep_verdict(const SweepRows& rows, const planner::Layout& first) {
@@ -92,7 +101,7 @@ std::string sweep_verdict(const SweepRows& rows, const planner::Layout& first) {
   if (ordered.empty() || !ordered.front().measured) return "No layout was measured.";
   const SweepRow& best = ordered.front();
   const double step = best.measured->step_seconds, predicted = best.predicted.step_seconds;
-  return fmt::format("The best is {}: {} tokens/s, a step in {}; the plan said {}, {}. {}",
+  return fmt::format("The best is {}: {} tokens/s, a step in {}; the plan said {}, {}.\n{}",
                      planner::name_of(best.layout), tokens_per_second(best.measured->tokens_per_second),
                      base::format_duration(step), base::format_duration(predicted), compared(predicted, step),
                      sentence_of_first(find_row(rows, first), first, best));

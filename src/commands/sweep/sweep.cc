@@ -172,6 +172,9 @@ int run_sweep(const Call& call) {
     std::fputs(dry_run_table(plan.estimates, step_of(plan)).c_str(), stdout);
     return 0;
   }
+  constexpr std::size_t many = 50;
+  std::fprintf(stderr, "%s%s\n", sweep_size(plan.estimates, step_of(plan)).c_str(),
+               plan.estimates.size() > many ? "; --best 20 runs the 20 that the plan finds fastest" : "");
   prepare_data(plan.settings);
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
   return sweep(plan, question, training.parsed.settings);
