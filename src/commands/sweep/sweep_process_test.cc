@@ -102,13 +102,16 @@ class SmallSweep : public testing::Test {
   // In a process of its own: 0, 130 when interrupted, or the code of an error.
   void start() {
     base::remove_tree(at("hangs"));
-    sweep_ = ::fork();
-    if (sweep_ != 0) return;
-    ::_exit(guarded([&] {
+    start([&] {
       Signals signals;
       SweepProgress progress(stderr, metrics::ProgressStyle::lines, plan_.estimates.size());
       return run_layouts(plan_, signals, progress).interrupted ? 130 : 0;
-    }));
+    });
+  }
+
+  void start(const std::function<int()>& run) {
+    sweep_ = ::fork();
+    if (sweep_ == 0) ::_exit(guarded(run));
   }
 
   int wait() {
@@ -198,6 +201,33 @@ TEST_F(SmallSweep, EndsTheRunningLayoutAtCtrlC) {
   EXPECT_EQ(wait(), 130);
   expect_nothing_left();
   EXPECT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::interrupted));
+}
+
+TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
+  config::Settings training = plan_.settings;
+  training.train = config::TrainSettings{};
+  training.train.steps = 60;
+  training.train.out = at("training");
+  training.data.cache.clear();
+  base::write_file_atomic(at("training.yaml"), config::to_yaml(training));
+  std::string troika = TROIKA_BINARY_DIR "/troika", path = "PATH=/usr/bin:/bin";
+  std::vector<std::string> words = {
+      "troika",    "sweep", at("training.yaml"),   "--nproc", "2",      "--steps", "3",
+      "--zero",    "1",     "--precision.compute", "fp32",    "--best", "2",       "--out",
+      plan_.folder};
+  std::vector<char*> arguments, variables{path.data(), nullptr};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  start([&] { return ::execve(troika.c_str(), arguments.data(), variables.data()); });
+  EXPECT_EQ(wait(), 0);
+  EXPECT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::ok));
+  for (const SweepRow& row : rows()) EXPECT_EQ(row.layout.zero, 1);
+  const std::string page = base::read_file(plan_.folder + "/sweep.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("best.yaml"), HasSubstr("<svg"), HasSubstr("</html>")));
+  const config::Settings best = config::parse_settings({plan_.folder + "/best.yaml"}, {}).settings;
+  EXPECT_EQ(best.parallel.zero, 1);
+  EXPECT_EQ(best.train.steps, 60) << "the training's, not the sweep's";
+  EXPECT_EQ(best.train.out, at("training"));
 }
 
 }  // namespace
