@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -11,6 +10,7 @@
 #include "base/units.h"
 #include "commands/data/shown_progress.h"
 #include "commands/plan/arguments.h"
+#include "commands/shell_word.h"
 #include "commands/sweep/arguments.h"
 #include "commands/sweep/layout_runs.h"
 #include "commands/sweep/page.h"
@@ -112,7 +112,7 @@ class SweepEnd {
   std::string keep_best(const config::Settings& training) const {
     const std::string path = plan_.folder + "/best.yaml";
     base::write_file_atomic(path, config::to_yaml(planner::with_layout(training, best_.front().layout)));
-    return fmt::format("troika launch --nproc-per-node {} -- train {}", plan_.nproc, path);
+    return fmt::format("troika launch --nproc-per-node {} -- train {}", plan_.nproc, shell_word(path));
   }
 
   SweepPage page(const config::Settings& training, const std::string& command, const SweepPlots& plots) const {
@@ -127,7 +127,7 @@ class SweepEnd {
                   {"rates of the plan", planner::sources_of(question_.cluster)},
                   {"step", fmt::format("{} samples, {} tokens", step.samples, step.tokens)},
                   {"steps of a layout", std::to_string(step.steps)},
-                  {"layouts", fmt::format("{} of {}", outcome_.rows.size(), plan_.estimates.size())},
+                  {"layouts", std::to_string(outcome_.rows.size())},
                   {"data", training.data.train}};
     page.svgs = plots.svgs;
     page.note = plots.note;
