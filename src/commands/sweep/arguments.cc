@@ -23,7 +23,7 @@ config::FlagTable sweep_flags(SweepArguments& a) {
       .unset("20 times what is predicted, at least 60");
   table.add("cluster", a.cluster, "The machine that the plan computes with, as `troika probe` writes it.")
       .shown("FILE")
-      .unset("this machine, by its profile");
+      .unset("this machine, as it was probed, else by a profile");
   table.add("dry-run", a.dry_run, "Only list the layouts, with what is predicted of them.").alone();
   table.add("program", a.program, "Start this program for the ranks instead of troika itself.")
       .shown("FILE")

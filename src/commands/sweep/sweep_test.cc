@@ -8,6 +8,7 @@
 #include "commands/sweep/one_run.h"
 #include "commands/sweep/page.h"
 #include "commands/sweep/plots.h"
+#include "commands/sweep/progress.h"
 #include "commands/sweep/report.h"
 #include "commands/sweep/summary_csv.h"
 #include "commands/sweep/sweep_test_support.h"
@@ -94,6 +95,19 @@ TEST(Sweep, SaysWhatTheLauncherSaidLastOrElseARank) {
       reason_of(failed, "troika: " + std::string(390, 'a') + "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
   EXPECT_LE(cut.size(), 400u);
   EXPECT_TRUE(base::is_utf8(cut)) << cut;
+}
+
+TEST(Sweep, ReckonsWhatIsLeftByThePlanAndByTheStartsSoFar) {
+  TimeLeft left(5);
+  for (int i = 0; i < 3; ++i) left.add(2);
+  EXPECT_DOUBLE_EQ(left.seconds(0), 3 * (5 * 2 + 3));
+  left.begin(2);
+  EXPECT_DOUBLE_EQ(left.seconds(4), 3 * 13 - 4);
+  EXPECT_DOUBLE_EQ(left.seconds(100), 2 * 13);
+  SweepRow row = measured_row(layout_with(2, 1), 192);  // a step in a second
+  row.seconds = 12;
+  left.finished(row);
+  EXPECT_DOUBLE_EQ(left.seconds(0), 2 * (5 * 2 + 7));
 }
 
 TEST(SweepPage, EscapesEveryTextAndAsksNobodyForAnything) {
