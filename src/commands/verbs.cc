@@ -15,6 +15,7 @@
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
+#include "commands/probe/arguments.h"
 #include "commands/roofline/arguments.h"
 #include "commands/timeline/arguments.h"
 #include "config/command_line.h"
@@ -139,6 +140,8 @@ const std::vector<Verb>& verbs() {
        unbound<ExportArguments, export_flags>},
       {"bench", "measure a training step, its operations or messages; or count what a step cannot take less than",
        Program::engine, nullptr, bench_parts()},
+      {"probe", "measure this host, or launched a cluster, into a machine file that plans are made with",
+       Program::engine, unbound<ProbeArguments, probe_flags>},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,
        data_parts()},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,
