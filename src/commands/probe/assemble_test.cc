@@ -16,7 +16,7 @@ machine::Host pi(const std::string& name, double factor = 1) {
   host.memory_bytes = std::int64_t{3} << 30;
   host.program_bytes = std::int64_t{200} << 20;
   host.disk_bytes_per_second = 20e6;
-  host.rates.fp32 = {9e9, 2e9};
+  host.rates.fp32 = host.rates.bf16 = host.rates.fp16 = {9e9, 2e9};
   host.rates.between_bytes_per_second = host.rates.stream_bytes_per_second = 1e9;
   host.rates.call_seconds = 1e-5;
   host.rates = host.rates.times(factor);

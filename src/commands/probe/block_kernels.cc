@@ -96,16 +96,23 @@ KernelBody activation_backward_of(const BlockShape& s, const Operands& o) {
   return [x = o.random({s.M(), 2 * s.F}), dy = o.random({s.M(), s.F})] { kernels::swiglu_backward(dy, x); };
 }
 
-// Of a chunk whose gradients forward keeps. The logits' gradient lies where they lay, so they are numbers all the time.
+// Of a chunk whose logits forward keeps, halves less their log-sum-exp. The gradient lies where they lay.
 KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Precision precision) {
   const std::int64_t rows = s.chunk_rows();
   const at::Tensor values = o.random_float({rows, s.v}), weight_M = values.new_full({rows}, 1e-3);
   const at::Tensor logits_Mv = kernels::empty_spaced_rows(rows, s.v, values.options());
   logits_Mv.copy_(values);
   const at::Tensor column_M = at::arange(rows, values.options().dtype(at::kLong));
-  return [=, dtype = model::scalar_type(precision)] {
-    const at::Tensor lse_M = kernels::log_sum_exp(logits_Mv);
-    kernels::cross_entropy_gradient(logits_Mv, lse_M, column_M, weight_M, dtype);
+  const c10::ScalarType dtype = model::scalar_type(precision);
+  if (precision == config::Precision::fp32) {
+    return
+        [=] { kernels::cross_entropy_gradient(logits_Mv, kernels::log_sum_exp(logits_Mv), column_M, weight_M, dtype); };
+  }
+  const at::Tensor kept_Mv = at::empty_like(values, dtype), lse_M = at::empty_like(weight_M),
+                   shifted_M = at::zeros_like(weight_M);
+  return [=] {
+    kernels::log_sum_exp_and_keep(logits_Mv, lse_M, kept_Mv);
+    kernels::cross_entropy_gradient(kept_Mv, shifted_M, column_M, weight_M, dtype);
   };
 }
 
@@ -167,9 +174,9 @@ class BlockList {
     add("attention backward", 1, {2.5 * flops, 2 * bytes}, attention_backward_of, KernelKind::attention);
   }
 
-  // With the gradient's rounding to halves.
+  // Beside the logits' three passes in fp32: halves are shifted, rounded, widened, and their gradient is rounded.
   void add_loss() {
-    const double each = precision_ == config::Precision::fp32 ? 12 : 12 + 4 + element_;
+    const double each = precision_ == config::Precision::fp32 ? 12 : 12 + 8 + 3 * (4 + element_);
     const double chunks = static_cast<double>(s_.M()) / static_cast<double>(s_.chunk_rows());
     add("cross entropy", chunks / static_cast<double>(s_.layers),
         {0, each * static_cast<double>(s_.chunk_rows() * s_.v)},

@@ -88,6 +88,16 @@ double disk_bytes_per_second(const std::string& folder) {
   return static_cast<double>(bytes) / seconds;
 }
 
+double load_average() {
+  try {
+    double load = 0;
+    const std::string text = base::read_file("/proc/loadavg");
+    return base::parse_double(text.substr(0, text.find(' ')), &load) ? load : 0;
+  } catch (const base::DataError&) {
+    return 0;
+  }
+}
+
 std::string folder_of_file(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);

@@ -13,6 +13,9 @@ std::string processor_name_in(const std::string& cpuinfo);  // of the text of su
 // where it cannot be written; leaves nothing behind.
 double disk_bytes_per_second(const std::string& folder);
 
+// How many threads of other programs wanted a core in the last minute (/proc/loadavg); 0 where the system does not tell.
+double load_average();
+
 // The folder in which `path` would be: "." for a bare name. ConfigError where there is none.
 std::string folder_of_file(const std::string& path);
 

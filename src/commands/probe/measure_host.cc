@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -28,23 +29,47 @@ std::vector<Membership> one_per_core() {
   return members;
 }
 
-// The best of several rounds: other programs make a kernel slower and never faster. Both teams in turn, so that a slow minute of
-// the machine is one for both.
-void time_all(std::vector<Team*> teams, double seconds, std::vector<std::vector<double>>* best) {
-  constexpr double usual_rounds = 3, slot_share = 0.5;  // the rest goes to making operands
-  const std::size_t kernels = best->front().size();
-  const double slot = slot_share * seconds / (usual_rounds * static_cast<double>(kernels * teams.size()));
+// A team with the best seconds of each kernel so far: what else the machine does makes a kernel slower and never faster.
+struct Timing {
+  Timing(const std::vector<Membership>& members, const std::map<std::string, std::string>& environment,
+         std::size_t kernels)
+      : team(members, environment), best(kernels, std::numeric_limits<double>::infinity()) {}
+
+  void time(std::size_t kernel, double seconds) { best[kernel] = std::min(best[kernel], team.time(kernel, seconds)); }
+
+  Team team;
+  std::vector<double> best;
+};
+
+// Those that took longer than the rates of all of them predict are the ones that something may have disturbed.
+std::vector<std::size_t> slow_ones(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds) {
+  const machine::Rates rates = fit_rates(kernels, seconds);
+  std::vector<std::size_t> slow;
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    if (seconds[k] > predicted_seconds(rates, kernels[k])) slow.push_back(k);
+  return slow;
+}
+
+// Every kernel once, then again and again what was slow. Both teams in turn, so that a slow minute of the machine is one for both.
+void time_all(const std::vector<TimedKernel>& kernels, double seconds, std::vector<Timing>& timings) {
   const double until = base::monotonic_seconds() + seconds;
-  for (int round = 0; round == 0 || base::monotonic_seconds() < until; ++round) {
-    for (std::size_t k = 0; k < kernels; ++k) {
-      for (std::size_t team = 0; team < teams.size(); ++team) {
-        double& least = (*best)[team][k];
-        const double now = teams[team]->time(k, slot);
-        least = round == 0 ? now : std::min(least, now);
+  const double slot = std::min(0.01, 0.2 * seconds / static_cast<double>(kernels.size() * timings.size()));
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    for (Timing& timing : timings) timing.time(k, slot);
+  while (base::monotonic_seconds() < until) {
+    for (Timing& timing : timings) {
+      for (const std::size_t k : slow_ones(kernels, timing.best)) {
+        if (base::monotonic_seconds() > until) return;
+        timing.time(k, slot);
       }
-      if (round > 0 && base::monotonic_seconds() > until) return;
     }
   }
+}
+
+// All cores together are no slower than one of them; where they seem to be, other programs had a core.
+std::vector<double> no_slower(std::vector<double> seconds, const std::vector<double>& most) {
+  for (std::size_t k = 0; k < seconds.size(); ++k) seconds[k] = std::min(seconds[k], most[k]);
+  return seconds;
 }
 
 // All of it where the system does not tell how much is free.
@@ -78,13 +103,14 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
   host.disk_bytes_per_second = disk_rate_or_none(folder);
   measured.kernels = kernels_of(device);
   const bool once = host.cores == 1 || !device.is_cpu();
-  Team each(device.is_cpu() ? one_per_core() : std::vector<Membership>{{host.cores, -1}}, environment);
-  Team all(once ? std::vector<Membership>{} : std::vector<Membership>{{host.cores, -1}}, environment);
-  host.program_bytes = each.resident_bytes();
-  std::vector<std::vector<double>> best(once ? 1 : 2, std::vector<double>(measured.kernels.size()));
-  time_all(once ? std::vector<Team*>{&each} : std::vector<Team*>{&each, &all}, seconds, &best);
-  measured.seconds = best.front();
-  measured.alone_seconds = best.back();
+  std::vector<std::vector<Membership>> teams{{{host.cores, -1}}};
+  if (!once) teams.insert(teams.begin(), one_per_core());
+  std::vector<Timing> timings;
+  for (const auto& members : teams) timings.emplace_back(members, environment, measured.kernels.size());
+  host.program_bytes = timings.front().team.resident_bytes();
+  time_all(measured.kernels, seconds, timings);
+  measured.seconds = timings.front().best;
+  measured.alone_seconds = no_slower(timings.back().best, measured.seconds);
   host.rates = fit_rates(measured.kernels, measured.seconds);
   host.alone = fit_rates(measured.kernels, measured.alone_seconds);
   return measured;

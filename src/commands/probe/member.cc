@@ -42,7 +42,10 @@ void answer(std::FILE* out, const std::string& text) {
 
 class Member {
  public:
-  Member() : device_(tensor::pick_device("auto", 0)), kernels_(kernels_of(device_)) {}
+  explicit Member(int threads)
+      : device_(tensor::pick_device("auto", 0)),
+        clock_(threads == 1 && device_.is_cpu() ? Clock::of_thread : Clock::wall),
+        kernels_(kernels_of(device_)) {}
 
   std::string resident() const {
     kernels::linear_forward(tensor::zeros_float({64, 64}, device_), tensor::zeros_float({64, 64}, device_));
@@ -63,12 +66,13 @@ class Member {
       return "ready";
     }
     if (verb == "run" && base::parse_double(value, &seconds) && body_)
-      return fmt::format("{:.9g}", seconds_of_call(body_, device_, seconds));
+      return fmt::format("{:.9g}", seconds_of_call(body_, device_, clock_, seconds));
     throw base::BugError("a process that measures was asked '" + line + "'");
   }
 
  private:
   const c10::Device device_;
+  const Clock clock_;
   const std::vector<TimedKernel> kernels_;
   KernelBody body_;
 };
@@ -91,7 +95,7 @@ int run_member(const Membership& membership, std::FILE* in, std::FILE* out) {
   bind_to(membership.core);
   tensor::set_threads(membership.threads);
   tensor::reserve_workspace();
-  Member member;
+  Member member(membership.threads);
   answer(out, member.resident());
   std::string line;
   while (read_line(in, &line)) answer(out, member.reply(line));

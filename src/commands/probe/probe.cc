@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "comm/collectives.h"
 #include "commands/probe/arguments.h"
 #include "commands/probe/assemble.h"
@@ -33,6 +34,13 @@ std::string disk_folder(const std::string& out) {
 }
 
 MeasuredHost measure_all_of_host(const ProbeArguments& a, const config::Environment& environment) {
+  if (const double load = load_average(); load > 0.5)
+    std::fputs(
+        fmt::format("note: {} has other work (load {:.1f}): measured again without it, all cores together and its "
+                    "links would be faster\n",
+                    base::host_name(), load)
+            .c_str(),
+        stderr);
   MeasuredHost measured = measure_host(a.seconds, disk_folder(a.out), environment);
   measured.host.inside = measure_inside(environment);
   return measured;

@@ -1,22 +1,29 @@
 #include "commands/probe/timed_kernel.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
-#include "commands/bench/timing.h"
 #include "cpu/gemm.h"
 #include "tensor/device.h"
 
 namespace troika::commands {
 namespace {
 
-// So many that an array in fp32 is as large as the last cache.
+// So many that what is passed over is larger than the last cache of most machines, and no larger than parameters of a rank.
 std::int64_t stream_elements() {
   const std::int64_t cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return std::clamp<std::int64_t>(cache / 4, std::int64_t{4} << 20, std::int64_t{32} << 20);
+  return std::clamp<std::int64_t>(cache / 4, std::int64_t{4} << 20, std::int64_t{8} << 20);
+}
+
+double now_by(Clock clock) {
+  if (clock == Clock::wall) return base::monotonic_seconds();
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 std::vector<config::Precision> precisions_of(const c10::Device& device) {
@@ -41,23 +48,20 @@ std::vector<TimedKernel> kernels_of(const c10::Device& device) {
   return all;
 }
 
-double seconds_of_call(const KernelBody& run, const c10::Device& device, double seconds) {
-  constexpr double batch_seconds = 0.002;
-  const double begin = base::monotonic_seconds(), until = begin + seconds;
-  run();
-  tensor::synchronize(device);
-  double now = base::monotonic_seconds();
-  const int batch = static_cast<int>(std::clamp(std::round(batch_seconds / std::max(now - begin, 1e-7)), 1.0, 1e4));
-  std::vector<double> times;
-  if (batch == 1) times.push_back(now - begin);
-  while (times.empty() || now < until) {
-    const double start = now;
+double seconds_of_call(const KernelBody& run, const c10::Device& device, Clock clock, double seconds) {
+  constexpr double batch_seconds = 0.0005;
+  const double until = base::monotonic_seconds() + seconds;
+  const auto seconds_of = [&](int batch) {
+    const double begin = now_by(clock);
     for (int i = 0; i < batch; ++i) run();
     tensor::synchronize(device);
-    now = base::monotonic_seconds();
-    times.push_back((now - start) / batch);
-  }
-  return median(times);
+    return (now_by(clock) - begin) / batch;
+  };
+  const double once = seconds_of(1);
+  const int batch = static_cast<int>(std::clamp(batch_seconds / std::max(once, 1e-7), 1.0, 1e4));
+  double best = batch == 1 ? once : seconds_of(batch);
+  while (base::monotonic_seconds() < until) best = std::min(best, seconds_of(batch));
+  return best;
 }
 
 }  // namespace troika::commands

@@ -39,7 +39,12 @@ std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_
 // Those of fp32, and of each other precision that the device has units for. The same list in every process of a host.
 std::vector<TimedKernel> kernels_of(const c10::Device& device);
 
-// Median seconds of one call, over batches of some milliseconds until `seconds` have passed, at least one.
-double seconds_of_call(const KernelBody& run, const c10::Device& device, double seconds);
+// wall: time passes. of_thread: the calling thread's time on a processor, which other programs cannot take; for what one thread
+// computes alone.
+enum class Clock { wall, of_thread };
+
+// Seconds of one call in the best of several batches until `seconds` have passed, at least one: what else the machine does makes
+// a kernel slower and never faster.
+double seconds_of_call(const KernelBody& run, const c10::Device& device, Clock clock, double seconds);
 
 }  // namespace troika::commands
