@@ -18,6 +18,7 @@
 #include "commands/plan/arguments.h"
 #include "commands/probe/arguments.h"
 #include "commands/roofline/arguments.h"
+#include "commands/sweep/arguments.h"
 #include "commands/timeline/arguments.h"
 #include "config/command_line.h"
 #include "config/config.h"
@@ -145,6 +146,8 @@ const std::vector<Verb>& verbs() {
        Program::engine, nullptr, bench_parts()},
       {"probe", "measure this host, or launched a cluster, into a machine file that plans are made with",
        Program::engine, unbound<ProbeArguments, probe_flags>},
+      {"sweep", "run every layout that fits for a few steps: measured beside planned, and the best", Program::troika,
+       unbound<SweepArguments, sweep_flags>},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,
        data_parts()},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <queue>
+#include <map>
+#include <set>
 
 #include "base/error.h"
 #include "planner/bound.h"
@@ -40,12 +40,15 @@ bool supports(const machine::Placement& placement, config::Precision precision) 
   return true;
 }
 
-// Halves in one kind: bf16 where there are units for it.
+// Halves in one kind, bf16 where there are units for it, and only where they are faster: they change the result.
 std::vector<config::Precision> precisions(const Question& q, const machine::Placement& placement) {
+  constexpr double faster = 1.05;
   if (q.fixed.precision) return {*q.fixed.precision};
+  const machine::Rates rates = placement.rates_of(0);
   std::vector<config::Precision> all;
   for (const auto half : {config::Precision::bf16, config::Precision::fp16}) {
-    if (all.empty() && supports(placement, half)) all.push_back(half);
+    const bool gains = rates.products(half).flops_per_second > faster * rates.fp32.flops_per_second;
+    if (all.empty() && gains && supports(placement, half)) all.push_back(half);
   }
   all.push_back(config::Precision::fp32);
   return all;
@@ -147,8 +150,29 @@ class Searcher {
     Answer answer;
     collect(answer);
     std::string refusal;
+    top_ = candidates_.size();
     for (const Candidate& candidate : candidates_) try_one(candidate.layout, answer, &refusal);
     return std::move(answer.best);
+  }
+
+  // Bounds leave little out: of some that need least one fits, or none of all.
+  std::optional<Layout> leanest() {
+    constexpr std::size_t most_tried = 8;
+    Answer answer;
+    std::vector<std::pair<std::int64_t, Layout>> lean;
+    each_layout(q_, placement_, [&](const Layout& layout) {
+      const std::int64_t need = bounds_.memory_bytes(layout);
+      if (need <= bounds_.available_bytes()) lean.emplace_back(need, layout);
+    });
+    const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(lean.begin(), lean.end(), less);
+    for (std::size_t i = 0; i < std::min(lean.size(), most_tried); ++i) {
+      try {
+        if (need_of(column_of(lean[i].second), placement_).fits()) return lean[i].second;
+      } catch (const base::ConfigError&) {  // not allowed after all
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<Estimate> one(const Layout& layout) {
@@ -187,31 +211,44 @@ class Searcher {
   }
 
   bool is_decided(const Answer& answer, double bound) const {
-    const auto top = static_cast<std::size_t>(q_.top);
-    return answer.best.size() >= top && answer.best[top - 1].time.step <= bound;
+    return answer.best.size() >= top_ && answer.best[top_ - 1].time.step <= bound;
   }
 
-  Column column_of(const Layout& layout) const {
+  Column column_of(const Layout& layout) {
     const config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
-    return make_column(plan::training_job(resolved, facts_of(q_)), pipelines_);
+    plan::Job job = plan::training_job(resolved, facts_of(q_));
+    auto [stages, is_new] = stages_.try_emplace({layout.pp, layout.virtual_stages});
+    if (is_new) stages->second = plan::cut_stages(job);
+    return make_column(std::move(job), stages->second, pipelines_);
   }
 
   // State is offloaded where it has to be: beside the same layout without it there is nothing to gain.
-  bool offloads_for_nothing(const Layout& layout, const Answer& answer) const {
+  bool offloads_for_nothing(Layout layout) const {
     if (layout.offload == config::Offload::none || q_.fixed.offload) return false;
-    Layout without = layout;
-    without.offload = config::Offload::none;
-    return std::any_of(answer.best.begin(), answer.best.end(), [&](const Estimate& e) { return e.layout == without; });
+    layout.offload = config::Offload::none;
+    return not_offloaded_.count(name_of(layout)) > 0;
   }
 
   void try_one(const Layout& layout, Answer& answer, std::string* refusal) {
-    if (offloads_for_nothing(layout, answer)) return;
+    if (offloads_for_nothing(layout)) return;
     try {
+      ++answer.followed;
       const Column column = column_of(layout);
+      const Need ends = need_of_ends(column, placement_);
+      if (!ends.fits()) return leave_out(layout, ends.memory.total(), ends.available_bytes, answer);
+      ++answer.simulated;
+      Estimate found = estimate(column, placement_, ends);
+      const bool known = layout.offload == config::Offload::none;
+      if (is_decided(answer, found.time.step)) {
+        if (known) not_offloaded_.insert(name_of(layout));
+        return;
+      }
       const Need need = need_of(column, placement_);
       if (!need.fits()) return leave_out(layout, need.memory.total(), need.available_bytes, answer);
-      ++answer.simulated;
-      insert(estimate(column, placement_, need), answer);
+      if (known) not_offloaded_.insert(name_of(layout));
+      found.memory = need.memory;
+      found.available_bytes = need.available_bytes;
+      insert(std::move(found), answer);
     } catch (const base::ConfigError& error) {
       if (refusal->empty()) *refusal = error.what();
     }
@@ -224,7 +261,7 @@ class Searcher {
   }
 
   void finish(Answer& answer, const std::string& refusal) const {
-    if (answer.best.size() > static_cast<std::size_t>(q_.top)) answer.best.resize(static_cast<std::size_t>(q_.top));
+    if (answer.best.size() > top_) answer.best.resize(top_);
     if (!answer.best.empty() || answer.too_large > 0) return;
     throw base::ConfigError(refusal.empty()
                                 ? "no layout of the world has the sizes that are asked for: the product of dp, "
@@ -233,10 +270,13 @@ class Searcher {
   }
 
   const Question& q_;
+  std::size_t top_ = static_cast<std::size_t>(q_.top);
   const machine::Placement placement_;
   Bounds bounds_;
   Pipelines pipelines_ = Pipelines::one;
   std::vector<Candidate> candidates_;
+  std::map<std::pair<int, int>, plan::Stages> stages_;  // by pp and virtual stages
+  std::set<std::string> not_offloaded_;  // names of layouts that fit, or are too slow to matter, as they are
 };
 
 template <class T>
@@ -270,6 +310,8 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 Answer search(const Question& question) { return Searcher(question).best(); }
 
 std::vector<Estimate> every_layout_that_fits(const Question& question) { return Searcher(question).all(); }
+
+std::optional<Layout> leanest_that_fits(const Question& question) { return Searcher(question).leanest(); }
 
 std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout) {
   return Searcher(question).one(layout);

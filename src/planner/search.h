@@ -45,12 +45,16 @@ struct Answer {
   std::optional<Nearest> nearest;  // of those that do not fit, the one that lacks least
   std::int64_t considered = 0;     // layouts that the settings allow
   std::int64_t too_large = 0;      // that were found not to fit
+  std::int64_t followed = 0;       // whose programs were built and followed for their memory
   std::int64_t simulated = 0;      // in full; what is left is slower than the `best` by its lower bound
 };
 
 // The `top` fastest, each simulated in full; no other that fits is faster (bound.h). ConfigError when the settings allow no
 // layout at all, in the words of config::resolve.
 Answer search(const Question& question);
+
+// Some layout that fits, of those that need least; nothing where none does.
+std::optional<Layout> leanest_that_fits(const Question& question);
 
 // One layout, with everything about it; nothing when the settings do not allow it.
 std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout);

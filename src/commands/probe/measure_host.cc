@@ -17,6 +17,7 @@
 #include "host/cores.h"
 #include "host/memory.h"
 #include "tensor/device.h"
+#include "tensor/gpu_traits.h"
 
 namespace troika::commands {
 namespace {
@@ -98,8 +99,8 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
   host.source = "measured by troika probe";
   host.cores = host::usable_cores();
   host.devices = device.is_cpu() ? 0 : tensor::cuda_devices();
-  host.device = device.is_cpu() ? processor_name() : "GPU";
-  host.memory_bytes = free_memory();
+  host.device = device.is_cpu() ? processor_name() : base::split(tensor::describe(device), ',').front();
+  host.memory_bytes = device.is_cpu() ? free_memory() : tensor::free_bytes(device);
   host.disk_bytes_per_second = disk_rate_or_none(folder);
   measured.kernels = kernels_of(device);
   const bool once = host.cores == 1 || !device.is_cpu();
