@@ -7,6 +7,7 @@
 #include "commands/eval/eval.h"
 #include "commands/export/export.h"
 #include "commands/generate/generate.h"
+#include "commands/probe/probe.h"
 #include "commands/train/train.h"
 
 namespace troika::commands {
@@ -19,13 +20,14 @@ const Runs& engine_runs() {
       {"chat", [](const Call& call) { return run_chat(call.words); }},
       {"export", [](const Call& call) { return run_export(call.words); }},
       {"bench", run_bench},
+      {"probe", run_probe},
   };
   return runs;
 }
 
 bool speaks_to_peers(const Call& call) {
   const std::string_view verb = call.verb->name;
-  return verb == "train" || verb == "eval" || verb == "bench";
+  return verb == "train" || verb == "eval" || verb == "bench" || verb == "probe";
 }
 
 }  // namespace troika::commands

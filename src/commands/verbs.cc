@@ -16,6 +16,7 @@
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
 #include "commands/plan/arguments.h"
+#include "commands/probe/arguments.h"
 #include "commands/roofline/arguments.h"
 #include "commands/sweep/arguments.h"
 #include "commands/timeline/arguments.h"
@@ -143,6 +144,8 @@ const std::vector<Verb>& verbs() {
        unbound<ExportArguments, export_flags>},
       {"bench", "measure a training step, its operations or messages; or count what a step cannot take less than",
        Program::engine, nullptr, bench_parts()},
+      {"probe", "measure this host, or launched a cluster, into a machine file that plans are made with",
+       Program::engine, unbound<ProbeArguments, probe_flags>},
       {"sweep", "run every layout that fits for a few steps: measured beside planned, and the best", Program::troika,
        unbound<SweepArguments, sweep_flags>},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,

@@ -21,10 +21,10 @@ _troika() {
   local first=2
   if [ "$verb" = launch ]; then
     for ((i = 2; i < COMP_CWORD; i++)); do
-      case ${COMP_WORDS[i]} in train|eval|bench) verb=${COMP_WORDS[i]}; first=$((i + 1)); break;; esac
+      case ${COMP_WORDS[i]} in train|eval|bench|probe) verb=${COMP_WORDS[i]}; first=$((i + 1)); break;; esac
     done
     if [ "$verb" = launch ] && [ "$prev" = -- ]; then
-      COMPREPLY=($(compgen -W "train eval bench" -- "$cur"))
+      COMPREPLY=($(compgen -W "train eval bench probe" -- "$cur"))
       return
     fi
   fi

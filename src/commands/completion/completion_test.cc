@@ -80,7 +80,7 @@ TEST_F(BashCompletion, OffersFilesElsewhere) {
 TEST_F(BashCompletion, KnowsTheVerbBehindLaunch) {
   EXPECT_THAT(offered({"launch", "--nproc"}), ElementsAre("--nproc-per-node"));
   EXPECT_THAT(offered({"launch", "--bind", ""}), ElementsAre("auto", "none"));
-  EXPECT_THAT(offered({"launch", "--nnodes", "2", "--", ""}), ElementsAre("train", "eval", "bench"));
+  EXPECT_THAT(offered({"launch", "--nnodes", "2", "--", ""}), ElementsAre("train", "eval", "bench", "probe"));
   EXPECT_THAT(offered({"launch", "--", "train", "--schedule", "z"}), ElementsAre("zb-h1"));
   EXPECT_THAT(offered({"launch", "bench", "st"}), ElementsAre("step"));
   EXPECT_THAT(offered({"launch", "bench", "step", "--js"}), ElementsAre("--json"));

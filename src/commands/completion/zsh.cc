@@ -18,7 +18,7 @@ _troika() {
   fi
   if [[ $words[2] == launch ]]; then
     for ((i = 3; i < CURRENT; i++)); do
-      case $words[i] in train|eval|bench) verb_at=$i; break;; esac
+      case $words[i] in train|eval|bench|probe) verb_at=$i; break;; esac
     done
   fi
   local verb=$words[verb_at]

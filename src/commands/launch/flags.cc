@@ -75,7 +75,7 @@ config::FlagTable launch_flags(LaunchFlags& f) {
   add_run_flags(table, f);
   ignore_torchruns_flags(table);
   table.rest("VERB ...", f.worker,
-             "What each rank runs: train, eval or bench with their arguments. `--` may be left out.");
+             "What each rank runs: train, eval, bench or probe with their arguments. `--` may be left out.");
   return table;
 }
 

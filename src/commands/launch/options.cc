@@ -167,7 +167,7 @@ std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& 
 }
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
-// that was given no folder, and an evaluation, leave nothing behind: their ranks write where the launcher does.
+// that was given no folder, an evaluation and a probe leave no logs behind: their ranks write where the launcher does.
 void read_settings(const Environment& environment, const LaunchFlags& f, const FlagReading& reading,
                    LaunchOptions& options) {
   std::string out;
@@ -188,7 +188,8 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
     options.stated_threads = static_cast<int>(parsed->settings.train.threads);
   }
   options.join_seconds = f.join_seconds.value_or(options.join_seconds);
-  const bool leaves_nothing = (bench && out.empty()) || (!options.worker.empty() && options.worker.front() == "eval");
+  const std::string verb = options.worker.empty() ? "" : options.worker.front();
+  const bool leaves_nothing = (bench && out.empty()) || verb == "eval" || verb == "probe";
   if (options.log_folder.empty() && !leaves_nothing) options.log_folder = out.empty() ? "logs" : out + "/logs";
 }
 

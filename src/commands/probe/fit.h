@@ -1,0 +1,28 @@
+// From seconds of kernels to the few numbers of machine::Rates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/probe/timed_kernel.h"
+#include "machine/rates.h"
+
+namespace troika::commands {
+
+// Products: call, 1 / flops and 1 / bytes of each precision by non-negative least squares of relative errors. What lies between
+// them, and the sums: bytes over seconds of a step, beside the calls. Attention: the seconds that its bytes leave. `seconds` of
+// each kernel, in their order. BugError when there is none of a kind.
+machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds);
+
+// By the time model in machine/rates.h.
+double predicted_seconds(const machine::Rates& rates, const TimedKernel& kernel);
+
+// Of the predictions, without sign, relative to what was measured.
+struct FitErrors {
+  double median = 0, largest = 0;
+  std::string worst;  // the kernel
+};
+FitErrors errors_of(const machine::Rates& rates, const std::vector<TimedKernel>& kernels,
+                    const std::vector<double>& seconds, KernelKind kind);
+
+}  // namespace troika::commands

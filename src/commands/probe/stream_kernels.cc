@@ -1,0 +1,79 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "commands/probe/operands.h"
+#include "commands/probe/timed_kernel.h"
+#include "kernels/flat.h"
+#include "kernels/grid.h"
+#include "model/scalar_type.h"
+#include "shape/precision.h"
+#include "shape/shard_plan.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr int grid_shift = 30;  // a billion small numbers can be added
+constexpr double leaves = 4;    // of a step
+
+struct Stream {
+  const char* name;
+  double calls, bytes;  // for each element
+  std::function<KernelBody(const Operands&, std::int64_t elements)> prepare;
+};
+
+KernelBody leaf_on_grid(const Operands& operands, std::int64_t P, kernels::Into into) {
+  const at::Tensor leaf = operands.random_float({P}), sum = at::zeros_like(leaf, at::kLong);
+  const at::Tensor largest = at::zeros_like(leaf.narrow(0, 0, 1), at::kInt);
+  return [=] { kernels::add_on_grid(sum, leaf, grid_shift, into, largest); };
+}
+
+KernelBody adamw_step(const Operands& operands, std::int64_t P, config::Precision precision) {
+  const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
+  const at::Tensor parameter = operands.random_float({P}), gradient = operands.random_float({P});
+  const at::Tensor m = operands.random_float({P}), v = operands.random_float({P}).abs_();
+  const at::Tensor rounded =
+      precision == config::Precision::fp32 ? at::Tensor() : at::empty_like(parameter, model::scalar_type(precision));
+  return [=] { kernels::adamw_summed(settings, {{P, 0.1}}, {parameter, gradient, m, v, rounded}); };
+}
+
+// Of every precision: gradients are fp32.
+std::vector<Stream> gradient_streams() {
+  using kernels::Into;
+  return {{"first gradient on the grid", 1, 4 + 8,
+           [](const Operands& o, std::int64_t P) { return leaf_on_grid(o, P, Into::fresh); }},
+          {"gradient added on the grid", leaves - 1, 4 + 8 + 8,
+           [](const Operands& o, std::int64_t P) { return leaf_on_grid(o, P, Into::sum); }},
+          {"sum to fp32", 1, 8 + 4,
+           [](const Operands& o, std::int64_t P) {
+             const at::Tensor x = o.random_float({P}), sum = x.mul(0x1p20).to(at::kLong);
+             return [=] { kernels::from_integers(sum, grid_shift, x); };
+           }},
+          {"squares of the sum", 1, 8, [](const Operands& o, std::int64_t P) {
+             const at::Tensor sum = o.random_float({P}).mul_(0x1p20).to(at::kLong);
+             return [=] { kernels::integer_chunk_squares(sum, grid_shift, shape::norm_chunk); };
+           }}};
+}
+
+}  // namespace
+
+std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_t elements) {
+  const double rounded = precision == config::Precision::fp32 ? 0 : static_cast<double>(shape::bytes_of(precision));
+  std::vector<Stream> streams;
+  if (precision == config::Precision::fp32) streams = gradient_streams();
+  streams.push_back(
+      {"adamw", 1, 7 * 4 + rounded, [=](const Operands& o, std::int64_t P) { return adamw_step(o, P, precision); }});
+  std::vector<TimedKernel> kernels;
+  for (const Stream& stream : streams) {
+    kernels.push_back({fmt::format("{} P {}", stream.name, elements),
+                       KernelKind::stream,
+                       precision,
+                       {0, stream.bytes * static_cast<double>(elements)},
+                       stream.calls,
+                       [=, prepare = stream.prepare](const c10::Device& device) {
+                         return prepare(Operands(device, precision), elements);
+                       }});
+  }
+  return kernels;
+}
+
+}  // namespace troika::commands
