@@ -17,6 +17,7 @@
 #include "commands/data/data.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
+#include "commands/plan/plan.h"
 #include "commands/roofline/roofline.h"
 #include "commands/timeline/timeline.h"
 #include "commands/verbs.h"
@@ -66,6 +67,7 @@ const Runs runs = {
     {"launch", [](const Call& call) { return run_launch(call.words, call.environment); }},
     {"data", [](const Call& call) { return run_data(call, stdout, stderr); }},
     {"bench", [](const Call& call) { return print(roofline_report(call)); }},  // its part without libtorch
+    {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"completion",
      [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},

@@ -15,6 +15,7 @@
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
+#include "commands/plan/arguments.h"
 #include "commands/roofline/arguments.h"
 #include "commands/timeline/arguments.h"
 #include "config/command_line.h"
@@ -129,6 +130,8 @@ const std::vector<Verb>& verbs() {
       {"train", "train a model; alone, or as one rank of a launched run", Program::engine, train_flags},
       {"launch", "start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...",
        Program::troika, unbound<LaunchFlags, launch_flags>},
+      {"plan", "which layout, its memory and its time: troika plan --gpu h100 --gpus 64, or on this host",
+       Program::troika, unbound<PlanArguments, plan_flags>},
       {"eval", "the loss of a model on data: troika eval RUN --data.valid FILE", Program::engine,
        unbound<EvalArguments, eval_flags>},
       {"generate", "continue a text, or a file of prompts, with a model folder, a run or a checkpoint", Program::engine,

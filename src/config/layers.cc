@@ -123,9 +123,22 @@ void lay_all(const std::vector<Layer>& layers, MergedSettings* merged) {
   for (const auto& layer : layers) lay(layer, merged);
 }
 
+// GPT-2's sizes follow from its width and heads where no preset has them.
+void derive_gpt2_sizes(const Stated& stated, ModelSettings* model) {
+  if (model->architecture != Family::gpt2 || states(stated, "model.preset")) return;
+  if (!states(stated, "model.kv_heads")) model->kv_heads = model->heads;
+  if (!states(stated, "model.head_dim")) model->head_dim = std::max<std::int64_t>(model->hidden / model->heads, 2);
+  if (!states(stated, "model.ffn")) model->ffn = 4 * model->hidden;
+}
+
 void lay_on_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
   lay_preset(layers, merged);
   lay_all(layers, merged);
+  Stated stated;
+  for (const Layer& layer : layers) {
+    for (const Assignment& assignment : layer.assignments) stated.insert(assignment.field->key());
+  }
+  if (merged->errors.empty()) derive_gpt2_sizes(stated, &merged->settings.model);
 }
 
 // On the model at their path, or on their preset.

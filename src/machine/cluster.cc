@@ -65,6 +65,20 @@ Rates Placement::rates_of(int rank) const {
   return rates;
 }
 
+double Placement::peak_flops(config::Precision precision) const {
+  double sum = 0;
+  for (int host = 0; host < hosts(); ++host) {
+    const Host& kind = kind_of(host);
+    const double sheet = precision == config::Precision::fp32 ? kind.peak_fp32 : kind.peak_half;
+    if (sheet > 0)
+      sum += sheet * ranks_on(host);
+    else
+      sum += kind.computes_on_cores() ? kind.alone.products(precision).flops_per_second
+                                      : kind.rates.products(precision).flops_per_second * ranks_on(host);
+  }
+  return sum;
+}
+
 std::int64_t Placement::memory_of(int rank) const {
   const Host& host = kind_of_rank(rank);
   return host.computes_on_cores() ? host.memory_bytes / ranks_on(host_of(rank)) : host.memory_bytes;

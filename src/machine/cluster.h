@@ -13,16 +13,17 @@ namespace troika::machine {
 struct Host {
   std::string name;
   int count = 1;
-  std::string device;                // what computes, for people: "h100", "AMD EPYC"
-  std::string source;                // what kind of numbers these are
-  int devices = 0;                   // accelerators; 0: ranks compute on the cores
-  int cores = 1;                     // of one host
-  std::int64_t memory_bytes = 0;     // for training: of one device, or of the host
-  std::int64_t program_bytes = 0;    // what a process takes of it beside its tensors
-  double disk_bytes_per_second = 0;  // of writing; 0: not known
-  Rates rates;                       // of one device; or of one core while all of them compute
-  Rates alone;                       // of one process that has all cores; with devices: as rates
-  Link inside;                       // between two ranks of the host
+  std::string device;                   // what computes, for people: "h100", "AMD EPYC"
+  std::string source;                   // what kind of numbers these are
+  int devices = 0;                      // accelerators; 0: ranks compute on the cores
+  int cores = 1;                        // of one host
+  std::int64_t memory_bytes = 0;        // for training: of one device, or of the host
+  std::int64_t program_bytes = 0;       // what a process takes of it beside its tensors
+  double disk_bytes_per_second = 0;     // of writing; 0: not known
+  Rates rates;                          // of one device; or of one core while all of them compute
+  double peak_fp32 = 0, peak_half = 0;  // flops/s of one device by its data sheet; 0: that of `alone`
+  Rates alone;                          // of one process that has all cores; with devices: as rates
+  Link inside;                          // between two ranks of the host
 
   bool computes_on_cores() const { return devices == 0; }
 };
@@ -60,7 +61,9 @@ class Placement {
   // Whether every rank has the same rates and every host as many ranks, and no two hosts a link of their own.
   bool uniform() const;
 
-  Rates rates_of(int rank) const;          // of its device, or of as many cores as it has threads
+  Rates rates_of(int rank) const;  // of its device, or of as many cores as it has threads
+  double peak_flops(
+      config::Precision precision) const;  // of all ranks together; of hosts without devices: what they reach
   int threads_of(int rank) const;          // cores of the host over its ranks, at least 1; with a device: 1
   std::int64_t memory_of(int rank) const;  // its share of the host's, or its device's
   // How many ranks of a host compute at a time at these rates: all, or where ranks outnumber cores as many as there are cores.

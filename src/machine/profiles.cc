@@ -92,6 +92,8 @@ Host host_of(const Accelerator& a, int devices, const Reach& reach) {
   host.rates.stream_bytes_per_second = 0.85 * memory;
   host.rates.call_seconds = call_seconds;
   host.alone = host.rates;
+  host.peak_fp32 = a.fp32_sheet * 1e12;
+  host.peak_half = a.half_sheet * 1e12;
   host.inside = {inside_seconds, reach.links * a.inside_gigabytes * 1e9};
   return host;
 }

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "machine/cluster.h"
 #include "plan/memory.h"
+#include "planner/column.h"
 #include "planner/layout.h"
 
 namespace troika::planner {
@@ -40,5 +42,18 @@ struct Estimate {
   double model_flops_per_device() const { return model_flops / time.step / layout.world(); }
   double utilisation() const { return peak_flops > 0 ? model_flops / time.step / peak_flops : 0; }
 };
+
+// Memory by following the program, of the rank that needs most of what it has; its share of the host, or its device's.
+struct Need {
+  plan::Memory memory;
+  std::int64_t available_bytes = 0;
+  bool fits() const { return memory.total() <= available_bytes; }
+};
+Need need_of(const Column& column, const machine::Placement& placement);
+
+// By simulating the step.
+Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need);
+
+double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len);
 
 }  // namespace troika::planner

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/resolve.h"
 
 namespace troika::planner {
 
@@ -13,13 +13,14 @@ struct Layout {
   int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;
   config::Schedule schedule = config::Schedule::one_f_one_b;
   int virtual_stages = 1;
-  std::int64_t micro = 1;  // sequences of a microbatch
+  std::int64_t micro = 1, global = 1;  // sequences of a microbatch, and of a step
   config::Recompute recompute = config::Recompute::none;
   config::Offload offload = config::Offload::none;
   config::Precision precision = config::Precision::fp32;
 
   int world() const { return dp * pp * tp * cp; }
   int replicas() const { return dp * cp; }
+  std::int64_t microbatches() const { return global / micro / dp; }  // of one data-parallel rank
 };
 bool operator==(const Layout& a, const Layout& b);
 
@@ -27,11 +28,14 @@ bool operator==(const Layout& a, const Layout& b);
 // kind is named, the axes always ("one rank" where there is one).
 std::string name_of(const Layout& layout);
 
-// {"--dp", "2", "--pp", "2", ...}: every choice, for a command line of train.
+// {"--dp", "2", "--pp", "2", ...}: every choice, the batch too, for a command line of train.
 std::vector<std::string> flags_of(const Layout& layout);
 
-// The same training laid out so, `global` sequences per step. What only goes with another layout (stage_layers, stage_costs,
-// shares, schedule_file) is dropped.
-config::Settings with_layout(const config::Settings& settings, const Layout& layout, std::int64_t global);
+// The same training laid out so. What only goes with another layout (stage_layers, stage_costs, shares, schedule_file) is
+// dropped.
+config::Settings with_layout(const config::Settings& settings, const Layout& layout);
+
+// The layout that settings resolve to.
+Layout layout_of(const config::Resolved& resolved);
 
 }  // namespace troika::planner

@@ -27,14 +27,14 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 struct Question {
   config::Settings settings;  // model.vocab is known
   Fixed fixed;
-  std::int64_t global = 0;  // sequences of a step; 0: by the settings for a world of one
+  std::int64_t global = 0;  // sequences of a step
   machine::Cluster cluster;
   int world = 1;
   int ranks_per_host = 0;  // 0: one on each device
   int top = 10;
 };
 
-// A layout that was left out: `need` of what there is `have`; time of the least for those that only were slower.
+// A layout that does not fit.
 struct Nearest {
   Layout layout;
   std::int64_t need_bytes = 0, have_bytes = 0;
@@ -44,15 +44,18 @@ struct Answer {
   std::vector<Estimate> best;      // those that fit, by tokens/s; at most `top`
   std::optional<Nearest> nearest;  // of those that do not fit, the one that lacks least
   std::int64_t considered = 0;     // layouts that the settings allow
-  std::int64_t too_large = 0;      // that do not fit
-  std::int64_t simulated = 0;      // in full; the others are slower than these by their lower bound
+  std::int64_t too_large = 0;      // that were found not to fit
+  std::int64_t simulated = 0;      // in full; what is left is slower than the `best` by its lower bound
 };
 
-// The `top` fastest, each simulated in full; no other is faster (bound.h). ConfigError when the settings allow no layout at
-// all, in the words of config::resolve.
+// The `top` fastest, each simulated in full; no other that fits is faster (bound.h). ConfigError when the settings allow no
+// layout at all, in the words of config::resolve.
 Answer search(const Question& question);
 
-// All that fit, each simulated: what a sweep tries. By tokens/s.
+// One layout, with everything about it; nothing when the settings do not allow it.
+std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout);
+
+// All that fit, each simulated, without a bound: what a sweep tries. By tokens/s.
 std::vector<Estimate> every_layout_that_fits(const Question& question);
 
 }  // namespace troika::planner

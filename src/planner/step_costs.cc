@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "plan/buckets.h"
+#include "planner/real.h"
 #include "schedule/instruction/placement.h"
 #include "shape/operation_costs.h"
+#include "shape/optimizer_state.h"
 
 namespace troika::planner {
 namespace {
@@ -15,8 +17,6 @@ using schedule::Kind;
 using shape::Operation;
 using shape::OperationCost;
 using shape::Pass;
-
-double real(std::int64_t x) { return static_cast<double>(x); }
 
 bool is_product(Operation operation) {
   return operation == Operation::qkv_product || operation == Operation::o_product ||
@@ -31,8 +31,8 @@ bool is_cheap(Operation operation) {
 
 class OperationTimes {
  public:
-  OperationTimes(const machine::Rates& rates, const plan::Job& job)
-      : rates_(rates), products_(rates.products(job.precision())), cp_(job.shape.cp) {}
+  OperationTimes(const machine::Rates& rates, const PassShape& shape)
+      : rates_(rates), products_(rates.products(shape.microbatch.precision)), cp_(shape.cp) {}
 
   double seconds(const OperationCost& row) const {
     if (is_product(row.operation))
@@ -58,74 +58,73 @@ void add(const OperationCost& row, double seconds, SegmentSeconds* to) {
   if (pass == Pass::both) to->forward.compute += seconds;
 }
 
-// Of a leaf: as integers added to the sum of own leaves.
-double leaf_seconds(const plan::Job& job, const plan::Stages& stages, int segment, const machine::Rates& rates) {
-  double bytes = 0;
-  for (const plan::BucketShape& bucket : plan::buckets_of(job, stages, segment, {0, job.shape.tp})) {
-    if (!bucket.trained) continue;
-    const shape::SumShape sum = plan::sum_shape(job, bucket, {});
-    const auto rows = shape::update_operations({{bucket.layout.elements, sum}}, job.precision());
-    bytes += rows.front().work.bytes / real(std::max<std::int64_t>(sum.own_leaves(), 1));
-  }
-  return bytes / rates.stream_bytes_per_second;
+double rows_bytes(const PassShape& shape, std::int64_t width) {
+  return real(shape.microbatch.B) * real(shape.microbatch.T) * real(width) *
+         real(shape::bytes_of(shape.microbatch.precision));
 }
 
-// Of all rows of a microbatch once gathered over, or scattered to, the tp ranks; without sequence parallelism a sum is both.
-double tensor_seconds(const plan::Job& job, const machine::Link& link, double times) {
-  if (job.shape.tp == 1) return 0;
-  const double tp = job.shape.tp;
-  const double bytes = real(job.resolved.batch.micro) * real(job.positions({})) * real(job.model().hidden) *
-                       real(job.element_bytes()) * (tp - 1) / tp;
+// Of all rows of a microbatch, `times` gathered over or scattered to the tp ranks; a sum without sequence parallelism is both.
+double tensor_seconds(const PassShape& shape, const machine::Link& link, double times) {
+  const double tp = shape.microbatch.share.size;
+  if (tp == 1) return 0;
+  const double bytes = rows_bytes(shape, shape.model.hidden) * (tp - 1) / tp;
   return times * ((tp - 1) * link.latency_seconds + bytes / link.bytes_per_second);
 }
 
-double context_seconds(const plan::Job& job, const machine::Link& link, double times) {
-  if (job.shape.cp == 1) return 0;
-  const double kv = real(shape::local_widths(job.model(), {0, job.shape.tp}).kv_heads.count * job.model().head_dim);
-  const double bytes = 2 * kv * real(job.resolved.batch.micro) * real(job.positions({})) * real(job.element_bytes());
-  return times * (job.shape.cp - 1) * (link.latency_seconds + bytes / link.bytes_per_second);
+// Of the keys and values of a rank, `times` around the ring.
+double context_seconds(const PassShape& shape, const machine::Link& link, double times) {
+  if (shape.cp == 1) return 0;
+  const std::int64_t kv =
+      shape::local_widths(shape.model, shape.microbatch.share).kv_heads.count * shape.model.head_dim;
+  return times * (shape.cp - 1) * (link.latency_seconds + rows_bytes(shape, 2 * kv) / link.bytes_per_second);
 }
 
-void drop_untrained(const plan::Job& job, int segment, SegmentSeconds* seconds) {
-  if (!job.trained.own(segment)) seconds->weight = {};
+void drop_untrained(const PassShape& shape, int segment, SegmentSeconds* seconds) {
+  if (!shape.trained.own(segment)) seconds->weight = {};
 }
-
-int representative_block(const plan::Job& job) { return shape::segment_count(job.model()) - 2; }
 
 }  // namespace
 
-ModelSeconds model_seconds(const plan::Job& job, const machine::Rates& rates, const machine::Link& tensor,
+PassShape pass_shape(const plan::Job& job) {
+  return {job.model(),
+          {job.resolved.batch.micro, job.positions({}), job.tensor_share({}), job.sequence_parallel(), job.precision()},
+          job.shape.cp,
+          job.saved_activations(),
+          job.trained};
+}
+
+ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, const machine::Link& tensor,
                            const machine::Link& context) {
-  const shape::MicrobatchShape microbatch{job.resolved.batch.micro, job.positions({}), job.tensor_share({}),
-                                          job.sequence_parallel(), job.precision()};
-  const OperationTimes times(rates, job);
+  const OperationTimes times(rates, shape);
   ModelSeconds model;
-  const bool selective = job.saved_activations() == shape::SavedActivations::selective;
-  for (const OperationCost& row : shape::block_operations(job.model(), microbatch)) {
+  const bool selective = shape.saved == shape::SavedActivations::selective;
+  for (const OperationCost& row : shape::block_operations(shape.model, shape.microbatch)) {
     const double seconds = times.seconds(row);
     add(row, seconds, &model.block);
     if (selective && row.pass == Pass::forward && is_cheap(row.operation)) model.block.input.compute += seconds;
   }
-  for (const OperationCost& row : shape::outer_operations(job.model(), microbatch))
+  for (const OperationCost& row : shape::outer_operations(shape.model, shape.microbatch))
     add(row, times.seconds(row), row.operation == Operation::embedding ? &model.embedding : &model.head);
-  // The embedding's gradient goes to its table alone.
-  std::swap(model.embedding.input.compute, model.embedding.weight.compute);
-  const plan::Stages stages = plan::cut_stages(job);
-  const int head = shape::segment_count(job.model()) - 1, block = representative_block(job);
-  model.embedding.weight.compute += leaf_seconds(job, stages, 0, rates);
-  model.block.weight.compute += leaf_seconds(job, stages, block, rates);
-  model.head.weight.compute += leaf_seconds(job, stages, head, rates);
-  const bool rows_split = job.sequence_parallel() == shape::SequenceParallel::on;
-  model.block.forward.tensor = model.block.input.tensor = tensor_seconds(job, tensor, 4);
-  model.block.weight.tensor = tensor_seconds(job, tensor, rows_split ? 2 : 0);
-  model.head.forward.tensor = model.head.input.tensor = model.embedding.forward.tensor = model.embedding.weight.tensor =
-      tensor_seconds(job, tensor, 1);
-  model.block.forward.context = context_seconds(job, context, 1);
-  model.block.input.context = context_seconds(job, context, 2);
-  drop_untrained(job, 0, &model.embedding);
-  drop_untrained(job, block, &model.block);
-  drop_untrained(job, head, &model.head);
+  std::swap(model.embedding.input.compute, model.embedding.weight.compute);  // its gradient goes to its table alone
+  const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
+  model.block.forward.tensor = model.block.input.tensor = tensor_seconds(shape, tensor, 4);
+  model.block.weight.tensor = tensor_seconds(shape, tensor, rows_split ? 2 : 0);
+  model.head.forward.tensor = model.head.input.tensor = tensor_seconds(shape, tensor, 1);
+  model.embedding.forward.tensor = model.embedding.weight.tensor = tensor_seconds(shape, tensor, 1);
+  model.block.forward.context = context_seconds(shape, context, 1);
+  model.block.input.context = context_seconds(shape, context, 2);
+  const int head = shape::segment_count(shape.model) - 1;
+  drop_untrained(shape, 0, &model.embedding);
+  drop_untrained(shape, head - 1, &model.block);
+  drop_untrained(shape, head, &model.head);
   return model;
+}
+
+double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, config::Precision precision,
+                    const machine::Rates& rates) {
+  const auto rows = shape::update_operations({{elements, sum}}, precision);
+  const double bytes = rows.front().work.bytes / real(std::max<std::int64_t>(sum.own_leaves(), 1));
+  return bytes / rates.stream_bytes_per_second;
 }
 
 bool GroupLinks::on_one_host(int first_rank, int end_rank) const {
@@ -214,11 +213,36 @@ bool same(const machine::Rates& a, const machine::Rates& b) {
   return numbers(a) == numbers(b);
 }
 
-UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine::Rates& rates) {
+std::vector<double> leaves_of_segments(const Column& column, int grid_rank, const machine::Rates& rates) {
+  const plan::Job& job = column.job;
+  const mesh::Coordinate at = column.coordinate_of(grid_rank);
+  std::vector<double> seconds(static_cast<std::size_t>(shape::segment_count(job.model())), 0);
+  for (const int g : column.stages.segments_of(at.pp)) {
+    for (const plan::BucketShape& bucket : plan::buckets_of(job, column.stages, g, job.tensor_share(at))) {
+      if (bucket.trained)
+        seconds[static_cast<std::size_t>(g)] +=
+            leaf_seconds(bucket.layout.elements, plan::sum_shape(job, bucket, at), job.precision(), rates);
+    }
+  }
+  return seconds;
+}
+
+// A device's state goes over PCIe; a processor's from memory to memory, or to a disk.
+double copied_per_second(const plan::Job& job, const machine::Host& host, const machine::Rates& rates) {
+  constexpr double pcie = 20e9, unknown_disk = 200e6;
+  if (job.settings().parallel.offload == config::Offload::file)
+    return host.disk_bytes_per_second > 0 ? host.disk_bytes_per_second : unknown_disk;
+  return host.computes_on_cores() ? rates.stream_bytes_per_second : pcie;
+}
+
+UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine::Rates& rates,
+                             const machine::Host& host) {
   const plan::Job& job = column.job;
   const mesh::Coordinate at = column.coordinate_of(grid_rank);
   UpdateSeconds seconds;
   seconds.steps.assign(static_cast<std::size_t>(shape::segment_count(job.model())), 0);
+  seconds.copies = seconds.steps;
+  const double copied = copied_per_second(job, host, rates);
   for (const int g : column.stages.segments_of(at.pp)) {
     for (const plan::BucketShape& bucket : plan::buckets_of(job, column.stages, g, job.tensor_share(at))) {
       if (!bucket.trained || bucket.part == plan::BucketShape::Part::shared_table) continue;
@@ -226,7 +250,9 @@ UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine:
       const shape::ShardPlan shards = plan::shard_plan(job, bucket);
       const std::int64_t own = shards.elements_of(sum.place.index()).count;
       const bool whole = job.settings().parallel.zero == 0;
-      const auto rows = shape::update_operations({{whole ? shards.elements() : own, sum}}, job.precision());
+      const std::int64_t kept = whole ? shards.elements() : own;
+      const auto rows = shape::update_operations({{kept, sum}}, job.precision());
+      seconds.copies[static_cast<std::size_t>(g)] += real(shape::state_bytes(job.element_bytes()) * kept) / copied;
       const double norm = whole ? rows[1].work.bytes / job.replicas() : rows[1].work.bytes;
       seconds.norm += norm / rates.stream_bytes_per_second;
       seconds.steps[static_cast<std::size_t>(g)] +=
@@ -249,9 +275,10 @@ StepCosts::StepCosts(const Column& column, const machine::Placement& placement)
     model_index_.push_back(static_cast<std::size_t>(found - seen.begin()));
     if (found == seen.end()) {
       seen.push_back(rates);
-      models_.push_back(model_seconds(column.job, rates, tensor, context));
+      models_.push_back(model_seconds(pass_shape(column.job), rates, tensor, context));
     }
-    updates_.push_back(update_seconds(column, rank, rates));
+    leaves_.push_back(leaves_of_segments(column, rank, rates));
+    updates_.push_back(update_seconds(column, rank, rates, placement.kind_of_rank(column.world_rank_of(rank))));
     stream_.push_back(rates.stream_bytes_per_second);
   }
 }
@@ -264,7 +291,8 @@ int StepCosts::grid_rank_of(const Instruction& i) const {
 
 PassSeconds StepCosts::pass_of(const Instruction& i) const {
   PassSeconds sum;
-  const ModelSeconds& model = model_of(grid_rank_of(i));
+  const int grid_rank = grid_rank_of(i);
+  const ModelSeconds& model = model_of(grid_rank);
   const schedule::SegmentRange range = schedule::segments_of(column_.program, i);
   const auto take = [&sum](const PassSeconds& pass) {
     sum.compute += pass.compute;
@@ -276,7 +304,9 @@ PassSeconds StepCosts::pass_of(const Instruction& i) const {
     if (schedule::has_pass(i.kind, schedule::forward_pass) || schedule::has_pass(i.kind, schedule::recompute_pass))
       take(segment.forward);
     if (schedule::has_pass(i.kind, schedule::input_pass)) take(segment.input);
-    if (schedule::has_pass(i.kind, schedule::weight_pass)) take(segment.weight);
+    if (!schedule::has_pass(i.kind, schedule::weight_pass)) continue;
+    take(segment.weight);
+    sum.compute += leaves_[static_cast<std::size_t>(grid_rank)][static_cast<std::size_t>(g)];
   }
   return sum;
 }
@@ -286,7 +316,8 @@ double StepCosts::update_of(const Instruction& i, int grid_rank) const {
   if (i.kind == Kind::norm) return update.norm;
   double seconds = 0;
   const schedule::SegmentRange range = schedule::segments_of(column_.program, i);
-  for (int g = range.begin; g < range.end; ++g) seconds += update.steps[static_cast<std::size_t>(g)];
+  const std::vector<double>& of_segment = i.kind == Kind::step ? update.steps : update.copies;
+  for (int g = range.begin; g < range.end; ++g) seconds += of_segment[static_cast<std::size_t>(g)];
   return seconds;
 }
 
@@ -299,10 +330,10 @@ schedule::CostModel StepCosts::model() const {
   for (const UpdateSeconds& update : updates_) norm = std::max(norm, update.norm);
   model.seconds = [this, norm](const Instruction& i) {
     if (i.kind == Kind::norm) return norm;
-    if (i.kind == Kind::step) return update_of(i, grid_rank_of(i));
+    if (i.kind == Kind::step || schedule::traits(i.kind).role == schedule::Role::copy)
+      return update_of(i, grid_rank_of(i));
     if (i.kind == Kind::reduce_grads)
       return touched_per_sent_byte * real(i.bytes) / stream_[static_cast<std::size_t>(grid_rank_of(i))];
-    if (i.kind == Kind::fetch || i.kind == Kind::offload) return 0.0;
     return schedule::is_computation(i.kind) ? pass_of(i).all() : 0.0;
   };
   model.link = [this](int from, int to) {

@@ -6,6 +6,8 @@
 #include "machine/cluster.h"
 #include "planner/column.h"
 #include "schedule/simulate/cost_model.h"
+#include "shape/segment_costs.h"
+#include "shape/sum_shape.h"
 
 namespace troika::planner {
 
@@ -22,8 +24,9 @@ struct SegmentSeconds {
 
 // Of a step on one rank, beside its passes.
 struct UpdateSeconds {
-  double norm = 0;            // squares of all its gradients
-  std::vector<double> steps;  // by segment: the optimizer on what the rank keeps of it
+  double norm = 0;             // squares of all its gradients
+  std::vector<double> steps;   // by segment: the optimizer on what the rank keeps of it
+  std::vector<double> copies;  // by segment: its state from where it is offloaded, or back
 };
 
 // Segments of a kind cost alike: the embedding, every block, the head.
@@ -34,9 +37,24 @@ struct ModelSeconds {
   }
 };
 
-// What the passes cost a rank with these rates. `tensor`, `context`: the links of its groups; not read where there are none.
-ModelSeconds model_seconds(const plan::Job& job, const machine::Rates& rates, const machine::Link& tensor,
+// What decides them, of the first rank of the groups.
+struct PassShape {
+  const config::ModelSettings& model;
+  shape::MicrobatchShape microbatch;
+  int cp = 1;
+  shape::SavedActivations saved = shape::SavedActivations::all;
+  const shape::Trained& trained;
+};
+PassShape pass_shape(const plan::Job& job);
+
+// What the passes cost a rank with these rates, without what a weight gradient takes as a leaf of the sum. `tensor`, `context`:
+// the links of its groups; not read where there are none.
+ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, const machine::Link& tensor,
                            const machine::Link& context);
+
+// Of one leaf of so many elements: rounded to integers and added to the rank's own sum.
+double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, config::Precision precision,
+                    const machine::Rates& rates);
 
 // The links that the groups of a layout use on these machines.
 class GroupLinks {
@@ -67,7 +85,7 @@ class StepCosts {
 
   schedule::CostModel model() const;  // refers to this
   PassSeconds pass_of(const schedule::Instruction& i) const;
-  double update_of(const schedule::Instruction& i, int grid_rank) const;  // of norm and step
+  double update_of(const schedule::Instruction& i, int grid_rank) const;  // of norm, step and copies of state
   const ModelSeconds& model_of(int grid_rank) const {
     return models_[model_index_[static_cast<std::size_t>(grid_rank)]];
   }
@@ -82,9 +100,10 @@ class StepCosts {
   const machine::Placement& placement_;
   const GroupLinks links_;
   std::vector<ModelSeconds> models_;
-  std::vector<std::size_t> model_index_;  // by grid rank
-  std::vector<UpdateSeconds> updates_;    // by grid rank
-  std::vector<double> stream_;            // by grid rank: bytes per second of sums
+  std::vector<std::size_t> model_index_;     // by grid rank
+  std::vector<std::vector<double>> leaves_;  // by grid rank and segment: seconds of a leaf
+  std::vector<UpdateSeconds> updates_;       // by grid rank
+  std::vector<double> stream_;               // by grid rank: bytes per second of sums
 };
 
 }  // namespace troika::planner

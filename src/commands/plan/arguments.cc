@@ -1,0 +1,150 @@
+#include "commands/plan/arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "machine/cluster_file.h"
+#include "machine/profiles.h"
+#include "machine/quantities.h"
+#include "planner/this_machine.h"
+
+namespace troika::commands {
+
+config::FlagTable plan_flags(PlanArguments& a) {
+  config::FlagTable table("troika plan");
+  table.usage("[CONFIG] [settings of train] --gpu NAME --gpus N [--gpus-per-node N] [--network RATE]");
+  table.usage("[CONFIG] [settings of train] --cluster FILE [--nproc N]");
+  table.usage("[CONFIG] [settings of train] [--nproc N]");
+  table.add("cluster", a.cluster, "The machines, as a file that `troika probe` writes or you do.")
+      .shown("FILE")
+      .unset("the accelerators of --gpu, else this host");
+  table.add("nproc", a.nproc, "Ranks on each host that computes on its cores.")
+      .familiar({"nproc-per-node"})
+      .range(1, 10000)
+      .unset("1 of each host of a cluster");
+  table.add("gpu", a.gpu, "Accelerators by name, instead of a cluster file.")
+      .offered(machine::accelerator_names)
+      .shown("NAME")
+      .unset("none");
+  table.add("gpus", a.gpus, "How many of them there are.").range(1, 1e6).unset("those of one host");
+  table.add("gpus-per-node", a.gpus_per_node, "How many of them each host has.")
+      .range(1, 1024)
+      .unset("as usual for them");
+  table.add("network", a.network, "What a host sends to others, such as '1.6 Tbit/s', instead of what is usual.")
+      .shown("RATE")
+      .unset("as usual for them, or the cluster file's");
+  table.add("tokens", a.tokens, "Tokens of the whole run, such as 300B, for its time.").unset("those of train.steps");
+  table.add("top", a.top, "How many layouts to list.").range(1, 1000);
+  table.add("json", a.json, "One JSON object.").alone();
+  table.add("write", a.write, "Write the settings with the best layout as YAML.")
+      .shown("FILE")
+      .unset("nothing is written");
+  table.settings({"model.preset", "batch.seq_len", "batch.global_batch_size", "batch.micro_batch_size", "parallel.dp",
+                  "parallel.pp", "parallel.tp", "parallel.cp", "parallel.zero", "parallel.recompute",
+                  "precision.compute"});
+  table.paragraph(
+      "Which layout: every dp x pp x tp x cp x ZeRO x schedule x micro batch x recomputation x offload x precision "
+      "that the\n"
+      "machines allow, ranked by predicted tokens/s; what a flag of train states is fixed. The step program of each of "
+      "the\n"
+      "best is followed for its memory and simulated for its time. docs/planning.md says how, and how far off it was.");
+  return table;
+}
+
+PlanArguments parse_plan(const std::vector<std::string>& words, const config::Environment& environment) {
+  PlanArguments a;
+  a.parsed = config::parse_settings(words, environment, plan_flags(a));
+  if (!a.cluster.empty() && !a.gpu.empty())
+    throw base::ConfigError("--cluster and --gpu both name the machines: give one of them");
+  if (a.gpu.empty() && (a.gpus || a.gpus_per_node))
+    throw base::ConfigError("--gpus says how many: give --gpu the name of the accelerator too, such as --gpu h100");
+  return a;
+}
+
+double token_count(const std::string& text) {
+  static const std::string units = "KMBT";
+  std::string number = base::trim(text);
+  double factor = 1;
+  if (!number.empty()) {
+    const auto unit = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(number.back()))));
+    if (unit != std::string::npos) {
+      factor = std::pow(1000, static_cast<double>(unit + 1));
+      number.pop_back();
+    }
+  }
+  double count = 0;
+  if (base::parse_double(number, &count) && std::isfinite(count) && count > 0 && count * factor < 1e18)
+    return count * factor;
+  throw base::ConfigError(fmt::format("--tokens is '{}', but is a number above 0 such as 300B, 20M or 1e9", text));
+}
+
+namespace {
+
+machine::Cluster cluster_of_gpus(const PlanArguments& a) {
+  const machine::Accelerator& kind = machine::find_accelerator(a.gpu, "--gpu");
+  const std::int64_t per_node =
+      a.gpus_per_node.value_or(std::min<std::int64_t>(kind.devices_per_host, a.gpus.value_or(1 << 20)));
+  const std::int64_t gpus = a.gpus.value_or(per_node);
+  if (gpus % per_node != 0 && gpus > per_node)
+    throw base::ConfigError(fmt::format("--gpus {} are not whole hosts of {}: use {} or {}, or --gpus-per-node", gpus,
+                                        per_node, gpus / per_node * per_node, (gpus / per_node + 1) * per_node));
+  machine::Cluster cluster;
+  cluster.hosts.push_back(host_of(kind, static_cast<int>(std::min(gpus, per_node)), machine::fitted_reach()));
+  cluster.hosts.front().count = static_cast<int>(std::max<std::int64_t>(1, gpus / per_node));
+  cluster.network = network_of(kind, machine::fitted_reach());
+  return cluster;
+}
+
+machine::Cluster cluster_of(const PlanArguments& a, const config::Environment& environment) {
+  machine::Cluster cluster = !a.cluster.empty() ? machine::read_cluster(a.cluster)
+                             : !a.gpu.empty()   ? cluster_of_gpus(a)
+                                                : planner::this_machine(environment);
+  if (a.network.empty()) return cluster;
+  if (!machine::parse_byte_rate(a.network, &cluster.network.bytes_per_second))
+    throw base::ConfigError(fmt::format(
+        "--network is '{}', but is a number with its unit, such as '1.6 Tbit/s' or '939 Mbit/s'", a.network));
+  cluster.pairs.clear();
+  return cluster;
+}
+
+// What settings that leave the batch open come to, in their own layout or in plain data parallelism.
+std::int64_t global_batch(const config::Settings& settings, int world) {
+  try {
+    return config::resolve(settings, world).batch.global;
+  } catch (const base::ConfigError&) {
+    if (settings.batch.global_batch_size) return *settings.batch.global_batch_size;
+    config::Settings plain = settings;
+    plain.parallel = {};
+    plain.batch.micro_batch_size.reset();
+    return config::resolve(plain, world).batch.global;
+  }
+}
+
+}  // namespace
+
+planner::Question question_of(const PlanArguments& a, const config::Environment& environment) {
+  planner::Question q;
+  q.settings = a.parsed.settings;
+  q.cluster = cluster_of(a, environment);
+  const bool on_cores = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
+                                    [](const machine::Host& host) { return host.computes_on_cores(); });
+  if (a.nproc && !on_cores)
+    throw base::ConfigError(
+        "--nproc is for hosts that compute on their cores; a host with devices runs a rank on each");
+  q.ranks_per_host = static_cast<int>(a.nproc.value_or(0));
+  q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
+  q.settings.model.vocab = plan::vocabulary_of(q.settings);
+  if (!on_cores && q.settings.comm.backend == config::Backend::automatic)
+    q.settings.comm.backend = config::Backend::nccl;
+  q.global = global_batch(q.settings, q.world);
+  q.fixed = planner::fixed_by(a.parsed.stated, q.settings);
+  if (q.settings.precision.compute != config::Precision::fp32) q.fixed.precision = q.settings.precision.compute;
+  q.top = static_cast<int>(a.top);
+  return q;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,17 @@
+// `troika plan`: the layouts of a training on machines, ranked, with their reasons.
+#pragma once
+
+#include <string>
+
+#include "commands/verbs.h"
+#include "planner/search.h"
+
+namespace troika::commands {
+
+// The text to print, or one JSON object; writes --write's file. ConfigError when no layout fits, with what would.
+std::string plan_report(const Call& call);
+
+std::string plan_text(const planner::Question& question, const planner::Answer& answer, double run_tokens);
+std::string plan_json(const planner::Question& question, const planner::Answer& answer);
+
+}  // namespace troika::commands

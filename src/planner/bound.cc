@@ -1,0 +1,229 @@
+#include "planner/bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/freeze.h"
+#include "plan/stages.h"
+#include "planner/real.h"
+#include "schedule/build/partition.h"
+#include "shape/adapter.h"
+#include "shape/optimizer_state.h"
+#include "shape/shard_plan.h"
+
+namespace troika::planner {
+namespace {
+
+constexpr std::int64_t rounded_off = 16 * shape::norm_chunk;  // a replica's part is whole chunks
+
+void raise(double* most, double other) { *most = std::max(*most, other); }
+
+machine::Rates fastest(const machine::Placement& placement) {
+  machine::Rates best = placement.rates_of(0);
+  for (int rank = 1; rank < placement.world(); ++rank) {
+    if (placement.host_of(rank) == placement.host_of(rank - 1)) continue;
+    const machine::Rates r = placement.rates_of(rank);
+    for (const auto product : {&machine::Rates::fp32, &machine::Rates::bf16, &machine::Rates::fp16}) {
+      raise(&(best.*product).flops_per_second, (r.*product).flops_per_second);
+      raise(&(best.*product).bytes_per_second, (r.*product).bytes_per_second);
+    }
+    raise(&best.attention_share, r.attention_share);
+    raise(&best.between_bytes_per_second, r.between_bytes_per_second);
+    raise(&best.stream_bytes_per_second, r.stream_bytes_per_second);
+    best.call_seconds = std::min(best.call_seconds, r.call_seconds);
+  }
+  return best;
+}
+
+}  // namespace
+
+Bounds::Bounds(const config::Settings& settings, const machine::Placement& placement)
+    : settings_(settings), placement_(placement), rates_(fastest(placement)) {
+  trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed};
+  segments_ = shape::segment_count(settings.model);
+  for (int host = 0, rank = 0; host < placement.hosts(); rank += placement.ranks_on(host), ++host)
+    available_ = std::max(available_, placement.memory_of(rank));
+  program_ = placement.kind_of_rank(0).program_bytes;
+  for (int host = 0; host < placement.hosts(); ++host)
+    program_ = std::min(program_, placement.kind_of(host).program_bytes);
+  accelerators_ = !placement.kind_of_rank(0).computes_on_cores();
+}
+
+PassShape Bounds::pass_shape(const Layout& l) const {
+  shape::MicrobatchShape microbatch;
+  microbatch.B = l.micro;
+  microbatch.T = shape::sequence_chunks(settings_.batch.seq_len, 0, l.cp).count();
+  microbatch.share = {0, l.tp};
+  microbatch.sequence =
+      settings_.parallel.sequence_parallel && l.tp > 1 ? shape::SequenceParallel::on : shape::SequenceParallel::off;
+  microbatch.precision = l.precision;
+  const auto saved =
+      l.recompute == config::Recompute::selective ? shape::SavedActivations::selective : shape::SavedActivations::all;
+  return {settings_.model, microbatch, l.cp, saved, trained_};
+}
+
+const ModelSeconds& Bounds::seconds(const Layout& l) {
+  const PassShape shape = pass_shape(l);
+  const Key key{l.tp, l.cp, l.micro, static_cast<int>(l.precision), static_cast<int>(shape.saved)};
+  const auto found = seconds_.find(key);
+  if (found != seconds_.end()) return found->second;
+  const GroupLinks links({placement_.world() / (l.tp * l.cp), 1, l.tp, l.cp}, placement_);
+  return seconds_.emplace(key, model_seconds(shape, rates_, links.tensor(), links.context())).first->second;
+}
+
+const shape::SavedBytes& Bounds::saved(const Layout& l) {
+  const PassShape shape = pass_shape(l);
+  const Key key{l.tp, l.cp, l.micro, static_cast<int>(l.precision), static_cast<int>(shape.saved)};
+  const auto found = saved_.find(key);
+  if (found != saved_.end()) return found->second;
+  return saved_.emplace(key, shape::segment_saved_bytes(settings_.model, shape.microbatch, shape.saved, trained_))
+      .first->second;
+}
+
+const Bounds::Elements& Bounds::elements(int tp) {
+  const auto found = elements_.find(tp);
+  if (found != elements_.end()) return found->second;
+  const auto of = [&](int segment) { return shape::segment_layout(settings_.model, segment, {0, tp}).elements; };
+  Elements e{of(0), of(1), of(segments_ - 1), 0};
+  if (settings_.model.tie_embeddings) e.table = shape::tied_layout(settings_.model, {0, tp}).elements;
+  return elements_.emplace(tp, e).first->second;
+}
+
+const std::vector<Bounds::RankStages>& Bounds::stages(int pp, int virtual_stages) {
+  const std::pair key(pp, virtual_stages);
+  const auto found = stages_.find(key);
+  if (found != stages_.end()) return found->second;
+  const auto ranges = schedule::partition_by_cost(
+      shape::segment_costs(settings_.model, settings_.batch.seq_len, trained_), pp * virtual_stages);
+  const auto blocks = [&](const auto& range) {
+    return std::min(range.second, segments_ - 1) - std::max(range.first, 1);
+  };
+  std::vector<RankStages> ranks(static_cast<std::size_t>(pp));
+  int before = 0;
+  for (std::size_t s = 0; s < ranges.size(); ++s) {
+    RankStages& rank = ranks[s % ranks.size()];
+    if (s < ranks.size()) rank.blocks_before = before;
+    before += blocks(ranges[s]);
+    rank.blocks += blocks(ranges[s]);
+    rank.embedding = rank.embedding || s == 0;
+    rank.head = rank.head || s + 1 == ranges.size();
+  }
+  return stages_.emplace(key, std::move(ranks)).first->second;
+}
+
+// As plan::Job has it.
+shape::SumShape Bounds::sum_of(const Layout& l, int uses) const {
+  shape::SumShape sum;
+  sum.place = {l.dp, l.cp, 0, 0};
+  sum.shares.assign(static_cast<std::size_t>(l.dp), l.microbatches());
+  if (l.zero >= 2 && l.replicas() > 1) sum.reduction = shape::Reduction::each_leaf;
+  if (l.zero == 0) sum.result = shape::Result::whole;
+  if (settings_.parallel.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
+  if (settings_.comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
+  sum.uses = uses;
+  return sum;
+}
+
+std::int64_t Bounds::elements_of(const Layout& l, const RankStages& rank) {
+  const Elements& e = elements(l.tp);
+  std::int64_t sum = rank.blocks * e.block;
+  if (rank.embedding) sum += e.embedding;
+  if (rank.head) sum += e.head;
+  if (rank.head && !rank.embedding) sum += e.table;
+  return sum;
+}
+
+double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
+  const shape::SumShape sum = sum_of(l, 1);
+  const std::int64_t others = std::max<std::int64_t>(0, elements - elements / l.replicas() - rounded_off);
+  const bool floats = sum.reduction == shape::Reduction::each_leaf || sum.shares_floats(0);
+  return floats ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
+}
+
+double Bounds::step_seconds(const Layout& l) {
+  const ModelSeconds& model = seconds(l);
+  const Elements& e = elements(l.tp);
+  const double m = real(l.microbatches());
+  const int replicas = l.replicas();
+  const GroupLinks links({l.dp, l.pp, l.tp, l.cp}, placement_);
+  const shape::SumShape sum = sum_of(l, 1);
+  const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, l.precision, rates_); };
+  const double leaf_block = leaf(e.block), leaf_embedding = leaf(e.embedding), leaf_head = leaf(e.head);
+  const bool all_trained =
+      std::find(trained_.segments.begin(), trained_.segments.end(), false) == trained_.segments.end();
+  const bool trains = all_trained && trained_.lora.rank == 0;  // else leaves and exchanges count as nothing
+  const bool halves = l.schedule == config::Schedule::zb_h1;
+  const double forward_block = model.block.forward.all();
+  const double backward_block = trains ? model.block.input.all() + model.block.weight.all() + leaf_block : 0;
+  double pipeline = 0, behind = 0;
+  for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
+    const double blocks = rank.blocks;
+    const double forward = blocks * forward_block + (rank.embedding ? model.embedding.forward.all() : 0) +
+                           (rank.head ? model.head.forward.all() : 0);
+    const double backward =
+        blocks * backward_block +
+        (rank.embedding && trains ? model.embedding.input.all() + model.embedding.weight.all() + leaf_embedding : 0) +
+        (rank.head && trains ? model.head.input.all() + model.head.weight.all() + leaf_head : 0);
+    double again = 0;
+    if (l.recompute == config::Recompute::full && l.microbatches() > 1 && trains)
+      again = forward - (rank.head ? model.head.forward.all() : 0);
+    const double begin = rank.blocks_before * forward_block + (rank.embedding ? 0 : model.embedding.forward.all());
+    const double own = m * (forward + backward + again);
+    const double back = halves ? 0 : rank.blocks_before * backward_block;
+    raise(&pipeline, begin + own + back);
+    const std::int64_t held = elements_of(l, rank);
+    if (replicas > 1 && trains) {
+      const double reduce = links.replicas(sent_bytes(l, held), 0);
+      const double whole = real(std::max<std::int64_t>(0, held - held / replicas - rounded_off));
+      if (l.zero <= 1) {
+        const double gather = l.zero == 0 ? links.replicas(4 * whole, 0) : 0;
+        // Of interleaved stages the last microbatch's backwards stand among those of its group.
+        const double last = (backward + again) * (l.schedule == config::Schedule::interleaved ? l.pp : 1);
+        raise(&pipeline, begin + std::max(0.0, own - last) + reduce + gather);
+      } else {
+        raise(&pipeline, m * reduce);
+      }
+    }
+    const double kept = l.zero == 0 ? real(held) : std::max(0.0, real(held) / replicas - real(rounded_off));
+    raise(&behind, trains ? 28 * kept / rates_.stream_bytes_per_second : 0);
+  }
+  return pipeline + behind;
+}
+
+std::int64_t Bounds::memory_bytes(const Layout& l) {
+  const shape::SavedBytes& bytes = saved(l);
+  const std::int64_t element = shape::bytes_of(l.precision), R = l.replicas(), m = l.microbatches();
+  const bool state_here = l.offload == config::Offload::none || (l.offload == config::Offload::host && !accelerators_);
+  const bool all_trained =
+      std::find(trained_.segments.begin(), trained_.segments.end(), false) == trained_.segments.end();
+  const bool trains = all_trained && trained_.lora.rank == 0;
+  const shape::SumShape sum = sum_of(l, 1);
+  const std::int64_t boundary = element * l.micro * pass_shape(l).microbatch.T * settings_.model.hidden /
+                                (pass_shape(l).microbatch.sequence == shape::SequenceParallel::on ? l.tp : 1);
+  std::int64_t most = 0;
+  int pp_rank = 0;
+  for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
+    const std::int64_t held = elements_of(l, rank), own = std::max<std::int64_t>(0, held / R - rounded_off);
+    std::int64_t lasting = element * (l.zero == 3 ? own : held);
+    if (trains && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
+    // A rank's only leaf goes to its replicas piece by piece.
+    const std::int64_t sum_bytes = sum.own_leaves() > 1 && !sum.in_floats() ? 8 : R == 1 ? 4 : 0;
+    const std::int64_t sums = trains ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
+    // Of one stage's microbatch: what full recomputation keeps is a segment's input.
+    const bool full = l.recompute == config::Recompute::full;
+    const std::int64_t of_blocks = rank.blocks / l.virtual_stages * (full ? boundary : bytes.whole[1]);
+    std::int64_t in_flight = 1;
+    if (l.schedule == config::Schedule::gpipe) in_flight = m;
+    if (l.schedule == config::Schedule::one_f_one_b || l.schedule == config::Schedule::zb_h1)
+      in_flight = std::min<std::int64_t>(m, l.pp - pp_rank);
+    if (l.schedule == config::Schedule::interleaved)
+      in_flight = std::min<std::int64_t>(m * l.virtual_stages, (l.virtual_stages - 1) * l.pp + l.pp - pp_rank);
+    const std::int64_t activations = trains ? in_flight * of_blocks : 0;
+    const bool both = m > in_flight && l.schedule != config::Schedule::interleaved;  // a sum, and all in flight
+    most = std::max(most, lasting + (both ? sums + activations : std::max(sums, activations)));
+    ++pp_rank;
+  }
+  return most + program_;
+}
+
+}  // namespace troika::planner

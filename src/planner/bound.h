@@ -1,0 +1,71 @@
+// What no step of a layout takes less than, in closed form: for a search that simulates few of many layouts and still finds the
+// fastest. Every term is work that one rank does after another, so that no order of instructions avoids it:
+//   a rank of a pipeline begins when the stages before its first have each passed one microbatch on; it computes all of its own;
+//   unless the two halves of a backward stand apart, the last gradient then goes back through the stages before its first;
+//   its exchanges of gradients take its link one after the other, and those of the last microbatch begin behind its backward;
+//   the norm waits for all ranks, and optimizer and parameters come behind it.
+// Of bytes: parameters and state; the sum of gradients where a backward has ended while others are in flight; what the schedule
+// has in flight at most.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "machine/cluster.h"
+#include "planner/layout.h"
+#include "planner/step_costs.h"
+#include "shape/trained.h"
+
+namespace troika::planner {
+
+class Bounds {
+ public:
+  // `settings` resolved for some layout, with its vocabulary. Both must outlive it.
+  Bounds(const config::Settings& settings, const machine::Placement& placement);
+
+  double step_seconds(const Layout& layout);
+  std::int64_t memory_bytes(const Layout& layout);             // with the program
+  std::int64_t available_bytes() const { return available_; }  // to the rank that has most
+
+ private:
+  struct Elements {                                              // of one tp rank's buffers
+    std::int64_t embedding = 0, block = 0, head = 0, table = 0;  // table: a tied one, on the head's rank
+  };
+  // Where the blocks are: alike for all layouts of so many stages.
+  struct RankStages {
+    int blocks = 0, blocks_before = 0;  // before: in the stages before its first
+    bool embedding = false, head = false;
+  };
+  using Key = std::tuple<int, int, std::int64_t, int, int>;  // tp, cp, micro, precision, saved
+
+  PassShape pass_shape(const Layout& l) const;
+  const ModelSeconds& seconds(const Layout& l);
+  const shape::SavedBytes& saved(const Layout& l);
+  const Elements& elements(int tp);
+  const std::vector<RankStages>& stages(int pp, int virtual_stages);
+  shape::SumShape sum_of(const Layout& l, int uses) const;
+
+  // Of the rank with these stages.
+  struct Exchanges {
+    double reduce = 0, gather = 0;
+  };
+  double update_seconds(const Layout& l, double elements) const;
+  std::int64_t elements_of(const Layout& l, const RankStages& rank);
+  double sent_bytes(const Layout& l, std::int64_t elements) const;
+
+  const config::Settings& settings_;
+  const machine::Placement& placement_;
+  machine::Rates rates_;  // of the fastest rank, number by number
+  std::int64_t available_ = 0, program_ = 0;
+  shape::Trained trained_;
+  int segments_ = 0;
+  bool accelerators_ = false;
+  std::map<Key, ModelSeconds> seconds_;
+  std::map<Key, shape::SavedBytes> saved_;
+  std::map<int, Elements> elements_;
+  std::map<std::pair<int, int>, std::vector<RankStages>> stages_;
+};
+
+}  // namespace troika::planner

@@ -1,0 +1,141 @@
+#include "planner/estimate.h"
+
+#include <algorithm>
+
+#include "plan/rank_memory.h"
+#include "planner/step_costs.h"
+#include "schedule/simulate/simulator.h"
+#include "schedule/trace/communication.h"
+#include "shape/operation_costs.h"
+
+namespace troika::planner {
+namespace {
+
+using schedule::Event;
+using schedule::Kind;
+
+double seconds_of(const Event& event) { return event.end_seconds - event.begin_seconds; }
+
+// Of a wait: what it stood still for.
+double* waited_for(const Event& event, bool replicas, TimeSplit* split) {
+  switch (schedule::traits(event.instruction.kind).part) {
+    case schedule::Part::pipeline:
+      return event.instruction.kind == Kind::bwd_weight ? &split->data : &split->pipeline;
+    case schedule::Part::summary:
+      return replicas ? &split->data : &split->world;  // for reductions first
+    default:
+      return event.instruction.kind == Kind::reduce_tied ? &split->pipeline : &split->data;
+  }
+}
+
+class Splitter {
+ public:
+  Splitter(const Column& column, const StepCosts& costs) : column_(column), costs_(costs) {}
+
+  TimeSplit split(const schedule::StepTrace& trace) {
+    const auto communication = schedule::communication_intervals(trace);
+    const double ranks = static_cast<double>(trace.ranks.size());
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) add_rank(trace.ranks[r], communication[r]);
+    double end = 0;
+    for (const auto& rank : trace.ranks) {
+      for (const Event& event : rank.events) end = std::max(end, event.end_seconds);
+    }
+    for (double* part :
+         {&sum_.compute, &sum_.optimizer, &sum_.tensor, &sum_.context, &sum_.pipeline, &sum_.data, &sum_.world})
+      *part /= ranks;
+    sum_.step = end;
+    sum_.bubble = std::max(0.0, end - sum_.compute - sum_.optimizer - sum_.communication());
+    return sum_;
+  }
+
+ private:
+  void add_compute(const Event& event) {
+    const Kind kind = event.instruction.kind;
+    const double seconds = seconds_of(event);
+    if (kind == Kind::norm || kind == Kind::step) {
+      sum_.optimizer += seconds;
+    } else if (schedule::is_computation(kind)) {
+      const PassSeconds pass = costs_.pass_of(event.instruction);
+      const double scale = pass.all() > 0 ? seconds / pass.all() : 0;  // ranks may share processors, halves stand apart
+      sum_.compute += scale * pass.compute;
+      sum_.tensor += scale * pass.tensor;
+      sum_.context += scale * pass.context;
+    } else {
+      sum_.compute += seconds;
+    }
+  }
+
+  void add_rank(const schedule::RankTimeline& rank, const std::vector<schedule::Interval>& communication) {
+    auto interval = communication.begin();
+    for (const Event& event : rank.events) {
+      if (event.activity == Event::Activity::compute) add_compute(event);
+      if (event.activity != Event::Activity::wait) continue;
+      while (interval != communication.end() && interval->end <= event.begin_seconds) ++interval;
+      for (auto at = interval; at != communication.end() && at->begin < event.end_seconds; ++at) {
+        const double begin = std::max(at->begin, event.begin_seconds), end = std::min(at->end, event.end_seconds);
+        *waited_for(event, column_.job.replicas() > 1, &sum_) += std::max(0.0, end - begin);
+      }
+    }
+  }
+
+  const Column& column_;
+  const StepCosts& costs_;
+  TimeSplit sum_;
+};
+
+// A device's state that lies in the host's memory is not its own.
+plan::Memory on_device(plan::Memory memory, const Column& column, const machine::Host& host) {
+  memory.program = host.program_bytes;
+  const bool elsewhere = column.job.settings().parallel.offload == config::Offload::host && !host.computes_on_cores();
+  if (!elsewhere) return memory;
+  memory.at_once -= memory.state;
+  memory.lasting -= memory.state;
+  memory.state = 0;
+  return memory;
+}
+
+}  // namespace
+
+Need need_of(const Column& column, const machine::Placement& placement) {
+  const plan::Programs programs{column.program, {}};
+  std::vector<plan::Memory> all;
+  if (column.pipelines == Pipelines::whole) {
+    all = plan::memory_of_grid_ranks(column.job, column.stages, programs);
+  } else {
+    for (int rank = 0; rank < static_cast<int>(column.program.ranks.size()); ++rank)
+      all.push_back(plan::memory_at(column.job, column.stages, programs, column.coordinate_of(rank)));
+  }
+  Need worst;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const int world_rank = column.world_rank_of(static_cast<int>(rank));
+    const Need need{on_device(all[rank], column, placement.kind_of_rank(world_rank)), placement.memory_of(world_rank)};
+    const auto lack = [](const Need& n) { return n.memory.total() - n.available_bytes; };
+    if (rank == 0 || lack(need) > lack(worst)) worst = need;
+  }
+  return worst;
+}
+
+double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len) {
+  const double layers = static_cast<double>(model.layers), hidden = static_cast<double>(model.hidden);
+  double weights = hidden * static_cast<double>(model.vocab);
+  for (const shape::Product& product : shape::block_products(model)) weights += layers * product.weights();
+  const double attention = layers * static_cast<double>(model.heads * model.head_dim) * static_cast<double>(seq_len);
+  return 6 * weights + 12 * attention;
+}
+
+Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need) {
+  const StepCosts costs(column, placement);
+  Estimate e;
+  e.layout = layout_of(column.job.resolved);
+  e.memory = need.memory;
+  e.available_bytes = need.available_bytes;
+  e.microbatches = e.layout.microbatches();
+  e.tokens = column.job.resolved.batch.tokens_per_step();
+  e.time = Splitter(column, costs).split(schedule::simulate(column.program, costs.model()));
+  e.model_flops =
+      static_cast<double>(e.tokens) * model_flops_per_token(column.job.model(), column.job.resolved.batch.seq_len);
+  e.peak_flops = placement.peak_flops(column.job.precision());
+  return e;
+}
+
+}  // namespace troika::planner

@@ -1,0 +1,108 @@
+#include "planner/layout.h"
+
+#include <fmt/format.h>
+
+#include <tuple>
+
+#include "base/text.h"
+
+namespace troika::planner {
+
+bool operator==(const Layout& a, const Layout& b) {
+  const auto all = [](const Layout& l) {
+    return std::make_tuple(l.dp, l.pp, l.tp, l.cp, l.zero, l.schedule, l.virtual_stages, l.micro, l.global, l.recompute,
+                           l.offload, l.precision);
+  };
+  return all(a) == all(b);
+}
+
+std::string name_of(const Layout& l) {
+  std::vector<std::string> axes;
+  for (const auto& [name, extent] : {std::pair("dp", l.dp), {"pp", l.pp}, {"tp", l.tp}, {"cp", l.cp}}) {
+    if (extent > 1) axes.push_back(fmt::format("{} {}", name, extent));
+  }
+  std::vector<std::string> parts{axes.empty() ? "one rank" : base::join(axes, " x ")};
+  if (l.zero > 0) parts.push_back(fmt::format("zero {}", l.zero));
+  if (l.schedule == config::Schedule::interleaved)
+    parts.push_back(fmt::format("interleaved with {} stages a rank", l.virtual_stages));
+  else if (l.pp > 1)
+    parts.push_back(config::word_of(l.schedule));
+  parts.push_back(fmt::format("micro batch {}", l.micro));
+  if (l.recompute != config::Recompute::none) parts.push_back("recompute " + config::word_of(l.recompute));
+  if (l.offload != config::Offload::none) parts.push_back("offload " + config::word_of(l.offload));
+  parts.push_back(config::word_of(l.precision));
+  return base::join(parts, ", ");
+}
+
+std::vector<std::string> flags_of(const Layout& l) {
+  return {"--dp",
+          std::to_string(l.dp),
+          "--pp",
+          std::to_string(l.pp),
+          "--tp",
+          std::to_string(l.tp),
+          "--cp",
+          std::to_string(l.cp),
+          "--zero",
+          std::to_string(l.zero),
+          "--schedule",
+          config::word_of(l.schedule),
+          "--virtual-stages",
+          std::to_string(l.virtual_stages),
+          "--micro-batch-size",
+          std::to_string(l.micro),
+          "--global-batch-size",
+          std::to_string(l.global),
+          "--recompute",
+          config::word_of(l.recompute),
+          "--offload",
+          config::word_of(l.offload),
+          "--precision.compute",
+          config::word_of(l.precision)};
+}
+
+config::Settings with_layout(const config::Settings& settings, const Layout& l) {
+  config::Settings s = settings;
+  config::ParallelSettings& p = s.parallel;
+  p.dp = l.dp;
+  p.pp = l.pp;
+  p.tp = l.tp;
+  p.cp = l.cp;
+  p.zero = l.zero;
+  p.schedule = l.schedule;
+  p.virtual_stages = l.virtual_stages;
+  p.recompute = l.recompute;
+  p.offload = l.offload;
+  p.stage_layers.clear();
+  p.stage_costs.clear();
+  p.stage_balance = config::StageBalance::model;
+  p.shares.clear();
+  p.schedule_file.clear();
+  s.precision.compute = l.precision;
+  config::BatchSettings batch;
+  batch.seq_len = settings.batch.seq_len;
+  batch.micro_batch_size = l.micro;
+  batch.global_batch_size = l.global;
+  s.batch = batch;
+  return s;
+}
+
+Layout layout_of(const config::Resolved& resolved) {
+  const config::ParallelSettings& p = resolved.settings.parallel;
+  Layout l;
+  l.dp = static_cast<int>(resolved.layout.dp);
+  l.pp = static_cast<int>(resolved.layout.pp);
+  l.tp = static_cast<int>(resolved.layout.tp);
+  l.cp = static_cast<int>(resolved.layout.cp);
+  l.zero = static_cast<int>(p.zero);
+  l.schedule = p.schedule;
+  l.virtual_stages = static_cast<int>(p.virtual_stages);
+  l.micro = resolved.batch.micro;
+  l.global = resolved.batch.global;
+  l.recompute = p.recompute;
+  l.offload = p.offload;
+  l.precision = resolved.settings.precision.compute;
+  return l;
+}
+
+}  // namespace troika::planner

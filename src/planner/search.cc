@@ -1,0 +1,269 @@
+#include "planner/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+#include "base/error.h"
+#include "planner/bound.h"
+#include "planner/column.h"
+
+namespace troika::planner {
+namespace {
+
+constexpr std::int64_t largest_micro = 64;
+constexpr int most_virtual_stages = 8;
+
+std::vector<int> divisors_of(std::int64_t number, std::int64_t most) {
+  std::vector<int> divisors;
+  for (std::int64_t d = 1; d <= std::min(number, most); ++d) {
+    if (number % d == 0) divisors.push_back(static_cast<int>(d));
+  }
+  return divisors;
+}
+
+template <class T>
+std::vector<T> choices(const std::optional<T>& fixed, std::vector<T> all) {
+  return fixed ? std::vector<T>{*fixed} : all;
+}
+
+template <class T>
+bool allows(const std::optional<T>& fixed, T value) {
+  return !fixed || *fixed == value;
+}
+
+bool supports(const machine::Placement& placement, config::Precision precision) {
+  for (int host = 0, rank = 0; host < placement.hosts(); rank += placement.ranks_on(host), ++host) {
+    if (placement.rates_of(rank).products(precision).flops_per_second == 0) return false;
+  }
+  return true;
+}
+
+// Halves in one kind: bf16 where there are units for it.
+std::vector<config::Precision> precisions(const Question& q, const machine::Placement& placement) {
+  if (q.fixed.precision) return {*q.fixed.precision};
+  std::vector<config::Precision> all;
+  for (const auto half : {config::Precision::bf16, config::Precision::fp16}) {
+    if (all.empty() && supports(placement, half)) all.push_back(half);
+  }
+  all.push_back(config::Precision::fp32);
+  return all;
+}
+
+// In an order in which, of layouts that take equally long, the simpler stands first.
+template <class Visit>
+void each_layout(const Question& q, const machine::Placement& placement, Visit visit) {
+  using config::Offload, config::Recompute, config::Schedule;
+  const config::Settings& s = q.settings;
+  const auto precision_choices = precisions(q, placement);
+  const auto recompute_choices = choices(q.fixed.recompute, {Recompute::none, Recompute::selective, Recompute::full});
+  const auto offload_choices = choices(q.fixed.offload, {Offload::none, Offload::host});
+  Layout l;
+  l.global = q.global;
+  const auto vary_memory = [&] {
+    for (const auto precision : precision_choices) {
+      for (const auto recompute : recompute_choices) {
+        for (const auto offload : offload_choices) {
+          l.precision = precision;
+          l.recompute = recompute;
+          l.offload = offload;
+          visit(l);
+        }
+      }
+    }
+  };
+  const auto vary_schedule = [&] {
+    for (const int zero : {0, 1, 2, 3}) {
+      if (!allows(q.fixed.zero, zero) || (zero > 0 && l.replicas() == 1 && !q.fixed.zero)) continue;
+      l.zero = zero;
+      for (const auto schedule : {Schedule::one_f_one_b, Schedule::zb_h1, Schedule::interleaved, Schedule::gpipe}) {
+        if (!allows(q.fixed.schedule, schedule)) continue;
+        if (l.pp == 1 && schedule != Schedule::one_f_one_b && !q.fixed.schedule) continue;
+        l.schedule = schedule;
+        const bool several = schedule == Schedule::interleaved;
+        for (int v = several ? 2 : 1; v <= (several ? most_virtual_stages : 1); ++v) {
+          if (!allows(q.fixed.virtual_stages, v) || static_cast<std::int64_t>(l.pp) * v > s.model.layers) continue;
+          l.virtual_stages = v;
+          vary_memory();
+        }
+      }
+    }
+  };
+  for (const int tp : divisors_of(q.world, s.model.heads)) {
+    if (!allows(q.fixed.tp, tp)) continue;
+    for (const int cp : divisors_of(q.world / tp, s.batch.seq_len / 2)) {
+      if (!allows(q.fixed.cp, cp)) continue;
+      for (const int pp : divisors_of(q.world / tp / cp, s.model.layers)) {
+        if (!allows(q.fixed.pp, pp)) continue;
+        const int dp = q.world / tp / cp / pp;
+        if (!allows(q.fixed.dp, dp) || q.global % dp != 0) continue;
+        l.dp = dp;
+        l.pp = pp;
+        l.tp = tp;
+        l.cp = cp;
+        for (const int micro : divisors_of(q.global / dp, largest_micro)) {
+          if (!allows<std::int64_t>(q.fixed.micro, micro)) continue;
+          l.micro = micro;
+          vary_schedule();
+        }
+      }
+    }
+  }
+}
+
+plan::DataFacts facts_of(const Question& q) {
+  plan::DataFacts data;
+  data.vocab = q.settings.model.vocab;
+  data.samples = std::numeric_limits<std::int32_t>::max();
+  return data;
+}
+
+class Searcher {
+ public:
+  explicit Searcher(const Question& question)
+      : q_(question),
+        placement_(question.cluster, question.world, question.ranks_per_host),
+        bounds_(q_.settings, placement_) {
+    bool shared = false;
+    for (int host = 0; host < placement_.hosts(); ++host)
+      shared = shared || placement_.at_once(host) < placement_.ranks_on(host);
+    pipelines_ = placement_.uniform() && !shared ? Pipelines::one : Pipelines::whole;
+  }
+
+  Answer best() {
+    Answer answer;
+    collect(answer);
+    std::string refusal;
+    for (const Candidate& candidate : candidates_) {
+      if (is_decided(answer, candidate.bound)) break;
+      try_one(candidate.layout, answer, &refusal);
+    }
+    finish(answer, refusal);
+    return answer;
+  }
+
+  std::vector<Estimate> all() {
+    Answer answer;
+    collect(answer);
+    std::string refusal;
+    for (const Candidate& candidate : candidates_) try_one(candidate.layout, answer, &refusal);
+    return std::move(answer.best);
+  }
+
+  std::optional<Estimate> one(const Layout& layout) {
+    try {
+      const Column column = column_of(layout);
+      return estimate(column, placement_, need_of(column, placement_));
+    } catch (const base::ConfigError&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  struct Candidate {
+    Layout layout;
+    double bound = 0;
+    std::int64_t number = 0;
+  };
+
+  void collect(Answer& answer) {
+    each_layout(q_, placement_, [&](const Layout& layout) {
+      ++answer.considered;
+      const std::int64_t need = bounds_.memory_bytes(layout);
+      if (need > bounds_.available_bytes()) return leave_out(layout, need, bounds_.available_bytes(), answer);
+      candidates_.push_back({layout, bounds_.step_seconds(layout), answer.considered});
+    });
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return std::pair(a.bound, a.number) < std::pair(b.bound, b.number);
+    });
+  }
+
+  static void leave_out(const Layout& layout, std::int64_t need, std::int64_t have, Answer& answer) {
+    ++answer.too_large;
+    const auto lack = need - have;
+    if (!answer.nearest || lack < answer.nearest->need_bytes - answer.nearest->have_bytes)
+      answer.nearest = Nearest{layout, need, have};
+  }
+
+  bool is_decided(const Answer& answer, double bound) const {
+    const auto top = static_cast<std::size_t>(q_.top);
+    return answer.best.size() >= top && answer.best[top - 1].time.step <= bound;
+  }
+
+  Column column_of(const Layout& layout) const {
+    const config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
+    return make_column(plan::training_job(resolved, facts_of(q_)), pipelines_);
+  }
+
+  void try_one(const Layout& layout, Answer& answer, std::string* refusal) {
+    try {
+      const Column column = column_of(layout);
+      const Need need = need_of(column, placement_);
+      if (!need.fits()) return leave_out(layout, need.memory.total(), need.available_bytes, answer);
+      ++answer.simulated;
+      insert(estimate(column, placement_, need), answer);
+    } catch (const base::ConfigError& error) {
+      if (refusal->empty()) *refusal = error.what();
+    }
+  }
+
+  // Of equals the one that came first stays first.
+  void insert(Estimate found, Answer& answer) {
+    const auto slower = [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; };
+    answer.best.insert(std::upper_bound(answer.best.begin(), answer.best.end(), found, slower), std::move(found));
+  }
+
+  void finish(Answer& answer, const std::string& refusal) const {
+    if (answer.best.size() > static_cast<std::size_t>(q_.top)) answer.best.resize(static_cast<std::size_t>(q_.top));
+    if (!answer.best.empty() || answer.too_large > 0) return;
+    throw base::ConfigError(refusal.empty()
+                                ? "no layout of the world has the sizes that are asked for: the product of dp, "
+                                  "pp, tp and cp must be the number of ranks, and dp must divide the batch"
+                                : refusal);
+  }
+
+  const Question& q_;
+  const machine::Placement placement_;
+  Bounds bounds_;
+  Pipelines pipelines_ = Pipelines::one;
+  std::vector<Candidate> candidates_;
+};
+
+template <class T>
+void state(const std::vector<std::string>& stated, const std::string& key, T value, std::optional<T>* fixed) {
+  if (std::find(stated.begin(), stated.end(), key) != stated.end()) *fixed = value;
+}
+
+}  // namespace
+
+Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& settings) {
+  const config::ParallelSettings& p = settings.parallel;
+  Fixed fixed;
+  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
+  if (p.dp > 0) state(stated, "parallel.dp", number(p.dp), &fixed.dp);
+  state(stated, "parallel.pp", number(p.pp), &fixed.pp);
+  state(stated, "parallel.tp", number(p.tp), &fixed.tp);
+  state(stated, "parallel.cp", number(p.cp), &fixed.cp);
+  state(stated, "parallel.zero", number(p.zero), &fixed.zero);
+  state(stated, "parallel.virtual_stages", number(p.virtual_stages), &fixed.virtual_stages);
+  state(stated, "parallel.schedule", p.schedule, &fixed.schedule);
+  state(stated, "parallel.recompute", p.recompute, &fixed.recompute);
+  state(stated, "parallel.offload", p.offload, &fixed.offload);
+  state(stated, "precision.compute", settings.precision.compute, &fixed.precision);
+  if (fixed.virtual_stages && *fixed.virtual_stages > 1 && !fixed.schedule)
+    fixed.schedule = config::Schedule::interleaved;
+  if (settings.batch.micro_batch_size)
+    state(stated, "batch.micro_batch_size", *settings.batch.micro_batch_size, &fixed.micro);
+  return fixed;
+}
+
+Answer search(const Question& question) { return Searcher(question).best(); }
+
+std::vector<Estimate> every_layout_that_fits(const Question& question) { return Searcher(question).all(); }
+
+std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout) {
+  return Searcher(question).one(layout);
+}
+
+}  // namespace troika::planner

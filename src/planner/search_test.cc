@@ -1,0 +1,82 @@
+#include "planner/search.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/text_files_test_support.h"
+#include "machine/profiles.h"
+#include "plan/job.h"
+#include "planner/bound.h"
+#include "planner/column.h"
+
+namespace troika::planner {
+namespace {
+
+using testing::HasSubstr;
+
+Question question(const std::string& device, int hosts, std::int64_t layers, std::int64_t global) {
+  Question q;
+  q.settings.model.layers = layers;
+  q.settings.model.hidden = 1024;
+  q.settings.model.ffn = 3072;
+  q.settings.model.heads = 8;
+  q.settings.model.kv_heads = 4;
+  q.settings.model.head_dim = 128;
+  q.settings.model.vocab = 4096;
+  q.settings.batch.seq_len = 512;
+  q.global = global;
+  const machine::Profile profile = machine::find_profile(device);
+  q.cluster.hosts = {profile.host};
+  q.cluster.hosts.front().count = hosts;
+  q.cluster.network = profile.network;
+  q.world = q.cluster.device_count();
+  q.top = 5;
+  return q;
+}
+
+Question with_devices(Question q, int devices) {
+  q.cluster.hosts.front().devices = devices;
+  q.world = q.cluster.device_count();
+  return q;
+}
+
+std::vector<Question> small_questions() {
+  std::vector<Question> all{question("raspberry-pi-4", 3, 6, 12), with_devices(question("a100-80", 1, 8, 16), 4),
+                            with_devices(question("h100", 2, 8, 32), 2)};
+  Question shared = question("cloud-2-cores", 1, 4, 8);  // four ranks on two cores
+  shared.ranks_per_host = shared.world = 4;
+  all.push_back(shared);
+  for (Question& q : all) q.fixed.precision = config::Precision::fp32;
+  return all;
+}
+
+TEST(Search, NoLayoutTakesLessThanItsLowerBounds) {
+  for (const Question& q : small_questions()) {
+    const machine::Placement placement(q.cluster, q.world, q.ranks_per_host);
+    Bounds bounds(q.settings, placement);
+    double tightness = 0;
+    const auto all = every_layout_that_fits(q);
+    ASSERT_GT(all.size(), 20u);
+    for (const Estimate& e : all) {
+      const double bound = bounds.step_seconds(e.layout);
+      EXPECT_LE(bound, e.time.step * (1 + 1e-9)) << name_of(e.layout);
+      EXPECT_LE(bounds.memory_bytes(e.layout), e.memory.total()) << name_of(e.layout);
+      tightness += bound / e.time.step / static_cast<double>(all.size());
+    }
+    RecordProperty("tightness", std::to_string(tightness));
+    EXPECT_GT(tightness, 0.5);
+  }
+}
+
+TEST(Search, WithBoundsFindsWhatTheExhaustiveOneFinds) {
+  for (const Question& q : small_questions()) {
+    const Answer answer = search(q);
+    const auto all = every_layout_that_fits(q);
+    ASSERT_EQ(answer.best.size(), 5u);
+    for (std::size_t i = 0; i < answer.best.size(); ++i) EXPECT_EQ(answer.best[i].time.step, all[i].time.step);
+    EXPECT_LT(answer.simulated, static_cast<std::int64_t>(all.size()));
+  }
+}
+
+}  // namespace
+}  // namespace troika::planner
