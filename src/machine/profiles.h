@@ -29,11 +29,11 @@ const std::vector<Accelerator>& accelerators();
 // What trainings reach, as shares: the constants of all accelerators.
 struct Reach {
   double products;       // of a large product that was run, or of 0.8 of the sheet's
-  double product_bytes;  // of the memory's rate, in products
-  double between;        // the same in the operations between products
+  double attention;      // of that, again
   double links;          // of NVLink, PCIe and the network
+  double memory = 0.85;  // of the memory's rate, in everything; as copies reach it, not fitted
 };
-// Fitted on the rows of A100 in tests/planner/published_rows.csv (planner/published_rows_test.cc).
+// Fitted on published rows (planner/published_rows_test_support.h; its test says how well).
 Reach fitted_reach();
 
 Host host_of(const Accelerator& accelerator, int devices, const Reach& reach);

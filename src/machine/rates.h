@@ -19,12 +19,15 @@ struct ProductRate {
 
 // Of one rank. Seconds of an operation are
 //   products               call_seconds + flops / flops_per_second + bytes / bytes_per_second of the precision
-//   attention              call_seconds + flops / (attention_share x flops_per_second) + bytes / between_bytes_per_second
+//   attention              call_seconds + flops / (attention_share x flops_per_second) + bytes / between_bytes_per_second;
+//                          the scores' bytes with them where they go through memory
 //   others of a microbatch call_seconds + bytes / between_bytes_per_second
 //   sums and optimizer     call_seconds + bytes / stream_bytes_per_second
 struct Rates {
   ProductRate fp32, bf16, fp16;
   double attention_share = 1;
+  double score_bytes =
+      0;  // that a forward moves for each pair of a query and a key; 0: they stay in caches, as Troika's do
   double between_bytes_per_second = 0;  // norms, rotations, activations, loss: on arrays of a microbatch
   double stream_bytes_per_second = 0;   // gradients and optimizer: on arrays of a model
   double call_seconds = 0;

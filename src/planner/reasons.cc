@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/quantities.h"
+#include "planner/model_states.h"
 #include "planner/real.h"
-#include "shape/optimizer_state.h"
 #include "shape/segment_costs.h"
 
 namespace troika::planner {
@@ -24,12 +24,6 @@ std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 
 std::string what_of(const machine::Cluster& cluster) {
   return cluster.hosts.front().computes_on_cores() ? "host" : "device";
-}
-
-// Parameters, gradients and optimizer state of so many parameters on one rank.
-double states_bytes(const Question& q, double parameters) {
-  const std::int64_t element = shape::bytes_of(q.fixed.precision.value_or(config::Precision::bf16));
-  return parameters * real(element + 8 + shape::state_bytes(element));
 }
 
 std::int64_t available(const Question& q) {
@@ -156,12 +150,13 @@ std::vector<std::string> three_questions(const Question& q) {
   const config::ModelSettings& model = q.settings.model;
   const double have = real(available(q));
   const std::string what = what_of(q.cluster) == "host" ? "rank" : "device";
-  const double all = states_bytes(q, real(shape::parameter_count(model)));
-  const double layer = states_bytes(q, real(shape::segment_layout(model, 1).elements));
+  const BytesPerParameter bytes = bytes_of_training(q.fixed.precision.value_or(config::Precision::bf16));
+  const double all = model_state_bytes(real(shape::parameter_count(model)), 1, 0, bytes);
+  const double layer = model_state_bytes(real(shape::segment_layout(model, 1).elements), 1, 0, bytes);
   shape::MicrobatchShape one{1, q.settings.batch.seq_len};
   one.precision = q.fixed.precision.value_or(config::Precision::bf16);
   const double activations = real(shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole[1]);
-  const auto text = [](double bytes) { return base::format_bytes(static_cast<std::int64_t>(bytes)); };
+  const auto text = [](double size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   std::vector<std::string> answers;
   answers.push_back(fmt::format("one {} {} the model: parameters, gradients and optimizer take {} of {}", what,
                                 all <= have ? "holds" : "does not hold", text(all), text(have)));

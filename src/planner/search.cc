@@ -196,7 +196,16 @@ class Searcher {
     return make_column(plan::training_job(resolved, facts_of(q_)), pipelines_);
   }
 
+  // State is offloaded where it has to be: beside the same layout without it there is nothing to gain.
+  bool offloads_for_nothing(const Layout& layout, const Answer& answer) const {
+    if (layout.offload == config::Offload::none || q_.fixed.offload) return false;
+    Layout without = layout;
+    without.offload = config::Offload::none;
+    return std::any_of(answer.best.begin(), answer.best.end(), [&](const Estimate& e) { return e.layout == without; });
+  }
+
   void try_one(const Layout& layout, Answer& answer, std::string* refusal) {
+    if (offloads_for_nothing(layout, answer)) return;
     try {
       const Column column = column_of(layout);
       const Need need = need_of(column, placement_);

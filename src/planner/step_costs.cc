@@ -32,22 +32,34 @@ bool is_cheap(Operation operation) {
 class OperationTimes {
  public:
   OperationTimes(const machine::Rates& rates, const PassShape& shape)
-      : rates_(rates), products_(rates.products(shape.microbatch.precision)), cp_(shape.cp) {}
+      : rates_(rates),
+        products_(rates.products(shape.microbatch.precision)),
+        cp_(shape.cp),
+        head_dim_(real(shape.model.head_dim)) {}
 
   double seconds(const OperationCost& row) const {
     if (is_product(row.operation))
       return rates_.call_seconds + row.work.flops / products_.flops_per_second +
              row.work.bytes / products_.bytes_per_second;
-    // Of a part of the queries with all keys.
-    const double flops = row.operation == Operation::attention ? row.work.flops * cp_ : 0;
-    return rates_.call_seconds + flops / (rates_.attention_share * products_.flops_per_second) +
-           row.work.bytes / rates_.between_bytes_per_second;
+    if (row.operation == Operation::attention) return attention_seconds(row);
+    return rates_.call_seconds + row.work.bytes / rates_.between_bytes_per_second;
   }
 
  private:
+  // Of a part of the queries with all keys. A backward multiplies two and a half times what a forward does.
+  double attention_seconds(const OperationCost& row) const {
+    constexpr double backward_flops = 2.5, backward_bytes = 1.5;
+    const bool forward = row.pass == Pass::forward;
+    const double flops = row.work.flops * cp_;
+    const double pairs = (forward ? flops : flops / backward_flops) / (2 * head_dim_);
+    const double scores = rates_.score_bytes * pairs * (forward ? 1 : backward_bytes);
+    return rates_.call_seconds + flops / (rates_.attention_share * products_.flops_per_second) +
+           (row.work.bytes + scores) / rates_.between_bytes_per_second;
+  }
+
   const machine::Rates& rates_;
   const machine::ProductRate products_;
-  const double cp_;
+  const double cp_, head_dim_;
 };
 
 void add(const OperationCost& row, double seconds, SegmentSeconds* to) {
