@@ -206,8 +206,11 @@ class Simulation {
 
   void finish(std::size_t r, double now) {
     Rank& rank = ranks_[r];
+    if (rank.phase == Phase::arrive) rank.arrived = now;
+    rank.phase = Phase::wait;
     rank.parked = rank.open > 0;
-    if (!rank.parked && rank.last_done > now) record(r, rank.last, Event::Activity::wait, now, rank.last_done);
+    if (!rank.parked && rank.last_done > rank.arrived)
+      record(r, rank.last, Event::Activity::wait, rank.arrived, rank.last_done);
   }
 
   void post(std::size_t r, std::size_t index, double now) {
