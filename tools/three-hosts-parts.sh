@@ -26,6 +26,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/troika-$(basename "$0" .sh)-XXXXXX")
 holder=() # per host, the process that keeps its namespaces; 3 is the router
 keeper=() # and its parent
 launcher=()
+niceness=0 # of the processes on the hosts
 group=() # per host, the folder of a control group that its processes join; unset: none
 failures=0
 
@@ -131,7 +132,7 @@ launch_on() { # launch_on NODE LOG ARGUMENTS...: what a person types on that hos
   (
     cd "$work/host$node" || exit 2
     [ -z "${group[$node]:-}" ] || echo $BASHPID > "${group[$node]}/cgroup.procs"
-    exec nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" launch --nnodes 3 --node-rank "$node" \
+    exec nice -n "$niceness" nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" launch --nnodes 3 --node-rank "$node" \
       --master-addr "${address[0]}" --master-port $port --nproc-per-node 1 -- "$@"
   ) > "$work/host$node/$log.text" 2>&1 &
   launcher[node]=$!

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace troika::planner {
 namespace {
@@ -82,24 +83,54 @@ std::vector<int> hosts_of(const Recording& recording, std::size_t ranks) {
   return hosts;
 }
 
-}  // namespace
+// By its name or its number.
+std::size_t find_host(const Recording& recording, const std::string& host) {
+  const auto named = std::find(recording.hosts.begin(), recording.hosts.end(), host);
+  if (named != recording.hosts.end()) return static_cast<std::size_t>(named - recording.hosts.begin());
+  const auto hosts = static_cast<std::int64_t>(recording.hosts.size());
+  std::int64_t number = -1;
+  if (base::parse_int(host, &number) && number >= 0 && number < hosts) return static_cast<std::size_t>(number);
+  std::vector<std::string> there;
+  for (const std::string& name : recording.hosts) there.push_back(fmt::format("{} ({})", there.size(), name));
+  throw base::ConfigError(fmt::format("--what-if: there is no host {}; the run had {}", host, base::join(there, ", ")));
+}
 
-ChangedPlan changed_plan(const Recording& recording, const Changes& changes) {
+std::vector<double> host_factors_of(const Recording& recording, const Changes& changes, const std::vector<int>& hosts) {
+  std::vector<double> factors(static_cast<std::size_t>(*std::max_element(hosts.begin(), hosts.end())) + 1, 1);
+  for (const HostChange& change : changes.hosts) {
+    const std::size_t host = find_host(recording, change.host);
+    if (host >= factors.size())
+      throw base::ConfigError(fmt::format("--what-if: host {} is changed and taken away", change.host));
+    factors[host] *= change.factor;
+  }
+  return factors;
+}
+
+void set_plan(const Recording& recording, const Changes& changes, ChangedPlan* changed) {
   const plan::Plan& old = recording.plan;
   const int ranks = ranks_on_hosts(recording, changes.more_hosts);
-  ChangedPlan changed;
   try {
     const config::Settings settings = changed_settings(recording, changes, ranks);
     const std::int64_t world = static_cast<std::int64_t>(ranks) * old.shape.tp * old.shape.cp;
-    changed.plan = plan::make_plan(config::resolve(settings, world), old.data);
+    changed->plan = plan::make_plan(config::resolve(settings, world), old.data);
   } catch (base::Error& error) {
     error.add_context("with the change that --what-if asks for");
     throw;
   }
-  changed.host_of_rank = hosts_of(recording, changed.plan.program.ranks.size());
-  const std::int64_t before = old.resolved.batch.global, after = changed.plan.resolved.batch.global;
+  changed->host_of_rank = hosts_of(recording, changed->plan.program.ranks.size());
+  const std::int64_t before = old.resolved.batch.global, after = changed->plan.resolved.batch.global;
   if (before != after)
-    changed.notes.push_back(fmt::format("a step then has {} sequences instead of {}: compare tokens/s", after, before));
+    changed->notes.push_back(
+        fmt::format("a step then has {} sequences instead of {}: compare tokens/s", after, before));
+}
+
+}  // namespace
+
+ChangedPlan changed_plan(const Recording& recording, const Changes& changes) {
+  const plan::Plan& old = recording.plan;
+  ChangedPlan changed{old, recording.host_of_rank, {}, {}};
+  if (changes.of_program()) set_plan(recording, changes, &changed);
+  changed.host_factors = host_factors_of(recording, changes, changed.host_of_rank);
   return changed;
 }
 

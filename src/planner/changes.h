@@ -15,6 +15,7 @@ struct LinkChange {
   std::optional<double> bytes_per_second, latency_seconds;  // in place of the recorded ones
   double bandwidth_factor = 1, latency_factor = 1;
 
+  bool any() const { return bytes_per_second || latency_seconds || bandwidth_factor != 1 || latency_factor != 1; }
   schedule::Link of(const schedule::Link& recorded) const;
 };
 

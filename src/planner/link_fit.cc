@@ -1,7 +1,7 @@
 #include "planner/link_fit.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -127,8 +127,9 @@ class Transfers {
   std::map<std::pair<std::size_t, Key>, int> times_;
 };
 
+// Transfers that went one after the other over a way out, up to one whose end is known.
 struct Sample {
-  double bytes = 0, seconds = 0;
+  double bytes = 0, seconds = 0, latencies = 0;
 };
 
 double median(std::vector<double> values) {
@@ -137,22 +138,55 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// What each transfer took once it was its turn, with `link` for those whose end is not known.
+// The way out of a rank: busy since `begin` with so much, of which no end is known.
+struct Busy {
+  double begin = 0, bytes = 0, latencies = 0;
+
+  double until(const schedule::Link& link) const {
+    return begin + bytes / link.bytes_per_second + latencies * link.latency_seconds;
+  }
+};
+
+// An exchange keeps the ways out until it is done, a message until it has left.
 void add_samples(const std::vector<Transfer>& transfers, const schedule::Link& link, std::vector<Sample>* samples) {
-  std::map<int, double> free;  // way out of a rank
+  std::map<int, Busy> ways;
   for (const Transfer& transfer : transfers) {
-    double begin = transfer.ready;
-    for (const int rank : transfer.senders) begin = std::max(begin, free[rank]);
-    const double reckoned = begin + transfer.bytes / link.bytes_per_second;
-    const bool known = transfer.known && transfer.done > begin;
-    if (known) samples->push_back({transfer.bytes, transfer.done - begin});
-    const double end =
-        known ? transfer.done - link.latency_seconds : std::min(reckoned, std::max(begin, transfer.done));
-    for (const int rank : transfer.senders) free[rank] = std::max(free[rank], end);
+    Busy busy{transfer.ready, 0, 0};
+    for (const int rank : transfer.senders) {
+      if (ways[rank].until(link) > busy.until(link)) busy = ways[rank];
+    }
+    const bool exchange = transfer.senders.size() > 1;
+    busy.bytes += transfer.bytes;
+    busy.latencies += exchange ? 1 : 0;
+    if (transfer.known && transfer.done > busy.begin) {
+      samples->push_back({busy.bytes, transfer.done - busy.begin, busy.latencies + (exchange ? 0 : 1)});
+      busy = {transfer.done - (exchange ? 0 : link.latency_seconds), 0, 0};
+    }
+    for (const int rank : transfer.senders) ways[rank] = busy;
   }
 }
 
-schedule::Link fit(std::vector<Sample> samples, double latency_seconds) {
+// No transfer took longer than from when all had come to its end.
+schedule::Link slowest_link(const std::vector<std::vector<Transfer>>& steps, double latency_seconds) {
+  std::vector<double> rates;
+  for (const auto& step : steps) {
+    for (const Transfer& transfer : step) {
+      if (transfer.known && transfer.done > transfer.ready)
+        rates.push_back(transfer.bytes / (transfer.done - transfer.ready));
+    }
+  }
+  return {latency_seconds, rates.empty() ? std::numeric_limits<double>::infinity() : median(std::move(rates))};
+}
+
+schedule::Link with_latency(const std::vector<Sample>& samples, double latency_seconds) {
+  std::vector<double> rates;
+  for (const Sample& s : samples)
+    rates.push_back(s.bytes / std::max(s.seconds - s.latencies * latency_seconds, 0.1 * s.seconds));
+  return {latency_seconds, median(std::move(rates))};
+}
+
+// Both, from pairs of unlike sizes; without these, or where the larger ones did not take longer, no latency.
+schedule::Link with_any_latency(std::vector<Sample> samples, double latency_so_far) {
   constexpr std::size_t most = 400;
   constexpr double unlike = 1.2;
   if (samples.size() > most) {
@@ -160,39 +194,42 @@ schedule::Link fit(std::vector<Sample> samples, double latency_seconds) {
     for (std::size_t k = 0; k < most; ++k) some.push_back(samples[k * samples.size() / most]);
     samples = std::move(some);
   }
-  std::vector<double> seconds_per_byte;
+  for (Sample& sample : samples) {
+    sample.seconds -= (sample.latencies - 1) * latency_so_far;
+    sample.latencies = 1;
+  }
+  std::vector<double> seconds_per_byte, rest;
   for (const Sample& a : samples) {
     for (const Sample& b : samples) {
       if (b.bytes > unlike * a.bytes) seconds_per_byte.push_back((b.seconds - a.seconds) / (b.bytes - a.bytes));
     }
   }
-  const bool one_size = seconds_per_byte.empty();
-  if (one_size) {
-    for (const Sample& s : samples) seconds_per_byte.push_back((s.seconds - latency_seconds) / s.bytes);
-  }
-  constexpr double fastest = 1e-12;
-  const double per_byte = std::max(median(std::move(seconds_per_byte)), fastest);
-  std::vector<double> rest;
+  const double per_byte = seconds_per_byte.empty() ? 0 : median(std::move(seconds_per_byte));
   for (const Sample& s : samples) rest.push_back(s.seconds - s.bytes * per_byte);
-  return {one_size ? latency_seconds : std::max(0.0, median(std::move(rest))), 1 / per_byte};
+  const double latency_seconds = std::max(0.0, median(std::move(rest)));
+  const auto is_longer = [&](const Sample& s) { return s.seconds < latency_seconds; };
+  const bool believable = per_byte > 0 && std::none_of(samples.begin(), samples.end(), is_longer);
+  return believable ? schedule::Link{latency_seconds, 1 / per_byte} : with_latency(samples, 0);
 }
 
 }  // namespace
 
 std::optional<LinkFit> fit_link(const plan::Plan& plan, const std::vector<schedule::StepTrace>& steps,
-                                const Crosses& crosses, double latency_seconds) {
+                                const Crosses& crosses, std::optional<double> latency_seconds) {
   constexpr std::size_t fewest = 3;
-  constexpr int rounds = 5;  // whose turn it is depends on the link
+  constexpr int rounds = 8;  // what waits for its turn depends on the link
   const Transfers transfers(plan, crosses);
   std::vector<std::vector<Transfer>> of_steps;
   for (const schedule::StepTrace& step : steps) of_steps.push_back(transfers.of(step));
   LinkFit best;
-  best.link.latency_seconds = latency_seconds;
+  best.link = slowest_link(of_steps, latency_seconds.value_or(0));
   for (int round = 0; round < rounds; ++round) {
     std::vector<Sample> samples;
     for (const auto& step : of_steps) add_samples(step, best.link, &samples);
     if (samples.size() < fewest) return std::nullopt;
-    best = {fit(samples, latency_seconds), samples.size()};
+    const auto link = latency_seconds ? with_latency(samples, *latency_seconds)
+                                      : with_any_latency(samples, best.link.latency_seconds);
+    best = {link, samples.size()};
   }
   return best;
 }

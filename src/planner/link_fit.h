@@ -21,9 +21,9 @@ using Crosses = std::function<bool(const std::vector<int>& ranks)>;
 
 // As the simulator has links (simulator.h): a transfer begins when all its ranks have come and the ways out of those that
 // send are free, and takes the latency and its bytes at the rate. Only transfers that somebody waited for to their end say
-// when that was. The rate is the median of all pairs of transfers of unlike sizes (Theil and Sen), the latency the median
-// of what remains; of one size only, the latency is `latency_seconds`. None of fewer than three transfers.
+// when that was. The rate is the median of theirs. Where the latency is not known, both are fitted: the rate is the median of all
+// pairs of transfers of unlike sizes (Theil and Sen), the latency that of what remains. None of fewer than three transfers.
 std::optional<LinkFit> fit_link(const plan::Plan& plan, const std::vector<schedule::StepTrace>& steps,
-                                const Crosses& crosses, double latency_seconds);
+                                const Crosses& crosses, std::optional<double> latency_seconds);
 
 }  // namespace troika::planner

@@ -28,15 +28,15 @@ TEST(LinkFit, FindsTheLinkThatReplicasExchangedOver) {
     const plan::Plan plan = made_up_plan(3, 1, zero, 1);
     const schedule::Link link{0.0004, 1.1e6};
     const schedule::StepTrace trace = simulate(made_up(plan, host_for_each(3), link));
-    expect_link(fit_link(plan, {trace}, all, 0), link);
+    expect_link(fit_link(plan, {trace}, all, {}), link);
+    expect_link(fit_link(plan, {trace}, all, link.latency_seconds), link);
   }
 }
 
 TEST(LinkFit, LeavesOutWhatDoesNotCross) {
   const plan::Plan plan = made_up_plan(1, 3, 0, 2);
   const schedule::StepTrace trace = simulate(made_up(plan, host_for_each(3), {0.0002, 1.25e6}));
-  EXPECT_FALSE(fit_link(
-      plan, {trace}, [](const std::vector<int>&) { return false; }, 0));
+  EXPECT_FALSE(fit_link(plan, {trace}, [](const std::vector<int>&) { return false; }, {}));
 }
 
 }  // namespace

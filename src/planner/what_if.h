@@ -23,19 +23,16 @@ struct WhatIf {
   std::string layout, changed_layout;           // "pp 3, 1f1b, 4 microbatches of 2 x 64 tokens"
   std::int64_t tokens = 0, changed_tokens = 0;  // of a step
 
-  enum class LinkFrom {
-    run,
-    transfers,
-    nowhere
-  };  // measured by the run, fitted to its transfers, nothing crosses ranks
+  // Between hosts, or between the ranks of one: as the run measured it before its steps, and as fitted to their transfers;
+  // `link` is that of the two which replays the steps more closely.
+  std::optional<schedule::Link> of_run, of_transfers, link, changed_link;
+  enum class LinkFrom { run, transfers, nowhere };
   LinkFrom link_from = LinkFrom::nowhere;
-  std::optional<schedule::Link> link, changed_link;  // between hosts, or between the ranks of one
-  std::optional<schedule::Link> fitted;              // to the transfers of the steps
 
   // Of the median step of each: as recorded, replayed without a change, replayed with it.
   StepShares measured, replayed, changed;
-  // Error bars of changed.step_seconds: over all steps, both links, and the error of the replay without a change, once as a
-  // factor and once as seconds.
+  // Error bars of changed.step_seconds: over all steps and both links, with and without the factor by which the replay
+  // without a change is off.
   double lowest_seconds = 0, highest_seconds = 0;
 
   std::string limit;               // a sentence: what the changed step waits for most

@@ -25,12 +25,17 @@ std::string row_of(const std::string& what, const StepShares& shares, std::int64
 
 std::string link_text(const WhatIf& answer) {
   if (!answer.link) return "";
-  const char* const from =
-      answer.link_from == WhatIf::LinkFrom::run ? "measured by the run" : "fitted to the transfers of these steps";
-  return fmt::format("link     {}, {}\n", plan::format_link(*answer.link), from);
+  const bool of_run = answer.link_from == WhatIf::LinkFrom::run;
+  const auto& other = of_run ? answer.of_transfers : answer.of_run;
+  std::string text = fmt::format("link     {}, {}", plan::format_link(*answer.link),
+                                 of_run ? "as the run measured it" : "as the transfers of these steps went");
+  if (other)
+    text += fmt::format("; {}: {}", of_run ? "the transfers of these steps went" : "the run measured",
+                        plan::format_link(*other));
+  return text + "\n";
 }
 
-double error_of(const WhatIf& answer) {
+double replay_error(const WhatIf& answer) {
   return answer.measured.step_seconds > 0 ? answer.replayed.step_seconds / answer.measured.step_seconds - 1 : 0;
 }
 
@@ -64,7 +69,7 @@ std::string to_text(const WhatIf& answer) {
   text += row_of("with change", answer.changed, answer.changed_tokens);
   text += fmt::format("\nrange    {} to {} with the change; the replay without it is {:.1f} % {} than measured\n",
                       base::format_duration(answer.lowest_seconds), base::format_duration(answer.highest_seconds),
-                      100 * std::abs(error_of(answer)), error_of(answer) < 0 ? "shorter" : "longer");
+                      100 * std::abs(replay_error(answer)), replay_error(answer) < 0 ? "shorter" : "longer");
   text += fmt::format("limit    {}\n", answer.limit);
   for (const std::string& note : answer.notes) text += fmt::format("note     {}\n", note);
   return text;
@@ -86,7 +91,8 @@ std::string to_json(const WhatIf& answer) {
                          {"changed_tokens", answer.changed_tokens},
                          {"link", json_of(answer.link)},
                          {"link_from", from},
-                         {"link_of_transfers", json_of(answer.fitted)},
+                         {"link_of_run", json_of(answer.of_run)},
+                         {"link_of_transfers", json_of(answer.of_transfers)},
                          {"changed_link", json_of(answer.changed_link)},
                          {"measured", json_of(answer.measured, answer.tokens)},
                          {"replayed", json_of(answer.replayed, answer.tokens)},
