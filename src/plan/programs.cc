@@ -28,11 +28,15 @@ std::int64_t evaluated_at_once(const Job& job, std::int64_t most_per_rank) {
 
 }  // namespace
 
-schedule::Program build_step(const Job& job, const schedule::StepShape& shape) {
-  const config::Schedule schedule = job.settings().parallel.schedule;
-  schedule::Program program = schedule::build(schedule, shape);
+schedule::Program build_step_unchecked(const Job& job, const schedule::StepShape& shape) {
+  schedule::Program program = schedule::build(job.settings().parallel.schedule, shape);
   refuse_unnumbered(program);
-  schedule::check(program, schedule::bounds(schedule, shape));
+  return program;
+}
+
+schedule::Program build_step(const Job& job, const schedule::StepShape& shape) {
+  schedule::Program program = build_step_unchecked(job, shape);
+  schedule::check(program, schedule::bounds(job.settings().parallel.schedule, shape));
   return program;
 }
 

@@ -16,6 +16,9 @@ struct Programs {
 // By the settings' schedule. ConfigError for what it does not allow or has no numbers for.
 schedule::Program build_step(const Job& job, const schedule::StepShape& shape);
 
+// The same without the check, which takes longer than building: for one of many that are compared.
+schedule::Program build_step_unchecked(const Job& job, const schedule::StepShape& shape);
+
 // A program from a file, with the bytes that its instructions move in this run. DataError naming the file when it is not
 // sound.
 schedule::Program complete_step(const Job& job, const schedule::StepShape& shape, schedule::Program written);

@@ -16,6 +16,19 @@ namespace {
 
 constexpr std::int64_t rounded_off = 16 * shape::norm_chunk;  // a replica's part is whole chunks
 
+// Of the interleaved schedule on one rank: groups of pp microbatches go through all its stages, and of the passes before the
+// first backward (build/interleaved.cc) those of the microbatches that there are.
+std::int64_t forwards_before_backwards(const Layout& l, int pp_rank) {
+  const std::int64_t pp = l.pp, v = l.virtual_stages, m = l.microbatches(), groups = (m + pp - 1) / pp;
+  const std::int64_t passes = std::min(2 * (pp - pp_rank - 1) + (v - 1) * pp + 1, groups * pp * v);
+  std::int64_t count = 0;
+  for (std::int64_t group = 0; group * pp * v < passes; ++group) {
+    const std::int64_t rest = std::min(passes - group * pp * v, pp * v), here = std::min(pp, m - group * pp);
+    count += rest / pp * here + std::min(rest % pp, here);
+  }
+  return count;
+}
+
 void raise(double* most, double other) { *most = std::max(*most, other); }
 
 machine::Rates fastest(const machine::Placement& placement) {
@@ -140,12 +153,19 @@ double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
   return floats ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
 }
 
+double Bounds::replica_bytes_per_second(const Layout& l) {
+  if (l.replicas() == 1) return 1;
+  auto [rate, is_new] = replica_rates_.try_emplace({l.dp, l.pp, l.tp, l.cp});
+  if (is_new) rate->second = GroupLinks({l.dp, l.pp, l.tp, l.cp}, placement_).replicas().bytes_per_second;
+  return rate->second;
+}
+
 double Bounds::step_seconds(const Layout& l) {
   const ModelSeconds& model = seconds(l);
   const Elements& e = elements(l.tp);
   const double m = real(l.microbatches());
   const int replicas = l.replicas();
-  const GroupLinks links({l.dp, l.pp, l.tp, l.cp}, placement_);
+  const double replica_rate = replica_bytes_per_second(l);
   const shape::SumShape sum = sum_of(l, 1);
   const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, l.precision, rates_); };
   const double leaf_block = leaf(e.block), leaf_embedding = leaf(e.embedding), leaf_head = leaf(e.head);
@@ -173,10 +193,10 @@ double Bounds::step_seconds(const Layout& l) {
     raise(&pipeline, begin + own + back);
     const std::int64_t held = elements_of(l, rank);
     if (replicas > 1 && trains) {
-      const double reduce = links.replicas(sent_bytes(l, held), 0);
+      const double reduce = sent_bytes(l, held) / replica_rate;
       const double whole = real(std::max<std::int64_t>(0, held - held / replicas - rounded_off));
       if (l.zero <= 1) {
-        const double gather = l.zero == 0 ? links.replicas(4 * whole, 0) : 0;
+        const double gather = l.zero == 0 ? 4 * whole / replica_rate : 0;
         // Of interleaved stages the last microbatch's backwards stand among those of its group.
         const double last = (backward + again) * (l.schedule == config::Schedule::interleaved ? l.pp : 1);
         raise(&pipeline, begin + std::max(0.0, own - last) + reduce + gather);
@@ -209,18 +229,30 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     // A rank's only leaf goes to its replicas piece by piece.
     const std::int64_t sum_bytes = sum.own_leaves() > 1 && !sum.in_floats() ? 8 : R == 1 ? 4 : 0;
     const std::int64_t sums = trains ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
-    // Of one stage's microbatch: what full recomputation keeps is a segment's input.
+    // Of one stage's microbatch: what full recomputation keeps is a segment's input, and one segment more in its backward.
     const bool full = l.recompute == config::Recompute::full;
     const std::int64_t of_blocks = rank.blocks / l.virtual_stages * (full ? boundary : bytes.whole[1]);
     std::int64_t in_flight = 1;
     if (l.schedule == config::Schedule::gpipe) in_flight = m;
     if (l.schedule == config::Schedule::one_f_one_b || l.schedule == config::Schedule::zb_h1)
       in_flight = std::min<std::int64_t>(m, l.pp - pp_rank);
-    if (l.schedule == config::Schedule::interleaved)
-      in_flight = std::min<std::int64_t>(m * l.virtual_stages, (l.virtual_stages - 1) * l.pp + l.pp - pp_rank);
-    const std::int64_t activations = trains ? in_flight * of_blocks : 0;
-    const bool both = m > in_flight && l.schedule != config::Schedule::interleaved;  // a sum, and all in flight
-    most = std::max(most, lasting + (both ? sums + activations : std::max(sums, activations)));
+    if (l.schedule == config::Schedule::interleaved) in_flight = forwards_before_backwards(l, pp_rank);
+    std::int64_t activations = in_flight * of_blocks;
+    if (full && rank.blocks > 0) activations += std::max<std::int64_t>(0, bytes.whole[1] - boundary);
+    // The head's backward comes while all blocks below are in flight.
+    if (rank.head && l.virtual_stages == 1)
+      activations = std::max(activations, in_flight * of_blocks + bytes.whole.back());
+    if (!trains) activations = 0;
+    // Once every stage's first backward has ended there are sums while as many are in flight as before.
+    const bool both = l.virtual_stages == 1 ? m > in_flight
+                                            : m / l.pp * l.pp * l.virtual_stages > in_flight + l.virtual_stages * l.pp;
+    // Of a backward: a block's leaf where it is sent whole, its parameters where they were gathered.
+    std::int64_t passing = 0;
+    if (trains && R > 1 && l.zero >= 2 && rank.blocks > 0) passing += 4 * elements(l.tp).block;
+    if (R > 1 && l.zero == 3 && rank.blocks > 0) passing += element * (elements(l.tp).block - elements(l.tp).block / R);
+    const std::int64_t in_backward = passing + (both ? sums + (in_flight - 1) * of_blocks : 0);
+    const std::int64_t in_forward = both ? sums + activations : std::max(sums, activations);
+    most = std::max(most, lasting + std::max(in_forward, in_backward));
     ++pp_rank;
   }
   return most + program_;

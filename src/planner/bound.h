@@ -44,14 +44,10 @@ class Bounds {
   const ModelSeconds& seconds(const Layout& l);
   const shape::SavedBytes& saved(const Layout& l);
   const Elements& elements(int tp);
+  double replica_bytes_per_second(const Layout& l);
   const std::vector<RankStages>& stages(int pp, int virtual_stages);
   shape::SumShape sum_of(const Layout& l, int uses) const;
 
-  // Of the rank with these stages.
-  struct Exchanges {
-    double reduce = 0, gather = 0;
-  };
-  double update_seconds(const Layout& l, double elements) const;
   std::int64_t elements_of(const Layout& l, const RankStages& rank);
   double sent_bytes(const Layout& l, std::int64_t elements) const;
 
@@ -65,6 +61,7 @@ class Bounds {
   std::map<Key, ModelSeconds> seconds_;
   std::map<Key, shape::SavedBytes> saved_;
   std::map<int, Elements> elements_;
+  std::map<std::tuple<int, int, int, int>, double> replica_rates_;  // by dp, pp, tp, cp
   std::map<std::pair<int, int>, std::vector<RankStages>> stages_;
 };
 

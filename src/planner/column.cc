@@ -14,9 +14,13 @@ int Column::world_rank_of(int grid_rank) const {
 
 Column make_column(plan::Job job, Pipelines pipelines) {
   plan::Stages stages = plan::cut_stages(job);
+  return make_column(std::move(job), std::move(stages), pipelines);
+}
+
+Column make_column(plan::Job job, plan::Stages stages, Pipelines pipelines) {
   const schedule::StepShape shape =
       pipelines == Pipelines::whole ? plan::step_shape(job, stages) : plan::pipeline_shape(job, stages);
-  schedule::Program program = plan::build_step(job, shape);
+  schedule::Program program = plan::build_step_unchecked(job, shape);
   return {std::move(job), std::move(stages), std::move(program), pipelines};
 }
 

@@ -14,7 +14,7 @@ enum class Pipelines { whole, one };
 struct Column {
   plan::Job job;
   plan::Stages stages;
-  schedule::Program program;  // built and checked; of Pipelines::one with dp 1 and all replicas
+  schedule::Program program;  // of Pipelines::one with dp 1 and all replicas
   Pipelines pipelines = Pipelines::one;
 
   // The first world rank of a grid rank of the program.
@@ -24,7 +24,9 @@ struct Column {
   }
 };
 
-// ConfigError for what the layout does not allow.
+// ConfigError for what the layout does not allow. The program is not checked: whoever runs it does that.
 Column make_column(plan::Job job, Pipelines pipelines);
+// With stages that were cut for such a job before.
+Column make_column(plan::Job job, plan::Stages stages, Pipelines pipelines);
 
 }  // namespace troika::planner

@@ -96,23 +96,51 @@ plan::Memory on_device(plan::Memory memory, const Column& column, const machine:
 
 }  // namespace
 
-Need need_of(const Column& column, const machine::Placement& placement) {
-  const plan::Programs programs{column.program, {}};
-  std::vector<plan::Memory> all;
-  if (column.pipelines == Pipelines::whole) {
-    all = plan::memory_of_grid_ranks(column.job, column.stages, programs);
-  } else {
-    for (int rank = 0; rank < static_cast<int>(column.program.ranks.size()); ++rank)
-      all.push_back(plan::memory_at(column.job, column.stages, programs, column.coordinate_of(rank)));
-  }
-  Need worst;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    const int world_rank = column.world_rank_of(static_cast<int>(rank));
-    const Need need{on_device(all[rank], column, placement.kind_of_rank(world_rank)), placement.memory_of(world_rank)};
+namespace {
+
+// The one that lacks most.
+class Worst {
+ public:
+  Worst(const Column& column, const machine::Placement& placement) : column_(column), placement_(placement) {}
+
+  void add(int grid_rank, const plan::Memory& memory) {
+    const int rank = column_.world_rank_of(grid_rank);
+    const Need need{on_device(memory, column_, placement_.kind_of_rank(rank)), placement_.memory_of(rank)};
     const auto lack = [](const Need& n) { return n.memory.total() - n.available_bytes; };
-    if (rank == 0 || lack(need) > lack(worst)) worst = need;
+    if (first_ || lack(need) > lack(worst_)) worst_ = need;
+    first_ = false;
   }
-  return worst;
+  void follow(int grid_rank) {
+    add(grid_rank,
+        plan::memory_at(column_.job, column_.stages, {column_.program, {}}, column_.coordinate_of(grid_rank)));
+  }
+  const Need& need() const { return worst_; }
+
+ private:
+  const Column& column_;
+  const machine::Placement& placement_;
+  Need worst_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+Need need_of(const Column& column, const machine::Placement& placement) {
+  Worst worst(column, placement);
+  if (column.pipelines == Pipelines::one) {
+    for (int rank = 0; rank < static_cast<int>(column.program.ranks.size()); ++rank) worst.follow(rank);
+    return worst.need();
+  }
+  const auto all = plan::memory_of_grid_ranks(column.job, column.stages, {column.program, {}});
+  for (std::size_t rank = 0; rank < all.size(); ++rank) worst.add(static_cast<int>(rank), all[rank]);
+  return worst.need();
+}
+
+Need need_of_ends(const Column& column, const machine::Placement& placement) {
+  Worst worst(column, placement);
+  worst.follow(0);
+  if (column.job.shape.pp > 1 && worst.need().fits()) worst.follow(static_cast<int>(column.program.ranks.size()) - 1);
+  return worst.need();
 }
 
 double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len) {

@@ -50,6 +50,8 @@ struct Need {
   bool fits() const { return memory.total() <= available_bytes; }
 };
 Need need_of(const Column& column, const machine::Placement& placement);
+// Of the first and the last stage's ranks alone, which often need most: no more than need_of.
+Need need_of_ends(const Column& column, const machine::Placement& placement);
 
 // By simulating the step.
 Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need);

@@ -85,7 +85,6 @@ TEST(PublishedRows, BubblesOfPipelinesAreThoseThatWereProfiled) {
                                                {config::Schedule::zb_h1, 1, row.zb_h1}}) {
       const double bubble =
           bubble_of_balanced_pipeline(row.layers, row.hidden, row.heads, row.micro, row.microbatches, schedule, v);
-                  bubble);
       EXPECT_NEAR(bubble, printed, 0.03) << row.hidden << " " << row.microbatches << " " << config::word_of(schedule);
     }
   }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double notable = 1.05;          // what changes less is not worth a word
 constexpr double busy = 0.8, talk = 0.2;  // shares of a step: computing at least, communication at most
-constexpr int most_hosts_tried = 16;
+constexpr int most_hosts_tried = 8;
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
@@ -99,15 +99,30 @@ void try_memory(const Question& q, const Estimate& best, std::vector<Help>& help
                                  base::format_bytes(lack), what_of(q.cluster))});
 }
 
-void try_hosts(const Question& q, const Estimate& best, std::vector<Help>& helps) {
+// Every smaller number of a few hosts may be laid out in a way of its own.
+void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>& helps) {
   const int hosts = q.cluster.host_count();
-  if (hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return;
+  if (!q.cluster.hosts.front().computes_on_cores() || hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return;
   for (int fewer = hosts - 1; fewer >= 1; --fewer) {
     const auto of_fewer = first_of(with_hosts(q, fewer));
     if (of_fewer && of_fewer->tokens_per_second() > best.tokens_per_second())
       helps.push_back({of_fewer->tokens_per_second() / best.tokens_per_second(),
                        fmt::format("fewer hosts: {} of the {} do it as {}", fewer, hosts, name_of(of_fewer->layout))});
   }
+}
+
+// In more replicas of the same.
+void try_twice_as_many(const Question& q, const Estimate& best, std::vector<Help>& helps) {
+  if (q.fixed.dp || best.layout.global % (2 * best.layout.dp * best.layout.micro) != 0) return;
+  Question more = q;
+  for (machine::Host& host : more.cluster.hosts) host.count *= 2;
+  more.world *= 2;
+  if (more.cluster.network.bytes_per_second == 0) more.cluster.network = q.cluster.hosts.front().inside;
+  Layout layout = best.layout;
+  layout.dp *= 2;
+  const auto faster = estimate_layout(more, layout);
+  if (faster)
+    helps.push_back({best.time.step / faster->time.step, "twice as many hosts, as more replicas of the same batch"});
 }
 
 }  // namespace
@@ -175,7 +190,8 @@ std::vector<std::string> what_would_help(const Question& q, const Estimate& best
   try_links(q, best, helps);
   try_batch(q, best, helps);
   try_memory(q, best, helps);
-  try_hosts(q, best, helps);
+  try_fewer_hosts(q, best, helps);
+  try_twice_as_many(q, best, helps);
   std::stable_sort(helps.begin(), helps.end(), [](const Help& a, const Help& b) { return a.gain > b.gain; });
   std::vector<std::string> sentences;
   for (const Help& help : helps) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <queue>
+#include <map>
+#include <set>
 
 #include "base/error.h"
 #include "planner/bound.h"
@@ -147,6 +147,7 @@ class Searcher {
     Answer answer;
     collect(answer);
     std::string refusal;
+    top_ = candidates_.size();
     for (const Candidate& candidate : candidates_) try_one(candidate.layout, answer, &refusal);
     return std::move(answer.best);
   }
@@ -187,31 +188,44 @@ class Searcher {
   }
 
   bool is_decided(const Answer& answer, double bound) const {
-    const auto top = static_cast<std::size_t>(q_.top);
-    return answer.best.size() >= top && answer.best[top - 1].time.step <= bound;
+    return answer.best.size() >= top_ && answer.best[top_ - 1].time.step <= bound;
   }
 
-  Column column_of(const Layout& layout) const {
+  Column column_of(const Layout& layout) {
     const config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
-    return make_column(plan::training_job(resolved, facts_of(q_)), pipelines_);
+    plan::Job job = plan::training_job(resolved, facts_of(q_));
+    auto [stages, is_new] = stages_.try_emplace({layout.pp, layout.virtual_stages});
+    if (is_new) stages->second = plan::cut_stages(job);
+    return make_column(std::move(job), stages->second, pipelines_);
   }
 
   // State is offloaded where it has to be: beside the same layout without it there is nothing to gain.
-  bool offloads_for_nothing(const Layout& layout, const Answer& answer) const {
+  bool offloads_for_nothing(Layout layout) const {
     if (layout.offload == config::Offload::none || q_.fixed.offload) return false;
-    Layout without = layout;
-    without.offload = config::Offload::none;
-    return std::any_of(answer.best.begin(), answer.best.end(), [&](const Estimate& e) { return e.layout == without; });
+    layout.offload = config::Offload::none;
+    return not_offloaded_.count(name_of(layout)) > 0;
   }
 
   void try_one(const Layout& layout, Answer& answer, std::string* refusal) {
-    if (offloads_for_nothing(layout, answer)) return;
+    if (offloads_for_nothing(layout)) return;
     try {
+      ++answer.followed;
       const Column column = column_of(layout);
+      const Need ends = need_of_ends(column, placement_);
+      if (!ends.fits()) return leave_out(layout, ends.memory.total(), ends.available_bytes, answer);
+      ++answer.simulated;
+      Estimate found = estimate(column, placement_, ends);
+      const bool known = layout.offload == config::Offload::none;
+      if (is_decided(answer, found.time.step)) {
+        if (known) not_offloaded_.insert(name_of(layout));
+        return;
+      }
       const Need need = need_of(column, placement_);
       if (!need.fits()) return leave_out(layout, need.memory.total(), need.available_bytes, answer);
-      ++answer.simulated;
-      insert(estimate(column, placement_, need), answer);
+      if (known) not_offloaded_.insert(name_of(layout));
+      found.memory = need.memory;
+      found.available_bytes = need.available_bytes;
+      insert(std::move(found), answer);
     } catch (const base::ConfigError& error) {
       if (refusal->empty()) *refusal = error.what();
     }
@@ -224,7 +238,7 @@ class Searcher {
   }
 
   void finish(Answer& answer, const std::string& refusal) const {
-    if (answer.best.size() > static_cast<std::size_t>(q_.top)) answer.best.resize(static_cast<std::size_t>(q_.top));
+    if (answer.best.size() > top_) answer.best.resize(top_);
     if (!answer.best.empty() || answer.too_large > 0) return;
     throw base::ConfigError(refusal.empty()
                                 ? "no layout of the world has the sizes that are asked for: the product of dp, "
@@ -233,10 +247,13 @@ class Searcher {
   }
 
   const Question& q_;
+  std::size_t top_ = static_cast<std::size_t>(q_.top);
   const machine::Placement placement_;
   Bounds bounds_;
   Pipelines pipelines_ = Pipelines::one;
   std::vector<Candidate> candidates_;
+  std::map<std::pair<int, int>, plan::Stages> stages_;  // by pp and virtual stages
+  std::set<std::string> not_offloaded_;  // names of layouts that fit, or are too slow to matter, as they are
 };
 
 template <class T>

@@ -45,6 +45,7 @@ struct Answer {
   std::optional<Nearest> nearest;  // of those that do not fit, the one that lacks least
   std::int64_t considered = 0;     // layouts that the settings allow
   std::int64_t too_large = 0;      // that were found not to fit
+  std::int64_t followed = 0;       // whose programs were built and followed for their memory
   std::int64_t simulated = 0;      // in full; what is left is slower than the `best` by its lower bound
 };
 

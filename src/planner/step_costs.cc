@@ -168,14 +168,20 @@ machine::Link GroupLinks::stages(int from_world_rank, int to_world_rank) const {
   return between_ranks(from_world_rank, to_world_rank);
 }
 
-double GroupLinks::replicas(double bytes, double rounds) const {
+machine::Link GroupLinks::replicas() const {
   const int count = shape_.dp * shape_.cp, stage = count * shape_.tp;
-  double slowest = 0;
+  machine::Link slowest;
+  if (count == 1) return slowest;
+  const auto take = [&](double latency_seconds, double bytes_per_second) {
+    slowest.latency_seconds = std::max(slowest.latency_seconds, latency_seconds);
+    if (slowest.bytes_per_second == 0 || bytes_per_second < slowest.bytes_per_second)
+      slowest.bytes_per_second = bytes_per_second;
+  };
   for (int first = 0; first < shape_.world(); first += stage) {
     const int first_host = placement_.host_of(first), end_host = placement_.host_of(first + stage - 1) + 1;
     if (on_one_host(first, first + stage)) {
       const machine::Link link = placement_.inside(first_host);
-      slowest = std::max(slowest, rounds * link.latency_seconds + bytes / link.bytes_per_second);
+      take(link.latency_seconds, link.bytes_per_second);
       continue;
     }
     const machine::Link link = placement_.slowest_between(first_host, end_host);
@@ -185,7 +191,7 @@ double GroupLinks::replicas(double bytes, double rounds) const {
     const double crossing = placement_.kind_of(first_host).computes_on_cores()
                                 ? here * (count - together) / std::max(count - 1, 1)
                                 : here / together;
-    slowest = std::max(slowest, rounds * link.latency_seconds + bytes * crossing / link.bytes_per_second);
+    take(link.latency_seconds, link.bytes_per_second / crossing);
   }
   return slowest;
 }
@@ -277,7 +283,7 @@ UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine:
 }  // namespace
 
 StepCosts::StepCosts(const Column& column, const machine::Placement& placement)
-    : column_(column), placement_(placement), links_(column.job.shape, placement) {
+    : column_(column), placement_(placement), links_(column.job.shape, placement), replicas_(links_.replicas()) {
   const auto ranks = static_cast<int>(column.program.ranks.size());
   std::vector<machine::Rates> seen;
   const machine::Link tensor = links_.tensor(), context = links_.context();
@@ -377,7 +383,7 @@ double StepCosts::exchange_seconds(const Instruction& i, const std::vector<int>&
     const machine::Link link = links_.stages(column_.world_rank_of(ranks.front()), column_.world_rank_of(ranks.back()));
     return link.latency_seconds + bytes / link.bytes_per_second;
   }
-  return links_.replicas(bytes, column_.job.replicas() - 1);
+  return (column_.job.replicas() - 1) * replicas_.latency_seconds + bytes / replicas_.bytes_per_second;
 }
 
 }  // namespace troika::planner

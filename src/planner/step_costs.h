@@ -64,8 +64,8 @@ class GroupLinks {
   machine::Link tensor() const;  // what one rank has of it while all ranks of a host send
   machine::Link context() const;
   machine::Link stages(int from_world_rank, int to_world_rank) const;
-  // Seconds in which every replica of a stage sends `bytes` to the others, of the stage with the slowest links.
-  double replicas(double bytes, double rounds) const;
+  // What a replica has of the way to the others while all of a stage exchange, of the stage with the slowest; {} of one replica.
+  machine::Link replicas() const;
   double world(double bytes) const;
 
  private:
@@ -99,6 +99,7 @@ class StepCosts {
   const Column& column_;
   const machine::Placement& placement_;
   const GroupLinks links_;
+  const machine::Link replicas_;
   std::vector<ModelSeconds> models_;
   std::vector<std::size_t> model_index_;     // by grid rank
   std::vector<std::vector<double>> leaves_;  // by grid rank and segment: seconds of a leaf

@@ -112,8 +112,8 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
                         run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second()));
   text += lines("helps", planner::what_would_help(q, best));
   text += fmt::format(
-      "left    {} layouts considered, {} do not fit, {} simulated; the others are slower by a lower bound\n",
-      answer.considered, answer.too_large, answer.simulated);
+      "left    {} layouts considered, {} do not fit, {} followed, {} simulated; the rest is slower by a lower bound\n",
+      answer.considered, answer.too_large, answer.followed, answer.simulated);
   text += fmt::format("start   troika train {}\n", base::join(flags_of(best.layout), " "));
   text +=
       "MFU: 6 FLOPs per token and weight, attention by the whole mask, nothing for recomputation, over the data "
