@@ -14,8 +14,9 @@ namespace {
 int ranks_on_hosts(const Recording& recording, int more_hosts) {
   const int hosts = static_cast<int>(recording.hosts.size());
   if (hosts + more_hosts < 1) {
-    throw base::ConfigError(fmt::format("--what-if: {} host{} without {} leaves none; take away {} at most", hosts,
-                                        hosts == 1 ? "" : "s", -more_hosts, hosts - 1));
+    throw base::ConfigError(hosts == 1 ? "--what-if: the run had one host, which cannot be taken away"
+                                       : fmt::format("--what-if: {} hosts without {} leave none; take away {} at most",
+                                                     hosts, -more_hosts, hosts - 1));
   }
   const int each = recording.ranks_on(0);
   int gone = 0;

@@ -21,9 +21,11 @@ namespace {
 
 std::string layout_of(const plan::Plan& plan) {
   const mesh::Shape& shape = plan.shape;
-  std::string text = shape.world() == 1 ? "one rank" : plan::layout_name(shape.dp, shape.pp);
-  if (shape.tp > 1) text += fmt::format(" x tp {}", shape.tp);
-  if (shape.cp > 1) text += fmt::format(" x cp {}", shape.cp);
+  std::vector<std::string> axes;
+  if (shape.dp * shape.pp > 1) axes.push_back(plan::layout_name(shape.dp, shape.pp));
+  if (shape.tp > 1) axes.push_back(fmt::format("tp {}", shape.tp));
+  if (shape.cp > 1) axes.push_back(fmt::format("cp {}", shape.cp));
+  std::string text = axes.empty() ? "one rank" : base::join(axes, " x ");
   if (plan.program.shards(1)) text += fmt::format(", zero {}", plan.program.zero);
   const auto& parallel = plan.settings().parallel;
   if (!parallel.schedule_file.empty()) {
@@ -89,13 +91,17 @@ class Answering {
     const auto inside = [&](const std::vector<int>& ranks) { return !between(ranks); };
     fitted_ = fit_link(recording_.plan, recording_.steps, between, latency);
     if (const auto fit = fit_link(recording_.plan, recording_.steps, inside, {})) inside_ = fit->link;
-    const bool named = changes_.link.bytes_per_second.has_value();
     const bool crosses = changed_.plan.program.ranks.size() > 1;
-    if (crosses && !recorded_ && !fitted_ && !named) {
+    const bool known = (recorded_ || fitted_) && !to_a_new_network();
+    if (crosses && !known && !changes_.link.bytes_per_second) {
       throw base::ConfigError(
-          "--what-if: the run tells of no link between its ranks; say what it carries, such as link 100Mbit/s");
+          fmt::format("--what-if: the run tells of no link between {}; say what it carries, such as "
+                      "link 100Mbit/s",
+                      to_a_new_network() ? "hosts, for it had one" : "its ranks"));
     }
   }
+
+  bool to_a_new_network() const { return one_host() && changes_.more_hosts > 0; }
 
   // Of what the run measured before its steps and what their transfers say, that which replays the steps more closely; the
   // latter only where it is closer by a hundredth.
@@ -122,7 +128,9 @@ class Answering {
 
   // The rate that a change names is one between neighbours, as the run measures it.
   schedule::Link changed_link(const schedule::Link& link) const {
+    constexpr schedule::Link usual_network{0.0001, 1};
     LinkChange change = changes_.link;
+    if (to_a_new_network()) return change.of(usual_network);
     if (change.bytes_per_second && recorded_)
       *change.bytes_per_second *= link.bytes_per_second / recorded_->bytes_per_second;
     return change.of(link);
@@ -140,8 +148,12 @@ class Answering {
 
   Replay with_change(std::size_t step, const schedule::Link& link) const {
     Replay replay = unchanged(step, changed_link(link));
-    if (one_host()) replay.inside_factor = link.bytes_per_second / replay.links.between.bytes_per_second;
-    if (!std::isfinite(replay.inside_factor)) replay.inside_factor = 1;
+    if (to_a_new_network()) {
+      replay.links.inside = link;
+    } else if (one_host()) {
+      const double factor = link.bytes_per_second / replay.links.between.bytes_per_second;
+      replay.inside_factor = std::isfinite(factor) ? factor : 1;
+    }
     replay.plan = &changed_.plan;
     replay.host_of_rank = changed_.host_of_rank;
     replay.host_factors = changed_.host_factors;
@@ -177,6 +189,8 @@ class Answering {
     answer->lowest_seconds = *std::min_element(possible.begin(), possible.end());
     answer->highest_seconds = *std::max_element(possible.begin(), possible.end());
     answer->limit = limit_of(with_change(median, link_to_change()), recording_.hosts);
+    if (recording_.plan.shape.tp * recording_.plan.shape.cp > 1)
+      answer->notes.push_back("what tp and cp ranks exchange inside passes stands with computing where it is replayed");
     if (recording_.steps.size() == 1)
       answer->notes.push_back("of one step: record several, such as --profile 3,4,5,6, for error bars that hold");
   }

@@ -39,7 +39,8 @@ struct WhatIf {
   std::vector<std::string> notes;  // sentences
 };
 
-// `words`: changes.h. ConfigError for a word that is no change, a host that is not there, hosts or a schedule that the layout
+// `words`: changes.h. Where one host becomes several, a change must say what the link between them carries; its latency is
+// 0.1 ms unless stated. ConfigError for a word that is no change, a host that is not there, hosts or a schedule that the layout
 // does not take; and as read_recording().
 WhatIf what_if(const std::string& run, const std::vector<std::string>& words);
 WhatIf what_if(const std::string& run, const Recording& recording, const Changes& changes);

@@ -115,6 +115,19 @@ TEST(WhatIf, MoreHostsAreReplicasOrStages) {
   EXPECT_EQ(both.ask({"+2 hosts"}).changed_layout, "dp 3 x pp 2, 1f1b, 12 microbatches of 1 x 32 tokens");
 }
 
+TEST(WhatIf, AsksForTheLinkToAHostBesideTheOnlyOne) {
+  const base::TemporaryFolder folder;
+  const plan::Plan plan = made_up_plan(2, 1, 0, 1);
+  const MadeUpHosts one_host{{1, 1}, {0, 0}};
+  write_run(folder.path(), plan, made_up(plan, one_host, {1e-6, 1e10}), 3);
+  EXPECT_THAT(refused<base::ConfigError>([&] { what_if(folder.path(), {"+1 host"}); }),
+              HasSubstr("no link between hosts, for it had one; say what it carries"));
+  const WhatIf answer = what_if(folder.path(), {"+1 host", "link 100Mbit/s"});
+  EXPECT_EQ(answer.changed_layout, "dp 4, 12 microbatches of 1 x 32 tokens");
+  EXPECT_EQ(answer.changed_link->bytes_per_second, 12.5e6);
+  EXPECT_THAT(refused<base::ConfigError>([&] { what_if(folder.path(), {"-1 host"}); }), HasSubstr("one host"));
+}
+
 TEST(WhatIf, FitsTheLinkWhereTheRunDoesNotTellIt) {
   const MadeUpRun run(made_up_plan(3, 1, 1, 1), SaysItsLink::no);
   const WhatIf answer = run.ask({"link x0.1"});
@@ -155,7 +168,7 @@ TEST(WhatIf, RefusesHostsAndSchedulesThatCannotBe) {
   const MadeUpRun run(made_up_plan(3, 1, 0, 1));
   EXPECT_THAT(run.refused_words({"host", "3", "x2"}),
               HasSubstr("there is no host 3; the run had 0 (h0), 1 (h1), 2 (h2)"));
-  EXPECT_THAT(run.refused_words({"-3 hosts"}), HasSubstr("leaves none; take away 2 at most"));
+  EXPECT_THAT(run.refused_words({"-3 hosts"}), HasSubstr("leave none; take away 2 at most"));
   EXPECT_THAT(run.refused_words({"schedule", "interleaved"}), HasSubstr("pp"));
   EXPECT_THAT(run.refused_words({"micro_batch", "5"}), HasSubstr("with the change that --what-if asks for"));
   EXPECT_THAT(run.refused_words({"-1 host", "host", "2", "x2"}), HasSubstr("host 2 is changed and taken away"));
