@@ -19,16 +19,22 @@ int replay_settings(const std::uint8_t*, std::size_t);
 int replay_model_configs(const std::uint8_t*, std::size_t);
 int replay_programs(const std::uint8_t*, std::size_t);
 int replay_templates(const std::uint8_t*, std::size_t);
+int replay_sweeps(const std::uint8_t*, std::size_t);
 }
 
 int main(int count, char** arguments) {
   using namespace troika;
-  const std::map<std::string, Target> targets{
-      {"safetensors", replay_safetensors}, {"manifests", replay_manifests},
-      {"tokenizers", replay_tokenizers},   {"json_lines", replay_json_lines},
-      {"store_wire", replay_store_wire},   {"token_shards", replay_token_shards},
-      {"settings", replay_settings},       {"model_configs", replay_model_configs},
-      {"programs", replay_programs},       {"templates", replay_templates}};
+  const std::map<std::string, Target> targets{{"safetensors", replay_safetensors},
+                                              {"manifests", replay_manifests},
+                                              {"tokenizers", replay_tokenizers},
+                                              {"json_lines", replay_json_lines},
+                                              {"store_wire", replay_store_wire},
+                                              {"token_shards", replay_token_shards},
+                                              {"settings", replay_settings},
+                                              {"model_configs", replay_model_configs},
+                                              {"programs", replay_programs},
+                                              {"templates", replay_templates},
+                                              {"sweeps", replay_sweeps}};
   const auto target = count < 3 ? targets.end() : targets.find(arguments[1]);
   if (target == targets.end()) {
     std::fputs("usage: replay_corpus TARGET FOLDER...\n", stderr);

@@ -19,6 +19,7 @@
 #include "commands/launch/options.h"
 #include "commands/plan/plan.h"
 #include "commands/roofline/roofline.h"
+#include "commands/sweep/sweep.h"
 #include "commands/timeline/timeline.h"
 #include "commands/verbs.h"
 
@@ -68,6 +69,7 @@ const Runs runs = {
     {"data", [](const Call& call) { return run_data(call, stdout, stderr); }},
     {"bench", [](const Call& call) { return print(roofline_report(call)); }},  // its part without libtorch
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
+    {"sweep", run_sweep},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"completion",
      [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},

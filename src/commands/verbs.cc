@@ -17,6 +17,7 @@
 #include "commands/launch/flags.h"
 #include "commands/plan/arguments.h"
 #include "commands/roofline/arguments.h"
+#include "commands/sweep/arguments.h"
 #include "commands/timeline/arguments.h"
 #include "config/command_line.h"
 #include "config/config.h"
@@ -142,6 +143,8 @@ const std::vector<Verb>& verbs() {
        unbound<ExportArguments, export_flags>},
       {"bench", "measure a training step, its operations or messages; or count what a step cannot take less than",
        Program::engine, nullptr, bench_parts()},
+      {"sweep", "run every layout that fits for a few steps: measured beside planned, and the best", Program::troika,
+       unbound<SweepArguments, sweep_flags>},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,
        data_parts()},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,

@@ -245,7 +245,7 @@ class Reader {
   std::vector<std::string> errors_;
 };
 
-std::string bytes_text(std::int64_t bytes) { return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20)); }
+std::string bytes_text(std::int64_t bytes) { return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20)); }
 
 std::string link_text(const Link& link) {
   return fmt::format("{{latency: {}, bandwidth: {}}}", format_latency(std::max(link.latency_seconds, 1e-9)),

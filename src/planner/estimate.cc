@@ -17,12 +17,12 @@ using schedule::Kind;
 double seconds_of(const Event& event) { return event.end_seconds - event.begin_seconds; }
 
 // Of a wait: what it stood still for.
-double* waited_for(const Event& event, bool replicas, TimeSplit* split) {
+double* waited_for(const Event& event, const mesh::Shape& shape, TimeSplit* split) {
   switch (schedule::traits(event.instruction.kind).part) {
     case schedule::Part::pipeline:
-      return event.instruction.kind == Kind::bwd_weight ? &split->data : &split->pipeline;
+      return event.instruction.kind == Kind::bwd_weight || shape.pp == 1 ? &split->data : &split->pipeline;
     case schedule::Part::summary:
-      return replicas ? &split->data : &split->world;  // for reductions first
+      return shape.dp * shape.cp > 1 ? &split->data : &split->world;  // for reductions first
     default:
       return event.instruction.kind == Kind::reduce_tied ? &split->pipeline : &split->data;
   }
@@ -73,7 +73,7 @@ class Splitter {
       while (interval != communication.end() && interval->end <= event.begin_seconds) ++interval;
       for (auto at = interval; at != communication.end() && at->begin < event.end_seconds; ++at) {
         const double begin = std::max(at->begin, event.begin_seconds), end = std::min(at->end, event.end_seconds);
-        *waited_for(event, column_.job.replicas() > 1, &sum_) += std::max(0.0, end - begin);
+        *waited_for(event, column_.job.shape, &sum_) += std::max(0.0, end - begin);
       }
     }
   }

@@ -22,9 +22,7 @@ constexpr int most_hosts_tried = 8;
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-std::string what_of(const machine::Cluster& cluster) {
-  return cluster.hosts.front().computes_on_cores() ? "host" : "device";
-}
+bool on_cores(const machine::Cluster& cluster) { return cluster.hosts.front().computes_on_cores(); }
 
 std::int64_t available(const Question& q) {
   const machine::Placement placement(q.cluster, q.world, q.ranks_per_host);
@@ -56,8 +54,7 @@ Question with_hosts(Question q, int hosts) {
     if (host.count > 0) kept.push_back(host);
   }
   q.cluster.hosts = std::move(kept);
-  const bool on_cores = q.cluster.hosts.front().computes_on_cores();
-  q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
+  q.world = on_cores(q.cluster) ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
   q.fixed.dp.reset();
   q.top = 1;
   return q;
@@ -96,13 +93,13 @@ void try_memory(const Question& q, const Estimate& best, std::vector<Help>& help
   if (lack > 0)
     helps.push_back({best.time.step / faster->time.step,
                      fmt::format("{} more memory on each {}, which needs no recomputation and no offload then",
-                                 base::format_bytes(lack), what_of(q.cluster))});
+                                 base::format_bytes(lack), on_cores(q.cluster) ? "host" : "device")});
 }
 
 // Every smaller number of a few hosts may be laid out in a way of its own.
 void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>& helps) {
   const int hosts = q.cluster.host_count();
-  if (!q.cluster.hosts.front().computes_on_cores() || hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return;
+  if (!on_cores(q.cluster) || hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return;
   for (int fewer = hosts - 1; fewer >= 1; --fewer) {
     const auto of_fewer = first_of(with_hosts(q, fewer));
     if (of_fewer && of_fewer->tokens_per_second() > best.tokens_per_second())
@@ -164,7 +161,7 @@ std::vector<std::string> reasons_of(const Question& q, const Estimate& e) {
 std::vector<std::string> three_questions(const Question& q) {
   const config::ModelSettings& model = q.settings.model;
   const double have = real(available(q));
-  const std::string what = what_of(q.cluster) == "host" ? "rank" : "device";
+  const std::string what = on_cores(q.cluster) ? "rank" : "device";
   const BytesPerParameter bytes = bytes_of_training(q.fixed.precision.value_or(config::Precision::bf16));
   const double all = model_state_bytes(real(shape::parameter_count(model)), 1, 0, bytes);
   const double layer = model_state_bytes(real(shape::segment_layout(model, 1).elements), 1, 0, bytes);
@@ -202,7 +199,7 @@ std::vector<std::string> what_would_help(const Question& q, const Estimate& best
 
 std::string nothing_fits(const Question& q, const Answer& answer) {
   const Nearest& nearest = *answer.nearest;
-  std::string text = fmt::format("no layout fits {}: the nearest, {}, needs {} of the {} that a rank has", describe(q),
+  std::string text = fmt::format("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has", describe(q),
                                  name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
                                  base::format_bytes(nearest.have_bytes));
   // What would do: more of the same machines, or a smaller batch where that is what is large.
@@ -210,8 +207,8 @@ std::string nothing_fits(const Question& q, const Answer& answer) {
   more.fixed.dp.reset();
   for (int times = 2; times <= 64; times *= 2) {
     more.cluster.hosts.back().count = q.cluster.hosts.back().count * times;
-    const bool on_cores = more.cluster.hosts.front().computes_on_cores();
-    more.world = on_cores ? more.cluster.host_count() * std::max(1, q.ranks_per_host) : more.cluster.device_count();
+    more.world = on_cores(more.cluster) ? more.cluster.host_count() * std::max(1, q.ranks_per_host)
+                                        : more.cluster.device_count();
     if (more.cluster.network.bytes_per_second == 0) more.cluster.network = more.cluster.hosts.front().inside;
     more.global = q.global * (q.global % more.world == 0 ? 1 : times);
     more.top = 1;

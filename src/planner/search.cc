@@ -40,12 +40,15 @@ bool supports(const machine::Placement& placement, config::Precision precision) 
   return true;
 }
 
-// Halves in one kind: bf16 where there are units for it.
+// Halves in one kind, bf16 where there are units for it, and only where they are faster: they change the result.
 std::vector<config::Precision> precisions(const Question& q, const machine::Placement& placement) {
+  constexpr double faster = 1.05;
   if (q.fixed.precision) return {*q.fixed.precision};
+  const machine::Rates rates = placement.rates_of(0);
   std::vector<config::Precision> all;
   for (const auto half : {config::Precision::bf16, config::Precision::fp16}) {
-    if (all.empty() && supports(placement, half)) all.push_back(half);
+    const bool gains = rates.products(half).flops_per_second > faster * rates.fp32.flops_per_second;
+    if (all.empty() && gains && supports(placement, half)) all.push_back(half);
   }
   all.push_back(config::Precision::fp32);
   return all;
@@ -150,6 +153,26 @@ class Searcher {
     top_ = candidates_.size();
     for (const Candidate& candidate : candidates_) try_one(candidate.layout, answer, &refusal);
     return std::move(answer.best);
+  }
+
+  // Bounds leave little out: of some that need least one fits, or none of all.
+  std::optional<Layout> leanest() {
+    constexpr std::size_t most_tried = 8;
+    Answer answer;
+    std::vector<std::pair<std::int64_t, Layout>> lean;
+    each_layout(q_, placement_, [&](const Layout& layout) {
+      const std::int64_t need = bounds_.memory_bytes(layout);
+      if (need <= bounds_.available_bytes()) lean.emplace_back(need, layout);
+    });
+    const auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+    std::stable_sort(lean.begin(), lean.end(), less);
+    for (std::size_t i = 0; i < std::min(lean.size(), most_tried); ++i) {
+      try {
+        if (need_of(column_of(lean[i].second), placement_).fits()) return lean[i].second;
+      } catch (const base::ConfigError&) {  // not allowed after all
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<Estimate> one(const Layout& layout) {
@@ -287,6 +310,8 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 Answer search(const Question& question) { return Searcher(question).best(); }
 
 std::vector<Estimate> every_layout_that_fits(const Question& question) { return Searcher(question).all(); }
+
+std::optional<Layout> leanest_that_fits(const Question& question) { return Searcher(question).leanest(); }
 
 std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout) {
   return Searcher(question).one(layout);

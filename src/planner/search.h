@@ -53,6 +53,9 @@ struct Answer {
 // layout at all, in the words of config::resolve.
 Answer search(const Question& question);
 
+// Some layout that fits, of those that need least; nothing where none does.
+std::optional<Layout> leanest_that_fits(const Question& question);
+
 // One layout, with everything about it; nothing when the settings do not allow it.
 std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout);
 

@@ -383,7 +383,7 @@ bool Trainer::save_now() {
 // What cannot be saved at the end is an error: there is no later try.
 void Trainer::save_the_end() {
   settle_save();
-  if (saved_step_ == state_.step) return;
+  if (saved_step_ == state_.step || !settings_.checkpoint.at_end) return;
   begin_save(Saver::Until::complete);
   finish_save();
 }

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 
 #include "base/clock.h"
@@ -19,6 +17,7 @@
 #include "commands/launch/options.h"
 #include "commands/launch/restart_pause.h"
 #include "commands/launch/say.h"
+#include "commands/shell_word.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "plan/preflight.h"
@@ -51,30 +50,19 @@ std::unique_ptr<StoreServer> serve(const LaunchOptions& options, const std::stri
   return serve_on(0, options, launch_id);
 }
 
-// A word as a shell takes it.
-std::string quoted(const std::string& word) {
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_-./:=,+@%", c) != nullptr;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // What is typed on the other hosts, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
   if (options.nnodes == 1 || options.node_rank != 0) return;
   const bool itself = !options.secret.empty() && options.secret_file.empty();
   std::vector<std::string> worker;
-  for (const std::string& word : options.worker) worker.push_back(quoted(word));
+  for (const std::string& word : options.worker) worker.push_back(shell_word(word));
   launcher_says(fmt::format(
       "on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
       "--master-port {}{} -- {}",
       options.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.nnodes - 1),
-      itself ? fmt::format("TROIKA_SECRET={} ", quoted(options.secret)) : "", options.nnodes,
-      options.nnodes == 2 ? "1" : "K", options.nproc_per_node, quoted(options.master_address), options.master_port,
-      options.secret_file.empty() ? "" : " --secret-file " + quoted(options.secret_file), base::join(worker, " ")));
+      itself ? fmt::format("TROIKA_SECRET={} ", shell_word(options.secret)) : "", options.nnodes,
+      options.nnodes == 2 ? "1" : "K", options.nproc_per_node, shell_word(options.master_address), options.master_port,
+      options.secret_file.empty() ? "" : " --secret-file " + shell_word(options.secret_file), base::join(worker, " ")));
   if (options.secret.empty())
     launcher_says(
         fmt::format("note: who reaches port {} can join this run; on a network with strangers give every host the same "

@@ -109,6 +109,7 @@ struct CheckpointSettings {
 
   std::int64_t every = 0;          // steps; 0: by time and at the end
   double every_minutes = 10;       // since the last one; 0: never by time
+  bool at_end = true;              // after the last step, and when the run is asked to stop
   std::int64_t keep = 2;           // newest complete ones kept
   bool keep_best = true;           // and the one with the lowest loss on data.valid
   OnOff async = OnOff::automatic;  // written from a snapshot while training runs
@@ -127,6 +128,10 @@ struct CheckpointSettings {
           "that is more; 0: never by time.")
         .unit("minutes")
         .range(0, 1e6);
+    t.add(
+        "at_end", &M::at_end,
+        "A checkpoint is also saved after the last step, and when the run is asked to stop; false is for runs that are "
+        "only measured.");
     t.add("keep", &M::keep, "Complete checkpoints kept, the newest.")
         .familiar({"save-total-limit"})
         .range(1, bounds::million);

@@ -1,0 +1,21 @@
+// What a run left in its folder, as numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "commands/sweep/row.h"
+
+namespace troika::commands {
+
+// The same for every layout of a sweep.
+struct SweepStep {
+  std::int64_t steps = 0;    // of a run
+  std::int64_t samples = 0;  // of a step
+  std::int64_t tokens = 0;
+};
+
+// Of a run whose last step was recorded. DataError when metrics or timeline are missing or short.
+SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step);
+
+}  // namespace troika::commands

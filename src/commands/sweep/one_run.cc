@@ -1,0 +1,161 @@
+#include "commands/sweep/one_run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/launch/worker.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr double again_seconds = 3, kill_seconds = 6;  // after the first SIGTERM
+constexpr double orphans_seconds = 10;                 // then what the kernel keeps is left to it
+constexpr int moment_milliseconds = 100;
+
+// While it lives, processes whose parents have ended become children of this one instead of init's.
+class Orphanage {
+ public:
+  Orphanage() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+  ~Orphanage() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+  Orphanage(const Orphanage&) = delete;
+  Orphanage& operator=(const Orphanage&) = delete;
+
+  // Kills children, and their children, which become ours then, until none is left.
+  void close() const {
+    const double until = base::monotonic_seconds() + orphans_seconds;
+    while (any_left() && base::monotonic_seconds() < until) {
+      for (const pid_t child : children()) ::kill(child, SIGKILL);
+      ::usleep(5000);
+    }
+  }
+
+ private:
+  static bool any_left() {
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) > 0) continue;
+    return ended == 0;
+  }
+
+  static std::vector<pid_t> children() {
+    std::vector<pid_t> found;
+    const std::string mine = std::to_string(::getpid());
+    for (const std::string& name : base::list_directory("/proc")) {
+      std::int64_t pid = 0;
+      if (base::parse_int(name, &pid) && parent_of(name) == mine) found.push_back(static_cast<pid_t>(pid));
+    }
+    return found;
+  }
+
+  // "PID (NAME) STATE PARENT ...", where NAME may hold anything. "" when the process is gone.
+  static std::string parent_of(const std::string& pid) {
+    try {
+      const std::string stat = base::read_file("/proc/" + pid + "/stat");
+      const std::vector<std::string> words = base::split(stat.substr(std::min(stat.rfind(')'), stat.size())), ' ');
+      return words.size() > 2 ? words[2] : "";
+    } catch (const base::DataError&) {
+      return "";
+    }
+  }
+};
+
+// A worker that is being ended, more firmly with time.
+class Ender {
+ public:
+  explicit Ender(const Worker& worker) : worker_(worker) {}
+
+  bool begun() const { return since_ > 0; }
+  void begin() {
+    since_ = base::monotonic_seconds();
+    signal_worker(worker_, SIGTERM);
+  }
+  void go_on() {
+    if (!begun()) return;
+    const double passed = base::monotonic_seconds() - since_;
+    if (passed > kill_seconds) signal_worker(worker_, SIGKILL);
+    if (passed > again_seconds && !std::exchange(again_, true)) signal_worker(worker_, SIGTERM);
+  }
+
+ private:
+  const Worker& worker_;
+  double since_ = 0;
+  bool again_ = false;
+};
+
+// What launchers say of runs that may end well.
+bool is_no_failure(const std::string& text) {
+  const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
+  return holds(" ranks share ") || holds(": GPU ") || holds("stopping after this step") || holds("note: ");
+}
+
+// The paragraph that begins at the last line with `head`, without it: that line and the indented ones below.
+std::string last_paragraph(const std::vector<std::string>& lines, const std::string& head) {
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    if (lines[i].rfind(head, 0) != 0) continue;
+    std::string text = lines[i].substr(head.size());
+    if (is_no_failure(text)) continue;
+    for (std::size_t more = i + 1; more < lines.size() && lines[more].rfind("  ", 0) == 0; ++more)
+      text += "; " + base::trim(lines[more]);
+    return text;
+  }
+  return "";
+}
+
+std::string shortened(const std::string& text) {
+  constexpr std::size_t most = 400;
+  if (text.size() <= most) return text;
+  std::size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // whole characters
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace
+
+OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<void(double)>& each_moment) {
+  const Orphanage orphanage;
+  const double began = base::monotonic_seconds();
+  OneRunEnd end;
+  Worker worker = start_worker({0, run.program, run.arguments, run.environment, run.log_path, {}});
+  Ender ender(worker);
+  const auto begin_to_end = [&](OneRunEnd::Cause cause) {
+    end.cause = cause;
+    ender.begin();
+  };
+  while (!reap(worker)) {
+    const int signal = signals.wait(moment_milliseconds);
+    end.seconds = base::monotonic_seconds() - began;
+    if (!ender.begun() && asks_to_stop(signal)) begin_to_end(OneRunEnd::Cause::stop_signal);
+    if (!ender.begun() && end.seconds > run.deadline_seconds) begin_to_end(OneRunEnd::Cause::deadline);
+    ender.go_on();
+    each_moment(end.seconds);
+  }
+  end.seconds = base::monotonic_seconds() - began;
+  end.exit_code = worker.exit_code;
+  end.signal = worker.signal;
+  orphanage.close();
+  return end;
+}
+
+std::string reason_of(const OneRunEnd& end, const std::string& said) {
+  const std::vector<std::string> lines = base::split(base::printable(said, std::size_t{1} << 20), '\n');
+  const std::string launcher = last_paragraph(lines, "troika launch: "), rank = last_paragraph(lines, "troika: ");
+  const bool knows_more = launcher.find("ended with exit code") == std::string::npos;
+  const bool both = !launcher.empty() && !rank.empty() && !knows_more;
+  if (both) return shortened(launcher + ": " + rank);
+  if (!launcher.empty() || !rank.empty()) return shortened(launcher.empty() ? rank : launcher);
+  if (end.signal == 0) return fmt::format("ended with exit code {} and gave no reason", end.exit_code);
+  const char* name = ::sigabbrev_np(end.signal);
+  return fmt::format("was killed by signal {} (SIG{})", end.signal, name == nullptr ? "?" : name);
+}
+
+}  // namespace troika::commands

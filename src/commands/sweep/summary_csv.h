@@ -1,0 +1,16 @@
+// DIR/summary.csv. Format: docs/formats/sweep.md.
+#pragma once
+
+#include <string>
+
+#include "commands/sweep/row.h"
+
+namespace troika::commands {
+
+std::string to_csv(const SweepRows& rows);
+
+// DataError that names `origin` and the line for what to_csv does not write: other columns in front, a row that is cut off, a
+// value of another kind. Columns that are not known are passed over.
+SweepRows parse_csv(const std::string& text, const std::string& origin);
+
+}  // namespace troika::commands

@@ -1,0 +1,161 @@
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "commands/sweep/arguments.h"
+#include "commands/sweep/kept.h"
+#include "commands/sweep/one_run.h"
+#include "commands/sweep/page.h"
+#include "commands/sweep/plots.h"
+#include "commands/sweep/progress.h"
+#include "commands/sweep/report.h"
+#include "commands/sweep/summary_csv.h"
+#include "commands/sweep/sweep_test_support.h"
+
+namespace troika::commands {
+namespace {
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+SweepRows three_rows() {
+  return {unmeasured_row(layout_with(1, 4), SweepStatus::timeout, "did not end"),
+          measured_row(layout_with(2, 2, 1), 5600), measured_row(layout_with(4, 1), 5769)};
+}
+
+TEST(Sweep, TakesStepsAndFolderFromItsOwnCommandLineAlone) {
+  const base::TemporaryFolder folder;
+  base::write_file_atomic(folder.path() + "/c.yaml", "train: {steps: 60, out: runs/alone}\n");
+  const SweepArguments plain = parse_sweep({folder.path() + "/c.yaml", "--nproc", "4"}, {});
+  EXPECT_EQ(plain.steps(), 5);
+  EXPECT_EQ(plain.folder(), "runs/sweep");
+  const SweepArguments stated = parse_sweep({"--nproc", "4", "--steps", "3", "--out", "x/", "--best", "2"}, {});
+  EXPECT_EQ(stated.steps(), 3);
+  EXPECT_EQ(stated.folder(), "x");
+  EXPECT_EQ(stated.best, 2);
+  EXPECT_THROW(parse_sweep({"--nproc", "4", "--steps", "1"}, {}), base::ConfigError);
+  EXPECT_THROW(parse_sweep({}, {}), base::ConfigError);
+}
+
+TEST(Sweep, GoesOnWhereItWasAndRefusesAnotherTraining) {
+  const base::TemporaryFolder folder;
+  EXPECT_TRUE(kept_rows(folder.path()).empty());
+  config::Settings settings;
+  keep_basis(folder.path(), {settings, 2});
+  keep_basis(folder.path(), {settings, 2});
+  EXPECT_THROW(keep_basis(folder.path(), {settings, 3}), base::ConfigError);
+  settings.batch.seq_len = 17;
+  try {
+    keep_basis(folder.path(), {settings, 2});
+    FAIL();
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("batch.seq_len"), HasSubstr("another --out")));
+  }
+  base::write_file_atomic(folder.path() + "/summary.csv", to_csv(three_rows()));
+  EXPECT_EQ(kept_rows(folder.path()).size(), 3u);
+}
+
+TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
+  const planner::Layout layout;
+  EXPECT_FALSE(is_to_be_run_again(measured_row(layout, 1), 1e9));
+  EXPECT_FALSE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::failed, ""), 1e9));
+  EXPECT_TRUE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::interrupted, ""), 1));
+  EXPECT_FALSE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::timeout, ""), 60));
+  EXPECT_TRUE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::timeout, ""), 120));
+}
+
+TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
+  EXPECT_THAT(sweep_verdict(three_rows(), layout_with(4, 1)),
+              AllOf(HasSubstr("The best is " + planner::name_of(layout_with(4, 1)) + ": 5769 tokens/s"),
+                    HasSubstr("The plan named it first.")));
+  EXPECT_THAT(sweep_verdict(three_rows(), layout_with(2, 2, 1)),
+              HasSubstr("first choice was " + planner::name_of(layout_with(2, 2, 1)) + ": 5600 tokens/s, 2.9 % less"));
+  EXPECT_THAT(sweep_verdict(three_rows(), layout_with(1, 4)), HasSubstr("timeout: did not end"));
+  EXPECT_EQ(sweep_verdict({three_rows()[0]}, layout_with(1, 4)), "No layout was measured.");
+  const std::string table = sweep_table(three_rows());
+  EXPECT_LT(table.find("5769"), table.find("5600"));
+  EXPECT_LT(table.find("5600"), table.find("timeout: did not end"));
+}
+
+TEST(Sweep, SaysWhatTheLauncherSaidLastOrElseARank) {
+  const OneRunEnd failed{OneRunEnd::Cause::by_itself, 75, 0, 1};
+  EXPECT_EQ(reason_of(failed,
+                      "troika launch: 4 ranks share 2 cores, so none is bound\n"
+                      "troika launch: rank 1 (host a, pid 7) was killed by signal 9 (SIGKILL)\n  in step 3\n"
+                      "troika: lost rank 1\n"),
+            "rank 1 (host a, pid 7) was killed by signal 9 (SIGKILL); in step 3");
+  EXPECT_EQ(reason_of(failed, "troika launch: 4 ranks share 2 cores\ntroika: it does not fit\n"), "it does not fit");
+  EXPECT_EQ(
+      reason_of(failed, "troika: there is no file 'x'\ntroika launch: rank 0 (host a, pid 7) ended with exit code 3\n"),
+      "rank 0 (host a, pid 7) ended with exit code 3: there is no file 'x'");
+  EXPECT_EQ(reason_of(failed, "hello\n"), "ended with exit code 75 and gave no reason");
+  EXPECT_EQ(reason_of({OneRunEnd::Cause::by_itself, 0, 11, 1}, ""), "was killed by signal 11 (SIGSEGV)");
+  const std::string cut =
+      reason_of(failed, "troika: " + std::string(390, 'a') + "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+  EXPECT_LE(cut.size(), 400u);
+  EXPECT_TRUE(base::is_utf8(cut)) << cut;
+}
+
+TEST(Sweep, ReckonsWhatIsLeftByThePlanAndByTheStartsSoFar) {
+  TimeLeft left(5);
+  for (int i = 0; i < 3; ++i) left.add(2);
+  EXPECT_DOUBLE_EQ(left.seconds(0), 3 * (5 * 2 + 3));
+  left.begin(2);
+  EXPECT_DOUBLE_EQ(left.seconds(4), 3 * 13 - 4);
+  EXPECT_DOUBLE_EQ(left.seconds(100), 2 * 13);
+  SweepRow row = measured_row(layout_with(2, 1), 192);  // a step in a second
+  row.seconds = 12;
+  left.finished(row);
+  EXPECT_DOUBLE_EQ(left.seconds(0), 2 * (5 * 2 + 7));
+}
+
+TEST(SweepPage, EscapesEveryTextAndAsksNobodyForAnything) {
+  const std::string evil = "<script src=\"http://a/b\">'&";
+  SweepPage page;
+  page.title = page.verdict = page.command = page.note = page.settings = evil;
+  page.facts = {{evil, evil}};
+  page.svgs = {"<?xml version=\"1.0\"?><svg>picture</svg>"};
+  const std::string html =
+      to_html(page, {measured_row(layout_with(2, 1), 5), unmeasured_row({}, SweepStatus::failed, evil)});
+  EXPECT_THAT(html, AllOf(Not(HasSubstr(evil)), Not(HasSubstr("<script ")), Not(HasSubstr("href=")),
+                          Not(HasSubstr("<?xml")), HasSubstr("default-src 'none'"), HasSubstr("<svg>picture</svg>"),
+                          HasSubstr("&lt;script src=&quot;http://a/b&quot;&gt;&#39;&amp;")));
+  EXPECT_EQ(html_text("a\x01"
+                      "b"),
+            "a\\x01"
+            "b");
+}
+
+TEST(SweepPlots, QuoteNamesSoThatGnuplotTakesThemForTexts) {
+  EXPECT_EQ(gnuplot_text("a \"b\" \\n `c`\nd"), "a 'b' /n `c` d");
+  const SweepRows rows = {measured_row(layout_with(2, 1), 5000)};
+  const SweepStep step{5, 12, 192};
+  EXPECT_THAT(plot_data(rows, step), HasSubstr("1 \"" + planner::name_of(layout_with(2, 1)) + "\" 5000 768 "));
+}
+
+TEST(SweepPlots, AreDrawnWhereverTheFolderIsAndNoNameIsACommand) {
+  const base::TemporaryFolder outer;
+  const std::string folder = outer.path() + "/| touch bad; `touch bad` 'q' \"r\" $(touch bad)";
+  Signals signals;
+  const SweepPlots plots = draw_plots(folder, three_rows(), {5, 12, 192}, {{"PATH", "/usr/bin:/bin"}}, signals);
+  EXPECT_EQ(plots.note, "");
+  ASSERT_EQ(plots.svgs.size(), 3u);
+  for (const std::string& svg : plots.svgs)
+    EXPECT_THAT(svg, AllOf(HasSubstr("<svg"), HasSubstr("</svg>"), Not(HasSubstr("<script"))));
+  for (const char* name : {"throughput.png", "memory.png", "shares.png"})
+    EXPECT_EQ(base::read_file(folder + "/plots/" + name).substr(1, 3), "PNG");
+  EXPECT_EQ(base::list_directory(outer.path()).size(), 1u);
+}
+
+TEST(SweepPlots, SayHowToGetGnuplotWhereItIsNot) {
+  const base::TemporaryFolder folder;
+  Signals signals;
+  const SweepPlots plots = draw_plots(folder.path(), three_rows(), {5, 12, 192}, {{"PATH", folder.path()}}, signals);
+  EXPECT_TRUE(plots.svgs.empty());
+  EXPECT_THAT(plots.note, HasSubstr("apt-get install gnuplot-nox"));
+  EXPECT_TRUE(base::file_exists(folder.path() + "/plots/layouts.dat"));
+}
+
+}  // namespace
+}  // namespace troika::commands

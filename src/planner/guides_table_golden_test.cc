@@ -1,0 +1,55 @@
+// Models of 1 to 70 billion parameters on 4 to 64 devices. When a line differs, the new text is written beside the build; read
+// it, then copy it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/units.h"
+#include "config/presets.h"
+#include "machine/profiles.h"
+#include "planner/reasons.h"
+
+namespace troika::planner {
+namespace {
+
+std::string line_of(const std::string& preset, int devices) {
+  Question q;
+  q.settings.model = config::find_preset(preset);
+  q.settings.batch.seq_len = 4096;
+  q.settings.comm.backend = config::Backend::nccl;
+  q.fixed.precision = config::Precision::bf16;
+  q.global = 256;
+  const machine::Profile profile = machine::find_profile("h100");
+  q.cluster.hosts = {profile.host};
+  q.cluster.hosts.front().devices = std::min(devices, 8);
+  q.cluster.hosts.front().count = std::max(1, devices / 8);
+  q.cluster.network = profile.network;
+  q.world = devices;
+  q.top = 1;
+  const Answer answer = search(q);
+  std::string text = fmt::format("{} on {} x h100: ", preset, devices);
+  if (answer.best.empty()) return text + nothing_fits(q, answer) + "\n";
+  const Estimate& best = answer.best.front();
+  text +=
+      fmt::format("{}; {} tokens/s, {:.0f} % MFU\n", name_of(best.layout),
+                  base::format_count(static_cast<std::int64_t>(best.tokens_per_second())), 100 * best.utilisation());
+  for (const std::string& sentence : three_questions(q)) text += "    " + sentence + "\n";
+  for (const std::string& sentence : reasons_of(q, best)) text += "    " + sentence + "\n";
+  return text;
+}
+
+TEST(GuidesTable, IsTheGoldenFile) {
+  std::string text;
+  for (const std::string preset : {"llama3.2-1b", "llama3.2-3b", "llama3-8b", "qwen3-32b", "llama3-70b"}) {
+    for (const int devices : {4, 8, 16, 32, 64}) text += line_of(preset, devices);
+  }
+  const std::string path = std::string(TROIKA_SOURCE_DIR) + "/src/planner/golden/guides_table.txt";
+  const std::string expected = base::file_exists(path) ? base::read_file(path) : "";
+  if (text == expected) return;
+  const std::string fresh = std::string(TROIKA_BINARY_DIR) + "/guides_table.txt";
+  base::write_file_atomic(fresh, text);
+  FAIL() << path << " differs from what is printed now, which stands in " << fresh;
+}
+
+}  // namespace
+}  // namespace troika::planner
