@@ -114,7 +114,16 @@ TEST(Model, ShapesThatGpt2CannotHaveAreRefused) {
   EXPECT_EQ(error({"--seq-len", "1025"}),
             "batch.seq_len 1025 is more than model.max_positions 1024: at most 1024, or raise max_positions");
   EXPECT_EQ(resolved({"--model.preset", "gpt2", "--seq-len", "1024"}, 1).settings.model.preset, "gpt2-124m");
-  EXPECT_THAT(resolve_error({"--model.architecture", "gpt2"}, 1), HasSubstr("set kv_heads to 4"));
+}
+
+TEST(Model, SizesOfAGpt2WithoutAPresetFollowFromItsWidthAndHeads) {
+  const auto model =
+      resolved({"--model.architecture", "gpt2", "--model.hidden", "1024", "--model.heads", "8"}, 1).settings.model;
+  EXPECT_EQ(model.kv_heads, 8);
+  EXPECT_EQ(model.head_dim, 128);
+  EXPECT_EQ(model.ffn, 4096);
+  EXPECT_THAT(resolve_error({"--model.architecture", "gpt2", "--model.kv-heads", "2"}, 1),
+              HasSubstr("set kv_heads to 4"));
 }
 
 TEST(Model, MiddleLayersBecomesLayers) {
