@@ -52,7 +52,7 @@ BEGIN {
   mark("base host config cpu cuda jinja mesh metrics rendezvous tokenizer machine shape schedule data plan planner", torch_free)
   mark("launch plan data timeline completion roofline sweep cli.h cli.cc shell_word.h shell_word.cc stop_signals.h stop_signals.cc verbs.h verbs.cc verbs_test.cc main.cc", torch_free_command)
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
-  mark("tensor/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc", own_words)
+  mark("tensor/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
   mark("base config jinja commands", above_words)
   choices = root "/config/choices.h"
   while ((getline text < choices) > 0) {

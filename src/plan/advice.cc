@@ -8,23 +8,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/buckets.h"
-#include "schedule/instruction/placement.h"
-#include "shape/segment_costs.h"
+#include "plan/instruction_units.h"
 
 namespace troika::plan {
 namespace {
 
 using schedule::Instruction;
 using schedule::Kind;
-
-// The part of a segment's cost that a pass takes, where a forward and a whole backward are 1 each.
-double part_in_pass(const Plan& plan, Kind kind, int segment) {
-  double part = schedule::has_pass(kind, schedule::forward_pass) || schedule::has_pass(kind, schedule::recompute_pass);
-  if (schedule::has_pass(kind, schedule::input_pass)) part += 0.5;
-  if (schedule::has_pass(kind, schedule::weight_pass) && plan.trained.own(segment)) part += 0.5;
-  return part;
-}
 
 bool is_forward(Kind kind) { return schedule::has_pass(kind, schedule::forward_pass); }
 bool is_backward(Kind kind) { return schedule::has_pass(kind, schedule::whole_backward); }
@@ -34,20 +24,6 @@ bool is_tail(Kind kind) {
   const schedule::Traits& traits = schedule::traits(kind);
   const bool behind = traits.part == Part::reduction || traits.part == Part::summary || traits.part == Part::update;
   return behind && traits.role != schedule::Role::copy && traits.tasks != schedule::Tasks::evaluation;
-}
-
-// What a rank computes of one microbatch in a pass, in units of shape::segment_costs.
-double cost_of(const Plan& plan, const std::vector<double>& costs, const Instruction& i) {
-  double sum = 0;
-  const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
-  for (int g = range.begin; g < range.end; ++g)
-    sum += part_in_pass(plan, i.kind, g) * costs[static_cast<std::size_t>(g)];
-  const double tokens = static_cast<double>(plan.resolved.batch.micro * plan.resolved.batch.seq_len);
-  return sum * tokens / static_cast<double>(plan.shape.tp * plan.shape.cp);
-}
-
-std::vector<double> segment_costs(const Plan& plan) {
-  return shape::segment_costs(plan.model(), plan.resolved.batch.seq_len);
 }
 
 double seconds_of(const std::map<std::string, double>& phases, bool (*belongs)(Kind)) {
@@ -90,13 +66,6 @@ double exchange_seconds(const Instruction& i, std::size_t ranks, double norm_byt
   return link.latency_seconds + bytes / link.bytes_per_second;
 }
 
-// Losses, counts and squared norms of a step, to every other rank, 8 bytes each.
-double norm_bytes(const Plan& plan) {
-  const auto facts = 2 * static_cast<std::size_t>(plan.program.microbatches) * static_cast<std::size_t>(plan.shape.cp) +
-                     plan.trained_parameters().size() * static_cast<std::size_t>(plan.shape.tp);
-  return static_cast<double>(8 * facts * static_cast<std::size_t>(plan.shape.world() - 1));
-}
-
 void count_sending(const Plan& plan, const schedule::Link& link, Prediction* prediction) {
   for (const auto& instructions : plan.program.ranks) {
     std::int64_t bytes = 0;
@@ -112,38 +81,23 @@ void count_sending(const Plan& plan, const schedule::Link& link, Prediction* pre
   }
 }
 
-double elements_of_segments(const Plan& plan, const Instruction& i) {
-  double sum = 0;
-  const schedule::SegmentRange range = schedule::segments_of(plan.program, i);
-  for (int g = range.begin; g < range.end; ++g) {
-    for (const BucketShape& bucket : buckets_of(plan, plan.stages, g, {0, plan.shape.tp}))
-      sum += bucket.trained ? static_cast<double>(bucket.layout.elements) : 0;
-  }
-  return sum;
-}
-
 schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const std::vector<RankSpeed>& speeds) {
   double tail_seconds = 0;
   for (const RankSpeed& speed : speeds) tail_seconds = std::max(tail_seconds, speed.tail_seconds);
   schedule::CostModel model;
   model.seconds = [&plan, speeds, tail_seconds, costs = segment_costs(plan)](const Instruction& i) {
-    if (i.kind == Kind::step) return tail_seconds * elements_of_segments(plan, i);
+    if (i.kind == Kind::step) return tail_seconds * trained_elements(plan, i);
     if (!schedule::is_computation(i.kind)) return 0.0;
     const int grid_rank = plan.program.rank_of_stage(i.stage, plan.program.dp_rank_of(i.microbatch));
     const auto first_rank = static_cast<std::size_t>(grid_rank * plan.shape.tp * plan.shape.cp);
     const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(first_rank);
-    return (is_backward(i.kind) ? speed.backward_seconds : speed.forward_seconds) * cost_of(plan, costs, i);
+    return (is_backward(i.kind) ? speed.backward_seconds : speed.forward_seconds) * units_of(plan, costs, i);
   };
   model.link = [link](int, int) { return link; };
   model.exchange_seconds = [link, facts = norm_bytes(plan)](const Instruction& i, const std::vector<int>& ranks) {
     return exchange_seconds(i, ranks.size(), facts, link);
   };
   return model;
-}
-
-std::string format_rate(double bytes_per_second) {
-  const double megabits = bytes_per_second * 8e-6;
-  return megabits < 1000 ? fmt::format("{:.3g} Mbit/s", megabits) : fmt::format("{:.3g} Gbit/s", megabits / 1000);
 }
 
 double span_of(const schedule::StepTrace& trace) {
@@ -161,9 +115,9 @@ RankSpeed speed_of(const Plan& plan, int grid_rank, const std::map<std::string, 
   double forward = 0, backward = 0, elements = 0;  // of one step
   const auto costs = segment_costs(plan);
   for (const Instruction& i : plan.program.ranks.at(static_cast<std::size_t>(grid_rank))) {
-    if (is_forward(i.kind)) forward += cost_of(plan, costs, i);
-    if (is_backward(i.kind)) backward += cost_of(plan, costs, i);
-    if (i.kind == Kind::step) elements += elements_of_segments(plan, i);
+    if (is_forward(i.kind)) forward += units_of(plan, costs, i);
+    if (is_backward(i.kind)) backward += units_of(plan, costs, i);
+    if (i.kind == Kind::step) elements += trained_elements(plan, i);
   }
   // A rank of frozen segments alone has no backward and no steps.
   const auto per_unit = [&](bool (*belongs)(Kind), double units) {
@@ -209,14 +163,20 @@ std::string layout_name(int dp, int pp) {
   return dp > 1 ? fmt::format("dp {}", dp) : fmt::format("pp {}", pp);
 }
 
+std::string format_link(const schedule::Link& link) {
+  const double megabits = link.bytes_per_second * 8e-6;
+  const std::string rate =
+      megabits < 1000 ? fmt::format("{:.3g} Mbit/s", megabits) : fmt::format("{:.3g} Gbit/s", megabits / 1000);
+  return base::format_duration(link.latency_seconds) + ", " + rate;
+}
+
 std::string describe_link(const schedule::Link& link, const std::vector<Prediction>& predictions) {
   std::vector<std::string> parts;
   for (const Prediction& p : predictions) {
     parts.push_back(fmt::format("{} {} ({})", layout_name(p.dp, p.pp), base::format_bytes(p.sent_bytes),
                                 base::format_duration(p.sending_seconds)));
   }
-  return fmt::format("link    {}, {} between neighbours; the most a rank sends in a step: {}",
-                     base::format_duration(link.latency_seconds), format_rate(link.bytes_per_second),
+  return fmt::format("link    {} between neighbours; the most a rank sends in a step: {}", format_link(link),
                      base::join(parts, ", "));
 }
 

@@ -41,6 +41,8 @@ Prediction predict(const Plan& plan, const schedule::Link& link, const std::vect
 
 std::string layout_name(int dp, int pp);  // "pp 3", "dp 3", "dp 2 x pp 2"
 
+std::string format_link(const schedule::Link& link);  // "0.4 ms, 9.4 Mbit/s"
+
 // "link    0.4 ms, 9.4 Mbit/s between neighbours; the most a rank sends in a step: pp 3 2.10 MiB (1.8 s), dp 3 ..."
 std::string describe_link(const schedule::Link& link, const std::vector<Prediction>& predictions);
 

@@ -29,8 +29,8 @@ std::vector<std::string> Advisor::before_training() {
   link_ = measure_link(world_);
   const auto speeds = gather(probe());
   if (world_.rank() != 0) return {};
-  const auto predictions = predict_all(plan_, link_, speeds);
-  return {plan::describe_link(link_, predictions),
+  const auto predictions = predict_all(plan_, *link_, speeds);
+  return {plan::describe_link(*link_, predictions),
           plan::describe_layouts(predictions, plan_.shape) +
               "\n        (simulated from this link and the speed of a matrix product here; measured after the run)"};
 }
@@ -54,7 +54,7 @@ std::vector<std::string> Advisor::after_training() {
   const int grid_rank = mesh::grid_rank_of(plan_.shape, world_.rank());
   const auto speeds = gather(plan::speed_of(plan_, grid_rank, phases, steps_));
   if (world_.rank() != 0) return {};
-  return {plan::describe_layouts(predict_all(plan_, link_, speeds), plan_.shape) +
+  return {plan::describe_layouts(predict_all(plan_, link_.value(), speeds), plan_.shape) +
           fmt::format("\n        (simulated from the link and the seconds of {} step{}, {} each)", steps_,
                       steps_ == 1 ? "" : "s", base::format_duration(step_seconds_ / static_cast<double>(steps_)))};
 }

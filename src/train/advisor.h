@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ class Advisor {
   // Collective. Measures the link and a matrix product; on rank 0 the lines to print, elsewhere none.
   std::vector<std::string> before_training();
 
+  // The link as before_training() measured it, alike on all ranks; none in a world of one.
+  std::optional<schedule::Link> link() const { return link_; }
+
   // `phase_seconds` since the start of the run, as Recorder has them.
   void step_done(double seconds, const std::map<std::string, double>& phase_seconds);
 
@@ -34,7 +38,7 @@ class Advisor {
   const plan::Plan& plan_;
   comm::Channel& world_;
   const c10::Device device_;
-  schedule::Link link_;
+  std::optional<schedule::Link> link_;
   std::int64_t steps_ = 0;  // counted in the two below
   double step_seconds_ = 0;
   std::map<std::string, double> phase_seconds_, first_phase_seconds_;

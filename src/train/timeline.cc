@@ -15,6 +15,7 @@ schedule::StepTrace write_timeline(const TimelinePlace& place, std::int64_t step
   trace.step = step;
   trace.clock_offset_seconds = comm::clock_offset_seconds(world, rounds);
   trace.timeline = {place.grid_rank, place.world_rank, place.host, std::move(events)};
+  trace.link = place.link;
   const std::string text = schedule::write_rank_trace(trace);
   base::make_directories(place.folder);
   base::write_file_atomic(place.folder + "/" + schedule::rank_trace_name(step, place.world_rank), text);

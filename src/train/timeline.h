@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct TimelinePlace {
   std::string host;
   int world_rank = 0;
   int grid_rank = 0;
+  std::optional<schedule::Link> link;  // as measured before the steps
 };
 
 // Collective over `world`, after the step. Clocks are aligned with rank 0's. Returns the merged trace on rank 0, an empty one

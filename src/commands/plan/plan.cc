@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/plan/arguments.h"
+#include "commands/plan/what_if.h"
 #include "machine/quantities.h"
 #include "planner/reasons.h"
 #include "shape/layout.h"
@@ -134,6 +135,7 @@ std::string plan_json(const Question& q, const Answer& answer) {
 }
 
 std::string plan_report(const Call& call) {
+  if (asks_what_if(call.words)) return what_if_report(call.words);
   const PlanArguments a = parse_plan(call.words, call.environment);
   const Question question = question_of(a, call.environment);
   const double run_tokens = tokens_of_run(a, question);

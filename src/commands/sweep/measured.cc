@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/units.h"
-#include "commands/timeline/trace_folder.h"
 #include "metrics/step_metrics.h"
 #include "schedule/trace/summary.h"
+#include "schedule/trace/trace_folder.h"
 
 namespace troika::commands {
 namespace {
@@ -42,10 +42,11 @@ std::int64_t most_resident(const std::string& logs) {
 }
 
 schedule::TimeShares shares_of_last_step(const std::string& timeline) {
-  const auto steps = list_traces(timeline);
+  const auto steps = schedule::list_traces(timeline);
   if (steps.empty()) throw base::DataError(fmt::format("{} holds no recorded step", timeline));
   const auto& [step, files] = *steps.rbegin();
-  return schedule::summarize(load_trace(timeline, step, files, MergedFile::use_if_present).trace).total;
+  return schedule::summarize(schedule::load_trace(timeline, step, files, schedule::MergedFile::use_if_present).trace)
+      .total;
 }
 
 }  // namespace

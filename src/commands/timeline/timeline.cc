@@ -6,16 +6,16 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "commands/timeline/arguments.h"
-#include "commands/timeline/trace_folder.h"
 #include "schedule/trace/grid.h"
 #include "schedule/trace/summary.h"
+#include "schedule/trace/trace_folder.h"
 
 namespace troika::commands {
 
 static constexpr const char* grid_legend = "(F forward, B backward, ~ waiting for data under way, . idle)\n";
 
 static std::int64_t choose_step(const TimelineArguments& arguments, const std::string& folder,
-                                const std::map<std::int64_t, StepFiles>& steps) {
+                                const std::map<std::int64_t, schedule::StepFiles>& steps) {
   if (steps.empty()) {
     throw base::ConfigError(
         fmt::format("{} holds no recorded step; record some with --profile, such as --profile 3", folder));
@@ -34,10 +34,10 @@ std::string timeline_report(const std::vector<std::string>& words) {
     throw base::ConfigError(fmt::format("there is no run folder {}", arguments.run_dir));
   }
   const std::string folder = arguments.run_dir + "/timeline";
-  const auto steps = list_traces(folder);
+  const auto steps = schedule::list_traces(folder);
   const std::int64_t step = choose_step(arguments, folder, steps);
-  const FoundTrace found =
-      load_trace(folder, step, steps.at(step), arguments.merge ? MergedFile::write_again : MergedFile::use_if_present);
+  const auto merged_file = arguments.merge ? schedule::MergedFile::write_again : schedule::MergedFile::use_if_present;
+  const schedule::FoundTrace found = schedule::load_trace(folder, step, steps.at(step), merged_file);
 
   const bool both = !arguments.grid && !arguments.summary;
   std::string text = fmt::format("step {} of {}\n", step, arguments.run_dir);

@@ -2,20 +2,15 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "schedule/check/dependencies.h"
 #include "schedule/instruction/program.h"
+#include "schedule/simulate/link.h"
 
 namespace troika::schedule {
-
-struct Link {  // from one rank to another; links are full duplex
-  double latency_seconds = 0;
-  double bytes_per_second = std::numeric_limits<double>::infinity();
-};
 
 // Ranks that share processors: of the computations under way on one host so many go on at full speed; where there are more they
 // share them evenly, and each takes longer.
@@ -29,6 +24,8 @@ struct CostModel {
   // Seconds the rank's processor works on an instruction (for an exchange or message: beside its transfer). For fetch
   // and offload the seconds of the copy instead, which runs in the background, one after another per rank.
   std::function<double(const Instruction&)> seconds;
+  // The same where it differs by rank, of instructions without a microbatch too; used in place of `seconds` when set.
+  std::function<double(int rank, const Instruction&)> rank_seconds;
   // link(r, r) is between the replicas of one rank.
   std::function<Link(int from_rank, int to_rank)> link;
   // Seconds of an exchange (Role::exchange, Role::blocking_exchange) once all its ranks have come.

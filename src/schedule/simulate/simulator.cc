@@ -71,7 +71,10 @@ class Simulation {
   };
 
   const Instruction& at(const Place& place) const { return program_.ranks[place.rank][place.index]; }
-  double seconds(const Instruction& i) const { return costs_.seconds ? costs_.seconds(i) : 0; }
+  double seconds(std::size_t rank, const Instruction& i) const {
+    if (costs_.rank_seconds) return costs_.rank_seconds(static_cast<int>(rank), i);
+    return costs_.seconds ? costs_.seconds(i) : 0;
+  }
 
   // Called in the order of time. A rank has at most one entry in wake_.
   void advance(std::size_t r, double now) {
@@ -125,7 +128,7 @@ class Simulation {
     const bool in_halves = !dependencies_.waits_between_halves[r][index].empty();
     rank.phase = in_halves ? Phase::first_half : Phase::compute;
     rank.seen = 0;
-    compute(r, now, is_copy(i.kind) ? 0 : in_halves ? seconds(i) / 2 : seconds(i));
+    compute(r, now, is_copy(i.kind) ? 0 : in_halves ? seconds(r, i) / 2 : seconds(r, i));
   }
 
   void finish_computation(std::size_t r, std::size_t index, double now) {
@@ -144,7 +147,7 @@ class Simulation {
   void begin_second_half(std::size_t r, std::size_t index, double now) {
     ranks_[r].phase = Phase::second_half;
     ranks_[r].second_begun = now;
-    compute(r, now, seconds(at({r, index})) / 2);
+    compute(r, now, seconds(r, at({r, index})) / 2);
   }
 
   void finish_halves(std::size_t r, std::size_t index, double now) {
@@ -203,8 +206,11 @@ class Simulation {
 
   void finish(std::size_t r, double now) {
     Rank& rank = ranks_[r];
+    if (rank.phase == Phase::arrive) rank.arrived = now;
+    rank.phase = Phase::wait;
     rank.parked = rank.open > 0;
-    if (!rank.parked && rank.last_done > now) record(r, rank.last, Event::Activity::wait, now, rank.last_done);
+    if (!rank.parked && rank.last_done > rank.arrived)
+      record(r, rank.last, Event::Activity::wait, rank.arrived, rank.last_done);
   }
 
   void post(std::size_t r, std::size_t index, double now) {
@@ -225,7 +231,7 @@ class Simulation {
     const auto& parties = dependencies_.meetings[m].parties;
     const Instruction& i = at(parties[0]);
     Rank& rank = ranks_[parties[0].rank];
-    if (is_copy(i.kind)) return rank.copier_free = std::max(now, rank.copier_free) + seconds(i);
+    if (is_copy(i.kind)) return rank.copier_free = std::max(now, rank.copier_free) + seconds(parties[0].rank, i);
     if (is_message(i.kind)) return begin_message(parties, now);
     const double taken = exchange_seconds(program_, costs_, parties);
     if (taken <= 0) return now;

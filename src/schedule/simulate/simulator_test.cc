@@ -224,6 +224,21 @@ TEST(Simulator, InterleavedAndZeroBubbleIdleLessThan1F1B) {
   EXPECT_NEAR(bubble("zb-h1"), 3.0 / 27, 1e-9);
 }
 
+// The replicas of one stage, of which only the second takes time for its step.
+TEST(Simulator, ARankThatHasEndedWaitsForItsTransfersFromThenOn) {
+  StepShape shape = shape_of(1, 2, 2);
+  shape.zero = 1;
+  shape.overlap = Overlap::off;
+  shape.segments = {{0, 0, 10}};
+  CostModel costs = table_costs({}, {0, 10});
+  costs.rank_seconds = [](int rank, const Instruction& i) { return rank == 1 && i.kind == Kind::step ? 1.0 : 0.0; };
+  const StepTrace trace = simulate(build("1f1b", shape), costs);
+  const Event& last = trace.ranks[0].events.back();
+  EXPECT_EQ(last.activity, Activity::wait);
+  EXPECT_NEAR(last.begin_seconds, 0, 1e-9);
+  EXPECT_NEAR(last.end_seconds, trace.ranks[1].events.back().end_seconds, 1e-9);
+}
+
 // Two ranks without messages between them.
 Program two_pipelines() {
   StepShape shape = shape_of(1, 2, 4);

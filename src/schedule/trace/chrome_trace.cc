@@ -70,9 +70,10 @@ std::string write_chrome(const StepTrace& trace) {
     append_rank(timeline, &events);
     ranks.push_back({{"lane", timeline.grid_rank}, {"world_rank", timeline.world_rank}, {"host", timeline.host}});
   }
-  const json document = {{"displayTimeUnit", "ms"},
-                         {"otherData", {{"writer", "troika"}, {"step", trace.step}, {"lanes", std::move(ranks)}}},
-                         {"traceEvents", std::move(events)}};
+  json other = {{"writer", "troika"}, {"step", trace.step}, {"lanes", std::move(ranks)}};
+  write_link(trace.link, &other);
+  const json document = {
+      {"displayTimeUnit", "ms"}, {"otherData", std::move(other)}, {"traceEvents", std::move(events)}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -93,6 +94,7 @@ StepTrace read_chrome(std::string_view text, const std::string& origin) {
   const json& other = base::json_object(document, "otherData", origin);
   StepTrace trace;
   trace.step = base::json_int(other, "step", origin);
+  trace.link = read_link(other, origin);
   std::map<std::int64_t, std::size_t> index_of_rank;
   for (const json& rank : base::json_array(other, "lanes", origin)) {
     const int world_rank = read_index(rank, "world_rank", origin);

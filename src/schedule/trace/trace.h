@@ -1,10 +1,12 @@
 // What happened when on each rank: written alike by the simulator and by a real run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "schedule/instruction/instruction.h"
+#include "schedule/simulate/link.h"
 
 namespace troika::schedule {
 
@@ -30,6 +32,7 @@ struct RankTimeline {
 struct StepTrace {
   std::int64_t step = 0;
   std::vector<RankTimeline> ranks;
+  std::optional<Link> link{};  // between neighbours, as the run measured it before its steps
 };
 
 }  // namespace troika::schedule

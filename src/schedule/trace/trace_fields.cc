@@ -12,6 +12,8 @@
 
 namespace troika::schedule {
 
+using nlohmann::json;
+
 const char* activity_name(Event::Activity activity) {
   switch (activity) {
     case Event::Activity::compute:
@@ -39,15 +41,14 @@ Instruction read_instruction(const std::string& text, const std::string& origin)
   }
 }
 
-int read_index(const nlohmann::json& object, const std::string& key, const std::string& origin) {
+int read_index(const json& object, const std::string& key, const std::string& origin) {
   const std::int64_t value = base::json_int(object, key, origin);
   if (value >= 0 && value <= std::numeric_limits<int>::max()) return static_cast<int>(value);
   throw base::DataError(
       fmt::format("{}: '{}' is {}, but it must be from 0 to {}", origin, key, value, std::numeric_limits<int>::max()));
 }
 
-double read_seconds(const nlohmann::json& object, const std::string& key, double unit_seconds,
-                    const std::string& origin) {
+double read_seconds(const json& object, const std::string& key, double unit_seconds, const std::string& origin) {
   constexpr double longest = 3.2e13;  // differences and sums of such times are finite
   const double seconds = base::json_double(object, key, origin) * unit_seconds;
   if (std::abs(seconds) <= longest) return seconds;
@@ -60,7 +61,22 @@ void refuse_backwards(const Event& event, const std::string& origin) {
                                     event.begin_seconds - event.end_seconds));
 }
 
-std::string read_host(const nlohmann::json& object, const std::string& origin) {
+void write_link(const std::optional<Link>& link, json* object) {
+  if (!link) return;
+  (*object)["link"] = {{"latency_seconds", link->latency_seconds}, {"bytes_per_second", link->bytes_per_second}};
+}
+
+std::optional<Link> read_link(const json& from, const std::string& origin) {
+  if (!from.contains("link")) return std::nullopt;
+  const json& link = base::json_object(from, "link", origin);
+  const Link read{read_seconds(link, "latency_seconds", 1, origin),
+                  base::json_double(link, "bytes_per_second", origin)};
+  if (read.latency_seconds >= 0 && read.bytes_per_second > 0 && std::isfinite(read.bytes_per_second)) return read;
+  throw base::DataError(fmt::format("{}: a link of {:g} s and {:g} bytes/s is none", origin, read.latency_seconds,
+                                    read.bytes_per_second));
+}
+
+std::string read_host(const json& object, const std::string& origin) {
   constexpr std::size_t longest = 255;  // of a host name
   return base::printable(base::json_string(object, "host", origin), longest);
 }

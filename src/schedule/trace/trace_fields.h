@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "schedule/trace/trace.h"
@@ -19,6 +20,9 @@ double read_seconds(const nlohmann::json& object, const std::string& key, double
                     const std::string& origin);
 // DataError when the event ends before it begins.
 void refuse_backwards(const Event& event, const std::string& origin);
+// The member `link` of `from`, where there is one.
+void write_link(const std::optional<Link>& link, nlohmann::json* object);
+std::optional<Link> read_link(const nlohmann::json& from, const std::string& origin);
 // The member `host`, fit to be shown.
 std::string read_host(const nlohmann::json& object, const std::string& origin);
 

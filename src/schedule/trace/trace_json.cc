@@ -30,12 +30,13 @@ std::string write_rank_trace(const RankTrace& trace) {
                       {"end_seconds", event.end_seconds},
                       {"bytes", event.instruction.bytes}});
   }
-  const json document = {{"step", trace.step},
-                         {"lane", trace.timeline.grid_rank},
-                         {"world_rank", trace.timeline.world_rank},
-                         {"host", trace.timeline.host},
-                         {"clock_offset_seconds", trace.clock_offset_seconds},
-                         {"events", std::move(events)}};
+  json document = {{"step", trace.step},
+                   {"lane", trace.timeline.grid_rank},
+                   {"world_rank", trace.timeline.world_rank},
+                   {"host", trace.timeline.host},
+                   {"clock_offset_seconds", trace.clock_offset_seconds},
+                   {"events", std::move(events)}};
+  write_link(trace.link, &document);
   return document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -58,6 +59,7 @@ RankTrace read_rank_trace(std::string_view text, const std::string& origin) {
   trace.timeline.grid_rank = read_index(document, "lane", origin);
   trace.timeline.world_rank = read_index(document, "world_rank", origin);
   trace.timeline.host = read_host(document, origin);
+  trace.link = read_link(document, origin);
   for (const json& event : base::json_array(document, "events", origin))
     trace.timeline.events.push_back(read_event(event, origin));
   return trace;
@@ -94,6 +96,7 @@ StepTrace merge(const std::vector<RankTrace>& traces) {
   double begin = std::numeric_limits<double>::infinity();
   for (const RankTrace& trace : traces) {
     step.ranks.push_back(trace.timeline);
+    if (!step.link) step.link = trace.link;
     shift(&step.ranks.back(), trace.clock_offset_seconds);
     for (const Event& event : step.ranks.back().events) begin = std::min(begin, event.begin_seconds);
   }

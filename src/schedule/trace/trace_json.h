@@ -1,7 +1,8 @@
 // Traces as files, one per rank and step, and how those of a step become one trace.
 //
 // Rank file, timeline_batch<step>_rank<world_rank>.json; times on the rank's own clock:
-//   {"step": 3, "lane": 1, "world_rank": 1, "host": "pi1", "clock_offset_seconds": -0.25, "events": [
+//   {"step": 3, "lane": 1, "world_rank": 1, "host": "pi1", "clock_offset_seconds": -0.25,
+//    "link": {"latency_seconds": 0.0002, "bytes_per_second": 1.1e7}, "events": [
 //     {"instruction": "fwd 4.1", "activity": "compute", "begin_seconds": 1.5, "end_seconds": 1.75, "bytes": 0}, ...]}
 //   clock_offset_seconds is what to add to get rank 0's clock.
 #pragma once
@@ -19,6 +20,7 @@ struct RankTrace {
   std::int64_t step = 0;
   double clock_offset_seconds = 0;  // added to this rank's clock gives rank 0's
   RankTimeline timeline;
+  std::optional<Link> link{};
 };
 
 std::string rank_trace_name(std::int64_t step, int world_rank);

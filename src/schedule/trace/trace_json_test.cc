@@ -130,6 +130,27 @@ TEST(Merge, RefusesNothingMixedStepsAndTwins) {
               HasSubstr("rank 0 comes twice"));
 }
 
+TEST(Merge, KeepsTheLinkThatTheRanksMeasured) {
+  const auto ranks = simulated().ranks;
+  RankTrace first{1, 0, ranks[0]}, second{1, 0, ranks[1]};
+  second.link = Link{0.0002, 1.1e7};
+  const StepTrace merged = merge(std::vector<std::string>{write_rank_trace(first), write_rank_trace(second)});
+  for (const StepTrace& step : {merged, read_chrome(write_chrome(merged), "x")}) {
+    ASSERT_TRUE(step.link);
+    EXPECT_EQ(step.link->latency_seconds, 0.0002);
+    EXPECT_EQ(step.link->bytes_per_second, 1.1e7);
+  }
+  EXPECT_FALSE(read_chrome(write_chrome(simulated()), "x").link);
+}
+
+TEST(Chrome, ALinkThatCannotBeIsRefused) {
+  StepTrace trace = simulated();
+  trace.link = Link{0.1, 5};
+  std::string text = write_chrome(trace);
+  text.replace(text.find("\"bytes_per_second\":5"), 20, "\"bytes_per_second\":0");
+  EXPECT_THAT(refusal_of<base::DataError>([&] { read_chrome(text, "a.json"); }), HasSubstr("a link of 0.1 s and 0"));
+}
+
 TEST(Chrome, RoundTripsToANanosecond) { expect_near(read_chrome(write_chrome(simulated()), "x"), simulated(), 1e-9); }
 
 TEST(Chrome, WorldRanksOfOneGridRankStayApart) {

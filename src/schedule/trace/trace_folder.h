@@ -8,7 +8,7 @@
 
 #include "schedule/trace/trace.h"
 
-namespace troika::commands {
+namespace troika::schedule {
 
 struct StepFiles {
   std::map<int, std::string> rank_files;  // world rank -> name
@@ -19,7 +19,7 @@ struct StepFiles {
 std::map<std::int64_t, StepFiles> list_traces(const std::string& folder);
 
 struct FoundTrace {
-  schedule::StepTrace trace;
+  StepTrace trace;
   std::string merged_path;
   std::vector<std::string> notes;  // sentences, such as ranks whose file is missing
 };
@@ -29,4 +29,4 @@ enum class MergedFile { use_if_present, write_again };
 // The trace of a step, from its merged file or from the rank files, which are then merged and written.
 FoundTrace load_trace(const std::string& folder, std::int64_t step, const StepFiles& files, MergedFile merged_file);
 
-}  // namespace troika::commands
+}  // namespace troika::schedule

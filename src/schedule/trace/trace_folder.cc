@@ -1,4 +1,4 @@
-#include "commands/timeline/trace_folder.h"
+#include "schedule/trace/trace_folder.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"
 
-namespace troika::commands {
+namespace troika::schedule {
 
 static bool take_prefix(std::string_view* text, std::string_view prefix) {
   if (text->substr(0, prefix.size()) != prefix) return false;
@@ -58,28 +58,28 @@ static FoundTrace merge_files(const std::string& folder, std::int64_t step, cons
     throw base::DataError(fmt::format(
         "{} has no rank files of step {} to merge; leave --merge out to read the merged file", folder, step));
   }
-  std::vector<schedule::RankTrace> ranks;
+  std::vector<RankTrace> ranks;
   for (const auto& [rank, name] : files.rank_files) {
     const std::string path = folder + "/" + name;
-    ranks.push_back(schedule::read_rank_trace(base::read_file(path), path));
+    ranks.push_back(read_rank_trace(base::read_file(path), path));
     if (ranks.back().step == step && ranks.back().timeline.world_rank == rank) continue;
     throw base::DataError(fmt::format("{} holds step {} of rank {}, not what its name says", path, ranks.back().step,
                                       ranks.back().timeline.world_rank));
   }
-  FoundTrace found{schedule::merge(ranks), folder + "/" + schedule::merged_trace_name(step), {}};
+  FoundTrace found{merge(ranks), folder + "/" + merged_trace_name(step), {}};
   const std::string missing = missing_ranks(files);
   if (!missing.empty()) {
     found.notes.push_back(
         fmt::format("no trace of rank {}; copy the file into {} and run again with --merge", missing, folder));
   }
-  base::write_file_atomic(found.merged_path, schedule::write_chrome(found.trace));
+  base::write_file_atomic(found.merged_path, write_chrome(found.trace));
   return found;
 }
 
 FoundTrace load_trace(const std::string& folder, std::int64_t step, const StepFiles& files, MergedFile merged_file) {
   if (!files.merged || merged_file == MergedFile::write_again) return merge_files(folder, step, files);
-  const std::string path = folder + "/" + schedule::merged_trace_name(step);
-  return {schedule::read_chrome(base::read_file(path), path), path, {}};
+  const std::string path = folder + "/" + merged_trace_name(step);
+  return {read_chrome(base::read_file(path), path), path, {}};
 }
 
-}  // namespace troika::commands
+}  // namespace troika::schedule

@@ -1,0 +1,206 @@
+#include "planner/recording.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "schedule/trace/trace_folder.h"
+
+namespace troika::planner {
+namespace {
+
+using schedule::Instruction;
+using schedule::StepTrace;
+
+// NAME-9.ending before NAME.ending: the newest attempt first.
+std::vector<std::string> attempts(const std::string& run, const std::string& name, const std::string& ending) {
+  std::vector<std::string> paths;
+  std::string path = fmt::format("{}/{}{}", run, name, ending);
+  for (int attempt = 2; base::file_exists(path); ++attempt) {
+    paths.insert(paths.begin(), path);
+    path = fmt::format("{}/{}-{}{}", run, name, attempt, ending);
+  }
+  if (paths.empty())
+    throw base::DataError(
+        fmt::format("{}/{}{} is missing, which rank 0 of every run writes; copy it from its host", run, name, ending));
+  return paths;
+}
+
+bool by_kind_and_place(const Instruction& a, const Instruction& b) {
+  return std::tie(a.kind, a.microbatch, a.stage, a.segment) < std::tie(b.kind, b.microbatch, b.stage, b.segment);
+}
+
+// What happened is what the program says: no other instruction on any rank, and each that computes.
+bool ran(const schedule::Program& program, const StepTrace& trace) {
+  std::vector<bool> seen(program.ranks.size());
+  for (const schedule::RankTimeline& timeline : trace.ranks) {
+    const auto rank = static_cast<std::size_t>(timeline.grid_rank);
+    if (rank >= program.ranks.size()) return false;
+    seen[rank] = true;
+    const auto& of_rank = program.ranks[rank];
+    std::set<Instruction, decltype(&by_kind_and_place)> named(&by_kind_and_place), planned(&by_kind_and_place);
+    for (const schedule::Event& event : timeline.events) named.insert(event.instruction);
+    planned.insert(of_rank.begin(), of_rank.end());
+    if (!std::includes(planned.begin(), planned.end(), named.begin(), named.end(), &by_kind_and_place)) return false;
+    for (const Instruction& i : of_rank) {
+      if (schedule::is_computation(i.kind) && named.count(i) == 0) return false;
+    }
+  }
+  return std::find(seen.begin(), seen.end(), false) == seen.end();
+}
+
+// A step whose gradients were out of range, or that was audited, runs its program again.
+bool ran_once(const StepTrace& trace) {
+  for (const schedule::RankTimeline& timeline : trace.ranks) {
+    bool behind_norm = false;
+    for (const schedule::Event& event : timeline.events) {
+      if (event.activity == schedule::Event::Activity::transfer) continue;
+      behind_norm = behind_norm || event.instruction.kind == schedule::Kind::norm;
+      if (behind_norm && schedule::is_computation(event.instruction.kind)) return false;
+    }
+  }
+  return true;
+}
+
+void refuse_holes(const std::string& run, const StepTrace& trace) {
+  std::size_t events = 0;
+  std::set<int> ranks;
+  for (const schedule::RankTimeline& timeline : trace.ranks) {
+    events += timeline.events.size();
+    ranks.insert(timeline.world_rank);
+  }
+  if (events == 0)
+    throw base::DataError(
+        fmt::format("{}/timeline: step {} holds no event; record another with --profile", run, trace.step));
+  for (int rank = 0; rank <= *ranks.rbegin(); ++rank) {
+    if (ranks.count(rank) != 0) continue;
+    throw base::DataError(fmt::format(
+        "{0}/timeline: step {1} lacks rank {2}; copy timeline_batch{1}_rank{2}.json from its host and merge: "
+        "troika timeline {0} --step {1} --merge",
+        run, trace.step, rank));
+  }
+}
+
+std::vector<StepTrace> read_steps(const std::string& run) {
+  if (!base::directory_exists(run)) throw base::ConfigError(fmt::format("there is no run folder {}", run));
+  const std::string folder = run + "/timeline";
+  const auto files = schedule::list_traces(folder);
+  if (files.empty()) {
+    throw base::ConfigError(
+        fmt::format("{} holds no recorded step; run it with --profile, such as --profile 3,4,5, and ask again", run));
+  }
+  std::vector<StepTrace> steps;
+  for (const auto& [step, of_step] : files) {
+    steps.push_back(schedule::load_trace(folder, step, of_step, schedule::MergedFile::use_if_present).trace);
+    refuse_holes(run, steps.back());
+  }
+  return steps;
+}
+
+plan::DataFacts facts_of(const config::Settings& settings, const schedule::Program& program) {
+  plan::DataFacts facts;
+  facts.vocab = settings.model.vocab;
+  facts.samples = 1;  // the number of steps is settled
+  if (program.all_load) facts.documents = data::Documents::apart;
+  return facts;
+}
+
+// The plan of these settings with this program; none when they do not fit together.
+std::optional<plan::Plan> plan_of(const std::string& settings_path, const std::string& program_path,
+                                  const schedule::Program& program, std::int64_t world, std::string* why) {
+  try {
+    config::Settings settings = config::settings_from_yaml(base::read_file(settings_path), settings_path);
+    const std::string stated = std::exchange(settings.parallel.schedule_file, program_path);
+    settings.batch.find_micro_batch_size = false;
+    plan::Plan plan = plan::make_plan(config::resolve(settings, world), facts_of(settings, program));
+    plan.resolved.settings.parallel.schedule_file = stated;
+    return plan;
+  } catch (const base::ConfigError& error) {
+    *why = error.what();
+  } catch (const base::DataError& error) {
+    *why = error.what();
+  }
+  return std::nullopt;
+}
+
+plan::Plan find_plan(const std::string& run, const StepTrace& newest) {
+  const auto world = static_cast<std::int64_t>(newest.ranks.size());
+  std::string why = fmt::format("no program of the run has the instructions of its step {}", newest.step);
+  for (const std::string& program_path : attempts(run, "program", ".txt")) {
+    schedule::Program program;
+    try {
+      program = schedule::parse_program(base::read_file(program_path));
+    } catch (const base::ConfigError& error) {
+      throw base::DataError(fmt::format("{}: {}", program_path, error.what()));
+    }
+    if (program.evaluates() || !ran(program, newest)) continue;
+    for (const std::string& settings_path : attempts(run, "config", ".yaml")) {
+      auto plan = plan_of(settings_path, program_path, program, world, &why);
+      if (plan) return std::move(*plan);
+    }
+  }
+  throw base::DataError(fmt::format("{} cannot be replayed: {}", run, why));
+}
+
+void take_usable(std::vector<StepTrace> steps, Recording* recording) {
+  std::vector<std::string> other_program, several_runs;
+  for (StepTrace& step : steps) {
+    if (!ran(recording->plan.program, step)) {
+      other_program.push_back(std::to_string(step.step));
+    } else if (!ran_once(step)) {
+      several_runs.push_back(std::to_string(step.step));
+    } else {
+      recording->steps.push_back(std::move(step));
+    }
+  }
+  const auto note = [&](const std::vector<std::string>& left_out, const char* why) {
+    if (!left_out.empty())
+      recording->notes.push_back(
+          fmt::format("step{} {} left out: {}", left_out.size() == 1 ? "" : "s", base::join(left_out, ", "), why));
+  };
+  note(other_program, "of another program than the newest");
+  note(several_runs, "the program ran more than once");
+  auto& usable = recording->steps;
+  if (usable.size() > 1 && usable.front().step == 1) {
+    usable.erase(usable.begin());
+    note({"1"}, "the first of a run, which makes its buffers");
+  }
+}
+
+void name_hosts(Recording* recording) {
+  recording->host_of_rank.assign(recording->plan.program.ranks.size(), 0);
+  for (const schedule::RankTimeline& timeline : recording->steps.back().ranks) {
+    auto& hosts = recording->hosts;
+    const auto at = std::find(hosts.begin(), hosts.end(), timeline.host);
+    recording->host_of_rank[static_cast<std::size_t>(timeline.grid_rank)] = static_cast<int>(at - hosts.begin());
+    if (at == hosts.end()) hosts.push_back(timeline.host);
+  }
+}
+
+}  // namespace
+
+int Recording::ranks_on(int host) const {
+  return static_cast<int>(std::count(host_of_rank.begin(), host_of_rank.end(), host));
+}
+
+Recording read_recording(const std::string& run) {
+  std::vector<StepTrace> steps = read_steps(run);
+  Recording recording;
+  recording.plan = find_plan(run, steps.back());
+  take_usable(std::move(steps), &recording);
+  if (recording.steps.empty())
+    throw base::ConfigError(fmt::format(
+        "every recorded step of {} ran its program more than once; record a later one with --profile", run));
+  name_hosts(&recording);
+  return recording;
+}
+
+}  // namespace troika::planner
