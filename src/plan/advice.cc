@@ -85,11 +85,10 @@ schedule::CostModel costs_of(const Plan& plan, const schedule::Link& link, const
   double tail_seconds = 0;
   for (const RankSpeed& speed : speeds) tail_seconds = std::max(tail_seconds, speed.tail_seconds);
   schedule::CostModel model;
-  model.seconds = [&plan, speeds, tail_seconds, costs = segment_costs(plan)](const Instruction& i) {
+  model.seconds = [&plan, speeds, tail_seconds, costs = segment_costs(plan)](int rank, const Instruction& i) {
     if (i.kind == Kind::step) return tail_seconds * trained_elements(plan, i);
     if (!schedule::is_computation(i.kind)) return 0.0;
-    const int grid_rank = plan.program.rank_of_stage(i.stage, plan.program.dp_rank_of(i.microbatch));
-    const auto first_rank = static_cast<std::size_t>(grid_rank * plan.shape.tp * plan.shape.cp);
+    const auto first_rank = static_cast<std::size_t>(rank * plan.shape.tp * plan.shape.cp);
     const RankSpeed& speed = speeds.size() == 1 ? speeds.front() : speeds.at(first_rank);
     return (is_backward(i.kind) ? speed.backward_seconds : speed.forward_seconds) * units_of(plan, costs, i);
   };

@@ -4,19 +4,20 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "machine/profiles.h"
 
 namespace troika::plan {
 
-// Data sheets: NVIDIA H200 Tensor Core GPU (SXM: 989 TFLOP/s, half of the 1,979 with sparsity; 4.8 TB/s), NVIDIA H100
-// (SXM: 989; 3.35), NVIDIA A100 80 GB (SXM: 312; 2.039). Measured: a copy of a large array, and products of 8192 x 8192
-// matrices by cuBLAS, which ran at 770 to 800.
+// Of the accelerators' data sheets. Measured on an H200: a copy of a large array, and products of 8192 x 8192 matrices by
+// cuBLAS, which ran at 770 to 800.
 const std::vector<DeviceRates>& all_device_rates() {
-  static const std::vector<DeviceRates> rates = {
-      {"h200", 790e12, 4.3e12, "measured: cuBLAS product of 8192^3, copy"},
-      {"h200-sheet", 989e12, 4.8e12, "data sheet, SXM, dense"},
-      {"h100", 989e12, 3.35e12, "data sheet, SXM 80 GB, dense"},
-      {"a100", 312e12, 2.039e12, "data sheet, SXM 80 GB, dense"},
-  };
+  static const std::vector<DeviceRates> rates = [] {
+    std::vector<DeviceRates> all{{"h200", 790e12, 4.3e12, "measured: cuBLAS product of 8192^3, copy"}};
+    for (const machine::Accelerator& a : machine::accelerators())
+      all.push_back({a.name == "h200" ? "h200-sheet" : a.name, a.half_sheet * 1e12, a.memory_gigabytes * 1e9,
+                     "data sheet, dense"});
+    return all;
+  }();
   return rates;
 }
 

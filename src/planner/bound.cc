@@ -54,6 +54,8 @@ Bounds::Bounds(const config::Settings& settings, const machine::Placement& place
     : settings_(settings), placement_(placement), rates_(fastest(placement)) {
   trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed};
   segments_ = shape::segment_count(settings.model);
+  const auto& segments = trained_.segments;
+  trains_ = std::find(segments.begin(), segments.end(), false) == segments.end() && trained_.lora.rank == 0;
   for (int host = 0, rank = 0; host < placement.hosts(); rank += placement.ranks_on(host), ++host)
     available_ = std::max(available_, placement.memory_of(rank));
   program_ = placement.kind_of_rank(0).program_bytes;
@@ -169,12 +171,9 @@ double Bounds::step_seconds(const Layout& l) {
   const shape::SumShape sum = sum_of(l, 1);
   const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, l.precision, rates_); };
   const double leaf_block = leaf(e.block), leaf_embedding = leaf(e.embedding), leaf_head = leaf(e.head);
-  const bool all_trained =
-      std::find(trained_.segments.begin(), trained_.segments.end(), false) == trained_.segments.end();
-  const bool trains = all_trained && trained_.lora.rank == 0;  // else leaves and exchanges count as nothing
   const bool halves = l.schedule == config::Schedule::zb_h1;
   const double forward_block = model.block.forward.all();
-  const double backward_block = trains ? model.block.input.all() + model.block.weight.all() + leaf_block : 0;
+  const double backward_block = trains_ ? model.block.input.all() + model.block.weight.all() + leaf_block : 0;
   double pipeline = 0, behind = 0;
   for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
     const double blocks = rank.blocks;
@@ -182,17 +181,17 @@ double Bounds::step_seconds(const Layout& l) {
                            (rank.head ? model.head.forward.all() : 0);
     const double backward =
         blocks * backward_block +
-        (rank.embedding && trains ? model.embedding.input.all() + model.embedding.weight.all() + leaf_embedding : 0) +
-        (rank.head && trains ? model.head.input.all() + model.head.weight.all() + leaf_head : 0);
+        (rank.embedding && trains_ ? model.embedding.input.all() + model.embedding.weight.all() + leaf_embedding : 0) +
+        (rank.head && trains_ ? model.head.input.all() + model.head.weight.all() + leaf_head : 0);
     double again = 0;
-    if (l.recompute == config::Recompute::full && l.microbatches() > 1 && trains)
+    if (l.recompute == config::Recompute::full && l.microbatches() > 1 && trains_)
       again = forward - (rank.head ? model.head.forward.all() : 0);
     const double begin = rank.blocks_before * forward_block + (rank.embedding ? 0 : model.embedding.forward.all());
     const double own = m * (forward + backward + again);
     const double back = halves ? 0 : rank.blocks_before * backward_block;
     raise(&pipeline, begin + own + back);
     const std::int64_t held = elements_of(l, rank);
-    if (replicas > 1 && trains) {
+    if (replicas > 1 && trains_) {
       const double reduce = sent_bytes(l, held) / replica_rate;
       const double whole = real(std::max<std::int64_t>(0, held - held / replicas - rounded_off));
       if (l.zero <= 1) {
@@ -205,7 +204,7 @@ double Bounds::step_seconds(const Layout& l) {
       }
     }
     const double kept = l.zero == 0 ? real(held) : std::max(0.0, real(held) / replicas - real(rounded_off));
-    raise(&behind, trains ? 28 * kept / rates_.stream_bytes_per_second : 0);
+    raise(&behind, trains_ ? 28 * kept / rates_.stream_bytes_per_second : 0);
   }
   return pipeline + behind;
 }
@@ -214,9 +213,6 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
   const shape::SavedBytes& bytes = saved(l);
   const std::int64_t element = shape::bytes_of(l.precision), R = l.replicas(), m = l.microbatches();
   const bool state_here = l.offload == config::Offload::none || (l.offload == config::Offload::host && !accelerators_);
-  const bool all_trained =
-      std::find(trained_.segments.begin(), trained_.segments.end(), false) == trained_.segments.end();
-  const bool trains = all_trained && trained_.lora.rank == 0;
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t boundary = element * l.micro * pass_shape(l).microbatch.T * settings_.model.hidden /
                                 (pass_shape(l).microbatch.sequence == shape::SequenceParallel::on ? l.tp : 1);
@@ -225,10 +221,10 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
   for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
     const std::int64_t held = elements_of(l, rank), own = std::max<std::int64_t>(0, held / R - rounded_off);
     std::int64_t lasting = element * (l.zero == 3 ? own : held);
-    if (trains && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
+    if (trains_ && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
     // A rank's only leaf goes to its replicas piece by piece.
     const std::int64_t sum_bytes = sum.own_leaves() > 1 && !sum.in_floats() ? 8 : R == 1 ? 4 : 0;
-    const std::int64_t sums = trains ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
+    const std::int64_t sums = trains_ ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
     // Of one stage's microbatch: what full recomputation keeps is a segment's input, and one segment more in its backward.
     const bool full = l.recompute == config::Recompute::full;
     const std::int64_t of_blocks = rank.blocks / l.virtual_stages * (full ? boundary : bytes.whole[1]);
@@ -242,13 +238,13 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     // The head's backward comes while all blocks below are in flight.
     if (rank.head && l.virtual_stages == 1)
       activations = std::max(activations, in_flight * of_blocks + bytes.whole.back());
-    if (!trains) activations = 0;
+    if (!trains_) activations = 0;
     // Once every stage's first backward has ended there are sums while as many are in flight as before.
     const bool both = l.virtual_stages == 1 ? m > in_flight
                                             : m / l.pp * l.pp * l.virtual_stages > in_flight + l.virtual_stages * l.pp;
     // Of a backward: a block's leaf where it is sent whole, its parameters where they were gathered.
     std::int64_t passing = 0;
-    if (trains && R > 1 && l.zero >= 2 && rank.blocks > 0) passing += 4 * elements(l.tp).block;
+    if (trains_ && R > 1 && l.zero >= 2 && rank.blocks > 0) passing += 4 * elements(l.tp).block;
     if (R > 1 && l.zero == 3 && rank.blocks > 0) passing += element * (elements(l.tp).block - elements(l.tp).block / R);
     const std::int64_t in_backward = passing + (both ? sums + (in_flight - 1) * of_blocks : 0);
     const std::int64_t in_forward = both ? sums + activations : std::max(sums, activations);

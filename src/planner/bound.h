@@ -57,7 +57,7 @@ class Bounds {
   std::int64_t available_ = 0, program_ = 0;
   shape::Trained trained_;
   int segments_ = 0;
-  bool accelerators_ = false;
+  bool accelerators_ = false, trains_ = true;  // trains_: all of it; else backwards and sums count as nothing
   std::map<Key, ModelSeconds> seconds_;
   std::map<Key, shape::SavedBytes> saved_;
   std::map<int, Elements> elements_;

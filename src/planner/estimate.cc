@@ -49,13 +49,13 @@ class Splitter {
   }
 
  private:
-  void add_compute(const Event& event) {
+  void add_compute(int grid_rank, const Event& event) {
     const Kind kind = event.instruction.kind;
     const double seconds = seconds_of(event);
     if (kind == Kind::norm || kind == Kind::step) {
       sum_.optimizer += seconds;
     } else if (schedule::is_computation(kind)) {
-      const PassSeconds pass = costs_.pass_of(event.instruction);
+      const PassSeconds pass = costs_.pass_of(grid_rank, event.instruction);
       const double scale = pass.all() > 0 ? seconds / pass.all() : 0;  // ranks may share processors, halves stand apart
       sum_.compute += scale * pass.compute;
       sum_.tensor += scale * pass.tensor;
@@ -68,7 +68,7 @@ class Splitter {
   void add_rank(const schedule::RankTimeline& rank, const std::vector<schedule::Interval>& communication) {
     auto interval = communication.begin();
     for (const Event& event : rank.events) {
-      if (event.activity == Event::Activity::compute) add_compute(event);
+      if (event.activity == Event::Activity::compute) add_compute(rank.grid_rank, event);
       if (event.activity != Event::Activity::wait) continue;
       while (interval != communication.end() && interval->end <= event.begin_seconds) ++interval;
       for (auto at = interval; at != communication.end() && at->begin < event.end_seconds; ++at) {

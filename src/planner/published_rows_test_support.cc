@@ -129,7 +129,7 @@ double bubble_of_balanced_pipeline(std::int64_t layers, std::int64_t hidden, std
   step.boundary_bytes = 2 * micro * row.seq_len * hidden;
   const schedule::Program program = schedule::build(schedule, step);
   schedule::CostModel costs;
-  costs.seconds = [&](const schedule::Instruction& i) {
+  costs.seconds = [&](int, const schedule::Instruction& i) {
     double pass = 0;
     if (schedule::has_pass(i.kind, schedule::forward_pass)) pass += block.forward.all();
     if (schedule::has_pass(i.kind, schedule::input_pass)) pass += block.input.all();

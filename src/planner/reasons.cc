@@ -199,8 +199,8 @@ std::vector<std::string> what_would_help(const Question& q, const Estimate& best
 
 std::string nothing_fits(const Question& q, const Answer& answer) {
   const Nearest& nearest = *answer.nearest;
-  std::string text = fmt::format("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has", describe(q),
-                                 name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
+  std::string text = fmt::format("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has",
+                                 describe(q), name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
                                  base::format_bytes(nearest.have_bytes));
   // What would do: more of the same machines, or a smaller batch where that is what is large.
   Question more = q;

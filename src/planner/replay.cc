@@ -35,7 +35,7 @@ schedule::StepTrace simulate(const Replay& replay) {
     return one_host || cross_hosts(hosts, ranks) ? replay.links.between : replay.links.inside;
   };
   schedule::CostModel costs;
-  costs.rank_seconds = [&](int rank, const Instruction& i) {
+  costs.seconds = [&](int rank, const Instruction& i) {
     const Taken taken = replay.taken(rank, i);
     const auto host = static_cast<std::size_t>(hosts[static_cast<std::size_t>(rank)]);
     return taken.own / replay.host_factors[host] + taken.inside * replay.inside_factor;

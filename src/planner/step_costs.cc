@@ -29,38 +29,17 @@ bool is_cheap(Operation operation) {
   return operation == Operation::add_norm || operation == Operation::rotation || operation == Operation::activation;
 }
 
-class OperationTimes {
- public:
-  OperationTimes(const machine::Rates& rates, const PassShape& shape)
-      : rates_(rates),
-        products_(rates.products(shape.microbatch.precision)),
-        cp_(shape.cp),
-        head_dim_(real(shape.model.head_dim)) {}
-
-  double seconds(const OperationCost& row) const {
-    if (is_product(row.operation))
-      return rates_.call_seconds + row.work.flops / products_.flops_per_second +
-             row.work.bytes / products_.bytes_per_second;
-    if (row.operation == Operation::attention) return attention_seconds(row);
-    return rates_.call_seconds + row.work.bytes / rates_.between_bytes_per_second;
-  }
-
- private:
-  // Of a part of the queries with all keys. A backward multiplies two and a half times what a forward does.
-  double attention_seconds(const OperationCost& row) const {
-    constexpr double backward_flops = 2.5, backward_bytes = 1.5;
-    const bool forward = row.pass == Pass::forward;
-    const double flops = row.work.flops * cp_;
-    const double pairs = (forward ? flops : flops / backward_flops) / (2 * head_dim_);
-    const double scores = rates_.score_bytes * pairs * (forward ? 1 : backward_bytes);
-    return rates_.call_seconds + flops / (rates_.attention_share * products_.flops_per_second) +
-           (row.work.bytes + scores) / rates_.between_bytes_per_second;
-  }
-
-  const machine::Rates& rates_;
-  const machine::ProductRate products_;
-  const double cp_, head_dim_;
-};
+double seconds_of(const OperationCost& row, const PassShape& shape, const machine::Rates& rates) {
+  constexpr double backward_flops = 2.5, backward_bytes = 1.5;  // of attention, over a forward's
+  const config::Precision precision = shape.microbatch.precision;
+  if (is_product(row.operation)) return rates.product_seconds(precision, row.work.flops, row.work.bytes);
+  if (row.operation != Operation::attention) return rates.between_seconds(row.work.bytes);
+  const bool forward = row.pass == Pass::forward;
+  const double flops = row.work.flops * shape.cp;  // of a part of the queries with all keys
+  const double pairs = (forward ? flops : flops / backward_flops) / (2 * real(shape.model.head_dim));
+  const double scores = rates.score_bytes * pairs * (forward ? 1 : backward_bytes);
+  return rates.attention_seconds(precision, flops, row.work.bytes + scores);
+}
 
 void add(const OperationCost& row, double seconds, SegmentSeconds* to) {
   const Pass pass = row.pass;
@@ -107,16 +86,15 @@ PassShape pass_shape(const plan::Job& job) {
 
 ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, const machine::Link& tensor,
                            const machine::Link& context) {
-  const OperationTimes times(rates, shape);
   ModelSeconds model;
   const bool selective = shape.saved == shape::SavedActivations::selective;
   for (const OperationCost& row : shape::block_operations(shape.model, shape.microbatch)) {
-    const double seconds = times.seconds(row);
+    const double seconds = seconds_of(row, shape, rates);
     add(row, seconds, &model.block);
     if (selective && row.pass == Pass::forward && is_cheap(row.operation)) model.block.input.compute += seconds;
   }
   for (const OperationCost& row : shape::outer_operations(shape.model, shape.microbatch))
-    add(row, times.seconds(row), row.operation == Operation::embedding ? &model.embedding : &model.head);
+    add(row, seconds_of(row, shape, rates), row.operation == Operation::embedding ? &model.embedding : &model.head);
   std::swap(model.embedding.input.compute, model.embedding.weight.compute);  // its gradient goes to its table alone
   const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
   model.block.forward.tensor = model.block.input.tensor = tensor_seconds(shape, tensor, 4);
@@ -301,16 +279,10 @@ StepCosts::StepCosts(const Column& column, const machine::Placement& placement)
   }
 }
 
-// Of an instruction without a microbatch: that of the first data-parallel rank.
-int StepCosts::grid_rank_of(const Instruction& i) const {
-  const int dp_rank = i.microbatch < 0 ? 0 : column_.program.dp_rank_of(i.microbatch);
-  return i.stage < 0 ? 0 : column_.program.rank_of_stage(i.stage, dp_rank);
-}
-
-PassSeconds StepCosts::pass_of(const Instruction& i) const {
+PassSeconds StepCosts::pass_of(int grid_rank, const Instruction& i) const {
   PassSeconds sum;
-  const int grid_rank = grid_rank_of(i);
-  const ModelSeconds& model = model_of(grid_rank);
+  const auto at = static_cast<std::size_t>(grid_rank);
+  const ModelSeconds& model = models_[model_index_[at]];
   const schedule::SegmentRange range = schedule::segments_of(column_.program, i);
   const auto take = [&sum](const PassSeconds& pass) {
     sum.compute += pass.compute;
@@ -324,14 +296,13 @@ PassSeconds StepCosts::pass_of(const Instruction& i) const {
     if (schedule::has_pass(i.kind, schedule::input_pass)) take(segment.input);
     if (!schedule::has_pass(i.kind, schedule::weight_pass)) continue;
     take(segment.weight);
-    sum.compute += leaves_[static_cast<std::size_t>(grid_rank)][static_cast<std::size_t>(g)];
+    sum.compute += leaves_[at][static_cast<std::size_t>(g)];
   }
   return sum;
 }
 
-double StepCosts::update_of(const Instruction& i, int grid_rank) const {
-  const UpdateSeconds& update = updates_of(grid_rank);
-  if (i.kind == Kind::norm) return update.norm;
+double StepCosts::update_of(int grid_rank, const Instruction& i) const {
+  const UpdateSeconds& update = updates_[static_cast<std::size_t>(grid_rank)];
   double seconds = 0;
   const schedule::SegmentRange range = schedule::segments_of(column_.program, i);
   const std::vector<double>& of_segment = i.kind == Kind::step ? update.steps : update.copies;
@@ -344,15 +315,12 @@ static constexpr double touched_per_sent_byte = 3;
 
 schedule::CostModel StepCosts::model() const {
   schedule::CostModel model;
-  double norm = 0;
-  for (const UpdateSeconds& update : updates_) norm = std::max(norm, update.norm);
-  model.seconds = [this, norm](const Instruction& i) {
-    if (i.kind == Kind::norm) return norm;
-    if (i.kind == Kind::step || schedule::traits(i.kind).role == schedule::Role::copy)
-      return update_of(i, grid_rank_of(i));
-    if (i.kind == Kind::reduce_grads)
-      return touched_per_sent_byte * real(i.bytes) / stream_[static_cast<std::size_t>(grid_rank_of(i))];
-    return schedule::is_computation(i.kind) ? pass_of(i).all() : 0.0;
+  model.seconds = [this](int rank, const Instruction& i) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (i.kind == Kind::norm) return updates_[at].norm;
+    if (i.kind == Kind::step || schedule::traits(i.kind).role == schedule::Role::copy) return update_of(rank, i);
+    if (i.kind == Kind::reduce_grads) return touched_per_sent_byte * real(i.bytes) / stream_[at];
+    return schedule::is_computation(i.kind) ? pass_of(rank, i).all() : 0.0;
   };
   model.link = [this](int from, int to) {
     const machine::Link link = links_.stages(column_.world_rank_of(from), column_.world_rank_of(to));

@@ -84,16 +84,10 @@ class StepCosts {
   StepCosts(const Column& column, const machine::Placement& placement);
 
   schedule::CostModel model() const;  // refers to this
-  PassSeconds pass_of(const schedule::Instruction& i) const;
-  double update_of(const schedule::Instruction& i, int grid_rank) const;  // of norm, step and copies of state
-  const ModelSeconds& model_of(int grid_rank) const {
-    return models_[model_index_[static_cast<std::size_t>(grid_rank)]];
-  }
-  const UpdateSeconds& updates_of(int grid_rank) const { return updates_[static_cast<std::size_t>(grid_rank)]; }
-  const GroupLinks& links() const { return links_; }
+  PassSeconds pass_of(int grid_rank, const schedule::Instruction& i) const;
 
  private:
-  int grid_rank_of(const schedule::Instruction& i) const;
+  double update_of(int grid_rank, const schedule::Instruction& i) const;  // of step and copies of state
   double exchange_seconds(const schedule::Instruction& i, const std::vector<int>& ranks) const;
 
   const Column& column_;

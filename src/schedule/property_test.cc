@@ -166,7 +166,7 @@ TEST(RandomLayout, OverlapNeverSendsOtherBytes) {
 // A fast link, one on which a segment's gradients travel as long as its backward lasts, and a slow one.
 TEST(EveryLayout, OverlapIsNeverSlowerOfEqualStages) {
   CostModel costs = table_costs({}, {});
-  costs.seconds = [](const Instruction& i) {
+  costs.seconds = [](int, const Instruction& i) {
     const double segments = i.segment >= 0 ? 1 : 2;
     return is_computation(i.kind) ? segments * (i.kind == Kind::bwd ? 2 : 1) : 0.0;
   };

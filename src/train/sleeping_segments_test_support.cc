@@ -98,7 +98,7 @@ schedule::CostModel sleeping_costs(const plan::Plan& plan, const BlockSeconds& s
   using schedule::Instruction;
   using schedule::Kind;
   schedule::CostModel costs;
-  costs.seconds = [&program = plan.program, seconds](const Instruction& i) {
+  costs.seconds = [&program = plan.program, seconds](int, const Instruction& i) {
     if (!schedule::is_computation(i.kind)) return 0.0;
     const int first = i.segment >= 0 ? i.segment : program.first_segment(i.stage);
     const int end = i.segment >= 0 ? i.segment + 1 : program.end_segment(i.stage);

@@ -90,20 +90,18 @@ machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vec
 }
 
 double predicted_seconds(const machine::Rates& rates, const TimedKernel& kernel) {
-  const machine::ProductRate& products = rates.products(kernel.precision);
   const shape::Work& work = kernel.work;
   switch (kernel.kind) {
     case KernelKind::product:
-      return rates.call_seconds + work.flops / products.flops_per_second + work.bytes / products.bytes_per_second;
+      return rates.product_seconds(kernel.precision, work.flops, work.bytes);
     case KernelKind::attention:
-      return rates.call_seconds + work.flops / (rates.attention_share * products.flops_per_second) +
-             work.bytes / rates.between_bytes_per_second;
+      return rates.attention_seconds(kernel.precision, work.flops, work.bytes);
     case KernelKind::between:
-      return rates.call_seconds + work.bytes / rates.between_bytes_per_second;
+      return rates.between_seconds(work.bytes);
     case KernelKind::stream:
       break;
   }
-  return rates.call_seconds + work.bytes / rates.stream_bytes_per_second;
+  return rates.stream_seconds(work.bytes);
 }
 
 FitErrors errors_of(const machine::Rates& rates, const std::vector<TimedKernel>& kernels,

@@ -5,7 +5,9 @@ namespace troika::commands {
 config::FlagTable roofline_flags(RooflineArguments& a) {
   config::FlagTable table("troika bench roofline");
   table.usage("[--device-rates NAME] [--tflops X] [--terabytes X] [--kernels] [settings of train]");
-  table.add("device-rates", a.device, "The device whose rates bound the operations: h200, h200-sheet, h100, a100.")
+  table
+      .add("device-rates", a.device,
+           "The device whose rates bound the operations: h200 as measured, h200-sheet, h100, a100-80 and others.")
       .offered(plan::device_rate_names)
       .shown("NAME");
   table.add("tflops", a.tflops, "Its bf16 products, in 10^12 operations per second.")

@@ -17,7 +17,7 @@ config::FlagTable sweep_flags(SweepArguments& a) {
       .range(1, 4096)
       .required();
   table.add("best", a.best, "Run only the K layouts that the plan finds fastest.").range(1, 1e6).unset("all that fit");
-  table.add("deadline", a.deadline_seconds, "A layout that takes longer is ended, and the sweep goes on.")
+  table.add("deadline", a.deadline_seconds, "A layout that takes longer is ended, and the sweep continues.")
       .unit("seconds")
       .range(std::numeric_limits<double>::min(), 1e7)
       .unset("20 times what is predicted, at least 60");
@@ -35,7 +35,7 @@ config::FlagTable sweep_flags(SweepArguments& a) {
       "and a page. --steps is 5 and --out runs/sweep unless stated here; what CONFIG says of them is for the training\n"
       "itself. What the command line states of a layout (--tp 1, --zero 1) is kept, the rest is tried. The same "
       "command\n"
-      "again goes on where it was. docs/formats/sweep.md has the columns.");
+      "again resumes where it was. docs/formats/sweep.md has the columns.");
   return table;
 }
 

@@ -1,4 +1,4 @@
-// What an earlier call left in a sweep's folder, so that the next one goes on.
+// What an earlier call left in a sweep's folder, so that the next one resumes.
 #pragma once
 
 #include <cstdint>

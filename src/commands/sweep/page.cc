@@ -125,7 +125,7 @@ std::string html_text(const std::string& text) {
 
 std::string to_html(const SweepPage& page, const SweepRows& rows) {
   std::string text = page_head + html_text(page.title) + page_style;
-  text += fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(page.title), html_text(page.verdict));
+  text += fmt::format("<h1>{}</h1>\n<p>{}</p>\n", html_text(page.title), html_text(page.conclusion));
   if (!page.command.empty()) text += fmt::format("<pre>{}</pre>\n", html_text(page.command));
   text += "<h2>Layouts</h2>\n" + table_of(rows);
   for (const std::string& svg : page.svgs) text += picture(svg);

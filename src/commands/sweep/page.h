@@ -11,7 +11,7 @@ namespace troika::commands {
 
 struct SweepPage {
   std::string title;                                       // "Sweep of qwen3-tiny on 4 processes"
-  std::string verdict;                                     // sweep_verdict
+  std::string conclusion;                                  // sweep_conclusion
   std::string command;                                     // that trains the best layout; "" where there is none
   std::vector<std::pair<std::string, std::string>> facts;  // of the training and the machine: name, value
   std::vector<std::string> svgs;                           // as gnuplot writes them

@@ -96,7 +96,7 @@ std::string sweep_size(const std::vector<planner::Estimate>& estimates, const Sw
                      base::format_duration(left.seconds(0)));
 }
 
-std::string sweep_verdict(const SweepRows& rows, const planner::Layout& first) {
+std::string sweep_conclusion(const SweepRows& rows, const planner::Layout& first) {
   const SweepRows ordered = best_first(rows);
   if (ordered.empty() || !ordered.front().measured) return "No layout was measured.";
   const SweepRow& best = ordered.front();

@@ -20,6 +20,6 @@ std::string sweep_size(const std::vector<planner::Estimate>& estimates, const Sw
 
 // "The best is dp 2, zero 1: 5769 tokens/s, a step in 0.213 s; the plan said 0.200 s. The plan's first choice was pp 2: 5600
 // tokens/s, 2.9 % less than the best." `first`: what the plan names first.
-std::string sweep_verdict(const SweepRows& rows, const planner::Layout& first);
+std::string sweep_conclusion(const SweepRows& rows, const planner::Layout& first);
 
 }  // namespace troika::commands

@@ -97,7 +97,7 @@ class SweepEnd {
     const std::string command = measured() ? keep_best(training) : "";
     const SweepPlots plots = draw_plots(plan_.folder, outcome_.rows, step_of(plan_), plan_.environment, signals);
     base::write_file_atomic(plan_.folder + "/sweep.html", to_html(page(training, command, plots), outcome_.rows));
-    print(sweep_table(outcome_.rows) + "\n" + verdict() + "\n");
+    print(sweep_table(outcome_.rows) + "\n" + conclusion() + "\n");
     if (!command.empty()) print("train it: " + command + "\n");
     if (!plots.note.empty()) print(plots.note + "\n");
     print(fmt::format("written: {0}/summary.csv, {0}/sweep.html{1}\n", plan_.folder,
@@ -107,7 +107,7 @@ class SweepEnd {
  private:
   static void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-  std::string verdict() const { return sweep_verdict(outcome_.rows, plan_.estimates.front().layout); }
+  std::string conclusion() const { return sweep_conclusion(outcome_.rows, plan_.estimates.front().layout); }
 
   std::string keep_best(const config::Settings& training) const {
     const std::string path = plan_.folder + "/best.yaml";
@@ -120,7 +120,7 @@ class SweepEnd {
     SweepPage page;
     page.title = fmt::format("Sweep of {} on {} processes",
                              training.model.path.empty() ? training.model.preset : training.model.path, plan_.nproc);
-    page.verdict = verdict();
+    page.conclusion = conclusion();
     page.command = command;
     page.facts = {{"processes", std::to_string(plan_.nproc)},
                   {"machine", planner::describe(question_)},

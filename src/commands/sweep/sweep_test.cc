@@ -66,13 +66,13 @@ TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
 }
 
 TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
-  EXPECT_THAT(sweep_verdict(three_rows(), layout_with(4, 1)),
+  EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(4, 1)),
               AllOf(HasSubstr("The best is " + planner::name_of(layout_with(4, 1)) + ": 5769 tokens/s"),
                     HasSubstr("The plan named it first.")));
-  EXPECT_THAT(sweep_verdict(three_rows(), layout_with(2, 2, 1)),
+  EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(2, 2, 1)),
               HasSubstr("first choice was " + planner::name_of(layout_with(2, 2, 1)) + ": 5600 tokens/s, 2.9 % less"));
-  EXPECT_THAT(sweep_verdict(three_rows(), layout_with(1, 4)), HasSubstr("timeout: did not end"));
-  EXPECT_EQ(sweep_verdict({three_rows()[0]}, layout_with(1, 4)), "No layout was measured.");
+  EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(1, 4)), HasSubstr("timeout: did not end"));
+  EXPECT_EQ(sweep_conclusion({three_rows()[0]}, layout_with(1, 4)), "No layout was measured.");
   const std::string table = sweep_table(three_rows());
   EXPECT_LT(table.find("5769"), table.find("5600"));
   EXPECT_LT(table.find("5600"), table.find("timeout: did not end"));
@@ -113,7 +113,7 @@ TEST(Sweep, ReckonsWhatIsLeftByThePlanAndByTheStartsSoFar) {
 TEST(SweepPage, EscapesEveryTextAndAsksNobodyForAnything) {
   const std::string evil = "<script src=\"http://a/b\">'&";
   SweepPage page;
-  page.title = page.verdict = page.command = page.note = page.settings = evil;
+  page.title = page.conclusion = page.command = page.note = page.settings = evil;
   page.facts = {{evil, evil}};
   page.svgs = {"<?xml version=\"1.0\"?><svg>picture</svg>"};
   const std::string html =

@@ -7,7 +7,7 @@ namespace troika::schedule {
 
 CostModel table_costs(const CostTable& table, const Link& link) {
   CostModel costs;
-  costs.seconds = [table](const Instruction& i) {
+  costs.seconds = [table](int, const Instruction& i) {
     auto row = table.find({i.kind, i.stage});
     if (row == table.end()) row = table.find({i.kind, -1});
     return row == table.end() ? 0.0 : row->second;
@@ -18,7 +18,7 @@ CostModel table_costs(const CostTable& table, const Link& link) {
 
 CostModel unit_costs() {
   CostModel costs;
-  costs.seconds = [](const Instruction& i) { return traits(i.kind).unit_seconds; };
+  costs.seconds = [](int, const Instruction& i) { return traits(i.kind).unit_seconds; };
   costs.link = [](int, int) { return Link{}; };
   return costs;
 }

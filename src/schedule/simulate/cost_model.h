@@ -23,9 +23,7 @@ struct Processors {
 struct CostModel {
   // Seconds the rank's processor works on an instruction (for an exchange or message: beside its transfer). For fetch
   // and offload the seconds of the copy instead, which runs in the background, one after another per rank.
-  std::function<double(const Instruction&)> seconds;
-  // The same where it differs by rank, of instructions without a microbatch too; used in place of `seconds` when set.
-  std::function<double(int rank, const Instruction&)> rank_seconds;
+  std::function<double(int rank, const Instruction&)> seconds;
   // link(r, r) is between the replicas of one rank.
   std::function<Link(int from_rank, int to_rank)> link;
   // Seconds of an exchange (Role::exchange, Role::blocking_exchange) once all its ranks have come.

@@ -53,14 +53,14 @@ class Simulation {
   struct Rank {
     std::size_t next = 0;
     Phase phase = Phase::arrive;
-    double arrived = 0;               // when the rank came to its instruction
-    double ready = 0;                 // when what was looked at of its waits was complete,
-    std::size_t seen = 0;             // which is this many of them
+    double arrived = 0;                                 // when the rank came to its instruction
+    double ready = 0;                                   // when what was looked at of its waits was complete,
+    std::size_t seen = 0;                               // which is this many of them
     double begun = 0, half_done = 0, second_begun = 0;  // of its computation, and of its halves
-    bool parked = false;              // until something completes at a time not yet known
-    std::size_t open = 0;             // meetings it takes part in whose end is not known
-    double last_done = 0;             // of the others, and
-    std::size_t last = 0;             // the instruction of the one that ends last
+    bool parked = false;                                // until something completes at a time not yet known
+    std::size_t open = 0;                               // meetings it takes part in whose end is not known
+    double last_done = 0;                               // of the others, and
+    std::size_t last = 0;                               // the instruction of the one that ends last
     double link_free = 0, copier_free = 0;
     std::vector<Timed> events;
   };
@@ -72,8 +72,7 @@ class Simulation {
 
   const Instruction& at(const Place& place) const { return program_.ranks[place.rank][place.index]; }
   double seconds(std::size_t rank, const Instruction& i) const {
-    if (costs_.rank_seconds) return costs_.rank_seconds(static_cast<int>(rank), i);
-    return costs_.seconds ? costs_.seconds(i) : 0;
+    return costs_.seconds ? costs_.seconds(static_cast<int>(rank), i) : 0;
   }
 
   // Called in the order of time. A rank has at most one entry in wake_.

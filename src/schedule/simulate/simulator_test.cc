@@ -86,7 +86,7 @@ StepShape replicas(int zero) {
 
 CostModel replica_costs(double bytes_per_second) {
   CostModel costs = table_costs({}, {0.1, bytes_per_second});
-  costs.seconds = [](const Instruction& i) { return i.kind == Kind::bwd ? 1.0 + i.microbatch : 0; };
+  costs.seconds = [](int, const Instruction& i) { return i.kind == Kind::bwd ? 1.0 + i.microbatch : 0; };
   return costs;
 }
 
@@ -231,7 +231,7 @@ TEST(Simulator, ARankThatHasEndedWaitsForItsTransfersFromThenOn) {
   shape.overlap = Overlap::off;
   shape.segments = {{0, 0, 10}};
   CostModel costs = table_costs({}, {0, 10});
-  costs.rank_seconds = [](int rank, const Instruction& i) { return rank == 1 && i.kind == Kind::step ? 1.0 : 0.0; };
+  costs.seconds = [](int rank, const Instruction& i) { return rank == 1 && i.kind == Kind::step ? 1.0 : 0.0; };
   const StepTrace trace = simulate(build("1f1b", shape), costs);
   const Event& last = trace.ranks[0].events.back();
   EXPECT_EQ(last.activity, Activity::wait);
