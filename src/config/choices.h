@@ -50,6 +50,10 @@ constexpr auto words_of(Schedule) { return std::array{TROIKA_SCHEDULES(TROIKA_WO
 enum class StageBalance { model, measured };
 constexpr Words<2> words_of(StageBalance) { return {"model", "measured"}; }
 
+// parallel.layout: whether dp, pp and the like are as stated, or chosen by prediction.
+enum class LayoutChoice { stated, automatic };
+constexpr Words<2> words_of(LayoutChoice) { return {"stated", "auto"}; }
+
 // parallel.recompute: activation checkpointing.
 enum class Recompute { none, full, selective };
 constexpr Words<3> words_of(Recompute) { return {"none", "full", "selective"}; }

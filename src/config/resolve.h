@@ -57,6 +57,8 @@ struct Resolved {
   std::vector<std::string> notes;       // familiar spellings ignored and the like, one sentence each
 };
 
+// A parallel.layout that is auto is for those who choose one first (planner/open_layout.h), and refused here.
+//
 // Validates everything that needs no file and no peer. Throws one ConfigError that lists every violation, a line each:
 // the setting, its value, the rule, the nearest value that works. Resolving the result again for the same world changes
 // nothing.

@@ -70,17 +70,18 @@ std::vector<std::string> nearest(const std::vector<Nic>& nics, const std::string
 }
 
 struct Device {
-  std::string address, id;  // id: GPU-...
+  std::string address, id, model;  // id: GPU-...
 };
 
 // In the order of their addresses.
 std::vector<Device> devices_in(const std::string& folder) {
   std::vector<Device> devices;
   for (const std::string& address : base::list_directory(folder)) {
-    Device device{address, ""};
+    Device device{address, "", ""};
     for (const std::string& line : base::split(text_of(folder + "/" + address + "/information"), '\n')) {
       const auto colon = line.find(':');
       if (line.rfind("GPU UUID", 0) == 0 && colon != std::string::npos) device.id = base::trim(line.substr(colon + 1));
+      if (line.rfind("Model", 0) == 0 && colon != std::string::npos) device.model = base::trim(line.substr(colon + 1));
     }
     devices.push_back(device);
   }
@@ -133,7 +134,8 @@ std::vector<NvidiaNeighbours> nvidia_neighbours_in(const std::string& proc, cons
   std::vector<NvidiaNeighbours> neighbours;
   for (const Device& device : visible ? chosen(all, *visible) : all) {
     const std::string folder = sys + "/bus/pci/devices/" + device.address;
-    neighbours.push_back({device.address, parse_cores(text_of(folder + "/local_cpulist")), nearest(nics, folder)});
+    neighbours.push_back(
+        {device.address, parse_cores(text_of(folder + "/local_cpulist")), nearest(nics, folder), device.model});
   }
   return neighbours;
 }

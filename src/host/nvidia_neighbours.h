@@ -12,6 +12,7 @@ struct NvidiaNeighbours {
   std::string address;            // PCI: "0000:1b:00.0"
   std::vector<int> cores;         // ascending; empty where the machine does not tell
   std::vector<std::string> nics;  // by name: InfiniBand devices where there are any, else network interfaces
+  std::string model;              // "NVIDIA H100 80GB HBM3"; "" where the machine does not tell
 };
 
 // By the number that the devices have in a process with CUDA_DEVICE_ORDER=PCI_BUS_ID and this CUDA_VISIBLE_DEVICES (nothing:

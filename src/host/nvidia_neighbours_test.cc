@@ -71,6 +71,7 @@ TEST(NvidiaNeighbours, AreTheCoresOfTheNodeAndTheNicOfTheBranch) {
   const auto found = machine.neighbours();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].address, "0000:1b:00.0");
+  EXPECT_EQ(found[0].model, "NVIDIA H200");
   EXPECT_THAT(found[0].cores, ElementsAre(0, 1, 2, 3, 8, 9, 10, 11));
   EXPECT_THAT(found[0].nics, ElementsAre("mlx5_0"));
   EXPECT_THAT(found[1].cores, ElementsAre(4, 5, 6, 7, 12, 13, 14, 15));

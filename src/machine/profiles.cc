@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -105,6 +108,22 @@ std::vector<std::string> accelerator_names() {
   std::vector<std::string> names;
   for (const Accelerator& a : accelerators()) names.push_back(a.name);
   return names;
+}
+
+// Drivers write "NVIDIA A100-SXM4-80GB", "NVIDIA GeForce RTX 4090", "Tesla T4": every part of the name is a word of it.
+const Accelerator* accelerator_called(const std::string& model) {
+  std::string title = model;
+  for (char& c : title) c = c == '-' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto words = base::split(title, ' ');
+  const auto is_there = [&](const std::string& part) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const std::string& word) { return word == part || word == part + "gb"; });
+  };
+  for (const Accelerator& a : accelerators()) {
+    const auto parts = base::split(a.name, '-');
+    if (std::all_of(parts.begin(), parts.end(), is_there)) return &a;
+  }
+  return nullptr;
 }
 
 std::vector<std::string> profile_names() {

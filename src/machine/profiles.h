@@ -50,5 +50,7 @@ std::vector<std::string> profile_names();
 // Of accelerators alone, in the order in which they are listed.
 const Accelerator& find_accelerator(const std::string& name, const std::string& flag);
 std::vector<std::string> accelerator_names();
+// The one that a driver calls so ("NVIDIA H100 80GB HBM3"); null: none is known by that name.
+const Accelerator* accelerator_called(const std::string& model);
 
 }  // namespace troika::machine

@@ -79,5 +79,8 @@ std::string format_flops(double per_second) { return format(per_second, flops_un
 std::string format_byte_rate(double per_second) { return format(per_second, byte_units()); }
 std::string format_bit_rate(double bytes_per_second) { return format(bytes_per_second, bit_units()); }
 std::string format_latency(double seconds) { return format(seconds, time_units()); }
+std::string format_link(double latency_seconds, double bytes_per_second) {
+  return format_latency(latency_seconds) + ", " + format_bit_rate(bytes_per_second);
+}
 
 }  // namespace troika::machine

@@ -39,10 +39,22 @@ std::string offload_that_fits(const Plan& plan, const Memory& need, const Room& 
 
 }  // namespace
 
+bool fits(const Plan& plan, int grid_rank, const Room& room) {
+  return needed(plan, grid_rank, room.where).total() <= room.available_bytes / room.ranks;
+}
+
+std::string describe_lack(const Plan& plan, int grid_rank, const Room& room) {
+  const bool on_gpu = room.where == Room::Where::gpu;
+  return fmt::format("this rank needs {}{}, but its share of {} free memory is {} ({} ranks {})",
+                     on_gpu ? "at least " : "", describe(needed(plan, grid_rank, room.where)),
+                     on_gpu ? "its GPU's" : "this host's", base::format_bytes(room.available_bytes / room.ranks),
+                     room.ranks, on_gpu ? "on it" : "here");
+}
+
 void check_memory(const Plan& plan, int grid_rank, const Room& room) {
+  if (fits(plan, grid_rank, room)) return;
   const Memory need = needed(plan, grid_rank, room.where);
   const std::int64_t share = room.available_bytes / room.ranks;
-  if (need.total() <= share) return;
   const std::int64_t fixed = need.lasting + need.snapshot + need.program;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
@@ -52,10 +64,7 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
                              : fitting >= 1    ? fmt::format("--micro-batch-size {} would fit", fitting)
                              : offload.empty() ? other_ways_to_fit(plan)
                                                : offload;
-  const bool on_gpu = room.where == Room::Where::gpu;
-  throw base::ConfigError(fmt::format("this rank needs {}{}, but its share of {} free memory is {} ({} ranks {}); {}",
-                                      on_gpu ? "at least " : "", describe(need), on_gpu ? "its GPU's" : "this host's",
-                                      base::format_bytes(share), room.ranks, on_gpu ? "on it" : "here", remedy));
+  throw base::ConfigError(describe_lack(plan, grid_rank, room) + "; " + remedy);
 }
 
 }  // namespace troika::plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "plan/plan.h"
 
@@ -13,6 +14,10 @@ struct Room {
   std::int64_t available_bytes = 0;
   int ranks = 1;
 };
+
+bool fits(const Plan& plan, int grid_rank, const Room& room);
+// "this rank needs 1.2 GiB (...), but its share of this host's free memory is 1.0 GiB (2 ranks here)"
+std::string describe_lack(const Plan& plan, int grid_rank, const Room& room);
 
 // ConfigError when a rank of this grid rank needs more than its share of the room, with what would fit. On a GPU a lower
 // bound is compared: tensors and cuBLAS's workspace, without what libtorch's allocator loses between blocks and what NCCL

@@ -32,20 +32,21 @@ class Splitter {
  public:
   Splitter(const Column& column, const StepCosts& costs) : column_(column), costs_(costs) {}
 
-  TimeSplit split(const schedule::StepTrace& trace) {
+  std::vector<TimeSplit> split(const schedule::StepTrace& trace) {
     const auto communication = schedule::communication_intervals(trace);
-    const double ranks = static_cast<double>(trace.ranks.size());
-    for (std::size_t r = 0; r < trace.ranks.size(); ++r) add_rank(trace.ranks[r], communication[r]);
     double end = 0;
     for (const auto& rank : trace.ranks) {
       for (const Event& event : rank.events) end = std::max(end, event.end_seconds);
     }
-    for (double* part :
-         {&sum_.compute, &sum_.optimizer, &sum_.tensor, &sum_.context, &sum_.pipeline, &sum_.data, &sum_.world})
-      *part /= ranks;
-    sum_.step = end;
-    sum_.bubble = std::max(0.0, end - sum_.compute - sum_.optimizer - sum_.communication());
-    return sum_;
+    std::vector<TimeSplit> ranks;
+    for (std::size_t r = 0; r < trace.ranks.size(); ++r) {
+      rank_ = {};
+      add_rank(trace.ranks[r], communication[r]);
+      rank_.step = end;
+      rank_.bubble = std::max(0.0, end - rank_.compute - rank_.optimizer - rank_.communication());
+      ranks.push_back(rank_);
+    }
+    return ranks;
   }
 
  private:
@@ -53,15 +54,15 @@ class Splitter {
     const Kind kind = event.instruction.kind;
     const double seconds = seconds_of(event);
     if (kind == Kind::norm || kind == Kind::step) {
-      sum_.optimizer += seconds;
+      rank_.optimizer += seconds;
     } else if (schedule::is_computation(kind)) {
       const PassSeconds pass = costs_.pass_of(grid_rank, event.instruction);
       const double scale = pass.all() > 0 ? seconds / pass.all() : 0;  // ranks may share processors, halves stand apart
-      sum_.compute += scale * pass.compute;
-      sum_.tensor += scale * pass.tensor;
-      sum_.context += scale * pass.context;
+      rank_.compute += scale * pass.compute;
+      rank_.tensor += scale * pass.tensor;
+      rank_.context += scale * pass.context;
     } else {
-      sum_.compute += seconds;
+      rank_.compute += seconds;
     }
   }
 
@@ -73,14 +74,14 @@ class Splitter {
       while (interval != communication.end() && interval->end <= event.begin_seconds) ++interval;
       for (auto at = interval; at != communication.end() && at->begin < event.end_seconds; ++at) {
         const double begin = std::max(at->begin, event.begin_seconds), end = std::min(at->end, event.end_seconds);
-        *waited_for(event, column_.job.shape, &sum_) += std::max(0.0, end - begin);
+        *waited_for(event, column_.job.shape, &rank_) += std::max(0.0, end - begin);
       }
     }
   }
 
   const Column& column_;
   const StepCosts& costs_;
-  TimeSplit sum_;
+  TimeSplit rank_;
 };
 
 // A device's state that lies in the host's memory is not its own.
@@ -143,6 +144,16 @@ Need need_of_ends(const Column& column, const machine::Placement& placement) {
   return worst.need();
 }
 
+static std::int64_t most_sent(const schedule::Program& program) {
+  std::int64_t most = 0;
+  for (const auto& instructions : program.ranks) {
+    std::int64_t bytes = 0;
+    for (const schedule::Instruction& i : instructions) bytes += schedule::sends(i.kind) ? i.bytes : 0;
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len) {
   const double layers = static_cast<double>(model.layers), hidden = static_cast<double>(model.hidden);
   double weights = hidden * static_cast<double>(model.vocab);
@@ -151,15 +162,30 @@ double model_flops_per_token(const config::ModelSettings& model, std::int64_t se
   return 6 * weights + 12 * attention;
 }
 
-Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need) {
+std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement) {
   const StepCosts costs(column, placement);
+  return Splitter(column, costs).split(schedule::simulate(column.program, costs.model()));
+}
+
+TimeSplit mean_of(const std::vector<TimeSplit>& ranks) {
+  TimeSplit mean;
+  for (double TimeSplit::*part :
+       {&TimeSplit::step, &TimeSplit::compute, &TimeSplit::optimizer, &TimeSplit::tensor, &TimeSplit::context,
+        &TimeSplit::pipeline, &TimeSplit::data, &TimeSplit::world, &TimeSplit::bubble}) {
+    for (const TimeSplit& rank : ranks) mean.*part += rank.*part / static_cast<double>(ranks.size());
+  }
+  return mean;
+}
+
+Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need) {
   Estimate e;
   e.layout = layout_of(column.job.resolved);
   e.memory = need.memory;
   e.available_bytes = need.available_bytes;
   e.microbatches = e.layout.microbatches();
   e.tokens = column.job.resolved.batch.tokens_per_step();
-  e.time = Splitter(column, costs).split(schedule::simulate(column.program, costs.model()));
+  e.time = mean_of(time_of_ranks(column, placement));
+  e.sent_bytes = most_sent(column.program);
   e.model_flops =
       static_cast<double>(e.tokens) * model_flops_per_token(column.job.model(), column.job.resolved.batch.seq_len);
   e.peak_flops = placement.peak_flops(column.job.precision());

@@ -12,7 +12,7 @@
 
 namespace troika::planner {
 
-// Where the time of a step goes: of the mean rank, adding up to `step`.
+// Where the time of a step goes, of a rank or of the mean rank, adding up to `step`.
 struct TimeSplit {
   double step = 0;
   double compute = 0;              // forwards and backwards, the sums of gradients with them
@@ -33,6 +33,7 @@ struct Estimate {
   std::int64_t microbatches = 1;     // of one data-parallel rank and step
   std::int64_t tokens = 0;           // of a step
   TimeSplit time;
+  std::int64_t sent_bytes = 0;  // in a step, the most of one rank: between stages and replicas
   double model_flops =
       0;  // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
   double peak_flops = 0;  // per second of all devices, by their data sheets; 0: not known
@@ -53,7 +54,10 @@ Need need_of(const Column& column, const machine::Placement& placement);
 // Of the first and the last stage's ranks alone, which often need most: no more than need_of.
 Need need_of_ends(const Column& column, const machine::Placement& placement);
 
-// By simulating the step.
+// Of every grid rank of the column, by simulating the step.
+std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement);
+TimeSplit mean_of(const std::vector<TimeSplit>& ranks);
+
 Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need);
 
 double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len);

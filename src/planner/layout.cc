@@ -64,6 +64,7 @@ std::vector<std::string> flags_of(const Layout& l) {
 config::Settings with_layout(const config::Settings& settings, const Layout& l) {
   config::Settings s = settings;
   config::ParallelSettings& p = s.parallel;
+  p.layout = config::LayoutChoice::stated;
   p.dp = l.dp;
   p.pp = l.pp;
   p.tp = l.tp;

@@ -96,16 +96,11 @@ void try_memory(const Question& q, const Estimate& best, std::vector<Help>& help
                                  base::format_bytes(lack), on_cores(q.cluster) ? "host" : "device")});
 }
 
-// Every smaller number of a few hosts may be laid out in a way of its own.
 void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>& helps) {
-  const int hosts = q.cluster.host_count();
-  if (!on_cores(q.cluster) || hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return;
-  for (int fewer = hosts - 1; fewer >= 1; --fewer) {
-    const auto of_fewer = first_of(with_hosts(q, fewer));
-    if (of_fewer && of_fewer->tokens_per_second() > best.tokens_per_second())
-      helps.push_back({of_fewer->tokens_per_second() / best.tokens_per_second(),
-                       fmt::format("fewer hosts: {} of the {} do it as {}", fewer, hosts, name_of(of_fewer->layout))});
-  }
+  if (const auto fewer = fastest_on_fewer_hosts(q, best.tokens_per_second()))
+    helps.push_back({fewer->estimate.tokens_per_second() / best.tokens_per_second(),
+                     fmt::format("fewer hosts: {} of the {} do it as {}", fewer->hosts, q.cluster.host_count(),
+                                 name_of(fewer->estimate.layout))});
 }
 
 // In more replicas of the same.
@@ -123,6 +118,20 @@ void try_twice_as_many(const Question& q, const Estimate& best, std::vector<Help
 }
 
 }  // namespace
+
+// Every smaller number of a few hosts may be laid out in a way of its own.
+std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& q, double tokens_per_second) {
+  const int hosts = q.cluster.host_count();
+  std::optional<OnFewerHosts> fastest;
+  if (!on_cores(q.cluster) || hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return fastest;
+  for (int fewer = hosts - 1; fewer >= 1; --fewer) {
+    auto found = first_of(with_hosts(q, fewer));
+    if (!found || found->tokens_per_second() <= tokens_per_second) continue;
+    tokens_per_second = found->tokens_per_second();
+    fastest = OnFewerHosts{fewer, std::move(*found)};
+  }
+  return fastest;
+}
 
 std::vector<std::string> reasons_of(const Question& q, const Estimate& e) {
   std::vector<std::string> reasons;

@@ -1,6 +1,7 @@
 // A plan's reasons in sentences.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ std::vector<std::string> three_questions(const Question& question);
 // What would make the best layout faster, each tried by prediction: a link or a batch twice as large, memory, more or fewer
 // machines. Only what changes something by more than a twentieth, the most first.
 std::vector<std::string> what_would_help(const Question& question, const Estimate& best);
+
+// The fastest layout on fewer of the hosts, of those with more tokens/s than that; nothing where none is, and of clusters of
+// accelerators or of more than a few hosts.
+struct OnFewerHosts {
+  int hosts = 0;
+  Estimate estimate;
+};
+std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& question, double tokens_per_second);
 
 // What to do when nothing fits: what is needed, and what would be the nearest that does.
 std::string nothing_fits(const Question& question, const Answer& answer);

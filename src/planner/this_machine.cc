@@ -1,13 +1,32 @@
 #include "planner/this_machine.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/text.h"
 #include "host/cores.h"
 #include "host/memory.h"
+#include "host/nvidia_neighbours.h"
+#include "machine/calibration.h"
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
 
 namespace troika::planner {
+namespace {
+
+machine::Host of_a_profile() {
+  machine::Host host = machine::find_profile("cloud-2-cores").host;
+  host.source = "rates of the profile " + host.name + ", for each core; `troika probe` measures this host's";
+  const int cores = host::usable_cores();
+  host.alone = host.alone.times(static_cast<double>(cores) / host.cores);
+  host.cores = cores;
+  host.name = base::host_name();
+  return host;
+}
+
+}  // namespace
 
 std::string machine_file(const std::map<std::string, std::string>& environment) {
   const auto value = [&](const char* name) {
@@ -19,25 +38,35 @@ std::string machine_file(const std::map<std::string, std::string>& environment) 
   return home.empty() ? "" : home + "/.config/troika/machine.yaml";
 }
 
-machine::Cluster this_machine(const std::map<std::string, std::string>& environment) {
-  const std::string path = machine_file(environment);
-  machine::Cluster cluster;
-  if (!path.empty() && base::file_exists(path)) {
-    cluster = machine::read_cluster(path);
+ThisMachine this_machine(const std::string& machine_file) {
+  ThisMachine here;
+  if (!machine_file.empty() && base::file_exists(machine_file)) {
+    here.rates = ThisMachine::Rates::probed;
+    here.cluster = machine::read_cluster(machine_file);
+    const machine::Calibration calibration = machine::read_calibration(machine_file);
+    for (machine::Host& host : here.cluster.hosts) host = calibrated(host, calibration);
   } else {
-    machine::Host host = machine::find_profile("cloud-2-cores").host;
-    host.source = "rates of the profile " + host.name + ", for each core; `troika probe` measures this host's";
-    const int cores = host::usable_cores();
-    host.alone = host.alone.times(static_cast<double>(cores) / host.cores);
-    host.cores = cores;
-    host.name = base::host_name();
-    cluster.hosts.push_back(host);
+    here.cluster.hosts.push_back(of_a_profile());
   }
   const std::int64_t free = host::available_bytes();
-  for (machine::Host& host : cluster.hosts) {
+  for (machine::Host& host : here.cluster.hosts) {
     if (free > 0 && host.computes_on_cores()) host.memory_bytes = free;
   }
-  return cluster;
+  return here;
+}
+
+ThisMachine accelerators_of_this_machine(int devices) {
+  const auto all = host::nvidia_neighbours(std::nullopt);
+  const std::string model = all.empty() ? "" : all.front().model;
+  const machine::Accelerator* kind = machine::accelerator_called(model);
+  if (kind == nullptr)
+    throw base::ConfigError(fmt::format("no profile is called '{}'; --gpu knows {}", model,
+                                        base::join(machine::accelerator_names(), ", ")));
+  ThisMachine here;
+  here.cluster.hosts.push_back(host_of(*kind, devices, machine::fitted_reach()));
+  here.cluster.hosts.front().name = base::host_name();
+  here.cluster.network = network_of(*kind, machine::fitted_reach());
+  return here;
 }
 
 }  // namespace troika::planner

@@ -8,12 +8,22 @@
 
 namespace troika::planner {
 
-// Where `troika probe` leaves what it measured of a host, and calibration what a run did: $XDG_CONFIG_HOME/troika/machine.yaml,
-// else below ~/.config; "" where the environment names neither.
+// Where `troika probe` leaves what it measured of a host, and runs what they took there (machine/calibration.h):
+// $XDG_CONFIG_HOME/troika/machine.yaml, else below ~/.config; "" where the environment names neither.
 std::string machine_file(const std::map<std::string, std::string>& environment);
 
-// From that file, with the memory that is free now; without one, this host's cores with the rates of a profile, and `source`
-// says so.
-machine::Cluster this_machine(const std::map<std::string, std::string>& environment);
+struct ThisMachine {
+  enum class Rates { probed, of_a_profile };
+  machine::Cluster cluster;
+  Rates rates = Rates::of_a_profile;
+};
+
+// From that file as runs have calibrated it, with the memory that is free now; without one, this host's cores with the rates of
+// a profile, and `source` says so. ConfigError for files that are wrong.
+ThisMachine this_machine(const std::string& machine_file);
+
+// The first so many accelerators of this host, by the profile that has the name their driver gives them; ConfigError where it
+// gives none that is known.
+ThisMachine accelerators_of_this_machine(int devices);
 
 }  // namespace troika::planner

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "plan/advice.h"
 #include "plan/instruction_units.h"
 #include "planner/changed_plan.h"
 #include "planner/learnt_speeds.h"
@@ -22,9 +21,9 @@ namespace {
 std::string layout_of(const plan::Plan& plan) {
   const mesh::Shape& shape = plan.shape;
   std::vector<std::string> axes;
-  if (shape.dp * shape.pp > 1) axes.push_back(plan::layout_name(shape.dp, shape.pp));
-  if (shape.tp > 1) axes.push_back(fmt::format("tp {}", shape.tp));
-  if (shape.cp > 1) axes.push_back(fmt::format("cp {}", shape.cp));
+  for (const auto& [name, extent] : {std::pair("dp", shape.dp), {"pp", shape.pp}, {"tp", shape.tp}, {"cp", shape.cp}}) {
+    if (extent > 1) axes.push_back(fmt::format("{} {}", name, extent));
+  }
   std::string text = axes.empty() ? "one rank" : base::join(axes, " x ");
   if (plan.program.shards(1)) text += fmt::format(", zero {}", plan.program.zero);
   const auto& parallel = plan.settings().parallel;

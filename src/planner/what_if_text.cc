@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
-#include "plan/advice.h"
+#include "machine/quantities.h"
 #include "planner/what_if.h"
 
 namespace troika::planner {
@@ -23,15 +23,18 @@ std::string row_of(const std::string& what, const StepShares& shares, std::int64
                      static_cast<double>(tokens) / shares.step_seconds);
 }
 
+std::string text_of(const schedule::Link& link) {
+  return machine::format_link(link.latency_seconds, link.bytes_per_second);
+}
+
 std::string link_text(const WhatIf& answer) {
   if (!answer.link) return "";
   const bool of_run = answer.link_from == WhatIf::LinkFrom::run;
   const auto& other = of_run ? answer.of_transfers : answer.of_run;
-  std::string text = fmt::format("link     {}, {}", plan::format_link(*answer.link),
+  std::string text = fmt::format("link     {}, {}", text_of(*answer.link),
                                  of_run ? "as the run measured it" : "as the transfers of these steps went");
   if (other)
-    text += fmt::format("; {}: {}", of_run ? "the transfers of these steps went" : "the run measured",
-                        plan::format_link(*other));
+    text += fmt::format("; {}: {}", of_run ? "the transfers of these steps went" : "the run measured", text_of(*other));
   return text + "\n";
 }
 
@@ -61,7 +64,7 @@ std::string to_text(const WhatIf& answer) {
   text += fmt::format("change   {}", answer.changes);
   if (answer.changed_layout != answer.layout) text += ": " + answer.changed_layout;
   if (answer.changed_link && answer.link && answer.changed_link->bytes_per_second != answer.link->bytes_per_second)
-    text += "; the link " + plan::format_link(*answer.changed_link);
+    text += "; the link " + text_of(*answer.changed_link);
   text += fmt::format("\n\n{:<12} {:>10} {:>16} {:>16} {:>16} {:>10}\n", "", "step", "compute", "communication",
                       "bubble", "tokens/s");
   text += row_of("measured", answer.measured, answer.tokens);

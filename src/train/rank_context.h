@@ -27,6 +27,7 @@ struct RankContext {
   rendezvous::Identity identity;
   std::FILE* screen = nullptr;                // of this process; only rank 0 writes to it
   std::vector<std::string> device_variables;  // backend.h
+  std::string machine_file;                   // planner::machine_file of this host; "": none
   // Who asks where the rank is (SIGUSR1) gets `answer` called on another thread, until another one is given or {}; then none
   // is called any more. May be empty: nobody asks.
   std::function<void(std::function<void()> answer)> answer_status;

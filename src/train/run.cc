@@ -15,6 +15,7 @@
 #include "plan/describe.h"
 #include "plan/saved_bytes.h"
 #include "train/backend.h"
+#include "train/choose_layout.h"
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
 #include "train/run_lock.h"
@@ -162,9 +163,11 @@ Outcome run_in(Session& session, const RunRequest& request) {
   if (s.parallel.offload == config::Offload::host && machine.device.is_cpu() &&
       stated_device == config::DeviceKind::automatic)
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
+  const MachineHere here = find_machine(request.machine_file, me.local_rank, me.local_size, machine.device);
+  const config::Resolved chosen = with_chosen_layout(session, request, here, facts);
   session.at(0, "agreeing on settings");
-  session.agree("settings", settings_facts(s, data_fingerprint(source), machine));
-  config::Resolved resolved = with_measured_costs(session, decided(request.resolved, machine), facts, machine.device);
+  session.agree("settings", settings_facts(chosen.settings, data_fingerprint(source), machine));
+  config::Resolved resolved = with_measured_costs(session, decided(chosen, machine), facts, machine.device);
   plan::Plan plan = plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
   check_messages(plan, machine);
@@ -191,6 +194,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();
   surroundings.saving = saving;
+  surroundings.machine = here;
   surroundings.on_begin = [&request, &log] {
     if (request.stop.begin_polling) request.stop.begin_polling();
     if (log != nullptr) log->info("the steps begin");

@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/samples.h"
+#include "planner/search.h"
 #include "train/rank_context.h"
 #include "train/trainer.h"
 
@@ -31,6 +33,8 @@ struct StopRequests {
 
 struct RunRequest : RankContext {
   StopRequests stop;
+  // parallel.layout auto: what is stated of the layout; `resolved` is that of some layout then. Nothing: as `resolved` has it.
+  std::optional<planner::Fixed> open_layout;
   const Trial* trial = nullptr;  // null: a run as the settings say
 };
 

@@ -221,21 +221,26 @@ void Session::connect_memory() {
                     identity_.world_rank, links_->memory->neighbours(), identity_.local_size - 1));
 }
 
-void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams) {
-  const int me = identity_.world_rank;
-  if (shape.world() > 1) {
+void Session::connect_world() {
+  if (channels_.world != nullptr) return;
+  if (identity_.world_size > 1) {
     links_->transport = std::make_unique<comm::GlooTransport>(
         identity_, comm::GlooSettings{settings_.interface, connect_seconds, std::numeric_limits<double>::infinity()});
   }
-  if (shape.world() > 1) connect_memory();
+  if (identity_.world_size > 1) connect_memory();
+  std::vector<int> everyone;
+  for (int rank = 0; rank < identity_.world_size; ++rank) everyone.push_back(rank);
+  channels_.world = open("world", everyone, nullptr, whereabouts_->wait_mark());
+}
+
+void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams) {
+  const int me = identity_.world_rank;
+  connect_world();
   if (shape.world() > 1 && streams != nullptr) {
     links_->streams = streams;
     links_->nccl = std::make_unique<comm::NcclTransport>(
         identity_, comm::NcclSettings{comm::nccl::usual_library, settings_.timeout_seconds, 0}, std::move(streams));
   }
-  std::vector<int> everyone;
-  for (int rank = 0; rank < shape.world(); ++rank) everyone.push_back(rank);
-  channels_.world = open("world", everyone, nullptr, whereabouts_->wait_mark());
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
     return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, whereabouts_->wait_mark());
   };

@@ -45,7 +45,9 @@ class Session {
   // in a run.
   std::vector<std::string> all_gather_text(const std::string& what, const std::string& mine);
 
-  // Collective: builds the groups of this rank. With `streams`, of its device, tensors on devices go over NCCL.
+  // Collective: builds the group of all ranks, unless it is there.
+  void connect_world();
+  // Collective: builds the groups of this rank, that of all ranks too. With `streams`, of its device, tensors on devices go over NCCL.
   void connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams> streams);
   // Collective, after connect(): the group of those that write checkpoints; a session that saves nothing has none.
   void connect_savers();

@@ -31,7 +31,7 @@ Outcome Trainer::run() {
   start_loader();
   if (state_.step < plan_.steps) {
     tell(state_.step, "measuring the link");
-    for (const std::string& line : advisor_.before_training()) note(line);
+    for (const std::string& line : forecaster_.before_training()) note(line);
   }
   begin_seconds_ = last_save_ = base::monotonic_seconds();
   start_progress();
@@ -46,7 +46,7 @@ Outcome Trainer::run() {
   if (audits_ > 0)
     note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
                      audits_ == 1 ? " was" : "s were"));
-  for (const std::string& line : advisor_.after_training()) note(line);
+  for (const std::string& line : forecaster_.after_training()) note(line);
   return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
 }
 
@@ -72,7 +72,7 @@ void Trainer::train_step() {
   requests_ = result.requests;
   stop_ = requests_.stop > 0;
   const double seconds = base::monotonic_seconds() - begin;
-  advisor_.step_done(seconds, recorder_.phase_seconds());
+  forecaster_.step_done(seconds, recorder_.phase_seconds());
   valid_.reset();
   if (evaluation_due()) evaluate();
   tell(state_.step, "reporting the step");
@@ -205,7 +205,7 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
       recorder_(Recorder::Of::training, surroundings_.whereabouts),
       evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts),
-      advisor_(plan, *channels.world, surroundings_.streams->device()),
+      forecaster_(plan, *channels.world, surroundings_.machine),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
       exponents_(names_of(plan.trained_parameters())) {

@@ -26,7 +26,7 @@
 #include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"
-#include "train/advisor.h"
+#include "train/forecaster.h"
 #include "train/initial_state.h"
 #include "train/recorder.h"
 #include "train/saver.h"
@@ -52,6 +52,7 @@ struct Surroundings {
   Saving saving;
   const data::Samples* valid = nullptr;  // to evaluate on, where the plan has an evaluation; outlives the trainer
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
+  std::optional<MachineHere> machine;                              // nothing: what the run takes is not predicted
 };
 
 enum class Ending { finished, interrupted };
@@ -127,7 +128,7 @@ class Trainer {
 
   tensor::Ledger ledger_;
   Recorder recorder_, evaluation_recorder_;
-  Advisor advisor_;
+  Forecaster forecaster_;
   sharding::TensorGroup tensor_group_;
   sharding::ContextGroup context_group_;
   executor::Units units_;

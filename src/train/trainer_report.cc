@@ -52,7 +52,7 @@ void Trainer::report_evaluation() {
 
 void Trainer::record_timeline() {
   const TimelinePlace place{settings_.train.out + "/timeline", surroundings_.host, place_.world_rank,
-                            mesh::grid_rank_of(plan_.shape, place_.world_rank), advisor_.link()};
+                            mesh::grid_rank_of(plan_.shape, place_.world_rank), forecaster_.link()};
   write_timeline(place, state_.step, recorder_.take_events(), *channels_.world);
 }
 

@@ -20,7 +20,7 @@
 #include "commands/shell_word.h"
 #include "host/cores.h"
 #include "host/memory.h"
-#include "plan/preflight.h"
+#include "planner/preflight.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_watch.h"
 #include "rendezvous/store.h"
@@ -94,7 +94,9 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   const std::int64_t available = host::available_bytes();
   if (!options.training || available < 0) return;
   const int ranks = options.nproc_per_node;
-  plan::check_before_start(*options.training, {options.node_rank * ranks, ranks, available});
+  const planner::HostRanks here{options.node_rank * ranks, ranks, available, options.nnodes};
+  if (options.open_layout) return planner::check_before_choice(*options.training, *options.open_layout, here);
+  planner::check_before_start(*options.training, here);
 }
 
 std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,

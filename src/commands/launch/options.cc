@@ -14,6 +14,7 @@
 #include "host/cores.h"
 #include "host/nvidia.h"
 #include "plan/device_check.h"
+#include "planner/open_layout.h"
 #include "rendezvous/identity.h"
 
 namespace troika::commands {
@@ -177,9 +178,14 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
       if (!parsed->print_config) check_device(options, parsed->settings, environment);
       if (!computes_on_processor(parsed->settings))
         options.gpus = gpus_of_ranks(options.nproc_per_node, parsed->settings.train.device, environment);
-      const config::Resolved resolved = config::resolve(parsed->settings, options.nnodes * options.nproc_per_node);
-      if (options.worker.front() == "train" && !parsed->print_config && computes_on_processor(parsed->settings))
-        options.training = resolved;
+      const int world = options.nnodes * options.nproc_per_node;
+      const bool trains = options.worker.front() == "train";
+      if (trains && parsed->settings.parallel.layout == config::LayoutChoice::automatic)
+        options.open_layout = planner::fixed_by(parsed->stated, parsed->settings);
+      const config::Resolved resolved = options.open_layout
+                                            ? planner::resolve_open(parsed->settings, *options.open_layout, world)
+                                            : config::resolve(parsed->settings, world);
+      if (trains && !parsed->print_config && computes_on_processor(parsed->settings)) options.training = resolved;
     }
     out = parsed->settings.train.out;
     if (bench && !parsed->states("train.out")) out.clear();

@@ -9,6 +9,7 @@
 #include "commands/launch/binding.h"
 #include "config/resolve.h"
 #include "host/nvidia_neighbours.h"
+#include "planner/search.h"
 
 namespace troika::commands {
 
@@ -26,12 +27,13 @@ struct LaunchOptions {
   std::string secret_file;        // where it was read; "": it was given itself
   std::string log_folder;
   Bind bind = Bind::automatic;
-  std::vector<host::NvidiaNeighbours> gpus;  // of this host's ranks, where each computes on one and the machine tells
-  int stated_threads = 0;                    // train.threads of the worker's settings; 0: none
-  std::string program;                       // "": this program; else another one, for tests
-  std::vector<std::string> worker;           // the verb and its arguments
-  std::optional<config::Resolved> training;  // of a worker `train` that computes on the processor
-  std::vector<std::string> notes;            // flags that were accepted and ignored
+  std::vector<host::NvidiaNeighbours> gpus;   // of this host's ranks, where each computes on one and the machine tells
+  int stated_threads = 0;                     // train.threads of the worker's settings; 0: none
+  std::string program;                        // "": this program; else another one, for tests
+  std::vector<std::string> worker;            // the verb and its arguments
+  std::optional<config::Resolved> training;   // of a worker `train` that computes on the processor
+  std::optional<planner::Fixed> open_layout;  // parallel.layout auto: what is stated; `training` is in some layout then
+  std::vector<std::string> notes;             // flags that were accepted and ignored
 };
 
 // Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;

@@ -10,6 +10,7 @@
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
 #include "machine/quantities.h"
+#include "planner/open_layout.h"
 #include "planner/this_machine.h"
 
 namespace troika::commands {
@@ -112,7 +113,7 @@ machine::Cluster cluster_of_gpus(const PlanArguments& a) {
 machine::Cluster cluster_of(const PlanArguments& a, const config::Environment& environment) {
   machine::Cluster cluster = !a.cluster.empty() ? machine::read_cluster(a.cluster)
                              : !a.gpu.empty()   ? cluster_of_gpus(a)
-                                                : planner::this_machine(environment);
+                                                : planner::this_machine(planner::machine_file(environment)).cluster;
   if (a.network.empty()) return cluster;
   if (!machine::parse_byte_rate(a.network, &cluster.network.bytes_per_second))
     throw base::ConfigError(fmt::format(
@@ -121,24 +122,12 @@ machine::Cluster cluster_of(const PlanArguments& a, const config::Environment& e
   return cluster;
 }
 
-// What settings that leave the batch open come to, in their own layout or in plain data parallelism.
-std::int64_t global_batch(const config::Settings& settings, int world) {
-  try {
-    return config::resolve(settings, world).batch.global;
-  } catch (const base::ConfigError&) {
-    if (settings.batch.global_batch_size) return *settings.batch.global_batch_size;
-    config::Settings plain = settings;
-    plain.parallel = {};
-    plain.batch.micro_batch_size.reset();
-    return config::resolve(plain, world).batch.global;
-  }
-}
-
 }  // namespace
 
 planner::Question question_of(const PlanArguments& a, const config::Environment& environment) {
   planner::Question q;
   q.settings = a.parsed.settings;
+  q.settings.parallel.layout = config::LayoutChoice::stated;  // the question itself
   q.cluster = cluster_of(a, environment);
   const bool on_cores = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
                                     [](const machine::Host& host) { return host.computes_on_cores(); });
@@ -150,7 +139,7 @@ planner::Question question_of(const PlanArguments& a, const config::Environment&
   q.settings.model.vocab = plan::vocabulary_of(q.settings);
   if (!on_cores && q.settings.comm.backend == config::Backend::automatic)
     q.settings.comm.backend = config::Backend::nccl;
-  q.global = global_batch(q.settings, q.world);
+  q.global = planner::global_batch(q.settings, q.world);
   q.fixed = planner::fixed_by(a.parsed.stated, q.settings);
   if (q.settings.precision.compute != config::Precision::fp32) q.fixed.precision = q.settings.precision.compute;
   q.top = static_cast<int>(a.top);

@@ -52,8 +52,8 @@ planner::Question sweep_question(const SweepArguments& a, const config::Settings
   asked.cluster = a.cluster;
   asked.parsed = a.parsed;
   asked.parsed.settings = settings;
-  const machine::Cluster cluster =
-      a.cluster.empty() ? planner::this_machine(environment) : machine::read_cluster(a.cluster);
+  const machine::Cluster cluster = a.cluster.empty() ? planner::this_machine(planner::machine_file(environment)).cluster
+                                                     : machine::read_cluster(a.cluster);
   if (cluster.host_count() > 1)
     throw base::ConfigError(fmt::format("--cluster {} has {} hosts, but a sweep runs on this one: leave the others out",
                                         a.cluster, cluster.host_count()));

@@ -9,6 +9,8 @@
 #include "commands/stop_signals.h"
 #include "config/config.h"
 #include "config/resolve.h"
+#include "planner/open_layout.h"
+#include "planner/this_machine.h"
 #include "rendezvous/identity.h"
 #include "train/backend.h"
 #include "train/run.h"
@@ -30,13 +32,18 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
                                                  "and uses what was tokenized\n",
                                                  "troika: stopping after this step; once more ends at once\n"}
                           : StopSignals::Notices{});
-  request.resolved = config::resolve(parsed.settings, request.identity.world_size);
+  if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
+    request.open_layout = planner::fixed_by(parsed.stated, parsed.settings);
+  request.resolved = request.open_layout
+                         ? planner::resolve_open(parsed.settings, *request.open_layout, request.identity.world_size)
+                         : config::resolve(parsed.settings, request.identity.world_size);
   if (parsed.print_config) {
     std::fputs(config::to_yaml(request.resolved.settings).c_str(), stdout);
     return 0;
   }
   request.notes = parsed.notes;
   request.device_variables = train::device_variables(environment);
+  request.machine_file = planner::machine_file(environment);
   request.screen = stderr;
   request.stop.requested = [&signals] { return signals.requested(); };
   request.stop.before_leaving = [&signals](std::function<void()> words) { signals.before_leaving(std::move(words)); };

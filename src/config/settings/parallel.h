@@ -14,6 +14,7 @@ namespace troika::config {
 struct ParallelSettings {
   static constexpr std::string_view section = "parallel", title = "Layout over processes";
 
+  LayoutChoice layout = LayoutChoice::stated;
   std::int64_t dp = 0;  // 0: what remains of the world
   std::int64_t pp = 1;
   std::int64_t tp = 1;
@@ -36,6 +37,10 @@ struct ParallelSettings {
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = ParallelSettings;
+    t.add("layout", &M::layout,
+          "auto: train in the layout that `troika plan` finds fastest on the machines of the run; flags state what "
+          "stays.")
+        .flags({"layout"});
     t.add("dp", &M::dp, "Data-parallel ranks (DDP; with zero 3, FSDP); 0: what remains of the world.")
         .flags({"dp"})
         .range(0, bounds::million);

@@ -1,4 +1,4 @@
-#include "plan/preflight.h"
+#include "planner/preflight.h"
 
 #include <gmock/gmock.h>
 
@@ -6,10 +6,13 @@
 #include "base/text_files_test_support.h"
 #include "plan/memory_check.h"
 #include "plan/plan_test_support.h"
+#include "planner/open_layout.h"
 
-namespace troika::plan {
+namespace troika::planner {
 namespace {
+using testing::AllOf;
 using testing::HasSubstr;
+using namespace plan;  // what is planned: its names are the subject
 
 std::string told(const config::Settings& settings, int world, const HostRanks& ranks) {
   try {
@@ -22,7 +25,7 @@ std::string told(const config::Settings& settings, int world, const HostRanks& r
 
 TEST(Preflight, WhatFitsStarts) { EXPECT_EQ(told(small_settings(), 4, {0, 4, 4 * gib}), "starts"); }
 
-TEST(Preflight, WhatDoesNotFitIsRefusedInTheWordsOfTheRanks) {
+TEST(Preflight, WhatNoLayoutFitsIsRefusedInTheWordsOfTheRanks) {
   const std::string text = told(small_settings(), 2, {0, 2, gib / 4});
   EXPECT_THAT(text, HasSubstr("its share of this host's free memory is 128.0 MiB (2 ranks here)"));
   const config::Resolved resolved = config::resolve(small_settings(), 2);
@@ -32,6 +35,30 @@ TEST(Preflight, WhatDoesNotFitIsRefusedInTheWordsOfTheRanks) {
   } catch (const base::ConfigError& error) {
     EXPECT_EQ(error.what(), text);
   }
+}
+
+TEST(Preflight, TheNearestLayoutThatFitsIsNamed) {
+  config::Settings s = small_settings();
+  s.model.hidden = 512;
+  s.model.ffn = 2048;
+  const auto need = make_plan(config::resolve(s, 2), small_data()).memory.front().total();
+  EXPECT_THAT(told(s, 2, {0, 2, 2 * need}), "starts");
+  EXPECT_THAT(told(s, 2, {0, 2, 2 * (need - (4 << 20))}),
+              AllOf(HasSubstr("this rank needs"), HasSubstr("; the nearest layout that fits is --")));
+}
+
+TEST(Preflight, AnOpenLayoutIsRefusedWhereNoneFits) {
+  config::Settings s = small_settings();
+  const auto told_open = [&](std::int64_t available) -> std::string {
+    try {
+      check_before_choice(resolve_open(s, {}, 2), {}, {0, 2, available});
+    } catch (const base::ConfigError& error) {
+      return error.what();
+    }
+    return "starts";
+  };
+  EXPECT_EQ(told_open(gib), "starts");
+  EXPECT_THAT(told_open(gib / 4), HasSubstr("no layout fits"));
 }
 
 TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
@@ -107,4 +134,4 @@ TEST(Preflight, AnImpossibleRunIsRefusedForItsOwnReason) {
 }
 
 }  // namespace
-}  // namespace troika::plan
+}  // namespace troika::planner

@@ -1,0 +1,237 @@
+#include "planner/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "machine/calibration.h"
+#include "machine/quantities.h"
+#include "planner/nearest.h"
+#include "planner/real.h"
+#include "planner/reasons.h"
+#include "planner/search.h"
+
+namespace troika::planner {
+namespace {
+
+constexpr double notable = 1.05;                                         // layouts that gain less are not advised
+constexpr double far_apart = 0.15;                                       // then the parts are told
+constexpr double notable_part = 0.05;                                    // of the predicted step
+constexpr int most_ranks_searched = 64, most_ranks_apart_searched = 16;  // a search among them takes a moment
+constexpr int most_grid_ranks = 256;                                     // that are simulated each by itself
+
+Column column_of(const plan::Plan& plan, const RunMachines& machines) {
+  const machine::Placement placement(machines.cluster, plan.shape.world(), machines.ranks_per_host);
+  const bool many = plan.program.ranks.size() > most_grid_ranks && placement.uniform();
+  if (many) return make_column(plan, plan.stages, Pipelines::one);
+  return {plan, plan.stages, plan.program, Pipelines::whole};
+}
+
+const plan::Memory& largest(const std::vector<plan::Memory>& memory) {
+  return *std::max_element(memory.begin(), memory.end(),
+                           [](const auto& a, const auto& b) { return a.total() < b.total(); });
+}
+
+std::string describe_layouts(std::vector<Estimate> layouts, const Layout& own) {
+  std::stable_sort(layouts.begin(), layouts.end(),
+                   [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; });
+  std::vector<std::string> parts;
+  double mine = 0;
+  for (const Estimate& e : layouts) {
+    const bool is_own = e.layout == own;
+    if (is_own) mine = e.time.step;
+    parts.push_back(fmt::format("{} {:.0f} tokens/s ({} a step{})", name_of(e.layout), e.tokens_per_second(),
+                                base::format_duration(e.time.step), is_own ? ", this run" : ""));
+  }
+  std::string text = "layouts " + base::join(parts, "; ");
+  const double gain = mine / layouts.front().time.step;
+  if (gain > notable)
+    text += fmt::format("; {} would be {:.2f} times as fast", flags_to(layouts.front().layout, own), gain);
+  return text;
+}
+
+std::string shares(double step, double compute, double optimizer, double inside) {
+  const auto percent = [&](double seconds) { return step > 0 ? 100 * std::max(seconds, 0.0) / step : 0; };
+  std::string text = fmt::format("computing {:.0f} %, optimizer {:.0f} %", percent(compute), percent(optimizer));
+  if (percent(inside) >= 0.5) text += fmt::format(", messages inside passes {:.0f} %", percent(inside));
+  return text + fmt::format(", waiting {:.0f} %", percent(step - compute - optimizer - inside));
+}
+
+RankTaken mean_of(const std::vector<RankTaken>& ranks) {
+  RankTaken mean;
+  const auto count = static_cast<double>(ranks.size());
+  for (const RankTaken& rank : ranks) {
+    mean.compute += rank.compute / count;
+    mean.optimizer += rank.optimizer / count;
+    mean.inside += rank.inside / count;
+    mean.resident_bytes = std::max(mean.resident_bytes, rank.resident_bytes);
+  }
+  return mean;
+}
+
+std::string compared(double measured, double predicted, const char* more, const char* less) {
+  const double off = 100 * (measured / predicted - 1);
+  return fmt::format("{:.1f} % {}", std::abs(off), off < 0 ? less : more);
+}
+
+}  // namespace
+
+Forecast::Forecast(const plan::Plan& plan, RunMachines machines, const schedule::Link& link)
+    : plan_(plan), machines_(std::move(machines)), link_(link), column_(column_of(plan, machines_)) {
+  const machine::Placement placement(machines_.cluster, plan.shape.world(), machines_.ranks_per_host);
+  times_ = time_of_ranks(column_, placement);
+  own_ = planner::estimate(column_, placement, {largest(plan.memory), placement.memory_of(0)});
+}
+
+Question Forecast::question(const machine::Cluster& cluster) const {
+  Question q;
+  q.settings = plan_.settings();
+  q.fixed.precision = own_.layout.precision;  // what else changes results, or needs a disk, stays too
+  q.fixed.offload = own_.layout.offload;
+  q.fixed.tp = own_.layout.tp;
+  q.fixed.cp = own_.layout.cp;
+  q.global = own_.layout.global;
+  q.cluster = cluster;
+  q.world = plan_.shape.world();
+  q.ranks_per_host = machines_.ranks_per_host;
+  q.top = 3;
+  return q;
+}
+
+std::vector<Estimate> Forecast::layouts(const machine::Cluster& cluster, const Estimate& own) const {
+  std::vector<Estimate> all{own};
+  const Question q = question(cluster);
+  const bool equal = machine::Placement(cluster, q.world, q.ranks_per_host).uniform();
+  if (q.world > (equal ? most_ranks_searched : most_ranks_apart_searched)) return all;
+  for (const Estimate& other : search(q).best) {
+    if (!(other.layout == own.layout)) all.push_back(other);
+  }
+  return all;
+}
+
+std::string Forecast::describe_link(const std::vector<Estimate>& layouts) const {
+  std::vector<std::string> parts;
+  for (const Estimate& e : layouts)
+    parts.push_back(fmt::format("{} {} ({})", name_of(e.layout), base::format_bytes(e.sent_bytes),
+                                base::format_duration(real(e.sent_bytes) / link_.bytes_per_second)));
+  return fmt::format("link    {} between neighbours; the most a rank sends in a step: {}",
+                     machine::format_link(link_.latency_seconds, link_.bytes_per_second), base::join(parts, ", "));
+}
+
+std::vector<std::string> Forecast::before() const {
+  std::vector<std::string> lines;
+  if (plan_.shape.world() == 1) return lines;
+  if (const auto fewer = fastest_on_fewer_hosts(question(machines_.cluster), own_.tokens_per_second() * notable))
+    lines.push_back(
+        fmt::format("hosts   this run is slower on {} hosts than on {}: as {} it would be {:.2f} times as fast",
+                    machines_.cluster.host_count(), fewer->hosts, name_of(fewer->estimate.layout),
+                    fewer->estimate.tokens_per_second() / own_.tokens_per_second()));
+  const std::vector<Estimate> all = layouts(machines_.cluster, own_);
+  lines.push_back(describe_link(all));
+  lines.push_back(describe_layouts(all, own_.layout) +
+                  fmt::format("\n        (simulated; {})", sources_of(machines_.cluster)));
+  return lines;
+}
+
+const TimeSplit& Forecast::predicted_of(int world_rank) const {
+  const auto at = column_.pipelines == Pipelines::whole ? mesh::grid_rank_of(plan_.shape, world_rank)
+                                                        : mesh::coordinate_of(plan_.shape, world_rank).pp;
+  return times_.at(static_cast<std::size_t>(at));
+}
+
+std::vector<Drift> Forecast::drifts(const StepsTaken& taken) const {
+  std::vector<Drift> drifts;
+  const auto ratio = [](double measured, double predicted) { return predicted > 0 ? measured / predicted : 0; };
+  for (std::size_t rank = 0; rank < taken.ranks.size(); ++rank) {
+    const TimeSplit& predicted = predicted_of(static_cast<int>(rank));
+    drifts.push_back(
+        {ratio(taken.ranks[rank].compute, predicted.compute), ratio(taken.ranks[rank].optimizer, predicted.optimizer)});
+  }
+  return drifts;
+}
+
+// Every part that is apart by more than a twentieth of the step, and what to look at.
+std::vector<std::string> Forecast::causes(const StepsTaken& taken) const {
+  std::vector<std::string> lines;
+  const RankTaken mean = mean_of(taken.ranks);
+  const auto part = [&](double measured, double predicted, const std::string& what, const std::string& advice) {
+    if (std::abs(measured - predicted) < notable_part * own_.time.step) return;
+    const std::string times = predicted > 0 ? fmt::format("{:.2f} times as long as predicted", measured / predicted)
+                                            : "and was not predicted";
+    lines.push_back(fmt::format("why       {} took {} ({} for {}){}", what, times, base::format_duration(measured),
+                                base::format_duration(predicted), advice));
+  };
+  const std::vector<Drift> all = drifts(taken);
+  const auto slowest =
+      std::max_element(all.begin(), all.end(), [](const Drift& a, const Drift& b) { return a.compute < b.compute; });
+  std::string advice = mean.compute > own_.time.compute
+                           ? ": other work on the machine, a lower clock, or a machine file of another time"
+                           : ": the machine is faster than its rates say; `troika probe` measures them anew";
+  if (all.size() > 1 && slowest->compute > 1.1 * mean.compute / own_.time.compute)
+    advice += fmt::format("; most on rank {}, {:.2f} times", slowest - all.begin(), slowest->compute);
+  part(mean.compute, own_.time.compute, "computing", advice);
+  part(mean.optimizer, own_.time.optimizer, "norm and optimizer", ": memory is slower or faster than its rate says");
+  part(mean.inside, own_.time.tensor + own_.time.context, "messages inside passes", "");
+  const auto waiting = [](double step, double compute, double optimizer, double inside) {
+    return std::max(0.0, step - compute - optimizer - inside);
+  };
+  part(waiting(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
+       waiting(own_.time.step, own_.time.compute, own_.time.optimizer, own_.time.tensor + own_.time.context), "waiting",
+       plan_.shape.world() == 1 ? "" : ": the link had another rate than before the steps, or a rank was late");
+  return lines;
+}
+
+// Every host as its ranks computed.
+machine::Cluster Forecast::as_taken(const StepsTaken& taken) const {
+  machine::Cluster cluster = machines_.cluster;
+  const std::vector<Drift> all = drifts(taken);
+  std::size_t rank = 0;
+  for (machine::Host& host : cluster.hosts) {
+    Drift mean;
+    const std::size_t count = static_cast<std::size_t>(host.count) * static_cast<std::size_t>(machines_.ranks_per_host);
+    for (std::size_t end = std::min(all.size(), rank + count); rank < end; ++rank) {
+      mean.compute += all[rank].compute / real(static_cast<std::int64_t>(count));
+      mean.optimizer += all[rank].optimizer / real(static_cast<std::int64_t>(count));
+    }
+    machine::Calibration shown;
+    learn(shown.compute[own_.layout.precision], mean.compute);
+    learn(shown.optimizer, mean.optimizer);
+    host = calibrated(std::move(host), shown);
+  }
+  return cluster;
+}
+
+Estimate Forecast::estimate_on(const machine::Cluster& cluster) const {
+  const machine::Placement placement(cluster, plan_.shape.world(), machines_.ranks_per_host);
+  return planner::estimate(column_, placement, {own_.memory, own_.available_bytes});
+}
+
+std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
+  std::vector<std::string> lines;
+  const RankTaken mean = mean_of(taken.ranks);
+  const TimeSplit& t = own_.time;
+  lines.push_back(fmt::format("predicted {} a step ({}), {} a rank", base::format_duration(t.step),
+                              shares(t.step, t.compute, t.optimizer, t.tensor + t.context),
+                              base::format_bytes(own_.memory.total())));
+  std::string measured =
+      fmt::format("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
+                  shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
+                  base::format_bytes(mean.resident_bytes), compared(taken.step_seconds, t.step, "longer", "shorter"));
+  if (mean.resident_bytes > 0)
+    measured += ", memory " + compared(real(mean.resident_bytes), real(own_.memory.total()), "more", "less");
+  lines.push_back(measured);
+  if (std::abs(taken.step_seconds / t.step - 1) > far_apart) {
+    for (const std::string& cause : causes(taken)) lines.push_back(cause);
+  }
+  if (plan_.shape.world() == 1) return lines;
+  const machine::Cluster cluster = as_taken(taken);
+  lines.push_back(describe_layouts(layouts(cluster, estimate_on(cluster)), own_.layout) +
+                  fmt::format("\n        (simulated from the link and the seconds of {} step{})", taken.steps,
+                              taken.steps == 1 ? "" : "s"));
+  return lines;
+}
+
+}  // namespace troika::planner

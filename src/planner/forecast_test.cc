@@ -1,0 +1,99 @@
+#include "planner/forecast.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "machine/profiles.h"
+#include "plan/plan_test_support.h"
+
+namespace troika::planner {
+namespace {
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+RunMachines pis(int hosts, double bytes_per_second) {
+  RunMachines machines;
+  machines.cluster.hosts = {machine::find_profile("raspberry-pi-4").host};
+  machines.cluster.hosts.front().count = hosts;
+  machines.cluster.network = {0.0005, bytes_per_second};
+  machines.ranks_per_host = 1;
+  return machines;
+}
+
+class ForecastOfThreePis : public testing::Test {
+ protected:
+  explicit ForecastOfThreePis(double bytes_per_second = 1e8)
+      : link_{0.0005, bytes_per_second}, plan_(plan()), forecast_(plan_, pis(3, bytes_per_second), link_) {}
+
+  static plan::Plan plan() {
+    config::Settings s = plan::small_settings();
+    s.model.hidden = 256;
+    s.model.ffn = 768;
+    s.parallel.pp = 3;
+    return plan::small_plan(s, 3);
+  }
+
+  // As predicted, but for factors on computing and on the whole step.
+  StepsTaken taken(double compute, double step) const {
+    const TimeSplit& t = forecast_.estimate().time;
+    StepsTaken taken{10, step * t.step, {}};
+    for (int rank = 0; rank < 3; ++rank)
+      taken.ranks.push_back({compute * t.compute, t.optimizer, 0, forecast_.estimate().memory.total()});
+    return taken;
+  }
+  static std::string all(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text;
+  }
+
+  const schedule::Link link_;
+  const plan::Plan plan_;
+  const Forecast forecast_;
+};
+
+class ForecastOverASlowLink : public ForecastOfThreePis {
+ protected:
+  ForecastOverASlowLink() : ForecastOfThreePis(1e4) {}
+};
+
+TEST_F(ForecastOfThreePis, SaysTheLinkAndTheLayouts) {
+  const std::string text = all(forecast_.before());
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("link    500 us, 800 Mbit/s between neighbours; the most a rank sends in a step: pp 3"),
+                    HasSubstr("layouts "), HasSubstr(", this run)")));
+}
+
+TEST_F(ForecastOverASlowLink, SaysFirstThatFewerHostsWouldBeFaster) {
+  const std::vector<std::string> lines = forecast_.before();
+  EXPECT_THAT(lines.front(), HasSubstr("hosts   this run is slower on 3 hosts than on 1: as one rank"));
+}
+
+TEST_F(ForecastOfThreePis, OfARunAsPredictedNeedsNoCauses) {
+  const std::string text = all(forecast_.after(taken(1, 1.01)));
+  EXPECT_THAT(text, AllOf(HasSubstr("predicted "), HasSubstr("measured  "), HasSubstr("1.0 % longer"),
+                          HasSubstr("memory 0.0 %"), HasSubstr("the seconds of 10 steps"), Not(HasSubstr("why "))));
+}
+
+TEST_F(ForecastOfThreePis, ExplainsTheDriftByPart) {
+  const double grown = forecast_.estimate().time.compute / forecast_.estimate().time.step;
+  const std::string slow = all(forecast_.after(taken(2, 1 + grown)));
+  EXPECT_THAT(slow, AllOf(HasSubstr("why       computing took 2.00 times as long as predicted"),
+                          HasSubstr("other work"), Not(HasSubstr("waiting took"))));
+  const std::string waited = all(forecast_.after(taken(1, 1.5)));
+  EXPECT_THAT(waited, AllOf(HasSubstr("why       waiting took "), HasSubstr("the link had another rate"),
+                            Not(HasSubstr("computing took"))));
+}
+
+TEST_F(ForecastOfThreePis, TellsHowFarEachRankIsOff) {
+  const auto drifts = forecast_.drifts(taken(2, 2));
+  ASSERT_EQ(drifts.size(), 3u);
+  double mean = 0;
+  for (const Drift& drift : drifts) mean += 1 / drift.compute / 3;  // predicted over taken
+  EXPECT_NEAR(mean, 0.5, 0.01);
+}
+
+}  // namespace
+}  // namespace troika::planner

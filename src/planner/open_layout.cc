@@ -1,0 +1,129 @@
+#include "planner/open_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/config.h"
+#include "planner/reasons.h"
+
+namespace troika::planner {
+namespace {
+
+void refuse_settings_of_a_layout(const config::Settings& settings) {
+  const config::ParallelSettings& p = settings.parallel;
+  const std::pair<bool, const char*> wrong[] = {
+      {!p.stage_layers.empty(), "parallel.stage_layers"},
+      {!p.stage_costs.empty(), "parallel.stage_costs"},
+      {!p.shares.empty(), "parallel.shares"},
+      {!p.schedule_file.empty(), "parallel.schedule_file"},
+      {p.stage_balance == config::StageBalance::measured, "parallel.stage_balance measured"},
+      {settings.batch.find_micro_batch_size, "batch.find_micro_batch_size"}};
+  for (const auto& [is_set, name] : wrong) {
+    if (is_set)
+      throw base::ConfigError(
+          fmt::format("{} is for one layout, but parallel.layout auto chooses one: leave one of the two out", name));
+  }
+}
+
+}  // namespace
+
+std::int64_t global_batch(const config::Settings& settings, int world) {
+  try {
+    return config::resolve(settings, world).batch.global;
+  } catch (const base::ConfigError&) {
+    if (settings.batch.global_batch_size) return *settings.batch.global_batch_size;
+    config::Settings plain = settings;
+    plain.parallel = {};
+    plain.batch.micro_batch_size.reset();
+    return config::resolve(plain, world).batch.global;
+  }
+}
+
+config::Resolved resolve_open(const config::Settings& settings, const Fixed& fixed, std::int64_t world) {
+  refuse_settings_of_a_layout(settings);
+  config::Settings tried = settings;
+  config::ParallelSettings& p = tried.parallel;
+  p.layout = config::LayoutChoice::stated;
+  if (!fixed.virtual_stages && !fixed.schedule) {
+    p.virtual_stages = 1;
+    p.schedule = config::ParallelSettings{}.schedule;
+  }
+  std::string refusal;
+  for (std::int64_t tp = 1; tp <= world; ++tp) {
+    if (world % tp != 0 || tp != fixed.tp.value_or(static_cast<int>(tp))) continue;
+    for (std::int64_t pp = 1; pp <= world / tp; ++pp) {
+      if (world / tp % pp != 0 || pp != fixed.pp.value_or(static_cast<int>(pp))) continue;
+      p.dp = fixed.dp.value_or(0);
+      p.pp = pp;
+      p.tp = tp;
+      p.cp = fixed.cp.value_or(1);
+      try {
+        return config::resolve(tried, world);
+      } catch (const base::ConfigError& error) {
+        if (refusal.empty()) refusal = error.what();
+      }
+    }
+  }
+  throw base::ConfigError(refusal.empty() ? fmt::format("no layout of {} processes has the axes that are stated", world)
+                                          : refusal);
+}
+
+Question open_question(const config::Resolved& open, const Fixed& fixed, const RunMachines& machines) {
+  Question q;
+  q.settings = open.settings;
+  q.fixed = fixed;
+  q.fixed.precision = open.settings.precision.compute;
+  q.global = open.batch.global;
+  q.cluster = machines.cluster;
+  q.world = static_cast<int>(open.layout.world());
+  q.ranks_per_host = machines.ranks_per_host;
+  q.top = 3;
+  return q;
+}
+
+Choice choose(const Question& question) {
+  const Answer answer = search(question);
+  if (answer.best.empty()) throw base::ConfigError(nothing_fits(question, answer));
+  const Estimate& best = answer.best.front();
+  Choice choice{best.layout, {}};
+  choice.reasons.push_back(fmt::format("layout  {}: {:.0f} tokens/s predicted, the most of {} layouts on {}",
+                                       name_of(best.layout), best.tokens_per_second(), answer.considered,
+                                       describe(question)));
+  for (const std::string& reason : reasons_of(question, best)) choice.reasons.push_back("        " + reason);
+  for (std::size_t i = 1; i < answer.best.size(); ++i)
+    choice.reasons.push_back(fmt::format("        next: {}, {:.0f} tokens/s", name_of(answer.best[i].layout),
+                                         answer.best[i].tokens_per_second()));
+  return choice;
+}
+
+std::string to_text(const Layout& layout) { return base::join(flags_of(layout), " "); }
+
+Layout parse_layout(const std::string& text) {
+  const config::Settings s = config::parse_settings(base::split(text, ' '), {}).settings;
+  const config::ParallelSettings& p = s.parallel;
+  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
+  Layout l;
+  l.dp = number(p.dp);
+  l.pp = number(p.pp);
+  l.tp = number(p.tp);
+  l.cp = number(p.cp);
+  l.zero = number(p.zero);
+  l.schedule = p.schedule;
+  l.virtual_stages = number(p.virtual_stages);
+  l.micro = s.batch.micro_batch_size.value();
+  l.global = s.batch.global_batch_size.value();
+  l.recompute = p.recompute;
+  l.offload = p.offload;
+  l.precision = s.precision.compute;
+  return l;
+}
+
+config::Resolved with_choice(const config::Settings& settings, const Layout& layout, std::int64_t world) {
+  return config::resolve(with_layout(settings, layout), world);
+}
+
+}  // namespace troika::planner

@@ -1,0 +1,38 @@
+// A run that leaves its layout open (parallel.layout auto): what is known of it before, and the choice.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/resolve.h"
+#include "planner/run_machines.h"
+#include "planner/search.h"
+
+namespace troika::planner {
+
+// The sequences of a step: as the settings come to in their own layout, as they state it, or as in plain data parallelism.
+std::int64_t global_batch(const config::Settings& settings, int world);
+
+// What the settings come to in some layout that they allow, the shallowest pipeline of all: for what is alike in every layout.
+// ConfigError in the words of config::resolve where there is none, and for settings that only go with a stated layout.
+config::Resolved resolve_open(const config::Settings& settings, const Fixed& fixed, std::int64_t world);
+
+// The question that the run asks. Precision stays; what the command line states is in `fixed`.
+Question open_question(const config::Resolved& open, const Fixed& fixed, const RunMachines& machines);
+
+struct Choice {
+  Layout layout;
+  std::vector<std::string> reasons;  // lines for the screen
+};
+// ConfigError when nothing fits: what would.
+Choice choose(const Question& question);
+
+// The layout as it goes from the rank that chose to the others.
+std::string to_text(const Layout& layout);
+Layout parse_layout(const std::string& text);
+
+// The settings in the layout that was chosen.
+config::Resolved with_choice(const config::Settings& settings, const Layout& layout, std::int64_t world);
+
+}  // namespace troika::planner

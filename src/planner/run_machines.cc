@@ -1,0 +1,82 @@
+#include "planner/run_machines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "machine/cluster_file.h"
+
+namespace troika::planner {
+namespace {
+
+constexpr char no_machine[] = "none: ";
+
+// Whether a rank computes on one as on the other.
+bool alike(machine::Host a, machine::Host b) {
+  for (machine::Host* host : {&a, &b}) {
+    host->name.clear();
+    host->count = 1;
+    host->memory_bytes = host->disk_bytes_per_second = 0;
+  }
+  return machine::to_yaml({"", {a}, {}, {}}) == machine::to_yaml({"", {b}, {}, {}});
+}
+
+// A run knows the way between its ranks better than a file or a profile.
+void set_link(const schedule::Link& link, machine::Cluster& cluster, const std::vector<bool>& probed) {
+  if (cluster.host_count() > 1) {
+    cluster.network = {link.latency_seconds, link.bytes_per_second};
+  } else if (!probed.front() && cluster.hosts.front().computes_on_cores()) {
+    cluster.hosts.front().inside = {link.latency_seconds, link.bytes_per_second};
+  }
+}
+
+}  // namespace
+
+std::string tell_machine(const ThisMachine& here, int ranks, const TimedProduct& product) {
+  if (here.cluster.host_count() != 1)
+    return tell_no_machine(fmt::format("the machine file of a host has {} hosts", here.cluster.host_count()));
+  machine::Cluster cluster = here.cluster;
+  machine::Host& host = cluster.hosts.front();
+  const bool probed = here.rates == ThisMachine::Rates::probed;
+  if (!probed && product.seconds > 0) {
+    const machine::Placement placement(cluster, ranks, ranks);
+    const double factor =
+        placement.rates_of(0).product_seconds(config::Precision::fp32, product.flops, product.bytes) / product.seconds;
+    host.rates = host.rates.times(factor);
+    host.alone = host.alone.times(factor);
+    host.source = fmt::format("rates of the profile {}, scaled to a matrix product here; `troika probe` measures all",
+                              host.device);
+  }
+  return (probed ? "# probed\n" : "# of a profile\n") + machine::to_yaml(cluster);
+}
+
+std::string tell_no_machine(const std::string& why) { return no_machine + why; }
+
+RunMachines machines_of_run(const std::vector<std::string>& told, const schedule::Link& link) {
+  RunMachines run;
+  std::vector<bool> probed;
+  std::vector<int> ranks;  // of each host
+  for (const std::string& text : told) {
+    if (text.rfind(no_machine, 0) == 0) return {{}, 0, text.substr(sizeof(no_machine) - 1)};
+    if (!text.empty()) {
+      const machine::Host host = machine::parse_cluster(text, "a host").hosts.front();
+      probed.push_back(text.rfind("# probed", 0) == 0);
+      ranks.push_back(0);
+      const bool again = !run.cluster.hosts.empty() && alike(run.cluster.hosts.back(), host);
+      if (!again) run.cluster.hosts.push_back(host);
+      machine::Host& entry = run.cluster.hosts.back();
+      if (again) ++entry.count;
+      entry.memory_bytes = std::min(entry.memory_bytes, host.memory_bytes);
+    }
+    if (ranks.empty()) return {{}, 0, "the first rank is not the first of its host"};
+    ++ranks.back();
+  }
+  run.ranks_per_host = ranks.front();
+  if (std::any_of(ranks.begin(), ranks.end(), [&](int count) { return count != run.ranks_per_host; }))
+    return {{}, 0, "the hosts have not equally many ranks, one after the other"};
+  set_link(link, run.cluster, probed);
+  return run;
+}
+
+}  // namespace troika::planner

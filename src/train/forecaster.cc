@@ -1,0 +1,143 @@
+#include "train/forecaster.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "comm/collectives.h"
+#include "host/memory.h"
+#include "machine/calibration.h"
+#include "train/measure_link.h"
+
+namespace troika::train {
+namespace {
+
+constexpr std::int64_t enough_steps = 5;  // that teach something
+constexpr double enough_seconds = 2;
+
+// What the executor's phases are for.
+planner::RankTaken taken_of(const std::map<std::string, double>& phases) {
+  planner::RankTaken taken;
+  for (const schedule::Traits& row : schedule::kinds) {
+    const auto seconds = [&](const std::string& phase) {
+      const auto found = phases.find(phase);
+      return found == phases.end() ? 0.0 : found->second;
+    };
+    const bool updates = row.kind == schedule::Kind::norm || row.kind == schedule::Kind::step;
+    (updates ? taken.optimizer : taken.compute) += seconds(row.name);
+    taken.inside += seconds(std::string(row.name) + " exchange");
+  }
+  return taken;
+}
+
+std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mine) {
+  const auto count = static_cast<std::int64_t>(mine.size());
+  const at::Tensor own = at::tensor(mine, at::kDouble), all = at::empty({world.size(), count}, at::kDouble);
+  std::vector<at::Tensor> rows;
+  for (int rank = 0; rank < world.size(); ++rank) rows.push_back(all[rank]);
+  if (world.size() == 1) rows.front().copy_(own);
+  if (world.size() > 1) comm::all_gather(world, own, rows);
+  const double* first = all.data_ptr<double>();
+  return {first, first + all.numel()};
+}
+
+}  // namespace
+
+std::vector<std::string> Forecaster::before_training() {
+  if (world_.size() > 1) link_ = measure_link(world_);
+  if (!here_) return {};
+  const schedule::Link link = link_.value_or(schedule::Link{});
+  planner::RunMachines machines = gather_machines(world_, *here_, plan_.model(), link);
+  if (world_.rank() != 0) return {};
+  std::string why_none = machines.why_none;
+  try {
+    if (why_none.empty()) forecast_ = std::make_unique<planner::Forecast>(plan_, std::move(machines), link);
+    if (forecast_ != nullptr) return forecast_->before();
+  } catch (const base::ConfigError& error) {
+    why_none = error.what();
+  }
+  return {"note: what this run will take is not predicted: " + why_none};
+}
+
+void Forecaster::step_done(double seconds, const std::map<std::string, double>& phase_seconds) {
+  if (steps_ == 1 && !first_is_past_) {
+    first_is_past_ = true;
+    first_phase_seconds_ = phase_seconds_;
+    steps_ = 0;
+    step_seconds_ = 0;
+  }
+  ++steps_;
+  step_seconds_ += seconds;
+  phase_seconds_ = phase_seconds;
+}
+
+planner::StepsTaken Forecaster::gather() const {
+  std::map<std::string, double> phases = phase_seconds_;
+  for (const auto& [phase, seconds] : first_phase_seconds_) phases[phase] -= seconds;
+  const planner::RankTaken own = taken_of(phases);
+  const auto steps = static_cast<double>(steps_);
+  const std::vector<double> all = gathered(world_, {own.compute / steps, own.optimizer / steps, own.inside / steps,
+                                                    static_cast<double>(host::process_memory().peak_resident_bytes)});
+  planner::StepsTaken taken;
+  taken.steps = steps_;
+  taken.step_seconds = step_seconds_ / steps;
+  for (std::size_t at = 0; at < all.size(); at += 4)
+    taken.ranks.push_back({all[at], all[at + 1], all[at + 2], static_cast<std::int64_t>(all[at + 3])});
+  return taken;
+}
+
+// Rank 0's, to all; zeros where it has none.
+std::vector<planner::Drift> Forecaster::spread(std::vector<planner::Drift> drifts) const {
+  drifts.resize(static_cast<std::size_t>(world_.size()));
+  const at::Tensor numbers = at::zeros({world_.size(), 2}, at::kDouble);
+  for (std::size_t rank = 0; rank < drifts.size(); ++rank) {
+    double* row = numbers.data_ptr<double>() + 2 * rank;
+    row[0] = drifts[rank].compute;
+    row[1] = drifts[rank].optimizer;
+  }
+  if (world_.size() > 1) comm::broadcast(world_, numbers, 0);
+  for (std::size_t rank = 0; rank < drifts.size(); ++rank) {
+    const double* row = numbers.data_ptr<double>() + 2 * rank;
+    drifts[rank] = {row[0], row[1]};
+  }
+  return drifts;
+}
+
+// By the ranks of this host; what the file says now, as other runs may have written it.
+std::string Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
+  if (here_->local_rank != 0 || !here_->probed() || steps_ < enough_steps || step_seconds_ < enough_seconds) return "";
+  planner::Drift mean;
+  for (int rank = world_.rank(); rank < world_.rank() + here_->local_size; ++rank) {
+    const planner::Drift& drift = drifts.at(static_cast<std::size_t>(rank));
+    mean.compute += drift.compute / here_->local_size;
+    mean.optimizer += drift.optimizer / here_->local_size;
+  }
+  if (mean.compute == 0) return "";
+  try {
+    machine::Calibration calibration = machine::read_calibration(here_->file);
+    machine::Calibration::Factor& compute = calibration.compute[plan_.precision()];
+    machine::learn(compute, mean.compute);
+    machine::learn(calibration.optimizer, mean.optimizer);
+    machine::write_calibration(here_->file, calibration);
+    return fmt::format(
+        "learnt    {}: computing in {} takes {:.2f} times what the probe says, the optimizer {:.2f} times (run {})",
+        machine::calibration_file(here_->file), config::word_of(plan_.precision()), compute.seconds,
+        calibration.optimizer.seconds, calibration.runs());
+  } catch (const base::Error& error) {
+    return fmt::format("note: nothing was learnt of this machine: {}", error.what());
+  }
+}
+
+std::vector<std::string> Forecaster::after_training() {
+  if (!here_ || steps_ == 0) return {};
+  const planner::StepsTaken taken = gather();
+  std::vector<std::string> lines = forecast_ == nullptr ? std::vector<std::string>{} : forecast_->after(taken);
+  const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
+  if (const std::string line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace troika::train

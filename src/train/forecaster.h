@@ -1,0 +1,55 @@
+// Says what a run will take before its first step and what it took after its last, and lets the machine's calibration learn from
+// it. Changes no value of the run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/channel.h"
+#include "planner/forecast.h"
+#include "train/machine_here.h"
+
+namespace troika::train {
+
+// One rank's.
+class Forecaster {
+ public:
+  // `here`: nothing: neither forecast nor calibration.
+  Forecaster(const plan::Plan& plan, comm::Channel& world, std::optional<MachineHere> here)
+      : plan_(plan), world_(world), here_(std::move(here)) {}
+
+  // Collective. Measures the link, and a matrix product where nothing was measured here before; on rank 0 the lines to print,
+  // elsewhere none.
+  std::vector<std::string> before_training();
+
+  // The link as before_training() measured it, alike on all ranks; none in a world of one.
+  std::optional<schedule::Link> link() const { return link_; }
+
+  // `phase_seconds` since the start of the run, as Recorder has them.
+  void step_done(double seconds, const std::map<std::string, double>& phase_seconds);
+
+  // Collective. Predicted beside what the steps took; the first step is left out when there are more. Nothing when there was no
+  // step.
+  std::vector<std::string> after_training();
+
+ private:
+  planner::StepsTaken gather() const;
+  std::vector<planner::Drift> spread(std::vector<planner::Drift> drifts) const;
+  std::string learn(const std::vector<planner::Drift>& drifts) const;
+
+  const plan::Plan& plan_;
+  comm::Channel& world_;
+  const std::optional<MachineHere> here_;
+  std::optional<schedule::Link> link_;
+  std::unique_ptr<planner::Forecast> forecast_;  // of rank 0, where the machines are known
+  std::int64_t steps_ = 0;                       // counted in the two below
+  double step_seconds_ = 0;
+  std::map<std::string, double> phase_seconds_, first_phase_seconds_;
+  bool first_is_past_ = false;
+};
+
+}  // namespace troika::train
