@@ -97,7 +97,6 @@ Question Forecast::question(const machine::Cluster& cluster) const {
   q.cluster = cluster;
   q.world = plan_.shape.world();
   q.ranks_per_host = machines_.ranks_per_host;
-  q.top = 3;
   return q;
 }
 
@@ -106,7 +105,7 @@ std::vector<Estimate> Forecast::layouts(const machine::Cluster& cluster, const E
   const Question q = question(cluster);
   const bool equal = machine::Placement(cluster, q.world, q.ranks_per_host).uniform();
   if (q.world > (equal ? most_ranks_searched : most_ranks_apart_searched)) return all;
-  for (const Estimate& other : search(q).best) {
+  for (const Estimate& other : fastest_of_each_depth(q)) {
     if (!(other.layout == own.layout)) all.push_back(other);
   }
   return all;

@@ -81,7 +81,7 @@ Question open_question(const config::Resolved& open, const Fixed& fixed, const R
   q.cluster = machines.cluster;
   q.world = static_cast<int>(open.layout.world());
   q.ranks_per_host = machines.ranks_per_host;
-  q.top = 3;
+  q.top = 1;
   return q;
 }
 
@@ -94,9 +94,13 @@ Choice choose(const Question& question) {
                                        name_of(best.layout), best.tokens_per_second(), answer.considered,
                                        describe(question)));
   for (const std::string& reason : reasons_of(question, best)) choice.reasons.push_back("        " + reason);
-  for (std::size_t i = 1; i < answer.best.size(); ++i)
-    choice.reasons.push_back(fmt::format("        next: {}, {:.0f} tokens/s", name_of(answer.best[i].layout),
-                                         answer.best[i].tokens_per_second()));
+  constexpr int few = 64;  // ranks, among which searching again takes a moment
+  if (question.world > few) return choice;
+  for (const Estimate& other : fastest_of_each_depth(question)) {
+    if (other.layout.pp != best.layout.pp)
+      choice.reasons.push_back(
+          fmt::format("        next: {}, {:.0f} tokens/s", name_of(other.layout), other.tokens_per_second()));
+  }
   return choice;
 }
 

@@ -309,6 +309,23 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 
 Answer search(const Question& question) { return Searcher(question).best(); }
 
+std::vector<Estimate> fastest_of_each_depth(const Question& question) {
+  Question q = question;
+  q.top = 1;
+  std::vector<Estimate> all;
+  for (const int pp : divisors_of(q.world, q.settings.model.layers)) {
+    if (!allows(question.fixed.pp, pp)) continue;
+    q.fixed.pp = pp;
+    try {
+      for (Estimate& found : search(q).best) all.push_back(std::move(found));
+    } catch (const base::ConfigError&) {  // none has so many
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; });
+  return all;
+}
+
 std::vector<Estimate> every_layout_that_fits(const Question& question) { return Searcher(question).all(); }
 
 std::optional<Layout> leanest_that_fits(const Question& question) { return Searcher(question).leanest(); }

@@ -53,6 +53,9 @@ struct Answer {
 // layout at all, in the words of config::resolve.
 Answer search(const Question& question);
 
+// The fastest that fits of every number of pipeline ranks, by tokens/s: layouts that differ in more than a detail.
+std::vector<Estimate> fastest_of_each_depth(const Question& question);
+
 // Some layout that fits, of those that need least; nothing where none does.
 std::optional<Layout> leanest_that_fits(const Question& question);
 

@@ -87,7 +87,7 @@ TEST_F(Forecasts, TeachAMachineThatWasProbed) {
   base::write_file_atomic(file_, machine::to_yaml(cluster));
   config::Settings s = settings(8);
   s.batch.micro_batch_size = 16;
-  s.batch.microbatches = 32;
+  s.batch.global_batch_size = 512;
   const std::string text = said_by(1, s);
   ASSERT_THAT(text, AllOf(HasSubstr("learnt    "), HasSubstr("why       computing took ")));
   const machine::Calibration calibration = machine::read_calibration(file_);

@@ -13,6 +13,9 @@ config::FlagTable probe_flags(ProbeArguments& a) {
       .unset("none");
   table.add("seconds", a.seconds, "How long the kernels of a host are measured.").unit("seconds").range(0, 600);
   table.add("interface", a.interface, "Network interface to measure.").unset("the one that reaches the master");
+  table.paragraph(
+      "Each host keeps what was measured of it in ~/.config/troika/machine.yaml, where plans, sweeps and runs there "
+      "find it.");
   table.paragraph("A cluster: troika launch --nnodes 3 ... -- probe --out pis.yaml, on every host.");
   table.paragraph("The host should have nothing else to do meanwhile. docs/guides/measuring.md says what is measured.");
   return table;

@@ -22,6 +22,7 @@
 #include "commands/probe/tournament.h"
 #include "host/cores.h"
 #include "machine/cluster_file.h"
+#include "planner/this_machine.h"
 
 namespace troika::commands {
 namespace {
@@ -57,6 +58,15 @@ void tell(const ProbeArguments& a, const machine::Cluster& cluster, const Measur
               fmt::format("written to {}\n", a.out))
                  .c_str(),
              stdout);
+}
+
+// Where plans, sweeps and runs on this host find it; nowhere without a home.
+void keep_own(const machine::Host& host, const config::Environment& environment) {
+  const std::string path = planner::machine_file(environment);
+  if (path.empty()) return;
+  base::make_directories(path.substr(0, path.rfind('/')));
+  base::write_file_atomic(path, machine::to_yaml({"", {host}, {}, {}}));
+  std::fputs(fmt::format("note: {} plans with {} from now on\n", base::host_name(), path).c_str(), stderr);
 }
 
 // The number of each host by the rank that measures it, in the order of ranks.
@@ -106,6 +116,7 @@ void measure_cluster(train::Session& session, const rendezvous::Identity& me, co
   if (me.local_rank == 0) {
     const host::CoresOfLauncher all_cores;
     mine = measure_all_of_host(a, environment);
+    keep_own(mine->host, environment);
   }
   const std::vector<machine::Host> hosts = gather_hosts(world, mine);
   const std::vector<MeasuredPair> pairs = measure_network(world, ranks);
@@ -126,6 +137,7 @@ int run_probe(const Call& call) {
     return in_ranks(me, a.interface, call.environment,
                     [&](train::Session& session) { measure_cluster(session, me, a, call.environment); });
   const MeasuredHost here = measure_all_of_host(a, call.environment);
+  keep_own(here.host, call.environment);
   tell(a, assemble({here.host}, {}), here);
   return 0;
 }

@@ -45,6 +45,19 @@ TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeople) {
   EXPECT_EQ(base::list_directory(folder.path()).size(), 2u);
 }
 
+TEST(Probe, IsKeptWherePlansOfTheHostFindIt) {
+  const Folder folder;
+  const std::string kept = folder / "config/troika/machine.yaml";
+  const Variables home{{"XDG_CONFIG_HOME", folder / "config"}};
+  const Words words = troika({"probe", "--seconds", "0.1", "--out", folder / "m.yaml"});
+  const End end = Program(words, home).wait();
+  ASSERT_EQ(end.code, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr(kept + " from now on"));
+  EXPECT_EQ(base::read_file(kept), base::read_file(folder / "m.yaml"));
+  const End plan = Program(troika({"plan", "--model.preset", "bench-4m", "--seq-len", "64"}), home).wait();
+  EXPECT_THAT(plan.output, HasSubstr("measured by troika probe"));
+}
+
 TEST(Probe, UnderALaunchMeasuresAHostOnceAndPrintsTheFileWithoutOut) {
   const End end = run(launch(2, {"probe", "--seconds", "0.1"}));
   ASSERT_EQ(end.code, 0) << end.output;
