@@ -40,6 +40,8 @@ def main():
     troika = str(pathlib.Path(a.folder) / "troika")
     same = shlex.split(f"--global-batch-size {a.batch} --micro-batch-size 1 --recompute none --offload none --precision.compute fp32")
     model = shlex.split(f"--model.preset {a.preset} --model.vocab 4096 --seq-len 256") + same
+    tiny = shlex.split("--model.layers 4 --model.hidden 16 --model.heads 2 --model.kv-heads 2 --model.head-dim 8 --model.ffn 16 "
+                       "--model.vocab 260 --seq-len 8") + same
 
     def output_of(command):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -54,18 +56,20 @@ def main():
                 count *= int(words[words.index(axis) + 1])
         return count
 
-    def lines_of_ranks(settings, layout):
+    def of_ranks(settings, layout):
+        """Of every rank: tensors that it counted, peak of resident memory."""
         with tempfile.TemporaryDirectory() as folder:
             output_of([troika, "launch", "--nproc-per-node", str(processes(layout)), "--", "train", *settings, *layout.split(),
                        "--data.train", a.text, "--data.tokenizer", "bytes", "--steps", a.steps, "--out", f"{folder}/run",
                        "--log.progress", "none", "--checkpoint.every", "0", "--checkpoint.at-end", "false"])
             logs = sorted(pathlib.Path(f"{folder}/run/logs").glob("rank-*.log"))
-            return [re.search(r"peak memory.*", log.read_text()).group() for log in logs]
+            lines = [re.search(r"peak memory.*", log.read_text()).group() for log in logs]
+            return [(bytes_behind("peak memory", line), bytes_behind("resident", line)) for line in lines]
 
     def measured(layout):
         """Of every rank: tensors counted, growth, peak."""
-        return [(bytes_behind("peak memory", line), bytes_behind("resident", line) - bytes_behind("program", line),
-                 bytes_behind("resident", line)) for line in lines_of_ranks(model, layout)]
+        return [(counted, peak - small_peak + small, peak)
+                for (counted, peak), (small, small_peak) in zip(of_ranks(model, layout), of_ranks(tiny, layout))]
 
     def planned(layout):
         fixed = layout.split()
