@@ -24,6 +24,7 @@ static std::string memory_row(const RunSummary& s, std::size_t width) {
   std::string text = base::format_bytes(s.peak_memory_bytes);
   if (!uses.empty()) text += " (" + base::join(uses, ", ") + ")";
   if (s.peak_resident_bytes > 0) text += ", resident " + base::format_bytes(s.peak_resident_bytes);
+  if (s.program_resident_bytes > 0) text += " (program " + base::format_bytes(s.program_resident_bytes) + ")";
   return row("peak memory", text, width);
 }
 

@@ -16,6 +16,7 @@ TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
   s.peak_memory_bytes = 3 << 20;
   s.peak_bytes_by_use = {{"parameters", 1 << 20}, {"gradients", 2 << 20}};
   s.peak_resident_bytes = 200 << 20;
+  s.program_resident_bytes = 180 << 20;
   s.phase_seconds = {{"forward", 5}, {"backward", 10}, {"waiting for others", 1}};
   EXPECT_EQ(format_summary(s),
             "summary\n"
@@ -23,7 +24,8 @@ TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
             "  steps               4\n"
             "  tokens seen         3000 (150.0 per second)\n"
             "  average loss        2.500000\n"
-            "  peak memory         3.00 MiB (parameters 1.00 MiB, gradients 2.00 MiB), resident 200.0 MiB\n"
+            "  peak memory         3.00 MiB (parameters 1.00 MiB, gradients 2.00 MiB), resident 200.0 MiB (program "
+            "180.0 MiB)\n"
             "  time                20.0 s\n"
             "  forward                    5.0 s   25.0 %\n"
             "  backward                  10.0 s   50.0 %\n"

@@ -13,7 +13,9 @@
 namespace troika::tensor {
 namespace {
 
-constexpr std::size_t cached_from_bytes = std::size_t{1} << 20;
+// From here on rounding to the cache's units takes little. What the C library's heap keeps of freed tensors no large tensor
+// can use, so that activations of a small model and its sums of gradients, which stand at different times, took memory twice.
+constexpr std::size_t cached_from_bytes = small_unit_bytes;
 constexpr std::size_t alignment_bytes = 64;
 // What the C library takes from its heap instead of mapping it: its own rules give back the scratch memory of oneDNN after
 // every GEMM. What it keeps at the heap's end: more than all small tensors of a step, which the next step takes again.

@@ -3,7 +3,7 @@
 
 namespace troika::tensor {
 
-// From now on the memory of every new CPU tensor of the process comes, aligned to 64 bytes, from the C library, or from 1 MiB
+// From now on the memory of every new CPU tensor of the process comes, aligned to 64 bytes, from the C library, or from 64 KiB
 // on from a PageCache, which keeps it when the tensor goes. Without it the C library maps and unmaps large tensors each time.
 // The C library keeps up to 16 MiB at the end of its heap, too.
 // libtorch has one such place per process, so this is for programs: call it once, before other threads use tensors. Out of

@@ -20,7 +20,7 @@ namespace troika::tensor {
 // Safe for any threads; a block may be released by another thread than the one that asked for it.
 class PageCache {
  public:
-  static constexpr std::size_t slack_bytes = std::size_t{2} << 20;
+  static constexpr std::size_t slack_bytes = std::size_t{512} << 10;
 
   // Puts the pages of [from, from + bytes) in place of those at `to`, of which they leave none mapped. False: the kernel
   // refused; then the pages at `from` are as they were and those at `to` may be unmapped, as before Linux 6.17.

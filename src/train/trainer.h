@@ -12,6 +12,7 @@
 #include "data/loader.h"
 #include "data/samples.h"
 #include "executor/executor.h"
+#include "host/memory.h"
 #include "inference/evaluator.h"
 #include "metrics/metrics_log.h"
 #include "metrics/progress.h"
@@ -126,6 +127,7 @@ class Trainer {
   executor::Place place_;
   InitialState initial_;
 
+  const std::int64_t program_resident_bytes_ = host::process_memory().resident_bytes;  // before the first tensor
   tensor::Ledger ledger_;
   Recorder recorder_, evaluation_recorder_;
   Forecaster forecaster_;

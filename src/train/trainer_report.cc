@@ -96,6 +96,7 @@ metrics::RunSummary Trainer::summary() const {
   if (const std::int64_t saving = ledger_.peak(MemoryUse::snapshot); saving > 0)
     s.peak_bytes_by_use.emplace_back("saving", saving);
   s.peak_resident_bytes = host::process_memory().peak_resident_bytes;
+  s.program_resident_bytes = program_resident_bytes_;
   for (const auto& [phase, seconds] : recorder_.phase_seconds()) s.phase_seconds.emplace_back(phase, seconds);
   if (evaluation_seconds_ > 0) s.phase_seconds.emplace_back("evaluation", evaluation_seconds_);
   if (saving_seconds_ > 0) s.phase_seconds.emplace_back("saving", saving_seconds_);

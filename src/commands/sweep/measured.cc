@@ -22,13 +22,13 @@ double median_without_the_first(const std::vector<metrics::StepMetrics>& rows) {
   return seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
 }
 
-// "... resident 312.0 MiB" at the end of a rank's summary; 0: it is not there.
+// "... resident 312.0 MiB (program 178.0 MiB)" at the end of a rank's summary; 0: it is not there.
 std::int64_t resident_in(const std::string& log) {
   const std::string mark = ", resident ";
   const std::size_t at = log.rfind(mark);
   if (at == std::string::npos) return 0;
   const std::size_t begin = at + mark.size();
-  std::string text = log.substr(begin, log.find('\n', begin) - begin);
+  std::string text = log.substr(begin, log.find_first_of("(\n", begin) - begin);
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   std::int64_t bytes = 0;
   return base::parse_bytes(text, &bytes) ? bytes : 0;

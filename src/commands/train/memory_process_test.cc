@@ -114,7 +114,7 @@ TEST_F(Memory, OfEveryZeroStageGrowsByWhatIsCounted) {
       const Peak tiny = peak_of(out("tiny"), rank), large = peak_of(out(name), rank);
       const double growth = large.resident - tiny.resident, counted = large.counted - tiny.counted;
       RecordProperty(name + "-rank-" + std::to_string(rank), std::to_string(growth) + " " + std::to_string(counted));
-      EXPECT_NEAR(growth, counted, 0.1 * counted) << name << ", rank " << rank;
+      EXPECT_NEAR(growth, counted, 0.05 * counted) << name << ", rank " << rank;
       most = std::max(most, large.counted);
     }
     const Rows rows = read_rows(out(name));
@@ -132,7 +132,7 @@ TEST_F(FullMemory, OfThreeRanksInZero3GrowsByWhatIsCounted) {
   train(3, large("large") + Words{"--zero", "3"});
   for (int rank = 0; rank < 3; ++rank) {
     const Peak tiny = peak_of(out("tiny"), rank), large = peak_of(out("large"), rank);
-    EXPECT_NEAR(large.resident - tiny.resident, large.counted - tiny.counted, 0.1 * large.counted) << rank;
+    EXPECT_NEAR(large.resident - tiny.resident, large.counted - tiny.counted, 0.05 * large.counted) << rank;
   }
 }
 
