@@ -13,7 +13,7 @@ config::FlagTable sweep_flags(SweepArguments& a) {
   config::FlagTable table("troika sweep");
   table.usage("CONFIG --nproc N [--steps 5] [--best K] [--deadline SECONDS] [--out DIR] [settings of train]");
   table.usage(
-      "CONFIG --nproc N --nnodes N --node-rank K --master-addr HOST --cluster FILE ... on every host, K from 0");
+      "CONFIG --nproc N --nnodes H --node-rank K --master-addr HOST --cluster FILE ... on every host, K from 0");
   table.add("nproc", a.nproc, "Processes on each host that each layout is run on.")
       .familiar({"nproc-per-node"})
       .range(1, 4096)

@@ -76,6 +76,7 @@ SweepOutcome LayoutRuns::run() {
   try {
     prepare();
     run_all();
+    if (outcome_.end.exit_code == 0) run_all();  // what lost a host
   } catch (const Stopped&) {
     stop_all();
   } catch (const CalledOff& by_another) {
@@ -117,6 +118,7 @@ void LayoutRuns::prepare() {
 }
 
 void LayoutRuns::run_all() {
+  number_ = 0;
   for (const planner::Estimate& estimate : plan_.estimates) {
     ++number_;
     if (has_row(estimate)) continue;
@@ -125,6 +127,7 @@ void LayoutRuns::run_all() {
     const SweepRow row = run_one_layout(estimate);
     left_.finished(row);
     keep(row);
+    if (row.status == SweepStatus::interrupted) left_.add(estimate.time.step);
     progress_.finished(number_, row, left_.seconds(0));
     if (outcome_.end.exit_code != 0) return;
   }

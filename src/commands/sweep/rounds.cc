@@ -138,39 +138,41 @@ void SweepRounds::fail(const FailureReport& report) {
 }
 
 std::map<int, std::string> SweepRounds::finish(const std::string& answer) {
+  if (listener_ == nullptr) return {};
+  if (host_.hosts.leads()) return collect();
+  try {
+    hosts_->line().ask(
+        [&](StoreClient& store) { return store.set(in_round(answer_of(host_.hosts.node_rank)), answer); });
+  } catch (const base::PeerError&) {
+    lose_host_0();
+  }
+  return {};
+}
+
+bool SweepRounds::has(const std::string& name, std::string* text) {
+  return hosts_->line().ask([&](StoreClient& store) { return store.try_get(in_round(name), text); });
+}
+
+std::map<int, std::string> SweepRounds::collect() {
   std::map<int, std::string> answers;
-  if (listener_ == nullptr) return answers;
-  StoreLine& line = hosts_->line();
-  if (!host_.hosts.leads()) {
-    try {
-      line.ask([&](StoreClient& store) { return store.set(in_round(answer_of(host_.hosts.node_rank)), answer); });
-    } catch (const base::PeerError&) {
-      lose_host_0();
-    }
-    return answers;
-  }
   Silence silence(host_.hosts.nnodes);
-  for (double failed_at = never;;) {
-    const double now = base::monotonic_seconds();
+  double now = base::monotonic_seconds(), failed_at = never;
+  const auto is_awaited = [&](int node) {
+    std::string text;
+    if (has(answer_of(node), &text)) answers[node] = text;
+    if (answers.count(node) > 0 || has(fmt::format("host-left/{:06}", node), &text)) return false;
+    return failed_at == never ? !silence.is_silent(node) : now - failed_at < after_failure_seconds;
+  };
+  for (bool all_told = false; !all_told;) {
+    now = base::monotonic_seconds();
     if (failed_at == never && over()) failed_at = now;
-    silence.heard(
-        line.ask([&](StoreClient& store) { return store.entries(in_round("host-beat/"), silence.version()); }));
-    bool all = true;
-    for (int node = 1; node < host_.hosts.nnodes; ++node) {
-      std::string text;
-      // One that has answered may have left since.
-      if (line.ask([&](StoreClient& store) { return store.try_get(in_round(answer_of(node)), &text); })) {
-        answers[node] = text;
-        continue;
-      }
-      const std::string left = in_round(fmt::format("host-left/{:06}", node));
-      const bool gone = line.ask([&](StoreClient& store) { return store.try_get(left, &text); });
-      const bool too_late = failed_at == never ? silence.is_silent(node) : now - failed_at > after_failure_seconds;
-      all = all && (gone || too_late);
-    }
-    if (all) return answers;
-    wait_or_stop(signals_, look_seconds);
+    silence.heard(hosts_->line().ask(
+        [&](StoreClient& store) { return store.entries(in_round("host-beat/"), silence.version()); }));
+    all_told = true;
+    for (int node = 1; node < host_.hosts.nnodes; ++node) all_told = !is_awaited(node) && all_told;
+    if (!all_told) wait_or_stop(signals_, look_seconds);
   }
+  return answers;
 }
 
 void SweepRounds::end(const FailureReport& report) {

@@ -52,6 +52,8 @@ class SweepRounds {
  private:
   std::string in_round(const std::string& name) const { return rendezvous::key_of(round_, name); }
   void meet();
+  bool has(const std::string& name, std::string* text);
+  std::map<int, std::string> collect();
   [[noreturn]] void lose_host_0() const;
 
   const SweepHost& host_;

@@ -45,6 +45,7 @@ TEST(Sweep, GoesOnWhereItWasAndRefusesAnotherTraining) {
   keep_basis(folder.path(), {settings, 1, 2});
   keep_basis(folder.path(), {settings, 1, 2});
   EXPECT_THROW(keep_basis(folder.path(), {settings, 1, 3}), base::ConfigError);
+  EXPECT_THROW(keep_basis(folder.path(), {settings, 2, 2}), base::ConfigError);
   settings.batch.seq_len = 17;
   try {
     keep_basis(folder.path(), {settings, 1, 2});
