@@ -39,7 +39,7 @@ struct CalledOff {
 class Hosts {
  public:
   // `identity` names the store; on host 0 its launch too. On other hosts: waits join_seconds for host 0 (PeerError), and
-  // ConfigError where host 0 was launched with other flags.
+  // ConfigError where host 0 was started with other flags.
   Hosts(HostTeam team, const rendezvous::Identity& identity, Signals& signals);
 
   // Waits until the launchers of all hosts are there for the attempt that is due; returns its identity. On host 0 PeerError names
