@@ -177,8 +177,9 @@ std::map<int, std::string> SweepRounds::collect() {
 
 void SweepRounds::end(const FailureReport& report) {
   if (hosts_ == nullptr) return;
-  listener_.reset();
   try {
+    if (report.exit_code != 0) fail(report);  // who is still at work
+    listener_.reset();
     Outcome outcome;
     outcome.exit_code = report.exit_code;
     outcome.text = report.text;
