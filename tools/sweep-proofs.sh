@@ -85,6 +85,6 @@ make_hosts
 three_hosts 10mbit --micro-batch-size 2 --global-batch-size 12 --steps 5 --best 8 # the rest takes up to 15 s a step
 three_hosts 100mbit --micro-batch-size 2 --global-batch-size 12 --steps 15 --best 9
 alone 0 "$work/host0" probe --seconds 4 --out here.yaml > "$work/host0/probe.text" 2>&1
-for ranks in 2 3 4; do one_machine $ranks --cluster here.yaml --micro-batch-size 2 --global-batch-size 12 --steps 12 --best 8; done
+for ranks in 2 3 4; do one_machine $ranks --cluster here.yaml --micro-batch-size 2 --global-batch-size 12 --steps 12 --best 8 --deadline 120; done
 echo "sweep-proofs: $failures checks failed, $(since "$begin") s"
 [ "$failures" = 0 ]
