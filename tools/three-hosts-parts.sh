@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Three hosts in network namespaces, for the scripts that train on them (three-hosts.sh, what-if-proofs.sh). They source this
-# file after they have set: root, bin (the folder with troika), rate (of every link, as tc has it), skew (by host, seconds
+# Three hosts in network namespaces, for the scripts that train on them (three-hosts.sh, what-if-proofs.sh, sweep-proofs.sh).
+# They source this file after they have set: root, bin (the folder with troika), rate (of every link, as tc has it), skew (by host, seconds
 # that CLOCK_MONOTONIC is ahead of this machine's), and before a run: model (flags of every training).
 #
 # Needs root (for namespaces), iproute2 with tc, util-linux 2.38 and jq. A host is a network, host name and time namespace
@@ -126,16 +126,21 @@ make_hosts() {
   set +e
 }
 
-launch_on() { # launch_on NODE LOG ARGUMENTS...: what a person types on that host
+on_host() { # on_host NODE LOG ARGUMENTS...: troika, as a person starts it on that host
   local node=$1 log=$2
   shift 2
   (
     cd "$work/host$node" || exit 2
     [ -z "${group[$node]:-}" ] || echo $BASHPID > "${group[$node]}/cgroup.procs"
-    exec nice -n "$niceness" nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" launch --nnodes 3 --node-rank "$node" \
-      --master-addr "${address[0]}" --master-port $port --nproc-per-node 1 -- "$@"
+    exec nice -n "$niceness" nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@"
   ) > "$work/host$node/$log.text" 2>&1 &
   launcher[node]=$!
+}
+launch_on() { # launch_on NODE LOG ARGUMENTS...: what a launcher there starts
+  local node=$1 log=$2
+  shift 2
+  on_host "$node" "$log" launch --nnodes 3 --node-rank "$node" --master-addr "${address[0]}" --master-port $port \
+    --nproc-per-node 1 -- "$@"
 }
 start() { # start NODE OUT FLAGS...
   local node=$1 out=$2

@@ -114,10 +114,12 @@ FlagTable settings_table(SettingsReading& reading) {
   return table;
 }
 
-CommandLine read_command_line(const std::vector<std::string>& arguments, const FlagTable* own) {
+CommandLine read_command_line(const std::vector<std::string>& arguments, const FlagTable* own,
+                              const Environment& environment) {
   SettingsReading reading;
   const FlagTable table = settings_table(reading);
   FlagReading flags = own == nullptr ? read_flags({&table}, arguments) : read_flags({own, &table}, arguments);
+  if (own != nullptr) read_variables(*own, environment, &flags);
   CommandLine& line = reading.line;
   line.help = flags.help;
   line.layer.notes = std::move(flags.notes);

@@ -30,7 +30,8 @@ FlagTable settings_table(SettingsReading& reading);
 
 // `arguments` are those after the verb, `own` the flags of a verb that takes settings too; nullptr: train's alone.
 // `--deepspeed FILE` gives the settings of DeepSpeed's JSON (import/deepspeed.h), compared with all other flags.
-CommandLine read_command_line(const std::vector<std::string>& arguments, const FlagTable* own = nullptr);
+CommandLine read_command_line(const std::vector<std::string>& arguments, const FlagTable* own = nullptr,
+                              const Environment& environment = {});
 
 // The variables of the table. An empty variable counts as absent.
 Layer read_environment(const Environment& environment);

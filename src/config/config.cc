@@ -101,7 +101,7 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
 
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
                               const FlagTable& own) {
-  return parse(read_command_line(arguments, &own), environment);
+  return parse(read_command_line(arguments, &own, environment), environment);
 }
 
 std::string agreement_hash(const Settings& settings) {

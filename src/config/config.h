@@ -25,7 +25,7 @@ struct ParsedSettings {
 // `--name=value` both work. Throws one ConfigError that lists all errors (unknown keys with the nearest name, malformed
 // values). Follows model.path (layers.h has the rules); DataError when no supported model is there.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);
-// The same for a verb with flags beside the settings: `own` takes those, and its errors are among all others.
+// The same for a verb with flags beside the settings: `own` takes those and their variables, and its errors are among all others.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
                               const FlagTable& own);
 

@@ -13,6 +13,7 @@
 
 namespace troika::commands {
 using base::monotonic_seconds;
+using rendezvous::FailureReport;
 using rendezvous::LauncherPeer;
 using rendezvous::StoreClient;
 
@@ -20,26 +21,22 @@ namespace {
 
 constexpr double look_seconds = 0.1;
 constexpr double told_after_seconds = 3;  // who is missing
-constexpr double decided_within_seconds =
-    20;  // host 0's word after an attempt, which it gives when its own ranks have ended
+constexpr const char* end_mark = "ended ";
 
 std::string of_host(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
 
-// What all hosts must have been launched with.
-std::string common_flags(const LaunchOptions& options) {
-  return fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.nnodes, options.nproc_per_node,
-                     options.max_restarts);
-}
-
 }  // namespace
 
-Hosts::Hosts(const LaunchOptions& options, const rendezvous::Identity& identity, Signals& signals)
-    : options_(options), identity_(identity), signals_(signals), line_(identity_, signals, options.heartbeat_seconds) {
+Hosts::Hosts(HostTeam team, const rendezvous::Identity& identity, Signals& signals)
+    : team_(std::move(team)),
+      identity_(identity),
+      signals_(signals),
+      line_(identity_, signals, team_.heartbeat_seconds, team_.command) {
   if (!leads()) {
     find_again();
   } else {
-    line_.open(monotonic_seconds() + options.join_seconds, options.join_seconds);
-    line_.store().set(in_launch("flags"), common_flags(options));
+    line_.open(monotonic_seconds() + team_.join_seconds, team_.join_seconds);
+    line_.store().set(in_launch("flags"), team_.flags);
     set_course("0");
   }
 }
@@ -47,20 +44,20 @@ Hosts::Hosts(const LaunchOptions& options, const rendezvous::Identity& identity,
 // A launch of host 0 that is about to end is none to join; nor is an attempt that this launcher had left, so it comes as a new one.
 void Hosts::find_again() {
   me_ = rendezvous::this_launcher();
-  const double until = monotonic_seconds() + options_.join_seconds;
+  const double until = monotonic_seconds() + team_.join_seconds;
   attempt_ = -1;
   begun_ = seated_ = took_part_ = false;
   line_.leave_nothing_behind();
   for (;;) {
     identity_.launch.clear();
-    line_.open(until, options_.join_seconds);
+    line_.open(until, team_.join_seconds);
     identity_.launch = line_.store().launch();
     std::string why;
     try {
       check_flags();
       const Course now = course();
-      if (!now.ended) return;
-      why = ended_by(now);
+      if (!now.end) return;
+      why = ended_text(*now.end);
     } catch (const base::PeerError& error) {
       why = error.what();
     }
@@ -69,22 +66,27 @@ void Hosts::find_again() {
   }
 }
 
-std::string Hosts::ended_by(const Course& course) const {
-  return fmt::format("host 0 has ended this launch: {}", course.text);
+std::string Hosts::ended_text(const FailureReport& end) const {
+  return fmt::format("host 0 has ended: {} (exit code {})", end.text, end.exit_code);
 }
 
-std::string Hosts::seat() const { return in_attempt(of_host("host", options_.node_rank)); }
+void Hosts::throw_ended(const Course& course) {
+  end_ = course.end;
+  throw base::PeerError(ended_text(*end_));
+}
+
+std::string Hosts::seat() const { return in_attempt(of_host("host", team_.node_rank)); }
 
 // A host with other flags turns itself away, so that a slip of the fingers does not end those that are there.
 void Hosts::check_flags() {
-  const std::string mine = common_flags(options_);
+  const std::string& mine = team_.flags;
   const std::string flags =
       line_.ask([&](StoreClient& store) { return store.get(in_launch("flags"), StoreLine::call_seconds); });
   if (flags == mine) return;
-  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", options_.node_rank)), mine); });
+  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), mine); });
   throw base::ConfigError(
-      fmt::format("host 0 was launched with {} but host {} with {}: use the same flags on every host", flags,
-                  options_.node_rank, mine));
+      fmt::format("host 0 was started with {} but host {} with {}: use the same flags on every host", flags,
+                  team_.node_rank, mine));
 }
 
 void Hosts::name_turned_away() {
@@ -94,9 +96,10 @@ void Hosts::name_turned_away() {
   for (const auto& [node, flags] : entries.changed) {
     std::int64_t number = 0;
     base::parse_int(node, &number);
-    launcher_says(fmt::format(
-        "host {} was launched with {} but host 0 with {}, and was turned away: use the same flags on every host",
-        number, flags, common_flags(options_)));
+    says(team_.command,
+         fmt::format(
+             "host {} was started with {} but host 0 with {}, and was turned away: use the same flags on every host",
+             number, flags, team_.flags));
   }
 }
 
@@ -108,8 +111,9 @@ Hosts::Course Hosts::course() {
   const std::string text =
       line_.ask([&](StoreClient& store) { return store.get(in_launch("course"), StoreLine::call_seconds); });
   Course course;
-  course.ended = !base::parse_int(text, &course.attempt);
-  if (course.ended) course.text = text;
+  const std::size_t mark = std::string_view(end_mark).size();
+  if (!base::parse_int(text, &course.attempt))
+    course.end = rendezvous::parse_failure_report(text.substr(std::min(mark, text.size())));
   return course;
 }
 
@@ -123,7 +127,7 @@ void Hosts::begin_attempt(std::int64_t attempt) {
 bool Hosts::has_left(const std::string& holder) {
   std::string left;
   return line_.ask([&](StoreClient& store) {
-    return store.try_get(in_attempt(of_host("host-left", options_.node_rank)), &left);
+    return store.try_get(in_attempt(of_host("host-left", team_.node_rank)), &left);
   }) && left == holder;
 }
 
@@ -138,7 +142,7 @@ std::optional<LauncherPeer> Hosts::take_seat() {
   if (holder != mine && has_left(holder)) holder = claim(holder);
   if (holder != mine) return rendezvous::parse_launcher(holder);
   seated_ = true;
-  line_.leave_behind(in_attempt(of_host("host-left", options_.node_rank)), mine);
+  line_.leave_behind(in_attempt(of_host("host-left", team_.node_rank)), mine);
   return std::nullopt;
 }
 
@@ -171,7 +175,7 @@ std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
     if (there.count(node) > 0 && there.at(node) == launcher) there.erase(node);
   std::vector<std::string> names;
   tokens->clear();
-  for (int node = 0; node < options_.nnodes; ++node) {
+  for (int node = 0; node < team_.nnodes; ++node) {
     const auto found = there.find(fmt::format("{:06}", node));
     if (found == there.end())
       names.push_back(fmt::format("host {}", node));
@@ -179,6 +183,12 @@ std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
       tokens->push_back(rendezvous::parse_launcher(found->second).token);
   }
   return names;
+}
+
+void Hosts::stop_if_called_off() {
+  std::string text;
+  if (line_.ask([&](StoreClient& store) { return store.try_get(in_launch("called-off"), &text); }))
+    throw CalledOff{rendezvous::parse_failure_report(text)};
 }
 
 void Hosts::lead() {
@@ -189,19 +199,21 @@ void Hosts::lead() {
   std::vector<std::string> tokens, names;
   while (!(names = missing(&tokens)).empty()) {
     name_turned_away();
+    stop_if_called_off();
     const double passed = monotonic_seconds() - since;
-    if (passed >= options_.join_seconds)
+    if (passed >= team_.join_seconds)
       throw base::PeerError(
-          fmt::format("{} did not come within {:g} s: start troika launch there with its --node-rank and the same "
-                      "--master-addr and --master-port",
-                      base::join(names, ", "), options_.join_seconds));
+          fmt::format("{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
+                      "and --master-port",
+                      base::join(names, ", "), team_.join_seconds, team_.command));
     if (!told && passed > told_after_seconds) {
       told = true;
-      launcher_says(fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), options_.join_seconds));
+      says(team_.command, fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), team_.join_seconds));
     }
     wait_or_stop(signals_, look_seconds);
   }
   name_turned_away();
+  stop_if_called_off();
   line_.ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
 }
 
@@ -218,12 +230,12 @@ bool Hosts::follow() {
 bool Hosts::wait_for_a_seat() {
   constexpr double wait_seconds = 0.5;
   const double patience =
-      options_.heartbeat_seconds + 10;  // by then a launcher that is gone was missed, and the attempt ended
-  double refused_since = 0;             // 0: not yet
+      team_.heartbeat_seconds + 10;  // by then a launcher that is gone was missed, and the attempt ended
+  double refused_since = 0;          // 0: not yet
   for (;;) {
     const Course now = course();
-    if (now.ended && !took_part_) return false;
-    if (now.ended) throw base::PeerError(ended_by(now));
+    if (now.end && !took_part_) return false;
+    if (now.end) throw_ended(now);
     if (now.attempt != attempt_) {
       refused_since = 0;
       begin_attempt(now.attempt);
@@ -233,10 +245,10 @@ bool Hosts::wait_for_a_seat() {
     if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return true;
     if (!holder) continue;
     const std::string who =
-        fmt::format("another launcher has --node-rank {} already ({})", options_.node_rank, holder->name());
+        fmt::format("another launcher has --node-rank {} already ({})", team_.node_rank, holder->name());
     if (refused_since == 0) {
       refused_since = monotonic_seconds();
-      launcher_says(fmt::format("{}: waiting for its end, at most {:g} s", who, patience));
+      says(team_.command, fmt::format("{}: waiting for its end, at most {:g} s", who, patience));
     }
     const bool ended = has_left(to_text(*holder));
     if (!ended && monotonic_seconds() - refused_since > patience)
@@ -249,7 +261,7 @@ Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
   if (!leads()) {
     if (outcome.store_is_lost) return Next::lost;
     if (outcome.stop_requested) line_.wait_at_most(StoreLine::call_seconds);  // the user waits
-    return hear_next(outcome.stop_requested ? StoreLine::call_seconds : decided_within_seconds);
+    return hear_next(outcome.stop_requested ? StoreLine::call_seconds : team_.decided_within_seconds);
   }
   if (wanted == Next::another) {
     set_course(std::to_string(++attempt_));
@@ -263,22 +275,21 @@ Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
 Hosts::Next Hosts::hear_next(double within_seconds) {
   const double until = monotonic_seconds() + within_seconds;
   try {
-    line_.ask([&](StoreClient& store) {
-      return store.set(in_attempt(of_host("host-parted", options_.node_rank)), "parted");
-    });
+    line_.ask(
+        [&](StoreClient& store) { return store.set(in_attempt(of_host("host-parted", team_.node_rank)), "parted"); });
     while (monotonic_seconds() < until) {
       const Course now = course();
-      if (!now.ended && now.attempt != attempt_) return Next::another;
-      if (now.ended) {
-        line_.ask([&](StoreClient& store) {
-          return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended");
-        });
+      if (!now.end && now.attempt != attempt_) return Next::another;
+      if (now.end) {
+        end_ = now.end;
+        line_.ask(
+            [&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", team_.node_rank)), "ended"); });
         return Next::end;
       }
       wait_or_stop(signals_, look_seconds);
     }
     line_.ask(
-        [&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", options_.node_rank)), "ended"); });
+        [&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", team_.node_rank)), "ended"); });
   } catch (const base::PeerError&) {  // gone, or silent
   }
   return Next::lost;
@@ -286,7 +297,7 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
 
 // The store goes with host 0, so it waits until the others have heard.
 void Hosts::end_all(int exit_code, const std::string& text, double patience_seconds) {
-  set_course(fmt::format("{} (exit code {})", text.empty() ? "the run has ended" : text, exit_code));
+  set_course(end_mark + to_text(FailureReport{exit_code, text.empty() ? "the run has ended" : text}));
   const auto count = [&](const std::string& what) {
     return line_.ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
   };
@@ -299,13 +310,25 @@ void Hosts::leave(int exit_code, const std::string& text) {
   constexpr double patience = 2;
   try {
     if (!line_.is_open()) return;
-    const rendezvous::FailureReport report{exit_code, fmt::format("host {}: {}", options_.node_rank, text)};
+    const FailureReport report{exit_code, fmt::format("host {}: {}", team_.node_rank, text)};
     if (begun_) write_failure_report(line_.store(), identity_, report);
     if (leads()) return end_all(exit_code, text, patience);
     std::string holder;
     if (seated_ && !begun_ && line_.store().try_get(seat(), &holder) && holder == to_text(me_))
       line_.store().erase(seat());
   } catch (const Stopped&) {      // at once, then
+  } catch (const base::Error&) {  // nobody is left to tell
+  }
+}
+
+// Over the line itself: the signal that is the reason must not end it.
+void Hosts::call_off(const FailureReport& report) {
+  leave(report.exit_code, report.text);
+  try {
+    if (!line_.is_open()) return;
+    const FailureReport named{report.exit_code, fmt::format("host {}: {}", team_.node_rank, report.text)};
+    line_.store().set(in_launch("called-off"), to_text(named));
+    if (seated_) line_.store().set(in_attempt(of_host("host-left", team_.node_rank)), to_text(me_));
   } catch (const base::Error&) {  // nobody is left to tell
   }
 }

@@ -11,24 +11,39 @@
 #include <vector>
 
 #include "commands/launch/attempt.h"
-#include "commands/launch/options.h"
 #include "commands/launch/signals.h"
 #include "commands/launch/store_line.h"
+#include "rendezvous/failure_report.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/launcher_peer.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
 
+// Who meets, and how patiently.
+struct HostTeam {
+  int nnodes = 1;
+  int node_rank = 0;
+  std::string command;  // "troika launch": what every host has started
+  std::string flags;    // that all of them must have been started with
+  double join_seconds = 120, heartbeat_seconds = 10;
+  double decided_within_seconds = 20;  // host 0's word after an attempt, which it gives when its own ranks have ended
+};
+
+// Thrown on host 0 where another host has called all of it off.
+struct CalledOff {
+  rendezvous::FailureReport report;
+};
+
 // Threads: one. Every wait ends with Stopped at a stop signal.
 class Hosts {
  public:
-  // `identity` names the store; on host 0 its launch too. On other hosts: waits options.join_seconds for host 0 (PeerError), and
-  // ConfigError where host 0 was launched with other flags.
-  Hosts(const LaunchOptions& options, const rendezvous::Identity& identity, Signals& signals);
+  // `identity` names the store; on host 0 its launch too. On other hosts: waits join_seconds for host 0 (PeerError), and
+  // ConfigError where host 0 was started with other flags.
+  Hosts(HostTeam team, const rendezvous::Identity& identity, Signals& signals);
 
   // Waits until the launchers of all hosts are there for the attempt that is due; returns its identity. On host 0 PeerError names
-  // those that did not come within options.join_seconds. On others ConfigError when another launcher has this host's number, and
+  // those that did not come within join_seconds. On others ConfigError when another launcher has this host's number, and
   // PeerError when host 0 has ended.
   rendezvous::Identity meet();
   std::int64_t attempt() const { return attempt_; }  // that was met for last, from 0
@@ -36,22 +51,28 @@ class Hosts {
   // After an attempt. Host 0 says whether there is another one, the others hear it: `lost` when host 0 is gone or silent.
   enum class Next { another, end, lost };
   Next part(Next wanted, const Outcome& outcome);
+  // What host 0 has ended with, as this host heard it; nothing before.
+  const std::optional<rendezvous::FailureReport>& end() const { return end_; }
 
-  // After `lost`: waits options.join_seconds for another launch of host 0. Throws as the constructor does.
+  // After `lost`: waits join_seconds for another launch of host 0. Throws as the constructor does.
   void find_again();
 
   // This launcher ends in an error: the attempt under way ends on all hosts, and a launcher started in its place can join. Never
   // throws.
   void leave(int exit_code, const std::string& text);
 
+  // On hosts other than 0: the same, and host 0 is to end all. Never throws.
+  void call_off(const rendezvous::FailureReport& report);
+
+  StoreLine& line() { return line_; }
+
  private:
   struct Course {  // what host 0 says
     std::int64_t attempt = -1;
-    bool ended = false;
-    std::string text;  // why
+    std::optional<rendezvous::FailureReport> end{};
   };
 
-  bool leads() const { return options_.node_rank == 0; }
+  bool leads() const { return team_.node_rank == 0; }
   std::string in_launch(const std::string& name) const { return identity_.launch + "/" + name; }
   std::string in_attempt(const std::string& name) const { return rendezvous::key_of(identity_, name); }
   std::string seat() const;
@@ -62,7 +83,9 @@ class Hosts {
   void lead();
   bool follow();
   bool wait_for_a_seat();
-  std::string ended_by(const Course& course) const;
+  [[noreturn]] void throw_ended(const Course& course);
+  std::string ended_text(const rendezvous::FailureReport& end) const;
+  void stop_if_called_off();
   std::optional<rendezvous::LauncherPeer> take_seat();
   bool has_left(const std::string& holder);
   bool has_begun(double seconds, bool* with_me);
@@ -71,12 +94,13 @@ class Hosts {
   void end_all(int exit_code, const std::string& text, double patience_seconds);
   Next hear_next(double within_seconds);
 
-  const LaunchOptions& options_;
+  const HostTeam team_;
   rendezvous::Identity identity_;
   Signals& signals_;
   rendezvous::LauncherPeer me_ = rendezvous::this_launcher();
   StoreLine line_;
   std::int64_t attempt_ = 0;
+  std::optional<rendezvous::FailureReport> end_;
   bool seated_ = false;            // this launcher is that of its host, in this attempt
   bool took_part_ = false;         // in an attempt of this launch
   bool begun_ = false;             // the attempt has, with this host

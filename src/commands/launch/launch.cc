@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
+#include "commands/launch/host_store.h"
 #include "commands/launch/hosts.h"
 #include "commands/launch/options.h"
 #include "commands/launch/restart_pause.h"
@@ -23,70 +24,41 @@
 #include "planner/preflight.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_watch.h"
-#include "rendezvous/store.h"
 
 namespace troika::commands {
 using Environment = std::map<std::string, std::string>;
 using rendezvous::Identity;
-using rendezvous::StoreServer;
 
 namespace {
 
-std::unique_ptr<StoreServer> serve_on(int port, const LaunchOptions& options, const std::string& launch_id) {
-  const auto reach = options.nnodes > 1 ? rendezvous::Reach::networks : rendezvous::Reach::this_host;
-  return std::make_unique<StoreServer>(port, reach, rendezvous::Access{launch_id, options.secret},
-                                       rendezvous::StoreLimits::of(options.nnodes * options.nproc_per_node));
-}
-
-// A port that was asked for, or on one host the next free one of ten, or any.
-std::unique_ptr<StoreServer> serve(const LaunchOptions& options, const std::string& launch_id) {
-  if (options.nnodes > 1 || options.port_is_given) return serve_on(options.master_port, options, launch_id);
-  for (int port = options.master_port; port < options.master_port + 10; ++port) {
-    try {
-      return serve_on(port, options, launch_id);
-    } catch (const base::ConfigError&) {  // taken
-    }
-  }
-  return serve_on(0, options, launch_id);
-}
-
 // What is typed on the other hosts, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
-  if (options.nnodes == 1 || options.node_rank != 0) return;
-  const bool itself = !options.secret.empty() && options.secret_file.empty();
+  if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0) return;
+  const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
   std::vector<std::string> worker;
   for (const std::string& word : options.worker) worker.push_back(shell_word(word));
-  launcher_says(fmt::format(
-      "on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
-      "--master-port {}{} -- {}",
-      options.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.nnodes - 1),
-      itself ? fmt::format("TROIKA_SECRET={} ", shell_word(options.secret)) : "", options.nnodes,
-      options.nnodes == 2 ? "1" : "K", options.nproc_per_node, shell_word(options.master_address), options.master_port,
-      options.secret_file.empty() ? "" : " --secret-file " + shell_word(options.secret_file), base::join(worker, " ")));
-  if (options.secret.empty())
-    launcher_says(
-        fmt::format("note: who reaches port {} can join this run; on a network with strangers give every host the same "
-                    "--secret-file",
-                    options.master_port));
+  launcher_says(
+      fmt::format("on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
+                  "--master-port {}{} -- {}",
+                  options.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.hosts.nnodes - 1),
+                  itself ? fmt::format("TROIKA_SECRET={} ", shell_word(options.hosts.secret)) : "",
+                  options.hosts.nnodes, options.hosts.nnodes == 2 ? "1" : "K", options.nproc_per_node,
+                  shell_word(options.hosts.master_address), options.hosts.master_port,
+                  options.hosts.secret_file.empty() ? "" : " --secret-file " + shell_word(options.hosts.secret_file),
+                  base::join(worker, " ")));
+  if (const auto note = note_about_strangers(options.hosts)) launcher_says(*note);
 }
 
-// Of this launch and no other.
-std::string new_launch_id() {
-  std::string id;
-  for (const char byte : rendezvous::new_nonce()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return id;
-}
-
-// `launch_id`: "" on hosts that hear it from host 0's store.
-Identity identity_of(const LaunchOptions& options, const std::string& launch_id, int port) {
-  Identity identity;
-  identity.world_size = options.nnodes * options.nproc_per_node;
-  identity.master_address = options.node_rank == 0 ? "127.0.0.1" : options.master_address;
-  identity.store_port = port;
-  identity.node_rank = options.node_rank;
-  identity.launch = launch_id;
-  identity.secret = options.secret;
-  return identity;
+HostTeam team_of(const LaunchOptions& options) {
+  HostTeam team;
+  team.nnodes = options.hosts.nnodes;
+  team.node_rank = options.hosts.node_rank;
+  team.command = "troika launch";
+  team.flags = fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.hosts.nnodes,
+                           options.nproc_per_node, options.max_restarts);
+  team.join_seconds = options.join_seconds;
+  team.heartbeat_seconds = options.heartbeat_seconds;
+  return team;
 }
 
 // A training that this host has not the memory for ends here, before a rank starts.
@@ -94,7 +66,7 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   const std::int64_t available = host::available_bytes();
   if (!options.training || available < 0) return;
   const int ranks = options.nproc_per_node;
-  const planner::HostRanks here{options.node_rank * ranks, ranks, available, options.nnodes};
+  const planner::HostRanks here{options.hosts.node_rank * ranks, ranks, available, options.hosts.nnodes};
   if (options.open_layout) return planner::check_before_choice(*options.training, *options.open_layout, here);
   planner::check_before_start(*options.training, here);
 }
@@ -108,7 +80,7 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
   const std::vector<Share> shares = share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
   for (int local = 0; local < ranks; ++local) {
     WorkerPlan plan;
-    plan.world_rank = options.node_rank * options.nproc_per_node + local;
+    plan.world_rank = options.hosts.node_rank * options.nproc_per_node + local;
     plan.program = options.program.empty() ? "/proc/self/exe" : options.program;
     plan.arguments = {options.program.empty() ? "troika" : options.program};
     plan.arguments.insert(plan.arguments.end(), options.worker.begin(), options.worker.end());
@@ -118,10 +90,10 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                               {"WORLD_SIZE", std::to_string(identity.world_size)},
                               {"LOCAL_RANK", std::to_string(local)},
                               {"LOCAL_WORLD_SIZE", std::to_string(options.nproc_per_node)},
-                              {"GROUP_RANK", std::to_string(options.node_rank)},
-                              {"MASTER_ADDR", options.master_address},
+                              {"GROUP_RANK", std::to_string(options.hosts.node_rank)},
+                              {"MASTER_ADDR", options.hosts.master_address},
                               {"MASTER_PORT", port},
-                              {"TROIKA_STORE", options.master_address + ":" + port},
+                              {"TROIKA_STORE", options.hosts.master_address + ":" + port},
                               {"TROIKA_GENERATION", identity.generation},
                               {"TROIKA_LAUNCH", identity.launch},
                               {"TROIKA_SECRET", identity.secret}};
@@ -146,7 +118,8 @@ void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans
       std::find_if(plans.begin(), plans.end(), [](const WorkerPlan& plan) { return !plan.log_path.empty(); });
   if (logged == plans.end()) return;
   base::make_directories(options.log_folder);
-  if (options.node_rank > 0) launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
+  if (options.hosts.node_rank > 0)
+    launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
 }
 
 // A host that does not come back for a restart makes it a failure like another.
@@ -154,7 +127,7 @@ std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome
   try {
     return hosts.meet();
   } catch (const base::PeerError& error) {
-    if (options.node_rank > 0 || hosts.attempt() == 0) throw;
+    if (options.hosts.node_rank > 0 || hosts.attempt() == 0) throw;
     launcher_says(error.what());
     failure->exit_code = error.exit_code();
     failure->text = error.what();
@@ -174,7 +147,7 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
-  if (options.node_rank == 0) {
+  if (options.hosts.node_rank == 0) {
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
         std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
@@ -209,7 +182,7 @@ class Attempts {
     if (next == Hosts::Next::lost) {
       launcher_says(fmt::format("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
       hosts_.find_again();
-    } else if (options_.node_rank == 0) {
+    } else if (options_.hosts.node_rank == 0) {
       const double pause = pause_.after(attempt_seconds);
       launcher_says(fmt::format("{} in {:g} s", which, pause));
       wait_or_stop(signals_, pause);
@@ -246,11 +219,9 @@ static int launch(const LaunchOptions& options, const Environment& environment) 
         fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
   Signals signals;  // before any thread starts, so that all of them block the same
-  const std::string launch_id = options.node_rank == 0 ? new_launch_id() : "";
-  const std::unique_ptr<StoreServer> server = options.node_rank == 0 ? serve(options, launch_id) : nullptr;
+  const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
   say_how_to_join(options);
-  Hosts hosts(options, identity_of(options, launch_id, server != nullptr ? server->port() : options.master_port),
-              signals);
+  Hosts hosts(team_of(options), store.identity, signals);
   try {
     return run_attempts(options, hosts, environment, signals);
   } catch (const Stopped&) {

@@ -141,7 +141,7 @@ TEST(LaunchFaults, AHostWithOtherFlagsIsTurnedAwayAndTheOthersWaitForItsReturn) 
   Launcher right(host_flags(1, port), "echo up", folder);
   EXPECT_EQ(right.wait(), 0);
   EXPECT_EQ(zero.wait(), 0);
-  EXPECT_THAT(zero.output(), HasSubstr("host 1 was launched with --nnodes 2 --nproc-per-node 2"));
+  EXPECT_THAT(zero.output(), HasSubstr("host 1 was started with --nnodes 2 --nproc-per-node 2"));
 }
 
 // A rank of two hosts: runs until a file `enough` is there, or ends as one that has heard of a failure when `end` is. Each attempt

@@ -38,92 +38,40 @@ std::optional<int> devices_of_ranks(const Environment& environment) {
   return host::nvidia_devices(visible->second);
 }
 
-int count(const std::string& flag, const std::string& text, int most, FlagReading* reading) {
-  std::int64_t value = 1;
-  if (!text.empty() && (!base::parse_int(text, &value) || value < 1 || value > most)) {
-    reading->refuse(fmt::format("{} is '{}' but must be a whole number from 1 to {}", flag, text, most));
-    return 1;
-  }
-  return static_cast<int>(value);
-}
-
 int processes(const std::string& text, const Environment& environment, FlagReading* reading) {
   const int gpus = devices_of_ranks(environment).value_or(0);
   if (text == "gpu" && gpus == 0)
     reading->refuse("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
   if (text == "gpu" || (text == "auto" && gpus > 0)) return std::max(gpus, 1);
   if (text == "cpu" || text == "auto") return host::usable_cores();
-  return count("--nproc-per-node", text, 4096, reading);
+  return positive_count("--nproc-per-node", text, 4096, reading);
 }
 
-int hosts(const LaunchFlags& f, FlagReading* reading) {
-  if (f.nnodes.find(':') != std::string::npos) {
-    reading->refuse(fmt::format("--nnodes is '{}' but a range of hosts is not supported; give one number", f.nnodes));
-    return 1;
-  }
-  return f.standalone ? 1 : count("--nnodes", f.nnodes, 65536, reading);
-}
-
-void split_endpoint(LaunchFlags* f, FlagReading* reading) {
-  if (f->endpoint.empty()) return;
-  const auto colon = f->endpoint.rfind(':');
-  f->master_address = f->endpoint.substr(0, colon);
-  if (colon == std::string::npos) return;
-  std::int64_t port = 0;
-  if (!base::parse_int(f->endpoint.substr(colon + 1), &port) || port < 1 || port > 65535)
-    return reading->refuse(fmt::format("--rdzv-endpoint is '{}' but its port must be from 1 to 65535", f->endpoint));
-  f->master_port = port;
-}
-
-// The flags, then the environment, then SLURM, which numbers the hosts of a step.
+// The flags, then the environment.
 LaunchFlags read_launch_flags(const Words& arguments, const Environment& environment, FlagReading* reading) {
   LaunchFlags f;
   const config::FlagTable table = launch_flags(f);
   *reading = config::read_flags({&table}, arguments);
   read_variables(table, environment, reading);
-  std::int64_t node = 0;
-  const std::string slurm =
-      environment.count("SLURM_STEP_ID") > 0 ? from_environment(environment, {"SLURM_NODEID"}) : "";
-  if (!f.node_rank && base::parse_int(slurm, &node)) f.node_rank = node;
-  split_endpoint(&f, reading);
   return f;
 }
 
 LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, FlagReading* reading) {
   LaunchOptions options;
   options.nproc_per_node = processes(f.nproc_per_node, environment, reading);
-  options.nnodes = hosts(f, reading);
-  options.node_rank = static_cast<int>(f.node_rank.value_or(0));
-  options.port_is_given = f.master_port.has_value();
-  options.master_port = static_cast<int>(f.master_port.value_or(options.master_port));
+  options.hosts = settle_hosts(f.hosts, environment, reading);
   options.max_restarts = static_cast<int>(f.max_restarts);
   options.bind = f.bind;
-  if (!f.master_address.empty() && !f.standalone) options.master_address = f.master_address;
   options.log_folder = f.log_folder;
   options.program = f.program;
   options.worker = f.worker;
   options.notes = reading->notes;
-  return options;
-}
-
-void check(const LaunchFlags& f, const LaunchOptions& options, FlagReading* reading) {
-  if (options.nnodes > 1 && f.master_address.empty()) {
-    reading->refuse(fmt::format("--nnodes is {} but --master-addr is not given: every host needs the address of host 0",
-                                options.nnodes));
-  }
-  if (options.nnodes > 1 && !f.node_rank) {
-    reading->refuse(fmt::format("--nnodes is {} but --node-rank is not given: hosts are numbered from 0 to {}",
-                                options.nnodes, options.nnodes - 1));
-  }
-  if (options.node_rank >= options.nnodes) {
-    reading->refuse(
-        fmt::format("--node-rank is {} but must be below --nnodes, which is {}", options.node_rank, options.nnodes));
-  }
   if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
         "there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 -- train "
         "...`");
   }
+  return options;
 }
 
 // The settings of the worker, when each rank would settle them: of train, eval and bench step.
@@ -169,8 +117,7 @@ std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& 
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
 // that was given no folder, an evaluation and a probe leave no logs behind: their ranks write where the launcher does.
-void read_settings(const Environment& environment, const LaunchFlags& f, const FlagReading& reading,
-                   LaunchOptions& options) {
+void read_settings(const Environment& environment, const FlagReading& reading, LaunchOptions& options) {
   std::string out;
   const bool bench = !options.worker.empty() && options.worker.front() == "bench";
   if (const auto parsed = settings_of(options, environment)) {
@@ -178,7 +125,7 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
       if (!parsed->print_config) check_device(options, parsed->settings, environment);
       if (!computes_on_processor(parsed->settings))
         options.gpus = gpus_of_ranks(options.nproc_per_node, parsed->settings.train.device, environment);
-      const int world = options.nnodes * options.nproc_per_node;
+      const int world = options.hosts.nnodes * options.nproc_per_node;
       const bool trains = options.worker.front() == "train";
       if (trains && parsed->settings.parallel.layout == config::LayoutChoice::automatic)
         options.open_layout = planner::fixed_by(parsed->stated, parsed->settings);
@@ -193,7 +140,7 @@ void read_settings(const Environment& environment, const LaunchFlags& f, const F
     options.heartbeat_seconds = parsed->settings.comm.heartbeat_seconds;
     options.stated_threads = static_cast<int>(parsed->settings.train.threads);
   }
-  options.join_seconds = f.join_seconds.value_or(options.join_seconds);
+  options.join_seconds = options.hosts.join_seconds.value_or(options.join_seconds);
   const std::string verb = options.worker.empty() ? "" : options.worker.front();
   const bool leaves_nothing = (bench && out.empty()) || verb == "eval" || verb == "probe";
   if (options.log_folder.empty() && !leaves_nothing) options.log_folder = out.empty() ? "logs" : out + "/logs";
@@ -222,12 +169,8 @@ LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Envi
   FlagReading reading;
   const LaunchFlags f = read_launch_flags(arguments, environment, &reading);
   LaunchOptions options = options_of(f, environment, &reading);
-  check(f, options, &reading);
   try {
-    Environment with_file = environment;
-    if (!f.secret_file.empty()) with_file["TROIKA_SECRET_FILE"] = options.secret_file = f.secret_file;
-    options.secret = rendezvous::secret_of(with_file);
-    read_settings(environment, f, reading, options);
+    read_settings(environment, reading, options);
   } catch (const base::ConfigError& error) {
     reading.refuse(error.what());
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/launch/binding.h"
+#include "commands/launch/host_flags.h"
 #include "config/resolve.h"
 #include "host/nvidia_neighbours.h"
 #include "planner/search.h"
@@ -14,17 +15,11 @@
 namespace troika::commands {
 
 struct LaunchOptions {
+  HostOptions hosts;
   int nproc_per_node = 1;
-  int nnodes = 1;
-  int node_rank = 0;
-  std::string master_address = "127.0.0.1";
-  int master_port = 29500;
-  bool port_is_given = false;  // else, on one host, any free port will do
   int max_restarts = 0;
-  double join_seconds = 120;
+  double join_seconds = 120;      // as the flags or the worker's settings say
   double heartbeat_seconds = 10;  // of the worker's settings
-  std::string secret;             // of the store; "": none
-  std::string secret_file;        // where it was read; "": it was given itself
   std::string log_folder;
   Bind bind = Bind::automatic;
   std::vector<host::NvidiaNeighbours> gpus;   // of this host's ranks, where each computes on one and the machine tells

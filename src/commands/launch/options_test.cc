@@ -29,11 +29,11 @@ TEST(LaunchOptions, UnderstandsTorchrunsSpellings) {
        "--max_restarts", "2", "--rdzv_backend", "c10d", "--program", "x", "--", "--a", "b"},
       {});
   EXPECT_EQ(options.nproc_per_node, 2);
-  EXPECT_EQ(options.nnodes, 3);
-  EXPECT_EQ(options.node_rank, 1);
-  EXPECT_EQ(options.master_address, "10.0.0.1");
-  EXPECT_EQ(options.master_port, 29511);
-  EXPECT_TRUE(options.port_is_given);
+  EXPECT_EQ(options.hosts.nnodes, 3);
+  EXPECT_EQ(options.hosts.node_rank, 1);
+  EXPECT_EQ(options.hosts.master_address, "10.0.0.1");
+  EXPECT_EQ(options.hosts.master_port, 29511);
+  EXPECT_TRUE(options.hosts.port_is_given);
   EXPECT_EQ(options.max_restarts, 2);
   EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--rdzv_backend is ignored")));
   EXPECT_THAT(options.worker, ElementsAre("--a", "b"));
@@ -57,49 +57,49 @@ TEST(LaunchOptions, RanksWithoutADeviceAreRefusedBeforeTheyStart) {
 
 TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
   const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "run", "--nnodes", "7", "--", "y"}, {});
-  EXPECT_EQ(options.nnodes, 1);
+  EXPECT_EQ(options.hosts.nnodes, 1);
   EXPECT_THAT(options.worker, ElementsAre("run", "--nnodes", "7", "--", "y"));
-  EXPECT_FALSE(options.port_is_given);
+  EXPECT_FALSE(options.hosts.port_is_given);
 }
 
 TEST(LaunchOptions, TakesTheEndpointApart) {
   const auto options =
       parse_launch({"--rdzv-endpoint", "pi3:2000", "--nnodes", "2", "--node-rank", "0", "--program", "x", "y"}, {});
-  EXPECT_EQ(options.master_address, "pi3");
-  EXPECT_EQ(options.master_port, 2000);
+  EXPECT_EQ(options.hosts.master_address, "pi3");
+  EXPECT_EQ(options.hosts.master_port, 2000);
 }
 
 TEST(LaunchOptions, TheEnvironmentGivesDefaultsAndFlagsWin) {
   const Environment environment = {
       {"NNODES", "2"}, {"NODE_RANK", "1"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "5"}, {"NPROC_PER_NODE", "4"}};
   const auto options = parse_launch({"--nproc-per-node", "2", "--program", "x", "y"}, environment);
-  EXPECT_EQ(options.nnodes, 2);
-  EXPECT_EQ(options.node_rank, 1);
-  EXPECT_EQ(options.master_address, "a");
-  EXPECT_EQ(options.master_port, 5);
+  EXPECT_EQ(options.hosts.nnodes, 2);
+  EXPECT_EQ(options.hosts.node_rank, 1);
+  EXPECT_EQ(options.hosts.master_address, "a");
+  EXPECT_EQ(options.hosts.master_port, 5);
   EXPECT_EQ(options.nproc_per_node, 2);
   const auto in_step = parse_launch({"--nnodes", "4", "--master-addr", "a", "--program", "x", "y"},
                                     {{"SLURM_STEP_ID", "0"}, {"SLURM_NODEID", "3"}});
-  EXPECT_EQ(in_step.node_rank, 3);
+  EXPECT_EQ(in_step.hosts.node_rank, 3);
 }
 
 TEST(FamiliarLaunches, ThreeHostsStartedByHand) {
   const auto options = parse_launch({"--nnodes", "3", "--node-rank", "2", "--master-addr", "192.168.1.10",
                                      "--master-port", "29500", "--program", "x", "y"},
                                     {});
-  EXPECT_EQ(options.nnodes, 3);
-  EXPECT_EQ(options.node_rank, 2);
+  EXPECT_EQ(options.hosts.nnodes, 3);
+  EXPECT_EQ(options.hosts.node_rank, 2);
   EXPECT_EQ(options.nproc_per_node, 1);
-  EXPECT_EQ(options.master_address, "192.168.1.10");
+  EXPECT_EQ(options.hosts.master_address, "192.168.1.10");
 }
 
 TEST(FamiliarLaunches, ANodeOfTheClusterIsInTheEnvironment) {
   const Environment environment = {{"FORCE_TORCHRUN", "1"},     {"NNODES", "2"},          {"NODE_RANK", "1"},
                                    {"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "29600"}, {"NPROC_PER_NODE", "8"}};
   const auto options = parse_launch(implied_launch({"train", "--help"}, environment), environment);
-  EXPECT_EQ(options.nnodes * options.nproc_per_node, 16);
-  EXPECT_EQ(options.node_rank, 1);
-  EXPECT_EQ(options.master_port, 29600);
+  EXPECT_EQ(options.hosts.nnodes * options.nproc_per_node, 16);
+  EXPECT_EQ(options.hosts.node_rank, 1);
+  EXPECT_EQ(options.hosts.master_port, 29600);
   EXPECT_THAT(options.worker, ElementsAre("train", "--help"));
 }
 
@@ -107,7 +107,7 @@ TEST(FamiliarLaunches, TheirScriptsVariablesAreDefaultsToo) {
   const auto options = parse_launch({"--node-rank", "1", "--master-addr", "a", "--program", "x", "y"},
                                     {{"NUM_GPUS", "8"}, {"NUM_NODES", "2"}});
   EXPECT_EQ(options.nproc_per_node, 8);
-  EXPECT_EQ(options.nnodes, 2);
+  EXPECT_EQ(options.hosts.nnodes, 2);
 }
 
 TEST(LaunchOptions, TrainStartsItsRanksWhereTheEnvironmentAsksForThem) {

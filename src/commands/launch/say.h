@@ -5,6 +5,7 @@
 
 namespace troika::commands {
 
-void launcher_says(const std::string& text);  // one line on standard error
+void says(const std::string& command, const std::string& text);  // one line on standard error: "troika launch: ..."
+void launcher_says(const std::string& text);                     // of `troika launch`
 
 }  // namespace troika::commands

@@ -33,10 +33,10 @@ void StoreLine::open(double until, double join_seconds) {
       return;
     } catch (const base::PeerError&) {
       if (left > 0) continue;
-      throw base::PeerError(
-          fmt::format("host 0 did not answer at {}:{} within {:g} s: start troika launch there with --node-rank 0, and "
-                      "see that the port is open",
-                      identity_.master_address, identity_.store_port, join_seconds));
+      throw base::PeerError(fmt::format(
+          "host 0 did not answer at {}:{} within {:g} s: start {} there with --node-rank 0, and see that the "
+          "port is open",
+          identity_.master_address, identity_.store_port, join_seconds, command_));
     }
   }
 }

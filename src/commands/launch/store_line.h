@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,9 +27,9 @@ class StoreLine {
   static constexpr double call_seconds = 2;  // one call to the store, during which no signal is heard
 
   // `identity` names the store, and its launch once that is known; it outlives the line, and may change. `patience_seconds`: for a
-  // store that does not answer.
-  StoreLine(const rendezvous::Identity& identity, Signals& signals, double patience_seconds)
-      : identity_(identity), signals_(signals), patience_seconds_(patience_seconds) {}
+  // store that does not answer. `command`: what serves it, "troika launch".
+  StoreLine(const rendezvous::Identity& identity, Signals& signals, double patience_seconds, std::string command)
+      : identity_(identity), signals_(signals), patience_seconds_(patience_seconds), command_(std::move(command)) {}
 
   // Like StoreClient's constructor, but a signal ends it. PeerError after `until`; `join_seconds` is what it says that it waited.
   void open(double until, double join_seconds);
@@ -54,6 +55,7 @@ class StoreLine {
   const rendezvous::Identity& identity_;
   Signals& signals_;
   double patience_seconds_;
+  const std::string command_;
   std::optional<Left> left_;
   std::unique_ptr<rendezvous::StoreClient> store_;
 };

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "commands/launch/host_flags.h"
 #include "config/config.h"
 
 namespace troika::commands {
 
 struct SweepArguments {
-  std::int64_t nproc = 1;
+  std::int64_t nproc = 1;  // on each host
+  HostFlags host_flags;
+  HostOptions hosts;                 // what they come to
   std::optional<std::int64_t> best;  // layouts that are run; unset: all that fit
   std::optional<double> deadline_seconds;
   std::string cluster;  // a file; empty: this machine
@@ -20,7 +23,8 @@ struct SweepArguments {
   config::ParsedSettings parsed;
 
   std::int64_t steps() const;  // of each layout; 5 unless the command line says otherwise
-  std::string folder() const;  // runs/sweep unless the command line says otherwise
+  // runs/sweep unless the command line says otherwise; of other hosts than 0 host-K below it, as they may share a disk.
+  std::string folder() const;
 };
 
 config::FlagTable sweep_flags(SweepArguments& a);

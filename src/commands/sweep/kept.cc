@@ -20,13 +20,16 @@ static void refuse_other(const std::string& folder, const std::string& what) {
 void keep_basis(const std::string& folder, const SweepBasis& basis) {
   const std::string path = folder + "/sweep.json", yaml = config::to_yaml(basis.settings);
   if (!base::file_exists(path)) {
-    const nlohmann::ordered_json facts = {{"format", 1}, {"nproc", basis.nproc}, {"settings", yaml}};
+    const nlohmann::ordered_json facts = {
+        {"format", 1}, {"nnodes", basis.nnodes}, {"nproc", basis.nproc}, {"settings", yaml}};
     return base::write_file_atomic(path, facts.dump(2) + "\n");
   }
   const nlohmann::json facts = base::parse_json(base::read_file(path), path);
   if (base::json_int(facts, "format", path) != 1) refuse_other(folder, "of another version of Troika");
-  if (const std::int64_t nproc = base::json_int(facts, "nproc", path); nproc != basis.nproc)
-    refuse_other(folder, fmt::format("--nproc was {} and is {}", nproc, basis.nproc));
+  for (const auto& [name, now] : {std::pair{"nnodes", basis.nnodes}, std::pair{"nproc", basis.nproc}}) {
+    const std::int64_t was = facts.contains(name) ? base::json_int(facts, name, path) : 1;
+    if (was != now) refuse_other(folder, fmt::format("--{} was {} and is {}", name, was, now));
+  }
   const std::string kept = base::json_string(facts, "settings", path);
   if (kept != yaml) refuse_other(folder, fmt::format("{} differs", config::first_difference(kept, yaml)));
 }

@@ -12,7 +12,7 @@ namespace troika::commands {
 // What rows of one table have in common.
 struct SweepBasis {
   config::Settings settings;  // with one layout for all: whichever is run next, rows stay comparable
-  std::int64_t nproc = 1;
+  std::int64_t nnodes = 1, nproc = 1;
 };
 
 // Writes FOLDER/sweep.json, or compares with it. ConfigError that names the first difference: rows of two trainings do not go

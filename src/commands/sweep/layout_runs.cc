@@ -3,91 +3,86 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/units.h"
-#include "commands/launch/flags.h"
 #include "commands/sweep/kept.h"
-#include "commands/sweep/one_run.h"
+#include "commands/sweep/layout_run.h"
 #include "commands/sweep/summary_csv.h"
-#include "config/command_line.h"
-#include "config/config.h"
 
 namespace troika::commands {
+using rendezvous::FailureReport;
+
 namespace {
 
-std::vector<std::string> variables_of(const config::FlagTable& table) {
-  std::vector<std::string> names;
-  for (const config::FlagRow& row : table.rows())
-    names.insert(names.end(), row.flag->variables.begin(), row.flag->variables.end());
-  return names;
+// A task is this word, or a table with one row: a layout and what is predicted of it. An answer is such a table, too.
+constexpr const char* preparation = "prepare the data";
+
+SweepRow row_in(const std::string& text) {
+  const SweepRows rows = parse_csv(text, "what another host says");
+  if (rows.size() != 1) throw base::DataError(fmt::format("another host says {} rows instead of one", rows.size()));
+  return rows.front();
 }
 
-bool gives_other_settings(const std::string& file, const std::string& yaml, const std::string& name,
-                          const std::string& value) {
-  try {
-    return config::to_yaml(config::parse_settings({file}, {{name, value}}).settings) != yaml;
-  } catch (const base::Error&) {
-    return true;
-  }
-}
-
-// Without what would say something else than the file and the command line of a run.
-config::Environment environment_of_run(config::Environment environment, const std::string& file) {
-  LaunchFlags flags;
-  for (const std::string& name : variables_of(launch_flags(flags))) environment.erase(name);
-  config::SettingsReading scratch;
-  const std::string yaml = config::to_yaml(config::parse_settings({file}, {}).settings);
-  for (const std::string& name : variables_of(config::settings_table(scratch))) {
-    const auto found = environment.find(name);
-    if (found != environment.end() && gives_other_settings(file, yaml, name, found->second)) environment.erase(found);
-  }
-  return environment;
+[[noreturn]] void throw_as(const FailureReport& report) {
+  if (report.exit_code == base::exit_interrupted) throw Stopped();
+  if (report.exit_code == 2) throw base::ConfigError(report.text);
+  if (report.exit_code == 3) throw base::DataError(report.text);
+  throw base::PeerError(report.text);
 }
 
 class LayoutRuns {
  public:
-  LayoutRuns(const SweepPlan& plan, Signals& signals, SweepProgress& progress)
-      : plan_(plan), signals_(signals), progress_(progress), step_(step_of(plan)), left_(step_.steps) {}
+  LayoutRuns(const SweepPlan& plan, SweepRounds& rounds, Signals& signals, SweepProgress& progress)
+      : plan_(plan),
+        rounds_(rounds),
+        progress_(progress),
+        part_(plan.host, rounds, signals),
+        step_(step_of(plan)),
+        left_(step_.steps) {}
 
   SweepOutcome run();
 
  private:
   bool has_row(const planner::Estimate& estimate) const {
     const SweepRow* row = find_row(outcome_.rows, estimate.layout);
-    return row != nullptr && !is_to_be_run_again(*row, deadline_of(plan_, estimate));
+    return row != nullptr && !is_to_be_run_again(*row, deadline_of(plan_.host, predicted_of(estimate)));
   }
   void predict_again();
+  void stop_all();
+  void prepare();
+  void run_all();
   SweepRow run_one_layout(const planner::Estimate& estimate);
-  OneRun prepare(const planner::Estimate& estimate, const std::string& run_folder) const;
-  void judge(const OneRunEnd& end, double deadline_seconds, const std::string& run_folder, SweepRow& row) const;
+  void take_in(const std::map<int, std::string>& answers, SweepRow& row);
   void keep(const SweepRow& row);
 
   const SweepPlan& plan_;
-  Signals& signals_;
+  SweepRounds& rounds_;
   SweepProgress& progress_;
+  const HostPart part_;
   const SweepStep step_;
   TimeLeft left_;
   std::size_t number_ = 0;  // of the layout at work, from 1
-  SweepOutcome outcome_;
+  bool prepared_ = false;   // on all hosts
+  SweepOutcome outcome_{{}, {0, ""}};
 };
 
 SweepOutcome LayoutRuns::run() {
-  outcome_.rows = kept_rows(plan_.folder);
+  outcome_.rows = kept_rows(plan_.host.folder);
   predict_again();
   for (const planner::Estimate& estimate : plan_.estimates)
     if (!has_row(estimate)) left_.add(estimate.time.step);
-  for (const planner::Estimate& estimate : plan_.estimates) {
-    ++number_;
-    if (has_row(estimate)) continue;
-    left_.begin(estimate.time.step);
-    const SweepRow row = run_one_layout(estimate);
-    left_.finished(row);
-    keep(row);
-    progress_.finished(number_, row, left_.seconds(0));
-    outcome_.interrupted = row.status == SweepStatus::interrupted;
-    if (outcome_.interrupted) break;
+  try {
+    prepare();
+    run_all();
+    if (outcome_.end.exit_code == 0) run_all();  // what lost a host
+  } catch (const Stopped&) {
+    stop_all();
+  } catch (const CalledOff& by_another) {
+    outcome_.end = by_another.report;
+  } catch (const base::PeerError& error) {
+    outcome_.end = {error.exit_code(), error.what()};
   }
   return outcome_;
 }
@@ -99,69 +94,80 @@ void LayoutRuns::predict_again() {
   }
 }
 
+// A second signal ends the wait for the others.
+void LayoutRuns::stop_all() {
+  outcome_.end = {base::exit_interrupted, stop_reason};
+  try {
+    rounds_.fail(outcome_.end);
+    rounds_.finish("");
+  } catch (const Stopped&) {
+  }
+}
+
+// Again where a host was started anew.
+void LayoutRuns::prepare() {
+  rounds_.begin(preparation);
+  const auto problem = part_.prepare_data([&](const std::string& line) { progress_.preparing(line); });
+  const std::map<int, std::string> answers = rounds_.finish("");
+  if (problem) throw_as(*problem);
+  for (const auto& [node, answer] : answers) {
+    const SweepRow theirs = row_in(answer);
+    if (theirs.status != SweepStatus::ok) throw_as({75, fmt::format("host {}: {}", node, theirs.reason)});
+  }
+  prepared_ = static_cast<int>(answers.size()) == plan_.host.hosts.nnodes - 1;
+}
+
+void LayoutRuns::run_all() {
+  number_ = 0;
+  for (const planner::Estimate& estimate : plan_.estimates) {
+    ++number_;
+    if (has_row(estimate)) continue;
+    while (!prepared_) prepare();
+    left_.begin(estimate.time.step);
+    const SweepRow row = run_one_layout(estimate);
+    left_.finished(row);
+    keep(row);
+    if (row.status == SweepStatus::interrupted) left_.add(estimate.time.step);
+    progress_.finished(number_, row, left_.seconds(0));
+    if (outcome_.end.exit_code != 0) return;
+  }
+}
+
 SweepRow LayoutRuns::run_one_layout(const planner::Estimate& estimate) {
   SweepRow row;
   row.layout = estimate.layout;
   row.predicted = predicted_of(estimate);
   const std::string name = planner::name_of(estimate.layout);
-  const std::string run_folder = plan_.folder + "/runs/" + folder_name_of(estimate.layout);
-  const OneRun run = prepare(estimate, run_folder);
-  const OneRunEnd end =
-      run_one(run, signals_, [&](double seconds) { progress_.running(number_, name, left_.seconds(seconds)); });
-  row.seconds = end.seconds;
-  judge(end, run.deadline_seconds, run_folder, row);
+  rounds_.begin(to_csv({row}));
+  row = part_.run_layout(
+      row, [&](const std::string& folder) { return measured_in(folder, step_); },
+      [&](double seconds) { progress_.running(number_, name, left_.seconds(seconds)); });
+  if (row.status == SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
+  take_in(rounds_.finish(""), row);
   return row;
 }
 
-OneRun LayoutRuns::prepare(const planner::Estimate& estimate, const std::string& run_folder) const {
-  base::remove_tree(run_folder);
-  base::make_directories(run_folder);
-  const std::string file = run_folder + ".yaml";
-  const config::Settings settings = planner::with_layout(plan_.settings, estimate.layout);
-  base::write_file_atomic(file, config::to_yaml(settings));
-  OneRun run;
-  run.program = plan_.troika;
-  run.arguments = {"troika",
-                   "launch",
-                   "--standalone",
-                   "--nproc-per-node",
-                   std::to_string(plan_.nproc),
-                   "--log-dir",
-                   run_folder + "/logs"};
-  if (!plan_.program.empty()) run.arguments.insert(run.arguments.end(), {"--program", plan_.program});
-  run.arguments.insert(run.arguments.end(), {"--", "train", file, "--out", run_folder});
-  const std::vector<std::string> flags = planner::flags_of(estimate.layout);
-  run.arguments.insert(run.arguments.end(), flags.begin(), flags.end());
-  run.environment = environment_of_run(plan_.environment, file);
-  run.log_path = run_folder + "/launch.log";
-  run.deadline_seconds = deadline_of(plan_, estimate);
-  return run;
-}
-
-void LayoutRuns::judge(const OneRunEnd& end, double deadline_seconds, const std::string& run_folder,
-                       SweepRow& row) const {
-  switch (end.cause) {
-    case OneRunEnd::Cause::stop_signal:
+// What the other hosts say of a layout. One that is gone made it no worse: it is to be run again.
+void LayoutRuns::take_in(const std::map<int, std::string>& answers, SweepRow& row) {
+  for (int node = 1; node < plan_.host.hosts.nnodes; ++node) {
+    const auto answer = answers.find(node);
+    if (answer == answers.end()) {
+      prepared_ = false;
+      if (row.status == SweepStatus::ok || row.status == SweepStatus::interrupted) continue;
       row.status = SweepStatus::interrupted;
-      row.reason = "a signal asked the sweep to stop";
-      return;
-    case OneRunEnd::Cause::deadline:
-      row.status = SweepStatus::timeout;
-      row.reason = fmt::format("did not end within {}; {}/launch.log has what it said",
-                               base::format_duration(deadline_seconds), run_folder);
-      return;
-    case OneRunEnd::Cause::by_itself:
-      break;
-  }
-  try {
-    if (end.exit_code != 0 || end.signal != 0) {
-      row.reason = reason_of(end, base::read_file(run_folder + "/launch.log"));
-      return;
+      row.reason = fmt::format("host {} was lost: {}", node, row.reason);
+      continue;
     }
-    row.measured = measured_in(run_folder, step_);
-    row.status = SweepStatus::ok;
-  } catch (const base::DataError& error) {
-    row.reason = reason_of(end, std::string("troika: ") + error.what());
+    const SweepRow theirs = row_in(answer->second);
+    if (!row.measured) continue;
+    if (theirs.measured) {
+      row.measured->resident_bytes = std::max(row.measured->resident_bytes, theirs.measured->resident_bytes);
+      continue;
+    }
+    row.measured.reset();
+    row.status = theirs.status;
+    row.reason = fmt::format("host {}: {}", node, theirs.reason);
+    if (row.status == SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
   }
 }
 
@@ -170,58 +176,55 @@ void LayoutRuns::keep(const SweepRow& row) {
   rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const SweepRow& old) { return old.layout == row.layout; }),
              rows.end());
   rows.push_back(row);
-  base::write_file_atomic(plan_.folder + "/summary.csv", to_csv(rows));
+  base::write_file_atomic(plan_.host.folder + "/summary.csv", to_csv(rows));
+}
+
+// Held while a sweep works in the folder.
+base::FileLock lock_of(const std::string& folder) {
+  base::make_directories(folder);
+  return base::FileLock(folder + "/lock", [&] {
+    throw base::ConfigError(fmt::format("another sweep works in {}: let it end, or choose another --out", folder));
+  });
+}
+
+// What a host other than 0 has to tell of a run: the numbers of a step are host 0's.
+SweepMeasured resident_in_run(const std::string& folder) {
+  SweepMeasured measured;
+  measured.resident_bytes = most_resident(folder);
+  return measured;
 }
 
 }  // namespace
 
-config::Settings measuring_settings(config::Settings settings, std::int64_t steps, const std::string& folder) {
-  settings.train.steps = steps;
-  settings.train.out = folder;  // each run has another
-  settings.train.resume = "never";
-  settings.train.profile = std::to_string(steps);
-  settings.train.eval_every = 0;
-  settings.train.recompute_audit_every = 0;
-  settings.optimizer.warmup_steps = std::min(settings.optimizer.warmup_steps, steps);
-  settings.batch.find_micro_batch_size = false;
-  settings.data.valid.clear();
-  settings.data.valid_share = 0;
-  if (settings.data.cache.empty()) settings.data.cache = folder + "/data";
-  settings.checkpoint.every = 0;
-  settings.checkpoint.every_minutes = 0;
-  settings.checkpoint.at_end = false;
-  settings.checkpoint.async = config::OnOff::off;
-  settings.log.progress = config::Progress::none;
-  return settings;
-}
-
 SweepStep step_of(const SweepPlan& plan) {
   const planner::Estimate& one = plan.estimates.at(0);
-  return {plan.settings.train.steps, one.layout.global, one.tokens};
+  return {plan.host.settings.train.steps, one.layout.global, one.tokens};
 }
 
-double deadline_of(const SweepPlan& plan, const planner::Estimate& estimate) {
-  constexpr double least_seconds = 60, generously = 20;
-  const double predicted = estimate.time.step * static_cast<double>(plan.settings.train.steps);
-  return plan.deadline_seconds.value_or(std::max(least_seconds, generously * predicted));
-}
-
-SweepOutcome run_layouts(const SweepPlan& plan, Signals& signals, SweepProgress& progress) {
-  base::make_directories(plan.folder);
-  const base::FileLock alone(plan.folder + "/lock", [&] {
-    throw base::ConfigError(fmt::format("another sweep works in {}: let it end, or choose another --out", plan.folder));
-  });
+SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, Signals& signals, SweepProgress& progress) {
+  const base::FileLock alone = lock_of(plan.host.folder);
   planner::Layout any;
   any.global = step_of(plan).samples;
-  keep_basis(plan.folder, {planner::with_layout(plan.settings, any), plan.nproc});
-  return LayoutRuns(plan, signals, progress).run();
+  keep_basis(plan.host.folder,
+             {planner::with_layout(plan.host.settings, any), plan.host.hosts.nnodes, plan.host.nproc});
+  return LayoutRuns(plan, rounds, signals, progress).run();
 }
 
-std::string folder_name_of(const planner::Layout& layout) {
-  return fmt::format("dp{}-pp{}-tp{}-cp{}-zero{}-{}-v{}-mb{}-recompute_{}-offload_{}-{}", layout.dp, layout.pp,
-                     layout.tp, layout.cp, layout.zero, config::word_of(layout.schedule), layout.virtual_stages,
-                     layout.micro, config::word_of(layout.recompute), config::word_of(layout.offload),
-                     config::word_of(layout.precision));
+FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, Signals& signals) {
+  const base::FileLock alone = lock_of(host.folder);
+  const HostPart part(host, rounds, signals);
+  while (const auto task = rounds.next()) {
+    SweepRow row;
+    if (*task != preparation) {
+      row = part.run_layout(row_in(*task), resident_in_run, [](double) {});
+    } else if (const auto problem = part.prepare_data([](const std::string&) {})) {
+      row.reason = problem->text;
+    } else {
+      row.status = SweepStatus::ok;
+    }
+    rounds.finish(to_csv({row}));
+  }
+  return rounds.ended_with();
 }
 
 }  // namespace troika::commands

@@ -34,13 +34,6 @@ std::int64_t resident_in(const std::string& log) {
   return base::parse_bytes(text, &bytes) ? bytes : 0;
 }
 
-std::int64_t most_resident(const std::string& logs) {
-  std::int64_t most = 0;
-  for (const std::string& name : base::list_directory(logs))
-    most = std::max(most, resident_in(base::read_file(logs + "/" + name)));
-  return most;
-}
-
 schedule::TimeShares shares_of_last_step(const std::string& timeline) {
   const auto steps = schedule::list_traces(timeline);
   if (steps.empty()) throw base::DataError(fmt::format("{} holds no recorded step", timeline));
@@ -50,6 +43,14 @@ schedule::TimeShares shares_of_last_step(const std::string& timeline) {
 }
 
 }  // namespace
+
+std::int64_t most_resident(const std::string& run_folder) {
+  const std::string logs = run_folder + "/logs";
+  std::int64_t most = resident_in(base::read_file(run_folder + "/launch.log"));  // world rank 0
+  for (const std::string& name : base::list_directory(logs))
+    most = std::max(most, resident_in(base::read_file(logs + "/" + name)));
+  return most;
+}
 
 SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step) {
   const std::string path = run_folder + "/metrics.jsonl";
@@ -62,7 +63,7 @@ SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step) 
   measured.samples_per_second = static_cast<double>(step.samples) / measured.step_seconds;
   measured.tokens_per_second = static_cast<double>(step.tokens) / measured.step_seconds;
   measured.memory_bytes = rows.back().memory_bytes;
-  measured.resident_bytes = most_resident(run_folder + "/logs");
+  measured.resident_bytes = most_resident(run_folder);
   measured.communication_share = shares.share(shares.communication_seconds);
   measured.bubble_share = shares.share(shares.bubble_seconds);
   measured.loss_bits = fmt::format("{:08x}", rows.back().loss_bits);

@@ -15,6 +15,9 @@ struct SweepStep {
   std::int64_t tokens = 0;
 };
 
+// The most that a rank's process of this host took; 0: the system does not tell.
+std::int64_t most_resident(const std::string& run_folder);
+
 // Of a run whose last step was recorded. DataError when metrics or timeline are missing or short.
 SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step);
 

@@ -121,7 +121,7 @@ std::string shortened(const std::string& text) {
 
 }  // namespace
 
-OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<void(double)>& each_moment) {
+OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<RunGoes(double)>& each_moment) {
   const Orphanage orphanage;
   const double began = base::monotonic_seconds();
   OneRunEnd end;
@@ -136,8 +136,8 @@ OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<void(
     end.seconds = base::monotonic_seconds() - began;
     if (!ender.begun() && asks_to_stop(signal)) begin_to_end(OneRunEnd::Cause::stop_signal);
     if (!ender.begun() && end.seconds > run.deadline_seconds) begin_to_end(OneRunEnd::Cause::deadline);
+    if (each_moment(end.seconds) == RunGoes::to_its_end && !ender.begun()) begin_to_end(OneRunEnd::Cause::asked);
     ender.go_on();
-    each_moment(end.seconds);
   }
   end.seconds = base::monotonic_seconds() - began;
   end.exit_code = worker.exit_code;

@@ -18,19 +18,22 @@ struct OneRun {
   double deadline_seconds = 0;
 };
 
+// What is to become of a run under way.
+enum class RunGoes { on, to_its_end };
+
 struct OneRunEnd {
-  enum class Cause { by_itself, deadline, stop_signal } cause = Cause::by_itself;
+  enum class Cause { by_itself, deadline, stop_signal, asked } cause = Cause::by_itself;
   int exit_code = 0;  // where it ended by itself, without a signal
   int signal = 0;     // that killed it
   double seconds = 0;
 };
 
-// Starts the program in a process group of its own and returns when it has ended. At the deadline, or when `signals` hears one
-// that asks to stop, it gets SIGTERM, after 3 s another, and after 3 more SIGKILL; it is also killed when this process dies. What
-// it started and left behind is killed before the return, too (so this process must have no other children meanwhile).
-// `each_moment` is called about ten times a second with the seconds since the start. ConfigError when the program cannot be
-// started.
-OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<void(double)>& each_moment);
+// Starts the program in a process group of its own and returns when it has ended. At the deadline, when `signals` hears one that
+// asks to stop, or when `each_moment` says so, it gets SIGTERM, after 3 s another, and after 3 more SIGKILL; it is also killed when
+// this process dies. What it started and left behind is killed before the return, too (so this process must have no other children
+// meanwhile). `each_moment` is called about ten times a second with the seconds since the start. ConfigError when the program
+// cannot be started.
+OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<RunGoes(double)>& each_moment);
 
 // "rank 1 (host a, pid 7) was killed by signal 9": the last word of the launcher in what a run said, with that of a rank where
 // the launcher knows no more than its exit code; one line of at most 400 bytes. How it ended where nobody said anything.

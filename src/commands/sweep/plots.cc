@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_bars = 40;
 constexpr double drawing_seconds = 120;
-constexpr const char* names[] = {"throughput", "memory", "shares"};
+constexpr const char* pictures[] = {"throughput", "memory", "shares"};
 
 SweepRows fastest_measured(const SweepRows& rows) {
   SweepRows ordered = best_first(rows);
@@ -151,7 +151,7 @@ std::string plot_script(const SweepRows& measured, const SweepStep& step) {
       text += fmt::format(
           "\nset terminal {} noenhanced size {},{} font \"sans-serif,{}\" background rgb \"white\"\n"
           "small = \",{}\"\nlarge = \",{}\"\nset output ARG1.\"/{}.{}\"\n",
-          picture.terminal, canvas.width, canvas.height, picture.font, picture.small, picture.large, names[i],
+          picture.terminal, canvas.width, canvas.height, picture.font, picture.small, picture.large, pictures[i],
           picture.ending);
       text += fmt::format(script_title, fmt::arg("title", titles[i]), fmt::arg("width", canvas.width),
                           fmt::arg("height", canvas.height));
@@ -178,11 +178,11 @@ SweepPlots draw_plots(const std::string& folder, const SweepRows& rows, const Sw
   base::write_file_atomic(log, "");
   const OneRunEnd end = run_one(
       {program, {"gnuplot", "--default-settings", "-c", plots + "/plots.gp", plots}, environment, log, drawing_seconds},
-      signals, [](double) {});
+      signals, [](double) { return RunGoes::on; });
   if (end.exit_code != 0 || end.signal != 0 || end.cause != OneRunEnd::Cause::by_itself)
     return {{}, fmt::format("no plots, as gnuplot failed; {} has what it said", log)};
   SweepPlots drawn;
-  for (const char* name : names) drawn.svgs.push_back(base::read_file(fmt::format("{}/{}.svg", plots, name)));
+  for (const char* name : pictures) drawn.svgs.push_back(base::read_file(fmt::format("{}/{}.svg", plots, name)));
   return drawn;
 }
 

@@ -34,6 +34,12 @@ std::string SweepProgress::head(std::size_t number, const std::string& name) con
   return fmt::format("{}/{} {}:", number, layouts_, name);
 }
 
+void SweepProgress::preparing(const std::string& line) {
+  if (style_ == metrics::ProgressStyle::none || line == prepared_ || line.rfind("tokenizing", 0) != 0) return;
+  prepared_ = line;
+  line_.print(line);
+}
+
 void SweepProgress::running(std::size_t number, const std::string& name, double seconds_left) {
   if (style_ != metrics::ProgressStyle::bar) return;
   const double done = static_cast<double>(number - 1) / static_cast<double>(layouts_);

@@ -41,6 +41,7 @@ class SweepProgress {
   SweepProgress(const SweepProgress&) = delete;
   SweepProgress& operator=(const SweepProgress&) = delete;
 
+  void preparing(const std::string& line);  // as `troika data` says it
   // `number` from 1.
   void running(std::size_t number, const std::string& name, double seconds_left);
   void finished(std::size_t number, const SweepRow& row, double seconds_left);
@@ -51,6 +52,7 @@ class SweepProgress {
   metrics::BarLine line_;
   metrics::ProgressStyle style_;
   std::size_t layouts_;
+  std::string prepared_;  // the last line
 };
 
 // "0.123 s a step, 5.8 K tokens/s (plan 0.110 s)", or "failed: REASON".

@@ -2,28 +2,31 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "commands/data/shown_progress.h"
+#include "commands/launch/say.h"
 #include "commands/plan/arguments.h"
 #include "commands/shell_word.h"
 #include "commands/sweep/arguments.h"
+#include "commands/sweep/layout_run.h"
 #include "commands/sweep/layout_runs.h"
 #include "commands/sweep/page.h"
 #include "commands/sweep/plots.h"
 #include "commands/sweep/report.h"
 #include "config/command_line.h"
-#include "data/opened_samples.h"
 #include "machine/cluster_file.h"
 #include "planner/reasons.h"
 #include "planner/search.h"
 #include "planner/this_machine.h"
 
 namespace troika::commands {
+using rendezvous::FailureReport;
+
 namespace {
 
 // The words but --steps and --out, which are the sweep's own here.
@@ -45,23 +48,32 @@ Words words_of_training(const Words& words) {
   return kept;
 }
 
-// As `troika plan` asks it, on one host.
+machine::Cluster cluster_of(const SweepArguments& a, const config::Environment& environment) {
+  if (a.cluster.empty()) return planner::this_machine(planner::machine_file(environment)).cluster;
+  machine::Cluster cluster = machine::read_cluster(a.cluster);
+  if (cluster.host_count() != a.hosts.nnodes)
+    throw base::ConfigError(
+        fmt::format("--cluster {} has {} host{}, but --nnodes is {}: use the file that `troika launch --nnodes {} ... "
+                    "-- probe --out {}` writes, or --nnodes {}",
+                    a.cluster, cluster.host_count(), cluster.host_count() == 1 ? "" : "s", a.hosts.nnodes,
+                    a.hosts.nnodes, a.cluster, cluster.host_count()));
+  return cluster;
+}
+
+// As `troika plan` asks it, with --nproc ranks on each host.
 planner::Question sweep_question(const SweepArguments& a, const config::Settings& settings,
                                  const config::Environment& environment) {
   PlanArguments asked;
   asked.cluster = a.cluster;
   asked.parsed = a.parsed;
   asked.parsed.settings = settings;
-  const machine::Cluster cluster = a.cluster.empty() ? planner::this_machine(planner::machine_file(environment)).cluster
-                                                     : machine::read_cluster(a.cluster);
-  if (cluster.host_count() > 1)
-    throw base::ConfigError(fmt::format("--cluster {} has {} hosts, but a sweep runs on this one: leave the others out",
-                                        a.cluster, cluster.host_count()));
-  if (cluster.hosts.front().computes_on_cores()) asked.nproc = a.nproc;
+  const machine::Cluster cluster = cluster_of(a, environment);
+  if (std::all_of(cluster.hosts.begin(), cluster.hosts.end(),
+                  [](const machine::Host& host) { return host.computes_on_cores(); }))
+    asked.nproc = a.nproc;
   planner::Question question = question_of(asked, environment);
-  if (question.world < a.nproc)
-    throw base::ConfigError(fmt::format("--nproc is {}, but the cluster has {} devices", a.nproc, question.world));
-  question.world = static_cast<int>(a.nproc);
+  question.ranks_per_host = static_cast<int>(a.nproc);
+  question.world = static_cast<int>(a.nproc) * a.hosts.nnodes;
   question.top = static_cast<int>(a.best.value_or(1));
   return question;
 }
@@ -75,16 +87,6 @@ std::vector<planner::Estimate> layouts_to_run(const SweepArguments& a, const pla
   return answer.best;
 }
 
-// Once, so that no layout's time has it in it.
-void prepare_data(const config::Settings& settings) {
-  const config::DataSettings& data = settings.data;
-  if (data.train.empty()) throw base::ConfigError("data.train is not set; name what to train on with --data.train");
-  const auto tokenizer = tokenizer::open_tokenizer(data.tokenizer);
-  data::open_samples({data.train, data.cache, settings.batch.seq_len, settings.model.vocab, data::Reading::training,
-                      settings.train.seed},
-                     data, *tokenizer, shown_progress("tokenizing", stderr));
-}
-
 // What comes of the rows: files for people, and the words at the end.
 class SweepEnd {
  public:
@@ -95,13 +97,14 @@ class SweepEnd {
 
   void write(const config::Settings& training, Signals& signals) const {
     const std::string command = measured() ? keep_best(training) : "";
-    const SweepPlots plots = draw_plots(plan_.folder, outcome_.rows, step_of(plan_), plan_.environment, signals);
-    base::write_file_atomic(plan_.folder + "/sweep.html", to_html(page(training, command, plots), outcome_.rows));
+    const SweepPlots plots =
+        draw_plots(plan_.host.folder, outcome_.rows, step_of(plan_), plan_.host.environment, signals);
+    base::write_file_atomic(plan_.host.folder + "/sweep.html", to_html(page(training, command, plots), outcome_.rows));
     print(sweep_table(outcome_.rows) + "\n" + conclusion() + "\n");
-    if (!command.empty()) print("train it: " + command + "\n");
+    if (!command.empty()) print("train it: " + command + "\n" + on_every_host());
     if (!plots.note.empty()) print(plots.note + "\n");
-    print(fmt::format("written: {0}/summary.csv, {0}/sweep.html{1}\n", plan_.folder,
-                      plots.svgs.empty() ? "" : fmt::format(", {}/plots", plan_.folder)));
+    print(fmt::format("written: {0}/summary.csv, {0}/sweep.html{1}\n", plan_.host.folder,
+                      plots.svgs.empty() ? "" : fmt::format(", {}/plots", plan_.host.folder)));
   }
 
  private:
@@ -110,19 +113,37 @@ class SweepEnd {
   std::string conclusion() const { return sweep_conclusion(outcome_.rows, plan_.estimates.front().layout); }
 
   std::string keep_best(const config::Settings& training) const {
-    const std::string path = plan_.folder + "/best.yaml";
+    const std::string path = plan_.host.folder + "/best.yaml";
     base::write_file_atomic(path, config::to_yaml(planner::with_layout(training, best_.front().layout)));
-    return fmt::format("troika launch --nproc-per-node {} -- train {}", plan_.nproc, shell_word(path));
+    return fmt::format("troika launch {}--nproc-per-node {} -- train {}", host_words(), plan_.host.nproc,
+                       shell_word(path));
+  }
+
+  std::string host_words() const {
+    const HostOptions& hosts = plan_.host.hosts;
+    if (hosts.nnodes == 1) return "";
+    return fmt::format(
+        "--nnodes {} --node-rank K --master-addr {} --master-port {} {}", hosts.nnodes,
+        shell_word(hosts.master_address), hosts.master_port,
+        hosts.secret_file.empty() ? "" : fmt::format("--secret-file {} ", shell_word(hosts.secret_file)));
+  }
+
+  std::string on_every_host() const {
+    const int nnodes = plan_.host.hosts.nnodes;
+    return nnodes == 1 ? ""
+                       : fmt::format("(on every host, which needs a copy of that file; K is 0 to {})\n", nnodes - 1);
   }
 
   SweepPage page(const config::Settings& training, const std::string& command, const SweepPlots& plots) const {
     const SweepStep step = step_of(plan_);
     SweepPage page;
-    page.title = fmt::format("Sweep of {} on {} processes",
-                             training.model.path.empty() ? training.model.preset : training.model.path, plan_.nproc);
+    page.title =
+        fmt::format("Sweep of {} on {} processes",
+                    training.model.path.empty() ? training.model.preset : training.model.path, plan_.host.world());
     page.conclusion = conclusion();
     page.command = command;
-    page.facts = {{"processes", std::to_string(plan_.nproc)},
+    page.facts = {{"processes", std::to_string(plan_.host.world())},
+                  {"hosts", std::to_string(plan_.host.hosts.nnodes)},
                   {"machine", planner::describe(question_)},
                   {"rates of the plan", planner::sources_of(question_.cluster)},
                   {"step", fmt::format("{} samples, {} tokens", step.samples, step.tokens)},
@@ -141,33 +162,63 @@ class SweepEnd {
   const SweepRows best_;
 };
 
-int sweep(const SweepPlan& plan, const planner::Question& question, const config::Settings& training) {
-  Signals signals;
-  SweepOutcome outcome;
-  {
-    SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size());
-    outcome = run_layouts(plan, signals, progress);
-  }
-  const SweepEnd end(plan, outcome, question);
-  end.write(training, signals);
-  if (outcome.interrupted) return base::exit_interrupted;
-  return end.measured() ? 0 : 75;
+// Of all hosts.
+FailureReport end_of(const SweepOutcome& outcome) {
+  if (outcome.end.exit_code != 0) return outcome.end;
+  const bool measured = std::any_of(outcome.rows.begin(), outcome.rows.end(),
+                                    [](const SweepRow& row) { return row.measured.has_value(); });
+  return measured ? FailureReport{0, "the sweep is complete"} : FailureReport{75, "no layout was measured"};
 }
 
-}  // namespace
+int lead(const SweepPlan& plan, const planner::Question& question, const config::Settings& training, Signals& signals) {
+  SweepRounds rounds(plan.host, signals);
+  SweepOutcome outcome;
+  try {
+    SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size());
+    outcome = run_layouts(plan, rounds, signals, progress);
+  } catch (const base::Error& error) {
+    rounds.end({error.exit_code(), error.what()});
+    throw;
+  }
+  const FailureReport end = end_of(outcome);
+  rounds.end(end);
+  if (!outcome.rows.empty()) SweepEnd(plan, outcome, question).write(training, signals);
+  if (outcome.end.exit_code != 0)
+    says(sweep_command, fmt::format("{}; the same command goes on where it was", outcome.end.text));
+  return end.exit_code;
+}
 
-int run_sweep(const Call& call) {
-  SweepArguments a = parse_sweep(call.words, call.environment);
-  for (const std::string& note : a.parsed.notes) std::fprintf(stderr, "%s\n", note.c_str());
-  SweepPlan plan;
-  plan.settings = measuring_settings(a.parsed.settings, a.steps(), a.folder());
-  const planner::Question question = sweep_question(a, plan.settings, call.environment);
-  plan.estimates = layouts_to_run(a, question);
-  plan.nproc = a.nproc;
-  plan.folder = a.folder();
-  plan.deadline_seconds = a.deadline_seconds;
-  plan.environment = call.environment;
-  plan.program = a.program;
+int follow(const SweepHost& host, Signals& signals) {
+  SweepRounds rounds(host, signals);
+  try {
+    const FailureReport end = follow_layouts(host, rounds, signals);
+    says(sweep_command, fmt::format("host 0 has ended: {}", end.text));
+    return end.exit_code;
+  } catch (const Stopped&) {
+    rounds.call_off({base::exit_interrupted, stop_reason});
+    throw;
+  } catch (const base::Error& error) {
+    rounds.call_off({error.exit_code(), error.what()});
+    throw;
+  }
+}
+
+SweepHost host_of(const SweepArguments& a, const config::Environment& environment) {
+  SweepHost host;
+  host.settings = measuring_settings(a.parsed.settings, a.steps(), a.folder());
+  host.nproc = a.nproc;
+  host.hosts = a.hosts;
+  host.folder = a.folder();
+  host.deadline_seconds = a.deadline_seconds;
+  host.environment = environment;
+  host.program = a.program;
+  return host;
+}
+
+// On host 0, which alone plans.
+int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& host) {
+  const planner::Question question = sweep_question(a, host.settings, call.environment);
+  const SweepPlan plan{host, layouts_to_run(a, question)};
   if (a.dry_run) {
     std::fputs(dry_run_table(plan.estimates, step_of(plan)).c_str(), stdout);
     return 0;
@@ -175,9 +226,24 @@ int run_sweep(const Call& call) {
   constexpr std::size_t many = 50;
   std::fprintf(stderr, "%s%s\n", sweep_size(plan.estimates, step_of(plan)).c_str(),
                plan.estimates.size() > many ? "; --best 20 runs the 20 that the plan finds fastest" : "");
-  prepare_data(plan.settings);
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
-  return sweep(plan, question, training.parsed.settings);
+  Signals signals;
+  return lead(plan, question, training.parsed.settings, signals);
+}
+
+}  // namespace
+
+int run_sweep(const Call& call) {
+  const SweepArguments a = parse_sweep(call.words, call.environment);
+  for (const std::string& note : a.parsed.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  const SweepHost host = host_of(a, call.environment);
+  try {
+    if (a.hosts.leads() || a.dry_run) return plan_and_lead(a, call, host);
+    Signals signals;
+    return follow(host, signals);
+  } catch (const Stopped&) {
+    return base::exit_interrupted;
+  }
 }
 
 }  // namespace troika::commands

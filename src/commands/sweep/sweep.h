@@ -6,7 +6,8 @@
 namespace troika::commands {
 
 // Writes the folder that docs/formats/sweep.md describes, progress to stderr, the table and the best to stdout. 0 when a layout
-// was measured, 75 when none was, 130 when a signal ended it. ConfigError for wrong words or when no layout fits.
+// was measured, 75 when none was or a host is gone, 130 when a signal ended it; hosts other than 0 end with its code. ConfigError
+// for wrong words or when no layout fits.
 int run_sweep(const Call& call);
 
 }  // namespace troika::commands

@@ -17,6 +17,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "base/text.h"
 #include "commands/cli.h"
+#include "commands/sweep/layout_run.h"
 #include "commands/sweep/layout_runs.h"
 #include "commands/sweep/summary_csv.h"
 #include "commands/sweep/sweep_test_support.h"
@@ -81,14 +82,14 @@ class SmallSweep : public testing::Test {
                                                               "--model.vocab",       "259"},
                                                              {})
                                           .settings;
-    plan_.folder = at("sweep");
-    plan_.settings = measuring_settings(settings, 4, plan_.folder);
-    plan_.nproc = 2;
-    plan_.environment = {{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"PP_SIZE", "7"}, {"NNODES", "3"}};
-    plan_.environment[mark_] = folder_.path();
-    plan_.troika = TROIKA_BINARY_DIR "/troika";
-    plan_.program = at("rank.sh");
-    plan_.deadline_seconds = 600;
+    plan_.host.folder = at("sweep");
+    plan_.host.settings = measuring_settings(settings, 4, plan_.host.folder);
+    plan_.host.nproc = 2;
+    plan_.host.environment = {{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"PP_SIZE", "7"}, {"NNODES", "3"}};
+    plan_.host.environment[mark_] = folder_.path();
+    plan_.host.troika = TROIKA_BINARY_DIR "/troika";
+    plan_.host.program = at("rank.sh");
+    plan_.host.deadline_seconds = 600;
   }
 
   ~SmallSweep() override {
@@ -104,8 +105,9 @@ class SmallSweep : public testing::Test {
     base::remove_tree(at("hangs"));
     start([&] {
       Signals signals;
+      SweepRounds rounds(plan_.host, signals);
       SweepProgress progress(stderr, metrics::ProgressStyle::lines, plan_.estimates.size());
-      return run_layouts(plan_, signals, progress).interrupted ? 130 : 0;
+      return run_layouts(plan_, rounds, signals, progress).end.exit_code;
     });
   }
 
@@ -125,7 +127,7 @@ class SmallSweep : public testing::Test {
     EXPECT_TRUE(await_sweep(120, [&] { return base::file_exists(at("hangs")); })) << "cp 2 was not started";
   }
 
-  SweepRows rows() const { return parse_csv(base::read_file(plan_.folder + "/summary.csv"), "summary.csv"); }
+  SweepRows rows() const { return parse_csv(base::read_file(plan_.host.folder + "/summary.csv"), "summary.csv"); }
 
   std::vector<SweepStatus> statuses() const {
     std::vector<SweepStatus> found;
@@ -168,7 +170,7 @@ TEST_F(SmallSweep, GoesOnAfterItWasKilledAndFailuresAreRows) {
   EXPECT_GT(first.measured->resident_bytes, first.measured->memory_bytes);
   EXPECT_NEAR(first.measured->tokens_per_second * first.measured->step_seconds, 192, 1e-6);
 
-  plan_.deadline_seconds = 20;
+  plan_.host.deadline_seconds = 20;
   for (planner::Estimate& estimate : plan_.estimates) estimate.time.step *= 2;
   start();
   await_hanging();
@@ -182,14 +184,15 @@ TEST_F(SmallSweep, GoesOnAfterItWasKilledAndFailuresAreRows) {
   EXPECT_LT(all[1].seconds, 60);
   EXPECT_THAT(all[2].reason, AllOf(HasSubstr("exit code 3"), HasSubstr("tp is not for today")));
   EXPECT_EQ(all[3].measured->loss_bits, all[0].measured->loss_bits) << "layouts of equal bits";
-  EXPECT_TRUE(base::list_directory(plan_.folder + "/runs/" + folder_name_of(all[0].layout) + "/checkpoints").empty());
+  EXPECT_TRUE(
+      base::list_directory(plan_.host.folder + "/runs/" + folder_name_of(all[0].layout) + "/checkpoints").empty());
 
-  const std::string table = base::read_file(plan_.folder + "/summary.csv");
+  const std::string table = base::read_file(plan_.host.folder + "/summary.csv");
   start();
   EXPECT_EQ(wait(), 0);
-  EXPECT_EQ(base::read_file(plan_.folder + "/summary.csv"), table);
+  EXPECT_EQ(base::read_file(plan_.host.folder + "/summary.csv"), table);
 
-  plan_.settings.batch.seq_len = 32;
+  plan_.host.settings.batch.seq_len = 32;
   start();
   EXPECT_EQ(wait(), 2);
 }
@@ -204,7 +207,7 @@ TEST_F(SmallSweep, EndsTheRunningLayoutAtCtrlC) {
 }
 
 TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
-  config::Settings training = plan_.settings;
+  config::Settings training = plan_.host.settings;
   training.train = config::TrainSettings{};
   training.train.steps = 60;
   training.train.out = at("training");
@@ -212,9 +215,9 @@ TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
   base::write_file_atomic(at("training.yaml"), config::to_yaml(training));
   std::string troika = TROIKA_BINARY_DIR "/troika", path = "PATH=/usr/bin:/bin";
   std::vector<std::string> words = {
-      "troika",    "sweep", at("training.yaml"),   "--nproc", "2",      "--steps", "3",
-      "--zero",    "1",     "--precision.compute", "fp32",    "--best", "2",       "--out",
-      plan_.folder};
+      "troika",         "sweep", at("training.yaml"),   "--nproc", "2",      "--steps", "3",
+      "--zero",         "1",     "--precision.compute", "fp32",    "--best", "2",       "--out",
+      plan_.host.folder};
   std::vector<char*> arguments, variables{path.data(), nullptr};
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -222,9 +225,9 @@ TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
   EXPECT_EQ(wait(), 0);
   EXPECT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::ok));
   for (const SweepRow& row : rows()) EXPECT_EQ(row.layout.zero, 1);
-  const std::string page = base::read_file(plan_.folder + "/sweep.html");
+  const std::string page = base::read_file(plan_.host.folder + "/sweep.html");
   EXPECT_THAT(page, AllOf(HasSubstr("best.yaml"), HasSubstr("<svg"), HasSubstr("</html>")));
-  const config::Settings best = config::parse_settings({plan_.folder + "/best.yaml"}, {}).settings;
+  const config::Settings best = config::parse_settings({plan_.host.folder + "/best.yaml"}, {}).settings;
   EXPECT_EQ(best.parallel.zero, 1);
   EXPECT_EQ(best.train.steps, 60) << "the training's, not the sweep's";
   EXPECT_EQ(best.train.out, at("training"));

@@ -42,12 +42,13 @@ TEST(Sweep, GoesOnWhereItWasAndRefusesAnotherTraining) {
   const base::TemporaryFolder folder;
   EXPECT_TRUE(kept_rows(folder.path()).empty());
   config::Settings settings;
-  keep_basis(folder.path(), {settings, 2});
-  keep_basis(folder.path(), {settings, 2});
-  EXPECT_THROW(keep_basis(folder.path(), {settings, 3}), base::ConfigError);
+  keep_basis(folder.path(), {settings, 1, 2});
+  keep_basis(folder.path(), {settings, 1, 2});
+  EXPECT_THROW(keep_basis(folder.path(), {settings, 1, 3}), base::ConfigError);
+  EXPECT_THROW(keep_basis(folder.path(), {settings, 2, 2}), base::ConfigError);
   settings.batch.seq_len = 17;
   try {
-    keep_basis(folder.path(), {settings, 2});
+    keep_basis(folder.path(), {settings, 1, 2});
     FAIL();
   } catch (const base::ConfigError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("batch.seq_len"), HasSubstr("another --out")));

@@ -1,0 +1,128 @@
+#include "commands/launch/host_flags.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "rendezvous/identity.h"
+
+namespace troika::commands {
+using config::Environment;
+using config::FlagReading;
+
+namespace {
+
+void split_endpoint(HostFlags* f, FlagReading* reading) {
+  if (f->endpoint.empty()) return;
+  const auto colon = f->endpoint.rfind(':');
+  f->master_address = f->endpoint.substr(0, colon);
+  if (colon == std::string::npos) return;
+  std::int64_t port = 0;
+  if (!base::parse_int(f->endpoint.substr(colon + 1), &port) || port < 1 || port > 65535)
+    return reading->refuse(fmt::format("--rdzv-endpoint is '{}' but its port must be from 1 to 65535", f->endpoint));
+  f->master_port = port;
+}
+
+// SLURM numbers the hosts of a step.
+void ask_slurm(HostFlags* f, const Environment& environment) {
+  const auto found = environment.find("SLURM_NODEID");
+  std::int64_t node = 0;
+  if (f->node_rank || environment.count("SLURM_STEP_ID") == 0 || found == environment.end()) return;
+  if (base::parse_int(found->second, &node)) f->node_rank = node;
+}
+
+int count_hosts(const HostFlags& f, FlagReading* reading) {
+  if (f.nnodes.find(':') != std::string::npos) {
+    reading->refuse(fmt::format("--nnodes is '{}' but a range of hosts is not supported; give one number", f.nnodes));
+    return 1;
+  }
+  return f.standalone ? 1 : positive_count("--nnodes", f.nnodes, 65536, reading);
+}
+
+void check_hosts(const HostFlags& f, const HostOptions& options, FlagReading* reading) {
+  if (options.nnodes > 1 && f.master_address.empty()) {
+    reading->refuse(fmt::format("--nnodes is {} but --master-addr is not given: every host needs the address of host 0",
+                                options.nnodes));
+  }
+  if (options.nnodes > 1 && !f.node_rank) {
+    reading->refuse(fmt::format("--nnodes is {} but --node-rank is not given: hosts are numbered from 0 to {}",
+                                options.nnodes, options.nnodes - 1));
+  }
+  if (options.node_rank >= options.nnodes) {
+    reading->refuse(
+        fmt::format("--node-rank is {} but must be below --nnodes, which is {}", options.node_rank, options.nnodes));
+  }
+}
+
+void read_secret(const HostFlags& f, Environment environment, HostOptions* options, FlagReading* reading) {
+  try {
+    if (!f.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = options->secret_file = f.secret_file;
+    options->secret = rendezvous::secret_of(environment);
+  } catch (const base::ConfigError& error) {
+    reading->refuse(error.what());
+  }
+}
+
+}  // namespace
+
+void add_host_flags(config::FlagTable& table, HostFlags& f) {
+  table.add("nnodes", f.nnodes, "Hosts of the run.")
+      .variables({"NNODES", "PET_NNODES", "NUM_NODES"})
+      .shown("N")
+      .unset("1");
+  table.add("node-rank", f.node_rank, "Which of them this is, from 0.")
+      .variables({"NODE_RANK", "PET_NODE_RANK"})
+      .range(0, 65535)
+      .unset("0; in a step of SLURM its node");
+  table.add("standalone", f.standalone, "One host; nothing else is needed.").alone();
+  table.add("master-addr", f.master_address, "Address of host 0, as the others reach it.")
+      .variables({"MASTER_ADDR", "PET_MASTER_ADDR"})
+      .shown("HOST")
+      .unset("127.0.0.1");
+  table.add("master-port", f.master_port, "Port of the store on host 0.")
+      .variables({"MASTER_PORT", "PET_MASTER_PORT"})
+      .range(1, 65535)
+      .unset("29500; on one host any free one");
+  table.add("rdzv-endpoint", f.endpoint, "The same as --master-addr and --master-port.")
+      .shown("HOST[:PORT]")
+      .unset("none");
+  table
+      .add("secret-file", f.secret_file,
+           "A file with a secret of at least 16 characters, the same on all hosts: who does not know it cannot join. "
+           "TROIKA_SECRET in the environment is the secret itself.")
+      .variables({"TROIKA_SECRET_FILE"})
+      .shown("FILE")
+      .unset("none: who reaches the port can join");
+  table.add("join-timeout", f.join_seconds, "How long to wait for all hosts.")
+      .unit("seconds")
+      .range(std::numeric_limits<double>::min(), 1e7)
+      .unset("comm.join_seconds");
+}
+
+HostOptions settle_hosts(HostFlags f, const Environment& environment, FlagReading* reading) {
+  ask_slurm(&f, environment);
+  split_endpoint(&f, reading);
+  HostOptions options;
+  options.nnodes = count_hosts(f, reading);
+  options.node_rank = static_cast<int>(f.node_rank.value_or(0));
+  options.port_is_given = f.master_port.has_value();
+  options.master_port = static_cast<int>(f.master_port.value_or(options.master_port));
+  if (!f.master_address.empty() && !f.standalone) options.master_address = f.master_address;
+  options.join_seconds = f.join_seconds;
+  check_hosts(f, options, reading);
+  read_secret(f, environment, &options, reading);
+  return options;
+}
+
+int positive_count(const std::string& flag, const std::string& text, int most, FlagReading* reading) {
+  std::int64_t value = 1;
+  if (!text.empty() && (!base::parse_int(text, &value) || value < 1 || value > most)) {
+    reading->refuse(fmt::format("{} is '{}' but must be a whole number from 1 to {}", flag, text, most));
+    return 1;
+  }
+  return static_cast<int>(value);
+}
+
+}  // namespace troika::commands

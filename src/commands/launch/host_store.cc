@@ -1,0 +1,62 @@
+#include "commands/launch/host_store.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace troika::commands {
+using rendezvous::StoreServer;
+
+namespace {
+
+// Of this launch and no other.
+std::string new_launch_id() {
+  std::string id;
+  for (const char byte : rendezvous::new_nonce()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return id;
+}
+
+std::unique_ptr<StoreServer> serve_on(int port, const HostOptions& hosts, const rendezvous::Identity& identity) {
+  const auto reach = hosts.nnodes > 1 ? rendezvous::Reach::networks : rendezvous::Reach::this_host;
+  return std::make_unique<StoreServer>(port, reach, rendezvous::access_of(identity),
+                                       rendezvous::StoreLimits::of(identity.world_size));
+}
+
+// A port that was asked for, or on one host the next free one of ten, or any.
+std::unique_ptr<StoreServer> serve(const HostOptions& hosts, const rendezvous::Identity& identity) {
+  if (hosts.nnodes > 1 || hosts.port_is_given) return serve_on(hosts.master_port, hosts, identity);
+  for (int port = hosts.master_port; port < hosts.master_port + 10; ++port) {
+    try {
+      return serve_on(port, hosts, identity);
+    } catch (const base::ConfigError&) {  // taken
+    }
+  }
+  return serve_on(0, hosts, identity);
+}
+
+}  // namespace
+
+HostStore open_host_store(const HostOptions& hosts, int nproc) {
+  HostStore store;
+  rendezvous::Identity& identity = store.identity;
+  identity.world_size = hosts.nnodes * nproc;
+  identity.master_address = hosts.leads() ? "127.0.0.1" : hosts.master_address;
+  identity.store_port = hosts.master_port;
+  identity.node_rank = hosts.node_rank;
+  identity.secret = hosts.secret;
+  if (!hosts.leads()) return store;
+  identity.launch = new_launch_id();
+  store.server = serve(hosts, identity);
+  identity.store_port = store.server->port();
+  return store;
+}
+
+std::optional<std::string> note_about_strangers(const HostOptions& hosts) {
+  if (hosts.nnodes == 1 || !hosts.secret.empty()) return std::nullopt;
+  return fmt::format(
+      "note: who reaches port {} can join this run; on a network with strangers give every host the same "
+      "--secret-file",
+      hosts.master_port);
+}
+
+}  // namespace troika::commands
