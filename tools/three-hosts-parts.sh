@@ -132,6 +132,7 @@ on_host() { # on_host NODE LOG ARGUMENTS...: troika, as a person starts it on th
   (
     cd "$work/host$node" || exit 2
     [ -z "${group[$node]:-}" ] || echo $BASHPID > "${group[$node]}/cgroup.procs"
+    export XDG_CONFIG_HOME=$work/host$node/config # what is known of machines is each host's own
     exec nice -n "$niceness" nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@"
   ) > "$work/host$node/$log.text" 2>&1 &
   launcher[node]=$!
