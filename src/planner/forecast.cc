@@ -17,6 +17,7 @@
 namespace troika::planner {
 namespace {
 
+constexpr std::int64_t touched_bytes = std::int64_t{14} << 20;           // of libraries, by a process in its first step
 constexpr double notable = 1.05;                                         // layouts that gain less are not advised
 constexpr double far_apart = 0.15;                                       // then the parts are told
 constexpr double notable_part = 0.05;                                    // of the predicted step
@@ -68,6 +69,7 @@ RankTaken mean_of(const std::vector<RankTaken>& ranks) {
     mean.optimizer += rank.optimizer / count;
     mean.inside += rank.inside / count;
     mean.resident_bytes = std::max(mean.resident_bytes, rank.resident_bytes);
+    mean.program_bytes = std::max(mean.program_bytes, rank.program_bytes);
   }
   return mean;
 }
@@ -212,15 +214,17 @@ std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
   std::vector<std::string> lines;
   const RankTaken mean = mean_of(taken.ranks);
   const TimeSplit& t = own_.time;
+  const std::int64_t planned =
+      own_.memory.at_once + own_.memory.snapshot + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
   lines.push_back(fmt::format("predicted {} a step ({}), {} a rank", base::format_duration(t.step),
                               shares(t.step, t.compute, t.optimizer, t.tensor + t.context),
-                              base::format_bytes(own_.memory.total())));
+                              base::format_bytes(planned)));
   std::string measured =
       fmt::format("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
                   shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
                   base::format_bytes(mean.resident_bytes), compared(taken.step_seconds, t.step, "longer", "shorter"));
   if (mean.resident_bytes > 0)
-    measured += ", memory " + compared(real(mean.resident_bytes), real(own_.memory.total()), "more", "less");
+    measured += ", memory " + compared(real(mean.resident_bytes), real(planned), "more", "less");
   lines.push_back(measured);
   if (std::abs(taken.step_seconds / t.step - 1) > far_apart) {
     for (const std::string& cause : causes(taken)) lines.push_back(cause);

@@ -16,6 +16,7 @@ namespace troika::planner {
 struct RankTaken {
   double compute = 0, optimizer = 0, inside = 0;  // seconds of a step; inside: messages of tp and cp groups
   std::int64_t resident_bytes = 0;                // the most its process had
+  std::int64_t program_bytes = 0;                 // and what it had before its first tensor
 };
 
 struct StepsTaken {

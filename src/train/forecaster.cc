@@ -74,18 +74,20 @@ void Forecaster::step_done(double seconds, const std::map<std::string, double>& 
   phase_seconds_ = phase_seconds;
 }
 
-planner::StepsTaken Forecaster::gather() const {
+planner::StepsTaken Forecaster::gather(std::int64_t program_bytes) const {
   std::map<std::string, double> phases = phase_seconds_;
   for (const auto& [phase, seconds] : first_phase_seconds_) phases[phase] -= seconds;
   const planner::RankTaken own = taken_of(phases);
   const auto steps = static_cast<double>(steps_);
-  const std::vector<double> all = gathered(world_, {own.compute / steps, own.optimizer / steps, own.inside / steps,
-                                                    static_cast<double>(host::process_memory().peak_resident_bytes)});
+  const std::vector<double> all = gathered(
+      world_, {own.compute / steps, own.optimizer / steps, own.inside / steps,
+               static_cast<double>(host::process_memory().peak_resident_bytes), static_cast<double>(program_bytes)});
   planner::StepsTaken taken;
   taken.steps = steps_;
   taken.step_seconds = step_seconds_ / steps;
-  for (std::size_t at = 0; at < all.size(); at += 4)
-    taken.ranks.push_back({all[at], all[at + 1], all[at + 2], static_cast<std::int64_t>(all[at + 3])});
+  for (std::size_t at = 0; at < all.size(); at += 5)
+    taken.ranks.push_back({all[at], all[at + 1], all[at + 2], static_cast<std::int64_t>(all[at + 3]),
+                           static_cast<std::int64_t>(all[at + 4])});
   return taken;
 }
 
@@ -131,9 +133,9 @@ std::string Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
   }
 }
 
-std::vector<std::string> Forecaster::after_training() {
+std::vector<std::string> Forecaster::after_training(std::int64_t program_bytes) {
   if (!here_ || steps_ == 0) return {};
-  const planner::StepsTaken taken = gather();
+  const planner::StepsTaken taken = gather(program_bytes);
   std::vector<std::string> lines = forecast_ == nullptr ? std::vector<std::string>{} : forecast_->after(taken);
   const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
   if (const std::string line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);

@@ -33,11 +33,11 @@ class Forecaster {
   void step_done(double seconds, const std::map<std::string, double>& phase_seconds);
 
   // Collective. Predicted beside what the steps took; the first step is left out when there are more. Nothing when there was no
-  // step.
-  std::vector<std::string> after_training();
+  // step. `program_bytes`: resident memory of the process before the first tensor.
+  std::vector<std::string> after_training(std::int64_t program_bytes);
 
  private:
-  planner::StepsTaken gather() const;
+  planner::StepsTaken gather(std::int64_t program_bytes) const;
   std::vector<planner::Drift> spread(std::vector<planner::Drift> drifts) const;
   std::string learn(const std::vector<planner::Drift>& drifts) const;
 

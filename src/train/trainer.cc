@@ -46,7 +46,7 @@ Outcome Trainer::run() {
   if (audits_ > 0)
     note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
                      audits_ == 1 ? " was" : "s were"));
-  for (const std::string& line : forecaster_.after_training()) note(line);
+  for (const std::string& line : forecaster_.after_training(program_resident_bytes_)) note(line);
   return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
 }
 

@@ -46,7 +46,7 @@ void fit_products(const std::vector<TimedKernel>& kernels, const std::vector<dou
     equations.push_back(std::move(equation));
   }
   const std::vector<double> x = non_negative_least_squares(equations);
-  rates.call_seconds = x[0];
+  rates.call_seconds = x[0];  // of the kernel alone
   for (std::size_t of = 0; of < present.size(); ++of)
     products_of(rates, present[of]) = {rate_of(x[1 + 2 * of], most_flops[of]), rate_of(x[2 + 2 * of], most_bytes[of])};
 }
@@ -78,6 +78,18 @@ double attention_share(const std::vector<TimedKernel>& kernels, const std::vecto
   return at_products / taken;
 }
 
+// What one operation takes of passes that compute next to nothing.
+double call_seconds(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds) {
+  double all = 0, calls = 0;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].kind != KernelKind::call) continue;
+    all += seconds[i];
+    calls += kernels[i].calls;
+  }
+  if (!(calls > 0)) throw base::BugError("there are no calls to time");
+  return all / calls;
+}
+
 }  // namespace
 
 machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds) {
@@ -86,6 +98,7 @@ machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vec
   rates.between_bytes_per_second = bytes_per_second(kernels, seconds, KernelKind::between, rates.call_seconds);
   rates.stream_bytes_per_second = bytes_per_second(kernels, seconds, KernelKind::stream, rates.call_seconds);
   rates.attention_share = attention_share(kernels, seconds, rates);
+  rates.call_seconds = call_seconds(kernels, seconds);
   return rates;
 }
 
@@ -98,6 +111,8 @@ double predicted_seconds(const machine::Rates& rates, const TimedKernel& kernel)
       return rates.attention_seconds(kernel.precision, work.flops, work.bytes);
     case KernelKind::between:
       return rates.between_seconds(work.bytes);
+    case KernelKind::call:
+      return kernel.calls * rates.call_seconds;
     case KernelKind::stream:
       break;
   }

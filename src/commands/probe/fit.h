@@ -9,8 +9,9 @@
 
 namespace troika::commands {
 
-// Products: call, 1 / flops and 1 / bytes of each precision by non-negative least squares of relative errors. What lies between
-// them, and the sums: bytes over seconds of a step, beside the calls. Attention: the seconds that its bytes leave. `seconds` of
+// Products: the kernel's call, 1 / flops and 1 / bytes of each precision by non-negative least squares of relative errors. What lies
+// between them, and the sums: bytes over seconds of a step, beside the kernels' calls. Attention: the seconds that its bytes leave.
+// call_seconds: of an operation in the passes of tiny blocks, which its kernel's call is a part of. `seconds` of
 // each kernel, in their order. BugError when there is none of a kind.
 machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds);
 

@@ -12,6 +12,8 @@ std::vector<TimedKernel> made_up_kernels() {
   for (const auto precision : {config::Precision::fp32, config::Precision::bf16})
     for (const auto& list : {product_kernels(precision), block_kernels(precision), stream_kernels(precision, 1 << 22)})
       kernels.insert(kernels.end(), list.begin(), list.end());
+  const std::vector<TimedKernel> calls = call_kernels();
+  kernels.insert(kernels.end(), calls.begin(), calls.end());
   return kernels;
 }
 
@@ -42,7 +44,8 @@ TEST(Fit, FindsTheRatesOfAMachineThatFollowsTheModel) {
   expect_equal(found.stream_bytes_per_second, truth.stream_bytes_per_second);
   expect_equal(found.call_seconds, truth.call_seconds);
   EXPECT_EQ(found.fp16.flops_per_second, 0);
-  for (const auto kind : {KernelKind::product, KernelKind::attention, KernelKind::between, KernelKind::stream})
+  for (const auto kind :
+       {KernelKind::product, KernelKind::attention, KernelKind::between, KernelKind::stream, KernelKind::call})
     EXPECT_LT(errors_of(found, kernels, seconds, kind).largest, 1e-6);
 }
 

@@ -43,26 +43,20 @@ double best_seconds(comm::Channel& channel, int peer, std::int64_t bytes, int ro
 
 }  // namespace
 
-// By what a larger message takes longer than a smaller one: the first bytes of each go faster than the link, into the buffers and
-// bursts that the way allows.
+// One way of a message that takes so long that the bursts and buffers on its way do not count.
 machine::Link measure_pair(comm::Channel& channel, int peer) {
-  constexpr std::int64_t small = 8, least = 16 << 10, most = 16 << 20;
+  constexpr std::int64_t small = 8, least = 64 << 10, most = 16 << 20;
   constexpr double enough_seconds = 0.15, soon_seconds = 0.05;
   seconds_of_rounds(channel, peer, small, 4);  // the first messages find nothing warm
   machine::Link link;
   link.latency_seconds = best_seconds(channel, peer, small, 16, 8);
-  const auto best = [&](std::int64_t bytes, double expected) {
-    return best_seconds(channel, peer, bytes, 1, expected < soon_seconds ? 4 : 2);
-  };
   std::int64_t bytes = least;
-  double less = best(bytes, 0), seconds = less;
-  do {
-    less = seconds;
+  double seconds = best_seconds(channel, peer, bytes, 1, 2);
+  while (seconds < enough_seconds && bytes < most) {
     bytes *= 4;
-    seconds = best(bytes, 4 * less);
-  } while (seconds < enough_seconds && bytes < most);
-  const double more = static_cast<double>(bytes - bytes / 4);
-  link.bytes_per_second = more / std::max(seconds - less, 0.1 * seconds);
+    seconds = best_seconds(channel, peer, bytes, 1, seconds < soon_seconds / 4 ? 4 : 3);
+  }
+  link.bytes_per_second = static_cast<double>(bytes) / std::max(seconds - link.latency_seconds, 0.1 * seconds);
   return link;
 }
 

@@ -45,6 +45,7 @@ std::vector<TimedKernel> kernels_of(const c10::Device& device) {
     add(block_kernels(precision));
     add(stream_kernels(precision, stream_elements()));
   }
+  add(call_kernels());
   return all;
 }
 

@@ -13,7 +13,7 @@
 namespace troika::commands {
 
 // The terms of machine::Rates.
-enum class KernelKind { product, attention, between, stream };
+enum class KernelKind { product, attention, between, stream, call };
 
 using KernelBody = std::function<void()>;  // computes once
 
@@ -21,8 +21,8 @@ struct TimedKernel {
   std::string name;  // "linear forward M 64 I 128 O 384"
   KernelKind kind = KernelKind::product;
   config::Precision precision = config::Precision::fp32;
-  shape::Work work;                                       // of one call, as shape/operation_costs.h counts it
-  double calls = 1;                                       // in the step that its kind's mean is of
+  shape::Work work;  // of one call, as shape/operation_costs.h counts it
+  double calls = 1;  // in the step that its kind's mean is of; of kind call: operations in the body
   std::function<KernelBody(const c10::Device&)> prepare;  // allocates the operands on a device
 };
 
@@ -35,6 +35,10 @@ std::vector<TimedKernel> block_kernels(config::Precision precision);
 
 // Gradients of four microbatches as integers, and AdamW, over `elements` parameters.
 std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_t elements);
+
+// Passes of blocks so small that their operations take the time of their calls: of the kernel, of its tensors, of the model's code
+// around it.
+std::vector<TimedKernel> call_kernels();
 
 // Those of fp32, and of each other precision that the device has units for. The same list in every process of a host.
 std::vector<TimedKernel> kernels_of(const c10::Device& device);

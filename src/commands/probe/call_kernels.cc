@@ -1,0 +1,58 @@
+#include <ATen/ATen.h>
+
+#include <memory>
+
+#include "commands/probe/timed_kernel.h"
+#include "model/decoder.h"
+#include "model/scalar_type.h"
+#include "shape/segment_costs.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr std::int64_t rows = 16;
+
+// A model of which an operation has next to nothing to compute.
+config::ModelSettings tiny_model() {
+  config::ModelSettings model;
+  model.layers = 2;
+  model.hidden = 32;
+  model.heads = 2;
+  model.kv_heads = 1;
+  model.head_dim = 16;
+  model.ffn = 64;
+  model.vocab = 64;
+  return model;
+}
+
+// Forward and backward of its blocks.
+KernelBody passes_of(const c10::Device& device) {
+  const config::ModelSettings settings = tiny_model();
+  model::Decoder::Options options;
+  options.seq_len = rows;
+  options.device = device;
+  const auto blocks = std::make_shared<model::Decoder>(settings, 1, shape::segment_count(settings) - 1, options);
+  blocks->initialise(1, settings.init_std);
+  model::Tokens tokens;
+  tokens.B = 1;
+  tokens.T = tokens.T_whole = rows;
+  tokens.ids_M = at::zeros({rows}, at::TensorOptions().dtype(at::kLong).device(device));
+  tokens.targets_M = tokens.ids_M;
+  const at::Tensor x_MD = at::ones({rows, settings.hidden}, at::TensorOptions().device(device));
+  return [=, gradients = blocks->new_gradients()] {
+    model::DecoderResult result = blocks->forward(x_MD, tokens, shape::SavedActivations::all);
+    blocks->backward_input(at::ones_like(result.y_mD), tokens, result);
+    blocks->backward_weight(gradients, tokens, result);
+  };
+}
+
+}  // namespace
+
+std::vector<TimedKernel> call_kernels() {
+  const config::ModelSettings model = tiny_model();
+  const auto operations = shape::block_operations(model, {1, rows}).size();
+  const auto calls = static_cast<double>(operations) * static_cast<double>(model.layers);
+  return {{"passes of two tiny blocks", KernelKind::call, config::Precision::fp32, {0, 0}, calls, passes_of}};
+}
+
+}  // namespace troika::commands
