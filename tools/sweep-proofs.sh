@@ -22,6 +22,8 @@ tolerance=5 # percent
 
 model="--model.layers 6 --model.hidden 64 --model.heads 3 --model.kv-heads 3 --model.head-dim 16 --model.ffn 192
   --model.vocab 259 --seq-len 96 --train.seed 7 --train.threads 1 --data.train corpus.txt --data.tokenizer bytes"
+# On one machine there is no link to wait for: a model that computes.
+larger="--model.preset bench-4m --model.vocab 4096 --seq-len 256 --train.seed 7 --data.train corpus.txt --data.tokenizer bytes"
 layouts="--precision.compute fp32 --recompute none --offload none"
 
 on_all() { # on_all LOG SECONDS WORDS...: the same command on every host; @ is its number
@@ -46,20 +48,57 @@ columns() {
       print line
     }' "$summary"
 }
-judge() { # judge TEXT SUMMARY: the plan's first choice beside the best
-  local text=$1 first best off
+flags_of() { # flags_of ROW: as train takes them
+  awk -F, -v wanted="$1" '
+    NR == 1 { for (i = 1; i <= NF; ++i) at[$i] = i; next }
+    {
+      row = "dp" $at["dp"] ".pp" $at["pp"] ".tp" $at["tp"] ".cp" $at["cp"] ".zero" $at["zero"] "." $at["schedule"] ".v" $at["virtual_stages"] ".mb" $at["micro_batch_size"]
+      if (row == wanted) print "--dp", $at["dp"], "--pp", $at["pp"], "--tp", $at["tp"], "--cp", $at["cp"], "--zero", $at["zero"], "--schedule", $at["schedule"], "--virtual-stages", $at["virtual_stages"], "--micro-batch-size", $at["micro_batch_size"]
+    }' "$summary"
+}
+measure() { # measure FLAGS...: seconds, the median step but for the first, trained by `train_so`
+  train_so --out again --train.resume never --steps 8 --global-batch-size 12 --checkpoint.at-end false --log.progress none "$@"
+  jq -rs '[.[] | select(.step > 1) | .step_seconds] | sort | .[length / 2 | floor]' "$work/host0/again/metrics.jsonl"
+  rm -rf "$work"/host?/again
+}
+median() { sort -g | awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'; }
+
+judge() { # judge TEXT SUMMARY: the plan's first choice beside the best, both three times more, in turn
+  local text=$1 first best off took seconds round
   summary=$2
   [ -s "$summary" ] || { check "$text: there are rows" false; return; }
-  read -r first planned took < <(columns predicted_step_seconds step_seconds | sort -g -k 2 | head -1)
-  read -r best seconds < <(columns step_seconds | sort -g -k 2 | head -1)
-  off=$(awk -v a="$took" -v b="$seconds" 'BEGIN { printf "%.1f", 100 * (a / b - 1) }')
   columns predicted_step_seconds step_seconds | sort -g -k 3 | awk '
     { printf "%-48s %9.1f ms by plan %9.1f ms measured %+6.0f %%\n", $1, 1000 * $2, 1000 * $3, 100 * ($2 / $3 - 1) }' | say
+  read -r first _ < <(columns predicted_step_seconds | sort -g -k 2 | head -1)
+  read -r best _ < <(columns step_seconds | sort -g -k 2 | head -1)
+  : > "$work/first" && : > "$work/best"
+  if [ "$first" = "$best" ]; then
+    echo 1 | tee "$work/first" > "$work/best"
+  else
+    for round in 1 2 3; do
+      # shellcheck disable=SC2046
+      measure $(flags_of "$first") >> "$work/first" && measure $(flags_of "$best") >> "$work/best"
+    done
+  fi
+  took=$(median < "$work/first") seconds=$(median < "$work/best")
+  off=$(awk -v a="$took" -v b="$seconds" 'BEGIN { printf "%.1f", 100 * (a / b - 1) }')
   check "$text: $(columns dp | wc -l) layouts measured; the plan's first, $first, takes $off % longer than the best, $best" \
-    within 0 "$off" $tolerance
+    within -100 "$off" $tolerance
+}
+
+close() { # close TEXT SUMMARY ROW...: these were predicted within 15 %
+  local text=$1 row planned took
+  summary=$2
+  shift 2
+  for row in "$@"; do
+    read -r _ planned took < <(columns predicted_step_seconds step_seconds | grep "^$row ")
+    check "$text: $row is predicted within 15 %" within 0.85 "$(awk -v a="${planned:-0}" -v b="${took:-1}" 'BEGIN { print a / b }')" 1.15
+  done
 }
 
 three_hosts() { # three_hosts RATE FLAGS...: links of this rate
+  # shellcheck disable=SC2086,SC2317
+  train_so() { on_all again 200 launch "${hosts[@]}" --nproc-per-node 1 -- train $model $layouts "$@"; }
   rate=$1
   shift
   shape_all
@@ -69,13 +108,17 @@ three_hosts() { # three_hosts RATE FLAGS...: links of this rate
   on_all "sweep-$rate" 280 sweep $model $layouts --nproc 1 "${hosts[@]}" --cluster cluster.yaml --out "sweep-$rate" "$@"
   done_well "$rate: the sweep ends well on all hosts" "sweep-$rate"
   judge "$rate" "$work/host0/sweep-$rate/summary.csv"
+  close "$rate" "$work/host0/sweep-$rate/summary.csv" dp1.pp3.tp1.cp1.zero0.1f1b.v1.mb2 dp3.pp1.tp1.cp1.zero0.1f1b.v1.mb2 \
+    dp3.pp1.tp1.cp1.zero1.1f1b.v1.mb2
 }
 
 one_machine() { # one_machine RANKS FLAGS...
   local ranks=$1 here=$work/host0
   shift
+  # shellcheck disable=SC2086,SC2317
+  train_so() { (cd "$here" && nice -n "$niceness" "$bin/troika" launch --nproc-per-node "$ranks" -- train $larger $layouts "$@") > "$here/again.text" 2>&1; }
   # shellcheck disable=SC2086
-  (cd "$here" && nice -n "$niceness" "$bin/troika" sweep $model $layouts --nproc "$ranks" --out "sweep-$ranks" "$@") \
+  (cd "$here" && nice -n "$niceness" "$bin/troika" sweep $larger $layouts --nproc "$ranks" --out "sweep-$ranks" "$@") \
     > "$here/sweep-$ranks.text" 2>&1
   judge "$ranks processes on this machine" "$here/sweep-$ranks/summary.csv"
 }
@@ -85,6 +128,6 @@ make_hosts
 three_hosts 10mbit --micro-batch-size 2 --global-batch-size 12 --steps 5 --best 8 # the rest takes up to 15 s a step
 three_hosts 100mbit --micro-batch-size 2 --global-batch-size 12 --steps 15 --best 9
 alone 0 "$work/host0" probe --seconds 4 --out here.yaml > "$work/host0/probe.text" 2>&1
-for ranks in 2 3 4; do one_machine $ranks --cluster here.yaml --micro-batch-size 2 --global-batch-size 12 --steps 12 --best 8 --deadline 120; done
+for ranks in 2 3 4; do one_machine $ranks --cluster here.yaml --global-batch-size 12 --steps 7 --best 12; done
 echo "sweep-proofs: $failures checks failed, $(since "$begin") s"
 [ "$failures" = 0 ]

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/clock.h"
 
@@ -34,29 +35,53 @@ double of_both(comm::Channel& channel, int peer, double seconds) {
   return std::max(seconds, theirs.item<double>());
 }
 
-double best_seconds(comm::Channel& channel, int peer, std::int64_t bytes, int rounds, int tries) {
-  double best = of_both(channel, peer, seconds_of_rounds(channel, peer, bytes, rounds));
-  for (int again = 1; again < tries; ++again)
-    best = std::min(best, of_both(channel, peer, seconds_of_rounds(channel, peer, bytes, rounds)));
-  return best;
+// One message this way while nothing goes the other, and a word back.
+double send_seconds(comm::Channel& channel, int peer, const at::Tensor& message, const at::Tensor& word) {
+  const double begin = base::monotonic_seconds();
+  comm::Transfer sending = channel.send(message, peer, pair_tag), receiving = channel.recv(word, peer, pair_tag);
+  receiving.wait();
+  sending.wait();
+  return base::monotonic_seconds() - begin;
+}
+
+void answer(comm::Channel& channel, int peer, const at::Tensor& message, const at::Tensor& word) {
+  channel.recv(message, peer, pair_tag).wait();
+  channel.send(word, peer, pair_tag).wait();
+}
+
+// First the lower rank's message, then the other's; the best of each, and of these the longer.
+double best_way(comm::Channel& channel, int peer, std::int64_t bytes, int tries) {
+  const at::Tensor message = at::zeros({bytes}, at::kByte), word = at::empty({1}, at::kByte);
+  double best = std::numeric_limits<double>::infinity();
+  for (int turn = 0; turn < 2 * tries; ++turn) {
+    const bool sends = (channel.rank() < peer) == (turn % 2 == 0);
+    if (sends) best = std::min(best, send_seconds(channel, peer, message, word));
+    if (!sends) answer(channel, peer, message, word);
+  }
+  return of_both(channel, peer, best);
 }
 
 }  // namespace
 
-// One way of a message that takes so long that the bursts and buffers on its way do not count.
+// The rate of a message that takes so long that the bursts on its way do not count. Both ways at once a link carries less, as far
+// as answers wait behind messages: exchanges are reckoned with a share of it (planner::GroupLinks).
 machine::Link measure_pair(comm::Channel& channel, int peer) {
   constexpr std::int64_t small = 8, least = 64 << 10, most = 16 << 20;
-  constexpr double enough_seconds = 0.15, soon_seconds = 0.05;
+  constexpr double enough_seconds = 0.15;
+  constexpr int rounds = 16, tries = 8;
   seconds_of_rounds(channel, peer, small, 4);  // the first messages find nothing warm
   machine::Link link;
-  link.latency_seconds = best_seconds(channel, peer, small, 16, 8);
+  link.latency_seconds = of_both(channel, peer, seconds_of_rounds(channel, peer, small, rounds));
+  for (int again = 1; again < tries; ++again)
+    link.latency_seconds =
+        std::min(link.latency_seconds, of_both(channel, peer, seconds_of_rounds(channel, peer, small, rounds)));
   std::int64_t bytes = least;
-  double seconds = best_seconds(channel, peer, bytes, 1, 2);
+  double seconds = best_way(channel, peer, bytes, 2);
   while (seconds < enough_seconds && bytes < most) {
     bytes *= 4;
-    seconds = best_seconds(channel, peer, bytes, 1, seconds < soon_seconds / 4 ? 4 : 3);
+    seconds = best_way(channel, peer, bytes, 3);
   }
-  link.bytes_per_second = static_cast<double>(bytes) / std::max(seconds - link.latency_seconds, 0.1 * seconds);
+  link.bytes_per_second = static_cast<double>(bytes) / std::max(seconds - 2 * link.latency_seconds, 0.1 * seconds);
   return link;
 }
 
