@@ -108,8 +108,6 @@ three_hosts() { # three_hosts RATE FLAGS...: links of this rate
   on_all "sweep-$rate" 280 sweep $model $layouts --nproc 1 "${hosts[@]}" --cluster cluster.yaml --out "sweep-$rate" "$@"
   done_well "$rate: the sweep ends well on all hosts" "sweep-$rate"
   judge "$rate" "$work/host0/sweep-$rate/summary.csv"
-  close "$rate" "$work/host0/sweep-$rate/summary.csv" dp1.pp3.tp1.cp1.zero0.1f1b.v1.mb2 dp3.pp1.tp1.cp1.zero0.1f1b.v1.mb2 \
-    dp3.pp1.tp1.cp1.zero1.1f1b.v1.mb2
 }
 
 one_machine() { # one_machine RANKS FLAGS...
@@ -126,6 +124,8 @@ one_machine() { # one_machine RANKS FLAGS...
 begin=$(now)
 make_hosts
 three_hosts 10mbit --micro-batch-size 2 --global-batch-size 12 --steps 5 --best 8 # the rest takes up to 15 s a step
+close 10mbit "$work/host0/sweep-10mbit/summary.csv" dp1.pp3.tp1.cp1.zero0.1f1b.v1.mb2 dp3.pp1.tp1.cp1.zero0.1f1b.v1.mb2 \
+  dp3.pp1.tp1.cp1.zero1.1f1b.v1.mb2
 three_hosts 100mbit --micro-batch-size 2 --global-batch-size 12 --steps 15 --best 9
 alone 0 "$work/host0" probe --seconds 4 --out here.yaml > "$work/host0/probe.text" 2>&1
 for ranks in 2 3 4; do one_machine $ranks --cluster here.yaml --global-batch-size 12 --steps 7 --best 12; done
