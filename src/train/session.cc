@@ -338,19 +338,32 @@ static bool tell_in_any_case(std::unique_ptr<rendezvous::StoreClient>& client, c
   return tell(*client, identity, exit_code, text);
 }
 
-// A broken connection says nothing about who broke it: the failure report does, and it may come a moment later.
+// "" when there is none, or nobody to ask.
+static std::string failure_told_by(rendezvous::StoreClient& client, const rendezvous::Identity& identity) {
+  try {
+    client.set_deadline(2);
+    rendezvous::FailureReport report;
+    return rendezvous::read_failure_report(client, identity, &report) ? report.text : "";
+  } catch (const base::Error&) {
+    return "";
+  }
+}
+
+// A broken connection says nothing about who broke it: the failure report does, and it may come a moment later. It is read before
+// this rank tells of its own end, which may be what the rank that hosts the store has waited for to leave.
 Session::Cause Session::fail(int exit_code, const std::string& text) {
   Cause cause;
   if (!links_->announced) return cause;
+  cause.failure = failure_told_by(*links_->client, identity_);
   const bool told = tell_in_any_case(links_->client, identity_, exit_code, text);
-  if (!told) {
+  if (!told && cause.failure.empty()) {
     cause.failure = fmt::format(
         "{} at {}:{} does not answer any more: its process ended, or its host is gone or off the network",
         identity_.source == rendezvous::Identity::Source::troika_launch ? "the launcher of host 0" : "rank 0",
         identity_.master_address, identity_.store_port);
     return cause;
   }
-  if (links_->heartbeat != nullptr) {
+  if (told && links_->heartbeat != nullptr && cause.failure.empty()) {
     links_->heartbeat->failed(exit_code, text);
     constexpr int peer_failure = 75;
     cause.failure = links_->heartbeat->failure_report();
