@@ -9,16 +9,14 @@ model of next to nothing, and the peak itself beside the plan's total. Fails whe
 Other work on the machine does not matter.
 """
 import argparse
-import json
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 
-LAYOUTS = ["--dp 2", "--pp 2", "--dp 2 --zero 1", "--dp 2 --zero 2", "--dp 2 --zero 3", "--tp 2", "--cp 2", "--dp 3", "--pp 3",
-           "--pp 4", "--dp 2 --pp 2", "--dp 4"]
+from proof_layouts import LAYOUTS, plan, train
+
 UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 MOST_OFF = 0.05
 
@@ -43,25 +41,10 @@ def main():
     tiny = shlex.split("--model.layers 4 --model.hidden 16 --model.heads 2 --model.kv-heads 2 --model.head-dim 8 --model.ffn 16 "
                        "--model.vocab 260 --seq-len 8") + same
 
-    def output_of(command):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(f"{shlex.join(command)}\n{done.stderr[-2000:]}")
-        return done.stdout
-
-    def processes(layout):
-        words, count = layout.split(), 1
-        for axis in ("--dp", "--pp", "--tp", "--cp"):
-            if axis in words:
-                count *= int(words[words.index(axis) + 1])
-        return count
-
     def of_ranks(settings, layout):
         """Of every rank: tensors that it counted, peak of resident memory."""
         with tempfile.TemporaryDirectory() as folder:
-            output_of([troika, "launch", "--nproc-per-node", str(processes(layout)), "--", "train", *settings, *layout.split(),
-                       "--data.train", a.text, "--data.tokenizer", "bytes", "--steps", a.steps, "--out", f"{folder}/run",
-                       "--log.progress", "none", "--checkpoint.every", "0", "--checkpoint.at-end", "false"])
+            train(troika, settings, layout, a.text, a.steps, f"{folder}/run")
             logs = sorted(pathlib.Path(f"{folder}/run/logs").glob("rank-*.log"))
             lines = [re.search(r"peak memory.*", log.read_text()).group() for log in logs]
             return [(bytes_behind("peak memory", line), bytes_behind("resident", line)) for line in lines]
@@ -72,11 +55,7 @@ def main():
                 for (counted, peak), (small, small_peak) in zip(of_ranks(model, layout), of_ranks(tiny, layout))]
 
     def planned(layout):
-        fixed = layout.split()
-        for flag, value in (("--dp", "1"), ("--pp", "1"), ("--tp", "1"), ("--cp", "1"), ("--zero", "0"), ("--schedule", "1f1b")):
-            if flag not in fixed:
-                fixed += [flag, value]
-        row = json.loads(output_of([troika, "plan", *model, *fixed, "--nproc", str(processes(layout)), "--json"]))["layouts"][0]
+        row = plan(troika, model, layout)
         return row["memory_bytes"] - row["memory"]["program"], row["memory"]["program"]
 
     failures = 0

@@ -11,12 +11,11 @@ import json
 import pathlib
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 
-LAYOUTS = ["--dp 2", "--pp 2", "--dp 2 --zero 1", "--dp 2 --zero 2", "--dp 2 --zero 3", "--tp 2", "--cp 2", "--dp 3", "--pp 3",
-           "--pp 4", "--dp 2 --pp 2", "--dp 4"]
+from proof_layouts import LAYOUTS, plan, train
+
 STEPS, UNCOUNTED = 7, 2
 
 
@@ -34,34 +33,14 @@ def main():
     base = shlex.split(f"--model.preset {a.preset} --model.vocab 4096 --seq-len 256 --global-batch-size {a.batch} "
                        "--micro-batch-size 1 --recompute none --offload none --precision.compute fp32")
 
-    def output_of(command):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(f"{shlex.join(command)}\n{done.stderr[-2000:]}")
-        return done.stdout
-
-    def processes(layout):
-        words, count = layout.split(), 1
-        for axis in ("--dp", "--pp", "--tp", "--cp"):
-            if axis in words:
-                count *= int(words[words.index(axis) + 1])
-        return count
-
     def measured(layout):
         with tempfile.TemporaryDirectory() as folder:
-            output_of([troika, "launch", "--nproc-per-node", str(processes(layout)), "--", "train", *base, *layout.split(),
-                       "--data.train", a.text, "--data.tokenizer", "bytes", "--steps", str(STEPS), "--out", f"{folder}/run",
-                       "--log.progress", "none", "--checkpoint.every", "0", "--checkpoint.at-end", "false"])
+            train(troika, base, layout, a.text, STEPS, f"{folder}/run")
             rows = pathlib.Path(f"{folder}/run/metrics.jsonl").read_text().splitlines()
         return statistics.median(json.loads(row)["step_seconds"] for row in rows[UNCOUNTED:])
 
     def predicted(layout):
-        fixed = layout.split()
-        for flag, value in (("--dp", "1"), ("--pp", "1"), ("--tp", "1"), ("--cp", "1"), ("--zero", "0"), ("--schedule", "1f1b")):
-            if flag not in fixed:
-                fixed += [flag, value]
-        text = output_of([troika, "plan", *base, *fixed, "--cluster", a.machine, "--nproc", str(processes(layout)), "--json"])
-        return json.loads(text)["layouts"][0]["step_seconds"]
+        return plan(troika, base, layout, "--cluster", a.machine)["step_seconds"]
 
     alone, failures = predicted(""), 0
     for layout in layouts or LAYOUTS:

@@ -152,7 +152,7 @@ start() { # start NODE OUT FLAGS...
 alone() { # alone NODE FOLDER ARGUMENTS...: one process on that host, in that working folder
   local node=$1 folder=$2
   shift 2
-  (cd "$folder" && exec nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@")
+  (export XDG_CONFIG_HOME=$work/host$node/config && cd "$folder" && exec nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@")
 }
 start_all() { # in an order as good as any
   start 2 "$@"

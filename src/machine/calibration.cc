@@ -15,15 +15,9 @@ namespace {
 constexpr double most_factor = 20;  // beyond it something else is wrong
 constexpr config::Precision precisions[] = {config::Precision::fp32, config::Precision::bf16, config::Precision::fp16};
 
-ProductRate& products(Rates& rates, config::Precision precision) {
-  return precision == config::Precision::fp32   ? rates.fp32
-         : precision == config::Precision::bf16 ? rates.bf16
-                                                : rates.fp16;
-}
-
 void slow_down(Rates& rates, const Calibration& calibration) {
   for (const auto& [precision, factor] : calibration.compute) {
-    ProductRate& rate = products(rates, precision);
+    ProductRate& rate = rates.products(precision);
     rate.flops_per_second /= factor.seconds;
     rate.bytes_per_second /= factor.seconds;
   }
@@ -95,7 +89,7 @@ void write_calibration(const std::string& machine_file, const Calibration& calib
   std::string text =
       "# What training runs here took beside what machine.yaml predicts: seconds taken / seconds predicted, by which "
       "plans\n"
-      "# multiply. Written at the end of runs; another machine.yaml begins it anew.\n";
+      "# multiply. Written at the end of runs; with another machine.yaml they start over.\n";
   text += fmt::format("machine: \"{}\"\ncompute:\n", base::hash_file(machine_file));
   for (const auto& [precision, factor] : calibration.compute) text += "  " + line(config::word_of(precision), factor);
   text += line("optimizer", calibration.optimizer);

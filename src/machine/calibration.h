@@ -29,7 +29,8 @@ Host calibrated(Host host, const Calibration& calibration);
 // calibration.yaml beside a machine file; "" beside none.
 std::string calibration_file(const std::string& machine_file);
 
-// Empty where the file is not there or is of another machine file than the one that is there now: a new probe begins anew.
+// Empty where the file is not there or is of another machine file than the one that is there now: after a new probe
+// it starts over.
 // ConfigError when it is there and cannot be read.
 Calibration read_calibration(const std::string& machine_file);
 // Atomically. DataError when it cannot be written.

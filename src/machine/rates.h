@@ -35,6 +35,9 @@ struct Rates {
   const ProductRate& products(config::Precision precision) const {
     return precision == config::Precision::fp32 ? fp32 : precision == config::Precision::bf16 ? bf16 : fp16;
   }
+  ProductRate& products(config::Precision precision) {
+    return precision == config::Precision::fp32 ? fp32 : precision == config::Precision::bf16 ? bf16 : fp16;
+  }
   double product_seconds(config::Precision precision, double flops, double bytes) const;
   double attention_seconds(config::Precision precision, double flops, double bytes) const;  // scores among the bytes
   double between_seconds(double bytes) const { return call_seconds + bytes / between_bytes_per_second; }

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
-
 #include "machine/profiles.h"
 #include "plan/plan_test_support.h"
 
@@ -88,11 +86,21 @@ TEST_F(ForecastOfThreePis, ExplainsTheDriftByPart) {
 }
 
 TEST_F(ForecastOfThreePis, TellsHowFarEachRankIsOff) {
-  const auto drifts = forecast_.drifts(taken(2, 2));
+  const RunMachines machines = pis(3, 1e8);
+  const Column column{plan_, plan_.stages, plan_.program, Pipelines::whole};
+  const auto predicted = time_of_ranks(column, machine::Placement(machines.cluster, 3, machines.ranks_per_host));
+  StepsTaken taken{10, 1, {}};
+  for (int rank = 0; rank < 3; ++rank) {
+    const TimeSplit& t = predicted[static_cast<std::size_t>(rank)];
+    taken.ranks.push_back({(rank + 1) * t.compute, (rank + 2) * t.optimizer, 0, 0, 0});
+  }
+  const std::vector<Drift> drifts = forecast_.drifts(taken);
   ASSERT_EQ(drifts.size(), 3u);
-  double mean = 0;
-  for (const Drift& drift : drifts) mean += 1 / drift.compute / 3;  // predicted over taken
-  EXPECT_NEAR(mean, 0.5, 0.01);
+  EXPECT_NE(predicted[0].compute, predicted[2].compute);  // a rank compared with another would show
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_NEAR(drifts[rank].compute, static_cast<double>(rank) + 1, 1e-9);
+    EXPECT_NEAR(drifts[rank].optimizer, static_cast<double>(rank) + 2, 1e-9);
+  }
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <functional>
 
-#include "base/error.h"
 #include "base/text.h"
 
 namespace troika::planner {
@@ -24,20 +23,10 @@ Fixed all_of(const Layout& l) {
   return fixed;
 }
 
-std::optional<Estimate> fastest(const Question& question) {
-  try {
-    Answer answer = search(question);
-    if (!answer.best.empty()) return std::move(answer.best.front());
-  } catch (const base::ConfigError&) {  // no such layout
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Estimate> nearest_that_fits(Question q, const Layout& asked) {
   q.global = asked.global;
-  q.top = 1;
   const std::function<void(Fixed&)> loosen[] = {
       [](Fixed& f) { f.micro.reset(); },
       [](Fixed& f) { f.recompute.reset(); },
@@ -47,12 +36,12 @@ std::optional<Estimate> nearest_that_fits(Question q, const Layout& asked) {
   for (const auto& one : loosen) {
     q.fixed = all_of(asked);
     one(q.fixed);
-    if (auto found = fastest(q)) return found;
+    if (auto found = fastest_that_fits(q)) return found;
   }
   q.fixed = all_of(asked);
   for (const auto& another : loosen) {
     another(q.fixed);
-    if (auto found = fastest(q)) return found;
+    if (auto found = fastest_that_fits(q)) return found;
   }
   return std::nullopt;
 }

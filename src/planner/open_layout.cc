@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -31,28 +31,24 @@ void refuse_settings_of_a_layout(const config::Settings& settings) {
 
 }  // namespace
 
-std::int64_t global_batch(const config::Settings& settings, int world) {
-  try {
-    return config::resolve(settings, world).batch.global;
-  } catch (const base::ConfigError&) {
-    if (settings.batch.global_batch_size) return *settings.batch.global_batch_size;
-    config::Settings plain = settings;
-    plain.parallel = {};
-    plain.batch.micro_batch_size.reset();
-    return config::resolve(plain, world).batch.global;
-  }
-}
-
-config::Resolved resolve_open(const config::Settings& settings, const Fixed& fixed, std::int64_t world) {
-  refuse_settings_of_a_layout(settings);
+config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& fixed, std::int64_t world) {
   config::Settings tried = settings;
   config::ParallelSettings& p = tried.parallel;
   p.layout = config::LayoutChoice::stated;
+  std::string refusal;
+  const auto try_it = [&]() -> std::optional<config::Resolved> {
+    try {
+      return config::resolve(tried, world);
+    } catch (const base::ConfigError& error) {
+      if (refusal.empty()) refusal = error.what();
+      return std::nullopt;
+    }
+  };
+  if (auto own = try_it()) return *own;
   if (!fixed.virtual_stages && !fixed.schedule) {
     p.virtual_stages = 1;
     p.schedule = config::ParallelSettings{}.schedule;
   }
-  std::string refusal;
   for (std::int64_t tp = 1; tp <= world; ++tp) {
     if (world % tp != 0 || tp != fixed.tp.value_or(static_cast<int>(tp))) continue;
     for (std::int64_t pp = 1; pp <= world / tp; ++pp) {
@@ -61,15 +57,15 @@ config::Resolved resolve_open(const config::Settings& settings, const Fixed& fix
       p.pp = pp;
       p.tp = tp;
       p.cp = fixed.cp.value_or(1);
-      try {
-        return config::resolve(tried, world);
-      } catch (const base::ConfigError& error) {
-        if (refusal.empty()) refusal = error.what();
-      }
+      if (auto found = try_it()) return *found;
     }
   }
-  throw base::ConfigError(refusal.empty() ? fmt::format("no layout of {} processes has the axes that are stated", world)
-                                          : refusal);
+  throw base::ConfigError(refusal);
+}
+
+config::Resolved resolve_open(const config::Settings& settings, const Fixed& fixed, std::int64_t world) {
+  refuse_settings_of_a_layout(settings);
+  return resolve_somehow(settings, fixed, world);
 }
 
 Question open_question(const config::Resolved& open, const Fixed& fixed, const RunMachines& machines) {

@@ -11,11 +11,11 @@
 
 namespace troika::planner {
 
-// The sequences of a step: as the settings come to in their own layout, as they state it, or as in plain data parallelism.
-std::int64_t global_batch(const config::Settings& settings, int world);
+// What the settings come to in their own layout, else in the shallowest pipeline that they allow: for what is alike in every
+// layout, as the batch is. ConfigError in the words of config::resolve where there is none.
+config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& fixed, std::int64_t world);
 
-// What the settings come to in some layout that they allow, the shallowest pipeline of all: for what is alike in every layout.
-// ConfigError in the words of config::resolve where there is none, and for settings that only go with a stated layout.
+// The same of a run; ConfigError also for settings that only go with a stated layout.
 config::Resolved resolve_open(const config::Settings& settings, const Fixed& fixed, std::int64_t world);
 
 // The question that the run asks. Precision stays; what the command line states is in `fixed`.

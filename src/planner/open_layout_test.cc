@@ -39,13 +39,25 @@ TEST(OpenLayout, ResolvesToSomeLayoutThatTheSettingsAllow) {
   config::Settings s = open_settings();  // 12 sequences a step
   EXPECT_EQ(resolve_open(s, {}, 3).layout.dp, 3);
   EXPECT_EQ(resolve_open(s, {}, 4).batch.global, 12);
-  Fixed fixed;
-  fixed.pp = 2;
-  EXPECT_EQ(resolve_open(s, fixed, 4).layout.pp, 2);
-  fixed.pp = 3;
-  EXPECT_THAT(refusal([&] { resolve_open(s, fixed, 4); }), HasSubstr("4 processes"));
+  s.parallel.pp = 2;
+  EXPECT_EQ(resolve_open(s, fixed_by({"parallel.pp"}, s), 4).layout.pp, 2);
+  s.parallel.pp = 3;
+  EXPECT_THAT(refusal([&] { resolve_open(s, fixed_by({"parallel.pp"}, s), 4); }), HasSubstr("4 processes"));
+  EXPECT_EQ(resolve_open(s, {}, 4).layout.pp, 1);  // of a file, which may be left
   s.optimizer.warmup_steps = s.train.steps + 1;
   EXPECT_THAT(refusal([&] { resolve_open(s, {}, 2); }), HasSubstr("warmup_steps"));
+}
+
+TEST(OpenLayout, KeepsTheBatchOfTheSettingsOwnLayout) {
+  config::Settings s = open_settings();
+  s.parallel.pp = 3;
+  s.batch = {};
+  s.batch.seq_len = 32;
+  s.batch.micro_batch_size = 2;
+  s.batch.microbatches = 3;
+  EXPECT_EQ(resolve_open(s, {}, 3).batch.global, 6);
+  s.parallel.pp = 1;
+  EXPECT_EQ(resolve_open(s, {}, 3).batch.global, 18);
 }
 
 TEST(OpenLayout, RefusesWhatIsForOneLayout) {

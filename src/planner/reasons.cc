@@ -29,15 +29,6 @@ std::int64_t available(const Question& q) {
   return placement.memory_of(0) - placement.kind_of_rank(0).program_bytes;
 }
 
-std::optional<Estimate> first_of(const Question& question) {
-  try {
-    Answer answer = search(question);
-    if (!answer.best.empty()) return std::move(answer.best.front());
-  } catch (const base::ConfigError&) {  // no layout of so many
-  }
-  return std::nullopt;
-}
-
 Question with_links(Question q, double factor) {
   q.cluster.network.bytes_per_second *= factor;
   for (machine::Host& host : q.cluster.hosts) host.inside.bytes_per_second *= factor;
@@ -56,7 +47,6 @@ Question with_hosts(Question q, int hosts) {
   q.cluster.hosts = std::move(kept);
   q.world = on_cores(q.cluster) ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
   q.fixed.dp.reset();
-  q.top = 1;
   return q;
 }
 
@@ -125,7 +115,7 @@ std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& q, double tok
   std::optional<OnFewerHosts> fastest;
   if (!on_cores(q.cluster) || hosts == 1 || hosts > most_hosts_tried || q.fixed.dp) return fastest;
   for (int fewer = hosts - 1; fewer >= 1; --fewer) {
-    auto found = first_of(with_hosts(q, fewer));
+    auto found = fastest_that_fits(with_hosts(q, fewer));
     if (!found || found->tokens_per_second() <= tokens_per_second) continue;
     tokens_per_second = found->tokens_per_second();
     fastest = OnFewerHosts{fewer, std::move(*found)};
@@ -220,8 +210,7 @@ std::string nothing_fits(const Question& q, const Answer& answer) {
                                         : more.cluster.device_count();
     if (more.cluster.network.bytes_per_second == 0) more.cluster.network = more.cluster.hosts.front().inside;
     more.global = q.global * (q.global % more.world == 0 ? 1 : times);
-    more.top = 1;
-    if (const auto fits = first_of(more))
+    if (const auto fits = fastest_that_fits(more))
       return text +
              fmt::format("; {} of these hosts would do, as {}", more.cluster.host_count(), name_of(fits->layout));
   }

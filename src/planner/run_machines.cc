@@ -22,15 +22,6 @@ bool alike(machine::Host a, machine::Host b) {
   return machine::to_yaml({"", {a}, {}, {}}) == machine::to_yaml({"", {b}, {}, {}});
 }
 
-// A run knows the way between its ranks better than a file or a profile.
-void set_link(const schedule::Link& link, machine::Cluster& cluster, const std::vector<bool>& probed) {
-  if (cluster.host_count() > 1) {
-    cluster.network = {link.latency_seconds, link.bytes_per_second};
-  } else if (!probed.front() && cluster.hosts.front().computes_on_cores()) {
-    cluster.hosts.front().inside = {link.latency_seconds, link.bytes_per_second};
-  }
-}
-
 }  // namespace
 
 std::string tell_machine(const ThisMachine& here, int ranks, const TimedProduct& product) {
@@ -55,13 +46,13 @@ std::string tell_no_machine(const std::string& why) { return no_machine + why; }
 
 RunMachines machines_of_run(const std::vector<std::string>& told, const schedule::Link& link) {
   RunMachines run;
-  std::vector<bool> probed;
+  bool probed = false;     // the first host
   std::vector<int> ranks;  // of each host
   for (const std::string& text : told) {
     if (text.rfind(no_machine, 0) == 0) return {{}, 0, text.substr(sizeof(no_machine) - 1)};
     if (!text.empty()) {
       const machine::Host host = machine::parse_cluster(text, "a host").hosts.front();
-      probed.push_back(text.rfind("# probed", 0) == 0);
+      if (ranks.empty()) probed = text.rfind("# probed", 0) == 0;
       ranks.push_back(0);
       const bool again = !run.cluster.hosts.empty() && alike(run.cluster.hosts.back(), host);
       if (!again) run.cluster.hosts.push_back(host);
@@ -75,7 +66,10 @@ RunMachines machines_of_run(const std::vector<std::string>& told, const schedule
   run.ranks_per_host = ranks.front();
   if (std::any_of(ranks.begin(), ranks.end(), [&](int count) { return count != run.ranks_per_host; }))
     return {{}, 0, "the hosts have not equally many ranks, one after the other"};
-  set_link(link, run.cluster, probed);
+  // The run knows the way between its ranks better than a file or a profile, but for what a probe measured inside a host.
+  const bool several = run.cluster.host_count() > 1;
+  if (several || (!probed && run.cluster.hosts.front().computes_on_cores()))
+    (several ? run.cluster.network : run.cluster.hosts.front().inside) = {link.latency_seconds, link.bytes_per_second};
   return run;
 }
 

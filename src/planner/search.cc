@@ -309,17 +309,24 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 
 Answer search(const Question& question) { return Searcher(question).best(); }
 
-std::vector<Estimate> fastest_of_each_depth(const Question& question) {
+std::optional<Estimate> fastest_that_fits(const Question& question) {
   Question q = question;
   q.top = 1;
+  try {
+    Answer answer = search(q);
+    if (!answer.best.empty()) return std::move(answer.best.front());
+  } catch (const base::ConfigError&) {  // the settings allow no layout
+  }
+  return std::nullopt;
+}
+
+std::vector<Estimate> fastest_of_each_depth(const Question& question) {
+  Question q = question;
   std::vector<Estimate> all;
   for (const int pp : divisors_of(q.world, q.settings.model.layers)) {
     if (!allows(question.fixed.pp, pp)) continue;
     q.fixed.pp = pp;
-    try {
-      for (Estimate& found : search(q).best) all.push_back(std::move(found));
-    } catch (const base::ConfigError&) {  // none has so many
-    }
+    if (auto found = fastest_that_fits(q)) all.push_back(std::move(*found));
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; });

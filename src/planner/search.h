@@ -53,6 +53,9 @@ struct Answer {
 // layout at all, in the words of config::resolve.
 Answer search(const Question& question);
 
+// The first of them; nothing where none fits or the settings allow none.
+std::optional<Estimate> fastest_that_fits(const Question& question);
+
 // The fastest that fits of every number of pipeline ranks, by tokens/s: layouts that differ in more than a detail.
 std::vector<Estimate> fastest_of_each_depth(const Question& question);
 

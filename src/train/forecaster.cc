@@ -62,21 +62,24 @@ std::vector<std::string> Forecaster::before_training() {
   return {"note: what this run will take is not predicted: " + why_none};
 }
 
-void Forecaster::step_done(double seconds, const std::map<std::string, double>& phase_seconds) {
-  if (steps_ == 1 && !first_is_past_) {
-    first_is_past_ = true;
-    first_phase_seconds_ = phase_seconds_;
-    steps_ = 0;
-    step_seconds_ = 0;
-  }
+void Forecaster::step_done(double seconds) {
   ++steps_;
   step_seconds_ += seconds;
-  phase_seconds_ = phase_seconds;
+  if (first_is_past_) return;
+  if (steps_ == 1) {
+    uncounted_ = phase_seconds_;
+    return;
+  }
+  first_is_past_ = true;
+  steps_ = 1;
+  step_seconds_ = seconds;
 }
 
 planner::StepsTaken Forecaster::gather(std::int64_t program_bytes) const {
   std::map<std::string, double> phases = phase_seconds_;
-  for (const auto& [phase, seconds] : first_phase_seconds_) phases[phase] -= seconds;
+  if (first_is_past_) {
+    for (const auto& [phase, seconds] : uncounted_) phases[phase] -= seconds;
+  }
   const planner::RankTaken own = taken_of(phases);
   const auto steps = static_cast<double>(steps_);
   const std::vector<double> all = gathered(

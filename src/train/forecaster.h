@@ -18,9 +18,10 @@ namespace troika::train {
 // One rank's.
 class Forecaster {
  public:
-  // `here`: nothing: neither forecast nor calibration.
-  Forecaster(const plan::Plan& plan, comm::Channel& world, std::optional<MachineHere> here)
-      : plan_(plan), world_(world), here_(std::move(here)) {}
+  // `phase_seconds`: since the start of the run, as Recorder has them. `here`: nothing: neither forecast nor calibration.
+  Forecaster(const plan::Plan& plan, comm::Channel& world, const std::map<std::string, double>& phase_seconds,
+             std::optional<MachineHere> here)
+      : plan_(plan), world_(world), phase_seconds_(phase_seconds), here_(std::move(here)) {}
 
   // Collective. Measures the link, and a matrix product where nothing was measured here before; on rank 0 the lines to print,
   // elsewhere none.
@@ -29,8 +30,7 @@ class Forecaster {
   // The link as before_training() measured it, alike on all ranks; none in a world of one.
   std::optional<schedule::Link> link() const { return link_; }
 
-  // `phase_seconds` since the start of the run, as Recorder has them.
-  void step_done(double seconds, const std::map<std::string, double>& phase_seconds);
+  void step_done(double seconds);
 
   // Collective. Predicted beside what the steps took; the first step is left out when there are more. Nothing when there was no
   // step. `program_bytes`: resident memory of the process before the first tensor.
@@ -43,12 +43,13 @@ class Forecaster {
 
   const plan::Plan& plan_;
   comm::Channel& world_;
+  const std::map<std::string, double>& phase_seconds_;
   const std::optional<MachineHere> here_;
   std::optional<schedule::Link> link_;
   std::unique_ptr<planner::Forecast> forecast_;  // of rank 0, where the machines are known
-  std::int64_t steps_ = 0;                       // counted in the two below
+  std::int64_t steps_ = 0;                       // counted below
   double step_seconds_ = 0;
-  std::map<std::string, double> phase_seconds_, first_phase_seconds_;
+  std::map<std::string, double> uncounted_;  // seconds of the first step, when there are more
   bool first_is_past_ = false;
 };
 

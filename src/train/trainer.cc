@@ -72,7 +72,7 @@ void Trainer::train_step() {
   requests_ = result.requests;
   stop_ = requests_.stop > 0;
   const double seconds = base::monotonic_seconds() - begin;
-  forecaster_.step_done(seconds, recorder_.phase_seconds());
+  forecaster_.step_done(seconds);
   valid_.reset();
   if (evaluation_due()) evaluate();
   tell(state_.step, "reporting the step");
@@ -205,7 +205,7 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
       recorder_(Recorder::Of::training, surroundings_.whereabouts),
       evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts),
-      forecaster_(plan, *channels.world, surroundings_.machine),
+      forecaster_(plan, *channels.world, recorder_.phase_seconds(), surroundings_.machine),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
       exponents_(names_of(plan.trained_parameters())) {

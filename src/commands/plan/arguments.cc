@@ -139,8 +139,9 @@ planner::Question question_of(const PlanArguments& a, const config::Environment&
   q.settings.model.vocab = plan::vocabulary_of(q.settings);
   if (!on_cores && q.settings.comm.backend == config::Backend::automatic)
     q.settings.comm.backend = config::Backend::nccl;
-  q.global = planner::global_batch(q.settings, q.world);
   q.fixed = planner::fixed_by(a.parsed.stated, q.settings);
+  const std::optional<std::int64_t>& stated = q.settings.batch.global_batch_size;
+  q.global = stated ? *stated : planner::resolve_somehow(q.settings, q.fixed, q.world).batch.global;
   if (q.settings.precision.compute != config::Precision::fp32) q.fixed.precision = q.settings.precision.compute;
   q.top = static_cast<int>(a.top);
   return q;

@@ -16,10 +16,6 @@ namespace {
 using config::Precision;
 constexpr Precision all_precisions[] = {Precision::fp32, Precision::bf16, Precision::fp16};
 
-machine::ProductRate& products_of(machine::Rates& rates, Precision precision) {
-  return precision == Precision::fp32 ? rates.fp32 : precision == Precision::bf16 ? rates.bf16 : rates.fp16;
-}
-
 // `inverse` 0: nothing says that this ever takes time; then far more than any kernel reached.
 double rate_of(double inverse, double most_reached) { return inverse > 0 ? 1 / inverse : 100 * most_reached; }
 
@@ -48,7 +44,7 @@ void fit_products(const std::vector<TimedKernel>& kernels, const std::vector<dou
   const std::vector<double> x = non_negative_least_squares(equations);
   rates.call_seconds = x[0];  // of the kernel alone
   for (std::size_t of = 0; of < present.size(); ++of)
-    products_of(rates, present[of]) = {rate_of(x[1 + 2 * of], most_flops[of]), rate_of(x[2 + 2 * of], most_bytes[of])};
+    rates.products(present[of]) = {rate_of(x[1 + 2 * of], most_flops[of]), rate_of(x[2 + 2 * of], most_bytes[of])};
 }
 
 // Bytes of a step over its seconds without those of calls, at least a tenth of all.

@@ -117,7 +117,7 @@ std::optional<std::string> SweepRounds::next() {
 
 void SweepRounds::lose_host_0() const {
   throw base::PeerError(
-      fmt::format("host 0 at {}:{} has ended or does not answer: the same command on every host goes on where the "
+      fmt::format("host 0 at {}:{} has ended or does not answer: the same command on every host resumes where the "
                   "sweep was",
                   host_.hosts.master_address, host_.hosts.master_port));
 }

@@ -184,7 +184,7 @@ int lead(const SweepPlan& plan, const planner::Question& question, const config:
   rounds.end(end);
   if (!outcome.rows.empty()) SweepEnd(plan, outcome, question).write(training, signals);
   if (outcome.end.exit_code != 0)
-    says(sweep_command, fmt::format("{}; the same command goes on where it was", outcome.end.text));
+    says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text));
   return end.exit_code;
 }
 
