@@ -31,6 +31,13 @@ void refuse_settings_of_a_layout(const config::Settings& settings) {
 
 }  // namespace
 
+Fixed kept_by_choice(const std::vector<std::string>& stated, const config::Settings& settings) {
+  Fixed fixed = fixed_by(stated, settings);
+  fixed.precision = settings.precision.compute;
+  fixed.micro = settings.batch.micro_batch_size;
+  return fixed;
+}
+
 config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& fixed, std::int64_t world) {
   config::Settings tried = settings;
   config::ParallelSettings& p = tried.parallel;
@@ -72,7 +79,6 @@ Question open_question(const config::Resolved& open, const Fixed& fixed, const R
   Question q;
   q.settings = open.settings;
   q.fixed = fixed;
-  q.fixed.precision = open.settings.precision.compute;
   q.global = open.batch.global;
   q.cluster = machines.cluster;
   q.world = static_cast<int>(open.layout.world());

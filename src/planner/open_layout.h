@@ -11,6 +11,10 @@
 
 namespace troika::planner {
 
+// What the choice keeps: what the command line states of the layout, and what results depend on, the precision and the micro batch
+// where the settings state one.
+Fixed kept_by_choice(const std::vector<std::string>& stated, const config::Settings& settings);
+
 // What the settings come to in their own layout, else in the shallowest pipeline that they allow: for what is alike in every
 // layout, as the batch is. ConfigError in the words of config::resolve where there is none.
 config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& fixed, std::int64_t world);
@@ -18,7 +22,7 @@ config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& 
 // The same of a run; ConfigError also for settings that only go with a stated layout.
 config::Resolved resolve_open(const config::Settings& settings, const Fixed& fixed, std::int64_t world);
 
-// The question that the run asks. Precision stays; what the command line states is in `fixed`.
+// The question that the run asks.
 Question open_question(const config::Resolved& open, const Fixed& fixed, const RunMachines& machines);
 
 struct Choice {

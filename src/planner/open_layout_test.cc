@@ -80,6 +80,19 @@ TEST(OpenLayout, ChoosesWhatPlanPutsFirstWithItsReasons) {
   EXPECT_EQ(layout_of(chosen), choice.layout);
 }
 
+TEST(OpenLayout, KeepsWhatResultsDependOn) {
+  config::Settings s = open_settings();
+  s.batch.micro_batch_size = 1;  // of a file
+  const Fixed kept = kept_by_choice({}, s);
+  EXPECT_EQ(kept.micro, 1);
+  EXPECT_EQ(kept.precision, config::Precision::fp32);
+  const Question question = open_question(resolve_open(s, kept, 2), kept, cores(2, plan::gib * 8));
+  EXPECT_EQ(choose(question).layout.micro, 1);
+  s.batch.micro_batch_size.reset();
+  EXPECT_FALSE(kept_by_choice({}, s).micro);
+  EXPECT_EQ(kept_by_choice({"parallel.zero"}, s).zero, 0);
+}
+
 TEST(OpenLayout, SaysWhatWouldFitWhenNothingDoes) {
   const config::Resolved open = resolve_open(open_settings(), {}, 2);
   EXPECT_THAT(refusal([&] { choose(open_question(open, {}, cores(2, plan::gib / 8))); }), HasSubstr("no layout fits"));

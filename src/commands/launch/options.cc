@@ -128,7 +128,7 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
       const int world = options.hosts.nnodes * options.nproc_per_node;
       const bool trains = options.worker.front() == "train";
       if (trains && parsed->settings.parallel.layout == config::LayoutChoice::automatic)
-        options.open_layout = planner::fixed_by(parsed->stated, parsed->settings);
+        options.open_layout = planner::kept_by_choice(parsed->stated, parsed->settings);
       const config::Resolved resolved = options.open_layout
                                             ? planner::resolve_open(parsed->settings, *options.open_layout, world)
                                             : config::resolve(parsed->settings, world);

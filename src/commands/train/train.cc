@@ -33,7 +33,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
                                                  "troika: stopping after this step; once more ends at once\n"}
                           : StopSignals::Notices{});
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
-    request.open_layout = planner::fixed_by(parsed.stated, parsed.settings);
+    request.open_layout = planner::kept_by_choice(parsed.stated, parsed.settings);
   request.resolved = request.open_layout
                          ? planner::resolve_open(parsed.settings, *request.open_layout, request.identity.world_size)
                          : config::resolve(parsed.settings, request.identity.world_size);
