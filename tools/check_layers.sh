@@ -39,9 +39,9 @@ function mark(names, into,    i, n, list) {
 BEGIN {
   set_layer(0, "base")
   set_layer(1, "host config cpu cuda jinja tensor")
-  set_layer(2, "mesh metrics rendezvous tokenizer machine")
-  set_layer(3, "shape schedule data comm kernels")
-  set_layer(4, "plan sharding")
+  set_layer(2, "mesh metrics http rendezvous tokenizer machine")
+  set_layer(3, "shape schedule data comm kernels records")
+  set_layer(4, "plan sharding diagnosis doctor exporters")
   set_layer(5, "model optimizer planner")
   set_layer(6, "executor checkpoint")
   set_layer(7, "weights")
@@ -49,8 +49,8 @@ BEGIN {
   set_layer(9, "train")
   set_layer(10, "commands")
   mark("tensor comm kernels sharding model optimizer executor checkpoint weights inference train", needs_torch)
-  mark("base host config cpu cuda jinja mesh metrics rendezvous tokenizer machine shape schedule data plan planner", torch_free)
-  mark("launch plan data timeline completion roofline sweep cli.h cli.cc shell_word.h shell_word.cc stop_signals.h stop_signals.cc verbs.h verbs.cc verbs_test.cc main.cc", torch_free_command)
+  mark("base host config cpu cuda jinja mesh metrics http rendezvous tokenizer machine shape schedule data records plan diagnosis doctor exporters planner", torch_free)
+  mark("launch plan data timeline completion roofline sweep monitor why doctor metrics cli.h cli.cc shell_word.h shell_word.cc stop_signals.h stop_signals.cc verbs.h verbs.cc verbs_test.cc main.cc", torch_free_command)
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("tensor/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
   mark("base config jinja commands", above_words)

@@ -1,0 +1,99 @@
+#include "records/event.h"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace troika::records {
+namespace {
+
+constexpr std::array<std::pair<EventKind, std::string_view>, 17> kinds = {{{EventKind::launch, "launch"},
+                                                                           {EventKind::start, "start"},
+                                                                           {EventKind::resume, "resume"},
+                                                                           {EventKind::save, "save"},
+                                                                           {EventKind::save_failed, "save_failed"},
+                                                                           {EventKind::evaluation, "evaluation"},
+                                                                           {EventKind::skipped_step, "skipped_step"},
+                                                                           {EventKind::repeated_step, "repeated_step"},
+                                                                           {EventKind::rolled_back, "rolled_back"},
+                                                                           {EventKind::notice, "notice"},
+                                                                           {EventKind::rank_failed, "rank_failed"},
+                                                                           {EventKind::rank_ended, "rank_ended"},
+                                                                           {EventKind::failure, "failure"},
+                                                                           {EventKind::restart, "restart"},
+                                                                           {EventKind::stop_requested, "stop_requested"},
+                                                                           {EventKind::stop, "stop"},
+                                                                           {EventKind::finish, "finish"}}};
+
+}  // namespace
+
+std::string_view word_of(EventKind kind) {
+  for (const auto& [known, word] : kinds)
+    if (known == kind) return word;
+  return "";
+}
+
+std::optional<EventKind> event_kind_of(std::string_view word) {
+  for (const auto& [kind, known] : kinds)
+    if (known == word) return kind;
+  return std::nullopt;
+}
+
+double Event::number(const std::string& name, double otherwise) const {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? otherwise : found->second;
+}
+
+std::string Event::word(const std::string& name) const {
+  const auto found = words.find(name);
+  return found == words.end() ? "" : found->second;
+}
+
+std::string to_json(const Event& event) {
+  nlohmann::ordered_json line;
+  line["time"] = std::round(event.time * 1000) / 1000;
+  line["event"] = word_of(event.kind);
+  line["host"] = event.host;
+  line["attempt"] = event.attempt;
+  if (event.rank >= 0) line["rank"] = event.rank;
+  if (event.step >= 0) line["step"] = event.step;
+  line["text"] = event.text;
+  for (const auto& [name, value] : event.numbers) line[name] = value;  // one that is not finite becomes null
+  for (const auto& [name, value] : event.words) line[name] = value;
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<Event> parse_event(std::string_view line) {
+  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  Event event;
+  bool known = false;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_number()) {
+      if (key == "time") event.time = value.get<double>();
+      else if (key == "attempt") event.attempt = value.get<int>();
+      else if (key == "rank") event.rank = value.get<int>();
+      else if (key == "step") event.step = value.get<std::int64_t>();
+      else event.numbers[key] = value.get<double>();
+    } else if (value.is_string()) {
+      const auto text = value.get<std::string>();
+      if (key == "host") {
+        event.host = text;
+      } else if (key == "text") {
+        event.text = text;
+      } else if (key == "event") {
+        const auto kind = event_kind_of(text);
+        if (!kind) return std::nullopt;
+        event.kind = *kind;
+        known = true;
+      } else {
+        event.words[key] = text;
+      }
+    }
+  }
+  if (!known) return std::nullopt;
+  return event;
+}
+
+}  // namespace troika::records

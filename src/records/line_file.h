@@ -1,0 +1,47 @@
+// A file of lines that grows while others read it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace troika::records {
+
+// Appends, each line in one write call, so that several processes may write to one file. A disk that is full or fails ends no
+// run: lines wait, at most `most_waiting`, the oldest go first. Threads: one.
+class LineWriter {
+ public:
+  explicit LineWriter(std::string path, std::size_t most_waiting = 1000)
+      : path_(std::move(path)), most_waiting_(most_waiting) {}  // opens nothing; makes the folder with the first line
+
+  void append(const std::string& line);  // without newline
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+  const std::size_t most_waiting_;
+  std::deque<std::string> waiting_;
+};
+
+// Reads what has been added since the last call. A last line without newline waits until it is whole. Threads: one.
+class LineReader {
+ public:
+  explicit LineReader(std::string path) : path_(std::move(path)) {}
+
+  struct News {
+    bool begun_anew = false;  // the file was replaced or cut: what was read before no longer counts
+    std::vector<std::string> lines;
+  };
+  // Never throws: a file that is absent or cannot be read has nothing new. At most `most_bytes` at a time.
+  News read(std::int64_t most_bytes = std::int64_t{64} << 20);
+
+ private:
+  const std::string path_;
+  std::uint64_t inode_ = 0;
+  std::int64_t offset_ = 0;
+  std::string rest_;
+};
+
+}  // namespace troika::records

@@ -1,0 +1,58 @@
+// A run as its folder tells it, read again and again while it grows: for those who watch and for those who ask afterwards. Only
+// reads, so that whoever reads can never disturb a run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metrics/step_metrics.h"
+#include "records/event.h"
+#include "records/run_state.h"
+#include "records/sample.h"
+
+namespace troika::records {
+
+std::string state_path(const std::string& folder);                 // RUN/state.json
+std::string events_path(const std::string& folder);                // RUN/events.jsonl
+std::string samples_folder(const std::string& folder);             // RUN/records
+std::string samples_path(const std::string& folder, int rank);     // RUN/records/rank-00000.jsonl
+
+// How much is kept; 0: all.
+struct Kept {
+  std::size_t steps = 0, samples_of_rank = 0, events = 0;
+};
+
+// Threads: one.
+class RunReader {
+ public:
+  // `folder` need not be a run yet.
+  explicit RunReader(std::string folder, const Kept& kept = {});
+  ~RunReader();
+  RunReader(const RunReader&) = delete;
+  RunReader& operator=(const RunReader&) = delete;
+
+  // Reads what was written since; true when there was anything. Lines that are damaged are left out.
+  bool refresh();
+
+  const std::string& folder() const;
+  const std::optional<RunState>& state() const;
+  const std::deque<metrics::StepMetrics>& steps() const;                 // ascending
+  const std::map<int, std::deque<Sample>>& samples() const;              // by rank, in order
+  const std::deque<Event>& events() const;                               // in order; those that several hosts wrote, once
+  std::int64_t steps_read() const;                                       // kept or not
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Of the newest attempt of which there are samples: the last one of each rank.
+std::map<int, Sample> newest(const RunReader& run);
+
+}  // namespace troika::records
