@@ -114,6 +114,10 @@ constexpr Words<2> words_of(Resume) { return {"auto", "never"}; }
 enum class DeviceKind { automatic, cpu, cuda, numbered };  // numbered: cuda:1
 constexpr Words<3> words_of(DeviceKind) { return {"auto", "cpu", "cuda"}; }
 
+// log.tensorboard
+enum class Tensorboard { off, on, folder };
+constexpr Words<2> words_of(Tensorboard) { return {"off", "on"}; }
+
 inline constexpr std::string_view bytes_tokenizer = "bytes";     // data.tokenizer; else a file or folder
 inline constexpr std::string_view tokenizers_template = "auto";  // data.chat_template: the tokenizer's own
 

@@ -201,12 +201,36 @@ struct LogSettings {
 
   LogLevel level = LogLevel::info;
   Progress progress = Progress::automatic;  // automatic: a bar on a terminal, lines elsewhere
+  std::string tensorboard = "off";          // off, on, or a folder
+  std::string on_event;                     // a command for the shell; "": none
+  double sample_seconds = 5;                // between two records of what each rank does; 0: none
 
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = LogSettings;
     t.add("level", &M::level, "Least severe messages shown.").spelled("warning", "warn").agree(Agreement::none);
     t.add("progress", &M::progress, "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")
+        .agree(Agreement::none);
+    t.add("tensorboard", &M::tensorboard,
+          "Also write event files for TensorBoard. on: to OUT/tensorboard; or the folder.")
+        .words(words_of(Tensorboard{}))
+        .familiar({"tensorboard-dir"})
+        .spelled("true", "on")
+        .spelled("false", "off")
+        .shown("on|FOLDER")
+        .agree(Agreement::none);
+    t.add("on_event", &M::on_event,
+          "A command that /bin/sh runs when the run starts, fails, is started again, stops or ends, for at most 60 s: "
+          "with TROIKA_EVENT, TROIKA_RUN, TROIKA_STEP and TROIKA_TEXT, and the event as JSON on standard input.")
+        .flags({"on-event"})
+        .shown("COMMAND")
+        .unset("none")
+        .agree(Agreement::none);
+    t.add("sample_seconds", &M::sample_seconds,
+          "Seconds between two records of where each rank is, what took how long, memory, links and the host "
+          "(RUN/records); 0: none.")
+        .unit("seconds")
+        .range(0, 3600)
         .agree(Agreement::none);
   }
 };
