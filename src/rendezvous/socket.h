@@ -43,9 +43,4 @@ void set_options(int socket);
 bool is_numeric_address(const std::string& address);  // not a name
 bool is_loopback(const std::string& address);         // of this host alone, whatever names mean elsewhere
 
-// Which program listens on a local TCP port, as far as /proc may be read.
-
-// "'python3' (pid 4711)", or "another program" when /proc does not tell.
-std::string port_holder(int port);
-
 }  // namespace troika::rendezvous

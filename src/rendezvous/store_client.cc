@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/port_holder.h"
 #include "base/text.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
@@ -160,7 +161,7 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
     if (meeting.result == Impl::Result::refused) refusal = meeting.cause;
     if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal.clear();
     if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
-      const std::string holder = is_loopback(address) ? fmt::format(", held by {}", port_holder(port)) : "";
+      const std::string holder = is_loopback(address) ? fmt::format(", held by {}", base::port_holder(port)) : "";
       throw base::ConfigError(fmt::format("{}{} does not take this process: {}", impl_->where(), holder, refusal));
     }
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/port_holder.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 
@@ -65,7 +66,7 @@ int listen_on(int port, Reach reach) {
   if (bound.socket >= 0) return bound.socket;
   if (bound.code == EADDRINUSE) {
     throw base::ConfigError(
-        fmt::format("port {} is held by {}: end it or choose another --master-port", port, port_holder(port)));
+        fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)));
   }
   throw base::ConfigError(
       fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(bound.code)));

@@ -1,0 +1,11 @@
+// Which program listens on a local TCP port, as far as /proc may be read.
+#pragma once
+
+#include <string>
+
+namespace troika::base {
+
+// "'python3' (pid 4711)", or "another program" when /proc does not tell.
+std::string port_holder(int port);
+
+}  // namespace troika::base
