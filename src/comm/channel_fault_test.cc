@@ -282,7 +282,7 @@ TEST(GlooChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
 TEST(LoggedChannel, MarksForWhomARankWaits) {
   const auto mark = std::make_shared<WaitMark>(WaitMark::Of::this_thread);
   auto channels = make_thread_channels(2, "dp3", 20);
-  const auto zero = logged(std::move(channels[0]), std::make_shared<FlightLog>(3), mark, {3, 7});
+  const auto zero = logged(std::move(channels[0]), std::make_shared<FlightLog>(3), mark, nullptr, {3, 7});
   EXPECT_EQ(mark->read().peer, WaitMark::nobody);
   const double before = monotonic_seconds();
   std::thread one([&] {

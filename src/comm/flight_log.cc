@@ -49,7 +49,8 @@ namespace {
 
 struct Watched {
   std::shared_ptr<FlightLog> log;
-  std::shared_ptr<WaitMark> mark;  // null: waits are not marked
+  std::shared_ptr<WaitMark> mark;    // null: waits are not marked
+  std::shared_ptr<Traffic> traffic;  // null: nothing is counted
 };
 
 class LoggedTransfer : public Transfer::Body {
@@ -66,6 +67,7 @@ class LoggedTransfer : public Transfer::Body {
   }
   void wait() override {
     const WaitMark::Scope waiting(watched_->mark.get(), world_peer_);
+    const double begin = base::monotonic_seconds();
     try {
       inner_.wait();
     } catch (...) {
@@ -73,6 +75,7 @@ class LoggedTransfer : public Transfer::Body {
       throw;
     }
     watched_->log->end(number_, FlightLog::State::done);
+    if (watched_->traffic != nullptr) watched_->traffic->waited(world_peer_, base::monotonic_seconds() - begin);
   }
 
  private:
@@ -93,11 +96,11 @@ class LoggedChannel : public Channel {
   int size() const override { return inner_->size(); }
   const std::string& name() const override { return inner_->name(); }
   Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
-    const std::uint64_t number = begin("send to", to, tag, tensor);
+    const std::uint64_t number = begin(Way::out, to, tag, tensor);
     return follow(inner_->send(tensor, to, tag), number, to);
   }
   Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
-    const std::uint64_t number = begin("recv from", from, tag, tensor);
+    const std::uint64_t number = begin(Way::in, from, tag, tensor);
     return follow(inner_->recv(tensor, from, tag), number, from);
   }
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
@@ -105,7 +108,7 @@ class LoggedChannel : public Channel {
     for (std::size_t i = 0; i < transfers.size(); ++i) {
       const bool receives = i < in.size();
       const Message& message = receives ? in[i] : out[i - in.size()];
-      const std::uint64_t number = begin(receives ? "recv from" : "send to", message.peer, message.tag, message.tensor);
+      const std::uint64_t number = begin(receives ? Way::in : Way::out, message.peer, message.tag, message.tensor);
       transfers[i] = follow(std::move(transfers[i]), number, message.peer);
     }
     return transfers;
@@ -114,13 +117,20 @@ class LoggedChannel : public Channel {
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:
-  std::uint64_t begin(const char* what, int peer, std::uint32_t tag, const at::Tensor& tensor) {
-    return watched_->log->begin(name(), what, peer, tag, static_cast<std::int64_t>(tensor.nbytes()));
+  enum class Way { in, out };
+
+  int world_rank_of(int peer) const {
+    const auto index = static_cast<std::size_t>(peer);
+    return index < world_ranks_.size() ? world_ranks_[index] : WaitMark::others;
+  }
+  std::uint64_t begin(Way way, int peer, std::uint32_t tag, const at::Tensor& tensor) {
+    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+    if (Traffic* const traffic = watched_->traffic.get(); traffic != nullptr)
+      way == Way::in ? traffic->received(world_rank_of(peer), bytes) : traffic->sent(world_rank_of(peer), bytes);
+    return watched_->log->begin(name(), way == Way::in ? "recv from" : "send to", peer, tag, bytes);
   }
   Transfer follow(Transfer inner, std::uint64_t number, int peer) {
-    const auto index = static_cast<std::size_t>(peer);
-    const int world_peer = index < world_ranks_.size() ? world_ranks_[index] : WaitMark::others;
-    return Transfer(std::make_unique<LoggedTransfer>(std::move(inner), watched_, number, world_peer));
+    return Transfer(std::make_unique<LoggedTransfer>(std::move(inner), watched_, number, world_rank_of(peer)));
   }
 
   std::unique_ptr<Channel> inner_;
@@ -131,13 +141,14 @@ class LoggedChannel : public Channel {
 }  // namespace
 
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log) {
-  return logged(std::move(inner), std::move(log), nullptr, {});
+  return logged(std::move(inner), std::move(log), nullptr, nullptr, {});
 }
 
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log,
-                                std::shared_ptr<WaitMark> mark, std::vector<int> world_ranks) {
-  return std::make_unique<LoggedChannel>(std::move(inner), Watched{std::move(log), std::move(mark)},
-                                         std::move(world_ranks));
+                                std::shared_ptr<WaitMark> mark, std::shared_ptr<Traffic> traffic,
+                                std::vector<int> world_ranks) {
+  return std::make_unique<LoggedChannel>(
+      std::move(inner), Watched{std::move(log), std::move(mark), std::move(traffic)}, std::move(world_ranks));
 }
 
 }  // namespace troika::comm

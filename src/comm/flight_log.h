@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/channel.h"
+#include "comm/traffic.h"
 #include "comm/wait_mark.h"
 
 namespace troika::comm {
@@ -46,8 +47,9 @@ class FlightLog {
 // The same channel with every send and recv written to the log.
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log);
 
-// The same, and every wait marked. `world_ranks`: of the channel's group, in its order.
+// The same, every wait marked, and all of it counted. `world_ranks`: of the channel's group, in its order.
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log,
-                                std::shared_ptr<WaitMark> mark, std::vector<int> world_ranks);
+                                std::shared_ptr<WaitMark> mark, std::shared_ptr<Traffic> traffic,
+                                std::vector<int> world_ranks);
 
 }  // namespace troika::comm

@@ -32,6 +32,9 @@ struct Vitals {
   void set(const std::string& name, double value);  // nothing for a name that is none
 };
 
+// What a user without rights may still write where `folder` is; -1 where that cannot be told. May wait for a disk.
+double free_disk_bytes(const std::string& folder);
+
 // `folder`: whose disk is looked at; "": none.
 Vitals read_vitals(const std::string& folder);
 // The same below other roots than /proc, /sys, for tests (/sys/fs/cgroup is looked for below `sys`).

@@ -64,7 +64,9 @@ void Recorder::ended(const Instruction& instruction, double begin, double end) {
   if (!starts_transfer) add(instruction, Event::Activity::compute, begin, end);
   phase_seconds_[schedule::name(instruction.kind)] += computed;
   if (schedule::is_computation(instruction.kind)) computed_in_step_ += computed;
-  if (whereabouts_ != nullptr) whereabouts_->ended(instruction, computed, waited_seconds);
+  if (whereabouts_ != nullptr)
+    whereabouts_->ended(instruction, computed, waited_seconds,
+                        of_ == Of::training ? Whereabouts::During::training : Whereabouts::During::evaluation);
 }
 
 std::vector<Event> Recorder::take_events() {

@@ -19,6 +19,7 @@
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
 #include "train/run_lock.h"
+#include "train/run_records.h"
 #include "train/saving.h"
 #include "train/tokenizer_copies.h"
 
@@ -130,6 +131,14 @@ std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request
   return lock;
 }
 
+void record_end(RunRecords& records, const Outcome& outcome, std::int64_t steps) {
+  const bool stopped = outcome.ending == Ending::interrupted;
+  const std::string text = stopped ? fmt::format("stopped after step {} of {}", outcome.step, steps)
+                                   : fmt::format("all {} steps are done", steps);
+  records.event(stopped ? records::EventKind::stop : records::EventKind::finish, outcome.step, text);
+  records.ends(stopped ? records::Life::stopped : records::Life::finished, "", stopped ? base::exit_interrupted : 0);
+}
+
 // While it is there, a stop request tells the other ranks before it ends this one.
 class LastWords {
  public:
@@ -147,12 +156,46 @@ class LastWords {
   const StopRequests& stop_;
 };
 
-Outcome run_in(Session& session, const RunRequest& request) {
+bool keeps_records(const RunRequest& request) {
+  return request.trial == nullptr && !request.resolved.settings.train.out.empty();
+}
+
+RunRecords::Place place_of_records(const RunRequest& request) {
+  const rendezvous::Identity& me = request.identity;
+  std::int64_t attempt = 0;
+  base::parse_int(me.generation, &attempt);
+  const config::Settings& s = request.resolved.settings;
+  return {s.train.out, me.world_rank, me.local_rank, static_cast<int>(attempt), me.launch, s.log.sample_seconds};
+}
+
+// Collective.
+std::vector<records::RankPlace> places_of_ranks(Session& session) {
+  std::vector<records::RankPlace> places;
+  for (const std::string& text :
+       session.all_gather_text("places", fmt::format("{} {}", ::getpid(), base::host_name()))) {
+    const std::size_t space = text.find(' ');
+    std::int64_t pid = 0;
+    base::parse_int(text.substr(0, space), &pid);
+    records::RankPlace place;
+    place.rank = static_cast<int>(places.size());
+    place.host = text.substr(space + 1);
+    place.pid = static_cast<int>(pid);
+    places.push_back(place);
+  }
+  return places;
+}
+
+// `records` may be null.
+Outcome run_in(Session& session, const RunRequest& request, RunRecords* records) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
   const LastWords last_words(session, request.stop);
   session.join();
   const std::unique_ptr<RunLock> lock = lock_folder(session, request);
+  if (request.trial == nullptr) {
+    const std::vector<records::RankPlace> ranks = places_of_ranks(session);
+    if (records != nullptr) records->prepares(ranks);
+  }
   check_rank_device(request);
   session.at(0, "preparing the data");
   const Source source = source_of(request);
@@ -183,6 +226,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   for (const std::string& line : plan::describe(plan)) say(request, line);
   for (const std::string& line : saving.remarks) say(request, line);
   if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
+  if (records != nullptr) records->planned(plan);
 
   const auto log = open_log(request);
   if (log != nullptr) {
@@ -193,6 +237,7 @@ Outcome run_in(Session& session, const RunRequest& request) {
   }
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();
+  surroundings.records = records;
   surroundings.saving = saving;
   surroundings.machine = here;
   surroundings.on_begin = [&request, &log] {
@@ -206,7 +251,39 @@ Outcome run_in(Session& session, const RunRequest& request) {
   if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
   if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
+  if (records != nullptr) record_end(*records, outcome, plan.steps);
   return outcome;
+}
+
+// While it is there, the records have what the watch over ranks says.
+class Listening {
+ public:
+  Listening(Session& session, RunRecords& records) : session_(session) {
+    session_.also_tell([&records](const std::string& sentence) { records.notice(sentence); });
+  }
+  ~Listening() { session_.also_tell({}); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  Session& session_;
+};
+
+// What is thrown ends the run, and says so in its records.
+Outcome run_recorded(Session& session, const RunRequest& request) {
+  if (!keeps_records(request)) return run_in(session, request, nullptr);
+  RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
+                     [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
+  const Listening listening(session, records);
+  try {
+    return run_in(session, request, &records);
+  } catch (const base::Error& error) {
+    records.failed(error.exit_code(), error.what());
+    throw;
+  } catch (const std::exception& error) {
+    records.failed(base::BugError("").exit_code(), error.what());
+    throw;
+  }
 }
 
 }  // namespace
@@ -215,7 +292,7 @@ RunResult run(const RunRequest& request) {
   RunResult result;
   bool interrupted = false;
   result.exit_code = in_session(request, [&](Session& session) {
-    const Outcome outcome = run_in(session, request);
+    const Outcome outcome = run_recorded(session, request);
     result.summary = outcome.summary;
     interrupted = outcome.ending == Ending::interrupted;
   });

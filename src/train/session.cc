@@ -54,6 +54,12 @@ struct Session::Links {
   std::string failure;
   std::string notice;  // the last one heard
 
+  std::mutex listening;  // guards the next
+  std::function<void(const std::string& sentence)> listener;
+
+  std::mutex publishing;  // guards the next
+  std::unique_ptr<rendezvous::StoreClient> publisher;
+
   std::unique_ptr<rendezvous::HeartbeatClient> heartbeat;  // last: its thread uses what stands above
   rendezvous::SaveJudge own_saves;                         // of a rank that is alone, by its thread:
   std::unique_ptr<rendezvous::Ticker> own_watch;
@@ -82,6 +88,7 @@ Session::Session(const rendezvous::Identity& identity, const config::CommSetting
       settings_(settings),
       on_notice_(std::move(on_notice)),
       whereabouts_(std::make_unique<Whereabouts>()),
+      traffic_(std::make_shared<comm::Traffic>(identity.world_size)),
       links_(std::make_unique<Links>()) {}
 
 // There is no monitor that hears of it.
@@ -130,6 +137,10 @@ void Session::hear(const std::string& sentence) {
     const std::lock_guard<std::mutex> lock(links_->mutex);
     links_->notice = sentence;
   }
+  {
+    const std::lock_guard<std::mutex> lock(links_->listening);
+    if (links_->listener) links_->listener(sentence);
+  }
   if (on_notice_) on_notice_(sentence);
 }
 
@@ -170,7 +181,7 @@ std::unique_ptr<comm::Channel> Session::open(const std::string& name, const std:
     between_devices = device.get();
     channel = comm::by_device(std::move(channel), std::move(device));
   }
-  channel = comm::logged(std::move(channel), links_->flights, std::move(mark), ranks);
+  channel = comm::logged(std::move(channel), links_->flights, std::move(mark), traffic_, ranks);
   links_->opened(*channel);
   if (between_devices != nullptr) comm::connect(*between_devices, *edges, links_->streams->device());
   return channel;
@@ -385,6 +396,26 @@ void Session::leave(const std::string& why) const {
     const bool told = tell(client, identity_, base::exit_interrupted, why);
     if (told && identity_.hosts_store) rendezvous::await_all_done(client, identity_, 1);
   } catch (const base::Error&) {  // nobody is left to tell
+  }
+}
+
+void Session::also_tell(std::function<void(const std::string& sentence)> listener) {
+  const std::lock_guard<std::mutex> lock(links_->listening);
+  links_->listener = std::move(listener);
+}
+
+void Session::publish(const std::string& name, const std::string& text) const {
+  if (!links_->announced) return;
+  constexpr double patience = 2;
+  const std::lock_guard<std::mutex> lock(links_->publishing);
+  try {
+    if (links_->publisher == nullptr) {
+      links_->publisher = std::make_unique<rendezvous::StoreClient>(identity_, patience);
+      links_->publisher->set_deadline(patience);
+    }
+    links_->publisher->set(rendezvous::key_of(identity_, name), text);
+  } catch (const base::Error&) {
+    links_->publisher.reset();
   }
 }
 

@@ -10,6 +10,7 @@
 #include "comm/flight_log.h"
 #include "comm/nccl_channel.h"
 #include "comm/rank_channels.h"
+#include "comm/traffic.h"
 #include "config/settings.h"
 #include "mesh/mesh.h"
 #include "rendezvous/agreement.h"
@@ -60,6 +61,16 @@ class Session {
   // Where this rank is, whom it waits for, who is behind as far as it has heard, and its last messages. From any thread.
   std::string status() const;
 
+  // From now on also called with each sentence; {}: not any more, and none is under way. As `on_notice`, it must not wait.
+  void also_tell(std::function<void(const std::string& sentence)> listener);
+
+  // What this rank has sent to and received from others on all its channels.
+  std::shared_ptr<const comm::Traffic> traffic() const { return traffic_; }
+
+  // Puts a text where the host of the store reads it, over a connection of its own. From any thread; takes at most about 2 s, and
+  // a store that is gone is no error.
+  void publish(const std::string& name, const std::string& text) const;
+
   // Ends well: all ranks have come this far before any connection closes.
   void finish();
   // Ends with an error of this rank.
@@ -95,6 +106,7 @@ class Session {
   const config::CommSettings settings_;
   const std::function<void(const std::string&)> on_notice_;
   const std::unique_ptr<Whereabouts> whereabouts_;  // outlives the heartbeat in links_
+  const std::shared_ptr<comm::Traffic> traffic_;
   std::unique_ptr<Links> links_;
   comm::RankChannels channels_;
 };

@@ -36,6 +36,7 @@ Outcome Trainer::run() {
   begin_seconds_ = last_save_ = base::monotonic_seconds();
   start_progress();
   if (surroundings_.on_begin) surroundings_.on_begin();
+  if (surroundings_.records != nullptr) surroundings_.records->begins(state_.step);
   while (state_.step < plan_.steps && !stop_) {
     train_step();
     if (save_due()) begin_save(Saver::Until::copied);
@@ -47,7 +48,8 @@ Outcome Trainer::run() {
     note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
                      audits_ == 1 ? " was" : "s were"));
   for (const std::string& line : forecaster_.after_training(program_resident_bytes_)) note(line);
-  return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_};
+  return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_,
+          state_.step};
 }
 
 void Trainer::train_step() {
@@ -77,6 +79,7 @@ void Trainer::train_step() {
   if (evaluation_due()) evaluate();
   tell(state_.step, "reporting the step");
   report(result, step.loss_scale, seconds);
+  if (surroundings_.records != nullptr) surroundings_.records->hold(ledger_);
   if (recorded) record_timeline();
   if (surroundings_.on_step) surroundings_.on_step(state_.step, seconds);
 }
@@ -108,6 +111,8 @@ executor::StepResult Trainer::run_in_range(executor::StepSettings step) {
   if (result.finite && !result.in_range) {
     exponents_.raise(result.gradient_exponents);
     ++state_.repeated;
+    record(records::EventKind::repeated_step,
+           fmt::format("step {} runs again: a gradient is larger than its exponent allows", step.step));
     step.exponents = exponents_.values();
     const bool read_again = std::exchange(reads_again_, true);
     result = executor_->run(step);
@@ -136,8 +141,10 @@ void Trainer::judge(const executor::StepResult& result) {
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
   if (result.finite) return;
   ++state_.skipped;
-  note(fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", state_.step + 1,
-                   loss_scale_.scale()));
+  const std::string text =
+      fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", state_.step + 1, loss_scale_.scale());
+  note(text);
+  record(records::EventKind::skipped_step, text, {{"loss_scale", loss_scale_.scale()}});
 }
 
 void Trainer::skip_nonfinite(const executor::StepResult& result) {
@@ -145,8 +152,10 @@ void Trainer::skip_nonfinite(const executor::StepResult& result) {
   if (settings_.train.on_nonfinite == config::OnNonfinite::stop || ++nonfinite_in_row_ > most_in_row)
     stop_at_nonfinite(result);
   ++state_.skipped;
-  note(fmt::format("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number", state_.step + 1,
-                   result.loss, result.gradient_norm));
+  const std::string text = fmt::format("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number",
+                                       state_.step + 1, result.loss, result.gradient_norm);
+  note(text);
+  record(records::EventKind::skipped_step, text);
 }
 
 // Back to the last checkpoint, and on with the data behind this step's.
@@ -160,11 +169,13 @@ void Trainer::roll_back(const executor::StepResult& result) {
   TrainerState state = trainer_state_of(found);
   state.samples = state_.samples + plan_.resolved.batch.global;
   state.rolled_back = state_.rolled_back + 1;
-  note(fmt::format(
+  const std::string text = fmt::format(
       "step {} has a loss ({}) or gradient norm ({}) that is not a finite number: back to step {}, and {} samples "
       "since then are left out (the {}. time of at most {})",
       state_.step + 1, result.loss, result.gradient_norm, state.step, state.samples - trainer_state_of(found).samples,
-      state.rolled_back, most));
+      state.rolled_back, most);
+  note(text);
+  record(records::EventKind::rolled_back, text);
   tell(state.step, "taking a checkpoint back");
   restore_trained(found,
                   {plan_, place_, units_, ledger_, *channels_.world, [this](const std::string& text) { note(text); }});
@@ -272,7 +283,9 @@ void Trainer::resume_from(const checkpoint::Found& found, const TrainerState& st
   const auto data = found.facts.extra.find("data_fingerprint");
   if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
     note("the data differ from those this checkpoint was trained on; the run resumes at the same position");
-  note(fmt::format("resumed from step {} ({})", state_.step, found.path));
+  const std::string text = fmt::format("resumed from step {} ({})", state_.step, found.path);
+  note(text);
+  record(records::EventKind::resume, text);
 }
 
 void Trainer::start_loader() {
@@ -356,6 +369,8 @@ void Trainer::finish_save() {
   saved_step_ = outcome.step;
   save_failed_ = false;
   for (const std::string& text : outcome.remarks) note(fmt::format("step {} is saved; {}", outcome.step, text));
+  record(records::EventKind::save, fmt::format("step {} is saved", outcome.step),
+         {{"saved_step", static_cast<double>(outcome.step)}, {"seconds", outcome.seconds}});
 }
 
 // A disk that is full or fails costs this checkpoint and not the run. All ranks hear of it alike; false then.
@@ -367,8 +382,10 @@ bool Trainer::settle_save() {
   } catch (const base::DataError& error) {
     save_failed_ = true;
     last_save_ = base::monotonic_seconds();
-    note(fmt::format("step {} could not be saved: {}; the run continues and tries again in a minute", saver_->step(),
-                     error.what()));
+    const std::string text = fmt::format("step {} could not be saved: {}; the run continues and tries again in a minute",
+                                         saver_->step(), error.what());
+    note(text);
+    record(records::EventKind::save_failed, text);
     return false;
   }
 }

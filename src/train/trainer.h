@@ -30,6 +30,7 @@
 #include "train/forecaster.h"
 #include "train/initial_state.h"
 #include "train/recorder.h"
+#include "train/run_records.h"
 #include "train/saver.h"
 #include "train/saving.h"
 #include "train/trainer_state.h"
@@ -45,6 +46,7 @@ struct Surroundings {
   std::function<void()> on_begin;                                          // before the first step; may be empty
   Whereabouts* whereabouts = nullptr;                                      // of the rank; may be null
   metrics::RunLog* log = nullptr;                                          // may be null
+  RunRecords* records = nullptr;                                           // may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
   bool trial = false;
   Attempt attempt;
@@ -62,6 +64,7 @@ struct Outcome {
   Ending ending = Ending::finished;
   metrics::RunSummary summary;
   executor::StepResult last_step;  // alike on all ranks
+  std::int64_t step = 0;           // of the run, the last one done
 };
 
 // Finds what the run starts with, then builds parameters, optimizer and program runner from the plan: all ranks do it at
@@ -113,6 +116,7 @@ class Trainer {
   bool save_now();
   void save_the_end();
   void note(const std::string& text);
+  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {});
   void tell(std::int64_t step, const std::string& what) const;  // where the rank is
   void tell_saving(const std::string& what) const;
   metrics::RunSummary summary() const;

@@ -45,9 +45,16 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
 }
 
 void Trainer::report_evaluation() {
-  note(fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", state_.step, valid_->loss,
+  const std::string text =
+      fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", state_.step, valid_->loss,
                    valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
-                   state_.best.step == state_.step ? "; the lowest so far" : ""));
+                   state_.best.step == state_.step ? "; the lowest so far" : "");
+  note(text);
+  record(records::EventKind::evaluation, text, {{"valid_loss", valid_->loss}});
+}
+
+void Trainer::record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers) {
+  if (surroundings_.records != nullptr) surroundings_.records->event(kind, state_.step, text, numbers);
 }
 
 void Trainer::record_timeline() {

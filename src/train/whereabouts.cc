@@ -18,7 +18,10 @@ void Whereabouts::arrive(std::int64_t from, std::int64_t to) const {
 }
 
 void Whereabouts::leave_phase(double now) {
-  if (!in_program_ && !phase_.empty()) phases_[phase_].add(now - since_);
+  if (!in_program_ && !phase_.empty()) {
+    phases_[phase_].add(now - since_);
+    totals_.outside[phase_] += now - since_;
+  }
   phase_.clear();
 }
 
@@ -59,8 +62,15 @@ void Whereabouts::awaits_device() {
   awaits_device_ = true;
 }
 
-void Whereabouts::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
+void Whereabouts::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+                        During during) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (during == During::training) {
+    totals_.computed[index_of(instruction)] += computed_seconds;
+    totals_.waited[index_of(instruction)] += waited_seconds;
+  } else {
+    totals_.evaluating += computed_seconds + waited_seconds;
+  }
   awaits_device_ = false;
   computed_[index_of(instruction)].add(computed_seconds);
   if (waited_seconds > 0) waited_[index_of(instruction)].add(waited_seconds);
@@ -136,6 +146,11 @@ rendezvous::Save Whereabouts::save() const {
   save.usual_seconds = longest_stands_.median(known_from);
   save.awaited = saver_ == Saver::awaited;
   return save;
+}
+
+Whereabouts::Totals Whereabouts::totals() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return totals_;
 }
 
 rendezvous::Pace Whereabouts::pace() const {

@@ -37,7 +37,9 @@ class Whereabouts {
   // Of the program.
   void begins(std::int64_t step, const schedule::Instruction& instruction, double now);
   void awaits_device();  // and until something begins cannot tell whether that waits for others
-  void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
+  enum class During { training, evaluation };
+  void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+             During during = During::training);
 
   // Of a checkpoint that is written beside training, one at a time: it is, into `folder`; a piece is written; no more.
   void save_begins(std::int64_t step, const std::string& folder);
@@ -51,6 +53,14 @@ class Whereabouts {
 
   std::shared_ptr<comm::WaitMark> wait_mark() const { return wait_mark_; }    // of the rank's thread
   std::shared_ptr<comm::WaitMark> saver_mark() const { return saver_mark_; }  // of whoever saves
+
+  // What has taken how long since this object was made; what is under way is not in it.
+  struct Totals {
+    std::array<double, schedule::kind_count> computed{}, waited{};  // in training steps, by kind of instruction
+    double evaluating = 0;                                          // in evaluations, waiting included
+    std::map<std::string, double> outside;                          // of the program, by what at() and saves() said
+  };
+  Totals totals() const;
 
   rendezvous::Place place() const;
   rendezvous::Pace pace() const;
@@ -77,6 +87,7 @@ class Whereabouts {
   std::string phase_;                  // outside of it
   std::array<RecentSeconds, schedule::kind_count> computed_, waited_;
   std::map<std::string, RecentSeconds> phases_;
+  Totals totals_;
   std::int64_t save_step_ = -1;  // -1: none
   std::string save_folder_;
   double save_since_ = 0, longest_stand_ = 0;  // of this save

@@ -11,6 +11,7 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "commands/launch/say.h"
+#include "records/gatherer.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/stopped_rank.h"
 
@@ -34,10 +35,11 @@ std::string name_of(const Worker& worker) {
 
 class Attempt {
  public:
-  Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals)
+  Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals, LaunchRecords& records)
       : identity_(identity),
         listener_(identity, patience_seconds),
         signals_(signals),
+        records_(records),
         memory_kills_(count_memory_kills()) {}
   ~Attempt() { kill_all(); }
 
@@ -52,6 +54,7 @@ class Attempt {
   }
   void hear(int signal);
   void judge(const Worker& worker);
+  void record_end(const Worker& worker);
   void suspect(const Worker& worker, double now);
   void watch_stops(Worker& worker, double now);
   void settle(const FailureReport& report);
@@ -66,6 +69,7 @@ class Attempt {
   const rendezvous::Identity identity_;
   rendezvous::FailureListener listener_;
   Signals& signals_;
+  LaunchRecords& records_;
   std::int64_t memory_kills_;
   std::vector<Worker> workers_;
   std::map<int, double> stopped_;         // world ranks that were said to be stopped, since when
@@ -96,6 +100,8 @@ void Attempt::hear(int signal) {
   if (++stop_signals_ == 1) {
     first_stop_ = now;
     launcher_says("stopping after this step, or at once before the first one; once more ends at once");
+    records_.said(records::EventKind::stop_requested,
+                  fmt::format("the launcher got signal {} (SIG{})", signal, ::sigabbrev_np(signal)));
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {
     interrupted_ = true;
@@ -109,6 +115,7 @@ void Attempt::settle(const FailureReport& report) {
   report_ = report;
   ending_since_ = monotonic_seconds();
   launcher_says(report.text);
+  records_.failed(report);
 }
 
 // Tells of a worker that failed, once; listen() hears what stands then.
@@ -118,12 +125,20 @@ void Attempt::judge(const Worker& worker) {
                   describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)});
 }
 
+void Attempt::record_end(const Worker& worker) {
+  const std::string event = records_.rank_ended(
+      worker, describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_));
+  if (!event.empty())
+    listener_.write(fmt::format("{}/{:06}-ended", records::event_key, worker.plan.world_rank), event);
+}
+
 void Attempt::suspect(const Worker& worker, double now) {
   const bool asked_to_stop = stop_signals_ > 0 && worker.signal != 0 && worker.signal == last_sent_;
   if (worker.exit_code == base::exit_interrupted || asked_to_stop) interrupted_ = true;
   const bool ended_by_us = has_report_ && worker.signal != 0 && worker.signal == last_sent_;
   const bool well = worker.signal == 0 && worker.exit_code == 0;
   if (well || ended_by_us || asked_to_stop || worker.exit_code == base::exit_interrupted) return;
+  record_end(worker);
   const bool consequence = worker.exit_code == 75;
   const bool better = first_failed_ == nullptr || (first_failed_->exit_code == 75 && !consequence);
   if (better && !(has_report_ && consequence)) first_failed_ = &worker;
@@ -235,8 +250,8 @@ Outcome Attempt::run() {
 }  // namespace
 
 Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
-                    Signals& signals) {
-  Attempt attempt(identity, patience_seconds, signals);
+                    Signals& signals, LaunchRecords& records) {
+  Attempt attempt(identity, patience_seconds, signals, records);
   attempt.start(plans);
   return attempt.run();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/launch/launch_records.h"
 #include "commands/launch/signals.h"
 #include "commands/launch/worker.h"
 #include "rendezvous/identity.h"
@@ -23,8 +24,8 @@ struct Outcome {
 // failure report goes to the store; the others have 3 s to end by themselves (their heartbeat clients tell them), then SIGTERM,
 // and SIGKILL at 4.5 s; one that survives that for 10 s (the kernel keeps it: a disk or driver does not answer) is named and left.
 // The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on, every SIGUSR1 too; a second one kills all ranks at once. A store that does not
-// answer for `patience_seconds` is gone, which ends the ranks.
+// answer for `patience_seconds` is gone, which ends the ranks. What happens goes to `records`.
 Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
-                    Signals& signals);
+                    Signals& signals, LaunchRecords& records);
 
 }  // namespace troika::commands

@@ -15,6 +15,7 @@
 #include "commands/launch/binding.h"
 #include "commands/launch/host_store.h"
 #include "commands/launch/hosts.h"
+#include "commands/launch/launch_records.h"
 #include "commands/launch/options.h"
 #include "commands/launch/restart_pause.h"
 #include "commands/launch/say.h"
@@ -22,6 +23,7 @@
 #include "host/cores.h"
 #include "host/memory.h"
 #include "planner/preflight.h"
+#include "records/gatherer.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_watch.h"
 
@@ -137,24 +139,29 @@ std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome
 
 // What host 0 does for all during an attempt, and until the other hosts have heard of its end.
 struct Watches {
+  std::unique_ptr<records::Gatherer> gatherer;  // null: no run's folder
   std::unique_ptr<rendezvous::FailureMonitor> ranks;
   std::unique_ptr<rendezvous::LauncherWatch> launchers;
 };
 
 Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
-                     Watches& watches) {
+                     Watches& watches, LaunchRecords& records) {
   Outcome failure;
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
+  records.attempt_begins(static_cast<int>(hosts.attempt()), identity->launch,
+                         fmt::format("{} ranks on {} host{}, {} of them on {}", identity->world_size, options.hosts.nnodes,
+                                     options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
+    if (!records.folder().empty()) watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
         std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
-  return run_attempt(plans, *identity, options.heartbeat_seconds, signals);
+  return run_attempt(plans, *identity, options.heartbeat_seconds, signals, records);
 }
 
 bool worth_another(const Outcome& outcome) {
@@ -166,8 +173,8 @@ bool worth_another(const Outcome& outcome) {
 // Attempt after attempt, until one ends well or there is no restart left.
 class Attempts {
  public:
-  Attempts(const LaunchOptions& options, Hosts& hosts, Signals& signals)
-      : options_(options), hosts_(hosts), signals_(signals) {}
+  Attempts(const LaunchOptions& options, Hosts& hosts, Signals& signals, LaunchRecords& records)
+      : options_(options), hosts_(hosts), signals_(signals), records_(records) {}
 
   // What this host returns, or nothing: it takes part in another attempt, which may begin.
   std::optional<int> settle(const Outcome& outcome, double attempt_seconds) {
@@ -185,6 +192,7 @@ class Attempts {
     } else if (options_.hosts.node_rank == 0) {
       const double pause = pause_.after(attempt_seconds);
       launcher_says(fmt::format("{} in {:g} s", which, pause));
+      records_.said(records::EventKind::restart, which);
       wait_or_stop(signals_, pause);
     } else {
       launcher_says(which);
@@ -196,16 +204,18 @@ class Attempts {
   const LaunchOptions& options_;
   Hosts& hosts_;
   Signals& signals_;
+  LaunchRecords& records_;
   int restarts_ = 0;
   RestartPause pause_;
 };
 
-int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals) {
-  Attempts attempts(options, hosts, signals);
+int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
+                 LaunchRecords& records) {
+  Attempts attempts(options, hosts, signals, records);
   for (;;) {
     const double began = base::monotonic_seconds();
     Watches watches;
-    const Outcome outcome = attempt_once(options, hosts, environment, signals, watches);
+    const Outcome outcome = attempt_once(options, hosts, environment, signals, watches, records);
     const auto code = attempts.settle(outcome, base::monotonic_seconds() - began);
     if (code) return *code;
   }
@@ -213,7 +223,7 @@ int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& 
 
 }  // namespace
 
-static int launch(const LaunchOptions& options, const Environment& environment) {
+static int launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
   if (const int cores = host::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
     launcher_says(
         fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
@@ -223,7 +233,7 @@ static int launch(const LaunchOptions& options, const Environment& environment) 
   say_how_to_join(options);
   Hosts hosts(team_of(options), store.identity, signals);
   try {
-    return run_attempts(options, hosts, environment, signals);
+    return run_attempts(options, hosts, environment, signals, records);
   } catch (const Stopped&) {
     hosts.leave(base::exit_interrupted, "stopped by a signal to its launcher");
     throw;
@@ -236,10 +246,14 @@ static int launch(const LaunchOptions& options, const Environment& environment) 
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   const LaunchOptions options = parse_launch(arguments, environment);
   for (const std::string& note : options.notes) launcher_says(note);
+  LaunchRecords records(options.run_folder, options.hosts.node_rank);
   try {
-    return launch(options, environment);
+    return launch(options, environment, records);
   } catch (const Stopped&) {
     return base::exit_interrupted;
+  } catch (const base::Error& error) {
+    records.failed({error.exit_code(), error.what()});
+    throw;
   }
 }
 

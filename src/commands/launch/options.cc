@@ -135,6 +135,7 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
       if (trains && !parsed->print_config && computes_on_processor(parsed->settings)) options.training = resolved;
     }
     out = parsed->settings.train.out;
+    if (options.worker.front() == "train" && !parsed->print_config && !parsed->help) options.run_folder = out;
     if (bench && !parsed->states("train.out")) out.clear();
     options.join_seconds = parsed->settings.comm.join_seconds;
     options.heartbeat_seconds = parsed->settings.comm.heartbeat_seconds;

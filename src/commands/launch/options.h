@@ -21,6 +21,7 @@ struct LaunchOptions {
   double join_seconds = 120;      // as the flags or the worker's settings say
   double heartbeat_seconds = 10;  // of the worker's settings
   std::string log_folder;
+  std::string run_folder;  // of a worker `train`; "": there is none
   Bind bind = Bind::automatic;
   std::vector<host::NvidiaNeighbours> gpus;   // of this host's ranks, where each computes on one and the machine tells
   int stated_threads = 0;                     // train.threads of the worker's settings; 0: none

@@ -1,0 +1,97 @@
+#include "commands/launch/launch_records.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "records/run_in_use.h"
+#include "records/run_reader.h"
+#include "records/run_state.h"
+
+namespace troika::commands {
+using records::EventKind;
+
+namespace {
+
+constexpr int log_lines = 20;
+constexpr std::size_t most_log_bytes = 8192;
+
+// What of a host's counters rose between two looks; nothing where the system does not count.
+void add_risen(records::Event& event, const char* name, double before, double now) {
+  if (before >= 0 && now >= 0) event.numbers[name] = std::max(0.0, now - before);
+}
+
+}  // namespace
+
+LaunchRecords::LaunchRecords(std::string folder, int node_rank)
+    : folder_(folder.empty() || records::in_use(folder) ? "" : std::move(folder)),
+      host_(base::host_name()),
+      node_rank_(node_rank),
+      before_(host::read_vitals("")),
+      events_(std::make_shared<records::LineWriter>(records::events_path(folder_))),
+      disk_(std::make_unique<records::BackgroundDisk>()) {}
+
+records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) const {
+  records::Event event;
+  event.time = base::wall_seconds();
+  event.kind = kind;
+  event.host = host_;
+  event.attempt = attempt_;
+  event.text = text;
+  return event;
+}
+
+void LaunchRecords::write(const records::Event& event) {
+  if (!folder_.empty()) disk_->post([events = events_, line = to_json(event)] { events->append(line); });
+}
+
+void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const std::string& text) {
+  attempt_ = attempt;
+  launch_ = launch;
+  before_ = host::read_vitals("");
+  if (node_rank_ == 0) said(EventKind::launch, text);
+}
+
+void LaunchRecords::said(EventKind kind, const std::string& text) { write(event_of(kind, text)); }
+
+std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& text) {
+  if (folder_.empty()) return "";
+  records::Event event = event_of(EventKind::rank_ended, text);
+  event.rank = worker.plan.world_rank;
+  event.numbers[worker.signal != 0 ? "signal" : "exit_code"] = worker.signal != 0 ? worker.signal : worker.exit_code;
+  event.numbers["pid"] = worker.pid;
+  const host::Vitals now = host::read_vitals("");
+  add_risen(event, "memory_kills", before_.memory_kills, now.memory_kills);
+  add_risen(event, "swap_in_pages", before_.swap_in_pages, now.swap_in_pages);
+  add_risen(event, "throttles", before_.throttles, now.throttles);
+  if (!worker.plan.log_path.empty()) {
+    event.words["log"] = worker.plan.log_path;
+    event.words["last_lines"] =
+        base::printable(last_lines(worker.plan.log_path, worker.log_start, log_lines), most_log_bytes);
+  }
+  write(event);
+  return to_json(event);
+}
+
+// A state of another launch is not this one's to end.
+void LaunchRecords::failed(const rendezvous::FailureReport& report) {
+  records::Event event = event_of(EventKind::failure, report.text);
+  event.numbers["exit_code"] = report.exit_code;
+  write(event);
+  if (folder_.empty()) return;
+  disk_->post([folder = folder_, launch = launch_, report, now = base::wall_seconds()] {
+    std::optional<records::RunState> state = records::read_run_state(folder);
+    if (!state || state->launch != launch) return;
+    state->life = records::Life::failed;
+    state->since = now;
+    state->text = report.text;
+    state->exit_code = report.exit_code;
+    records::write_run_state(folder, *state);
+  });
+}
+
+void LaunchRecords::flush() { disk_ = std::make_unique<records::BackgroundDisk>(); }
+
+}  // namespace troika::commands

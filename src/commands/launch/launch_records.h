@@ -1,0 +1,51 @@
+// What a launcher writes into its run's folder, for those who ask afterwards: attempts, ranks of its host that ended badly, the
+// failure report. Formats: docs/formats/records.md.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "commands/launch/worker.h"
+#include "host/vitals.h"
+#include "records/background_disk.h"
+#include "records/event.h"
+#include "records/line_file.h"
+#include "rendezvous/failure_report.h"
+
+namespace troika::commands {
+
+// Threads: one. Nobody waits for the disk, and one that is full or fails ends nothing.
+class LaunchRecords {
+ public:
+  // `folder`: of the run; "": nothing is written, as where another run is under way in it.
+  LaunchRecords(std::string folder, int node_rank);
+
+  // An attempt of this launch begins: counters of the host count from here.
+  void attempt_begins(int attempt, const std::string& launch, const std::string& text);
+  // A rank of this host has ended badly. Returns the event, for the other hosts; "" where nothing is written.
+  std::string rank_ended(const Worker& worker, const std::string& text);
+  // The report that ends the attempt, or the launch before there was one.
+  void failed(const rendezvous::FailureReport& report);
+  void said(records::EventKind kind, const std::string& text);
+
+  const std::string& folder() const { return folder_; }
+  // Waits until what was written is on its way to the disk, at most 2 s.
+  void flush();
+
+ private:
+  void write(const records::Event& event);
+  records::Event event_of(records::EventKind kind, const std::string& text) const;
+
+  const std::string folder_;
+  const std::string host_;
+  const int node_rank_;
+  int attempt_ = 0;
+  std::string launch_;
+  host::Vitals before_;
+  const std::shared_ptr<records::LineWriter> events_;  // of the disk's thread
+  std::unique_ptr<records::BackgroundDisk> disk_;
+};
+
+}  // namespace troika::commands

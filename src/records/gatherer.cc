@@ -1,0 +1,117 @@
+#include "records/gatherer.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "records/line_file.h"
+#include "records/run_reader.h"
+#include "rendezvous/store.h"
+#include "rendezvous/ticker.h"
+
+namespace troika::records {
+namespace {
+
+constexpr double gathering_seconds = 1, store_seconds = 5;
+
+// The samples of one rank in this host's folder. A rank writes its line before it tells the store, so that of a rank of this host,
+// or of one that shares the folder, it is there.
+class GatheredRank {
+ public:
+  GatheredRank(const std::string& folder, int rank)
+      : reader_(samples_path(folder, rank)), writer_(samples_path(folder, rank)) {}
+
+  void take(const Sample& sample, const std::string& line) {
+    look();
+    const auto last = numbers_.find(sample.attempt);
+    if (last != numbers_.end() && last->second >= sample.number && sample.time <= last_time_) return;
+    writer_.append(line);
+    note(sample);
+  }
+
+ private:
+  void look() {
+    for (const std::string& line : reader_.read().lines)
+      if (const auto sample = parse_sample(line)) note(*sample);
+  }
+  void note(const Sample& sample) {
+    numbers_[sample.attempt] = sample.number;
+    last_time_ = sample.time;
+  }
+
+  LineReader reader_;
+  LineWriter writer_;
+  std::map<int, std::int64_t> numbers_;  // the last one of each attempt
+  double last_time_ = 0;
+};
+
+}  // namespace
+
+struct Gatherer::Impl {
+  Impl(const rendezvous::Identity& identity, std::string of)
+      : folder(std::move(of)),
+        client(identity, store_seconds),
+        samples_prefix(rendezvous::key_of(identity, std::string(sample_key) + "/")),
+        events_prefix(rendezvous::key_of(identity, std::string(event_key) + "/")),
+        events_written(events_path(folder)),
+        events_there(events_path(folder)) {
+    client.set_deadline(store_seconds);
+  }
+
+  const std::string folder;
+  rendezvous::StoreClient client;
+  const std::string samples_prefix, events_prefix;
+  std::uint64_t samples_version = 0, events_version = 0;
+  std::map<int, GatheredRank> ranks;
+  LineWriter events_written;
+  LineReader events_there;
+  std::set<std::string> events_known;
+  std::unique_ptr<rendezvous::Ticker> ticker;
+
+  bool gather() {
+    try {
+      gather_samples();
+      gather_events();
+      return true;
+    } catch (const base::Error&) {  // the store has ended or does not answer: the ranks' own hosts have it all
+      return false;
+    }
+  }
+
+  void gather_samples() {
+    const rendezvous::StoreEntries entries = client.entries(samples_prefix, samples_version);
+    samples_version = entries.version;
+    for (const auto& [key, line] : entries.changed) {
+      const auto sample = parse_sample(line);
+      if (!sample) continue;
+      ranks.try_emplace(sample->rank, folder, sample->rank).first->second.take(*sample, line);
+    }
+  }
+
+  void gather_events() {
+    const rendezvous::StoreEntries entries = client.entries(events_prefix, events_version);
+    events_version = entries.version;
+    if (entries.changed.empty()) return;
+    for (const std::string& line : events_there.read().lines) events_known.insert(line);
+    for (const auto& [key, line] : entries.changed) {
+      const auto event = parse_event(line);
+      if (event && events_known.insert(line).second) events_written.append(line);
+    }
+  }
+};
+
+Gatherer::Gatherer(const rendezvous::Identity& identity, std::string folder)
+    : impl_(std::make_unique<Impl>(identity, std::move(folder))) {
+  impl_->ticker = std::make_unique<rendezvous::Ticker>(gathering_seconds, [state = impl_.get()] { return state->gather(); });
+}
+
+Gatherer::~Gatherer() {
+  impl_->ticker->stop();
+  impl_->gather();
+}
+
+}  // namespace troika::records

@@ -1,0 +1,213 @@
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text_files_test_support.h"
+#include "records/background_disk.h"
+#include "records/line_file.h"
+#include "records/run_in_use.h"
+#include "records/run_reader.h"
+
+namespace troika::records {
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+namespace {
+
+Sample sample_of(int rank, std::int64_t number, double time) {
+  Sample sample;
+  sample.time = time;
+  sample.rank = rank;
+  sample.host = "pi3";
+  sample.number = number;
+  sample.place = {41, "fwd 3.2", 0.25, 0.2, 1};
+  sample.pace_seconds = 0.5;
+  sample.elapsed_seconds = 12;
+  sample.phases = {{"forward", 1.5}, {"load", 0.25}};
+  sample.waits = {{"recv_act", 2}};
+  sample.traffic = {{1, 100, 200, 0.5}};
+  sample.memory = {{"parameters", 4096}, {"resident", 1 << 20}};
+  sample.vitals.emplace();
+  sample.vitals->load = 2;
+  sample.vitals->link_errors = {{"eth0", 3}};
+  return sample;
+}
+
+Event event_of(EventKind kind, double time, const std::string& text) {
+  Event event;
+  event.time = time;
+  event.kind = kind;
+  event.host = "pi3";
+  event.text = text;
+  return event;
+}
+
+std::string step_line(std::int64_t step, double loss) {
+  metrics::StepMetrics row;
+  row.step = step;
+  row.loss = loss;
+  return metrics::to_json(row) + "\n";
+}
+
+}  // namespace
+
+TEST(Records, EventComesBackAsItWasWritten) {
+  Event event = event_of(EventKind::rank_ended, 1700000000.125, "rank 2 was killed\nby \"someone\"");
+  event.attempt = 3;
+  event.rank = 2;
+  event.step = 17;
+  event.numbers = {{"signal", 9}};
+  event.words = {{"log", "runs/a/logs/rank-00002.log"}};
+  const std::string line = to_json(event);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto read = parse_event(line);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_json(*read), line);
+  EXPECT_EQ(read->kind, EventKind::rank_ended);
+  EXPECT_EQ(read->number("signal"), 9);
+  EXPECT_EQ(read->number("exit_code", -1), -1);
+}
+
+TEST(Records, WhatIsNoEventIsNone) {
+  for (const char* line : {"", "{", "[]", "7", "{\"event\": \"of tomorrow\"}", "{\"time\": 1}", "{\"event\": 3}"})
+    EXPECT_FALSE(parse_event(line)) << line;
+}
+
+TEST(Records, EveryKindOfEventHasAWord) {
+  for (int kind = 0; kind <= static_cast<int>(EventKind::finish); ++kind) {
+    const auto of = static_cast<EventKind>(kind);
+    EXPECT_NE(word_of(of), "");
+    EXPECT_EQ(event_kind_of(word_of(of)), of);
+  }
+}
+
+TEST(Records, SampleComesBackAsItWasWritten) {
+  const std::string line = to_json(sample_of(3, 7, 1700000000.5));
+  const auto read = parse_sample(line);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_json(*read), line);
+  EXPECT_EQ(read->place.instruction, "fwd 3.2");
+  EXPECT_EQ(read->place.waits_for, 1);
+  EXPECT_EQ(read->traffic.at(0).received_bytes, 200);
+  EXPECT_EQ(read->vitals->load, 2);
+  EXPECT_EQ(read->vitals->temperature_celsius, -1);
+  EXPECT_FALSE(parse_sample("{\"rank\": -1, \"number\": 1}"));
+  EXPECT_FALSE(parse_sample("{\"rank\": 1}"));
+  EXPECT_FALSE(parse_sample("torn"));
+}
+
+TEST(Records, StateComesBackAsItWasWritten) {
+  const base::TestFolder folder;
+  RunState state;
+  state.life = Life::training;
+  state.launch = "abc";
+  state.layout = "dp 2";
+  state.steps = 60;
+  state.ranks = {{0, "pi1", 11, 0, 0, 0, 0}, {1, "pi2", 12, 1, 0, 0, 0}};
+  write_run_state(folder.path(), state);
+  const auto read = read_run_state(folder.path());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_json(*read), to_json(state));
+  folder.write("state.json", "{\"state\": \"of tomorrow\"}");
+  EXPECT_FALSE(read_run_state(folder.path()));
+  EXPECT_FALSE(read_run_state(folder.path() + "/none"));
+}
+
+TEST(Records, LinesAreReadOnceAndTornOnesWhenTheyAreWhole) {
+  const base::TestFolder folder;
+  const std::string path = folder.write("a.jsonl", "one\ntw");
+  LineReader reader(path);
+  EXPECT_THAT(reader.read().lines, ElementsAre("one"));
+  EXPECT_THAT(reader.read().lines, IsEmpty());
+  base::append_file(path, "o\nthree\n");
+  EXPECT_THAT(reader.read().lines, ElementsAre("two", "three"));
+  base::write_file_atomic(path, "one\n");
+  const LineReader::News news = reader.read();
+  EXPECT_TRUE(news.begun_anew);
+  EXPECT_THAT(news.lines, ElementsAre("one"));
+  EXPECT_THAT(LineReader(folder / "none").read().lines, IsEmpty());
+}
+
+TEST(Records, LinesWaitForADiskThatTakesThem) {
+  const base::TestFolder folder;
+  const std::string blocked = folder.write("blocked", "a file where a folder is due");
+  LineWriter writer(blocked + "/a.jsonl", 2);
+  for (const char* line : {"one", "two", "three"}) writer.append(line);
+  base::remove_tree(blocked);
+  writer.append("four");
+  EXPECT_EQ(base::read_file(blocked + "/a.jsonl"), "three\nfour\n");
+}
+
+TEST(Records, RunIsReadWhileItGrows) {
+  const base::TestFolder folder;
+  RunReader run(folder.path() + "/", {2, 2, 0});
+  EXPECT_FALSE(run.refresh());
+  folder.write("metrics.jsonl", step_line(1, 4) + step_line(2, 3) + "damaged\n" + step_line(3, 2));
+  folder.write("records/rank-00001.jsonl", to_json(sample_of(1, 1, 10)) + "\n" + to_json(sample_of(1, 1, 10)) + "\n" +
+                                               to_json(sample_of(2, 2, 11)) + "\n" + to_json(sample_of(1, 2, 15)) + "\n");
+  folder.write("records/readme.txt", "not a rank");
+  folder.write("events.jsonl", to_json(event_of(EventKind::start, 1, "begins")) + "\n");
+  EXPECT_TRUE(run.refresh());
+  EXPECT_EQ(run.steps_read(), 3);
+  ASSERT_THAT(run.steps(), SizeIs(2));
+  EXPECT_EQ(run.steps().back().step, 3);
+  ASSERT_THAT(run.samples().at(1), SizeIs(2));
+  EXPECT_EQ(run.samples().at(1).back().number, 2);
+  EXPECT_THAT(run.events(), SizeIs(1));
+  EXPECT_FALSE(run.refresh());
+  folder.write("metrics.jsonl", step_line(1, 4));  // cut by a resume
+  EXPECT_TRUE(run.refresh());
+  EXPECT_EQ(run.steps_read(), 1);
+}
+
+TEST(Records, WhatSeveralHostsTellOfOneFailureIsReadOnce) {
+  const base::TestFolder folder;
+  const std::string failure = to_json(event_of(EventKind::failure, 100, "rank 1 was killed")) + "\n";
+  folder.write("events.jsonl", failure + failure + to_json(event_of(EventKind::failure, 4000, "rank 1 was killed")) + "\n");
+  RunReader run(folder.path());
+  run.refresh();
+  EXPECT_THAT(run.events(), SizeIs(2));
+}
+
+TEST(Records, NewestSamplesAreThoseOfTheLastAttempt) {
+  const base::TestFolder folder;
+  Sample old = sample_of(0, 9, 50), now = sample_of(1, 1, 60);
+  now.attempt = 1;
+  folder.write("records/rank-00000.jsonl", to_json(old) + "\n");
+  folder.write("records/rank-00001.jsonl", to_json(old) + "\n" + to_json(now) + "\n");
+  RunReader run(folder.path());
+  run.refresh();
+  const auto last = newest(run);
+  ASSERT_THAT(last, SizeIs(1));
+  EXPECT_EQ(last.at(1).attempt, 1);
+}
+
+TEST(Records, FolderWithoutALockIsNotInUse) {
+  const base::TestFolder folder;
+  EXPECT_FALSE(in_use(folder.path()));
+  folder.write("run.lock", "");
+  EXPECT_FALSE(in_use(folder.path()));
+}
+
+TEST(Records, JobsOfTheDiskRunInOrderAndTheirErrorsEndNothing) {
+  const auto order = std::make_shared<std::string>();
+  {
+    BackgroundDisk disk;
+    disk.post([order] { *order += "a"; });
+    disk.post([] { throw base::DataError("full"); });
+    disk.post([order] { *order += "b"; });
+  }
+  EXPECT_EQ(*order, "ab");
+}
+
+TEST(Records, DiskThatDoesNotAnswerKeepsNobodyForLong) {
+  const auto began = std::chrono::steady_clock::now();
+  {
+    BackgroundDisk disk;
+    disk.post([] { ::sleep(4); });
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(3000));
+}
+
+}  // namespace troika::records

@@ -1,0 +1,130 @@
+#include "records/sample.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace troika::records {
+namespace {
+
+using Json = nlohmann::json;
+
+double rounded(double seconds) { return std::round(seconds * 1e6) / 1e6; }
+
+std::int64_t whole(const Json& object, const char* key, std::int64_t otherwise = 0) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<std::int64_t>() : otherwise;
+}
+
+double real(const Json& object, const char* key, double otherwise = 0) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
+std::string text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+template <class Value>
+std::map<std::string, Value> numbers_of(const Json& object, const char* key) {
+  std::map<std::string, Value> numbers;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) return numbers;
+  for (const auto& [name, value] : found->items())
+    if (value.is_number()) numbers[name] = value.template get<Value>();
+  return numbers;
+}
+
+nlohmann::ordered_json place_json(const rendezvous::Place& place) {
+  nlohmann::ordered_json json;
+  json["step"] = place.step;
+  json["at"] = place.instruction;
+  json["seconds"] = rounded(place.seconds);
+  if (place.usual_seconds > 0) json["usual_seconds"] = rounded(place.usual_seconds);
+  if (place.waits_for != rendezvous::waits_for_nobody) json["waits_for"] = place.waits_for;
+  return json;
+}
+
+rendezvous::Place place_of(const Json& json) {
+  rendezvous::Place place;
+  place.step = whole(json, "step", -1);
+  place.instruction = text(json, "at");
+  place.seconds = real(json, "seconds");
+  place.usual_seconds = real(json, "usual_seconds");
+  place.waits_for = static_cast<int>(whole(json, "waits_for", rendezvous::waits_for_nobody));
+  return place;
+}
+
+nlohmann::ordered_json vitals_json(const host::Vitals& vitals) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : vitals.numbers()) json[name] = value;
+  if (!vitals.link_errors.empty()) json["link_errors"] = vitals.link_errors;
+  return json;
+}
+
+host::Vitals vitals_of(const Json& json) {
+  host::Vitals vitals;
+  for (const auto& [name, value] : json.items())
+    if (value.is_number()) vitals.set(name, value.get<double>());
+  vitals.link_errors = numbers_of<std::int64_t>(json, "link_errors");
+  return vitals;
+}
+
+}  // namespace
+
+std::string to_json(const Sample& sample) {
+  nlohmann::ordered_json line;
+  line["time"] = std::round(sample.time * 1000) / 1000;
+  line["rank"] = sample.rank;
+  line["host"] = sample.host;
+  line["attempt"] = sample.attempt;
+  line["number"] = sample.number;
+  line["place"] = place_json(sample.place);
+  if (sample.pace_seconds > 0) line["pace_seconds"] = rounded(sample.pace_seconds);
+  line["elapsed_seconds"] = rounded(sample.elapsed_seconds);
+  const auto seconds = [](const std::map<std::string, double>& map) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : map) json[name] = rounded(value);
+    return json;
+  };
+  line["phases"] = seconds(sample.phases);
+  line["waits"] = seconds(sample.waits);
+  line["traffic"] = nlohmann::ordered_json::array();
+  for (const PeerTraffic& t : sample.traffic)
+    line["traffic"].push_back({{"peer", t.peer},
+                               {"sent_bytes", t.sent_bytes},
+                               {"received_bytes", t.received_bytes},
+                               {"waited_seconds", rounded(t.waited_seconds)}});
+  line["memory"] = sample.memory;
+  if (sample.vitals) line["vitals"] = vitals_json(*sample.vitals);
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<Sample> parse_sample(std::string_view line) {
+  const Json object = Json::parse(line, nullptr, false);
+  if (!object.is_object() || !object.contains("rank") || !object.contains("number")) return std::nullopt;
+  Sample sample;
+  sample.time = real(object, "time");
+  sample.rank = static_cast<int>(whole(object, "rank", -1));
+  if (sample.rank < 0) return std::nullopt;
+  sample.host = text(object, "host");
+  sample.attempt = static_cast<int>(whole(object, "attempt"));
+  sample.number = whole(object, "number");
+  if (const auto place = object.find("place"); place != object.end() && place->is_object())
+    sample.place = place_of(*place);
+  sample.pace_seconds = real(object, "pace_seconds");
+  sample.elapsed_seconds = real(object, "elapsed_seconds");
+  sample.phases = numbers_of<double>(object, "phases");
+  sample.waits = numbers_of<double>(object, "waits");
+  if (const auto traffic = object.find("traffic"); traffic != object.end() && traffic->is_array())
+    for (const Json& of_peer : *traffic)
+      if (of_peer.is_object())
+        sample.traffic.push_back({static_cast<int>(whole(of_peer, "peer")), whole(of_peer, "sent_bytes"),
+                                  whole(of_peer, "received_bytes"), real(of_peer, "waited_seconds")});
+  sample.memory = numbers_of<std::int64_t>(object, "memory");
+  if (const auto vitals = object.find("vitals"); vitals != object.end() && vitals->is_object())
+    sample.vitals = vitals_of(*vitals);
+  return sample;
+}
+
+}  // namespace troika::records

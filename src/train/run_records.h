@@ -1,0 +1,91 @@
+// What a rank writes of its run for those who watch it: samples of itself every few seconds, events, and the run's state. Formats:
+// docs/formats/records.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "comm/traffic.h"
+#include "plan/plan.h"
+#include "records/background_disk.h"
+#include "records/event.h"
+#include "records/line_file.h"
+#include "records/run_state.h"
+#include "records/sample.h"
+#include "rendezvous/ticker.h"
+#include "tensor/ledger.h"
+#include "train/whereabouts.h"
+
+namespace troika::train {
+
+// Threads: samples are taken by a thread of its own, also while the rank's stands; event() and notice() from any, the rest from the
+// rank's. Nobody waits for the disk, and one that is full or fails ends no run.
+class RunRecords {
+ public:
+  struct Place {
+    std::string folder;  // of the run, on this host
+    int rank = 0, local_rank = 0;
+    int attempt = 0;
+    std::string launch;
+    double sample_seconds = 5;  // 0: no samples
+  };
+  // Tells the host of the store what only this host's disk has: `name` is a key of the attempt. May be empty.
+  using Publish = std::function<void(const std::string& name, const std::string& text)>;
+
+  // `whereabouts` must outlive it; `traffic` may be null.
+  RunRecords(const Place& place, const Whereabouts& whereabouts, std::shared_ptr<const comm::Traffic> traffic,
+             Publish publish);
+  ~RunRecords();  // with a last sample
+  RunRecords(const RunRecords&) = delete;
+  RunRecords& operator=(const RunRecords&) = delete;
+
+  // Of the run as a whole: rank 0 writes it, the others nothing.
+  void event(records::EventKind kind, std::int64_t step, const std::string& text,
+             const std::map<std::string, double>& numbers = {});
+  // A sentence of the watch over ranks, which all ranks hear: the first rank of each host writes it.
+  void notice(const std::string& sentence);
+  // This rank ends with an error: to its host's folder, and to that of the store's host.
+  void failed(int exit_code, const std::string& text);
+
+  // What is held now, for the samples.
+  void hold(const tensor::Ledger& ledger);
+
+  // The state of the run, written by the first rank of each host.
+  void prepares(const std::vector<records::RankPlace>& ranks);
+  void planned(const plan::Plan& plan);
+  void begins(std::int64_t first_step);
+  void ends(records::Life life, const std::string& text, int exit_code);
+
+ private:
+  records::Event event_of(records::EventKind kind, std::int64_t step, const std::string& text) const;
+  void write(const records::Event& event);
+  records::Sample sample();
+  void take_sample();
+  void write_state(records::Life life);
+  bool first_of_host() const { return place_.local_rank == 0; }
+
+  const Place place_;
+  const std::string host_;
+  const Whereabouts& whereabouts_;
+  const std::shared_ptr<const comm::Traffic> traffic_;
+  const Publish publish_;
+  const std::shared_ptr<records::LineWriter> samples_, events_;  // of the disk's thread
+  const std::shared_ptr<std::atomic<double>> disk_free_bytes_ = std::make_shared<std::atomic<double>>(-1);
+  const double begin_;  // base::monotonic_seconds()
+  std::int64_t taken_ = 0;
+  records::RunState state_;
+
+  std::mutex mutex_;  // guards the next
+  std::map<std::string, std::int64_t> memory_;
+
+  records::BackgroundDisk disk_;
+  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
+};
+
+}  // namespace troika::train
