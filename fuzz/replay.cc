@@ -20,6 +20,7 @@ int replay_model_configs(const std::uint8_t*, std::size_t);
 int replay_programs(const std::uint8_t*, std::size_t);
 int replay_templates(const std::uint8_t*, std::size_t);
 int replay_sweeps(const std::uint8_t*, std::size_t);
+int replay_http_requests(const std::uint8_t*, std::size_t);
 }
 
 int main(int count, char** arguments) {
@@ -34,7 +35,8 @@ int main(int count, char** arguments) {
                                               {"model_configs", replay_model_configs},
                                               {"programs", replay_programs},
                                               {"templates", replay_templates},
-                                              {"sweeps", replay_sweeps}};
+                                              {"sweeps", replay_sweeps},
+                                              {"http_requests", replay_http_requests}};
   const auto target = count < 3 ? targets.end() : targets.find(arguments[1]);
   if (target == targets.end()) {
     std::fputs("usage: replay_corpus TARGET FOLDER...\n", stderr);

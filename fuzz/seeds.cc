@@ -64,6 +64,18 @@ static void write_conversation(const std::string& folder) {
   base::write_file_atomic(folder + "/every_request", all);
 }
 
+// A request at once, one with a body in pieces, and a stream.
+static void write_requests(const std::string& folder) {
+  base::make_directories(folder);
+  const auto piece = [](const std::string& bytes) { return static_cast<char>(bytes.size()) + bytes; };
+  const std::string get = "GET /metrics?a=1 HTTP/1.1\r\nHost: 127.0.0.1:9400\r\nAccept: */*\r\n\r\n";
+  const std::string head = "POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\n";
+  base::write_file_atomic(folder + "/one", get);
+  base::write_file_atomic(folder + "/pieces", piece(get) + "\xe7\xf1" + piece(head) + piece("he") + piece("llo"));
+  base::write_file_atomic(folder + "/stream",
+                          piece("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n") + "\xe7\xea:x\n\xd2\xf8");
+}
+
 int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string root = arguments[1], source = arguments[2];
@@ -71,5 +83,6 @@ int main(int count, char** arguments) {
   write_shard(root + "/token_shards", "two_bytes.bin", 257);
   write_shard(root + "/token_shards", "four_bytes.bin", 100000);
   write_conversation(root + "/store_wire");
+  write_requests(root + "/http_requests");
   write_traces(root + "/programs", source + "/src/schedule/golden/1f1b_pp2_m2_offload.program");
 }

@@ -1,0 +1,55 @@
+#include "http/message.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace troika::http {
+
+std::string_view Request::header(std::string_view name) const {
+  for (const Header& header : headers)
+    if (header.name == name) return header.value;
+  return "";
+}
+
+Response plain_text(int status, std::string text) {
+  return {status, {{"content-type", "text/plain; charset=utf-8"}}, std::move(text)};
+}
+
+std::string_view reason_of(int status) {
+  static constexpr std::pair<int, std::string_view> reasons[] = {
+      {200, "OK"},
+      {204, "No Content"},
+      {303, "See Other"},
+      {304, "Not Modified"},
+      {400, "Bad Request"},
+      {401, "Unauthorized"},
+      {403, "Forbidden"},
+      {404, "Not Found"},
+      {405, "Method Not Allowed"},
+      {408, "Request Timeout"},
+      {409, "Conflict"},
+      {413, "Content Too Large"},
+      {415, "Unsupported Media Type"},
+      {417, "Expectation Failed"},
+      {421, "Misdirected Request"},
+      {431, "Request Header Fields Too Large"},
+      {500, "Internal Server Error"},
+      {501, "Not Implemented"},
+      {503, "Service Unavailable"},
+      {505, "HTTP Version Not Supported"},
+  };
+  for (const auto& [known, reason] : reasons)
+    if (known == status) return reason;
+  return "";
+}
+
+std::string head_of(const Response& response, Afterwards afterwards) {
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+  for (const Header& header : response.headers) head += fmt::format("{}: {}\r\n", header.name, header.value);
+  if (response.stream == nullptr) head += fmt::format("content-length: {}\r\n", response.body.size());
+  if (response.stream != nullptr || afterwards == Afterwards::close) head += "connection: close\r\n";
+  return head + "\r\n";
+}
+
+}  // namespace troika::http

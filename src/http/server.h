@@ -1,0 +1,38 @@
+// A server of HTTP/1.1 for a few clients of a run: one thread, whom no client can hold up.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "http/connection.h"
+
+namespace troika::http {
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";    // or ::1, 0.0.0.0, ::, or a name
+  int port = 0;                         // 0: any free one
+  std::string address_flag, port_flag;  // what the user gave them by, for errors: "--metrics-port"
+  std::size_t connections = 64;  // one more, and the one that has waited longest for its request to come is closed
+  RequestLimits limits{};
+  Patience patience{};
+};
+
+// Serves until destroyed. `handler` is called from the server's thread, one request at a time, so it must not wait for anything.
+class Server {
+ public:
+  // ConfigError when the address is none of this host or the port is taken, naming who holds it where /proc tells.
+  Server(const ServerOptions& options, Handler handler);
+  ~Server();  // open streams end
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  int port() const;
+  std::string url() const;  // "http://127.0.0.1:9400"
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troika::http
