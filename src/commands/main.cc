@@ -17,6 +17,7 @@
 #include "commands/data/data.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
+#include "commands/monitor/monitor.h"
 #include "commands/plan/plan.h"
 #include "commands/roofline/roofline.h"
 #include "commands/sweep/sweep.h"
@@ -70,6 +71,7 @@ const Runs runs = {
     {"bench", [](const Call& call) { return print(roofline_report(call)); }},  // its part without libtorch
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"sweep", run_sweep},
+    {"monitor", run_monitor},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"completion",
      [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},

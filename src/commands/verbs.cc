@@ -15,6 +15,7 @@
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
+#include "commands/monitor/arguments.h"
 #include "commands/plan/arguments.h"
 #include "commands/probe/arguments.h"
 #include "commands/roofline/arguments.h"
@@ -150,6 +151,8 @@ const std::vector<Verb>& verbs() {
        unbound<SweepArguments, sweep_flags>},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", Program::troika, nullptr,
        data_parts()},
+      {"monitor", "watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON",
+       Program::troika, unbound<MonitorArguments, monitor_flags>},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,
        unbound<TimelineArguments, timeline_flags>},
       {"completion", "print a completion script for bash, zsh or fish", Program::troika,

@@ -1,0 +1,150 @@
+#include "commands/monitor/monitor.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include "base/clock.h"
+#include "commands/monitor/arguments.h"
+#include "commands/monitor/find_run.h"
+#include "commands/monitor/plain_lines.h"
+#include "commands/monitor/screen.h"
+#include "commands/monitor/terminal.h"
+#include "commands/monitor/view_json.h"
+#include "commands/monitor/watch.h"
+#include "metrics/progress.h"
+
+namespace troika::commands {
+namespace monitor {
+
+Charset charset_of(const config::Environment& environment) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const auto found = environment.find(name);
+    if (found == environment.end() || found->second.empty()) continue;
+    std::string locale = found->second;
+    std::transform(locale.begin(), locale.end(), locale.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const bool utf8 = locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+    return utf8 ? Charset::utf8 : Charset::ascii;
+  }
+  return Charset::ascii;
+}
+
+base::Language language_in(const config::Environment& environment, const std::string& word) {
+  const base::Language language = base::language_of(word, base::locale_in(environment));
+  return word == "auto" && charset_of(environment) == Charset::ascii ? base::Language::english : language;
+}
+
+namespace {
+
+constexpr double failed_for_good_seconds = 10;  // a launcher that begins again says so sooner
+
+enum class Colour { none, ansi };
+
+std::string variable_in(const config::Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+Colour colour_in(const config::Environment& environment) {
+  return variable_in(environment, "NO_COLOR").empty() ? Colour::ansi : Colour::none;
+}
+
+bool shows_a_screen(const config::Environment& environment) {
+  const std::string kind = variable_in(environment, "TERM");
+  return ::isatty(STDOUT_FILENO) != 0 && !kind.empty() && kind != "dumb";
+}
+
+int utc_offset_seconds() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  return static_cast<int>(parts.tm_gmtoff);
+}
+
+// False once nobody reads any more.
+bool print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  return std::fflush(stdout) == 0;
+}
+
+void watch_on_terminal(const std::string& folder, const MonitorArguments& a, Frame frame, Colour colour) {
+  RunWatch watch(folder);
+  Terminal terminal(STDIN_FILENO, STDOUT_FILENO);
+  Terminal::Event event = Terminal::Event::time_over;
+  View view;
+  for (double next = base::monotonic_seconds(); event != Terminal::Event::leave;) {
+    if (event == Terminal::Event::time_over) {
+      view = watch.look(base::wall_seconds());
+      next = std::max(next + a.interval_seconds, base::monotonic_seconds() + a.interval_seconds / 2);
+    }
+    const Terminal::Size size = terminal.size();
+    frame.width = size.width, frame.height = size.height;
+    std::vector<std::string> lines;
+    for (const TextLine& line : screen_of(view, frame))
+      lines.push_back(colour == Colour::ansi ? line.coloured(size.width) : line.plain(size.width));
+    terminal.draw(lines);
+    event = terminal.wait(next - base::monotonic_seconds());
+  }
+}
+
+bool ends_here(const View& view) {
+  if (view.condition != Condition::failed) return is_over(view.condition);
+  return !view.restart_follows && view.now - view.state->since > failed_for_good_seconds;
+}
+
+void watch_in_lines(const std::string& folder, const MonitorArguments& a, const Frame& frame) {
+  RunWatch watch(folder);
+  PlainLines lines(frame.language, frame.utc_offset_seconds);
+  Condition last = Condition::unknown;
+  for (double next = base::monotonic_seconds();; next += a.interval_seconds) {
+    const View view = watch.look(base::wall_seconds());
+    std::string text;
+    if (a.json) {
+      text = to_json(view, frame.language, -1) + "\n";
+    } else if (view.condition != last || !(is_over(last) || last == Condition::no_record)) {  // those are said once
+      for (const std::string& line : lines.next(view)) text += line + "\n";
+    }
+    last = view.condition;
+    if (!print(text) || ends_here(view)) return;
+    const double left = std::max(0.05, next + a.interval_seconds - base::monotonic_seconds());
+    ::poll(nullptr, 0, static_cast<int>(left * 1000));
+  }
+}
+
+void print_once(const std::string& folder, const MonitorArguments& a, Frame frame) {
+  const View view = RunWatch(folder).look(base::wall_seconds());
+  frame.width = ::isatty(STDOUT_FILENO) != 0 ? static_cast<std::size_t>(metrics::terminal_width(stdout)) : 120;
+  if (a.json) {
+    print(to_json(view, frame.language, 2) + "\n");
+    return;
+  }
+  const std::vector<TextLine> lines = screen_of(view, frame);
+  print(plain_text(lines, 1000));
+}
+
+}  // namespace
+}  // namespace monitor
+
+int run_monitor(const Call& call) {
+  const MonitorArguments a = parse_monitor_arguments(call.words);
+  monitor::Frame frame;
+  frame.charset = monitor::charset_of(call.environment);
+  frame.language = monitor::language_in(call.environment, a.lang);
+  frame.utc_offset_seconds = monitor::utc_offset_seconds();
+  const std::string folder = monitor::find_run(a.path(), frame.language);
+  if (a.once)
+    monitor::print_once(folder, a, frame);
+  else if (!a.json && monitor::shows_a_screen(call.environment))
+    monitor::watch_on_terminal(folder, a, frame, monitor::colour_in(call.environment));
+  else
+    monitor::watch_in_lines(folder, a, frame);
+  return 0;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,22 @@
+// What each rank does and for whom it waits.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "commands/monitor/windows.h"
+
+namespace troika::commands::monitor {
+
+// By rank: those that state.json names, and those that samples are of.
+std::vector<RankView> rank_views(const Observed& observed, const std::map<int, SampleWindow>& windows,
+                                 Condition condition);
+
+// Fills chain, circle and held from where the ranks are (standing, place). A rank that waits and does not know for whom waits for
+// the only rank that does not wait, where there is one.
+void follow_chains(std::vector<RankView>* ranks);
+
+// Fills slowness, like_seconds and slow from pace and coordinates: ranks of one pipeline stage do the same work.
+void compare_paces(std::vector<RankView>* ranks);
+
+}  // namespace troika::commands::monitor
