@@ -12,11 +12,13 @@
 
 #include "base/error.h"
 #include "base/mapping_guard.h"
+#include "base/version.h"
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/data.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
+#include "commands/metrics/metrics.h"
 #include "commands/monitor/monitor.h"
 #include "commands/plan/plan.h"
 #include "commands/roofline/roofline.h"
@@ -73,12 +75,13 @@ const Runs runs = {
     {"sweep", run_sweep},
     {"monitor", run_monitor},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
+    {"metrics", [](const Call& call) { return print(metrics_report(call.words)); }},
     {"completion",
      [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},
     {"version",
      [](const Call& call) {
        read_with_flags_of(call.last(), call.words).finish();
-       return print("troika 0.1.0\n");
+       return print(std::string("troika ") + troika::base::version + "\n");
      }},
 };
 

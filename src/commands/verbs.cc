@@ -15,6 +15,7 @@
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
+#include "commands/metrics/arguments.h"
 #include "commands/monitor/arguments.h"
 #include "commands/plan/arguments.h"
 #include "commands/probe/arguments.h"
@@ -155,6 +156,8 @@ const std::vector<Verb>& verbs() {
        Program::troika, unbound<MonitorArguments, monitor_flags>},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,
        unbound<TimelineArguments, timeline_flags>},
+      {"metrics", "the numbers of a run's steps as CSV, for Prometheus or for TensorBoard", Program::troika,
+       unbound<MetricsArguments, metrics_flags>},
       {"completion", "print a completion script for bash, zsh or fish", Program::troika,
        unbound<CompletionArguments, completion_flags>},
       {"help", "this page; `troika help train` lists every setting", Program::troika,

@@ -1,0 +1,7 @@
+#pragma once
+
+namespace troika::base {
+
+inline constexpr const char* version = "0.1.0";
+
+}  // namespace troika::base

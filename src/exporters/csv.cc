@@ -1,0 +1,67 @@
+#include "exporters/csv.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace troika::exporters {
+namespace {
+
+constexpr const char* line_end = "\r\n";
+
+// The row's values as metrics.jsonl has them, in its order.
+std::vector<std::pair<std::string, std::string>> cells_of(const metrics::StepMetrics& row) {
+  std::vector<std::pair<std::string, std::string>> cells;
+  for (const auto& item : base::parse_ordered_json(to_json(row), "a row").items()) {
+    const auto& value = item.value();
+    cells.emplace_back(item.key(), value.is_null()     ? ""
+                                   : value.is_string() ? value.template get<std::string>()
+                                                       : value.dump());
+  }
+  return cells;
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::vector<std::string> quoted;
+  for (const std::string& field : fields) quoted.push_back(csv_field(field));
+  return base::join(quoted, ",") + line_end;
+}
+
+// What a row without further keys has, then every further key.
+std::vector<std::string> columns_of(const records::RunReader& run) {
+  std::vector<std::string> columns;
+  for (const auto& [name, value] : cells_of({})) columns.push_back(name);
+  std::map<std::string, bool> further;
+  for (const metrics::StepMetrics& row : run.steps())
+    for (const auto& [name, value] : row.extra) further[name] = true;
+  for (const auto& [name, occurs] : further) columns.push_back(name);
+  return columns;
+}
+
+}  // namespace
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv(const records::RunReader& run) {
+  const std::vector<std::string> columns = columns_of(run);
+  std::string text = csv_line(columns);
+  for (const metrics::StepMetrics& row : run.steps()) {
+    std::map<std::string, std::string> cells;
+    for (auto& [name, value] : cells_of(row)) cells[name] = value;
+    std::vector<std::string> line;
+    for (const std::string& column : columns) line.push_back(cells[column]);
+    text += csv_line(line);
+  }
+  return text;
+}
+
+}  // namespace troika::exporters

@@ -1,0 +1,41 @@
+// A run as metrics for Prometheus: what its folder tells, under names of prometheus.io's conventions. docs/guides/exporters.md lists
+// them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exporters/exposition.h"
+#include "records/run_reader.h"
+
+namespace troika::exporters {
+
+// How long steps took, over all that were seen, although the reader keeps but the last ones.
+class StepSeconds {
+ public:
+  void follow(const records::RunReader& run);  // after each refresh
+
+  static const std::vector<double>& bounds();
+  const std::vector<std::int64_t>& counts() const { return counts_; }  // by bucket; the last one is above all bounds
+  double sum() const { return sum_; }
+
+ private:
+  std::int64_t last_step_ = 0;
+  std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(bounds().size() + 1, 0);
+  double sum_ = 0;
+};
+
+// Seconds since 1970.
+struct Moment {
+  double now = 0;
+  double last_row = 0;  // when metrics.jsonl was last written; 0: never
+};
+Moment moment_of(const std::string& run_folder);  // of now
+
+// Only what the run has data for. Ranks that have not spoken for long are those of samples; ages are shown while a run is under way.
+std::string openmetrics(const records::RunReader& run, const StepSeconds& seconds, const Moment& moment,
+                        TextFormat format);
+
+}  // namespace troika::exporters

@@ -1,0 +1,35 @@
+// The rows of a run as event files that TensorBoard reads: scalars under the keys of metrics.jsonl, the settings as a text and as
+// hyperparameters.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exporters/event_records.h"
+#include "metrics/row_sink.h"
+#include "records/run_reader.h"
+
+namespace troika::exporters {
+
+struct TensorboardRun {
+  std::string folder;                        // where the files go
+  std::string config;                        // config.yaml
+  std::vector<HyperParameter> parameters{};  // hyper_parameters_of() its settings
+};
+
+// Of settings as YAML (config.yaml): those that all ranks share. Empty for a text that this version does not understand.
+std::vector<HyperParameter> hyper_parameters_of(const std::string& yaml);
+
+// The keys of the row but step and loss_bits, in the order of metrics.jsonl.
+Scalars scalars_of(const metrics::StepMetrics& row);
+
+// Writes while the run trains, from a thread of its own. Each attempt has a file of its own, and says at its begin which steps of
+// earlier files no longer count. A disk that is full, fails or does not answer costs rows, with one note.
+std::unique_ptr<metrics::RowSink> make_tensorboard_sink(TensorboardRun run);
+
+// One file with all rows of `run`, read to its end. The time of a row is that of the attempt's start and the seconds of the steps since.
+// ConfigError when the folder has event files already. Returns the file's path.
+std::string write_tensorboard(const records::RunReader& run, const TensorboardRun& to);
+
+}  // namespace troika::exporters
