@@ -130,8 +130,9 @@ bool RequestParser::read_header(std::string_view line) {
 }
 
 bool RequestParser::settle_host() {
+  constexpr std::string_view wanted = "host";
   const auto hosts = std::count_if(request_.headers.begin(), request_.headers.end(),
-                                   [](const Header& header) { return header.name == "host"; });
+                                   [&](const Header& header) { return header.name == wanted; });
   if (hosts > 1 || (hosts == 0 && !is_1_0_)) return refuse(400, "there must be one Host");
   return true;
 }

@@ -9,6 +9,15 @@ void add_run_flags(config::FlagTable& table, LaunchFlags& f) {
   table.add(
       "bind", f.bind,
       "auto: each rank runs on cores of its own, neighbours, when there are as many cores as ranks; none: anywhere.");
+  table
+      .add("metrics-port", f.metrics_port,
+           "Serve the run's metrics for Prometheus, at /metrics of this port on host 0; 0: any free one.")
+      .range(0, 65535)
+      .unset("not served");
+  table
+      .add("metrics-address", f.metrics_address,
+           "Address of this host that --metrics-port listens on; there is no login.")
+      .shown("ADDRESS");
   table.add("program", f.program, "Start this program instead of troika itself.").shown("FILE").unset("troika");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct LaunchFlags {
   std::int64_t max_restarts = 0;
   std::string log_folder;
   Bind bind = Bind::automatic;
+  std::optional<std::int64_t> metrics_port;
+  std::string metrics_address = "127.0.0.1";
   std::string program;  // another one than this, for tests
   std::vector<std::string> worker;
 };

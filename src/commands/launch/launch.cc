@@ -20,6 +20,8 @@
 #include "commands/launch/restart_pause.h"
 #include "commands/launch/say.h"
 #include "commands/shell_word.h"
+#include "exporters/event_command.h"
+#include "exporters/metrics_server.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "planner/preflight.h"
@@ -150,9 +152,10 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
-  records.attempt_begins(static_cast<int>(hosts.attempt()), identity->launch,
-                         fmt::format("{} ranks on {} host{}, {} of them on {}", identity->world_size, options.hosts.nnodes,
-                                     options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
+  records.attempt_begins(
+      static_cast<int>(hosts.attempt()), identity->launch,
+      fmt::format("{} ranks on {} host{}, {} of them on {}", identity->world_size, options.hosts.nnodes,
+                  options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
     if (!records.folder().empty()) watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
@@ -221,6 +224,19 @@ int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& 
   }
 }
 
+// On host 0, where the records of all ranks are.
+std::unique_ptr<exporters::MetricsServer> serve_metrics(const LaunchOptions& options) {
+  if (!options.metrics || options.run_folder.empty() || options.hosts.node_rank != 0) return nullptr;
+  auto server = std::make_unique<exporters::MetricsServer>(options.run_folder, *options.metrics);
+  launcher_says(fmt::format("metrics of the run are at {}", server->url()));
+  return server;
+}
+
+// Of what the launcher of host 0 sees: failures and restarts. Rank 0 has the rest.
+exporters::EventCommand event_command(const LaunchOptions& options, const Environment& environment) {
+  return {options.hosts.node_rank == 0 ? options.on_event : "", options.run_folder, environment};
+}
+
 }  // namespace
 
 static int launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
@@ -229,6 +245,7 @@ static int launch(const LaunchOptions& options, const Environment& environment, 
         fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
   Signals signals;  // before any thread starts, so that all of them block the same
+  const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
   say_how_to_join(options);
   Hosts hosts(team_of(options), store.identity, signals);
@@ -246,7 +263,9 @@ static int launch(const LaunchOptions& options, const Environment& environment, 
 int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   const LaunchOptions options = parse_launch(arguments, environment);
   for (const std::string& note : options.notes) launcher_says(note);
-  LaunchRecords records(options.run_folder, options.hosts.node_rank);
+  exporters::EventCommands commands(event_command(options, environment), launcher_says);
+  LaunchRecords records(options.run_folder, options.hosts.node_rank,
+                        [&commands](const records::Event& event) { commands.tell(event); });
   try {
     return launch(options, environment, records);
   } catch (const Stopped&) {

@@ -25,10 +25,11 @@ void add_risen(records::Event& event, const char* name, double before, double no
 
 }  // namespace
 
-LaunchRecords::LaunchRecords(std::string folder, int node_rank)
+LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
     : folder_(folder.empty() || records::in_use(folder) ? "" : std::move(folder)),
       host_(base::host_name()),
       node_rank_(node_rank),
+      also_(std::move(also)),
       before_(host::read_vitals("")),
       events_(std::make_shared<records::LineWriter>(records::events_path(folder_))),
       disk_(std::make_unique<records::BackgroundDisk>()) {}
@@ -44,6 +45,7 @@ records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) 
 }
 
 void LaunchRecords::write(const records::Event& event) {
+  if (also_) also_(event);
   if (!folder_.empty()) disk_->post([events = events_, line = to_json(event)] { events->append(line); });
 }
 

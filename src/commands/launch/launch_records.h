@@ -19,8 +19,10 @@ namespace troika::commands {
 // Threads: one. Nobody waits for the disk, and one that is full or fails ends nothing.
 class LaunchRecords {
  public:
-  // `folder`: of the run; "": nothing is written, as where another run is under way in it.
-  LaunchRecords(std::string folder, int node_rank);
+  // Who else hears of each event, whether it is written or not; from the launcher's thread.
+  using Also = std::function<void(const records::Event&)>;
+  // `folder`: of the run; "": nothing is written, as where another run is under way in it. `also` may be empty.
+  LaunchRecords(std::string folder, int node_rank, Also also = {});
 
   // An attempt of this launch begins: counters of the host count from here.
   void attempt_begins(int attempt, const std::string& launch, const std::string& text);
@@ -41,6 +43,7 @@ class LaunchRecords {
   const std::string folder_;
   const std::string host_;
   const int node_rank_;
+  const Also also_;
   int attempt_ = 0;
   std::string launch_;
   host::Vitals before_;

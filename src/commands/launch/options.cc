@@ -63,6 +63,13 @@ LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, F
   options.max_restarts = static_cast<int>(f.max_restarts);
   options.bind = f.bind;
   options.log_folder = f.log_folder;
+  if (f.metrics_port) {
+    options.metrics.emplace();
+    options.metrics->address = f.metrics_address;
+    options.metrics->port = static_cast<int>(*f.metrics_port);
+    options.metrics->address_flag = "--metrics-address";
+    options.metrics->port_flag = "--metrics-port";
+  }
   options.program = f.program;
   options.worker = f.worker;
   options.notes = reading->notes;
@@ -135,7 +142,10 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
       if (trains && !parsed->print_config && computes_on_processor(parsed->settings)) options.training = resolved;
     }
     out = parsed->settings.train.out;
-    if (options.worker.front() == "train" && !parsed->print_config && !parsed->help) options.run_folder = out;
+    if (options.worker.front() == "train" && !parsed->print_config && !parsed->help) {
+      options.run_folder = out;
+      options.on_event = parsed->settings.log.on_event;
+    }
     if (bench && !parsed->states("train.out")) out.clear();
     options.join_seconds = parsed->settings.comm.join_seconds;
     options.heartbeat_seconds = parsed->settings.comm.heartbeat_seconds;
@@ -175,6 +185,9 @@ LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Envi
   } catch (const base::ConfigError& error) {
     reading.refuse(error.what());
   }
+  if (options.metrics && !options.worker.empty() && options.worker.front() != "train")
+    reading.refuse(fmt::format("--metrics-port serves what a training's folder tells, and '{}' has none; leave it out",
+                               options.worker.front()));
   reading.finish();
   return options;
 }

@@ -10,6 +10,7 @@
 #include "commands/launch/host_flags.h"
 #include "config/resolve.h"
 #include "host/nvidia_neighbours.h"
+#include "http/server.h"
 #include "planner/search.h"
 
 namespace troika::commands {
@@ -23,11 +24,13 @@ struct LaunchOptions {
   std::string log_folder;
   std::string run_folder;  // of a worker `train`; "": there is none
   Bind bind = Bind::automatic;
-  std::vector<host::NvidiaNeighbours> gpus;   // of this host's ranks, where each computes on one and the machine tells
-  int stated_threads = 0;                     // train.threads of the worker's settings; 0: none
-  std::string program;                        // "": this program; else another one, for tests
-  std::vector<std::string> worker;            // the verb and its arguments
-  std::optional<config::Resolved> training;   // of a worker `train` that computes on the processor
+  std::vector<host::NvidiaNeighbours> gpus;    // of this host's ranks, where each computes on one and the machine tells
+  int stated_threads = 0;                      // train.threads of the worker's settings; 0: none
+  std::string program;                         // "": this program; else another one, for tests
+  std::vector<std::string> worker;             // the verb and its arguments
+  std::optional<http::ServerOptions> metrics;  // where host 0 serves those of the run
+  std::string on_event;                        // the run's log.on_event
+  std::optional<config::Resolved> training;    // of a worker `train` that computes on the processor
   std::optional<planner::Fixed> open_layout;  // parallel.layout auto: what is stated; `training` is in some layout then
   std::vector<std::string> notes;             // flags that were accepted and ignored
 };
