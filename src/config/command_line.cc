@@ -29,6 +29,15 @@ Take word_taker(SettingsReading& reading) {
   };
 }
 
+Take reporters_taker(SettingsReading& reading) {
+  return [&layer = reading.line.layer](const std::string& text, const std::string& shown, FlagReading* flags) {
+    const Reporters reporters = reporters_of(text);
+    if (reporters.tensorboard) layer.assignments.push_back({&field_of("log.tensorboard"), "on", shown});
+    if (!reporters.others.empty())
+      flags->notes.push_back(shown + " is ignored but for tensorboard: metrics are written to the run's folder");
+  };
+}
+
 void add_file_flags(FlagTable& table, SettingsReading& reading) {
   table.add("config", reading.line.file, "A file of settings, of Troika or LLaMA-Factory, or the name of a run preset.")
       .shown("CONFIG.yaml")
@@ -41,6 +50,10 @@ void add_file_flags(FlagTable& table, SettingsReading& reading) {
       .taken_by([&files = reading.deepspeed](const std::string& path, const std::string& shown, FlagReading*) {
         files.insert(files.end(), {shown, path});
       });
+  table.add("report-to", reading.reported, "tensorboard: as --log.tensorboard on; other names are ignored.")
+      .shown("NAMES")
+      .unset("none")
+      .taken_by(reporters_taker(reading));
   table.add("print-config", reading.line.print_config, "Print the resolved settings as YAML and end.");
 }
 

@@ -21,6 +21,7 @@ struct SettingsReading {
   CommandLine line;
   Settings defaults;                   // for help
   std::vector<std::string> deepspeed;  // files, each behind its flag as typed
+  std::string reported;                // of no meaning: --report-to sets log.tensorboard
   bool switched = false;               // of no meaning: a switch sets its setting
 };
 

@@ -218,6 +218,19 @@ TEST(Environment, VariablesOfOtherToolsAreNotedWithoutTheirValues) {
   for (const auto& note : result.notes) EXPECT_THAT(note, Not(HasSubstr("geheim")));
 }
 
+TEST(CommandLine, KnowsHowOtherProgramsAskForTensorboard) {
+  EXPECT_EQ(parsed({}).log.tensorboard, "off");
+  EXPECT_EQ(parsed({"--report_to", "tensorboard"}).log.tensorboard, "on");
+  EXPECT_EQ(parsed({"--report-to=all"}).log.tensorboard, "on");
+  EXPECT_EQ(parsed({"--report_to", "none"}).log.tensorboard, "off");
+  EXPECT_EQ(parsed({"--tensorboard-dir", "runs/tb"}).log.tensorboard, "runs/tb");
+  EXPECT_EQ(parsed({"--log.tensorboard", "true"}).log.tensorboard, "on");
+  const ParsedSettings both = parse_settings({"--report_to", "wandb,tensorboard"}, {});
+  EXPECT_EQ(both.settings.log.tensorboard, "on");
+  ASSERT_EQ(both.notes.size(), 1u);
+  EXPECT_THAT(both.notes[0], HasSubstr("--report_to is ignored but for tensorboard"));
+}
+
 TEST(ParseSettings, TakesUnderTwoMilliseconds) {
   const std::string path = temporary_file("full.yaml", to_yaml(Settings{}));
   double best = 1;

@@ -151,6 +151,7 @@ std::string settings_markdown() {
   text += run_presets_markdown();
   text += "\n## Accepted for familiarity\n\n| spelling | what happens |\n|---|---|\n";
   for (const auto& row : switches()) text += fmt::format("| `--{}` | sets {} to {} |\n", row.name, row.key, row.value);
+  text += "| `--report-to` | tensorboard sets log.tensorboard to on; other names are ignored |\n";
   for (const auto& row : ignored_flags()) text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why);
   for (const auto& row : ignored_variables()) text += fmt::format("| `{}` | ignored: {} |\n", row.name, row.why);
   return text;

@@ -1,5 +1,6 @@
 #include "config/spellings.h"
 
+#include "base/text.h"
 #include "config/fields.h"
 
 namespace troika::config {
@@ -15,7 +16,7 @@ const std::vector<Ignored>& ignored_flags() {
 
 const std::vector<Ignored>& ignored_variables() {
   static const std::vector<Ignored> rows = {
-      {"WANDB_*", "metrics are written to the run's folder only"},
+      {"WANDB_*", "metrics are written to the run's folder, and for TensorBoard with log.tensorboard"},
       {"USE_LIBUV", "the store that ranks meet at does not use it"},
       {"TORCH_COMPILE", "nothing is compiled at run time"},
       {"FORCE_TORCHRUN", "torchrun is not needed, because train starts its ranks itself, as troika launch does"},
@@ -37,6 +38,18 @@ const std::vector<Switch>& switches() {
       {"disable-shuffling", "data.shuffle", "false"},
   };
   return rows;
+}
+
+Reporters reporters_of(const std::string& list) {
+  Reporters reporters;
+  for (const std::string& part : base::split(list, ',')) {
+    const std::string name = base::trim(part);
+    if (name == "tensorboard" || name == "all")
+      reporters.tensorboard = true;
+    else if (!name.empty() && name != "none")
+      reporters.others.push_back(name);
+  }
+  return reporters;
 }
 
 const Ignored* find_ignored(std::string_view name) {

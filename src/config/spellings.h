@@ -1,6 +1,7 @@
 // Flags and variables of other programs that are not settings: accepted so that a known command line still runs.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct Switch {
   std::string_view value;
 };
 const std::vector<Switch>& switches();
+
+// Transformers' report_to: a list, with commas, of programs that are to hear of a run.
+struct Reporters {
+  bool tensorboard = false;         // also where it is `all`
+  std::vector<std::string> others;  // which are told nothing
+};
+Reporters reporters_of(const std::string& list);
 
 // The row for a name (either dash), or nullptr.
 const Ignored* find_ignored(std::string_view name);

@@ -73,7 +73,8 @@ std::vector<std::string> variables_of(const EventCommand& command, const records
   all["TROIKA_EVENT"] = records::word_of(event.kind);
   all["TROIKA_RUN"] = command.run;
   all["TROIKA_STEP"] = event.step < 0 ? "" : std::to_string(event.step);
-  all["TROIKA_TEXT"] = event.text;
+  constexpr std::size_t most_text_bytes = 32768;  // a system's limit is 128 KiB; the JSON has all of it
+  all["TROIKA_TEXT"] = event.text.substr(0, most_text_bytes);
   std::vector<std::string> variables;
   for (const auto& [name, value] : all)
     variables.push_back(fmt::format("{}={}", name, value.substr(0, value.find('\0'))));

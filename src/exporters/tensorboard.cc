@@ -175,6 +175,13 @@ class StepTimes {
 
 }  // namespace
 
+std::string tensorboard_folder(const config::Settings& settings) {
+  using config::Tensorboard;
+  const Tensorboard where = config::word_or(settings.log.tensorboard, Tensorboard::folder);
+  if (where == Tensorboard::off || settings.train.out.empty() || settings.log.tensorboard.empty()) return "";
+  return where == Tensorboard::on ? settings.train.out + "/tensorboard" : settings.log.tensorboard;
+}
+
 std::vector<HyperParameter> hyper_parameters_of(const std::string& yaml) {
   std::vector<HyperParameter> parameters;
   std::optional<config::Settings> settings;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/settings.h"
 #include "exporters/event_records.h"
 #include "metrics/row_sink.h"
 #include "records/run_reader.h"
@@ -17,6 +18,9 @@ struct TensorboardRun {
   std::string config;                        // config.yaml
   std::vector<HyperParameter> parameters{};  // hyper_parameters_of() its settings
 };
+
+// Where a run with these settings has its event files; "" where it has none.
+std::string tensorboard_folder(const config::Settings& settings);
 
 // Of settings as YAML (config.yaml): those that all ranks share. Empty for a text that this version does not understand.
 std::vector<HyperParameter> hyper_parameters_of(const std::string& yaml);

@@ -98,6 +98,15 @@ TEST(LlamaFactory, KeysWithoutEffectAreOneNote) {
               AllOf(HasSubstr(": do_train, plot_loss, swanlab_mode, hf_hub_token"), Not(HasSubstr("geheim"))));
 }
 
+TEST(LlamaFactory, ReportToIsForTensorboard) {
+  EXPECT_EQ(read_factory(factory_head + "report_to: tensorboard\n").settings.log.tensorboard, "on");
+  EXPECT_EQ(read_factory(factory_head + "report_to: [tensorboard, wandb]\nlogging_dir: tb\n").settings.log.tensorboard,
+            "tb");
+  const std::string wandb = factory_head + "report_to: wandb\nlogging_dir: tb\n";
+  EXPECT_EQ(read_factory(wandb).settings.log.tensorboard, "off");
+  EXPECT_THAT(factory_notes(wandb), AllOf(HasSubstr("report_to"), HasSubstr("logging_dir")));
+}
+
 TEST(LlamaFactory, HigherPlacesStillWin) {
   const Settings s =
       read_factory(factory_head + "learning_rate: 1e-4\n", {"--lr", "3e-4", "--cutoff_len", "64", "--tp_size", "2"})

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "config/import/llama_factory_combined.h"
+#include "config/spellings.h"
 
 namespace troika::config {
 namespace {
@@ -133,6 +134,13 @@ void read_fsdp(const CombinedKeys& t) {
   }
 }
 
+void read_reporting(const CombinedKeys& t) {
+  const Reporters reporters = reporters_of(t.keys.text("report_to"));
+  if (!reporters.tensorboard) t.set_aside({"logging_dir"});
+  if (reporters.tensorboard) t.assign("log.tensorboard", t.keys.text("logging_dir", "on"), "report_to");
+  if (!reporters.others.empty()) t.set_aside({"report_to"});
+}
+
 void read_device(const CombinedKeys& t) {
   t.when_on("use_cpu", "train.device", "cpu");
   t.when_on("no_cuda", "train.device", "cpu");
@@ -142,7 +150,7 @@ void read_device(const CombinedKeys& t) {
 
 void read_training_keys(const CombinedKeys& combined) {
   for (const auto read : {read_resume, read_saving, read_evaluation, read_recomputation, read_length, read_schedule,
-                          read_optimizer, read_fsdp, read_device})
+                          read_optimizer, read_fsdp, read_reporting, read_device})
     read(combined);
 }
 
