@@ -12,6 +12,8 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "exporters/event_command.h"
+#include "exporters/tensorboard.h"
 #include "plan/describe.h"
 #include "plan/saved_bytes.h"
 #include "train/backend.h"
@@ -185,6 +187,15 @@ std::vector<records::RankPlace> places_of_ranks(Session& session) {
   return places;
 }
 
+// Null where none is wanted.
+std::unique_ptr<metrics::RowSink> tensorboard_of(const RunRequest& request, const plan::Plan& plan) {
+  const config::Settings& s = plan.resolved.settings;
+  const std::string folder = exporters::tensorboard_folder(s);
+  if (request.identity.world_rank != 0 || request.trial != nullptr || folder.empty()) return nullptr;
+  const std::string config = config::to_yaml(s);
+  return exporters::make_tensorboard_sink({folder, config, exporters::hyper_parameters_of(config)});
+}
+
 // `records` may be null.
 Outcome run_in(Session& session, const RunRequest& request, RunRecords* records) {
   const rendezvous::Identity& me = request.identity;
@@ -195,6 +206,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   if (request.trial == nullptr) {
     const std::vector<records::RankPlace> ranks = places_of_ranks(session);
     if (records != nullptr) records->prepares(ranks);
+    if (records != nullptr && me.hosts_store) records->gather(me);
   }
   check_rank_device(request);
   session.at(0, "preparing the data");
@@ -238,6 +250,8 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   Surroundings surroundings = surroundings_of(session, request, machine);
   surroundings.log = log.get();
   surroundings.records = records;
+  const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
+  surroundings.rows = rows.get();
   surroundings.saving = saving;
   surroundings.machine = here;
   surroundings.on_begin = [&request, &log] {
@@ -248,6 +262,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   surroundings.tokenizer = source.read.tokenizer;
   surroundings.chat_template = source.read.chat_template;
   const Outcome outcome = Trainer(plan, *source.samples, session.channels(), surroundings).run();
+  if (rows != nullptr) rows->finish();
   if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
   if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
@@ -269,11 +284,25 @@ class Listening {
   Session& session_;
 };
 
+// Of rank 0. Where a launcher of ours watches the ranks, failures are its to tell.
+exporters::EventCommand event_command(const RunRequest& request) {
+  const config::Settings& s = request.resolved.settings;
+  return {request.identity.world_rank == 0 ? s.log.on_event : "", s.train.out, request.environment};
+}
+
+records::Event as_told(records::Event event, const rendezvous::Identity& me) {
+  const bool watched = me.source == rendezvous::Identity::Source::troika_launch;
+  if (event.kind == records::EventKind::rank_failed && !watched) event.kind = records::EventKind::failure;
+  return event;
+}
+
 // What is thrown ends the run, and says so in its records.
 Outcome run_recorded(Session& session, const RunRequest& request) {
   if (!keeps_records(request)) return run_in(session, request, nullptr);
+  exporters::EventCommands commands(event_command(request), [&](const std::string& note) { say(request, note); });
   RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
                      [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
+  records.also_tell([&](const records::Event& event) { commands.tell(as_told(event, request.identity)); });
   const Listening listening(session, records);
   try {
     return run_in(session, request, &records);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,8 @@ struct RunRequest : RankContext {
   StopRequests stop;
   // parallel.layout auto: what is stated of the layout; `resolved` is that of some layout then. Nothing: as `resolved` has it.
   std::optional<planner::Fixed> open_layout;
-  const Trial* trial = nullptr;  // null: a run as the settings say
+  const Trial* trial = nullptr;                    // null: a run as the settings say
+  std::map<std::string, std::string> environment;  // that the command of log.on_event gets
 };
 
 struct RunResult {

@@ -14,7 +14,6 @@
 #include "host/vitals.h"
 #include "plan/describe.h"
 #include "planner/estimate.h"
-#include "records/gatherer.h"
 #include "records/run_reader.h"
 
 namespace troika::train {
@@ -99,6 +98,7 @@ records::Event RunRecords::event_of(EventKind kind, std::int64_t step, const std
 }
 
 void RunRecords::write(const records::Event& event) {
+  if (also_) also_(event);
   disk_.post([events = events_, line = to_json(event)] { events->append(line); });
 }
 
@@ -195,6 +195,13 @@ void RunRecords::prepares(const std::vector<records::RankPlace>& ranks) {
     take_sample();
     return true;
   });
+}
+
+void RunRecords::gather(const rendezvous::Identity& identity) {
+  try {
+    gatherer_ = std::make_unique<records::Gatherer>(identity, place_.folder);
+  } catch (const base::Error&) {  // every host has its own ranks' records all the same
+  }
 }
 
 void RunRecords::planned(const plan::Plan& plan) {

@@ -9,15 +9,18 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/traffic.h"
 #include "plan/plan.h"
 #include "records/background_disk.h"
 #include "records/event.h"
+#include "records/gatherer.h"
 #include "records/line_file.h"
 #include "records/run_state.h"
 #include "records/sample.h"
+#include "rendezvous/identity.h"
 #include "rendezvous/ticker.h"
 #include "tensor/ledger.h"
 #include "train/whereabouts.h"
@@ -45,6 +48,9 @@ class RunRecords {
   RunRecords(const RunRecords&) = delete;
   RunRecords& operator=(const RunRecords&) = delete;
 
+  // Who else hears of every event that this rank writes; before there is one.
+  void also_tell(std::function<void(const records::Event&)> also) { also_ = std::move(also); }
+
   // Of the run as a whole: rank 0 writes it, the others nothing.
   void event(records::EventKind kind, std::int64_t step, const std::string& text,
              const std::map<std::string, double>& numbers = {});
@@ -55,6 +61,9 @@ class RunRecords {
 
   // What is held now, for the samples.
   void hold(const tensor::Ledger& ledger);
+
+  // Brings what the ranks of other hosts say to this host's folder, where no launcher of ours does: on the host of the store.
+  void gather(const rendezvous::Identity& identity);
 
   // The state of the run, written by the first rank of each host.
   void prepares(const std::vector<records::RankPlace>& ranks);
@@ -75,6 +84,7 @@ class RunRecords {
   const Whereabouts& whereabouts_;
   const std::shared_ptr<const comm::Traffic> traffic_;
   const Publish publish_;
+  std::function<void(const records::Event&)> also_;
   const std::shared_ptr<records::LineWriter> samples_, events_;  // of the disk's thread
   const std::shared_ptr<std::atomic<double>> disk_free_bytes_ = std::make_shared<std::atomic<double>>(-1);
   const double begin_;  // base::monotonic_seconds()
@@ -84,6 +94,7 @@ class RunRecords {
   std::mutex mutex_;  // guards the next
   std::map<std::string, std::int64_t> memory_;
 
+  std::unique_ptr<records::Gatherer> gatherer_;
   records::BackgroundDisk disk_;
   std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
 };

@@ -183,6 +183,7 @@ void Trainer::roll_back(const executor::StepResult& result) {
   restore_exponents(found, &exponents_);
   state_ = state;
   if (first_rank() && writes()) metrics_.cut_after(state_.step);
+  if (surroundings_.rows != nullptr) surroundings_.rows->begin_after(state_.step);
   start_loader();
 }
 
@@ -259,6 +260,7 @@ void Trainer::restore() {
     if (const std::string text = differences_from(*initial_.found, settings_); !text.empty()) note(text);
   }
   if (first_rank() && writes()) metrics_.cut_after(state.step);
+  if (surroundings_.rows != nullptr) surroundings_.rows->begin_after(state.step);
   if (initial_.source != nullptr) tell(0, "reading the weights");
   restore_parameters(
       initial_, {plan_, place_, units_, ledger_, *channels_.world, [this](const std::string& text) { note(text); }});

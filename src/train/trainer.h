@@ -16,6 +16,7 @@
 #include "inference/evaluator.h"
 #include "metrics/metrics_log.h"
 #include "metrics/progress.h"
+#include "metrics/row_sink.h"
 #include "metrics/run_log.h"
 #include "metrics/step_metrics.h"
 #include "metrics/summary.h"
@@ -47,6 +48,7 @@ struct Surroundings {
   Whereabouts* whereabouts = nullptr;                                      // of the rank; may be null
   metrics::RunLog* log = nullptr;                                          // may be null
   RunRecords* records = nullptr;                                           // may be null
+  metrics::RowSink* rows = nullptr;  // of rank 0: who gets the rows of metrics.jsonl too; may be null
   // A trial neither looks for checkpoints nor writes any; with an empty train.out it writes nothing at all.
   bool trial = false;
   Attempt attempt;

@@ -40,6 +40,8 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   }
   const std::string trouble = writes() ? metrics_.append(m) : "";
   if (!trouble.empty()) note("note: " + trouble);
+  const std::string other_trouble = surroundings_.rows != nullptr ? surroundings_.rows->append(m) : "";
+  if (!other_trouble.empty()) note("note: " + other_trouble);
   if (progress_ != nullptr) progress_->step_done(state_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
   if (valid_) report_evaluation();
 }

@@ -42,6 +42,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
     return 0;
   }
   request.notes = parsed.notes;
+  request.environment = environment;
   request.device_variables = train::device_variables(environment);
   request.machine_file = planner::machine_file(environment);
   request.screen = stderr;
