@@ -45,6 +45,8 @@ void add_state(Exposition& to, const records::RunReader& run) {
   to.sample(static_cast<double>(state.ranks.size()));
   to.begin({Kind::counter, "troika_restarts", "", "Attempts of this launch after its first one."});
   to.sample(state.attempt);
+  to.begin({Kind::gauge, "troika_attempt_start_timestamp_seconds", "seconds", "When the attempt began."});
+  to.sample(state.began);
   to.begin({Kind::gauge, "troika_target_steps", "", "Steps of the whole run."});
   if (state.steps > 0) to.sample(static_cast<double>(state.steps));
 }
