@@ -25,6 +25,7 @@
 #include "commands/sweep/sweep.h"
 #include "commands/timeline/timeline.h"
 #include "commands/verbs.h"
+#include "commands/why/why.h"
 
 namespace {
 using troika::base::ConfigError;
@@ -74,6 +75,7 @@ const Runs runs = {
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"sweep", run_sweep},
     {"monitor", run_monitor},
+    {"why", [](const Call& call) { return print(why_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"metrics", [](const Call& call) { return print(metrics_report(call.words)); }},
     {"completion",

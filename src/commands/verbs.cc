@@ -22,6 +22,7 @@
 #include "commands/roofline/arguments.h"
 #include "commands/sweep/arguments.h"
 #include "commands/timeline/arguments.h"
+#include "commands/why/arguments.h"
 #include "config/command_line.h"
 #include "config/config.h"
 #include "config/flag_help.h"
@@ -154,6 +155,8 @@ const std::vector<Verb>& verbs() {
        data_parts()},
       {"monitor", "watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON",
        Program::troika, unbound<MonitorArguments, monitor_flags>},
+      {"why", "why a run failed, is slow or does not learn, and what to change: troika why RUN", Program::troika,
+       unbound<WhyArguments, why_flags>},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,
        unbound<TimelineArguments, timeline_flags>},
       {"metrics", "the numbers of a run's steps as CSV, for Prometheus or for TensorBoard", Program::troika,

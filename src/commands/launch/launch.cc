@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
+#include "commands/launch/explain.h"
 #include "commands/launch/host_store.h"
 #include "commands/launch/hosts.h"
 #include "commands/launch/launch_records.h"
@@ -237,6 +239,12 @@ exporters::EventCommand event_command(const LaunchOptions& options, const Enviro
   return {options.hosts.node_rank == 0 ? options.on_event : "", options.run_folder, environment};
 }
 
+// Once the records of all hosts are there; not of a run that was asked to stop.
+void explain(int exit_code, const LaunchRecords& records, const Environment& environment) {
+  if (exit_code == 0 || exit_code == base::exit_interrupted) return;
+  explain_failure(records.folder(), base::language_of("auto", base::locale_in(environment)));
+}
+
 }  // namespace
 
 static int launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
@@ -267,11 +275,16 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& env
   LaunchRecords records(options.run_folder, options.hosts.node_rank,
                         [&commands](const records::Event& event) { commands.tell(event); });
   try {
-    return launch(options, environment, records);
+    const int code = launch(options, environment, records);
+    records.flush();
+    if (options.hosts.node_rank == 0) explain(code, records, environment);
+    return code;
   } catch (const Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
     records.failed({error.exit_code(), error.what()});
+    records.flush();
+    explain(error.exit_code(), records, environment);
     throw;
   }
 }

@@ -6,6 +6,16 @@ namespace troika::commands {
 using base::monotonic_seconds;
 using rendezvous::StoreClient;
 
+namespace {
+
+// " (Connection refused)" of the store client's sentence, which the last try ended with; "": none.
+std::string cause_in(const std::string& sentence) {
+  const std::size_t end = sentence.find("): "), begin = sentence.rfind(" (", end);
+  return end == std::string::npos || begin == std::string::npos ? "" : sentence.substr(begin, end + 1 - begin);
+}
+
+}  // namespace
+
 void wait_or_stop(Signals& signals, double seconds) {
   const double until = monotonic_seconds() + seconds;
   do {
@@ -31,12 +41,12 @@ void StoreLine::open(double until, double join_seconds) {
                                              access);
       store_->set_deadline(call_seconds);
       return;
-    } catch (const base::PeerError&) {
+    } catch (const base::PeerError& error) {
       if (left > 0) continue;
       throw base::PeerError(fmt::format(
-          "host 0 did not answer at {}:{} within {:g} s: start {} there with --node-rank 0, and see that the "
+          "host 0 did not answer at {}:{} within {:g} s{}: start {} there with --node-rank 0, and see that the "
           "port is open",
-          identity_.master_address, identity_.store_port, join_seconds, command_));
+          identity_.master_address, identity_.store_port, join_seconds, cause_in(error.what()), command_));
     }
   }
 }

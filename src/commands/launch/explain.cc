@@ -1,0 +1,42 @@
+#include "commands/launch/explain.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "commands/launch/say.h"
+#include "commands/shell_word.h"
+#include "diagnosis/diagnosis.h"
+
+namespace troika::commands {
+namespace {
+
+std::string explanation_of(const std::string& folder, base::Language language) {
+  const diagnosis::Diagnosis found = diagnosis::diagnose(folder);
+  return found.cause == "none" ? "" : diagnosis::describe(found, language);
+}
+
+}  // namespace
+
+void explain_failure(const std::string& folder, base::Language language) {
+  constexpr std::chrono::seconds patience(10);
+  if (folder.empty()) return;
+  const auto promise = std::make_shared<std::promise<std::string>>();
+  std::future<std::string> text = promise->get_future();
+  std::thread([promise, folder, language] {
+    try {
+      promise->set_value(explanation_of(folder, language));
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  }).detach();
+  if (text.wait_for(patience) != std::future_status::ready)
+    return launcher_says(fmt::format("troika why {} says more", shell_word(folder)));
+  std::fputs(text.get().c_str(), stderr);
+}
+
+}  // namespace troika::commands

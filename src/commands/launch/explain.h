@@ -1,0 +1,14 @@
+// What a launcher says of the cause after a failure: `troika why` by itself.
+#pragma once
+
+#include <string>
+
+#include "base/language.h"
+
+namespace troika::commands {
+
+// Prints cause, evidence and advice on stderr; nothing where no cause is found or `folder` is "". A disk that does not answer
+// within some seconds is not waited for.
+void explain_failure(const std::string& folder, base::Language language);
+
+}  // namespace troika::commands

@@ -1,0 +1,127 @@
+#include "diagnosis/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "config/fields.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+using config::Settings;
+
+namespace {
+
+constexpr std::size_t most_advice = 3;
+
+AdviceList first_of(AdviceList all) {
+  if (all.size() > most_advice) all.resize(most_advice);
+  return all;
+}
+
+// How often a step's parameters lie on other ranks too.
+std::int64_t replicas_of(const Facts& facts) {
+  const config::ParallelSettings& p = settings_or_usual(facts).parallel;
+  const std::int64_t dp = p.dp > 0 ? p.dp : std::max<std::int64_t>(facts.ranks / (p.pp * p.tp * p.cp), 1);
+  return dp * p.cp;
+}
+
+// The number behind `word` in what was told; -1: none.
+int port_in(const Facts& facts) {
+  for (const std::string& text : facts.told) {
+    for (const std::string_view word : {"port ", "store at "}) {
+      std::size_t at = text.find(word);
+      if (at == std::string::npos) continue;
+      at += word.size();
+      if (word == "store at ") at = text.find_last_of(':', text.find(' ', at)) + 1;
+      const int port = std::atoi(text.c_str() + at);
+      if (port > 0 && port < 65536) return port;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::string number(double value) { return fmt::format("{:.3g}", value); }
+
+std::string setting_flag(std::string_view key, std::string_view value) {
+  const config::Field& field = config::field_of(key);
+  const std::string name =
+      field.flags.empty() ? field.flag() : fmt::format("--{}", config::normalised(field.flags.front()));
+  return fmt::format("{} {}", name, value);
+}
+
+Advice set(std::string_view key, std::string_view value, const Text& reason) {
+  return {verbatim(setting_flag(key, value)), reason};
+}
+Advice launch(LaunchFlag flag, std::string_view value, const Text& reason) {
+  return {verbatim(fmt::format("--{} {}", words_of(flag).at(static_cast<std::size_t>(flag)), value)), reason};
+}
+Advice command(std::string_view words, const Text& reason) { return {verbatim(std::string(words)), reason}; }
+
+AdviceList less_memory(const Facts& facts) {
+  const Settings s = settings_or_usual(facts);
+  AdviceList advice;
+  if (const std::int64_t micro = s.batch.micro_batch_size.value_or(1); micro > 1)
+    advice.push_back(set("batch.micro_batch_size", std::to_string(micro / 2), say(texts.half_micro_batch, micro)));
+  if (s.parallel.recompute != config::Recompute::full)
+    advice.push_back(set("parallel.recompute", "full", say(texts.recompute)));
+  if (const std::int64_t replicas = replicas_of(facts); replicas > 1 && s.parallel.zero < 3)
+    advice.push_back(set("parallel.zero", std::to_string(s.parallel.zero + 1), say(texts.zero_higher, replicas)));
+  if (s.parallel.offload == config::Offload::none)
+    advice.push_back(set("parallel.offload", "file", say(texts.offload)));
+  if (s.batch.seq_len > 128)
+    advice.push_back(
+        set("batch.seq_len", std::to_string(s.batch.seq_len / 2), say(texts.half_sequence, s.batch.seq_len)));
+  return first_of(std::move(advice));
+}
+
+Advice half_the_rate(const Facts& facts) {
+  const double lr = settings_or_usual(facts).optimizer.lr;
+  return set("optimizer.lr", number(lr / 2), say(texts.half_rate, number(lr)));
+}
+
+Advice longer_warmup(const Facts& facts) {
+  const Settings s = settings_or_usual(facts);
+  const std::int64_t steps = std::max<std::int64_t>(s.train.steps, facts.state ? facts.state->steps : 0);
+  std::int64_t warmup = std::max<std::int64_t>({2 * s.optimizer.warmup_steps, steps / 10, 10});
+  if (steps > 0) warmup = std::min(warmup, steps);
+  return set("optimizer.warmup_steps", std::to_string(warmup), say(texts.longer_warmup, s.optimizer.warmup_steps));
+}
+
+AdviceList gentler_steps(const Facts& facts) {
+  const double clip = settings_or_usual(facts).optimizer.clip_norm;
+  const double tighter = clip <= 0 || clip > 1 ? 1 : clip / 2;
+  return {half_the_rate(facts), longer_warmup(facts),
+          set("optimizer.clip_norm", number(tighter),
+              clip <= 0 ? say(texts.clip_at_all) : say(texts.tighter_clip, number(clip)))};
+}
+
+// Below the range that Linux hands out itself.
+Advice free_port(const Facts& facts) {
+  constexpr int usual = 29500, first_handed_out = 32768, apart = 100;
+  const int taken = port_in(facts);
+  const int port = taken < 1024 || taken + apart >= first_handed_out ? usual + 10 * apart / 2 : taken + apart;
+  return launch(LaunchFlag::master_port, std::to_string(port), say(texts.other_port));
+}
+
+Advice other_disk() { return {say(texts.out_on_other_disk), say(texts.why_other_disk)}; }
+
+AdviceList roomier_disk(const Facts& facts) {
+  const Settings s = settings_or_usual(facts);
+  AdviceList advice;
+  if (s.checkpoint.keep > 1) advice.push_back(set("checkpoint.keep", "1", say(texts.keep_fewer, s.checkpoint.keep)));
+  if (s.checkpoint.keep_best && (!s.data.valid.empty() || s.data.valid_share > 0))
+    advice.push_back(set("checkpoint.keep_best", "false", say(texts.keep_no_best)));
+  advice.push_back(other_disk());
+  advice.push_back(same_again());
+  return first_of(std::move(advice));
+}
+
+Advice master_address_as_number() { return {say(texts.address_as_number), say(texts.why_address_as_number)}; }
+Advice run_doctor() { return command("troika doctor", say(texts.why_doctor)); }
+Advice same_again() { return {say(texts.same_command), say(texts.why_same_command)}; }
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,50 @@
+#include "diagnosis/diagnosis.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "diagnosis/causes.h"
+#include "diagnosis/judge.h"
+#include "diagnosis/rules.h"
+
+namespace troika::diagnosis {
+namespace {
+
+std::optional<Finding> first_of(const std::vector<Rules>& lists, const Facts& facts) {
+  for (const Rules& rules : lists)
+    for (const Rule rule : rules)
+      if (auto found = rule(facts)) return found;
+  return std::nullopt;
+}
+
+// Status of the first to die and counters, then what was told and logged, then silence.
+std::optional<Finding> cause_of_failure(const Facts& facts) {
+  return first_of({rules_of_memory(), rules_of_signals(), rules_of_meeting(), rules_of_files(), rules_of_numbers(),
+                   rules_of_stalls(), rules_of_the_rest()},
+                  facts);
+}
+
+// A save that was given up and a rank that stands still are told of a run that runs on, too.
+std::optional<Finding> trouble_of(const Facts& facts) {
+  if (facts.stop_signal == 1) return first_of({rules_of_signals()}, facts);
+  return first_of({rules_of_files(), rules_of_stalls(), rules_of_learning(), rules_of_hosts(), rules_of_speed()},
+                  facts);
+}
+
+}  // namespace
+
+Diagnosis judge(const Facts& facts) {
+  Diagnosis diagnosis;
+  const auto found = facts.failed() ? cause_of_failure(facts) : trouble_of(facts);
+  if (found) {
+    diagnosis.cause = std::string(found->cause);
+    diagnosis.evidence = found->evidence;
+    diagnosis.advice = found->advice;
+  }
+  diagnosis.sentence = say(sentence_of(diagnosis.cause));
+  return diagnosis;
+}
+
+Diagnosis diagnose(const std::string& folder) { return judge(gather(folder, base::wall_seconds())); }
+
+}  // namespace troika::diagnosis

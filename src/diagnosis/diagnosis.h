@@ -1,0 +1,34 @@
+// Why a run failed, is slow or does not learn, as its folder tells: a cause, the evidence, and what to change. The causes:
+// docs/formats/causes.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/language.h"
+#include "diagnosis/text.h"
+
+namespace troika::diagnosis {
+
+// One change. `flag` is a flag of `troika train` or `troika launch` with its value, or what is to be done outside of them.
+struct Advice {
+  Text flag, reason;
+};
+
+struct Diagnosis {
+  std::string cause = "none";  // a word of docs/formats/causes.md
+  Text sentence;               // what the cause means
+  std::vector<Text> evidence;
+  std::vector<Advice> advice;
+};
+
+// Reads the folder, which may be damaged, and writes nothing. Never throws for what it holds.
+Diagnosis diagnose(const std::string& folder);
+
+// A few lines for a screen, with a newline at the end.
+std::string describe(const Diagnosis& diagnosis, base::Language language);
+
+// {"cause", "evidence": [...], "advice": [{"flag", "reason"}]}, indented, with a newline at the end.
+std::string to_json(const Diagnosis& diagnosis, base::Language language);
+
+}  // namespace troika::diagnosis

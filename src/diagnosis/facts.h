@@ -1,0 +1,114 @@
+// Everything that the rules look at, gathered once from a run's folder.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "metrics/step_metrics.h"
+#include "records/event.h"
+#include "records/run_state.h"
+
+namespace troika::diagnosis {
+
+enum class Ending {
+  unknown,   // the folder holds no records
+  running,   // or about to
+  finished,  // after its last step
+  stopped,   // because it was asked to
+  failed,
+  vanished,  // its records end and nobody wrote why
+};
+
+// Of the first rank that ended badly; the others have lost their peer.
+struct Death {
+  int rank = -1;  // -1: of none that is known
+  std::string host;
+  int exit_code = 0;        // 0: not known, or a signal
+  int signal = 0;           // 0: none
+  std::string text;         // its own message
+  std::string last_lines;   // of its log
+  double memory_kills = 0;  // out-of-memory kills since the attempt began
+  double swap_in_pages = 0;
+  std::int64_t step = -1;   // where it was last seen
+  std::string instruction;  // "fwd 3.2", "saving a checkpoint"
+};
+
+// Of a host during the attempt. Negative: not known.
+struct HostFacts {
+  double seconds = 0;  // between the first and the last sample
+  double cores = -1, runnable = -1;
+  // Grown during the attempt.
+  double memory_kills = 0, swap_in_pages = 0, throttles = 0, quota_throttled_seconds = 0;
+  double available_share = -1;                 // of the memory, at the end
+  double clock_before = -1, clock_after = -1;  // Hz: medians of the first and of the last quarter
+  double temperature_celsius = -1;             // the highest
+  double memory_pressure = -1;                 // percent, the median of the last quarter
+  double disk_free_bytes = -1;                 // at the end
+  bool under_voltage = false;
+};
+
+// Of a rank between its first sample in a step and its last one.
+struct RankFacts {
+  std::string host;
+  int samples = 0;
+  double seconds = 0;
+  double computing = 0, waiting = 0, loading = 0, saving = 0;  // seconds of those
+  std::int64_t steps = 0;
+};
+
+// What the log of a rank says: "threads: 2, on 1 of 4 cores (bound to 3)".
+struct ThreadFacts {
+  int threads = 0, usable = 0, online = 0;
+  bool bound = false;
+};
+
+struct Facts {
+  std::string folder;
+  Ending ending = Ending::unknown;
+  std::optional<records::RunState> state;
+
+  // Of the last attempt.
+  std::optional<Death> death;
+  std::string report;  // the failure report
+  int report_code = 0;
+  std::vector<std::string>
+      told;  // Troika's own messages about the end: of the first death, the report, a save given up
+  std::vector<std::string> last_lines;   // of the log of the first to die
+  std::vector<records::Event> notices;   // of the watch over ranks, in order
+  std::vector<records::Event> standing;  // those of them that nothing has ended
+  int saves = 0;
+  double save_seconds = 0;  // of all saves together
+  int stop_signal = 0;      // that asked it to stop
+  bool has_begun = false;   // a step was done
+  std::int64_t first_step = 0;
+  std::int64_t unfinished_save = -1;  // the step of a checkpoint that was being written
+  double newest = 0;                  // time of the last record, seconds since 1970
+  double silent_seconds = 0;          // since then
+
+  int ranks = 1;
+  std::map<std::string, HostFacts> hosts;
+  std::map<int, RankFacts> of_ranks;
+  std::map<int, ThreadFacts> threads;
+
+  std::deque<metrics::StepMetrics> rows;      // of the whole run
+  std::vector<std::int64_t> resumed_at;       // steps
+  std::vector<std::int64_t> complete_saves;   // steps of the checkpoints that are there
+  std::optional<config::Settings> settings;   // of the last attempt
+  std::vector<std::string> changed_settings;  // since the attempt before: "data.train: a, before: b"
+  bool data_differ = false;                   // as a resume has said
+
+  bool on_several_hosts() const;
+  bool failed() const { return ending == Ending::failed || ending == Ending::vanished; }
+};
+
+config::Settings settings_or_usual(const Facts& facts);  // of the last attempt, or the defaults
+
+// `now`: seconds since 1970.
+Facts gather(const std::string& folder, double now);
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,354 @@
+// What runs died of: by status and counters of the first to die, by what was told, by silence.
+#include <gmock/gmock.h>
+
+#include "diagnosis/made_run_test_support.h"
+
+namespace troika::diagnosis {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsSubsetOf;
+using testing::Not;
+
+std::string cause_of_signal(int signal, double memory_kills = 0) {
+  MadeRun run;
+  run.start();
+  run.train(30);
+  run.killed(1, signal).numbers["memory_kills"] = memory_kills;
+  return run.why().cause;
+}
+
+std::string cause_of_message(int code, const std::string& text, int ranks = 2) {
+  MadeRun run(ranks);
+  run.start();
+  run.train(30);
+  run.failed(1, code, text);
+  return run.why().cause;
+}
+
+std::string cause_of_report(int code, const std::string& text) {
+  MadeRun run;
+  run.start();
+  run.train(30);
+  run.report(code, text);
+  return run.why().cause;
+}
+
+TEST(Failures, AKillWithTheOutOfMemoryCounterIsMemoryAndOneWithoutIsNot) {
+  EXPECT_EQ(cause_of_signal(9, 1), "host_out_of_memory");
+  EXPECT_EQ(cause_of_signal(9, 0), "killed_from_outside");
+}
+
+TEST(Failures, TheSampleOfAHostWithoutMemoryTellsToo) {
+  MadeRun run;
+  run.start();
+  run.train(100);
+  run.sample([](records::Sample& s) {
+    if (s.vitals && s.rank == 1 && s.number > 2) s.vitals->available_bytes = 1e8;
+  });
+  run.killed(1, 9);
+  EXPECT_EQ(run.why().cause, "host_out_of_memory");
+}
+
+TEST(Failures, AdviceAboutMemoryComesFromTheRunsOwnSettings) {
+  MadeRun run;
+  run.settings.batch.micro_batch_size = 6;
+  run.settings.parallel.recompute = config::Recompute::full;
+  run.settings.parallel.zero = 1;
+  run.start();
+  run.killed(0, 9).numbers["memory_kills"] = 1;
+  EXPECT_EQ(flags_of(run.why()), (std::set<std::string>{"--micro-batch-size 3", "--zero 2", "--offload file"}));
+}
+
+TEST(Failures, ARefusedAllocationIsMemory) {
+  EXPECT_EQ(cause_of_message(70, "std::bad_alloc"), "host_out_of_memory");
+  EXPECT_EQ(cause_of_message(70, "CUDA out of memory. Tried to allocate 2 GiB"), "device_out_of_memory");
+}
+
+TEST(Failures, MemoryThatEndsWhileACheckpointIsWrittenIsNamedSo) {
+  MadeRun run;
+  run.start();
+  run.train(30);
+  run.killed(1, 9).numbers["memory_kills"] = 1;
+  base::make_directories(run.path() + "/checkpoints/step-00000020.partial");
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "out_of_memory_while_saving");
+  EXPECT_THAT(flags_of(found), Contains("--checkpoint.async off"));
+}
+
+TEST(Failures, SlurmSaysWhoseLimitItWas) {
+  MadeRun run;
+  run.start();
+  run.killed(1, 9).words["last_lines"] = "step 12\nslurmstepd: error: Detected 1 oom_kill event in StepId=7.0";
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "job_memory_limit");
+  EXPECT_THAT(flags_of(found), Contains("#SBATCH --mem=0"));
+}
+
+TEST(Failures, SignalsHaveTheirCauses) {
+  EXPECT_EQ(cause_of_signal(1), "terminal_closed");
+  EXPECT_EQ(cause_of_signal(4), "wrong_processor");
+  EXPECT_EQ(cause_of_signal(6), "crashed");
+  EXPECT_EQ(cause_of_signal(7), "bus_error");
+  EXPECT_EQ(cause_of_signal(11), "crashed");
+  EXPECT_EQ(cause_of_signal(15), "killed_from_outside");
+}
+
+TEST(Failures, TheFirstToDieIsTheHeadlineAndNotThoseWhoLostTheirPeer) {
+  MadeRun run(3);
+  run.start();
+  run.train(30);
+  for (const int rank : {0, 2}) {
+    records::Event& lost =
+        run.say(EventKind::rank_failed, 59, "recv of 4.00 KiB from rank 1 failed: Connection closed by peer");
+    lost.rank = rank;
+    lost.numbers["exit_code"] = 75;
+  }
+  run.killed(1, 4);
+  records::Event& ended_with_it = run.say(EventKind::rank_ended, 64, "rank 2 was killed by signal 9");
+  ended_with_it.rank = 2;
+  ended_with_it.numbers["signal"] = 9;
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "wrong_processor");
+  EXPECT_THAT(evidence_of(found), HasSubstr("rank 1 on pi1"));
+}
+
+TEST(Failures, OnlyTheLastAttemptCounts) {
+  MadeRun run;
+  run.start();
+  run.train(30);
+  run.killed(1, 9).numbers["memory_kills"] = 1;
+  run.say(EventKind::launch, 70, "another attempt");
+  run.start().time = MadeRun::began + 75;
+  run.train(30);
+  run.say(EventKind::finish, 90);
+  EXPECT_EQ(run.why().cause, "none");
+}
+
+TEST(Failures, RecordsThatEndWithoutAWordAreAKillOfAll) {
+  MadeRun run;
+  run.start();
+  run.train(100);
+  run.sample();
+  run.write();
+  EXPECT_EQ(judge(gather(run.path(), run.last_word() + 10)).cause, "none");
+  EXPECT_EQ(judge(gather(run.path(), run.last_word() + 600)).cause, "killed_from_outside");
+}
+
+TEST(Failures, AHangUpOfTheLauncherIsTheTerminalAndAnInterruptIsNobodysFault) {
+  MadeRun run;
+  run.start();
+  run.train(30);
+  run.say(EventKind::stop_requested, 50, "the launcher got signal 1 (SIGHUP)");
+  run.say(EventKind::stop, 51);
+  EXPECT_EQ(run.why().cause, "terminal_closed");
+  MadeRun other;
+  other.start();
+  other.train(30);
+  other.say(EventKind::stop_requested, 50, "the launcher got signal 2 (SIGINT)");
+  other.say(EventKind::stop, 51);
+  EXPECT_EQ(other.why().cause, "none");
+}
+
+TEST(Failures, OfAFolderThatHasOnlyTheLaunchersReport) {
+  const auto cause = [](int code, const std::string& text) {
+    base::TemporaryFolder folder;
+    records::Event event;
+    event.time = 1000;
+    event.kind = EventKind::failure;
+    event.text = text;
+    event.numbers["exit_code"] = code;
+    base::append_file(folder.path() + "/events.jsonl", records::to_json(event) + "\n");
+    return judge(gather(folder.path(), 1001)).cause;
+  };
+  EXPECT_EQ(cause(2, "port 29500 is held by 'python3' (pid 7): end it or choose another --master-port"), "port_in_use");
+  EXPECT_EQ(cause(75, "host 1 did not come within 5 s: start troika launch there with its --node-rank"),
+            "ranks_missing");
+  EXPECT_EQ(cause(75, "host 0 did not answer at pi0:29500 within 5 s (Name or service not known): start troika launch"),
+            "name_unknown");
+  EXPECT_EQ(cause(75, "host 0 did not answer at 10.0.0.1:29500 within 5 s (No route to host): start troika launch"),
+            "firewall");
+  EXPECT_EQ(cause(75, "host 0 did not answer at 127.0.1.1:29500 within 5 s (Connection refused): start troika launch"),
+            "wrong_address");
+  EXPECT_EQ(cause(75, "host 0 did not answer at 10.0.0.1:29500 within 5 s (Connection refused): start troika launch"),
+            "ranks_missing");
+  EXPECT_EQ(
+      cause(2, "this rank needs 9 GiB, but its share of this host's free memory is 2 GiB (1 ranks here); --zero 3"),
+      "plan_exceeds_memory");
+  EXPECT_EQ(cause(2, "another launcher has --node-rank 1 already (host pi1): give each host its own"),
+            "duplicate_rank");
+  EXPECT_EQ(cause(2, "host 0 was started with --nnodes 2 but host 1 with --nnodes 3: use the same flags on every host"),
+            "ranks_differ");
+}
+
+TEST(Failures, AFreePortIsAdvised) {
+  MadeRun run;
+  run.report(2, "port 29500 is held by 'python3' (pid 7): end it or choose another --master-port");
+  EXPECT_THAT(flags_of(run.why()), Contains("--master-port 29600"));
+}
+
+TEST(Failures, MeetingsFailInTheirWays) {
+  EXPECT_EQ(
+      cause_of_message(2, "two processes say that they are rank 1: this one (host pi1, pid 3) and pid 4 on host pi2"),
+      "duplicate_rank");
+  EXPECT_EQ(cause_of_message(2, "the ranks were started differently: optimizer.lr = 0.1 on rank 1 but 0.2 on rank 0"),
+            "ranks_differ");
+  EXPECT_EQ(cause_of_message(2, "rank 0 is known as 127.0.1.1, which rank 1 at 10.0.0.2 cannot reach: give every host"),
+            "wrong_address");
+  EXPECT_EQ(cause_of_message(
+                75, "rank 1 could not connect group 'world' of 2 ranks from 10.0.0.2: connect: No route to host"),
+            "firewall");
+  EXPECT_EQ(cause_of_message(75, "rank 1 could not connect group 'world' of 2 ranks from 10.0.0.2: timed out"),
+            "wrong_address");
+  EXPECT_EQ(cause_of_message(2, "the store at 10.0.0.1:29500 does not take this process: its secret is another one"),
+            "wrong_secret");
+}
+
+TEST(Failures, FilesFailInTheirWays) {
+  EXPECT_EQ(cause_of_message(3, "cannot write 'run/checkpoints/step-00000010/x.tmp.7': No space left on device"),
+            "disk_full");
+  EXPECT_EQ(cause_of_message(3, "cannot open 'a.txt': Too many open files"), "too_many_open_files");
+  EXPECT_EQ(cause_of_message(3, "cannot write '/nfs/run/x': Stale file handle"), "file_system_failed");
+  EXPECT_EQ(cause_of_message(3, "cannot write 'run/checkpoints/x': No such file or directory"), "file_system_failed");
+  EXPECT_EQ(cause_of_message(3, "'data/a.shard' cannot be read at byte 4096: it was cut to 4096 bytes"), "bus_error");
+  EXPECT_EQ(cause_of_message(3, "none of the 40 records of 'a.jsonl' has an answer to train on"), "no_training_tokens");
+  EXPECT_EQ(cause_of_message(3, "cannot open 'a.txt': No such file or directory"), "data_refused");
+}
+
+TEST(Failures, InfinibandIsToldByTheLogAlone) {
+  MadeRun run;
+  run.start();
+  records::Event& ended = run.say(EventKind::rank_ended, 60, "rank 1 ended with exit code 70");
+  ended.rank = 1;
+  ended.numbers["exit_code"] = 70;
+  ended.words["last_lines"] = "ibv_reg_mr failed with error Cannot allocate memory";
+  run.report(70, "rank 1 (host pi1, pid 3) ended with exit code 70", 60.1);
+  EXPECT_EQ(run.why().cause, "infiniband");
+}
+
+TEST(Failures, ASaveThatWasGivenUpIsToldOfARunThatRunsOnUntilOneSucceeds) {
+  MadeRun run;
+  run.start();
+  run.train(30);
+  run.say(EventKind::save_failed, 50,
+          "step 10 could not be saved: cannot write 'x': No space left on device; the run continues and tries again");
+  EXPECT_EQ(run.why().cause, "disk_full");
+  run.say(EventKind::save, 55, "step 20 is saved");
+  base::remove_tree(run.path() + "/events.jsonl");
+  EXPECT_EQ(run.why().cause, "none");
+}
+
+TEST(Failures, NumbersThatAreNone) {
+  EXPECT_EQ(
+      cause_of_message(2, "after step 31 the loss (nan) or the gradient norm (nan) is not a finite number; lower --lr"),
+      "diverged");
+  EXPECT_EQ(cause_of_message(2, "fp16 overflows even with the smallest loss scale (1): the loss diverges"),
+            "fp16_overflow");
+  EXPECT_EQ(
+      cause_of_message(75, "x differs, found in step 3; nothing of it was saved: test this host's memory (memtester)"),
+      "changed_bits");
+}
+
+TEST(Failures, SilenceAndStalls) {
+  EXPECT_EQ(cause_of_report(75,
+                            "rank 1 (host pi1, pid 7) has been silent for 10 s; its last heartbeat came from step 30, "
+                            "fwd: see whether the process is stopped, its host overloaded or off the network"),
+            "host_lost");
+  EXPECT_EQ(cause_of_report(75,
+                            "rank 1 (host pi1, pid 7) has been silent for 10 s; its last heartbeat came from step 30, "
+                            "fwd: a signal has stopped the process"),
+            "rank_hangs");
+  EXPECT_EQ(
+      cause_of_report(75, "the launcher of host 1 (host pi1, pid 3) was killed or its host has ended, and its ranks"),
+      "host_lost");
+  EXPECT_EQ(cause_of_report(75,
+                            "rank 1 (host pi1, pid 7) is behind: step 31, fwd 1.0 for 60 s; 1 rank waits for it; "
+                            "comm.timeout_seconds (60) is the limit"),
+            "rank_hangs");
+  EXPECT_EQ(cause_of_report(75,
+                            "rank 1 (host pi1, pid 7) is behind: step 31, finishing the last checkpoint for 60 s; "
+                            "1 rank waits for it; comm.timeout_seconds (60) is the limit"),
+            "slow_disk");
+  EXPECT_EQ(cause_of_report(75, "recv of 4.00 KiB from rank 1 failed: Connection closed by peer"), "peer_lost");
+}
+
+TEST(Failures, WhatBreaksBeforeTheFirstStepBetweenHostsIsTheirMtu) {
+  MadeRun run;
+  run.failed(1, 75, "get of 'agree/settings/facts' failed: the store at 10.0.0.1:29500 is gone");
+  EXPECT_EQ(run.why().cause, "mtu_black_hole");
+  MadeRun one_host(2, 2);
+  one_host.failed(1, 75, "get of 'agree/settings/facts' failed: the store at 127.0.0.1:29500 is gone");
+  EXPECT_EQ(one_host.why().cause, "peer_lost");
+  MadeRun later;
+  later.start();
+  later.train(10);
+  later.failed(1, 75, "get of 'x' failed: the store at 10.0.0.1:29500 is gone");
+  EXPECT_EQ(later.why().cause, "peer_lost");
+}
+
+TEST(Failures, ANoticeThatStandsWhenTheRunIsStoppedIsWhy) {
+  const std::string circle =
+      "rank 0 (host pi0, pid 7) is behind: measuring the link for 31 s; it waits for rank 1 (host pi1, pid 7) and that "
+      "one "
+      "for it: no message passes, see the network between their hosts";
+  MadeRun before;
+  before.notice(40, 0, circle);
+  before.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
+  EXPECT_EQ(before.why().cause, "mtu_black_hole");
+  MadeRun after;
+  after.start();
+  after.train(20);
+  after.notice(40, 20, circle);
+  after.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
+  EXPECT_EQ(after.why().cause, "link_lost");
+  MadeRun preparing;
+  preparing.notice(40, 0, "rank 0 (host pi0, pid 7) is behind: preparing the data for 31 s; 1 rank waits for it");
+  preparing.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
+  EXPECT_EQ(preparing.why().cause, "data_preparation");
+}
+
+TEST(Failures, ANoticeThatIsOverIsNone) {
+  MadeRun run;
+  run.start();
+  run.train(20);
+  run.notice(20, 10, "rank 1 (host pi1, pid 7) is behind: step 11, fwd 1.0 for 6 s; 1 rank waits for it");
+  run.notice(27, 10, "rank 1 (host pi1, pid 7) continues after 13 s");
+  run.say(EventKind::stop, 90);
+  EXPECT_EQ(run.why().cause, "none");
+  MadeRun went_on;
+  went_on.start();
+  went_on.train(20);
+  went_on.notice(20, 10, "rank 1 (host pi1, pid 7) is behind: step 11, fwd 1.0 for 6 s; 1 rank waits for it");
+  went_on.say(EventKind::stop, 90);
+  EXPECT_EQ(went_on.why().cause, "none");
+}
+
+TEST(Failures, ARunThatRunsOnHangsOnlyAfterAWhile) {
+  const std::string stopped =
+      "rank 1 (host pi1, pid 7) is stopped by signal 19 (SIGSTOP); kill -CONT 7 on its host lets it continue";
+  MadeRun run;
+  run.start();
+  run.train(20);
+  run.notice(20, 20, stopped);
+  run.say(EventKind::evaluation, 25);
+  EXPECT_EQ(run.why().cause, "none");
+  MadeRun long_stopped;
+  long_stopped.start();
+  long_stopped.train(20);
+  long_stopped.notice(20, 20, stopped);
+  long_stopped.say(EventKind::evaluation, 65);
+  const Diagnosis found = long_stopped.why();
+  EXPECT_EQ(found.cause, "rank_hangs");
+  EXPECT_THAT(flags_of(found), Contains("kill -CONT PID"));
+}
+
+TEST(Failures, WhatNoRuleKnowsIsNamedByItsExitCode) {
+  EXPECT_EQ(cause_of_message(2, "batch.batch_size 7 is not a multiple of num_microbatches 2"), "settings_refused");
+  EXPECT_EQ(cause_of_message(3, "the header of 'x' is damaged"), "data_refused");
+  EXPECT_EQ(cause_of_message(70, "a buffer has no owner"), "internal_fault");
+  EXPECT_EQ(cause_of_message(75, "send of 1 MiB to rank 0 failed: Broken pipe"), "peer_lost");
+}
+
+}  // namespace
+}  // namespace troika::diagnosis

@@ -1,0 +1,144 @@
+#include "diagnosis/folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "config/config.h"
+#include "config/fields.h"
+
+namespace troika::diagnosis {
+namespace {
+
+std::optional<config::Settings> settings_in(const std::string& path) {
+  try {
+    return config::settings_from_yaml(base::read_file(path), path);
+  } catch (const base::Error&) {  // damaged, or of another version
+    return std::nullopt;
+  }
+}
+
+// "step-00000120" and "step-00000120.partial" -> 120; -1 for another name.
+std::int64_t step_of_folder(const std::string& name, const std::string& ending) {
+  const std::string begin = "step-";
+  std::int64_t step = -1;
+  const bool fits = name.size() > begin.size() + ending.size() && name.compare(0, begin.size(), begin) == 0 &&
+                    name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+  if (fits) base::parse_int(name.substr(begin.size(), name.size() - begin.size() - ending.size()), &step);
+  return step;
+}
+
+// The last bytes: a log may be long, and its last attempt is at the end.
+std::string end_of_file(const std::string& path, std::int64_t most_bytes) {
+  std::string text;
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) return text;
+  if (std::fseek(file, 0, SEEK_END) == 0) {
+    const std::int64_t size = std::ftell(file), from = std::max<std::int64_t>(size - most_bytes, 0);
+    text.resize(static_cast<std::size_t>(std::max<std::int64_t>(size - from, 0)));
+    if (std::fseek(file, from, SEEK_SET) == 0) text.resize(std::fread(text.data(), 1, text.size(), file));
+  }
+  std::fclose(file);
+  return text;
+}
+
+std::optional<ThreadFacts> threads_in(const std::string& line) {
+  const std::size_t at = line.find("threads: ");
+  ThreadFacts facts;
+  if (at == std::string::npos) return std::nullopt;
+  if (std::sscanf(line.c_str() + at, "threads: %d, on %d of %d cores", &facts.threads, &facts.usable, &facts.online) !=
+      3)
+    return std::nullopt;
+  facts.bound = line.find("(bound to") != std::string::npos;
+  return facts;
+}
+
+int rank_of_log(const std::string& name) {
+  const std::string begin = "rank-", ending = ".log";
+  std::int64_t rank = -1;
+  const bool fits = name.size() > begin.size() + ending.size() && name.compare(0, begin.size(), begin) == 0 &&
+                    name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
+  if (fits) base::parse_int(name.substr(begin.size(), name.size() - begin.size() - ending.size()), &rank);
+  return static_cast<int>(rank);
+}
+
+}  // namespace
+
+SettingsFound read_settings_in(const std::string& folder) {
+  std::vector<config::Settings> found;
+  for (int attempt = 1;; ++attempt) {
+    const std::string path = attempt == 1 ? folder + "/config.yaml" : fmt::format("{}/config-{}.yaml", folder, attempt);
+    if (!base::file_exists(path)) break;
+    if (auto settings = settings_in(path)) found.push_back(*std::move(settings));
+  }
+  SettingsFound result;
+  if (!found.empty()) result.last = found.back();
+  if (found.size() > 1) result.before = found[found.size() - 2];
+  return result;
+}
+
+std::vector<std::string> differing_settings(const config::Settings& now, const config::Settings& before) {
+  std::vector<std::string> differing;
+  for (const config::Field& field : config::fields()) {
+    if (field.section == "log" || field.section == "comm" || field.section == "checkpoint") continue;
+    if (field.key() == "train.steps" || field.key() == "train.resume" || field.key() == "train.profile") continue;
+    const std::string a = config::get_text(field, now), b = config::get_text(field, before);
+    if (a != b) differing.push_back(fmt::format("{}: {}, before: {}", field.key(), a, b));
+  }
+  return differing;
+}
+
+CheckpointsFound find_checkpoints(const std::string& folder) {
+  CheckpointsFound found;
+  const std::string root = folder + "/checkpoints";
+  try {
+    for (const std::string& name : base::list_directory(root)) {
+      if (const std::int64_t step = step_of_folder(name, ""); step >= 0) {
+        if (base::file_exists(fmt::format("{}/{}/manifest.json", root, name))) found.complete.push_back(step);
+      } else if (const std::int64_t partial = step_of_folder(name, ".partial"); partial >= 0) {
+        found.unfinished = std::max(found.unfinished, partial);
+      }
+    }
+  } catch (const base::Error&) {  // no folder that can be read
+  }
+  std::sort(found.complete.begin(), found.complete.end());
+  return found;
+}
+
+LogsRead read_logs(const std::string& folder) {
+  constexpr std::int64_t most_bytes = 256 * 1024;
+  LogsRead read;
+  std::vector<std::string> names;
+  try {
+    names = base::list_directory(folder + "/logs");
+  } catch (const base::Error&) {  // none
+  }
+  for (const std::string& name : names) {
+    const int rank = rank_of_log(name);
+    if (rank < 0) continue;
+    for (const std::string& line : base::split(end_of_file(folder + "/logs/" + name, most_bytes), '\n')) {
+      if (const auto threads = threads_in(line)) {
+        read.threads[rank] = *threads;
+        read.data_differ = rank == 0 ? false : read.data_differ;  // another attempt begins
+      }
+      read.data_differ =
+          read.data_differ || line.find("the data differ from those this checkpoint") != std::string::npos;
+    }
+  }
+  return read;
+}
+
+std::string last_lines_of_log(const std::string& folder, int rank) {
+  constexpr std::int64_t most_bytes = 8192;
+  constexpr std::size_t most_lines = 20;
+  std::vector<std::string> lines =
+      base::split(base::trim(end_of_file(fmt::format("{}/logs/rank-{:05}.log", folder, rank), most_bytes)), '\n');
+  if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
+  return base::join(lines, "\n");
+}
+
+}  // namespace troika::diagnosis

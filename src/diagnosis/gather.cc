@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "diagnosis/attempt.h"
+#include "diagnosis/facts.h"
+#include "diagnosis/folder.h"
+#include "diagnosis/samples.h"
+#include "records/run_in_use.h"
+#include "records/run_reader.h"
+
+namespace troika::diagnosis {
+using records::Event;
+using records::EventKind;
+using records::Life;
+using records::RunState;
+
+namespace {
+
+Ending ending_of_state(const RunState& state) {
+  switch (state.life) {
+    case Life::finished:
+      return Ending::finished;
+    case Life::failed:
+      return state.exit_code == base::exit_interrupted ? Ending::stopped : Ending::failed;
+    case Life::stopped:
+      return Ending::stopped;
+    default:
+      return Ending::running;
+  }
+}
+
+// The state is that of the last attempt, or one that never came so far that a rank wrote it.
+bool is_of_attempt(const RunState& state, double began) {
+  constexpr double clocks_seconds = 60;
+  return state.since >= began - clocks_seconds;
+}
+
+double last_word(const records::RunReader& run, const SamplesOfRanks& samples) {
+  double last = run.state() ? run.state()->since : 0;
+  for (const Event& event : run.events()) last = std::max(last, event.time);
+  for (const auto& [rank, of_rank] : samples)
+    for (const records::Sample& sample : of_rank) last = std::max(last, sample.time);
+  return last;
+}
+
+// Ranks of this host hold the folder's lock as long as they live; of others' folders only silence tells.
+bool is_left_by_all(const Facts& facts) {
+  const std::string here = base::host_name();
+  const auto& ranks = facts.state->ranks;
+  const bool has_some_here =
+      std::any_of(ranks.begin(), ranks.end(), [&](const auto& rank) { return rank.host == here; });
+  return has_some_here && !records::in_use(facts.folder);
+}
+
+bool has_vanished(const Facts& facts) {
+  if (facts.ending != Ending::running || !facts.state) return false;
+  const double pace = facts.state->sample_seconds;
+  const double patience = std::max(60.0, 12 * pace);
+  return is_left_by_all(facts) || (pace > 0 && facts.silent_seconds > patience);
+}
+
+// The log of a rank that wrote to its launcher's screen.
+void read_last_lines(Facts* facts) {
+  if (!facts->death || facts->death->rank < 0 || !facts->death->last_lines.empty()) return;
+  facts->death->last_lines = last_lines_of_log(facts->folder, facts->death->rank);
+  facts->last_lines = base::split(facts->death->last_lines, '\n');
+}
+
+void place_death(const SamplesOfRanks& samples, Death* death) {
+  const auto found = samples.find(death->rank);
+  if (found == samples.end() || found->second.empty()) return;
+  const rendezvous::Place& place = found->second.back().place;
+  death->instruction = place.instruction;
+  if (death->step < 0) death->step = place.step;
+}
+
+// A rank that wrote its state and had no launcher to tell of it.
+void take_end_from_state(Facts* facts) {
+  if (!facts->state || (facts->ending != Ending::running && facts->ending != Ending::unknown)) return;
+  facts->ending = ending_of_state(*facts->state);
+  if (facts->ending != Ending::failed || facts->state->text.empty()) return;
+  if (facts->report.empty()) {
+    facts->report = facts->state->text;
+    facts->report_code = facts->state->exit_code;
+  }
+  if (facts->told.empty()) facts->told.push_back(facts->state->text);
+}
+
+void count_ranks(const SamplesOfRanks& samples, Facts* facts) {
+  if (facts->state) facts->ranks = static_cast<int>(facts->state->ranks.size());
+  facts->ranks = std::max({facts->ranks, static_cast<int>(samples.size()), 1});
+}
+
+}  // namespace
+
+bool Facts::on_several_hosts() const {
+  std::set<std::string> names;
+  if (state)
+    for (const records::RankPlace& rank : state->ranks) names.insert(rank.host);
+  for (const auto& [rank, of_rank] : of_ranks) names.insert(of_rank.host);
+  return names.size() > 1;
+}
+
+config::Settings settings_or_usual(const Facts& facts) { return facts.settings.value_or(config::Settings{}); }
+
+Facts gather(const std::string& folder, double now) {
+  Facts facts;
+  facts.folder = base::without_end_slashes(folder);
+  records::RunReader run(facts.folder);
+  run.refresh();
+  const std::vector<Event> events = last_attempt(run.events());
+  tell_of_attempt(events, &facts);
+  const double began = events.empty() ? 0 : events.front().time;
+  if (run.state() && is_of_attempt(*run.state(), began)) facts.state = run.state();
+  take_end_from_state(&facts);
+
+  const SamplesOfRanks samples = of_last_attempt(run.samples(), began);
+  facts.hosts = host_facts(samples);
+  facts.of_ranks = rank_facts(samples);
+  count_ranks(samples, &facts);
+  if (facts.death) place_death(samples, &*facts.death);
+  read_last_lines(&facts);
+
+  facts.rows = run.steps();
+  for (const Event& event : run.events())
+    if (event.kind == EventKind::resume && event.step >= 0) facts.resumed_at.push_back(event.step);
+  for (const Event& event : events) {
+    if (event.kind != EventKind::start) continue;
+    facts.first_step = std::max<std::int64_t>(event.step, 0);
+    facts.has_begun = !facts.rows.empty() && facts.rows.back().step > facts.first_step;
+  }
+
+  const SettingsFound settings = read_settings_in(facts.folder);
+  facts.settings = settings.last;
+  if (settings.last && settings.before) facts.changed_settings = differing_settings(*settings.last, *settings.before);
+  const CheckpointsFound checkpoints = find_checkpoints(facts.folder);
+  facts.complete_saves = checkpoints.complete;
+  facts.unfinished_save = checkpoints.unfinished;
+  const LogsRead logs = read_logs(facts.folder);
+  facts.threads = logs.threads;
+  facts.data_differ = logs.data_differ;
+
+  facts.newest = last_word(run, run.samples());
+  facts.silent_seconds = now - facts.newest;
+  if (has_vanished(facts)) facts.ending = Ending::vanished;
+  return facts;
+}
+
+}  // namespace troika::diagnosis

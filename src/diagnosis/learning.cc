@@ -1,0 +1,77 @@
+#include "diagnosis/learning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnosis/samples.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+using metrics::StepMetrics;
+
+std::vector<LossWindow> loss_windows(const Facts& facts) {
+  const std::size_t length = std::clamp<std::size_t>(facts.rows.size() / 10, 5, 50);
+  std::vector<LossWindow> windows;
+  std::vector<double> losses;
+  for (const StepMetrics& row : facts.rows) {
+    if (!std::isfinite(row.loss)) continue;
+    losses.push_back(row.loss);
+    if (losses.size() < length) continue;
+    windows.push_back({row.step, median(losses)});
+    losses.clear();
+  }
+  return windows;
+}
+
+std::optional<Finding> no_tokens_in_rows(const Facts& facts) {
+  const auto& rows = facts.rows;
+  const auto empty = std::count_if(rows.begin(), rows.end(), [](const StepMetrics& row) { return row.tokens == 0; });
+  if (rows.size() < 3 || 2 * static_cast<std::size_t>(empty) <= rows.size()) return std::nullopt;
+  const config::Settings s = settings_or_usual(facts);
+  return Finding{
+      "no_training_tokens",
+      {say(texts.rows_without_tokens, empty, rows.size())},
+      {set("batch.seq_len", std::to_string(2 * s.batch.seq_len), say(texts.answers_cut_off, s.batch.seq_len)),
+       set("data.loss_on", "all", say(texts.loss_on_all)), command("troika data inspect", say(texts.why_inspect))}};
+}
+
+namespace {
+
+// The last step before norms of the gradient stayed ten times above what was usual; -1: there was no such rise.
+std::int64_t last_quiet_step(const Facts& facts) {
+  const auto& rows = facts.rows;
+  if (rows.size() < 6) return -1;
+  std::vector<double> norms;
+  for (const StepMetrics& row : rows)
+    if (std::isfinite(row.grad_norm)) norms.push_back(row.grad_norm);
+  if (norms.size() < 3) return -1;
+  norms.resize(std::max<std::size_t>(norms.size() / 2, 3));
+  const double usual = median(norms);
+  std::int64_t quiet = -1;
+  for (const StepMetrics& row : rows)
+    if (std::isfinite(row.grad_norm) && row.grad_norm < 10 * usual) quiet = row.step;
+  return quiet == rows.back().step ? -1 : quiet;
+}
+
+}  // namespace
+
+void add_rise(const Facts& facts, Finding* found) {
+  std::vector<std::string> norms;
+  const std::size_t from = facts.rows.size() > 4 ? facts.rows.size() - 4 : 0;
+  for (std::size_t i = from; i < facts.rows.size(); ++i) norms.push_back(number(facts.rows[i].grad_norm));
+  if (!norms.empty())
+    found->evidence.push_back(say(texts.last_norms, facts.rows.back().step, fmt::format("{}", fmt::join(norms, ", "))));
+  const std::int64_t quiet = last_quiet_step(facts);
+  if (quiet < 0) return;
+  found->evidence.push_back(say(texts.norm_rises, quiet));
+  const auto after = std::upper_bound(facts.complete_saves.begin(), facts.complete_saves.end(), quiet);
+  if (after == facts.complete_saves.begin()) return;
+  const std::int64_t step = *std::prev(after);
+  if (found->advice.size() > 2) found->advice.pop_back();
+  found->advice.push_back(set("train.resume", fmt::format("{}/checkpoints/step-{:08}", facts.folder, step),
+                              say(texts.resume_before_rise, step)));
+}
+
+}  // namespace troika::diagnosis

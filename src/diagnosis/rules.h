@@ -1,0 +1,48 @@
+// The rules: each looks at the facts and finds a cause or nothing. They are tried in the order of these lists
+// (docs/formats/causes.md), and the first that finds one gives the headline.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/advice.h"
+#include "diagnosis/facts.h"
+
+namespace troika::diagnosis {
+
+struct Finding {
+  std::string_view cause;
+  std::vector<Text> evidence;
+  AdviceList advice;
+};
+
+using Rule = std::optional<Finding> (*)(const Facts&);
+using Rules = std::vector<Rule>;
+
+// Of a run that failed.
+Rules rules_of_memory();  // with signals: what the first rank to die has died of
+Rules rules_of_signals();
+Rules rules_of_meeting();  // ports, names, addresses, who came
+Rules rules_of_files();    // disks, data, limits
+Rules rules_of_numbers();  // not finite, overflow, changed bits
+Rules rules_of_stalls();   // silence, hanging, lost hosts: of a run that runs or was stopped, too
+Rules rules_of_the_rest();
+
+// Of a run that did not fail.
+Rules rules_of_learning();
+Rules rules_of_hosts();
+Rules rules_of_speed();
+
+// The first of the lines that holds one of the words; nullptr: none.
+const std::string* first_with(const std::vector<std::string>& lines, std::initializer_list<std::string_view> words);
+bool holds(const std::string& text, std::initializer_list<std::string_view> words);
+
+// What was told, as evidence: the line with the words, or the first, cut where it is long.
+Text quoted(const std::string& text, std::string_view near = "");
+// Where and how the first to die was last seen; nothing where no rank is known.
+void add_place(const Facts& facts, std::vector<Text>* evidence);
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,111 @@
+// Hosts that slow their ranks down: swapping, heat, threads that get in each other's way.
+#include <algorithm>
+#include <map>
+
+#include "diagnosis/rules.h"
+#include "diagnosis/step_speed.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+namespace {
+
+std::optional<Finding> host_swapping(const Facts& f) {
+  constexpr double least_pages = 2560;  // 10 MiB
+  for (const auto& [name, host] : f.hosts) {
+    if (host.swap_in_pages < least_pages) continue;
+    const double slower = slowdown(f, 8);
+    if (slower < 2 && host.memory_pressure < 20) continue;
+    Finding found{"host_swapping", {say(texts.pages_swapped_in, name, host.swap_in_pages)}, less_memory(f)};
+    if (slower >= 2) found.evidence.push_back(say(texts.steps_slower, slower));
+    if (host.memory_pressure >= 0) found.evidence.push_back(say(texts.memory_pressure, name, host.memory_pressure));
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> throttled(const Facts& f) {
+  const double slower = slowdown(f, 40);
+  if (!is_long_enough(f) || slower < 1.2) return std::nullopt;
+  for (const auto& [name, host] : f.hosts) {
+    const bool clock_fell = host.clock_before > 0 && host.clock_after > 0 && host.clock_after < 0.8 * host.clock_before;
+    if (!clock_fell && host.throttles <= 0 && !host.under_voltage) continue;
+    Finding found{"processor_throttled", {say(texts.steps_slower, slower)}, {}};
+    if (clock_fell)
+      found.evidence.push_back(say(texts.clock_fell, name, host.clock_before / 1e9, host.clock_after / 1e9));
+    if (host.throttles > 0) found.evidence.push_back(say(texts.throttled_times, name, host.throttles));
+    if (host.temperature_celsius > 0) found.evidence.push_back(say(texts.hottest, name, host.temperature_celsius));
+    if (host.under_voltage) {
+      found.evidence.push_back(say(texts.low_voltage, name));
+      found.advice.push_back({say(texts.better_supply), say(texts.why_better_supply)});
+    }
+    found.advice.push_back({say(texts.cool_it), say(texts.why_cool_it)});
+    found.advice.push_back(
+        set("train.threads", std::to_string(std::max(1, static_cast<int>(host.cores) / 2)), say(texts.less_heat)));
+    return found;
+  }
+  return std::nullopt;
+}
+
+// Threads of all ranks of a host that may run on the same cores.
+struct ThreadsOfHost {
+  int threads = 0, ranks = 0, usable = 0, online = 0, most_of_rank = 0;
+  bool bound = false;
+};
+
+std::map<std::string, ThreadsOfHost> threads_of_hosts(const Facts& f) {
+  std::map<std::string, ThreadsOfHost> hosts;
+  for (const auto& [rank, threads] : f.threads) {
+    const auto of_rank = f.of_ranks.find(rank);
+    if (of_rank == f.of_ranks.end()) continue;
+    ThreadsOfHost& host = hosts[of_rank->second.host];
+    host.bound = threads.bound;
+    host.online = threads.online;
+    host.most_of_rank = std::max(host.most_of_rank, threads.threads);
+    host.threads += threads.threads;
+    host.usable = threads.bound ? host.usable + threads.usable : threads.usable;
+    ++host.ranks;
+  }
+  return hosts;
+}
+
+Advice threads_that_fit(const ThreadsOfHost& host) {
+  const int fitting = std::max(1, host.usable / std::max(host.ranks, 1));
+  return set("train.threads", std::to_string(fitting), say(texts.threads_that_fit, host.usable, host.ranks));
+}
+
+std::optional<Finding> thread_count(const Facts& f) {
+  if (!is_long_enough(f)) return std::nullopt;
+  for (const auto& [name, host] : threads_of_hosts(f)) {
+    const bool too_many = host.most_of_rank > 1 && 2 * host.threads >= 3 * host.usable;
+    const bool too_few =
+        host.bound && host.usable == host.ranks && host.threads == host.ranks && host.online >= 4 * host.usable;
+    if (!too_many && !too_few) continue;
+    Finding found{"wrong_thread_count",
+                  {say(texts.threads_on_cores, name, host.threads, host.ranks, host.usable, host.online)},
+                  {}};
+    const auto facts = f.hosts.find(name);
+    if (too_many && facts != f.hosts.end() && facts->second.runnable >= 0)
+      found.evidence.push_back(say(texts.runnable_threads, name, facts->second.runnable));
+    if (too_many)
+      found.advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say(texts.why_bind))};
+    else
+      found.advice = {command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say(texts.why_cpus_per_task)),
+                      launch(LaunchFlag::bind, "none", say(texts.why_bind_none))};
+    return found;
+  }
+  for (const auto& [name, host] : f.hosts) {
+    if (host.seconds <= 0 || host.quota_throttled_seconds < 0.3 * host.seconds) continue;
+    const int cores = std::max(1, static_cast<int>(host.cores));
+    return Finding{"wrong_thread_count",
+                   {say(texts.quota_used_up, name, host.quota_throttled_seconds, host.seconds, cores)},
+                   {set("train.threads", std::to_string(std::max(1, cores - 1)), say(texts.within_quota, cores)),
+                    command("docker run --cpus N", say(texts.why_larger_quota))}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Rules rules_of_hosts() { return {host_swapping, throttled, thread_count}; }
+
+}  // namespace troika::diagnosis

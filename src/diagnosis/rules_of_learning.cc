@@ -1,0 +1,181 @@
+// Runs that train, and do not learn: by the shape of their metrics.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "diagnosis/learning.h"
+#include "diagnosis/rules.h"
+#include "diagnosis/samples.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+using metrics::StepMetrics;
+
+namespace {
+
+double extra(const StepMetrics& row, const char* name) {
+  const auto found = row.extra.find(name);
+  return found == row.extra.end() ? 0 : found->second;
+}
+
+bool is_fp16(const Facts& f) { return f.settings && f.settings->precision.compute == config::Precision::fp16; }
+
+// The last rows were all skipped, and the loss scale found no level.
+std::optional<Finding> skips_every_step(const Facts& f) {
+  constexpr std::size_t least = 20;
+  if (f.rows.size() <= least || f.rows.back().extra.count("loss_scale") == 0) return std::nullopt;
+  const StepMetrics& before = f.rows[f.rows.size() - least - 1];
+  const double skipped = extra(f.rows.back(), "skipped_steps") - extra(before, "skipped_steps");
+  if (skipped < static_cast<double>(least)) return std::nullopt;
+  return Finding{"fp16_overflow",
+                 {say(texts.all_skipped, least, f.rows.back().step, number(extra(f.rows.back(), "loss_scale")))},
+                 {set("precision.compute", "bf16", say(texts.wider_range)), half_the_rate(f), longer_warmup(f)}};
+}
+
+std::optional<Finding> losses_without_number(const Facts& f) {
+  constexpr std::size_t looked_at = 10, most = 5;
+  if (f.rows.size() < looked_at || is_fp16(f)) return std::nullopt;
+  std::size_t nonfinite = 0;
+  for (std::size_t i = f.rows.size() - looked_at; i < f.rows.size(); ++i)
+    nonfinite += std::isfinite(f.rows[i].loss) && std::isfinite(f.rows[i].grad_norm) ? 0 : 1;
+  if (nonfinite < most) return std::nullopt;
+  Finding found{"diverged", {say(texts.rows_without_number, nonfinite, looked_at)}, gentler_steps(f)};
+  add_rise(f, &found);
+  return found;
+}
+
+// More than half of what was learnt is lost again.
+std::optional<Finding> rising_loss(const Facts& f) {
+  const std::vector<LossWindow> windows = loss_windows(f);
+  if (f.rows.size() < 30 || windows.size() < 4) return std::nullopt;
+  const auto lowest = std::min_element(windows.begin(), windows.end(),
+                                       [](const LossWindow& a, const LossWindow& b) { return a.loss < b.loss; });
+  const double first = windows.front().loss, last = windows.back().loss;
+  if (last < 1.5 * lowest->loss || last < lowest->loss + 0.6 * (first - lowest->loss)) return std::nullopt;
+  Finding found{
+      "diverged",
+      {say(texts.loss_rose, number(first), number(lowest->loss), lowest->last_step, number(last), f.rows.back().step)},
+      gentler_steps(f)};
+  add_rise(f, &found);
+  return found;
+}
+
+double chance_loss(const Facts& f) {
+  const std::int64_t vocabulary = f.settings ? f.settings->model.vocab : 0;
+  return vocabulary > 1 ? std::log(static_cast<double>(vocabulary)) : 0;
+}
+
+AdviceList advice_of_no_signal(const Facts& f) {
+  const config::Settings s = settings_or_usual(f);
+  const config::OptimizerSettings usual;
+  AdviceList advice;
+  const double lr = s.optimizer.lr < usual.lr / 10 ? usual.lr : s.optimizer.lr / 3;
+  advice.push_back(set("optimizer.lr", number(lr), say(texts.other_rate, number(s.optimizer.lr))));
+  const auto rows = static_cast<std::int64_t>(f.rows.size());
+  if (s.optimizer.warmup_steps > rows / 2)
+    advice.push_back(set("optimizer.warmup_steps", std::to_string(std::max<std::int64_t>(rows / 20, 1)),
+                         say(texts.shorter_warmup, s.optimizer.warmup_steps)));
+  advice.push_back(set("data.max_samples", "10", say(texts.overfit_ten)));
+  advice.push_back(command("troika data inspect", say(texts.why_inspect)));
+  advice.resize(std::min<std::size_t>(advice.size(), 3));
+  return advice;
+}
+
+std::optional<Finding> no_rate(const Facts& f) {
+  const bool none = std::all_of(f.rows.begin(), f.rows.end(), [](const StepMetrics& row) { return row.lr == 0; });
+  if (f.rows.size() < 20 || !none) return std::nullopt;
+  return Finding{"no_learning_signal", {say(texts.rate_is_zero, f.rows.size())}, advice_of_no_signal(f)};
+}
+
+std::optional<Finding> flat_loss(const Facts& f) {
+  constexpr std::size_t least = 200, looked_at = 20;
+  if (f.rows.size() < least) return std::nullopt;
+  std::vector<double> begin, end;
+  double highest_rate = 0;
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    begin.push_back(f.rows[i].loss);
+    end.push_back(f.rows[f.rows.size() - 1 - i].loss);
+  }
+  for (const StepMetrics& row : f.rows) highest_rate = std::max(highest_rate, row.lr);
+  const double first = median(begin), last = median(end), chance = chance_loss(f);
+  if (!(first > 0) || !(last > 0.99 * first)) return std::nullopt;
+  const bool near_chance = chance > 0 && last > 0.85 * chance;
+  if (!near_chance && highest_rate > 1e-7) return std::nullopt;
+  Finding found{"no_learning_signal", {say(texts.loss_is_flat, number(first), number(last), f.rows.size())}, {}};
+  if (near_chance) found.evidence.push_back(say(texts.loss_of_chance, number(chance), f.settings->model.vocab));
+  found.evidence.push_back(say(texts.rates_were, number(highest_rate)));
+  found.advice = advice_of_no_signal(f);
+  return found;
+}
+
+// Of the losses around `at`: as many as there are, `most` at most.
+std::vector<double> losses(const Facts& f, std::int64_t from_step, std::int64_t to_step) {
+  std::vector<double> found;
+  for (const StepMetrics& row : f.rows)
+    if (row.step > from_step && row.step <= to_step && std::isfinite(row.loss)) found.push_back(row.loss);
+  return found;
+}
+
+double spread_of(const std::vector<double>& values) {
+  constexpr double deviations = 1.4826;  // of a normal distribution, per median deviation
+  const double middle = median(values);
+  std::vector<double> apart;
+  for (const double value : values) apart.push_back(std::abs(value - middle));
+  return deviations * median(apart);
+}
+
+std::optional<Finding> jump_at(const Facts& f, std::int64_t step) {
+  const std::vector<double> before = losses(f, step - 20, step), after = losses(f, step, step + 5);
+  if (before.size() < 5 || after.size() < 5) return std::nullopt;
+  const double was = median(losses(f, step - 10, step)), is = median(after);
+  if (is < 1.1 * was || is - was < 4 * spread_of(before)) return std::nullopt;
+  Finding found{"jump_after_resume", {say(texts.loss_jumped, step, number(was), number(is))}, {}};
+  if (f.data_differ) found.evidence.push_back(say(texts.data_differ));
+  for (std::size_t i = 0; i < f.changed_settings.size() && i < 5; ++i)
+    found.evidence.push_back(verbatim(f.changed_settings[i]));
+  found.advice.push_back({say(texts.same_settings), say(texts.why_same_settings)});
+  if (f.data_differ || f.changed_settings.empty())
+    found.advice.push_back({say(texts.same_data), say(texts.why_data_as_before)});
+  found.advice.push_back(set("train.resume", fmt::format("{}/checkpoints/step-{:08}", f.folder, step),
+                             say(texts.resume_again_from, step)));
+  return found;
+}
+
+std::optional<Finding> jump_after_resume(const Facts& f) {
+  for (auto step = f.resumed_at.rbegin(); step != f.resumed_at.rend(); ++step)
+    if (auto found = jump_at(f, *step)) return found;
+  return std::nullopt;
+}
+
+std::optional<Finding> overfitting(const Facts& f) {
+  std::vector<std::pair<std::int64_t, double>> valid;
+  for (const StepMetrics& row : f.rows)
+    if (row.extra.count("valid_loss") > 0) valid.emplace_back(row.step, extra(row, "valid_loss"));
+  if (valid.size() < 4) return std::nullopt;
+  const auto lowest =
+      std::min_element(valid.begin(), valid.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto& [last_step, last] = valid.back();
+  const double before_last = valid[valid.size() - 2].second;
+  const bool rises = valid.end() - lowest > 2 && last > 1.03 * lowest->second && before_last > lowest->second &&
+                     last > 0.995 * before_last;
+  if (!rises) return std::nullopt;
+  const double then = median(losses(f, lowest->first - 20, lowest->first)),
+               now = median(losses(f, last_step - 20, last_step));
+  if (!(now < 0.99 * then)) return std::nullopt;
+  return Finding{"overfitting",
+                 {say(texts.valid_rises, number(lowest->second), lowest->first, number(last), last_step),
+                  say(texts.train_falls, number(then), number(now))},
+                 {set("train.steps", std::to_string(lowest->first), say(texts.stop_at_lowest, lowest->first)),
+                  half_the_rate(f), set("checkpoint.keep_best", "true", say(texts.take_the_best, lowest->first))}};
+}
+
+}  // namespace
+
+Rules rules_of_learning() {
+  return {no_tokens_in_rows, skips_every_step, losses_without_number, jump_after_resume, rising_loss, no_rate,
+          flat_loss,         overfitting};
+}
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,127 @@
+// Ranks that do not find each other: ports, names, addresses, who came.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "diagnosis/rules.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+namespace {
+
+const std::string* told_or_logged(const Facts& f, std::initializer_list<std::string_view> words) {
+  const std::string* told = first_with(f.told, words);
+  return told != nullptr ? told : first_with(f.last_lines, words);
+}
+
+std::optional<Finding> port_in_use(const Facts& f) {
+  const std::string* told = told_or_logged(
+      f, {" is held by ", "does not take this process", "Address already in use", "cannot listen on port"});
+  if (told == nullptr || holds(*told, {"secret"})) return std::nullopt;
+  return Finding{
+      "port_in_use", {quoted(*told)}, {free_port(f), {say(texts.end_the_holder), say(texts.why_end_the_holder)}}};
+}
+
+std::optional<Finding> wrong_secret(const Facts& f) {
+  const std::string* told = first_with(f.told, {"does not take this process"});
+  if (told == nullptr || !holds(*told, {"secret"})) return std::nullopt;
+  return Finding{
+      "wrong_secret", {quoted(*told)}, {launch(LaunchFlag::secret_file, "FILE", say(texts.why_secret)), free_port(f)}};
+}
+
+std::optional<Finding> duplicate_rank(const Facts& f) {
+  const std::string* told =
+      first_with(f.told, {"two processes say that they are rank", "another launcher has --node-rank"});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"duplicate_rank",
+                 {quoted(*told)},
+                 {{say(texts.own_node_rank), say(texts.why_own_node_rank)},
+                  free_port(f),
+                  {say(texts.launch_in_pod), say(texts.why_launch_in_pod)}}};
+}
+
+std::optional<Finding> ranks_differ(const Facts& f) {
+  const std::string* told = first_with(
+      f.told, {"were started differently", "use the same flags on every host", "ranks came though the world"});
+  if (told == nullptr) return std::nullopt;
+  Finding found{"ranks_differ", {quoted(*told)}, {}};
+  if (holds(*told, {"build = ", "troika 0", "libtorch"}))
+    found.advice.push_back({say(texts.same_package), say(texts.why_same_package)});
+  if (holds(*told, {"data = "})) found.advice.push_back({say(texts.same_data), say(texts.why_same_data)});
+  found.advice.push_back({say(texts.same_flags), say(texts.why_same_flags)});
+  found.advice.push_back(run_doctor());
+  return found;
+}
+
+std::optional<Finding> folder_in_use(const Facts& f) {
+  const std::string* told = first_with(f.told, {"another run writes to"});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"folder_in_use",
+                 {quoted(*told)},
+                 {set("train.out", f.folder + "-2", say(texts.own_folder)),
+                  {say(texts.end_the_other_run), say(texts.why_end_the_other_run)}}};
+}
+
+std::optional<Finding> name_unknown(const Facts& f) {
+  const std::string* told =
+      told_or_logged(f, {"Name or service not known", "Temporary failure in name resolution",
+                         "No address associated with hostname", "its name is not looked up", "Name does not resolve"});
+  if (told == nullptr) return std::nullopt;
+  const double patience = settings_or_usual(f).comm.join_seconds;
+  return Finding{
+      "name_unknown",
+      {quoted(*told)},
+      {master_address_as_number(), launch(LaunchFlag::join_timeout, number(patience * 5), say(texts.names_come_late)),
+       command("sidecar.istio.io/inject: \"false\"", say(texts.why_no_sidecar))}};
+}
+
+// 127.0.1.1 is what Debian's /etc/hosts gives a host for its own name; the others of a run cannot reach it.
+std::optional<Finding> wrong_address(const Facts& f) {
+  const std::string* told = told_or_logged(f, {"127.0.1.1", "cannot reach: give every host", "Network is unreachable",
+                                               "set comm.interface to the interface"});
+  if (told == nullptr) {
+    const std::string* group = first_with(f.told, {"could not connect group"});
+    if (group != nullptr && !holds(*group, {"No route to host", "Connection refused"})) told = group;
+  }
+  if (told == nullptr) return std::nullopt;
+  return Finding{"wrong_address",
+                 {quoted(*told)},
+                 {master_address_as_number(),
+                  {say(texts.fix_hosts_file), say(texts.why_fix_hosts_file)},
+                  {say(texts.name_interface), say(texts.why_name_interface)}}};
+}
+
+std::optional<Finding> firewall(const Facts& f) {
+  const std::string* told = told_or_logged(f, {"No route to host", "Operation not permitted"});
+  if (told == nullptr) {
+    const std::string* group = first_with(f.told, {"could not connect group"});
+    if (group != nullptr && holds(*group, {"Connection refused"})) told = group;
+  }
+  if (told == nullptr) return std::nullopt;
+  return Finding{"firewall",
+                 {quoted(*told)},
+                 {{say(texts.open_ports), say(texts.why_open_ports)},
+                  command("firewall-cmd --zone=trusted --add-source=NETWORK", say(texts.why_trusted_zone)),
+                  run_doctor()}};
+}
+
+std::optional<Finding> ranks_missing(const Facts& f) {
+  const std::string* told =
+      first_with(f.told, {"did not come within", "host 0 did not answer at", "is rank 0's host started"});
+  if (told == nullptr) return std::nullopt;
+  const double patience = settings_or_usual(f).comm.join_seconds;
+  return Finding{"ranks_missing",
+                 {quoted(*told)},
+                 {{say(texts.start_the_missing), say(texts.why_start_the_missing)},
+                  launch(LaunchFlag::join_timeout, number(patience * 2), say(texts.hosts_come_late)),
+                  run_doctor()}};
+}
+
+}  // namespace
+
+Rules rules_of_meeting() {
+  return {wrong_secret, port_in_use,   duplicate_rank, ranks_differ, folder_in_use,
+          name_unknown, wrong_address, firewall,       ranks_missing};
+}
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,113 @@
+// Memory that ran out, by the status of the first to die and the counters of its host.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "diagnosis/rules.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+namespace {
+
+constexpr int killed = 9;
+constexpr double nothing_left = 0.03;  // of the memory
+
+const HostFacts* host_of_death(const Facts& f) {
+  if (!f.death) return nullptr;
+  const auto found = f.hosts.find(f.death->host);
+  return found == f.hosts.end() ? nullptr : &found->second;
+}
+
+bool was_killed(const Facts& f) { return (f.death && f.death->signal == killed) || f.ending == Ending::vanished; }
+
+double kills_of(const Facts& f) {
+  double kills = f.death ? f.death->memory_kills : 0;
+  if (const HostFacts* host = host_of_death(f)) kills = std::max(kills, host->memory_kills);
+  if (f.ending == Ending::vanished)
+    for (const auto& [name, host] : f.hosts) kills = std::max(kills, host.memory_kills);
+  return kills;
+}
+
+bool had_nothing_left(const Facts& f) {
+  const auto is_empty = [](const HostFacts& host) {
+    return host.available_share >= 0 && host.available_share < nothing_left;
+  };
+  if (const HostFacts* host = host_of_death(f)) return is_empty(*host);
+  return f.ending == Ending::vanished &&
+         std::any_of(f.hosts.begin(), f.hosts.end(), [&](const auto& host) { return is_empty(host.second); });
+}
+
+// A refused allocation, in the words of the C++ library, of libtorch and of ours.
+const std::string* refused_allocation(const Facts& f) {
+  const auto words = {std::string_view("out of memory"), std::string_view("bad_alloc"),
+                      std::string_view("Cannot allocate memory"), std::string_view("can't allocate memory")};
+  if (first_with(f.last_lines, {"ibv_"}) != nullptr) return nullptr;
+  const std::string* told = first_with(f.told, words);
+  return told != nullptr ? told : first_with(f.last_lines, words);
+}
+
+bool is_of_a_gpu(const std::string& text) { return holds(text, {"CUDA out of memory", "CUDA error: out of memory"}); }
+
+void add_memory(const Facts& f, std::vector<Text>* evidence) {
+  if (f.death && f.death->signal != 0)
+    evidence->push_back(say(texts.died_of_signal, f.death->rank, f.death->host, f.death->signal));
+  if (const double kills = kills_of(f); kills > 0) evidence->push_back(say(texts.kernel_killed, kills));
+  if (const HostFacts* host = host_of_death(f); host != nullptr && host->available_share >= 0)
+    evidence->push_back(say(texts.memory_left, f.death->host, 100 * host->available_share));
+  add_place(f, evidence);
+}
+
+std::optional<Finding> job_limit(const Facts& f) {
+  const std::string* line = first_with(f.last_lines, {"oom_kill event", "oom-kill event"});
+  if (line == nullptr) line = first_with(f.told, {"oom_kill event", "oom-kill event"});
+  if (line == nullptr) return std::nullopt;
+  Finding found{"job_memory_limit", {quoted(*line, "kill event")}, {}};
+  add_memory(f, &found.evidence);
+  found.advice = less_memory(f);
+  found.advice.insert(found.advice.begin(), command("#SBATCH --mem=0", say(texts.whole_memory_of_node)));
+  found.advice.resize(std::min<std::size_t>(found.advice.size(), 3));
+  return found;
+}
+
+bool was_saving(const Facts& f) {
+  if (f.unfinished_save >= 0) return true;
+  return f.death && holds(f.death->instruction, {"saving a checkpoint", "finishing the last checkpoint"});
+}
+
+std::optional<Finding> while_saving(const Facts& f) {
+  const bool memory = was_killed(f) ? kills_of(f) > 0 || had_nothing_left(f) : refused_allocation(f) != nullptr;
+  if (!memory || !was_saving(f)) return std::nullopt;
+  Finding found{"out_of_memory_while_saving", {}, {}};
+  add_memory(f, &found.evidence);
+  if (f.unfinished_save >= 0) found.evidence.push_back(say(texts.save_unfinished, f.unfinished_save));
+  const config::Settings s = settings_or_usual(f);
+  if (s.checkpoint.async != config::OnOff::off)
+    found.advice.push_back(set("checkpoint.async", "off", say(texts.no_snapshot)));
+  for (const Advice& advice : less_memory(f))
+    if (found.advice.size() < 3) found.advice.push_back(advice);
+  return found;
+}
+
+std::optional<Finding> of_the_host(const Facts& f) {
+  const std::string* refused = refused_allocation(f);
+  const bool by_kernel = was_killed(f) && (kills_of(f) > 0 || had_nothing_left(f));
+  if (!by_kernel && refused == nullptr) return std::nullopt;
+  Finding found{"host_out_of_memory", {}, less_memory(f)};
+  if (refused != nullptr && is_of_a_gpu(*refused)) found.cause = "device_out_of_memory";
+  if (!by_kernel) found.evidence.push_back(quoted(*refused));
+  add_memory(f, &found.evidence);
+  return found;
+}
+
+std::optional<Finding> refused_plan(const Facts& f) {
+  const std::string* told = first_with(f.told, {"free memory is", "no layout fits"});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"plan_exceeds_memory", {quoted(*told)}, less_memory(f)};
+}
+
+}  // namespace
+
+Rules rules_of_memory() { return {job_limit, while_saving, of_the_host, refused_plan}; }
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,34 @@
+// Runs that ended because their numbers were none any more.
+#include <cmath>
+
+#include "diagnosis/learning.h"
+#include "diagnosis/rules.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+namespace {
+
+AdviceList advice_of_overflow(const Facts& f) {
+  return {set("precision.compute", "bf16", say(texts.wider_range)), half_the_rate(f), longer_warmup(f)};
+}
+
+std::optional<Finding> told_of_overflow(const Facts& f) {
+  const std::string* told = first_with(f.told, {"fp16 overflows even with"});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"fp16_overflow", {quoted(*told)}, advice_of_overflow(f)};
+}
+
+std::optional<Finding> told_of_divergence(const Facts& f) {
+  const std::string* told = first_with(f.told, {"is not a finite number"});
+  if (told == nullptr) return std::nullopt;
+  if (auto none = no_tokens_in_rows(f)) return none;
+  Finding found{"diverged", {quoted(*told)}, gentler_steps(f)};
+  add_rise(f, &found);
+  return found;
+}
+
+}  // namespace
+
+Rules rules_of_numbers() { return {told_of_overflow, told_of_divergence}; }
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,101 @@
+// What ended the first rank to die, by its signal alone.
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/units.h"
+#include "diagnosis/rules.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+namespace {
+
+bool died_of(const Facts& f, std::initializer_list<int> signals) {
+  return f.death && std::find(signals.begin(), signals.end(), f.death->signal) != signals.end();
+}
+
+std::vector<Text> evidence_of_signal(const Facts& f) {
+  std::vector<Text> evidence;
+  if (f.death) {
+    const char* name = ::sigabbrev_np(f.death->signal);
+    evidence.push_back(
+        say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, name == nullptr ? "?" : name));
+    add_place(f, &evidence);
+    if (!f.last_lines.empty() && !f.last_lines.back().empty())
+      evidence.push_back(say(texts.last_line, quoted(f.last_lines.back()).english));
+  }
+  return evidence;
+}
+
+std::optional<Finding> closed_terminal(const Facts& f) {
+  if (!died_of(f, {SIGHUP}) && f.stop_signal != SIGHUP) return std::nullopt;
+  Finding found{"terminal_closed", evidence_of_signal(f), {}};
+  if (f.stop_signal == SIGHUP) found.evidence.insert(found.evidence.begin(), say(texts.launcher_heard_hangup));
+  found.advice = {command("systemd-run --user --scope tmux", say(texts.why_tmux)),
+                  command("loginctl enable-linger", say(texts.why_linger)), same_again()};
+  return found;
+}
+
+std::optional<Finding> illegal_instruction(const Facts& f) {
+  if (!died_of(f, {SIGILL})) return std::nullopt;
+  return Finding{
+      "wrong_processor", evidence_of_signal(f), {{say(texts.same_package), say(texts.why_same_package)}, run_doctor()}};
+}
+
+std::optional<Finding> bus_error(const Facts& f) {
+  const std::string* told = first_with(f.told, {"cannot be read at byte"});
+  if (!died_of(f, {SIGBUS}) && told == nullptr) return std::nullopt;
+  Finding found{"bus_error", {}, {}};
+  if (told != nullptr) {
+    found.evidence = {quoted(*told, "cannot be read at byte")};
+    found.advice = {{say(texts.copy_again), say(texts.why_copy_again)}, other_disk(), same_again()};
+    return found;
+  }
+  found.evidence = evidence_of_signal(f);
+  for (const auto& [name, host] : f.hosts)
+    if (host.disk_free_bytes >= 0)
+      found.evidence.push_back(
+          say(texts.disk_left, name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
+  found.advice = {command("docker run --shm-size=1g", say(texts.why_shared_memory)),
+                  set("comm.shared_memory", "off", say(texts.without_shared_memory)), other_disk()};
+  return found;
+}
+
+std::optional<Finding> crash(const Facts& f) {
+  if (!died_of(f, {SIGSEGV, SIGABRT, SIGFPE, SIGTRAP, SIGSYS})) return std::nullopt;
+  return Finding{"crashed",
+                 evidence_of_signal(f),
+                 {{say(texts.report_it), say(texts.why_report_it)},
+                  command("ulimit -s unlimited", say(texts.why_stack)),
+                  command("memtester 1G 1", say(texts.why_memtester))}};
+}
+
+AdviceList advice_of_killed(const Facts& f) {
+  AdviceList advice = {same_again()};
+  const double minutes = settings_or_usual(f).checkpoint.every_minutes;
+  advice.push_back(set("checkpoint.every_minutes", number(minutes > 2 ? minutes / 2 : 1), say(texts.save_more_often)));
+  if (f.death && f.ending == Ending::failed)
+    advice.push_back(launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself)));
+  else
+    advice.push_back(command("#SBATCH --signal=TERM@300 --requeue", say(texts.signal_before_limit)));
+  return advice;
+}
+
+std::optional<Finding> killed_from_outside(const Facts& f) {
+  if (f.ending != Ending::vanished &&
+      !died_of(f, {SIGKILL, SIGTERM, SIGINT, SIGQUIT, SIGXCPU, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE}))
+    return std::nullopt;
+  Finding found{"killed_from_outside", evidence_of_signal(f), advice_of_killed(f)};
+  if (f.ending == Ending::vanished)
+    found.evidence.push_back(say(texts.records_end, base::format_duration(std::max(f.silent_seconds, 0.0))));
+  if (died_of(f, {SIGKILL})) found.evidence.push_back(say(texts.no_memory_kill));
+  return found;
+}
+
+}  // namespace
+
+Rules rules_of_signals() { return {closed_terminal, illegal_instruction, bus_error, crash, killed_from_outside}; }
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,143 @@
+// Ranks that stand still, hosts that are gone, messages that do not pass.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnosis/rules.h"
+#include "diagnosis/texts.h"
+
+namespace troika::diagnosis {
+namespace {
+
+// After a notice steps were done: what it says was over, though nobody said so.
+bool went_on(const Facts& f, const records::Event& notice) {
+  return notice.step >= 0 && !f.rows.empty() && f.rows.back().step > notice.step + 1;
+}
+
+// What stood when the records end. Of a run that runs on, what has stood for long.
+std::vector<std::string> standing_texts(const Facts& f) {
+  constexpr double long_seconds = 30;
+  std::vector<std::string> standing;
+  if (f.ending == Ending::finished) return standing;
+  for (const records::Event& notice : f.standing) {
+    const double age = f.state ? f.newest - notice.time : 0;
+    if (went_on(f, notice) || (f.ending == Ending::running && age < long_seconds)) continue;
+    if (!holds(notice.text, {" times slower than its like"})) standing.push_back(notice.text);
+  }
+  return standing;
+}
+
+// Of a run that failed the report says what was decided; the notices before it add to it.
+const std::string* said(const Facts& f, const std::vector<std::string>& standing,
+                        std::initializer_list<std::string_view> words) {
+  const std::string* told = f.failed() ? first_with(f.told, words) : nullptr;
+  return told != nullptr ? told : first_with(standing, words);
+}
+
+std::optional<Finding> slow_disk(const Facts& f) {
+  const std::vector<std::string> standing = standing_texts(f);
+  const std::string* text =
+      said(f, standing, {"saving a checkpoint", "finishing the last checkpoint", "has written nothing for"});
+  const bool stands = text != nullptr && holds(*text, {"is behind:", "has written nothing for", "has been silent"});
+  if (!stands) {
+    std::vector<std::string> all;  // of saves that did not stand for ever, too
+    for (const records::Event& notice : f.notices) all.push_back(notice.text);
+    text = f.failed() ? nullptr : first_with(all, {"has written nothing for"});
+    if (text == nullptr) return std::nullopt;
+  }
+  const double minutes = settings_or_usual(f).checkpoint.every_minutes;
+  return Finding{"slow_disk",
+                 {quoted(*text, "checkpoint")},
+                 {other_disk(), set("checkpoint.async", "on", say(texts.save_beside)),
+                  set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say(texts.save_less_often))}};
+}
+
+std::optional<Finding> data_preparation(const Facts& f) {
+  if (f.has_begun) return std::nullopt;
+  const std::vector<std::string> standing = standing_texts(f);
+  const std::string* text = said(f, standing, {"preparing the data"});
+  if (text == nullptr || !holds(*text, {"is behind:"})) return std::nullopt;
+  return Finding{"data_preparation",
+                 {quoted(*text)},
+                 {command("troika data prepare", say(texts.why_prepare)),
+                  set("data.workers", "0", say(texts.all_cores_tokenize)),
+                  {say(texts.shared_cache), say(texts.why_shared_cache)}}};
+}
+
+bool a_connection_broke(const std::string& text) {
+  return holds(text, {" is gone", "connections broke", "timed out", "reset by peer", "Connection closed by peer",
+                      "did not answer within", "nobody wrote"});
+}
+
+// All had joined, so small messages pass; what broke was the first exchange that is larger than a packet.
+std::optional<Finding> mtu_black_hole(const Facts& f) {
+  if (f.has_begun || !f.on_several_hosts()) return std::nullopt;
+  const std::vector<std::string> standing = standing_texts(f);
+  const std::string* text = said(f, standing, {"no message passes"});
+  if (text == nullptr && f.failed() && first_with(f.told, {"launcher of host"}) == nullptr) {
+    const bool others = f.death && (f.death->signal != 0 || f.death->exit_code == 2 || f.death->exit_code == 3);
+    const auto found = std::find_if(f.told.begin(), f.told.end(), a_connection_broke);
+    if (!others && found != f.told.end()) text = &*found;
+  }
+  if (text == nullptr) return std::nullopt;
+  return Finding{"mtu_black_hole",
+                 {say(texts.joined_but_no_step), quoted(*text)},
+                 {command("ping -M do -s 1472 HOST", say(texts.why_ping)),
+                  command("ip link set dev INTERFACE mtu 1400", say(texts.why_mtu)), run_doctor()}};
+}
+
+std::optional<Finding> link_lost(const Facts& f) {
+  const std::vector<std::string> standing = standing_texts(f);
+  const std::string* text = said(f, standing, {"no message passes"});
+  if (text == nullptr) return std::nullopt;
+  return Finding{"link_lost",
+                 {quoted(*text)},
+                 {{say(texts.see_the_link), say(texts.why_see_the_link)},
+                  run_doctor(),
+                  launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))}};
+}
+
+std::optional<Finding> rank_hangs(const Facts& f) {
+  const std::vector<std::string> standing = standing_texts(f);
+  const std::string* text =
+      said(f, standing, {"a signal has stopped the process", "comm.timeout_seconds (", "is stopped by signal"});
+  if (text == nullptr && !f.failed()) text = said(f, standing, {"is behind:"});
+  if (text == nullptr) return std::nullopt;
+  Finding found{"rank_hangs", {quoted(*text)}, {}};
+  for (const std::string& more : standing)
+    if (more != *text && found.evidence.size() < 3) found.evidence.push_back(quoted(more));
+  const bool stopped = holds(*text, {"stopped"}) || first_with(standing, {"is stopped by signal"}) != nullptr;
+  if (stopped) found.advice.push_back(command("kill -CONT PID", say(texts.why_continue)));
+  found.advice.push_back(command("kill -USR1 PID", say(texts.why_ask)));
+  const double limit = settings_or_usual(f).comm.timeout_seconds;
+  if (!stopped && holds(*text, {"comm.timeout_seconds ("}))
+    found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say(texts.only_if_slow, number(limit))));
+  found.advice.push_back(same_again());
+  return found;
+}
+
+std::optional<Finding> host_lost(const Facts& f) {
+  const std::vector<std::string> standing = standing_texts(f);
+  const std::string* text =
+      said(f, standing,
+           {"the launcher of host", "has been silent for", "ended without an error message or its host is gone",
+            "does not answer any more", "has not answered for", "has not been heard for"});
+  if (text == nullptr) return std::nullopt;
+  const double limit = settings_or_usual(f).comm.heartbeat_seconds;
+  Finding found{"host_lost", {quoted(*text)}, {}};
+  add_place(f, &found.evidence);
+  found.advice = {{say(texts.see_the_host), say(texts.why_see_the_host)},
+                  launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))};
+  if (holds(*text, {"silent", "heard"}))
+    found.advice.push_back(
+        set("comm.heartbeat_seconds", number(3 * limit), say(texts.hosts_that_pause, number(limit))));
+  else
+    found.advice.push_back(same_again());
+  return found;
+}
+
+}  // namespace
+
+Rules rules_of_stalls() { return {slow_disk, data_preparation, mtu_black_hole, link_lost, rank_hangs, host_lost}; }
+
+}  // namespace troika::diagnosis

@@ -1,0 +1,129 @@
+#include "diagnosis/samples.h"
+
+#include <algorithm>
+
+namespace troika::diagnosis {
+using host::Vitals;
+using records::Sample;
+
+namespace {
+
+using Seen = std::vector<const Sample*>;  // with vitals, of one host, in order
+
+double grown(const Seen& seen, double Vitals::*counter) {
+  double first = -1, last = -1;
+  for (const Sample* sample : seen) {
+    const double now = (*sample->vitals).*counter;
+    if (now < 0) continue;
+    if (first < 0) first = now;
+    last = now;
+  }
+  return std::max(last - first, 0.0);
+}
+
+// The median over a part of the samples, from `begin` to `end` as shares of their number; -1: none is known.
+double median_in(const Seen& seen, double Vitals::*number, double begin, double end) {
+  std::vector<double> known;
+  const auto count = static_cast<double>(seen.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const auto at = static_cast<double>(i);
+    const double value = (*seen[i]->vitals).*number;
+    if (value >= 0 && at >= begin * count && at < end * count) known.push_back(value);
+  }
+  return known.empty() ? -1 : median(known);
+}
+
+HostFacts facts_of_host(const Seen& seen) {
+  HostFacts facts;
+  facts.seconds = seen.back()->elapsed_seconds - seen.front()->elapsed_seconds;
+  facts.memory_kills = grown(seen, &Vitals::memory_kills);
+  facts.swap_in_pages = grown(seen, &Vitals::swap_in_pages);
+  facts.throttles = grown(seen, &Vitals::throttles);
+  facts.quota_throttled_seconds = grown(seen, &Vitals::quota_throttled_seconds);
+  facts.clock_before = median_in(seen, &Vitals::clock_hertz, 0, 0.25);
+  facts.clock_after = median_in(seen, &Vitals::clock_hertz, 0.75, 1);
+  facts.runnable = median_in(seen, &Vitals::runnable, 0, 1);
+  facts.memory_pressure = median_in(seen, &Vitals::pressure_memory, 0.75, 1);
+  for (const Sample* sample : seen) {
+    facts.temperature_celsius = std::max(facts.temperature_celsius, sample->vitals->temperature_celsius);
+    facts.under_voltage = facts.under_voltage || sample->vitals->under_voltage > 0;
+  }
+  const Vitals& last = *seen.back()->vitals;
+  facts.cores = last.cores;
+  facts.disk_free_bytes = last.disk_free_bytes;
+  if (last.memory_bytes > 0 && last.available_bytes >= 0)
+    facts.available_share = last.available_bytes / last.memory_bytes;
+  return facts;
+}
+
+double sum_of(const std::map<std::string, double>& seconds) {
+  double sum = 0;
+  for (const auto& [name, value] : seconds) sum += value;
+  return sum;
+}
+
+double phase(const Sample& sample, const char* name) {
+  const auto found = sample.phases.find(name);
+  return found == sample.phases.end() ? 0 : found->second;
+}
+
+RankFacts facts_of_rank(const std::deque<Sample>& samples) {
+  RankFacts facts;
+  facts.host = samples.back().host;
+  const auto first =
+      std::find_if(samples.begin(), samples.end(), [](const Sample& sample) { return sample.place.step >= 1; });
+  if (first == samples.end()) return facts;
+  const Sample& last = samples.back();
+  const auto phase_grown = [&](const char* name) { return std::max(phase(last, name) - phase(*first, name), 0.0); };
+  facts.samples = static_cast<int>(samples.end() - first);
+  facts.seconds = last.elapsed_seconds - first->elapsed_seconds;
+  facts.computing = phase_grown("forward") + phase_grown("backward");
+  facts.loading = phase_grown("load");
+  facts.saving = phase_grown("save");
+  facts.waiting = std::max(sum_of(last.waits) - sum_of(first->waits), 0.0);
+  facts.steps = last.place.step - first->place.step;
+  return facts;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began) {
+  constexpr double clocks_seconds = 60;
+  SamplesOfRanks last;
+  for (const auto& [rank, samples] : all) {
+    const auto first =
+        std::find_if(samples.rbegin(), samples.rend(), [](const Sample& sample) { return sample.number <= 1; });
+    const auto begin = first == samples.rend() ? samples.begin() : first.base() - 1;
+    if (begin == samples.end() || begin->time < began - clocks_seconds) continue;
+    last[rank] = {begin, samples.end()};
+  }
+  return last;
+}
+
+std::map<std::string, HostFacts> host_facts(const SamplesOfRanks& samples) {
+  std::map<std::string, Seen> seen;
+  for (const auto& [rank, of_rank] : samples) {
+    const bool another_tells = !of_rank.empty() && seen.count(of_rank.front().host) > 0;
+    for (const Sample& sample : of_rank)
+      if (sample.vitals && !another_tells) seen[sample.host].push_back(&sample);
+  }
+  std::map<std::string, HostFacts> facts;
+  for (const auto& [host, of_host] : seen) facts[host] = facts_of_host(of_host);
+  return facts;
+}
+
+std::map<int, RankFacts> rank_facts(const SamplesOfRanks& samples) {
+  std::map<int, RankFacts> facts;
+  for (const auto& [rank, of_rank] : samples)
+    if (!of_rank.empty()) facts[rank] = facts_of_rank(of_rank);
+  return facts;
+}
+
+}  // namespace troika::diagnosis
