@@ -23,7 +23,7 @@ TextLine name_line(const View& view, const Frame& frame) {
     std::vector<std::string> known;
     for (const std::string* fact :
          {&view.state->model, &view.state->layout, &view.state->schedule, &view.state->precision, &view.state->device})
-      if (!fact->empty()) known.push_back(base::printable(*fact, 500));
+      if (!fact->empty() && *fact != "auto") known.push_back(base::printable(*fact, 500));
     facts = base::join(known, frame.charset == Charset::utf8 ? " \u00b7 " : " | ");
   }
   const std::string name = shortened_to(base::printable(view.folder, 1000), for_name);
