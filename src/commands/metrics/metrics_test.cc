@@ -1,0 +1,54 @@
+#include "commands/metrics/metrics.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "metrics/step_metrics.h"
+
+namespace troika::commands {
+namespace {
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string run_of_one_step(const std::string& name) {
+  const std::string folder = base::temporary_folder() + "/" + name;
+  base::make_directories(folder);
+  metrics::StepMetrics row;
+  row.step = 1;
+  row.loss = 4.5;
+  metrics::MetricsFile(folder + "/metrics.jsonl").append(row);
+  return folder;
+}
+
+TEST(Metrics, AreATableUnlessAnotherFormIsAskedFor) {
+  const std::string run = run_of_one_step("table");
+  EXPECT_THAT(metrics_report({run}), StartsWith("step,loss,"));
+  EXPECT_EQ(metrics_report({run, "--csv"}), metrics_report({run}));
+  EXPECT_THAT(metrics_report({run, "--openmetrics"}), HasSubstr("\ntroika_loss 4.5\n"));
+}
+
+TEST(Metrics, GoToAFileThatIsNamed) {
+  const std::string run = run_of_one_step("file"), out = run + "/a.csv";
+  EXPECT_EQ(metrics_report({run, "--out", out}), "");
+  EXPECT_EQ(base::read_file(out), metrics_report({run}));
+}
+
+TEST(Metrics, AreWrittenForTensorboard) {
+  const std::string run = run_of_one_step("tensorboard");
+  EXPECT_THAT(metrics_report({run, "--tensorboard", run + "/tb"}),
+              StartsWith("1 steps in " + run + "/tb/events.out.tfevents."));
+  EXPECT_THROW(metrics_report({run, "--tensorboard", run + "/tb"}), base::ConfigError);
+}
+
+TEST(Metrics, RefuseWhatCannotBe) {
+  const std::string run = run_of_one_step("refused");
+  EXPECT_THROW(metrics_report({}), base::ConfigError);
+  EXPECT_THROW(metrics_report({base::temporary_folder() + "/no-run"}), base::ConfigError);
+  EXPECT_THROW(metrics_report({run, "--csv", "--openmetrics"}), base::ConfigError);
+  EXPECT_THROW(metrics_report({run, "--tensorboard", "x", "--out", "y"}), base::ConfigError);
+}
+
+}  // namespace
+}  // namespace troika::commands
