@@ -55,6 +55,20 @@ TEST(LaunchOptions, RanksWithoutADeviceAreRefusedBeforeTheyStart) {
   EXPECT_THAT(error_of({"--nproc-per-node", "4096", "--", "train", "--device", "cpu"}), Not(HasSubstr("device")));
 }
 
+TEST(LaunchOptions, MetricsAreServedOfATrainingAlone) {
+  const auto options = parse_launch(
+      {"--metrics-port", "9400", "--metrics-address", "::1", "--", "train", "--out", "runs/a", "--on-event", "notify"},
+      {});
+  ASSERT_TRUE(options.metrics.has_value());
+  EXPECT_EQ(options.metrics->port, 9400);
+  EXPECT_EQ(options.metrics->address, "::1");
+  EXPECT_EQ(options.run_folder, "runs/a");
+  EXPECT_EQ(options.on_event, "notify");
+  EXPECT_FALSE(parse_launch({"--", "train"}, {}).metrics.has_value());
+  EXPECT_THAT(error_of({"--metrics-port", "0", "--program", "x", "y"}), HasSubstr("'y' has none"));
+  EXPECT_THAT(error_of({"--metrics-port", "65536", "--", "train"}), HasSubstr("--metrics-port"));
+}
+
 TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
   const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "run", "--nnodes", "7", "--", "y"}, {});
   EXPECT_EQ(options.hosts.nnodes, 1);
