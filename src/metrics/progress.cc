@@ -1,11 +1,13 @@
 #include "metrics/progress.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -14,7 +16,7 @@ namespace troika::metrics {
 namespace {
 
 constexpr std::size_t longest_bar = 40, shortest_bar = 5;
-constexpr double silent_seconds = 0.5, seconds_between_bars = 0.1;
+constexpr double silent_seconds = 0.5, seconds_between_bars = 0.1, seconds_between_kept = 10;
 
 double fraction_of(std::int64_t done, std::int64_t total) {
   return total <= 0 ? 0 : std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
@@ -131,14 +133,14 @@ void BarLine::end() {
   columns_ = 0;
 }
 
-Progress::Progress(std::FILE* out, ProgressStyle style, std::int64_t done_steps, std::int64_t total_steps,
-                   double now_seconds)
+Progress::Progress(std::FILE* out, Form form, std::int64_t done_steps, std::int64_t total_steps, double now_seconds)
     : line_(out),
-      style_(style),
+      form_(std::move(form)),
       first_step_(done_steps + 1),
       total_steps_(total_steps),
       begin_seconds_(now_seconds),
-      last_line_seconds_(now_seconds) {}
+      last_line_seconds_(now_seconds),
+      last_kept_seconds_(now_seconds) {}
 
 Progress::~Progress() { finish(); }
 
@@ -149,17 +151,33 @@ double Progress::eta_seconds(std::int64_t step, double now_seconds) const {
          static_cast<double>(std::max<std::int64_t>(total_steps_ - step, 0));
 }
 
-void Progress::step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds) {
-  if (style_ == ProgressStyle::none) return;
-  const ProgressText text =
-      progress_text(StepState{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)});
-  if (style_ == ProgressStyle::bar) return line_.draw(text);
-  if (step != first_step_ && step != total_steps_ && now_seconds - last_line_seconds_ < 1.0) return;
-  last_line_seconds_ = now_seconds;
-  line_.print(format_line(text));
+bool Progress::due(std::int64_t step, double seconds_since_last, double period) const {
+  return step == first_step_ || step == total_steps_ || seconds_since_last >= period;
 }
 
-void Progress::note(const std::string& text) { line_.print(text); }
+static std::string stamped(Stamps stamps, const std::string& text) {
+  if (stamps == Stamps::none) return text;
+  return fmt::format("{:%H:%M:%S} {}", fmt::localtime(std::time(nullptr)), text);
+}
+
+void Progress::step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds) {
+  const ProgressText text =
+      progress_text(StepState{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)});
+  if (form_.keep && due(step, now_seconds - last_kept_seconds_, seconds_between_kept)) {
+    last_kept_seconds_ = now_seconds;
+    form_.keep(format_line(text));
+  }
+  if (form_.style == ProgressStyle::none) return;
+  if (form_.style == ProgressStyle::bar) return line_.draw(text);
+  if (!due(step, now_seconds - last_line_seconds_, 1.0)) return;
+  last_line_seconds_ = now_seconds;
+  line_.print(stamped(form_.stamps, format_line(text)));
+}
+
+void Progress::note(const std::string& text) {
+  if (form_.keep) form_.keep(text);
+  line_.print(stamped(form_.stamps, text));
+}
 
 void Progress::finish() { line_.end(); }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -66,12 +67,21 @@ class BarLine {
   std::string bar_;
 };
 
+// Whether a line begins with the local time of day.
+enum class Stamps { none, time_of_day };
+
 // Of the steps of a run. Draws to `out`, which must outlive it. Lines come at most one per second, and always for the first and
 // the last step. Threads: one.
 class Progress {
  public:
+  struct Form {
+    ProgressStyle style = ProgressStyle::lines;
+    Stamps stamps = Stamps::none;
+    // Also told every note, and a line of the steps every 10 s, at the first and at the last, whatever the style. May be empty.
+    std::function<void(const std::string& line)> keep{};
+  };
   // `done_steps` were finished before (a resume). `now_seconds` of all calls is one monotonic clock.
-  Progress(std::FILE* out, ProgressStyle style, std::int64_t done_steps, std::int64_t total_steps, double now_seconds);
+  Progress(std::FILE* out, Form form, std::int64_t done_steps, std::int64_t total_steps, double now_seconds);
   ~Progress();  // as finish()
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -82,11 +92,12 @@ class Progress {
 
  private:
   double eta_seconds(std::int64_t step, double now_seconds) const;
+  bool due(std::int64_t step, double seconds_since_last, double period) const;
 
   BarLine line_;
-  ProgressStyle style_;
+  const Form form_;
   std::int64_t first_step_, total_steps_;
-  double begin_seconds_, last_line_seconds_;
+  double begin_seconds_, last_line_seconds_, last_kept_seconds_;
 };
 
 // Of a long job over files, such as tokenizing. Jobs shorter than half a second show nothing. A bar is drawn at most ten times a

@@ -73,7 +73,7 @@ TEST(ProgressStyleName, FollowsTheSetting) {
 TEST(Progress, LinesComeForFirstLastAndAtMostOncePerSecond) {
   Output out;
   {
-    Progress progress(out.file(), ProgressStyle::lines, 0, 40, 0.0);
+    Progress progress(out.file(), {ProgressStyle::lines}, 0, 40, 0.0);
     for (int step = 1; step <= 40; ++step) progress.step_done(step, 1.0, 100, 0.1 * step);
   }
   std::vector<std::string> heads;
@@ -83,7 +83,7 @@ TEST(Progress, LinesComeForFirstLastAndAtMostOncePerSecond) {
 
 TEST(Progress, EtaComesFromTheStepsOfThisAttempt) {
   Output out;
-  Progress progress(out.file(), ProgressStyle::lines, 10, 20, 100.0);
+  Progress progress(out.file(), {ProgressStyle::lines}, 10, 20, 100.0);
   progress.step_done(11, 1.0, 100, 102.0);  // 2 s per step, 9 to go
   EXPECT_THAT(out.text(), testing::HasSubstr("ETA 18.0 s"));
 }
@@ -91,7 +91,7 @@ TEST(Progress, EtaComesFromTheStepsOfThisAttempt) {
 TEST(Progress, BarRedrawsInPlaceWipesLeftoversAndEndsWithOneNewline) {
   Output out;
   {
-    Progress progress(out.file(), ProgressStyle::bar, 0, 2, 0.0);
+    Progress progress(out.file(), {ProgressStyle::bar}, 0, 2, 0.0);
     progress.step_done(1, 10000.0, 100, 500.0);
     progress.step_done(2, 1.0, 100, 501.0);
     progress.finish();
@@ -105,7 +105,7 @@ TEST(Progress, BarRedrawsInPlaceWipesLeftoversAndEndsWithOneNewline) {
 
 TEST(Progress, NoteStandsOnItsOwnLineAndTheBarComesBack) {
   Output out;
-  Progress progress(out.file(), ProgressStyle::bar, 0, 2, 0.0);
+  Progress progress(out.file(), {ProgressStyle::bar}, 0, 2, 0.0);
   progress.step_done(1, 1.0, 100, 1.0);
   progress.note("saved step 1");
   const auto draws = base::split(out.text(), '\r');
@@ -113,10 +113,29 @@ TEST(Progress, NoteStandsOnItsOwnLineAndTheBarComesBack) {
   EXPECT_EQ(draws[4], draws[1]);
 }
 
+TEST(Progress, LinesBeginWithTheTimeWhereTheyAreStamped) {
+  Output out;
+  std::vector<std::string> kept;
+  {
+    Progress progress(out.file(),
+                      {ProgressStyle::lines, Stamps::time_of_day, [&](const std::string& line) { kept.push_back(line); }},
+                      0, 30, 0.0);
+    for (int step = 1; step <= 30; ++step) progress.step_done(step, 1.0, 100, step);
+    progress.note("saved step 30");
+  }
+  for (const std::string& line : base::split(base::trim(out.text()), '\n'))
+    EXPECT_THAT(line, testing::MatchesRegex("[0-9][0-9]:[0-9][0-9]:[0-9][0-9] (step|saved) .*"));
+  ASSERT_EQ(kept.size(), 5U);
+  EXPECT_THAT(kept[0], testing::StartsWith("step 1/30"));
+  EXPECT_THAT(kept[1], testing::StartsWith("step 11/30"));
+  EXPECT_THAT(kept[3], testing::StartsWith("step 30/30"));
+  EXPECT_EQ(kept[4], "saved step 30");
+}
+
 TEST(Progress, NoneIsSilent) {
   Output out;
   {
-    Progress progress(out.file(), ProgressStyle::none, 0, 2, 0.0);
+    Progress progress(out.file(), {ProgressStyle::none}, 0, 2, 0.0);
     progress.step_done(1, 1.0, 100, 1.0);
   }
   EXPECT_EQ(out.text(), "");

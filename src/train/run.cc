@@ -235,8 +235,12 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
     saving = decide_saving(plan, free_host_bytes(request), *session.channels().saving);
   }
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
-  for (const std::string& line : plan::describe(plan)) say(request, line);
-  for (const std::string& line : saving.remarks) say(request, line);
+  std::vector<std::string> lines = plan::describe(plan);
+  lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
+  for (const std::string& line : lines) {
+    say(request, line);
+    if (records != nullptr) records->told(line);
+  }
   if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
   if (records != nullptr) records->planned(plan);
 
@@ -264,6 +268,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const Outcome outcome = Trainer(plan, *source.samples, session.channels(), surroundings).run();
   if (rows != nullptr) rows->finish();
   if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
+  if (records != nullptr) records->told(metrics::format_summary(outcome.summary));
   if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
   if (records != nullptr) record_end(*records, outcome, plan.steps);

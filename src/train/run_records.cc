@@ -14,6 +14,7 @@
 #include "host/vitals.h"
 #include "plan/describe.h"
 #include "planner/estimate.h"
+#include "records/run_log.h"
 #include "records/run_reader.h"
 
 namespace troika::train {
@@ -77,6 +78,7 @@ RunRecords::RunRecords(const Place& place, const Whereabouts& whereabouts, std::
       publish_(std::move(publish)),
       samples_(std::make_shared<records::LineWriter>(records::samples_path(place.folder, place.rank), 100)),
       events_(std::make_shared<records::LineWriter>(records::events_path(place.folder))),
+      log_(std::make_shared<records::LineWriter>(records::run_log_path(place.folder))),
       begin_(base::monotonic_seconds()),
       state_(state_of(place)) {}
 
@@ -111,10 +113,19 @@ void RunRecords::event(EventKind kind, std::int64_t step, const std::string& tex
 }
 
 void RunRecords::notice(const std::string& sentence) {
-  if (first_of_host()) write(event_of(EventKind::notice, whereabouts_.place().step, sentence));
+  if (!prepared_ || !first_of_host()) return;
+  told(sentence);
+  write(event_of(EventKind::notice, whereabouts_.place().step, sentence));
+}
+
+void RunRecords::told(const std::string& text) {
+  if (place_.rank == 0)
+    disk_.post([log = log_, line = records::log_line(base::wall_seconds(), text)] { log->append(line); });
 }
 
 void RunRecords::failed(int exit_code, const std::string& text) {
+  if (!prepared_) return;
+  told("failed: " + text);
   records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text);
   event.rank = place_.rank;
   event.numbers["exit_code"] = exit_code;
@@ -186,6 +197,7 @@ void RunRecords::write_state(Life life) {
 }
 
 void RunRecords::prepares(const std::vector<records::RankPlace>& ranks) {
+  prepared_ = true;
   state_.ranks = ranks;
   const double pace = std::max(place_.sample_seconds, static_cast<double>(ranks.size()) / most_samples_a_second);
   if (place_.sample_seconds > 0) state_.sample_seconds = pace;

@@ -56,8 +56,12 @@ class RunRecords {
              const std::map<std::string, double>& numbers = {});
   // A sentence of the watch over ranks, which all ranks hear: the first rank of each host writes it.
   void notice(const std::string& sentence);
-  // This rank ends with an error: to its host's folder, and to that of the store's host.
+  // This rank ends with an error: to its host's folder, and to that of the store's host. Nothing before prepares(): the folder may
+  // be another run's.
   void failed(int exit_code, const std::string& text);
+
+  // What rank 0 has shown its user: to RUN/run.log.
+  void told(const std::string& text);
 
   // What is held now, for the samples.
   void hold(const tensor::Ledger& ledger);
@@ -85,10 +89,11 @@ class RunRecords {
   const std::shared_ptr<const comm::Traffic> traffic_;
   const Publish publish_;
   std::function<void(const records::Event&)> also_;
-  const std::shared_ptr<records::LineWriter> samples_, events_;  // of the disk's thread
+  const std::shared_ptr<records::LineWriter> samples_, events_, log_;  // of the disk's thread
   const std::shared_ptr<std::atomic<double>> disk_free_bytes_ = std::make_shared<std::atomic<double>>(-1);
   const double begin_;  // base::monotonic_seconds()
   std::int64_t taken_ = 0;
+  bool prepared_ = false;  // the folder is this run's: nothing is written before
   records::RunState state_;
 
   std::mutex mutex_;  // guards the next

@@ -12,9 +12,13 @@ namespace troika::train {
 
 void Trainer::start_progress() {
   if (!first_rank() || surroundings_.screen == nullptr) return;
-  const auto style = metrics::progress_style(settings_.log.progress, surroundings_.screen);
+  metrics::Progress::Form form;
+  form.style = metrics::progress_style(settings_.log.progress, surroundings_.screen);
+  form.stamps = settings_.log.time_stamps ? metrics::Stamps::time_of_day : metrics::Stamps::none;
+  if (surroundings_.records != nullptr)
+    form.keep = [records = surroundings_.records](const std::string& line) { records->told(line); };
   progress_ =
-      std::make_unique<metrics::Progress>(surroundings_.screen, style, state_.step, plan_.steps, begin_seconds_);
+      std::make_unique<metrics::Progress>(surroundings_.screen, std::move(form), state_.step, plan_.steps, begin_seconds_);
 }
 
 void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
@@ -80,6 +84,7 @@ void Trainer::note(const std::string& text) {
     progress_->note(text);
   } else {
     std::fprintf(surroundings_.screen, "%s\n", text.c_str());
+    if (surroundings_.records != nullptr) surroundings_.records->told(text);
   }
 }
 

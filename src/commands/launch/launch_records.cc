@@ -7,6 +7,7 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "records/run_in_use.h"
+#include "records/run_log.h"
 #include "records/run_reader.h"
 #include "records/run_state.h"
 
@@ -32,6 +33,7 @@ LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
       also_(std::move(also)),
       before_(host::read_vitals("")),
       events_(std::make_shared<records::LineWriter>(records::events_path(folder_))),
+      log_(std::make_shared<records::LineWriter>(records::run_log_path(folder_))),
       disk_(std::make_unique<records::BackgroundDisk>()) {}
 
 records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) const {
@@ -46,7 +48,12 @@ records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) 
 
 void LaunchRecords::write(const records::Event& event) {
   if (also_) also_(event);
-  if (!folder_.empty()) disk_->post([events = events_, line = to_json(event)] { events->append(line); });
+  if (folder_.empty()) return;
+  disk_->post([events = events_, log = log_, line = to_json(event),
+               told = records::log_line(event.time, "launcher: " + event.text)] {
+    events->append(line);
+    log->append(told);
+  });
 }
 
 void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const std::string& text) {

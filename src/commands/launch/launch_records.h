@@ -47,7 +47,7 @@ class LaunchRecords {
   int attempt_ = 0;
   std::string launch_;
   host::Vitals before_;
-  const std::shared_ptr<records::LineWriter> events_;  // of the disk's thread
+  const std::shared_ptr<records::LineWriter> events_, log_;  // of the disk's thread
   std::unique_ptr<records::BackgroundDisk> disk_;
 };
 

@@ -201,6 +201,7 @@ struct LogSettings {
 
   LogLevel level = LogLevel::info;
   Progress progress = Progress::automatic;  // automatic: a bar on a terminal, lines elsewhere
+  bool time_stamps = true;                  // lines of steps and notes on the screen begin with the time of day
   std::string tensorboard = "off";          // off, on, or a folder
   std::string on_event;                     // a command for the shell; "": none
   double sample_seconds = 5;                // between two records of what each rank does; 0: none
@@ -210,6 +211,10 @@ struct LogSettings {
     using M = LogSettings;
     t.add("level", &M::level, "Least severe messages shown.").spelled("warning", "warn").agree(Agreement::none);
     t.add("progress", &M::progress, "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")
+        .agree(Agreement::none);
+    t.add("time_stamps", &M::time_stamps,
+          "Lines of steps and notes on the screen begin with the time of day; OUT/run.log has all of them with date and "
+          "time.")
         .agree(Agreement::none);
     t.add("tensorboard", &M::tensorboard,
           "Also write event files for TensorBoard. on: to OUT/tensorboard; or the folder.")
