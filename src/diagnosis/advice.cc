@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/text.h"
 #include "config/fields.h"
 #include "diagnosis/texts.h"
 
@@ -42,6 +43,19 @@ int port_in(const Facts& facts) {
   return -1;
 }
 
+bool is_one_of(const std::vector<std::string_view>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Where the settings are not known because the run ended before it wrote them: "begins after 64 ids", "within 64 ids".
+std::int64_t sequence_length_in(const Facts& facts) {
+  for (const std::string& text : facts.told)
+    for (const std::string_view word : {"begins after ", "within "})
+      if (const std::size_t at = text.find(word); at != std::string::npos && text.find(" ids", at) != std::string::npos)
+        return std::atoll(text.c_str() + at + word.size());
+  return 0;
+}
+
 }  // namespace
 
 std::string number(double value) { return fmt::format("{:.3g}", value); }
@@ -61,6 +75,22 @@ Advice launch(LaunchFlag flag, std::string_view value, const Text& reason) {
 }
 Advice command(std::string_view words, const Text& reason) { return {verbatim(std::string(words)), reason}; }
 
+AdviceList flags_named_in(const std::string& text) {
+  AdviceList advice;
+  std::vector<std::string> words = base::split(text.substr(0, text.find('\n')), ' ');
+  for (std::string& word : words)
+    while (!word.empty() && std::string_view(",;:.()").find(word.back()) != std::string_view::npos) word.pop_back();
+  for (std::size_t i = 0; i + 1 < words.size() && advice.size() < most_advice; ++i) {
+    if (words[i].rfind("--", 0) != 0) continue;
+    const config::Field* field = config::find_field(words[i].substr(2));
+    Settings scratch;
+    if (field == nullptr || (field->is_text() && !is_one_of(field->words, words[i + 1]))) continue;
+    if (!config::set_text(*field, words[i + 1], &scratch).empty()) continue;
+    advice.push_back({verbatim(words[i] + " " + words[i + 1]), say(texts.message_names_it)});
+  }
+  return advice;
+}
+
 AdviceList less_memory(const Facts& facts) {
   const Settings s = settings_or_usual(facts);
   AdviceList advice;
@@ -75,6 +105,17 @@ AdviceList less_memory(const Facts& facts) {
   if (s.batch.seq_len > 128)
     advice.push_back(
         set("batch.seq_len", std::to_string(s.batch.seq_len / 2), say(texts.half_sequence, s.batch.seq_len)));
+  return first_of(std::move(advice));
+}
+
+AdviceList more_tokens_with_loss(const Facts& facts) {
+  const Settings s = settings_or_usual(facts);
+  const std::int64_t told = sequence_length_in(facts), length = told > 0 ? told : s.batch.seq_len;
+  AdviceList advice = {set("batch.seq_len", std::to_string(2 * length), say(texts.answers_cut_off, length))};
+  if (s.data.chat_template != "chatml")
+    advice.push_back(set("data.chat_template", "chatml", say(texts.marks_answers, s.data.chat_template)));
+  if (s.data.loss_on != config::LossOn::all) advice.push_back(set("data.loss_on", "all", say(texts.loss_on_all)));
+  advice.push_back(command("troika data inspect", say(texts.why_inspect)));
   return first_of(std::move(advice));
 }
 

@@ -26,8 +26,12 @@ Advice set(std::string_view key, std::string_view value, const Text& reason);  /
 Advice launch(LaunchFlag flag, std::string_view value, const Text& reason);
 Advice command(std::string_view words, const Text& reason);  // of the system, or a verb of ours
 
+// The settings that a message of ours names with a value that they take: "--zero 3 would fit".
+AdviceList flags_named_in(const std::string& text);
+
 // At most three of these, as the settings allow. Settings that are not known are taken to be the defaults.
 AdviceList less_memory(const Facts& facts);
+AdviceList more_tokens_with_loss(const Facts& facts);
 AdviceList gentler_steps(const Facts& facts);  // lower lr, longer warm-up, clipping
 Advice half_the_rate(const Facts& facts);
 Advice longer_warmup(const Facts& facts);

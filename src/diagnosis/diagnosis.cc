@@ -17,11 +17,14 @@ std::optional<Finding> first_of(const std::vector<Rules>& lists, const Facts& fa
   return std::nullopt;
 }
 
-// Status of the first to die and counters, then what was told and logged, then silence.
+// Status of the first to die and counters; what was told; what its log ends with, where older lines may stand; the kind of error.
 std::optional<Finding> cause_of_failure(const Facts& facts) {
-  return first_of({rules_of_memory(), rules_of_signals(), rules_of_meeting(), rules_of_files(), rules_of_numbers(),
-                   rules_of_stalls(), rules_of_the_rest()},
-                  facts);
+  if (auto found = first_of({rules_of_memory(), rules_of_signals()}, facts)) return found;
+  Facts without_log = facts;
+  without_log.last_lines.clear();
+  const Rules meeting = rules_of_meeting(), files = rules_of_files();
+  if (auto found = first_of({meeting, files, rules_of_numbers(), rules_of_stalls()}, without_log)) return found;
+  return first_of({meeting, files, rules_of_the_rest()}, facts);
 }
 
 // A save that was given up and a rank that stands still are told of a run that runs on, too.

@@ -40,6 +40,8 @@ struct FailureTexts {
   Text joined_but_no_step{"all ranks came and exchanged small messages, but no step was done",
                           "所有 rank 都已到齐并交换过小消息，但没有完成任何一步"};
 
+  Text message_names_it{"the message names it", "错误信息给出了它"};
+
   // Memory.
   Text half_micro_batch{"half of the {} sequences in a forward need half of the activations; the global batch stays",
                         "一次前向从 {} 条序列减半，激活内存也减半；全局批次不变"};

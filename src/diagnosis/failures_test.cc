@@ -77,6 +77,36 @@ TEST(Failures, MemoryThatEndsWhileACheckpointIsWrittenIsNamedSo) {
   EXPECT_THAT(flags_of(found), Contains("--checkpoint.async off"));
 }
 
+TEST(Failures, ARefusalThatNamesFlagsIsTakenAtItsWord) {
+  MadeRun run;
+  run.report(
+      2,
+      "this rank needs 9 GiB, but its share of this host's free memory is 2 GiB (1 ranks here); the nearest layout "
+      "that fits is --zero 3 --recompute full (1 GiB a rank)");
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "plan_exceeds_memory");
+  EXPECT_EQ(flags_of(found), (std::set<std::string>{"--zero 3", "--recompute full"}));
+}
+
+TEST(Failures, TheLengthThatCutsAnswersOffIsDoubled) {
+  MadeRun run;
+  run.report(3, "every answer of 'a.jsonl' begins after 64 ids: set a larger --seq-len");
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "no_training_tokens");
+  EXPECT_THAT(flags_of(found), Contains("--seq-len 128"));
+}
+
+TEST(Failures, OldLinesOfALogDoNotSpeakBeforeTheReport) {
+  MadeRun run;
+  run.start();
+  records::Event& ended = run.say(EventKind::rank_ended, 60, "rank 1 ended with exit code 2");
+  ended.rank = 1;
+  ended.numbers["exit_code"] = 2;
+  ended.words["last_lines"] = "step 10 could not be saved: No space left on device; the run continues";
+  run.report(2, "after step 31 the loss (nan) or the gradient norm (nan) is not a finite number; lower --lr", 60.1);
+  EXPECT_EQ(run.why().cause, "diverged");
+}
+
 TEST(Failures, SlurmSaysWhoseLimitItWas) {
   MadeRun run;
   run.start();

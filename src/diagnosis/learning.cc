@@ -29,12 +29,8 @@ std::optional<Finding> no_tokens_in_rows(const Facts& facts) {
   const auto& rows = facts.rows;
   const auto empty = std::count_if(rows.begin(), rows.end(), [](const StepMetrics& row) { return row.tokens == 0; });
   if (rows.size() < 3 || 2 * static_cast<std::size_t>(empty) <= rows.size()) return std::nullopt;
-  const config::Settings s = settings_or_usual(facts);
   return Finding{
-      "no_training_tokens",
-      {say(texts.rows_without_tokens, empty, rows.size())},
-      {set("batch.seq_len", std::to_string(2 * s.batch.seq_len), say(texts.answers_cut_off, s.batch.seq_len)),
-       set("data.loss_on", "all", say(texts.loss_on_all)), command("troika data inspect", say(texts.why_inspect))}};
+      "no_training_tokens", {say(texts.rows_without_tokens, empty, rows.size())}, more_tokens_with_loss(facts)};
 }
 
 namespace {

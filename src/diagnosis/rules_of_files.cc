@@ -60,14 +60,10 @@ std::optional<Finding> file_system_failed(const Facts& f) {
 }
 
 std::optional<Finding> nothing_to_learn_from(const Facts& f) {
-  const std::string* told = first_with(f.told, {"has an answer to train on", "no position with a target"});
+  const std::string* told =
+      first_with(f.told, {"has an answer to train on", "no position with a target", "every answer of "});
   if (told == nullptr) return std::nullopt;
-  const config::Settings s = settings_or_usual(f);
-  return Finding{
-      "no_training_tokens",
-      {quoted(*told)},
-      {set("batch.seq_len", std::to_string(2 * s.batch.seq_len), say(texts.answers_cut_off, s.batch.seq_len)),
-       set("data.loss_on", "all", say(texts.loss_on_all)), command("troika data inspect", say(texts.why_inspect))}};
+  return Finding{"no_training_tokens", {quoted(*told)}, more_tokens_with_loss(f)};
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ std::optional<Finding> of_the_host(const Facts& f) {
 std::optional<Finding> refused_plan(const Facts& f) {
   const std::string* told = first_with(f.told, {"free memory is", "no layout fits"});
   if (told == nullptr) return std::nullopt;
-  return Finding{"plan_exceeds_memory", {quoted(*told)}, less_memory(f)};
+  const AdviceList named = flags_named_in(*told);
+  return Finding{"plan_exceeds_memory", {quoted(*told)}, named.empty() ? less_memory(f) : named};
 }
 
 }  // namespace

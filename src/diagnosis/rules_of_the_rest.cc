@@ -17,6 +17,12 @@ std::vector<Text> all_told(const Facts& f) {
   return evidence;
 }
 
+AdviceList with_flags_of_message(const Facts& f) {
+  AdviceList advice = f.told.empty() ? AdviceList{} : flags_named_in(f.told.front());
+  if (advice.size() < 3) advice.push_back({say(texts.do_as_told), say(texts.why_do_as_told)});
+  return advice;
+}
+
 std::optional<Finding> changed_bits(const Facts& f) {
   const std::string* told = first_with(
       f.told, {"test this host's memory", "test the memory and the processor",
@@ -33,7 +39,7 @@ std::optional<Finding> by_exit_code(const Facts& f) {
   if (!f.failed()) return std::nullopt;
   switch (code_of_failure(f)) {
     case 2:
-      return Finding{"settings_refused", all_told(f), {{say(texts.do_as_told), say(texts.why_do_as_told)}}};
+      return Finding{"settings_refused", all_told(f), with_flags_of_message(f)};
     case 3:
       return Finding{
           "data_refused",

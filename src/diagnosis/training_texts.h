@@ -40,6 +40,8 @@ struct TrainingTexts {
   Text wider_range{"bf16 has the range of fp32, and needs no loss scale",
                    "bf16 的数值范围与 fp32 相同，不需要损失缩放"};
   Text answers_cut_off{"answers behind the first {} tokens are cut off", "前 {} 个 token 之后的回答会被截掉"};
+  Text marks_answers{"the template {} may not mark the answers of these conversations",
+                     "模板 {} 可能没有标出这些对话中的回答"};
   Text loss_on_all{"prompts carry loss too, which shows whether the template marks the answers",
                    "提示部分也计入 loss，可以看出模板是否标出了回答"};
   Text why_inspect{"it shows samples as the run sees them, with the tokens that carry loss",

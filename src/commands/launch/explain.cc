@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <future>
@@ -15,9 +16,13 @@
 namespace troika::commands {
 namespace {
 
+// Without what is quoted, alike in both languages: it has just been said.
 std::string explanation_of(const std::string& folder, base::Language language) {
-  const diagnosis::Diagnosis found = diagnosis::diagnose(folder);
-  return found.cause == "none" ? "" : diagnosis::describe(found, language);
+  diagnosis::Diagnosis found = diagnosis::diagnose(folder);
+  if (found.cause == "none") return "";
+  const auto is_quoted = [](const diagnosis::Text& text) { return text.english == text.chinese; };
+  found.evidence.erase(std::remove_if(found.evidence.begin(), found.evidence.end(), is_quoted), found.evidence.end());
+  return diagnosis::describe(found, language);
 }
 
 }  // namespace
