@@ -1,0 +1,359 @@
+"""What every case stands on: a folder of its own, starts of troika in it, and what must be gone afterwards."""
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pty
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MARK = "TROIKA_WHY_PROOF"  # in the environment of all that a case starts
+LAUNCHER_FLAGS = ("nproc-per-node", "nnodes", "node-rank", "master-addr", "master-port", "max-restarts", "join-timeout",
+                  "bind", "log-dir", "secret-file", "rdzv-endpoint")
+CLEARED = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "BATCH_SIZE", "MICROBATCH_NUM", "TROIKA_SECRET",
+           "LANG", "LANGUAGE")
+
+# A model whose step takes a few milliseconds. Every case adds to it; what is stated last counts.
+TINY = ("--model.layers 4 --model.hidden 32 --model.heads 2 --model.kv-heads 1 --model.head-dim 16 --model.ffn 64 "
+        "--model.vocab 259 --batch.seq-len 32 --batch.micro-batch-size 1 --batch.global-batch-size 12 --train.seed 7 "
+        "--train.threads 1 --data.tokenizer bytes --optimizer.lr 0.003 --optimizer.warmup-steps 5").split()
+ENDLESS = ["--train.steps", "1000000"]
+
+
+class CannotMake(Exception):
+    """The failure could not be made here; the text says why."""
+
+
+def now():
+    return time.monotonic()
+
+
+def await_true(seconds, condition, pause=0.03):
+    end = now() + seconds
+    while not condition():
+        if now() > end:
+            return False
+        time.sleep(pause)
+    return True
+
+
+def read_text(path):
+    try:
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def environment_of(pid):
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def children_of_proc():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def is_gone(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def free_port():
+    for _ in range(100):
+        with socket.socket() as one, socket.socket() as next_one:
+            one.bind(("", 0))
+            port = one.getsockname()[1]
+            with contextlib.suppress(OSError, OverflowError):
+                next_one.bind(("", port + 1))
+                return port
+    raise CannotMake("no two neighbouring free ports")
+
+
+@dataclasses.dataclass
+class Command:
+    """One start of `troika train`, by `troika launch` or alone, before it happens."""
+    train: list
+    out: str                      # relative to `folder`
+    folder: str
+    launch: list = None           # flags of the launcher; None: without one
+    wrap: list = dataclasses.field(default_factory=list)  # words in front, such as nsenter's
+    environment: dict = dataclasses.field(default_factory=dict)
+    groups: list = dataclasses.field(default_factory=list)  # control groups to join
+    binaries: str = ""            # other programs than the proof's
+    screen: str = "screen"
+    terminal: bool = False        # on a terminal of its own
+
+    def words(self, binaries):
+        troika = os.path.join(self.binaries or binaries, "troika")
+        train = ["train", *self.train, "--train.out", self.out]
+        return [troika, *train] if self.launch is None else [troika, "launch", *self.launch, "--", *train]
+
+    def but(self, flags=(), **changes):
+        """The same with further flags, each put where it belongs."""
+        copy = dataclasses.replace(self, **changes)
+        copy.train, copy.launch = list(copy.train), None if copy.launch is None else list(copy.launch)
+        taken = None
+        for word in flags:
+            if word.startswith("--"):
+                name = word[2:].split("=")[0].replace("_", "-")
+                taken = copy.launch if name in LAUNCHER_FLAGS and copy.launch is not None else copy.train
+            (copy.train if taken is None else taken).append(word)
+        return copy
+
+
+class Run:
+    """A command that was started."""
+
+    def __init__(self, command, process, master=None):
+        self.command, self.process, self.master = command, process, master
+        self.out = os.path.join(command.folder, command.out)
+        self.screen_path = os.path.join(command.folder, command.screen)
+
+    @property
+    def screen(self):
+        return read_text(self.screen_path)
+
+    def log(self, rank):
+        return read_text(f"{self.out}/logs/rank-{rank:05}.log")
+
+    def rows(self):
+        rows = []
+        for line in read_text(self.out + "/metrics.jsonl").splitlines():
+            with contextlib.suppress(ValueError):
+                rows.append(json.loads(line))
+        return rows
+
+    def steps(self):
+        return read_text(self.out + "/metrics.jsonl").count("\n")
+
+    def runs(self):
+        return self.process.poll() is None
+
+    def await_steps(self, count, seconds=40):
+        await_true(seconds, lambda: self.steps() >= count or not self.runs())
+        if self.steps() < count:
+            raise CannotMake(f"step {count} does not come: {last_line(self.screen)}")
+
+    def await_screen(self, text, seconds=20):
+        return await_true(seconds, lambda: text in self.screen or not self.runs()) and text in self.screen
+
+    def wait(self, seconds=40):
+        """Its exit code, negative for a signal; None when it does not end in time."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def rank_pid(self, rank):
+        """Of a rank on this host."""
+        mark = f"{MARK}={self.command.folder}".encode()
+        mark = self.mark.encode() if hasattr(self, "mark") else mark
+        for pid in children_of_proc():
+            variables = environment_of(pid)
+            if mark in variables and b"RANK=%d" % rank in variables and pid != self.process.pid and not is_gone(pid):
+                return pid
+        raise CannotMake(f"rank {rank} is gone: {last_line(self.screen)}")
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "nothing was said"
+
+
+class Bench:
+    """A case's folder and all it starts; `close` ends and removes everything."""
+
+    def __init__(self, binaries, scratch, name, sampling, keep):
+        self.binaries, self.name, self.sampling, self.keep = binaries, name, sampling, keep
+        self.folder = os.path.join(scratch, name)
+        os.makedirs(self.folder)
+        self.mark = f"{MARK}={self.folder}"
+        self.stack = contextlib.ExitStack()
+        self.runs = []
+
+    # --- folder ---
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        return self.path(name)
+
+    def corpus(self, name="corpus.txt", most=None, times=1):
+        """English: the pages of this repository."""
+        text = ""
+        for folder in ("docs", "docs/guides", "docs/formats", "docs/decisions"):
+            for page in sorted(os.listdir(os.path.join(ROOT, folder))):
+                if page.endswith(".md"):
+                    text += read_text(os.path.join(ROOT, folder, page))
+        return self.write(name, "".join(f"{i}\n{text[:most]}" for i in range(times)) if times > 1 else text[:most])
+
+    # --- starting ---
+
+    def train(self, *flags, out="run", ranks=None, launch=(), folder=None, model=TINY, data=None, **more):
+        """A command; `ranks`: by the launcher."""
+        data = data or self.corpus()
+        settings = [*model, "--data.train", data, *self.sampling]
+        for flag in flags:
+            settings += shlex.split(flag)
+        launch = ["--nproc-per-node", str(ranks), *launch] if ranks else None
+        return Command(settings, out, folder or self.folder, launch, **more)
+
+    def start(self, command):
+        environment = {k: v for k, v in os.environ.items() if k not in CLEARED}
+        environment.update({MARK: self.folder, "XDG_CONFIG_HOME": command.folder + "/config", "LC_ALL": "C",
+                            "GLOG_minloglevel": "2", "OMP_NUM_THREADS": "1", **command.environment})
+        words = command.words(self.binaries)
+        if command.groups:
+            joins = "; ".join(f'echo $$ > "{group}/cgroup.procs"' for group in command.groups)
+            words = ["sh", "-c", f'{joins}; exec "$@"', "sh", *words]
+        words = [*command.wrap, *words]
+        screen = open(os.path.join(command.folder, command.screen), "w")
+        if command.terminal:
+            return self._start_on_terminal(command, words, environment, screen)
+        process = subprocess.Popen(words, cwd=command.folder, env=environment, stdout=screen, stderr=screen,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        screen.close()
+        return self._known(Run(command, process))
+
+    def _start_on_terminal(self, command, words, environment, screen):
+        master, slave = pty.openpty()
+
+        def own_terminal():
+            os.setsid()
+            fcntl.ioctl(0, 0x540E, 0)  # TIOCSCTTY
+
+        process = subprocess.Popen(words, cwd=command.folder, env=environment, stdin=slave, stdout=slave, stderr=slave,
+                                   preexec_fn=own_terminal)
+        os.close(slave)
+
+        def copy():
+            with contextlib.suppress(OSError, ValueError):
+                while data := os.read(master, 4096):
+                    screen.write(data.decode(errors="replace"))
+                    screen.flush()
+
+        threading.Thread(target=copy, daemon=True).start()
+        return self._known(Run(command, process, master))
+
+    def _known(self, run):
+        run.mark = self.mark
+        self.runs.append(run)
+        return run
+
+    def helper(self, *words, **more):
+        """A further program of the case, which ends with it."""
+        return subprocess.Popen([str(word) for word in words], env={**os.environ, MARK: self.folder}, start_new_session=True, **more)
+
+    def marked(self):
+        mark = self.mark.encode()
+        return [pid for pid in children_of_proc() if pid != os.getpid() and mark in environment_of(pid)]
+
+    # --- control groups ---
+
+    def group(self, controller, **values):
+        """A new control group of version 1 with these values, such as memory_limit_in_bytes; its folder."""
+        base = f"/sys/fs/cgroup/{controller}"
+        if not os.path.isdir(base):
+            raise CannotMake(f"there is no control group hierarchy {base}")
+        folder = f"{base}/troika-why-{os.getpid()}-{self.name}"
+        try:
+            os.makedirs(folder, exist_ok=True)
+            for name, value in values.items():
+                write_group(folder, f"{controller}.{name}", value)
+        except OSError as error:
+            raise CannotMake(f"control group {folder}: {error}") from error
+        self.stack.callback(lambda: await_true(5, lambda: remove_group(folder)))
+        return folder
+
+    def hog(self, mebibytes, group, seconds=600):
+        """Another program that takes memory in that control group, and uses it; the kernel does not choose it to be killed."""
+        code = ("import os,sys,time\n"
+                "open('/proc/self/oom_score_adj','w').write('-1000')\n"
+                "open(sys.argv[2]+'/cgroup.procs','w').write(str(os.getpid()))\n"
+                "taken=[]\n"
+                "for _ in range(int(sys.argv[1])):\n"
+                "  taken.append(bytearray(os.urandom(4096)*256)); time.sleep(0.002)\n"
+                "print('taken',flush=True)\n"
+                "end=time.time()+float(sys.argv[3])\n"
+                "while time.time()<end:\n"
+                "  for block in taken: block[0]=(block[0]+1)%256; sum(block[i] for i in range(0,len(block),4096))\n"
+                "  time.sleep(0.05)\n")
+        return self.helper("python3", "-c", code, mebibytes, group, seconds, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    # --- disks ---
+
+    def small_disk(self, name, size):
+        folder = self.path(name)
+        os.makedirs(folder, exist_ok=True)
+        self.mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder)
+        return folder
+
+    def mount(self, *words):
+        done = subprocess.run(["mount", *words], capture_output=True, text=True)
+        if done.returncode:
+            raise CannotMake(f"mount {' '.join(words)}: {done.stderr.strip()}")
+        self.stack.callback(lambda: subprocess.run(["umount", "-l", words[-1]], stderr=subprocess.DEVNULL))
+
+    def strange_disk(self, mount_point, *words):
+        """strange_disk.py there; see its arguments."""
+        program = os.path.join(os.path.dirname(__file__), "strange_disk.py")
+        server = self.helper("python3", program, mount_point, *words, stdout=subprocess.PIPE, text=True)
+        self.stack.callback(lambda: subprocess.run(["umount", "-l", mount_point], stderr=subprocess.DEVNULL))
+        self.stack.callback(server.kill)
+        if server.stdout.readline().strip() != "ready":
+            raise CannotMake("no FUSE file system can be mounted here")
+        return server
+
+    # --- the end ---
+
+    def close(self):
+        for run in self.runs:
+            if run.master is not None:
+                with contextlib.suppress(OSError):
+                    os.close(run.master)
+        for _ in range(2):
+            for pid in self.marked():
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        self.stack.close()
+        await_true(5, lambda: all(is_gone(pid) for pid in self.marked()))
+        for run in self.runs:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.process.wait(2)
+        if not self.keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_group(folder, name, value):
+    with open(f"{folder}/{name}", "w") as file:
+        file.write(str(value))
+
+
+def remove_group(folder):
+    try:
+        os.rmdir(folder)
+        return True
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
