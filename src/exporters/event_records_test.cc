@@ -66,10 +66,10 @@ TEST(EventRecords, HaveTheFieldsOfTensorflowsMessages) {
             "150000803f");
   EXPECT_EQ(hex(event_in(text_record(1, 0, "a", "b"))),
             "09000000000000f03f"
-            "2a1b"
-            "0a19"
+            "2a1c"
+            "0a1a"
             "0a0161"
-            "420a"
+            "420b"
             "0807"
             "1204"
             "12020801"

@@ -92,7 +92,7 @@ TEST(Connection, ASlowRequestHasTenSecondsForItsHeadAndTenForItsBody) {
   spoken.connection.receive("\r\n", 69.4);
   spoken.connection.expire(79.3);
   EXPECT_TRUE(spoken.connection.unsent().empty());
-  spoken.connection.expire(79.4);
+  spoken.connection.expire(79.5);
   EXPECT_THAT(spoken.take(), StartsWith("HTTP/1.1 408 "));
   EXPECT_TRUE(spoken.connection.over());
 }

@@ -77,7 +77,7 @@ TEST(Exporters, FollowARunThroughARestartToItsStop) {
              "troika_phase_seconds_total{rank=\"1\",phase=\"forward\"} ",
              "troika_link_bytes_total{rank=\"0\",peer=\"1\",direction=\"sent\"} ", "\ntroika_failed_saves_total 0\n"});
   EXPECT_THAT(page, AllOf(HasSubstr("HTTP/1.1 200 OK\r\n"), HasSubstr("\ntroika_target_steps 1000000\n"),
-                          HasSubstr("\ntroika_restarts_total 0\n"), HasSubstr("\ntroika_loss 5."),
+                          HasSubstr("\ntroika_restarts_total 0\n"), HasSubstr("\ntroika_loss "),
                           HasSubstr("\ntroika_step_seconds_count ")));
   ::kill(program.rank(1), SIGKILL);
   await_page(port, {"\ntroika_restarts_total 1\n", "\ntroika_run_state{troika_run_state=\"training\"} 1\n"});
