@@ -30,7 +30,8 @@ std::optional<Finding> cause_of_failure(const Facts& facts) {
 // A save that was given up and a rank that stands still are told of a run that runs on, too.
 std::optional<Finding> trouble_of(const Facts& facts) {
   if (facts.stop_signal == 1) return first_of({rules_of_signals()}, facts);
-  return first_of({rules_of_files(), rules_of_stalls(), rules_of_learning(), rules_of_hosts(), rules_of_speed()},
+  return first_of({rules_of_files(), rules_of_stalls(), rules_of_learning(), rules_of_hosts(), rules_of_stragglers(),
+                   rules_of_threads(), rules_of_speed()},
                   facts);
 }
 

@@ -87,6 +87,7 @@ struct Facts {
   bool has_begun = false;   // a step was done
   std::int64_t first_step = 0;
   std::int64_t unfinished_save = -1;  // the step of a checkpoint that was being written
+  double disk_free_bytes = -1;        // now, where the folder is
   double newest = 0;                  // time of the last record, seconds since 1970
   double silent_seconds = 0;          // since then
 

@@ -35,6 +35,7 @@ struct FailureTexts {
   Text launcher_heard_hangup{"the launcher got SIGHUP: its terminal or SSH connection closed",
                              "启动器收到 SIGHUP：它所在的终端或 SSH 连接已关闭"};
   Text disk_left{"{} had {} free where the run's folder is", "主机 {} 上运行目录所在的磁盘剩余 {}"};
+  Text disk_left_now{"the disk of the run's folder has {} free now", "运行目录所在的磁盘现在只剩 {}"};
   Text last_save{"the last complete checkpoint is that of step {}; it stays",
                  "最后一个完整的检查点是第 {} 步的，会保留"};
   Text joined_but_no_step{"all ranks came and exchanged small messages, but no step was done",

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <set>
@@ -49,20 +50,21 @@ double last_word(const records::RunReader& run, const SamplesOfRanks& samples) {
   return last;
 }
 
-// Ranks of this host hold the folder's lock as long as they live; of others' folders only silence tells.
-bool is_left_by_all(const Facts& facts) {
-  const std::string here = base::host_name();
-  const auto& ranks = facts.state->ranks;
-  const bool has_some_here =
-      std::any_of(ranks.begin(), ranks.end(), [&](const auto& rank) { return rank.host == here; });
-  return has_some_here && !records::in_use(facts.folder);
-}
-
+// Ranks hold the folder's lock as long as they live; where that cannot be seen, only silence tells.
 bool has_vanished(const Facts& facts) {
   if (facts.ending != Ending::running || !facts.state) return false;
   const double pace = facts.state->sample_seconds;
-  const double patience = std::max(60.0, 12 * pace);
-  return is_left_by_all(facts) || (pace > 0 && facts.silent_seconds > patience);
+  const std::string here = base::host_name();
+  const auto& ranks = facts.state->ranks;
+  const bool some_here = std::any_of(ranks.begin(), ranks.end(), [&](const auto& rank) { return rank.host == here; });
+  if (!records::in_use(facts.folder) && (some_here || facts.silent_seconds > std::max(15.0, 3 * pace))) return true;
+  return pace > 0 && facts.silent_seconds > std::max(60.0, 12 * pace);
+}
+
+double free_bytes_of_disk(const std::string& folder) {
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return -1;
+  return static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
 }
 
 // The log of a rank that wrote to its launcher's screen.
@@ -146,6 +148,7 @@ Facts gather(const std::string& folder, double now) {
   facts.threads = logs.threads;
   facts.data_differ = logs.data_differ;
 
+  facts.disk_free_bytes = free_bytes_of_disk(facts.folder);
   facts.newest = last_word(run, run.samples());
   facts.silent_seconds = now - facts.newest;
   if (has_vanished(facts)) facts.ending = Ending::vanished;

@@ -33,7 +33,9 @@ Rules rules_of_the_rest();
 
 // Of a run that did not fail.
 Rules rules_of_learning();
-Rules rules_of_hosts();
+Rules rules_of_hosts();  // swapping, heat
+Rules rules_of_stragglers();
+Rules rules_of_threads();
 Rules rules_of_speed();
 
 // The first of the lines that holds one of the words; nullptr: none.

@@ -106,6 +106,7 @@ std::optional<Finding> thread_count(const Facts& f) {
 
 }  // namespace
 
-Rules rules_of_hosts() { return {host_swapping, throttled, thread_count}; }
+Rules rules_of_hosts() { return {host_swapping, throttled}; }
+Rules rules_of_threads() { return {thread_count}; }
 
 }  // namespace troika::diagnosis

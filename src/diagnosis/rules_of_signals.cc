@@ -72,6 +72,16 @@ std::optional<Finding> crash(const Facts& f) {
                   command("memtester 1G 1", say(texts.why_memtester))}};
 }
 
+// On a full disk a run cannot write of what it ends.
+std::optional<Finding> full_disk_without_a_word(const Facts& f) {
+  constexpr double nothing_left = 1 << 20;
+  if (f.ending != Ending::vanished || f.disk_free_bytes < 0 || f.disk_free_bytes > nothing_left) return std::nullopt;
+  return Finding{"disk_full",
+                 {say(texts.disk_left_now, base::format_bytes(static_cast<std::int64_t>(f.disk_free_bytes))),
+                  say(texts.records_end, base::format_duration(std::max(f.silent_seconds, 0.0)))},
+                 roomier_disk(f)};
+}
+
 AdviceList advice_of_killed(const Facts& f) {
   AdviceList advice = {same_again()};
   const double minutes = settings_or_usual(f).checkpoint.every_minutes;
@@ -96,6 +106,8 @@ std::optional<Finding> killed_from_outside(const Facts& f) {
 
 }  // namespace
 
-Rules rules_of_signals() { return {closed_terminal, illegal_instruction, bus_error, crash, killed_from_outside}; }
+Rules rules_of_signals() {
+  return {closed_terminal, illegal_instruction, bus_error, crash, full_disk_without_a_word, killed_from_outside};
+}
 
 }  // namespace troika::diagnosis

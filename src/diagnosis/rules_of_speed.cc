@@ -1,116 +1,12 @@
 // Runs that train slower than they could, by shares of their steps.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "diagnosis/rules.h"
-#include "diagnosis/samples.h"
 #include "diagnosis/step_speed.h"
 #include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
-
-double waits_of_most(const Facts& f) {
-  double most = 0;
-  for (const auto& [rank, facts] : f.of_ranks) most = std::max(most, share(facts.waiting, facts));
-  return most;
-}
-
-int pp_of(const Facts& f, int rank) {
-  if (f.state)
-    for (const records::RankPlace& place : f.state->ranks)
-      if (place.rank == rank) return place.pp;
-  return 0;
-}
-
-// Computing in a step beside the median of the others that have the same stage, or of all others.
-double slowness_of(const Facts& f, int rank) {
-  std::vector<double> like, others;
-  const auto of_step = [](const RankFacts& facts) {
-    return facts.steps > 0 ? facts.computing / static_cast<double>(facts.steps) : 0;
-  };
-  for (const auto& [other, facts] : f.of_ranks) {
-    if (other == rank || of_step(facts) <= 0) continue;
-    others.push_back(of_step(facts));
-    if (pp_of(f, other) == pp_of(f, rank)) like.push_back(of_step(facts));
-  }
-  if (others.empty()) return 0;
-  return of_step(f.of_ranks.at(rank)) / median(like.empty() ? others : like);
-}
-
-std::string shares_without(const Facts& f, int slow_rank, double ratio) {
-  const config::Settings s = settings_or_usual(f);
-  const std::int64_t dp = s.parallel.dp, microbatches = s.batch.microbatches.value_or(0);
-  if (dp < 2 || s.parallel.pp > 1 || microbatches < 2 || s.parallel.zero > 1) return "";
-  const auto fewer = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(microbatches) / ratio));
-  std::vector<std::string> shares;
-  std::int64_t left = (microbatches - fewer), others = dp - 1;
-  for (std::int64_t rank = 0; rank < dp; ++rank) {
-    if (rank == slow_rank) {
-      shares.push_back(std::to_string(fewer));
-      continue;
-    }
-    const std::int64_t more = left / others;
-    shares.push_back(std::to_string(microbatches + more));
-    left -= more;
-    --others;
-  }
-  return fmt::format("{}", fmt::join(shares, ","));
-}
-
-std::optional<Finding> slow_host(const Facts& f) {
-  constexpr double least_ratio = 1.3, others_wait = 0.15;
-  const records::Event* notice = nullptr;
-  for (const records::Event& event : f.standing)
-    if (holds(event.text, {" times slower than its like"})) notice = &event;
-  if (notice == nullptr || !is_long_enough(f) || waits_of_most(f) < others_wait) return std::nullopt;
-  const std::size_t at = notice->text.find("(rank ");
-  const int rank = at == std::string::npos ? -1 : std::atoi(notice->text.c_str() + at + 6);
-  const auto found_rank = f.of_ranks.find(rank);
-  const double ratio = found_rank == f.of_ranks.end() ? 0 : slowness_of(f, rank);
-  if (ratio < least_ratio) return std::nullopt;
-  Finding found{
-      "straggler",
-      {quoted(notice->text), say(texts.computes_longer, rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
-      {}};
-  if (const std::string shares = shares_without(f, rank, ratio); !shares.empty())
-    found.advice.push_back(set("parallel.shares", shares, say(texts.less_for_it, rank)));
-  if (settings_or_usual(f).parallel.pp > 1)
-    found.advice.push_back(set("parallel.stage_balance", "measured", say(texts.balance_measured)));
-  found.advice.push_back({say(texts.leave_host_out), say(texts.why_leave_slow_host_out)});
-  found.advice.push_back(run_doctor());
-  found.advice.resize(std::min<std::size_t>(found.advice.size(), 3));
-  return found;
-}
-
-std::optional<Finding> uneven_stages(const Facts& f) {
-  const config::Settings s = settings_or_usual(f);
-  if (s.parallel.pp < 2 || s.parallel.stage_layers.empty() || !is_long_enough(f) || waits_of_most(f) < 0.15)
-    return std::nullopt;
-  const auto [fewest, most] = std::minmax_element(s.parallel.stage_layers.begin(), s.parallel.stage_layers.end());
-  if (*most == *fewest) return std::nullopt;
-  int slowest = -1;
-  double ratio = 0;
-  for (const auto& [rank, facts] : f.of_ranks) {
-    std::vector<double> others;
-    for (const auto& [other, of_other] : f.of_ranks)
-      if (other != rank) others.push_back(share(of_other.computing, of_other));
-    const double middle = median(others), here = share(facts.computing, facts);
-    if (middle > 0 && here / middle > ratio) {
-      ratio = here / middle;
-      slowest = rank;
-    }
-  }
-  if (ratio < 1.3) return std::nullopt;
-  return Finding{"straggler",
-                 {say(texts.stages_differ, fmt::format("{}", fmt::join(s.parallel.stage_layers, ","))),
-                  say(texts.computes_longer, slowest, f.of_ranks.at(slowest).host, ratio, 100 * waits_of_most(f))},
-                 {set("parallel.stage_balance", "measured", say(texts.balance_without_layers)),
-                  command("troika timeline", say(texts.why_timeline))}};
-}
 
 std::optional<Finding> data_bound(const Facts& f) {
   constexpr double most = 0.10;
@@ -202,8 +98,6 @@ std::optional<Finding> pipeline_bubble(const Facts& f) {
 
 }  // namespace
 
-Rules rules_of_speed() {
-  return {slow_host, uneven_stages, data_bound, saving_takes_long, communication_bound, pipeline_bubble};
-}
+Rules rules_of_speed() { return {data_bound, saving_takes_long, communication_bound, pipeline_bubble}; }
 
 }  // namespace troika::diagnosis
