@@ -18,6 +18,7 @@ namespace {
 
 constexpr int deepest_below = 4;  // runs/sweep/runs/NAME
 constexpr int deepest_in_run = 3;
+constexpr int most_folders = 10'000;  // somebody may name the root of a disk
 constexpr const char* default_folder = "runs";
 
 std::pair<std::string, std::string> parent_and_name(const std::string& path) {
@@ -40,18 +41,37 @@ std::pair<std::int64_t, std::int64_t> run_changed_at(const std::string& run) {
   return last;
 }
 
-// In the order of their names. A run has no runs inside.
+// Nothing for a folder that may not be read, or is none.
+std::vector<std::string> names_in(const std::string& folder) {
+  try {
+    return base::list_directory(folder);
+  } catch (const base::DataError&) {
+    return {};
+  }
+}
+
+bool has_files_of_ranks(const std::string& folder) {
+  const std::vector<std::string> names = names_in(folder);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.rfind("rank-", 0) == 0; });
+}
+
+// Adds runs in the order of their names. A run has no runs inside. `folders_left`: how many more are looked into.
+void add_runs_below(const std::string& folder, int depth, int* folders_left, std::vector<std::string>* runs) {
+  for (const std::string& name : names_in(folder)) {
+    const std::string path = folder + "/" + name;
+    if (*folders_left <= 0 || !base::directory_exists(path)) continue;
+    --*folders_left;
+    if (is_run(path))
+      runs->push_back(path);
+    else if (depth > 1)
+      add_runs_below(path, depth - 1, folders_left, runs);
+  }
+}
+
 std::vector<std::string> runs_below(const std::string& folder, int depth) {
   std::vector<std::string> runs;
-  for (const std::string& name : base::list_directory(folder)) {
-    const std::string path = folder + "/" + name;
-    if (!base::directory_exists(path)) continue;
-    if (is_run(path)) {
-      runs.push_back(path);
-    } else if (depth > 1) {
-      for (std::string& run : runs_below(path, depth - 1)) runs.push_back(std::move(run));
-    }
-  }
+  int folders_left = most_folders;
+  add_runs_below(folder, depth, &folders_left, &runs);
   return runs;
 }
 
@@ -78,6 +98,8 @@ std::optional<std::string> run_around(const std::string& file) {
 
 // A sentence's end about a path that leads to no run.
 std::string nearest_run(const std::string& path, base::Language language) {
+  if (const std::string of_default = fmt::format("{}/{}", default_folder, path); is_run(of_default))
+    return said(language, Text::did_you_mean, of_default);
   std::vector<std::string> runs = runs_below(default_folder, deepest_below);
   const std::string parent = parent_and_name(path).first;
   if (base::directory_exists(parent) && parent != default_folder)
@@ -96,9 +118,7 @@ std::string nearest_run(const std::string& path, base::Language language) {
 bool is_run(const std::string& folder) {
   for (const char* name : {"state.json", "events.jsonl", "metrics.jsonl", "run.log", "program.txt"})
     if (base::file_exists(folder + "/" + name)) return true;
-  if (base::directory_exists(folder + "/records")) return true;
-  const std::vector<std::string> logs = base::list_directory(folder + "/logs");
-  return std::any_of(logs.begin(), logs.end(), [](const std::string& name) { return name.rfind("rank-", 0) == 0; });
+  return has_files_of_ranks(folder + "/records") || has_files_of_ranks(folder + "/logs");
 }
 
 std::string find_run(const std::string& path, base::Language language) {
@@ -110,7 +130,7 @@ std::string find_run(const std::string& path, base::Language language) {
     if (is_run(given)) return given;
     if (const auto newest = newest_of(runs_below(given, deepest_below))) return *newest;
     if (path.empty()) throw base::ConfigError(said(language, Text::no_default_run));
-    if (base::list_directory(given).empty()) return given;
+    if (names_in(given).empty()) return given;
     if (const auto around = run_around(given)) return *around;  // RUN/logs, RUN/checkpoints
     refuse(Text::no_run_below);
   }
