@@ -16,7 +16,8 @@ constexpr const char* line_end = "\r\n";
 // The row's values as metrics.jsonl has them, in its order.
 std::vector<std::pair<std::string, std::string>> cells_of(const metrics::StepMetrics& row) {
   std::vector<std::pair<std::string, std::string>> cells;
-  for (const auto& item : base::parse_ordered_json(to_json(row), "a row").items()) {
+  const nlohmann::ordered_json object = base::parse_ordered_json(to_json(row), "a row");
+  for (const auto& item : object.items()) {
     const auto& value = item.value();
     cells.emplace_back(item.key(), value.is_null()     ? ""
                                    : value.is_string() ? value.template get<std::string>()

@@ -43,7 +43,7 @@ class Connection {
   void feed(double now);    // takes what a stream has
   void expire(double now);  // the client has been slow for too long
 
-  bool over() const { return over_ && out_.empty(); }  // to be closed
+  bool over() const { return over_ && out_.empty() && stream_ == nullptr; }  // to be closed
   // A client that has asked for nothing yet, or not to the end: it may be closed for another one, who waits longest first.
   bool gives_way() const { return stream_ == nullptr && out_.empty(); }
   double waits_since() const { return since_; }

@@ -19,7 +19,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string get_a = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
+const std::string get_path_a = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
 
 class RawClient {
  public:
@@ -76,7 +76,7 @@ TEST(Server, KeepsAConnectionForTheNextRequest) {
   const Server server({}, echo);
   const RawClient client(server.port());
   for (int i = 0; i < 3; ++i) {
-    client.send(get_a);
+    client.send(get_path_a);
     EXPECT_THAT(client.receive_until("/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
   }
   client.send("GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -111,7 +111,7 @@ TEST(Server, SilentAndSlowClientsBlockNobody) {
   }
   const double before = base::monotonic_seconds();
   const RawClient client(server.port());
-  client.send(get_a);
+  client.send(get_path_a);
   EXPECT_THAT(client.receive_until("/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_LT(base::monotonic_seconds() - before, 5);
 }
@@ -127,7 +127,7 @@ TEST(Server, WhereAllConnectionsAreStreamsANewClientIsTold) {
     });
     const RawClient one(server.port()), two(server.port());
     for (const RawClient* client : {&one, &two}) {
-      client->send(get_a);
+      client->send(get_path_a);
       client->receive_until("begun");
     }
     EXPECT_THAT(RawClient(server.port()).receive_all(), StartsWith("HTTP/1.1 503 "));
