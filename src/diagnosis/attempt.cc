@@ -63,8 +63,7 @@ int signal_of(const Event& event) {
 bool is_consequence(const Event& event, const Event* report) {
   const int signal = signal_of(event);
   if (signal == 0) return static_cast<int>(event.number("exit_code")) == lost_its_peer;
-  const bool sent_by_launchers = signal == 9 || signal == 15;
-  return report != nullptr && sent_by_launchers && event.time > report->time + ended_with_the_others_seconds;
+  return report != nullptr && event.time > report->time + ended_with_the_others_seconds;
 }
 
 const Event* last_report(const std::vector<Event>& events) {
@@ -73,13 +72,13 @@ const Event* last_report(const std::vector<Event>& events) {
   return found == events.rend() ? nullptr : &*found;
 }
 
-// The one that the report names, where it has left something; else the earliest that is no consequence; else the earliest.
+// The earliest that is no consequence, before others the one that the report names; else the earliest.
 const Event* first_end(const std::vector<Event>& events, const Event* report) {
   const int named = report == nullptr ? -1 : report->rank >= 0 ? report->rank : rank_named_by(report->text);
   const Event* best = nullptr;
   const auto worth = [&](const Event& event) {
     const bool of_named = named >= 0 && event.rank == named;
-    return (of_named ? 4 : 0) + (is_consequence(event, report) ? 0 : 2) + (signal_of(event) != 0 ? 1 : 0);
+    return (is_consequence(event, report) ? 0 : 4) + (of_named ? 2 : 0) + (signal_of(event) != 0 ? 1 : 0);
   };
   for (const Event& event : events) {
     if (event.kind != EventKind::rank_ended && event.kind != EventKind::rank_failed) continue;
@@ -91,7 +90,7 @@ const Event* first_end(const std::vector<Event>& events, const Event* report) {
 }
 
 // All that is known of the end of its rank: what the rank has said, and what its launcher has seen.
-Death death_of(const std::vector<Event>& events, const Event& first) {
+Death death_of(const std::vector<Event>& events, const Event& first, const Event* report) {
   Death death;
   death.rank = first.rank;
   death.host = first.host;
@@ -102,8 +101,9 @@ Death death_of(const std::vector<Event>& events, const Event& first) {
       death.step = event.step;
       if (death.exit_code == 0) death.exit_code = static_cast<int>(event.number("exit_code"));
     } else if (event.kind == EventKind::rank_ended) {
-      death.signal = signal_of(event);
-      if (death.signal == 0) death.exit_code = static_cast<int>(event.number("exit_code"));
+      const bool spoke_before = &event != &first && is_consequence(event, report);
+      death.signal = spoke_before ? 0 : signal_of(event);
+      if (signal_of(event) == 0) death.exit_code = static_cast<int>(event.number("exit_code"));
       death.memory_kills = event.number("memory_kills");
       death.swap_in_pages = event.number("swap_in_pages");
       death.last_lines = event.word("last_lines");
@@ -199,7 +199,7 @@ void tell_of_attempt(const std::vector<Event>& events, Facts* facts) {
   }
   const Event* first = first_end(events, report);
   if (first != nullptr && facts->ending == Ending::failed) {
-    facts->death = death_of(events, *first);
+    facts->death = death_of(events, *first, report);
     tell(facts->death->text, &facts->told);
     facts->last_lines = base::split(facts->death->last_lines, '\n');
   }

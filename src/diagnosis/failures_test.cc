@@ -144,6 +144,27 @@ TEST(Failures, TheFirstToDieIsTheHeadlineAndNotThoseWhoLostTheirPeer) {
   EXPECT_THAT(evidence_of(found), HasSubstr("rank 1 on pi1"));
 }
 
+TEST(Failures, ARankThatSaidWhyAndWasEndedWithTheOthersDiedOfWhatItSaid) {
+  MadeRun run;
+  run.start();
+  run.failed(1, 3, "cannot write 'x': No space left on device");
+  records::Event& ended = run.say(EventKind::rank_ended, 65, "rank 1 was killed by signal 9");
+  ended.rank = 1;
+  ended.host = run.host_of(1);
+  ended.numbers["signal"] = 9;
+  EXPECT_EQ(run.why().cause, "disk_full");
+}
+
+TEST(Failures, ADeathThatTheReportDidNotNameIsFirstAllTheSame) {
+  MadeRun run;
+  run.start();
+  records::Event& ended = run.say(EventKind::rank_ended, 60, "rank 1 was killed by signal 4");
+  ended.rank = 1;
+  ended.numbers["signal"] = 4;
+  run.failed(0, 75, "recv of 4.00 KiB from rank 1 failed: Connection closed by peer", 60.2);
+  EXPECT_EQ(run.why().cause, "wrong_processor");
+}
+
 TEST(Failures, OnlyTheLastAttemptCounts) {
   MadeRun run;
   run.start();

@@ -74,8 +74,8 @@ std::optional<Finding> crash(const Facts& f) {
 
 // On a full disk a run cannot write of what it ends.
 std::optional<Finding> full_disk_without_a_word(const Facts& f) {
-  constexpr double nothing_left = 1 << 20;
-  if (f.ending != Ending::vanished || f.disk_free_bytes < 0 || f.disk_free_bytes > nothing_left) return std::nullopt;
+  constexpr double least_bytes = 1 << 20;
+  if (f.ending != Ending::vanished || f.disk_free_bytes < 0 || f.disk_free_bytes > least_bytes) return std::nullopt;
   return Finding{"disk_full",
                  {say(texts.disk_left_now, base::format_bytes(static_cast<std::int64_t>(f.disk_free_bytes))),
                   say(texts.records_end, base::format_duration(std::max(f.silent_seconds, 0.0)))},

@@ -9,11 +9,11 @@ struct TrainingTexts {
   using Text = base::Bilingual;
 
   // Learning.
-  Text rows_without_tokens{"{} of {} steps had no token that carries loss",
+  Text rows_without_tokens{"{0} of {1} steps had no token that carries loss",
                            "{1} 步中有 {0} 步没有任何计入 loss 的 token"};
-  Text all_skipped{"the last {} steps, up to step {}, were all skipped, with a loss scale of {}",
+  Text all_skipped{"the last {0} steps, up to step {1}, were all skipped, with a loss scale of {2}",
                    "到第 {1} 步为止的最后 {0} 步全部被跳过，损失缩放为 {2}"};
-  Text rows_without_number{"in {} of the last {} steps the loss or the gradient norm is no finite number",
+  Text rows_without_number{"in {0} of the last {1} steps the loss or the gradient norm is no finite number",
                            "最后 {1} 步中有 {0} 步的 loss 或梯度范数不是有限数"};
   Text loss_rose{"the loss began at {0}, was lowest with {1} at step {2}, and is {3} at step {4}",
                  "loss 从 {0} 开始，在第 {2} 步降到最低 {1}，到第 {4} 步为 {3}"};
@@ -21,14 +21,14 @@ struct TrainingTexts {
   Text norm_rises{"after step {} the gradient norm is ten times its usual value and more",
                   "第 {} 步之后，梯度范数达到平时的十倍以上"};
   Text rate_is_zero{"the learning rate is 0 in all {} steps", "全部 {} 步的学习率都是 0"};
-  Text loss_is_flat{"the loss was {} in the first 20 steps and is {} in the last 20 of {}",
+  Text loss_is_flat{"the loss was {0} in the first 20 steps and is {1} in the last 20 of {2}",
                     "前 20 步的 loss 为 {0}，{2} 步中的最后 20 步为 {1}"};
   Text loss_of_chance{"by chance alone it would be {}, the logarithm of a vocabulary of {}",
                       "纯靠随机猜测时为 {}，即词表大小 {} 的对数"};
   Text rates_were{"the highest learning rate was {}", "最高的学习率为 {}"};
   Text loss_jumped{"at the resume from step {} the loss jumps from {} to {}", "从第 {} 步恢复时，loss 从 {} 跳到 {}"};
   Text data_differ{"the data are not those that the checkpoint was trained on", "数据与该检查点训练时所用的不同"};
-  Text valid_rises{"the validation loss was lowest with {} at step {} and is {} at step {}",
+  Text valid_rises{"the validation loss was lowest with {0} at step {1} and is {2} at step {3}",
                    "验证 loss 在第 {1} 步最低，为 {0}，到第 {3} 步为 {2}"};
   Text train_falls{"meanwhile the training loss fell from {} to {}", "同期训练 loss 从 {} 降到 {}"};
 

@@ -11,10 +11,9 @@ config::FlagTable why_flags(WhyArguments& a) {
       .shown("en|zh|auto")
       .words(std::vector<std::string_view>{"en", "zh", "auto"});
   table.paragraph(
-      "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a run that fails "
-      "in\n"
-      "nothing; evidence is what the folder shows; advice are flags, or what is to be done outside of Troika.\n"
-      "`troika launch` says the same after a failure.");
+      "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a healthy run;\n"
+      "evidence is what the folder shows; advice is flags, or what is to be done outside of Troika. `troika launch`\n"
+      "says the same after a failure.");
   return table;
 }
 
