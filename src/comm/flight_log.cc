@@ -147,8 +147,8 @@ std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log,
                                 std::shared_ptr<WaitMark> mark, std::shared_ptr<Traffic> traffic,
                                 std::vector<int> world_ranks) {
-  return std::make_unique<LoggedChannel>(
-      std::move(inner), Watched{std::move(log), std::move(mark), std::move(traffic)}, std::move(world_ranks));
+  return std::make_unique<LoggedChannel>(std::move(inner), Watched{std::move(log), std::move(mark), std::move(traffic)},
+                                         std::move(world_ranks));
 }
 
 }  // namespace troika::comm

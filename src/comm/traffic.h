@@ -17,7 +17,9 @@ class Traffic {
   void sent(int peer, std::int64_t bytes) { add(&Peer::sent, peer, bytes); }
   void received(int peer, std::int64_t bytes) { add(&Peer::received, peer, bytes); }
   // The rank's thread stood still for a message from or to the peer.
-  void waited(int peer, double seconds) { add(&Peer::waited_nanoseconds, peer, static_cast<std::int64_t>(seconds * 1e9)); }
+  void waited(int peer, double seconds) {
+    add(&Peer::waited_nanoseconds, peer, static_cast<std::int64_t>(seconds * 1e9));
+  }
 
   struct Count {
     int peer = 0;

@@ -117,9 +117,9 @@ TEST(Progress, LinesBeginWithTheTimeWhereTheyAreStamped) {
   Output out;
   std::vector<std::string> kept;
   {
-    Progress progress(out.file(),
-                      {ProgressStyle::lines, Stamps::time_of_day, [&](const std::string& line) { kept.push_back(line); }},
-                      0, 30, 0.0);
+    Progress progress(
+        out.file(), {ProgressStyle::lines, Stamps::time_of_day, [&](const std::string& line) { kept.push_back(line); }},
+        0, 30, 0.0);
     for (int step = 1; step <= 30; ++step) progress.step_done(step, 1.0, 100, step);
     progress.note("saved step 30");
   }

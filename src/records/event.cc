@@ -8,23 +8,24 @@
 namespace troika::records {
 namespace {
 
-constexpr std::array<std::pair<EventKind, std::string_view>, 17> kinds = {{{EventKind::launch, "launch"},
-                                                                           {EventKind::start, "start"},
-                                                                           {EventKind::resume, "resume"},
-                                                                           {EventKind::save, "save"},
-                                                                           {EventKind::save_failed, "save_failed"},
-                                                                           {EventKind::evaluation, "evaluation"},
-                                                                           {EventKind::skipped_step, "skipped_step"},
-                                                                           {EventKind::repeated_step, "repeated_step"},
-                                                                           {EventKind::rolled_back, "rolled_back"},
-                                                                           {EventKind::notice, "notice"},
-                                                                           {EventKind::rank_failed, "rank_failed"},
-                                                                           {EventKind::rank_ended, "rank_ended"},
-                                                                           {EventKind::failure, "failure"},
-                                                                           {EventKind::restart, "restart"},
-                                                                           {EventKind::stop_requested, "stop_requested"},
-                                                                           {EventKind::stop, "stop"},
-                                                                           {EventKind::finish, "finish"}}};
+constexpr std::array<std::pair<EventKind, std::string_view>, 17> kinds = {
+    {{EventKind::launch, "launch"},
+     {EventKind::start, "start"},
+     {EventKind::resume, "resume"},
+     {EventKind::save, "save"},
+     {EventKind::save_failed, "save_failed"},
+     {EventKind::evaluation, "evaluation"},
+     {EventKind::skipped_step, "skipped_step"},
+     {EventKind::repeated_step, "repeated_step"},
+     {EventKind::rolled_back, "rolled_back"},
+     {EventKind::notice, "notice"},
+     {EventKind::rank_failed, "rank_failed"},
+     {EventKind::rank_ended, "rank_ended"},
+     {EventKind::failure, "failure"},
+     {EventKind::restart, "restart"},
+     {EventKind::stop_requested, "stop_requested"},
+     {EventKind::stop, "stop"},
+     {EventKind::finish, "finish"}}};
 
 }  // namespace
 
@@ -71,11 +72,16 @@ std::optional<Event> parse_event(std::string_view line) {
   bool known = false;
   for (const auto& [key, value] : object.items()) {
     if (value.is_number()) {
-      if (key == "time") event.time = value.get<double>();
-      else if (key == "attempt") event.attempt = value.get<int>();
-      else if (key == "rank") event.rank = value.get<int>();
-      else if (key == "step") event.step = value.get<std::int64_t>();
-      else event.numbers[key] = value.get<double>();
+      if (key == "time")
+        event.time = value.get<double>();
+      else if (key == "attempt")
+        event.attempt = value.get<int>();
+      else if (key == "rank")
+        event.rank = value.get<int>();
+      else if (key == "step")
+        event.step = value.get<std::int64_t>();
+      else
+        event.numbers[key] = value.get<double>();
     } else if (value.is_string()) {
       const auto text = value.get<std::string>();
       if (key == "host") {

@@ -11,20 +11,20 @@
 namespace troika::records {
 
 enum class EventKind {
-  launch,          // a launcher begins an attempt
-  start,           // the first step of an attempt is next
-  resume,          // the same, from a checkpoint
-  save,            // a checkpoint is complete
-  save_failed,     // one was given up; the run goes on
-  evaluation,      // numbers: valid_loss
-  skipped_step,    // its loss or gradients were not finite
-  repeated_step,   // it ran twice: a gradient was larger than its exponent allowed
-  rolled_back,     // to the last checkpoint
-  notice,          // of the watch over ranks: who is slow, behind, stopped; whose save stands
-  rank_failed,     // a rank ends with an error of its own; numbers: exit_code
-  rank_ended,      // a launcher has seen a rank of its host end badly; numbers: exit_code or signal, and counters of the host
-  failure,         // the failure report that ends an attempt; numbers: exit_code
-  restart,         // another attempt follows
+  launch,         // a launcher begins an attempt
+  start,          // the first step of an attempt is next
+  resume,         // the same, from a checkpoint
+  save,           // a checkpoint is complete
+  save_failed,    // one was given up; the run goes on
+  evaluation,     // numbers: valid_loss
+  skipped_step,   // its loss or gradients were not finite
+  repeated_step,  // it ran twice: a gradient was larger than its exponent allowed
+  rolled_back,    // to the last checkpoint
+  notice,         // of the watch over ranks: who is slow, behind, stopped; whose save stands
+  rank_failed,    // a rank ends with an error of its own; numbers: exit_code
+  rank_ended,  // a launcher has seen a rank of its host end badly; numbers: exit_code or signal, and counters of the host
+  failure,     // the failure report that ends an attempt; numbers: exit_code
+  restart,     // another attempt follows
   stop_requested,  // by a signal
   stop,            // ended before the last step because it was asked to
   finish,          // ended after the last step

@@ -106,7 +106,8 @@ struct Gatherer::Impl {
 
 Gatherer::Gatherer(const rendezvous::Identity& identity, std::string folder)
     : impl_(std::make_unique<Impl>(identity, std::move(folder))) {
-  impl_->ticker = std::make_unique<rendezvous::Ticker>(gathering_seconds, [state = impl_.get()] { return state->gather(); });
+  impl_->ticker =
+      std::make_unique<rendezvous::Ticker>(gathering_seconds, [state = impl_.get()] { return state->gather(); });
 }
 
 Gatherer::~Gatherer() {

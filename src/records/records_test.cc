@@ -145,7 +145,8 @@ TEST(Records, RunIsReadWhileItGrows) {
   EXPECT_FALSE(run.refresh());
   folder.write("metrics.jsonl", step_line(1, 4) + step_line(2, 3) + "damaged\n" + step_line(3, 2));
   folder.write("records/rank-00001.jsonl", to_json(sample_of(1, 1, 10)) + "\n" + to_json(sample_of(1, 1, 10)) + "\n" +
-                                               to_json(sample_of(2, 2, 11)) + "\n" + to_json(sample_of(1, 2, 15)) + "\n");
+                                               to_json(sample_of(2, 2, 11)) + "\n" + to_json(sample_of(1, 2, 15)) +
+                                               "\n");
   folder.write("records/readme.txt", "not a rank");
   folder.write("events.jsonl", to_json(event_of(EventKind::start, 1, "begins")) + "\n");
   EXPECT_TRUE(run.refresh());
@@ -164,7 +165,8 @@ TEST(Records, RunIsReadWhileItGrows) {
 TEST(Records, WhatSeveralHostsTellOfOneFailureIsReadOnce) {
   const base::TestFolder folder;
   const std::string failure = to_json(event_of(EventKind::failure, 100, "rank 1 was killed")) + "\n";
-  folder.write("events.jsonl", failure + failure + to_json(event_of(EventKind::failure, 4000, "rank 1 was killed")) + "\n");
+  folder.write("events.jsonl",
+               failure + failure + to_json(event_of(EventKind::failure, 4000, "rank 1 was killed")) + "\n");
   RunReader run(folder.path());
   run.refresh();
   EXPECT_THAT(run.events(), SizeIs(2));

@@ -129,8 +129,8 @@ bool RunReader::Impl::read_events() {
     const bool told_once = event->kind == EventKind::failure || event->kind == EventKind::rank_ended ||
                            event->kind == EventKind::rank_failed || event->kind == EventKind::notice;
     // The same failure may be told by several hosts within a minute; one of a later launch is another one.
-    const std::string key = fmt::format("{} {} {} {} {}", word_of(event->kind), event->attempt, event->rank, event->text,
-                                        static_cast<std::int64_t>(event->time / 60));
+    const std::string key = fmt::format("{} {} {} {} {}", word_of(event->kind), event->attempt, event->rank,
+                                        event->text, static_cast<std::int64_t>(event->time / 60));
     if (told_once && !once.insert(key).second) continue;
     events.push_back(*event);
   }

@@ -18,10 +18,10 @@
 
 namespace troika::records {
 
-std::string state_path(const std::string& folder);                 // RUN/state.json
-std::string events_path(const std::string& folder);                // RUN/events.jsonl
-std::string samples_folder(const std::string& folder);             // RUN/records
-std::string samples_path(const std::string& folder, int rank);     // RUN/records/rank-00000.jsonl
+std::string state_path(const std::string& folder);              // RUN/state.json
+std::string events_path(const std::string& folder);             // RUN/events.jsonl
+std::string samples_folder(const std::string& folder);          // RUN/records
+std::string samples_path(const std::string& folder, int rank);  // RUN/records/rank-00000.jsonl
 
 // How much is kept; 0: all.
 struct Kept {
@@ -42,10 +42,10 @@ class RunReader {
 
   const std::string& folder() const;
   const std::optional<RunState>& state() const;
-  const std::deque<metrics::StepMetrics>& steps() const;                 // ascending
-  const std::map<int, std::deque<Sample>>& samples() const;              // by rank, in order
-  const std::deque<Event>& events() const;                               // in order; those that several hosts wrote, once
-  std::int64_t steps_read() const;                                       // kept or not
+  const std::deque<metrics::StepMetrics>& steps() const;     // ascending
+  const std::map<int, std::deque<Sample>>& samples() const;  // by rank, in order
+  const std::deque<Event>& events() const;                   // in order; those that several hosts wrote, once
+  std::int64_t steps_read() const;                           // kept or not
 
  private:
   struct Impl;

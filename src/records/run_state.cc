@@ -63,13 +63,8 @@ std::string to_json(const RunState& s) {
   json["exit_code"] = s.exit_code;
   json["ranks"] = nlohmann::ordered_json::array();
   for (const RankPlace& r : s.ranks)
-    json["ranks"].push_back({{"rank", r.rank},
-                             {"host", r.host},
-                             {"pid", r.pid},
-                             {"dp", r.dp},
-                             {"pp", r.pp},
-                             {"tp", r.tp},
-                             {"cp", r.cp}});
+    json["ranks"].push_back(
+        {{"rank", r.rank}, {"host", r.host}, {"pid", r.pid}, {"dp", r.dp}, {"pp", r.pp}, {"tp", r.tp}, {"cp", r.cp}});
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -23,23 +23,23 @@ struct RankPlace {
 
 struct RunState {
   Life life = Life::preparing;
-  double since = 0;            // of `life`, seconds since 1970
-  double began = 0;            // of the attempt
-  std::string launch;          // alike in all attempts of one launch; "": not known
+  double since = 0;    // of `life`, seconds since 1970
+  double began = 0;    // of the attempt
+  std::string launch;  // alike in all attempts of one launch; "": not known
   int attempt = 0;
-  std::string folder;          // of the run, as rank 0 names it
-  std::string model;           // "qwen3-tiny: 4 layers, width 128"
+  std::string folder;  // of the run, as rank 0 names it
+  std::string model;   // "qwen3-tiny: 4 layers, width 128"
   std::int64_t parameters = 0;
-  std::string layout;          // "dp 2 x pp 2, zero 1"
+  std::string layout;  // "dp 2 x pp 2, zero 1"
   int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;
   std::string schedule, precision, device;
-  std::int64_t steps = 0, first_step = 0;         // of the whole run; done before this attempt
+  std::int64_t steps = 0, first_step = 0;  // of the whole run; done before this attempt
   std::int64_t tokens_per_step = 0;
-  double flops_per_step = 0;                      // of the model, without recomputation; 0: not known
-  double sample_seconds = 0;                      // pace of the samples
-  std::string text;                               // of the end: the failure report, or ""
-  int exit_code = 0;                              // of the end
-  std::vector<RankPlace> ranks;                   // by rank
+  double flops_per_step = 0;     // of the model, without recomputation; 0: not known
+  double sample_seconds = 0;     // pace of the samples
+  std::string text;              // of the end: the failure report, or ""
+  int exit_code = 0;             // of the end
+  std::vector<RankPlace> ranks;  // by rank
 };
 
 std::string to_json(const RunState& state);  // indented, with a newline

@@ -25,10 +25,10 @@ struct Sample {
   double time = 0;  // seconds since 1970, by the host's clock
   int rank = 0;
   std::string host;
-  int attempt = 0;          // of its launch, from 0
-  std::int64_t number = 0;  // of this rank in this attempt, from 1
-  rendezvous::Place place;  // where the rank is, since when, and for whom it waits
-  double pace_seconds = 0;  // of computing in a step, the median of the last half minute; 0: not known
+  int attempt = 0;             // of its launch, from 0
+  std::int64_t number = 0;     // of this rank in this attempt, from 1
+  rendezvous::Place place;     // where the rank is, since when, and for whom it waits
+  double pace_seconds = 0;     // of computing in a step, the median of the last half minute; 0: not known
   double elapsed_seconds = 0;  // since the attempt's first sample
   // Seconds since the attempt began. Phases: forward, backward, optimizer, load, save, evaluate, measure (before the first step);
   // waits: standing still, by the instruction in which ("recv_act", "fwd": the exchanges of tensor and context parallelism).
@@ -39,7 +39,7 @@ struct Sample {
   std::optional<host::Vitals> vitals;  // of the host, by its first rank
 };
 
-std::string to_json(const Sample& sample);  // one line, without newline
+std::string to_json(const Sample& sample);                  // one line, without newline
 std::optional<Sample> parse_sample(std::string_view line);  // nothing for a line that is none
 
 }  // namespace troika::records

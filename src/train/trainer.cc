@@ -141,8 +141,8 @@ void Trainer::judge(const executor::StepResult& result) {
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
   if (result.finite) return;
   ++state_.skipped;
-  const std::string text =
-      fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}", state_.step + 1, loss_scale_.scale());
+  const std::string text = fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}",
+                                       state_.step + 1, loss_scale_.scale());
   note(text);
   record(records::EventKind::skipped_step, text, {{"loss_scale", loss_scale_.scale()}});
 }
@@ -169,13 +169,13 @@ void Trainer::roll_back(const executor::StepResult& result) {
   TrainerState state = trainer_state_of(found);
   state.samples = state_.samples + plan_.resolved.batch.global;
   state.rolled_back = state_.rolled_back + 1;
-  const std::string text = fmt::format(
+  const std::string sentence = fmt::format(
       "step {} has a loss ({}) or gradient norm ({}) that is not a finite number: back to step {}, and {} samples "
       "since then are left out (the {}. time of at most {})",
       state_.step + 1, result.loss, result.gradient_norm, state.step, state.samples - trainer_state_of(found).samples,
       state.rolled_back, most);
-  note(text);
-  record(records::EventKind::rolled_back, text);
+  note(sentence);
+  record(records::EventKind::rolled_back, sentence);
   tell(state.step, "taking a checkpoint back");
   restore_trained(found,
                   {plan_, place_, units_, ledger_, *channels_.world, [this](const std::string& text) { note(text); }});
@@ -384,8 +384,8 @@ bool Trainer::settle_save() {
   } catch (const base::DataError& error) {
     save_failed_ = true;
     last_save_ = base::monotonic_seconds();
-    const std::string text = fmt::format("step {} could not be saved: {}; the run continues and tries again in a minute",
-                                         saver_->step(), error.what());
+    const std::string text = fmt::format(
+        "step {} could not be saved: {}; the run continues and tries again in a minute", saver_->step(), error.what());
     note(text);
     record(records::EventKind::save_failed, text);
     return false;

@@ -17,8 +17,8 @@ void Trainer::start_progress() {
   form.stamps = settings_.log.time_stamps ? metrics::Stamps::time_of_day : metrics::Stamps::none;
   if (surroundings_.records != nullptr)
     form.keep = [records = surroundings_.records](const std::string& line) { records->told(line); };
-  progress_ =
-      std::make_unique<metrics::Progress>(surroundings_.screen, std::move(form), state_.step, plan_.steps, begin_seconds_);
+  progress_ = std::make_unique<metrics::Progress>(surroundings_.screen, std::move(form), state_.step, plan_.steps,
+                                                  begin_seconds_);
 }
 
 void Trainer::report(const executor::StepResult& result, double loss_scale, double seconds) {
@@ -53,8 +53,8 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
 void Trainer::report_evaluation() {
   const std::string text =
       fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", state_.step, valid_->loss,
-                   valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
-                   state_.best.step == state_.step ? "; the lowest so far" : "");
+                  valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
+                  state_.best.step == state_.step ? "; the lowest so far" : "");
   note(text);
   record(records::EventKind::evaluation, text, {{"valid_loss", valid_->loss}});
 }

@@ -126,10 +126,9 @@ void Attempt::judge(const Worker& worker) {
 }
 
 void Attempt::record_end(const Worker& worker) {
-  const std::string event = records_.rank_ended(
-      worker, describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_));
-  if (!event.empty())
-    listener_.write(fmt::format("{}/{:06}-ended", records::event_key, worker.plan.world_rank), event);
+  const std::string event =
+      records_.rank_ended(worker, describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_));
+  if (!event.empty()) listener_.write(fmt::format("{}/{:06}-ended", records::event_key, worker.plan.world_rank), event);
 }
 
 void Attempt::suspect(const Worker& worker, double now) {
