@@ -16,6 +16,7 @@
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/data.h"
+#include "commands/doctor/doctor.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
 #include "commands/metrics/metrics.h"
@@ -75,6 +76,7 @@ const Runs runs = {
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"sweep", run_sweep},
     {"monitor", run_monitor},
+    {"doctor", run_doctor},
     {"why", [](const Call& call) { return print(why_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"metrics", [](const Call& call) { return print(metrics_report(call.words)); }},

@@ -11,6 +11,7 @@
 #include "commands/chat/arguments.h"
 #include "commands/completion/completion.h"
 #include "commands/data/arguments.h"
+#include "commands/doctor/arguments.h"
 #include "commands/eval/arguments.h"
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
@@ -155,6 +156,8 @@ const std::vector<Verb>& verbs() {
        data_parts()},
       {"monitor", "watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON",
        Program::troika, unbound<MonitorArguments, monitor_flags>},
+      {"doctor", "what of this host, or of all hosts of a run, would make it fail or slow", Program::troika,
+       unbound<DoctorArguments, doctor_flags>},
       {"why", "why a run failed, is slow or does not learn, and what to change: troika why RUN", Program::troika,
        unbound<WhyArguments, why_flags>},
       {"timeline", "merge, summarise and print what every rank did in a step", Program::troika,

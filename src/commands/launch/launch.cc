@@ -12,6 +12,7 @@
 #include "base/host_name.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "commands/doctor/launch_check.h"
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
 #include "commands/launch/explain.h"
@@ -256,6 +257,7 @@ static int launch(const LaunchOptions& options, const Environment& environment, 
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
   say_how_to_join(options);
+  const std::unique_ptr<LaunchCheck> check = check_beside(options, environment);
   Hosts hosts(team_of(options), store.identity, signals);
   try {
     return run_attempts(options, hosts, environment, signals, records);

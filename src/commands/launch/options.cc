@@ -123,7 +123,7 @@ std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& 
 }
 
 // What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
-// that was given no folder, an evaluation and a probe leave no logs behind: their ranks write where the launcher does.
+// that was given no folder, an evaluation, a probe and a doctor leave no logs behind: their ranks write where the launcher does.
 void read_settings(const Environment& environment, const FlagReading& reading, LaunchOptions& options) {
   std::string out;
   const bool bench = !options.worker.empty() && options.worker.front() == "bench";
@@ -153,7 +153,7 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
   }
   options.join_seconds = options.hosts.join_seconds.value_or(options.join_seconds);
   const std::string verb = options.worker.empty() ? "" : options.worker.front();
-  const bool leaves_nothing = (bench && out.empty()) || verb == "eval" || verb == "probe";
+  const bool leaves_nothing = (bench && out.empty()) || verb == "eval" || verb == "probe" || verb == "doctor";
   if (options.log_folder.empty() && !leaves_nothing) options.log_folder = out.empty() ? "logs" : out + "/logs";
 }
 

@@ -1,0 +1,29 @@
+// The command line of `troika doctor`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "config/flag_table.h"
+
+namespace troika::commands {
+
+struct DoctorArguments {
+  config::ParsedSettings parsed;
+  std::string hosts_file;  // "": this host, or those of the launch
+  std::string program;     // troika on the other hosts; "": the path that it has here
+  std::string lang = "auto";
+  bool quick = false, json = false;
+  double wait_seconds = 12;                 // for the first word of a host
+  std::int64_t nproc = 1;                   // ranks on each host
+  std::optional<std::int64_t> master_port;  // where the ranks will meet
+  std::string member;  // what a doctor that another one started is to look for (doctor::Want as JSON)
+};
+
+config::FlagTable doctor_flags(DoctorArguments& a);
+DoctorArguments parse_doctor(const std::vector<std::string>& words, const config::Environment& environment);
+
+}  // namespace troika::commands

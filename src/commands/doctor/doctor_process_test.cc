@@ -1,0 +1,234 @@
+// `troika doctor` as a user starts it, with a stand-in for ssh that runs the other hosts' doctors on this machine.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
+#include "commands/launch/launch_test_support.h"
+
+namespace troika::commands {
+namespace {
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using DoctorWords = std::vector<std::string>;
+
+struct DoctorEnd {
+  int code = -1;
+  double seconds = 0;
+  std::string output, errors;
+  json findings() const { return json::parse(output); }
+  // "host check" of those with this status.
+  std::set<std::string> with(const std::string& status) const {
+    std::set<std::string> some;
+    for (const json& one : findings())
+      if (one["status"] == status) some.insert(one["host"].get<std::string>() + " " + one["check"].get<std::string>());
+    return some;
+  }
+};
+
+// A started `troika` in a folder of its own.
+class DoctorProcess {
+ public:
+  DoctorProcess(const std::string& folder, const DoctorWords& words,
+                const std::map<std::string, std::string>& environment = {})
+      : output_(folder + "/output"), errors_(folder + "/errors"), began_(base::monotonic_seconds()) {
+    DoctorWords all = {TROIKA_BINARY_DIR "/troika"}, variables;
+    all.insert(all.end(), words.begin(), words.end());
+    std::map<std::string, std::string> own = {{"PATH", folder + "/bin:" + ::getenv("PATH")}};
+    own.insert(environment.begin(), environment.end());
+    for (const auto& [name, value] : own) variables.push_back(name + "=" + value);
+    pid_ = ::fork();
+    if (pid_ == 0) become(folder, all, variables);
+  }
+  ~DoctorProcess() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
+  }
+  DoctorProcess(const DoctorProcess&) = delete;
+  DoctorProcess& operator=(const DoctorProcess&) = delete;
+
+  DoctorEnd wait() {
+    int status = 0;
+    const double until = base::monotonic_seconds() + 90;
+    while (::waitpid(pid_, &status, WNOHANG) == 0 && base::monotonic_seconds() < until) ::usleep(5000);
+    EXPECT_LT(base::monotonic_seconds(), until);
+    if (base::monotonic_seconds() < until) pid_ = -1;
+    return {WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status), base::monotonic_seconds() - began_,
+            base::read_file(output_), base::read_file(errors_)};
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  [[noreturn]] void become(const std::string& folder, DoctorWords& words, DoctorWords& variables) const {
+    const auto pointers = [](DoctorWords& texts) {
+      std::vector<char*> all;
+      for (std::string& text : texts) all.push_back(text.data());
+      all.push_back(nullptr);
+      return all;
+    };
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    ::dup2(::open(output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    ::dup2(::open(errors_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    if (::chdir(folder.c_str()) != 0) ::_exit(120);
+    ::execve(words[0].c_str(), pointers(words).data(), pointers(variables).data());
+    ::_exit(121);
+  }
+  const std::string output_, errors_;
+  const double began_;
+  pid_t pid_ = -1;
+};
+
+// A folder with the stand-in in bin/. Hosts by name: "silent" is stopped before it says a word, "dying" ends with a complaint, "frozen"
+// is stopped once it has said where it is; others run the doctor.
+class DoctorFolder {
+ public:
+  DoctorFolder() {
+    base::make_directories(path() + "/bin");
+    base::write_file_atomic(path() + "/bin/ssh", R"(#!/bin/sh
+while case $1 in -*) true ;; *) false ;; esac do shift 2; done
+host=$1
+shift
+case $host in
+  silent) kill -STOP $$ ;;
+  dying) echo "ssh: connect to host dying port 22: No route to host" >&2; exit 255 ;;
+  frozen)
+    exec 3<&0
+    mkfifo "frozen.$$"
+    sh -c "exec $*" <&3 > "frozen.$$" &
+    doctor=$!
+    (sleep 10; kill -KILL $doctor) < /dev/null > /dev/null 2>&1 &
+    { IFS= read -r line; printf '%s\n' "$line"; kill -STOP $doctor; exec sleep 60; } < "frozen.$$" ;;
+  *) exec sh -c "$*" ;;
+esac
+)");
+    ::chmod((path() + "/bin/ssh").c_str(), 0700);
+  }
+  const std::string& path() const { return folder_.path(); }
+
+  DoctorEnd look_at(const std::string& hosts, const DoctorWords& more) const {
+    base::write_file_atomic(path() + "/hosts", hosts);
+    DoctorWords words = {"doctor", "--hosts", "hosts",         "--json",
+                         "--lang", "en",      "--master-port", std::to_string(free_port())};
+    words.insert(words.end(), more.begin(), more.end());
+    return DoctorProcess(path(), words).wait();
+  }
+
+ private:
+  const base::TemporaryFolder folder_;
+};
+
+TEST(DoctorProgram, LooksAtThisHostWithoutAnAlarm) {
+  const DoctorFolder folder;
+  const DoctorEnd end = DoctorProcess(folder.path(), {"doctor", "--quick", "--json"}).wait();
+  ASSERT_EQ(end.code, 0) << end.output << end.errors;
+  EXPECT_THAT(end.with("warn"), IsEmpty()) << end.output;
+  EXPECT_GT(end.findings().size(), 20u);
+  EXPECT_LT(end.seconds, 5);  // as busy as the machine may be
+  const DoctorEnd text = DoctorProcess(folder.path(), {"doctor", "--quick", "--lang", "zh"}).wait();
+  EXPECT_THAT(text.output, HasSubstr("检查了 1 台主机"));
+}
+
+TEST(DoctorProgram, HasTwoHostsMeasureTheWayBetweenThem) {
+  const DoctorFolder folder;
+  const DoctorEnd end = folder.look_at("pi1 # the first\nme@pi2:2222\n", {"--quick"});
+  ASSERT_EQ(end.code, 0) << end.output << end.errors;
+  const std::set<std::string> well = end.with("ok");
+  for (const char* check :
+       {"pi1, pi2 ports", "pi1, pi2 mtu", "pi1, pi2 clock", "pi1, pi2 versions", "pi1 limits", "pi2 limits"})
+    EXPECT_EQ(well.count(check), 1u) << check << "\n" << end.output;
+}
+
+TEST(DoctorProgram, NamesASilentHostAndOneThatEndsAndGoesOnWithTheOthers) {
+  const DoctorFolder folder;
+  const DoctorEnd end = folder.look_at("pi1\nsilent\ndying\npi2\n", {"--quick", "--wait", "2"});
+  EXPECT_EQ(end.code, 75) << end.output << end.errors;
+  EXPECT_EQ(end.with("fail"), (std::set<std::string>{"silent answer", "dying answer"})) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("its doctor ended: ssh: connect to host dying port 22: No route to host"));
+  EXPECT_THAT(end.output, HasSubstr("no word within 2.0 s"));
+  EXPECT_EQ(end.with("ok").count("pi1, pi2 ports"), 1u) << end.output;
+  EXPECT_LT(end.seconds, 8);
+}
+
+TEST(DoctorProgram, IsNotHeldUpByAHostThatFreezesAfterItsFirstWord) {
+  const DoctorFolder folder;
+  const DoctorEnd end = folder.look_at("pi1\nfrozen\n", {"--quick", "--wait", "2"});
+  EXPECT_EQ(end.code, 75) << end.output << end.errors;
+  EXPECT_EQ(end.with("fail"), (std::set<std::string>{"frozen answer"})) << end.output;
+  EXPECT_LT(end.seconds, 8);
+}
+
+TEST(DoctorProgram, RefusesAHostsFileWithTypos) {
+  const DoctorFolder folder;
+  const DoctorEnd end = folder.look_at("pi1\npi2 slots=4\n", {});
+  EXPECT_EQ(end.code, 2);
+  EXPECT_THAT(end.errors, HasSubstr("hosts line 2: 'pi2 slots=4'"));
+  EXPECT_EQ(DoctorProcess(folder.path(), {"doctor", "--hosts", "nowhere"}).wait().code, 3);
+}
+
+std::map<std::string, std::string> variables_of_rank(int rank, int port) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", "2"},
+          {"LOCAL_RANK", "0"},
+          {"LOCAL_WORLD_SIZE", "1"},
+          {"GROUP_RANK", std::to_string(rank)},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(port)}};
+}
+
+TEST(DoctorProgram, UnderALaunchMeetsAtTheStore) {
+  const DoctorFolder folder, other;
+  const std::string port = std::to_string(free_port());
+  const auto words = [&](const char* node) {
+    return DoctorWords{"launch",    "--nnodes",      "2",     "--node-rank",      node, "--master-addr",
+                       "127.0.0.1", "--master-port", port,    "--nproc-per-node", "2",  "--",
+                       "doctor",    "--quick",       "--json"};
+  };
+  DoctorProcess second(other.path(), words("1")), first(folder.path(), words("0"));
+  const DoctorEnd end = first.wait(), of_second = second.wait();
+  EXPECT_EQ(end.code, 0) << end.output << end.errors;
+  EXPECT_EQ(of_second.code, 0) << of_second.errors;
+  EXPECT_EQ(of_second.output, "");
+  std::set<std::string> hosts;
+  for (const json& one : end.findings()) hosts.insert(one["host"]);
+  EXPECT_EQ(hosts.size(), 3u) << end.output;  // two hosts, and both together
+  EXPECT_THAT(base::list_directory(folder.path()), testing::Not(testing::Contains("logs")));
+}
+
+TEST(DoctorProgram, HostsTheStoreItselfUnderTorchrun) {
+  const DoctorFolder folder, other;
+  const int port = free_port();
+  DoctorProcess second(other.path(), {"doctor", "--quick"}, variables_of_rank(1, port));
+  DoctorProcess first(folder.path(), {"doctor", "--quick", "--json"}, variables_of_rank(0, port));
+  const DoctorEnd end = first.wait();
+  EXPECT_EQ(end.code, 0) << end.output << end.errors;
+  EXPECT_EQ(second.wait().code, 0);
+}
+
+TEST(DoctorProgram, NamesARankThatIsStoppedOrNeverCame) {
+  const DoctorFolder folder;
+  const DoctorEnd end =
+      DoctorProcess(folder.path(), {"doctor", "--quick", "--json", "--wait", "1.5"}, variables_of_rank(0, free_port()))
+          .wait();
+  EXPECT_EQ(end.code, 75) << end.output << end.errors;
+  EXPECT_EQ(end.with("fail"), (std::set<std::string>{"host 1 answer"}));
+}
+
+// Takes as long as the measurements of a host.
+TEST(FullDoctorProgram, MeasuresTwoHostsWithinAMinute) {
+  const DoctorFolder folder;
+  const DoctorEnd end = folder.look_at("pi1\npi2\n", {"--out", folder.path()});
+  EXPECT_EQ(end.code, 0) << end.output << end.errors;
+  EXPECT_LT(end.seconds, 60);
+  EXPECT_EQ(end.with("ok").count("pi1 memory_bandwidth"), 1u);
+}
+
+}  // namespace
+}  // namespace troika::commands

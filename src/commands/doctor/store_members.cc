@@ -1,0 +1,67 @@
+#include "commands/doctor/store_members.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace troika::commands {
+namespace {
+
+const std::string said_prefix = "doctor/said/";
+
+std::string said_key(int node, int number) { return fmt::format("{}{:05}/{:05}", said_prefix, node, number); }
+std::string told_key(int node, int number) { return fmt::format("doctor/told/{:05}/{:05}", node, number); }
+
+}  // namespace
+
+StoreLines::StoreLines(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int node)
+    : client_(client), identity_(identity), node_(node) {}
+
+void StoreLines::say(const std::string& line) { client_.set(key_of(identity_, said_key(node_, said_++)), line); }
+
+std::optional<std::string> StoreLines::hear(double until) {
+  std::string line;
+  try {
+    const double seconds = std::max(0.0, until - base::monotonic_seconds());
+    if (!client_.get_within(key_of(identity_, told_key(node_, heard_)), seconds, &line)) return std::nullopt;
+  } catch (const base::PeerError&) {  // the store has ended, and with it the one who listened
+    return std::nullopt;
+  }
+  ++heard_;
+  return line;
+}
+
+StoreMembers::StoreMembers(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int nodes)
+    : client_(client), identity_(identity), told_(static_cast<std::size_t>(nodes)) {}
+
+void StoreMembers::say(std::size_t member, const std::string& line) {
+  client_.set(key_of(identity_, told_key(static_cast<int>(member), told_[member]++)), line);
+}
+
+std::vector<doctor::Members::Heard> StoreMembers::hear(double seconds) {
+  const double until = base::monotonic_seconds() + seconds;
+  std::vector<Heard> heard;
+  for (;;) {
+    const rendezvous::StoreEntries news = client_.entries(key_of(identity_, said_prefix), version_);
+    version_ = news.version;
+    for (const auto& [key, line] : news.changed) {
+      std::int64_t node = -1;
+      if (base::parse_int(key.substr(0, key.find('/')), &node) && node >= 0 && node < static_cast<int>(told_.size()))
+        heard.push_back({static_cast<std::size_t>(node), line, false});
+    }
+    if (!heard.empty() || base::monotonic_seconds() > until) return heard;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+int hosts_of(const rendezvous::Identity& identity) {
+  return (identity.world_size + identity.local_size - 1) / identity.local_size;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,48 @@
+// Doctors of one launch, who meet at its store: one of each host says its lines there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "doctor/lines.h"
+#include "rendezvous/store.h"
+
+namespace troika::commands {
+
+// A member's side. Threads: one.
+class StoreLines : public doctor::Lines {
+ public:
+  // `node`: the number of this host in the launch. The client outlives this object.
+  StoreLines(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int node);
+  void say(const std::string& line) override;
+  std::optional<std::string> hear(double until) override;
+
+ private:
+  rendezvous::StoreClient& client_;
+  const rendezvous::Identity identity_;
+  const int node_;
+  int said_ = 0, heard_ = 0;
+};
+
+// The other side, of the host with rank 0. Threads: one.
+class StoreMembers : public doctor::Members {
+ public:
+  StoreMembers(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int nodes);
+  std::size_t count() const override { return told_.size(); }
+  std::string name(std::size_t) const override { return ""; }
+  void say(std::size_t member, const std::string& line) override;
+  std::vector<Heard> hear(double seconds) override;
+
+ private:
+  rendezvous::StoreClient& client_;
+  const rendezvous::Identity identity_;
+  std::vector<int> told_;  // lines, by member
+  std::uint64_t version_ = 0;
+};
+
+// Hosts of a launch that has so many ranks on each.
+int hosts_of(const rendezvous::Identity& identity);
+
+}  // namespace troika::commands

@@ -1,0 +1,58 @@
+// Gathers what the doctors of all hosts say, and has every two of them measure the way between them.
+//
+// Nobody waits for a host that is sick: each question has a deadline of its own, who misses one is asked nothing more, and a pair meets
+// as soon as its two hosts have time.
+//
+// Members say, a line each: {"here": where it answers}, {"report": a HostReport}; then to "meet" {"met": a PairReport}, to "write"
+// {"written": 0 or 1, "folder"}, to "look" {"seen": seconds or -1}. They are asked {"ask": "meet" or "write" or "look" or "end", ...}.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "doctor/host_report.h"
+#include "doctor/judge_hosts.h"
+#include "doctor/lines.h"
+#include "doctor/pair_report.h"
+
+namespace troika::doctor {
+
+// Seconds.
+struct Deadlines {
+  double here = 12;    // from the start until a member says where it is
+  double report = 20;  // from then until its report is there
+  double all = 50;     // from the start: no pair begins later than what it takes before that
+  double pair = 2.5;   // that a pair measures; less where there are many
+  double slack = 4;    // that an answer may be late by
+};
+
+struct Consultation {
+  std::vector<HostReport> reports;  // of those that gave one, in the order of members
+  std::vector<PairReport> pairs;
+  std::optional<SharedFolder> shared;
+  std::string shared_path;
+  struct Silent {
+    std::string host;
+    Told why;
+  };
+  std::vector<Silent> silent;  // in the order of members
+  std::size_t pairs_left = 0;  // not met as there was no time, though both hosts are well
+};
+
+// Whether pairs measure more than whether they reach each other.
+enum class Thoroughness { quick, full };
+
+// `now`: base::monotonic_seconds, or a made-up clock in tests.
+Consultation consult(Members& members, const Deadlines& deadlines, Thoroughness thoroughness,
+                     const std::function<double()>& now);
+
+// Every two of `hosts` once, in rounds in which nobody comes twice.
+std::vector<std::pair<std::size_t, std::size_t>> pairs_in_rounds(std::size_t hosts);
+
+// All findings of a consultation, each host's own first.
+std::vector<Finding> findings_of(const Consultation& consultation);
+
+}  // namespace troika::doctor

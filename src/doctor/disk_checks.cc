@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "doctor/check.h"
+#include "host/cgroup.h"
+
+namespace troika::doctor {
+namespace {
+
+constexpr double suspiciously_fast = 0.1e-3, slow_sync = 50e-3;  // seconds
+constexpr std::int64_t little_space = std::int64_t{1} << 30, hardly_space = std::int64_t{64} << 20;
+
+constexpr std::uint64_t nfs = 0x6969, tmpfs = 0x1021994, ramfs = 0x858458f6, overlay = 0x794c7630;
+
+std::string name_of_type(std::uint64_t type) {
+  static const std::map<std::uint64_t, std::string> names = {
+      {nfs, "NFS"},          {tmpfs, "tmpfs"},    {ramfs, "ramfs"},    {overlay, "overlay"},  {0x65735546, "FUSE"},
+      {0xBD00BD0, "Lustre"}, {0xEF53, "ext4"},    {0x58465342, "XFS"}, {0x9123683E, "Btrfs"}, {0x2FC12FC1, "ZFS"},
+      {0xFF534D42, "CIFS"},  {0xFE534D42, "SMB"}, {0x01021997, "9p"},  {0x6A656A63, "FUSE"},  {0xF2F52010, "F2FS"}};
+  const auto found = names.find(type);
+  return found == names.end() ? fmt::format("0x{:X}", type) : found->second;
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  if (folder == "/" || path == folder) return true;
+  return path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 && path[folder.size()] == '/';
+}
+
+// Options of the mount that holds `path`, of both halves of its line: the longest mount point above it, of equal ones the last.
+std::vector<std::string> mount_options(const HostView& view, const std::string& path) {
+  std::string longest, options;
+  std::istringstream lines(host::content_or_empty(view.proc + "/self/mountinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> words = base::split(line, ' ');
+    if (words.size() < 6 || !is_below(path, words[4]) || words[4].size() < longest.size()) continue;
+    longest = words[4];
+    options = words[5] + "," + words.back();
+  }
+  return base::split(options, ',');
+}
+
+bool holds(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+}  // namespace
+
+std::vector<Finding> check_fsync(const HostView& view) {
+  if (!view.measured || view.measured->sync_seconds < 0) return {unchecked(tell(Text::not_measured))};
+  const double seconds = view.measured->sync_seconds;
+  const Told measured = plain(base::format_duration(seconds)), wanted = tell(Text::sync_wanted);
+  if (seconds > slow_sync) return {found(Status::warn, measured, wanted, tell(Text::sync_slow_advice))};
+  if (seconds < suspiciously_fast) return {found(Status::note, measured, wanted, tell(Text::sync_fast_advice))};
+  return {well(measured, wanted)};
+}
+
+std::vector<Finding> check_file_system(const HostView& view) {
+  if (!view.disk) return {unchecked(tell(Text::no_folder))};
+  const Disk& disk = *view.disk;
+  const std::vector<std::string> options = mount_options(view, disk.folder);
+  const Told measured = plain(fmt::format("{}: {}", disk.folder, name_of_type(disk.type)));
+  const Told wanted = tell(Text::file_system_wanted);
+  if (!disk.writable)
+    return {found(Status::fail, tell(Text::not_writable, disk.folder), wanted, tell(Text::not_writable_advice))};
+  if (disk.type == nfs && holds(options, "soft"))
+    return {found(Status::warn, plain(fmt::format("{}: NFS, soft", disk.folder)), wanted, tell(Text::soft_advice))};
+  if (disk.type == tmpfs || disk.type == ramfs)
+    return {found(Status::warn, measured, wanted, tell(Text::tmpfs_advice))};
+  if (disk.type == overlay) return {found(Status::note, measured, wanted, tell(Text::overlay_advice))};
+  return {well(measured, wanted)};
+}
+
+std::vector<Finding> check_free_space(const HostView& view) {
+  if (!view.disk) return {unchecked(tell(Text::no_folder))};
+  const std::int64_t left = view.disk->free_bytes, needed = view.want.disk_bytes;
+  const Told measured = tell(Text::space, base::format_bytes(left), view.disk->folder);
+  const Told wanted = needed > 0 ? tell(Text::space_needed, base::format_bytes(needed))
+                                 : tell(Text::space_wanted, base::format_bytes(little_space));
+  const Told advice = needed > 0 ? tell(Text::space_advice, base::format_bytes(needed), base::format_bytes(left))
+                                 : tell(Text::space_little_advice);
+  if (left < hardly_space) return {found(Status::fail, measured, wanted, advice)};
+  if (view.measured && !view.measured->space_is_granted)
+    return {found(Status::warn, tell(Text::space_refused, view.disk->folder), wanted, tell(Text::quota_space_advice))};
+  if (left < (needed > 0 ? needed : little_space)) return {found(Status::warn, measured, wanted, advice)};
+  return {well(measured, wanted)};
+}
+
+}  // namespace troika::doctor

@@ -1,0 +1,295 @@
+#include "doctor/judge_pairs.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "doctor/judge_hosts.h"
+
+namespace troika::doctor {
+namespace {
+
+constexpr double apart_seconds = 0.05;
+constexpr double enough_of_links = 0.5, late_times = 5, late_seconds = 10e-3;
+
+std::string pair_name(const std::string& a, const std::string& b) { return a < b ? a + ", " + b : b + ", " + a; }
+
+// One bad way between two hosts.
+struct Bad {
+  std::string from, to;
+  const PairReport* report;
+};
+
+class Judgement {
+ public:
+  Judgement(const std::vector<HostReport>& reports, const std::vector<PairReport>& pairs,
+            const std::set<std::string>& silent)
+      : reports_(reports) {
+    for (const PairReport& pair : pairs) {
+      if (silent.count(pair.from) != 0 || silent.count(pair.to) != 0) continue;
+      pairs_.push_back(&pair);
+      hosts_.insert({pair.from, pair.to});
+    }
+  }
+
+  std::vector<Finding> run() {
+    if (pairs_.empty()) return {};
+    judge_ports();
+    judge_mtu();
+    judge_clocks();
+    judge_names();
+    judge_interfaces();
+    judge_links();
+    return std::move(findings_);
+  }
+
+ private:
+  std::string all() const { return base::join({hosts_.begin(), hosts_.end()}, ", "); }
+
+  void add(const std::string& host, const char* check, Status status, Told measured, Told wanted, Told advice = {}) {
+    findings_.push_back({host, check, status, std::move(measured), std::move(wanted), std::move(advice)});
+  }
+
+  // The one host that takes part in every bad pair, where two of them or more show it; else "".
+  std::string common_host(const std::vector<Bad>& bad) const {
+    std::map<std::string, int> count;
+    std::set<std::string> names;
+    for (const Bad& one : bad) {
+      ++count[one.from];
+      ++count[one.to];
+      names.insert(pair_name(one.from, one.to));
+    }
+    if (names.size() < 2) return "";
+    std::string common;
+    for (const auto& [host, times] : count)
+      if (times == static_cast<int>(bad.size())) common = common.empty() ? host : "";
+    return common;
+  }
+
+  // The host that all bad ways lead to, where every other host finds it so and there are several of them; else "".
+  std::string common_target(const std::vector<Bad>& bad, const std::string& to) const {
+    std::set<std::string> from;
+    for (const Bad& one : bad)
+      if (one.to == to) from.insert(one.from);
+    return from.size() > 1 && from.size() + 1 == hosts_.size() ? to : "";
+  }
+
+  // One finding for the host that all have in common, else for each target, or each pair where others reach the target.
+  template <class Tell>
+  void add_by_target(std::vector<Bad> bad, const Tell& tell_of) {
+    const std::string common = common_host(bad);
+    std::stable_partition(bad.begin(), bad.end(), [&](const Bad& one) { return one.to == common; });
+    std::set<std::string> told;
+    for (const Bad& one : bad) {
+      const std::string target = common.empty() ? common_target(bad, one.to) : common;
+      const std::string host = target.empty() ? pair_name(one.from, one.to) : target;
+      if (told.insert(host).second) tell_of(host, one);
+    }
+  }
+
+  static Told describe(const std::string& to, const Connecting& way) {
+    const std::string place = fmt::format("{}:{}", way.address, way.port);
+    switch (way.code) {
+      case ECONNREFUSED:
+        return tell(Text::refused, to, place);
+      case EHOSTUNREACH:
+      case ENETUNREACH:
+      case EACCES:
+        return tell(Text::unreachable, to, place);
+      case ETIMEDOUT:
+        return tell(Text::timed_out, to, place);
+      default:
+        return tell(Text::other_error, to, place, ::strerror(way.code));
+    }
+  }
+  static Told advice_for(const std::string& to, const Connecting& way) {
+    if (way.code == ECONNREFUSED) return tell(Text::refused_advice, to);
+    return way.code == ETIMEDOUT ? tell(Text::timed_out_advice, to) : tell(Text::unreachable_advice, to);
+  }
+
+  void judge_ports() {
+    std::vector<Bad> bad;
+    std::size_t unanswered = 0;
+    for (const PairReport* pair : pairs_) {
+      const bool named_failed = pair->named && pair->named->code != 0;
+      if (pair->connecting.code != 0 || named_failed) bad.push_back({pair->from, pair->to, pair});
+      if (pair->connecting.code == 0 && !pair->answered) {
+        ++unanswered;
+        add(pair_name(pair->from, pair->to), "ports", Status::not_checked, tell(Text::pair_not_answered), {});
+      }
+    }
+    add_by_target(bad, [this](const std::string& host, const Bad& one) {
+      const Connecting& way = one.report->connecting.code != 0 ? one.report->connecting : *one.report->named;
+      add(host, "ports", Status::fail, describe(one.to, way), tell(Text::ports_wanted), advice_for(one.to, way));
+    });
+    if (bad.empty() && unanswered == 0) add(all(), "ports", Status::ok, tell(Text::reached), tell(Text::ports_wanted));
+  }
+
+  void judge_mtu() {
+    std::vector<Bad> stuck, lost;
+    bool tried = false, by_datagrams = false;
+    for (const PairReport* pair : pairs_) {
+      if (!pair->answered) continue;
+      tried = true;
+      by_datagrams = by_datagrams || pair->small_datagrams.value_or(false);
+      if (pair->stuck_bytes > 0)
+        stuck.push_back({pair->from, pair->to, pair});
+      else if (!pair->full_datagrams.value_or(true) || !pair->jumbo_datagrams.value_or(true))
+        lost.push_back({pair->from, pair->to, pair});
+    }
+    const Told wanted = tell(Text::mtu_pairs_wanted);
+    add_by_target(stuck, [&](const std::string& host, const Bad& one) {
+      add(host, "mtu", Status::fail, tell(Text::mtu_hole, one.report->stuck_bytes), wanted,
+          tell(Text::mtu_hole_advice, one.to));
+    });
+    add_by_target(lost, [&](const std::string& host, const Bad& one) {
+      const bool full = one.report->full_datagrams.value_or(true);
+      add(host, "mtu", Status::warn, tell(Text::mtu_hole, full ? one.report->jumbo_bytes : one.report->full_bytes),
+          wanted, tell(Text::mtu_udp_advice, one.to));
+    });
+    if (!tried || !stuck.empty() || !lost.empty()) return;
+    add(all(), "mtu", Status::ok, by_datagrams ? tell(Text::mtu_fits) : tell(Text::mtu_unknown), wanted);
+  }
+
+  static double apart(const PairReport& pair) {
+    return std::max(0.0, std::abs(pair.clock_seconds) - pair.clock_error_seconds);
+  }
+
+  void judge_clocks() {
+    std::vector<Bad> bad;
+    double most = -1;
+    for (const PairReport* pair : pairs_) {
+      if (pair->clock_error_seconds < 0) continue;
+      most = std::max(most, apart(*pair));
+      if (apart(*pair) > apart_seconds) bad.push_back({pair->from, pair->to, pair});
+    }
+    const std::string common = common_host(bad);
+    std::set<std::string> told;
+    for (const Bad& one : bad) {
+      const std::string host = common.empty() ? pair_name(one.from, one.to) : common;
+      const std::string seconds = base::format_duration(apart(*one.report));
+      if (told.insert(host).second)
+        add(host, "clock", Status::warn, tell(Text::apart, seconds), tell(Text::apart_wanted),
+            tell(Text::apart_advice, pair_name(one.from, one.to), seconds));
+    }
+    if (bad.empty() && most >= 0)
+      add(all(), "clock", Status::ok, tell(Text::at_most_apart, base::format_duration(most)), tell(Text::apart_wanted));
+  }
+
+  // Of a host's own name, as the other hosts resolve it. That it has none there is no fault: addresses are exchanged.
+  void judge_names() {
+    for (const PairReport* pair : pairs_) {
+      const auto& addresses = pair->addresses_of_name;
+      const bool wrong = !addresses.empty() && std::all_of(addresses.begin(), addresses.end(), [](const auto& address) {
+        return address.compare(0, 4, "127.") == 0 || address == "::1" || address.compare(0, 5, "fe80:") == 0;
+      });
+      // Several doctors may be tried out on one host.
+      if (wrong && pair->connecting.address.compare(0, 4, "127.") != 0)
+        add(pair->from, "names", Status::warn, tell(Text::peer_name_loopback, pair->from, pair->to, addresses.front()),
+            tell(Text::name_wanted), tell(Text::peer_name_advice));
+    }
+  }
+
+  const HostReport* report_of(const std::string& host) const {
+    const auto found =
+        std::find_if(reports_.begin(), reports_.end(), [&](const HostReport& one) { return one.host == host; });
+    return found == reports_.end() ? nullptr : &*found;
+  }
+
+  void judge_interfaces() {
+    std::set<std::string> told;
+    for (const PairReport* pair : pairs_) {
+      const HostReport* report = report_of(pair->from);
+      if (report == nullptr || pair->interface.empty() || pair->interface == "lo") continue;
+      const std::vector<Interface>& interfaces = report->facts.interfaces;
+      const std::string& stated = report->facts.interface;
+      if (!stated.empty() && stated != pair->interface && told.insert(pair->from).second) {
+        add(pair->from, "nic_choice", Status::warn, tell(Text::leaves_by, pair->interface),
+            plain(fmt::format("comm.interface {}", stated)),
+            tell(Text::leaves_other_advice, pair->to, pair->interface, stated));
+        continue;
+      }
+      const Interface* one = find_interface(interfaces, pair->interface);
+      const auto wired = std::find_if(interfaces.begin(), interfaces.end(), [](const Interface& other) {
+        return !other.wireless && !other.addresses.empty();
+      });
+      if (one != nullptr && one->wireless && wired != interfaces.end() && told.insert(pair->from).second)
+        add(pair->from, "nic_choice", Status::warn, tell(Text::leaves_by, one->name), tell(Text::wired_wanted),
+            tell(Text::leaves_wireless_advice, pair->to, one->name, wired->name));
+    }
+  }
+
+  // The slower of both directions.
+  static double rate_of(const PairReport& pair) {
+    return std::min(pair.there_bytes_per_second, pair.back_bytes_per_second);
+  }
+  static std::string megabytes(double rate) { return fmt::format("{:.3g}", rate / 1e6); }
+
+  void judge_links() {
+    std::vector<double> rates;
+    double least = 0, most = 0, longest = 0;
+    for (const PairReport* pair : pairs_) {
+      if (rate_of(*pair) <= 0) continue;
+      rates.insert(rates.end(), {pair->there_bytes_per_second, pair->back_bytes_per_second});
+      least = least == 0 ? rate_of(*pair) : std::min(least, rate_of(*pair));
+      most = std::max({most, pair->there_bytes_per_second, pair->back_bytes_per_second});
+      longest = std::max(longest, pair->round_trip_seconds);
+    }
+    if (rates.empty()) return;
+    const double middle = median(rates);
+    const std::size_t before = findings_.size();
+    judge_rates(middle);
+    judge_delays();
+    if (findings_.size() == before)
+      add(all(), "all_pairs", Status::ok,
+          tell(Text::links_are, megabytes(least), megabytes(most), base::format_duration(longest)),
+          tell(Text::link_wanted, megabytes(middle)));
+  }
+
+  void judge_rates(double middle) {
+    std::vector<Bad> slow;
+    for (const PairReport* pair : pairs_)
+      if (rate_of(*pair) > 0 && rate_of(*pair) < enough_of_links * middle) slow.push_back({pair->from, pair->to, pair});
+    const std::string common = common_host(slow);
+    std::set<std::string> told;
+    for (const Bad& one : slow) {
+      const std::string host = common.empty() ? pair_name(one.from, one.to) : common;
+      if (told.insert(host).second)
+        add(host, "all_pairs", Status::warn,
+            tell(Text::link_is, megabytes(rate_of(*one.report)), base::format_duration(one.report->round_trip_seconds)),
+            tell(Text::link_wanted, megabytes(middle)),
+            common.empty() ? tell(Text::link_advice) : tell(Text::link_host_advice, common));
+    }
+  }
+
+  // Of links that were measured often enough to tell.
+  void judge_delays() {
+    for (const PairReport* pair : pairs_) {
+      const double usual = pair->round_trip_seconds, late = pair->late_round_trip_seconds;
+      if (rate_of(*pair) <= 0 || usual <= 0 || late <= late_times * usual || late - usual <= late_seconds) continue;
+      add(pair_name(pair->from, pair->to), "all_pairs", Status::warn,
+          tell(Text::jitter, base::format_duration(late), base::format_duration(usual)), tell(Text::jitter_wanted),
+          tell(Text::jitter_advice));
+    }
+  }
+
+  const std::vector<HostReport>& reports_;
+  std::vector<const PairReport*> pairs_;
+  std::set<std::string> hosts_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> judge_pairs(const std::vector<HostReport>& reports, const std::vector<PairReport>& pairs,
+                                 const std::set<std::string>& silent) {
+  return Judgement(reports, pairs, silent).run();
+}
+
+}  // namespace troika::doctor

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "doctor/check.h"
+#include "doctor/tree.h"
+#include "host/cgroup.h"
+
+namespace troika::doctor {
+namespace {
+
+constexpr std::int64_t enough_files = 4096, hardly_any_files = 256;
+constexpr std::int64_t threads_beside = 16;   // of a rank, beside those that compute
+constexpr std::int64_t some_processes = 512;  // for everything else of this user
+
+std::string count_or_unlimited(std::int64_t count) { return count < 0 ? "unlimited" : std::to_string(count); }
+
+// The least number that stands in a file of that name in any group that holds this process; "max" and absent files are no limit.
+std::optional<std::int64_t> least_in_groups(const HostView& view, const std::string& controller,
+                                            const std::vector<std::string>& names) {
+  std::optional<std::int64_t> least;
+  for (const std::string& folder : host::cgroup_folders(view.proc, view.sys + "/fs/cgroup", controller))
+    for (const std::string& name : names)
+      if (const auto limit = number_in(folder + "/" + name); limit && *limit >= 0 && (!least || *limit < *least))
+        least = limit;
+  return least;
+}
+
+std::int64_t memory_of_host(const HostView& view) {
+  return 1024 * number_behind(host::content_or_empty(view.proc + "/meminfo"), "MemTotal").value_or(0);
+}
+
+// In cores; of both versions of control groups.
+std::optional<double> quota_of(const HostView& view) {
+  std::optional<double> least;
+  const auto take = [&](double quota, double period) {
+    if (quota > 0 && period > 0 && (!least || quota / period < *least)) least = quota / period;
+  };
+  for (const std::string& folder : host::cgroup_folders(view.proc, view.sys + "/fs/cgroup", "cpu")) {
+    std::istringstream words(word_in(folder + "/cpu.max"));
+    std::string quota;
+    double number = 0, period = 0;
+    if (words >> quota >> period && base::parse_double(quota, &number)) take(number, period);
+    take(static_cast<double>(number_in(folder + "/cpu.cfs_quota_us").value_or(-1)),
+         static_cast<double>(number_in(folder + "/cpu.cfs_period_us").value_or(0)));
+  }
+  return least;
+}
+
+void add_file_limit(const HostView& view, std::vector<Finding>& findings) {
+  const Limits& limits = view.limits;
+  const Told measured = tell(Text::files, count_or_unlimited(limits.files_soft), count_or_unlimited(limits.files_hard));
+  const Told wanted = tell(Text::files_wanted, enough_files), advice = tell(Text::files_advice);
+  if (limits.files_hard >= 0 && limits.files_hard < enough_files)
+    findings.push_back(
+        found(limits.files_hard < hardly_any_files ? Status::fail : Status::warn, measured, wanted, advice));
+  else if (limits.files_soft >= 0 && limits.files_soft < enough_files)
+    findings.push_back(found(Status::note, measured, wanted, tell(Text::files_soft_advice)));
+  else
+    findings.push_back(well(measured, wanted));
+}
+
+void add_process_limit(const HostView& view, std::vector<Finding>& findings) {
+  const std::int64_t ranks = view.want.ranks;
+  const std::int64_t threads =
+      view.want.threads > 0 ? view.want.threads : std::max<std::int64_t>(1, view.cores / ranks);
+  const std::int64_t needed = ranks * (threads + threads_beside);
+  std::optional<std::int64_t> most = least_in_groups(view, "pids", {"pids.max"});
+  if (view.limits.processes >= 0 && (!most || view.limits.processes < *most)) most = view.limits.processes;
+  if (!most || *most >= needed + some_processes) return;
+  findings.push_back(found(*most < needed ? Status::fail : Status::warn, tell(Text::processes, *most),
+                           tell(Text::processes_wanted, needed + some_processes), tell(Text::processes_advice)));
+}
+
+void add_locked_limit(const HostView& view, std::vector<Finding>& findings) {
+  const bool rdma = !entries_named(view.sys + "/class/infiniband", "").empty();
+  if (!rdma || view.limits.locked_bytes < 0) return;
+  findings.push_back(found(Status::warn, tell(Text::locked, base::format_bytes(view.limits.locked_bytes)),
+                           tell(Text::locked_wanted), tell(Text::locked_advice)));
+}
+
+}  // namespace
+
+std::vector<Finding> check_limits(const HostView& view) {
+  std::vector<Finding> findings;
+  add_file_limit(view, findings);
+  add_process_limit(view, findings);
+  add_locked_limit(view, findings);
+  return findings;
+}
+
+std::vector<Finding> check_cgroup_memory(const HostView& view) {
+  const auto limit = least_in_groups(view, "memory", {"memory.max", "memory.high", "memory.limit_in_bytes"});
+  const std::int64_t all = memory_of_host(view), needed = view.want.memory_bytes;
+  if (!limit || (all > 0 && *limit >= all)) return {well(tell(Text::no_limit), tell(Text::limit_wanted))};
+  const Told measured = tell(Text::memory_limit, base::format_bytes(*limit));
+  if (needed <= 0) {
+    if (*limit >= std::int64_t{512} << 20) return {well(measured, tell(Text::limit_wanted))};
+    return {found(Status::warn, measured, tell(Text::limit_wanted), tell(Text::memory_limit_small_advice))};
+  }
+  const Told wanted = tell(Text::memory_needed, base::format_bytes(needed));
+  if (static_cast<double>(needed) <= 0.9 * static_cast<double>(*limit)) return {well(measured, wanted)};
+  return {found(needed > *limit ? Status::fail : Status::warn, measured, wanted,
+                tell(Text::memory_limit_advice, base::format_bytes(*limit), base::format_bytes(needed)))};
+}
+
+std::vector<Finding> check_cgroup_cpu(const HostView& view) {
+  const auto quota = quota_of(view);
+  if (!quota || *quota >= view.cores) return {well(tell(Text::cores, view.cores), tell(Text::quota_wanted))};
+  const int asked = view.want.threads * view.want.ranks;
+  const Told measured = tell(Text::quota, fmt::format("{:.3g}", *quota), view.cores);
+  if (asked > 0) {
+    const Told wanted = tell(Text::threads_asked, view.want.threads, view.want.ranks);
+    if (asked <= *quota) return {well(measured, wanted)};
+    return {found(Status::warn, measured, wanted, tell(Text::quota_advice, fmt::format("{:.3g}", *quota)))};
+  }
+  const bool little = *quota < view.want.ranks;
+  return {found(little ? Status::warn : Status::note, measured, tell(Text::quota_wanted_ranks, view.want.ranks),
+                little ? tell(Text::quota_advice, fmt::format("{:.3g}", *quota)) : tell(Text::quota_note))};
+}
+
+std::vector<Finding> check_threads(const HostView& view) {
+  const int ranks = view.want.ranks, cores = view.cores;
+  const auto variable = [&](const char* name) {
+    const auto entry = view.environment.find(name);
+    return entry == view.environment.end() ? std::string() : entry->second;
+  };
+  std::int64_t online = 0;
+  for (const std::string& cpu : entries_named(view.sys + "/devices/system/cpu", "cpu"))
+    if (cpu.find_last_not_of("0123456789") == cpu.rfind("cpu") + 2 && cpu.back() != 'u') ++online;
+  const Told measured = tell(Text::cores, cores);
+  if (!variable("SLURM_STEP_ID").empty() && cores == 1 && online > 1)
+    return {found(Status::warn, measured, tell(Text::cores_online, online), tell(Text::srun_cores_advice))};
+  if (view.want.threads > 0 && view.want.threads * ranks > cores)
+    return {found(Status::warn, measured, tell(Text::threads_asked, view.want.threads, ranks),
+                  tell(Text::threads_advice, std::max(1, cores / ranks)))};
+  if (ranks > cores)
+    return {found(Status::warn, measured, tell(Text::ranks_asked, ranks), tell(Text::ranks_advice, cores))};
+  if (std::int64_t threads = 0; base::parse_int(variable("OMP_NUM_THREADS"), &threads) && view.want.threads == 0 &&
+                                variable("TROIKA_STORE").empty() && threads * ranks > cores)
+    return {found(Status::warn, measured, plain(fmt::format("OMP_NUM_THREADS={} x {}", threads, ranks)),
+                  tell(Text::omp_advice))};
+  double load = 0;
+  std::istringstream(host::content_or_empty(view.proc + "/loadavg")) >> load;
+  if (load > 0.5 * cores)
+    return {found(Status::note, tell(Text::load, fmt::format("{:.1f}", load), cores), tell(Text::load_wanted),
+                  tell(Text::load_advice))};
+  return {well(measured, tell(Text::ranks_asked, ranks))};
+}
+
+}  // namespace troika::doctor
