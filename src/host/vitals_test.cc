@@ -1,7 +1,6 @@
 #include "host/vitals.h"
 
 #include "base/temporary_folder_test_support.h"
-#include "base/text_files_test_support.h"
 
 namespace troika::host {
 using ::testing::Pair;

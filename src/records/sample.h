@@ -34,7 +34,7 @@ struct Sample {
   // waits: standing still, by the instruction in which ("recv_act", "fwd": the exchanges of tensor and context parallelism).
   std::map<std::string, double> phases, waits;
   std::vector<PeerTraffic> traffic;  // with whom there was any, by peer
-  // Held now, by class: parameters, gradients, state, activations, snapshot; and of the process: resident.
+  // By class: parameters, state, snapshot as held now, gradients and activations the most at once; of the process: resident.
   std::map<std::string, std::int64_t> memory;
   std::optional<host::Vitals> vitals;  // of the host, by its first rank
 };

@@ -138,11 +138,11 @@ void RunRecords::hold(const tensor::Ledger& ledger) {
   using tensor::MemoryUse;
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},
-                                  {"gradients", MemoryUse::gradients},
                                   {"state", MemoryUse::state},
                                   {"snapshot", MemoryUse::snapshot}})
     memory_[name] = ledger.live(use);
-  // Between two steps nothing is in flight: the most at once is what counts.
+  // Between two steps there are neither: the most at once is what counts.
+  memory_["gradients"] = ledger.peak(MemoryUse::gradients);
   memory_["activations"] = ledger.peak(MemoryUse::activations);
 }
 
@@ -193,7 +193,13 @@ void RunRecords::write_state(Life life) {
   if (!first_of_host()) return;
   state_.life = life;
   state_.since = base::wall_seconds();
-  disk_.post([folder = place_.folder, state = state_] { records::write_run_state(folder, state); });
+  disk_.post([folder = place_.folder, state = state_] {
+    const std::optional<records::RunState> there = records::read_run_state(folder);
+    const bool of_this_attempt = there && there->launch == state.launch && there->attempt == state.attempt;
+    // The launcher has told the cause, and this rank perhaps what follows from it.
+    if (of_this_attempt && state.life == Life::failed && there->life == Life::failed) return;
+    records::write_run_state(folder, state);
+  });
 }
 
 void RunRecords::prepares(const std::vector<records::RankPlace>& ranks) {
