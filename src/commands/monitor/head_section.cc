@@ -45,7 +45,7 @@ TextLine progress_line(const View& view, const Frame& frame) {
   }
   if (p.tokens > 0) words.push_back(said(language, Text::tokens, base::format_count(p.tokens)));
   if (std::isfinite(p.eta_seconds) && !is_over(view.condition))
-    words.push_back(said(language, Text::eta, base::format_duration(p.eta_seconds)));
+    words.push_back(said(language, Text::eta, said_seconds(p.eta_seconds)));
   if (view.restarts > 0) words.push_back(said(language, Text::attempt, view.restarts + 1));
   const std::string text = base::join(words, "  ");
   constexpr std::size_t longest_bar = 40, shortest_bar = 8;
@@ -94,7 +94,7 @@ void add_curves(const View& view, const Frame& frame, std::size_t loss_rows, std
   add_curve({said(language, Text::grad_norm), std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan", beside,
              p.grad_norm_curve, 1},
             frame, lines);
-  beside = std::isfinite(p.step_seconds) ? said(language, Text::step_time, base::format_duration(p.step_seconds)) : "";
+  beside = std::isfinite(p.step_seconds) ? said(language, Text::step_time, said_seconds(p.step_seconds)) : "";
   if (p.skipped_steps > 0) beside += "  " + said(language, Text::skipped, p.skipped_steps);
   if (p.repeated_steps > 0) beside += "  " + said(language, Text::repeated, p.repeated_steps);
   add_curve(

@@ -79,7 +79,9 @@ class MadeRun {
     s.waits = {{"recv_act", 0.1 * elapsed}};
     const int world = static_cast<int>(state.ranks.size());
     const auto bytes = static_cast<std::int64_t>(elapsed * 1024 * 1024);
-    s.traffic = {{(rank + 1) % world, bytes, 0, 0}, {(rank + world - 1) % world, 0, bytes, 0.1 * elapsed}};
+    if (world == 2) s.traffic = {{1 - rank, bytes, bytes, 0.1 * elapsed}};
+    if (world > 2)
+      s.traffic = {{(rank + 1) % world, bytes, 0, 0}, {(rank + world - 1) % world, 0, bytes, 0.1 * elapsed}};
     s.memory = {{"parameters", 10 << 20},
                 {"gradients", 10 << 20},
                 {"state", 20 << 20},

@@ -31,7 +31,7 @@ std::string progress_words(const View& view, base::Language language) {
     words.push_back(fmt::format("{} {}", rate_words(p.tokens_per_second), said(language, Text::tokens_per_second)));
   }
   if (std::isfinite(p.eta_seconds) && !is_over(view.condition))
-    words.push_back(said(language, Text::eta, base::format_duration(p.eta_seconds)));
+    words.push_back(said(language, Text::eta, said_seconds(p.eta_seconds)));
   return base::join(words, "  ");
 }
 

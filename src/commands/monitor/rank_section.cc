@@ -23,7 +23,7 @@ Table empty_table(Language language) {
                 left(title(Text::host), 60),
                 left(title(Text::coordinates), 40),
                 right(said(language, Text::step_title), 30),
-                left(title(Text::where), 95),
+                {title(Text::where), Table::Align::left, 95, 34, 24},
                 left(title(Text::waits_for), 90),
                 right(title(Text::forward), 70),
                 right(title(Text::backward), 70),
@@ -70,7 +70,7 @@ std::vector<Cell> row_of(const RankView& rank, const View& view, const Frame& fr
                       : rank.standing == Standing::unheard ? Style::dim
                       : rank.held > 0                      ? Style::warning
                                                            : Style::plain;
-  const std::string pace = std::isfinite(rank.pace_seconds) ? base::format_duration(rank.pace_seconds) : "";
+  const std::string pace = std::isfinite(rank.pace_seconds) ? said_seconds(rank.pace_seconds) : "";
   const bool worrying = rank.slow || rank.standing == Standing::silent;
   return {{std::to_string(rank.rank), worrying ? Style::bad : Style::plain},
           {base::printable(rank.host, 100)},
@@ -106,7 +106,7 @@ TextLine summed_up(const std::vector<const RankView*>& rest, const Frame& frame)
       least = std::min(least, rank->pace_seconds), most = std::max(most, rank->pace_seconds);
   if (most > 0)
     words += (frame.language == Language::english ? "; " : "；") +
-             said(frame.language, Text::more_paces, base::format_duration(least), base::format_duration(most));
+             said(frame.language, Text::more_paces, said_seconds(least), said_seconds(most));
   return {words, Style::dim};
 }
 

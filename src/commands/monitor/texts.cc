@@ -179,15 +179,19 @@ std::string said_place(Language language, const std::string& instruction) {
   return found == places.end() ? instruction : std::string(found->in(language));
 }
 
+std::string said_seconds(double seconds) {
+  if (seconds < 0.9995) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return seconds < 59.95 ? fmt::format("{:.3g} s", seconds) : base::format_duration(seconds);
+}
+
 std::string said(Language language, const Finding& f) {
   switch (f.trouble) {
     case Trouble::run_silent:
-      return said(language, Text::run_silent, base::format_duration(f.value));
+      return said(language, Text::run_silent, said_seconds(f.value));
     case Trouble::slow_rank:
-      return said(language, Text::slow_rank, f.rank, f.host, base::format_duration(f.value),
-                  base::format_duration(f.reference));
+      return said(language, Text::slow_rank, f.rank, f.host, said_seconds(f.value), said_seconds(f.reference));
     case Trouble::silent_rank:
-      return said(language, Text::silent_rank, f.rank, f.host, base::format_duration(f.value));
+      return said(language, Text::silent_rank, f.rank, f.host, said_seconds(f.value));
     case Trouble::circle:
       return said(language, Text::circle, f.text);
     case Trouble::watch:

@@ -128,6 +128,9 @@ std::string said(Language language, records::EventKind kind);
 // Where a rank is: an instruction stands as it is, what is outside of the program is said.
 std::string said_place(Language language, const std::string& instruction);
 
+// "20 ms", "3.5 s", "3 min 20 s".
+std::string said_seconds(double seconds);
+
 // All of them, for tests.
 std::vector<base::Bilingual> all_texts();
 

@@ -93,7 +93,7 @@ TEST(MonitorView, ARankThatComputesSlowerThanItsLikeIsNamed) {
   });
   const View view = run.view(10);
   EXPECT_THAT(sentences(view),
-              ElementsAre("rank 2 (host pi1) is slow: it computes 300.0 ms a step, ranks with the same work 200.0 ms"));
+              ElementsAre("rank 2 (host pi1) is slow: it computes 300 ms a step, ranks with the same work 200 ms"));
   EXPECT_TRUE(view.ranks[2].slow);
   EXPECT_NEAR(view.ranks[2].slowness, 1.5, 1e-9);
   EXPECT_THAT(sentences(view, base::Language::chinese), ElementsAre(HasSubstr("rank 2（主机 pi1）慢")));
@@ -168,7 +168,7 @@ TEST(MonitorView, ARankWithoutSamplesForThreeIntervalsIsSilent) {
   EXPECT_EQ(view.ranks[1].standing, Standing::silent);
   EXPECT_DOUBLE_EQ(view.ranks[1].silent_seconds, 20);
   EXPECT_DOUBLE_EQ(view.silent_seconds, 0);
-  EXPECT_THAT(sentences(view), ElementsAre("rank 1 (host pi0) has been silent for 20.0 s"));
+  EXPECT_THAT(sentences(view), ElementsAre("rank 1 (host pi0) has been silent for 20 s"));
 }
 
 TEST(MonitorView, ARunOfWhichNobodyIsHeardIsSilentAndHasNoEnd) {
@@ -179,7 +179,7 @@ TEST(MonitorView, ARunOfWhichNobodyIsHeardIsSilentAndHasNoEnd) {
   const View view = run.view(60);
   EXPECT_DOUBLE_EQ(view.silent_seconds, 50);
   EXPECT_TRUE(std::isnan(view.progress.eta_seconds));
-  EXPECT_THAT(sentences(view), ElementsAre(HasSubstr("no rank has said anything for 50.0 s")));
+  EXPECT_THAT(sentences(view), ElementsAre(HasSubstr("no rank has said anything for 50 s")));
 }
 
 TEST(MonitorView, ClocksOfOtherHostsMakeNoRankSilent) {

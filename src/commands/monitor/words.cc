@@ -16,7 +16,7 @@ std::string state_words(const View& view, Language language) {
   std::string words = said(language, view.condition);
   if (view.silent_seconds > 0)
     words += (language == Language::english ? ", " : "，") +
-             said(language, Text::silent_for, base::format_duration(view.silent_seconds));
+             said(language, Text::silent_for, said_seconds(view.silent_seconds));
   return words;
 }
 
@@ -42,7 +42,7 @@ std::string byte_rate_words(double bytes_per_second) {
   return std::isfinite(bytes_per_second) ? base::format_bytes(std::llround(bytes_per_second)) : "";
 }
 
-std::string percent_words(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string percent_words(double share) { return fmt::format("{:.0f}%", 100 * share); }
 
 double done_share(const Progress& progress) {
   return progress.steps <= 0 ? 0 : static_cast<double>(progress.step) / static_cast<double>(progress.steps);
@@ -71,10 +71,10 @@ std::string arrow(Charset charset) { return charset == Charset::utf8 ? "\u2192" 
 std::string where_words(const RankView& rank, Language language) {
   if (rank.standing == Standing::unheard) return said(language, Text::unheard_cell);
   if (rank.standing == Standing::silent)
-    return said(language, Text::silent_rank_cell, base::format_duration(rank.silent_seconds));
+    return said(language, Text::silent_rank_cell, said_seconds(rank.silent_seconds));
   const std::string place = said_place(language, base::printable(rank.place.instruction, 200));
   if (rank.standing == Standing::ended || place.empty()) return place;
-  return said(language, Text::since, place, base::format_duration(rank.place.seconds));
+  return said(language, Text::since, place, said_seconds(rank.place.seconds));
 }
 
 std::string waits_words(const RankView& rank, Language language, Charset charset) {

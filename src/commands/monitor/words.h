@@ -18,7 +18,7 @@ std::string loss_words(double loss);                           // "2.3412"; "nan
 std::string number_words(double value);                        // three digits; "" where it is not known
 std::string rate_words(double per_second);                     // "12.3 K"; "" where it is not known
 std::string byte_rate_words(double bytes_per_second);          // "1.50 MiB"; "" where it is not known
-std::string percent_words(double share);                       // "38 %"
+std::string percent_words(double share);                       // "38%"
 double done_share(const Progress& progress);                   // of the steps; 0 where their number is not known
 std::string clock_words(double time, int utc_offset_seconds);  // "12:00:07"
 std::string date_words(double time, int utc_offset_seconds);   // "2025-03-01 12:00:07"
