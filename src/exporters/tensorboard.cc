@@ -98,6 +98,11 @@ void EventFile::append(const std::string& records) {
   file_ = -1;
 }
 
+// With the digits of metrics.jsonl, so that both say the same.
+metrics::StepMetrics as_written(const metrics::StepMetrics& row) {
+  return metrics::parse_step_metrics(to_json(row), "a row");
+}
+
 class TensorboardSink : public metrics::RowSink {
  public:
   explicit TensorboardSink(TensorboardRun run)
@@ -115,7 +120,7 @@ class TensorboardSink : public metrics::RowSink {
   }
 
   std::string append(const metrics::StepMetrics& row) override {
-    post(scalars_record(base::wall_seconds(), row.step, scalars_of(row)));
+    post(scalars_record(base::wall_seconds(), row.step, scalars_of(as_written(row))));
     const std::string trouble = file_->trouble();
     return trouble.empty() ? "" : trouble + "; the run continues, and TensorBoard will not show every step";
   }
@@ -205,7 +210,9 @@ std::vector<HyperParameter> hyper_parameters_of(const std::string& yaml) {
 }
 
 Scalars scalars_of(const metrics::StepMetrics& row) {
-  Scalars scalars = {{"loss", row.loss},
+  float loss = 0;
+  std::memcpy(&loss, &row.loss_bits, sizeof loss);
+  Scalars scalars = {{"loss", loss},
                      {"grad_norm", row.grad_norm},
                      {"lr", row.lr},
                      {"tokens", static_cast<double>(row.tokens)},

@@ -25,7 +25,7 @@ std::string tensorboard_folder(const config::Settings& settings);
 // Of settings as YAML (config.yaml): those that all ranks share. Empty for a text that this version does not understand.
 std::vector<HyperParameter> hyper_parameters_of(const std::string& yaml);
 
-// The keys of the row but step and loss_bits, in the order of metrics.jsonl.
+// The keys of the row but step and loss_bits, in the order of metrics.jsonl. The loss is that of the bits.
 Scalars scalars_of(const metrics::StepMetrics& row);
 
 // Writes while the run trains, from a thread of its own. Each attempt has a file of its own, and says at its begin which steps of

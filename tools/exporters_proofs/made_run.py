@@ -43,7 +43,7 @@ def add_row(step):
 def add_sample(rank, now, number, attempt):
     seconds = now - began
     vitals = {"cores": 4, "load": 2, "runnable": 2, "clock_hertz": 1.5e9, "clock_limit_hertz": 2e9, "temperature_celsius": 60,
-              "throttles": number if sick else 0, "quota_throttled_seconds": number / 2 if sick else 0,
+              "throttles": number if sick else 0, "quota_throttled_seconds": number if sick else 0,
               "memory_bytes": 1e9, "available_bytes": 1e7 if sick else 5e8, "swap_bytes": 1e9, "swap_free_bytes": 5e8,
               "swap_in_pages": 500 * number if sick else 0, "swap_out_pages": 0, "memory_kills": 0, "pressure_cpu": 10,
               "pressure_memory": 5, "pressure_io": 5, "disk_free_bytes": 1e9 if sick else 1e11, "under_voltage": int(sick),

@@ -30,6 +30,7 @@ def expected_of(rows):
         for key, value in row.items():
             if key not in ("step", "loss_bits"):
                 series.setdefault(key, []).append((row["step"], as_single(value)))
+        series["loss"][-1] = (row["step"], struct.unpack(">f", bytes.fromhex(row["loss_bits"]))[0])
     return series
 
 
@@ -59,7 +60,7 @@ def fetch(port, path):
 def with_tensorboard(folder, expected):
     """As the page shows it: the program with its fast reader."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "tensorboard.main", "--logdir", folder, "--port", "0", "--samples_per_plugin", "scalars=0"],
+        [sys.executable, "-m", "tensorboard.main", "--logdir", folder, "--port", "0", "--samples_per_plugin", "scalars=1000000"],
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
         port = None
