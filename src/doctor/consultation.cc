@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -89,7 +90,7 @@ class Gathering {
     if (time_is_over()) return true;
     const bool met = std::none_of(pending_.begin(), pending_.end(),
                                   [&](const auto& pair) { return may_still_meet(pair.first, pair.second); });
-    return met && !looks_are_due();
+    return met && !looks_are_due() && second_looks_begun_ && second_looks_.empty();
   }
 
   double next_deadline() const {
@@ -154,7 +155,10 @@ class Gathering {
   void take_meeting(const MemberState& state, PairReport pair) {
     pair.from = state.peer.host;
     pair.to = state.asked_of;
-    pairs_.push_back(std::move(pair));
+    if (second_looks_begun_)
+      take_better(pair, pairs_[looked_at_]);
+    else
+      pairs_.push_back(std::move(pair));
   }
 
   void ask(std::size_t member, const nlohmann::json& question, double seconds) {
@@ -176,6 +180,31 @@ class Gathering {
       meet(pair->second, pair->first, Depth::reach);
       pair = pending_.erase(pair);
     }
+    begin_second_look();
+  }
+
+  // When all have met and nobody is at work, one after the other.
+  void begin_second_look() {
+    const bool anybody_left = std::any_of(pending_.begin(), pending_.end(),
+                                          [&](const auto& pair) { return may_still_meet(pair.first, pair.second); });
+    if (anybody_left || std::any_of(states_.begin(), states_.end(), waits)) return;
+    if (!second_looks_begun_) {
+      second_looks_begun_ = true;
+      const std::vector<std::size_t> slow = worth_a_second_look(pairs_);
+      second_looks_.assign(slow.begin(), slow.end());
+    }
+    while (!second_looks_.empty()) {
+      looked_at_ = second_looks_.front();
+      second_looks_.pop_front();
+      const auto from = member_named(pairs_[looked_at_].from), to = member_named(pairs_[looked_at_].to);
+      if (from && to && is_free(*from) && is_free(*to)) return meet(*from, *to, Depth::all);
+    }
+  }
+
+  std::optional<std::size_t> member_named(const std::string& host) const {
+    for (std::size_t member = 0; member < states_.size(); ++member)
+      if (states_[member].peer.host == host) return member;
+    return std::nullopt;
   }
 
   void meet(std::size_t member, std::size_t other, Depth depth) {
@@ -237,6 +266,9 @@ class Gathering {
   std::set<std::string> taken_;
   std::vector<std::pair<std::size_t, std::size_t>> pending_;
   std::vector<PairReport> pairs_;
+  bool second_looks_begun_ = false;
+  std::deque<std::size_t> second_looks_;  // numbers of pairs_
+  std::size_t looked_at_ = 0;             // the last of them
   bool asked_to_write_ = false;
   std::optional<SharedFolder> shared_;
   std::string shared_path_;

@@ -37,6 +37,7 @@ class MadeMembers : public Members {
       busy.insert(member);
       PairReport pair;
       pair.answered = true;
+      if (asked["rates"] == 1) pair.there_bytes_per_second = pair.back_bytes_per_second = rate(member, peer);
       meetings.emplace_back(member, peer, now);
       answer(member, now + delay[member], {{"met", to_json(pair)}});
     } else if (asked["ask"] == "write") {
@@ -71,6 +72,7 @@ class MadeMembers : public Members {
 
   double now = 0;
   bool named = true;
+  std::function<double(std::size_t, const std::string&)> rate = [](std::size_t, const std::string&) { return 1e8; };
   std::vector<double> silent_from, dies_at, delay;
   std::map<std::size_t, std::vector<std::string>> said;
   std::vector<std::tuple<std::size_t, std::string, double>> meetings;
@@ -173,6 +175,23 @@ TEST(Consultation, IsOverWithinAMinuteWhateverHostsDo) {
     EXPECT_EQ(all.silent.size(), 2u);
     EXPECT_EQ(all.pairs_left > 0, count > 3);
   }
+}
+
+TEST(Consultation, LooksTwiceAtASlowLinkWhileNobodyElseIsAtWork) {
+  MadeMembers members(4);
+  int looks = 0;
+  members.rate = [&](std::size_t member, const std::string& peer) {
+    if (member != 0 || peer != "pi1") return 1e8;
+    return ++looks == 1 ? 1e7 : 9e7;
+  };
+  const Consultation all = members.consult_all();
+  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(all.pairs.size(), 12u);
+  EXPECT_EQ(std::get<1>(members.meetings.back()), "pi1");
+  double least = 1e9;
+  for (const PairReport& pair : all.pairs)
+    if (pair.there_bytes_per_second > 0) least = std::min(least, pair.there_bytes_per_second);
+  EXPECT_EQ(least, 9e7);
 }
 
 TEST(Consultation, CallsHostsAsTheyCallThemselvesWhereNoNameIsGiven) {

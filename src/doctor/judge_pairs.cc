@@ -20,6 +20,27 @@ constexpr double enough_of_links = 0.5, late_times = 5, late_seconds = 10e-3;
 
 std::string pair_name(const std::string& a, const std::string& b) { return a < b ? a + ", " + b : b + ", " + a; }
 
+// The slower of both directions.
+double rate_of(const PairReport& pair) { return std::min(pair.there_bytes_per_second, pair.back_bytes_per_second); }
+
+// Of all ways that were measured, each direction counts; 0 of none.
+double median_rate(const std::vector<const PairReport*>& pairs) {
+  std::vector<double> rates;
+  for (const PairReport* pair : pairs)
+    if (rate_of(*pair) > 0) rates.insert(rates.end(), {pair->there_bytes_per_second, pair->back_bytes_per_second});
+  return median(rates);
+}
+
+bool is_slow(const PairReport& pair, double middle) {
+  return rate_of(pair) > 0 && rate_of(pair) < enough_of_links * middle;
+}
+
+// Of links that were measured often enough to tell.
+bool is_late(const PairReport& pair) {
+  const double usual = pair.round_trip_seconds, late = pair.late_round_trip_seconds;
+  return rate_of(pair) > 0 && usual > 0 && late > late_times * usual && late - usual > late_seconds;
+}
+
 // One bad way between two hosts.
 struct Bad {
   std::string from, to;
@@ -225,37 +246,31 @@ class Judgement {
     }
   }
 
-  // The slower of both directions.
-  static double rate_of(const PairReport& pair) {
-    return std::min(pair.there_bytes_per_second, pair.back_bytes_per_second);
-  }
   static std::string megabytes(double rate) { return fmt::format("{:.3g}", rate / 1e6); }
 
   void judge_links() {
-    std::vector<double> rates;
-    double least = 0, most = 0, longest = 0;
-    for (const PairReport* pair : pairs_) {
-      if (rate_of(*pair) <= 0) continue;
-      rates.insert(rates.end(), {pair->there_bytes_per_second, pair->back_bytes_per_second});
-      least = least == 0 ? rate_of(*pair) : std::min(least, rate_of(*pair));
-      most = std::max({most, pair->there_bytes_per_second, pair->back_bytes_per_second});
-      longest = std::max(longest, pair->round_trip_seconds);
-    }
-    if (rates.empty()) return;
-    const double middle = median(rates);
+    const double middle = median_rate(pairs_);
+    if (middle <= 0) return;
     const std::size_t before = findings_.size();
     judge_rates(middle);
     judge_delays();
-    if (findings_.size() == before)
-      add(all(), "all_pairs", Status::ok,
-          tell(Text::links_are, megabytes(least), megabytes(most), base::format_duration(longest)),
-          tell(Text::link_wanted, megabytes(middle)));
+    if (findings_.size() > before) return;
+    double least = middle, most = middle, longest = 0;
+    for (const PairReport* pair : pairs_) {
+      if (rate_of(*pair) <= 0) continue;
+      least = std::min(least, rate_of(*pair));
+      most = std::max({most, pair->there_bytes_per_second, pair->back_bytes_per_second});
+      longest = std::max(longest, pair->round_trip_seconds);
+    }
+    add(all(), "all_pairs", Status::ok,
+        tell(Text::links_are, megabytes(least), megabytes(most), base::format_duration(longest)),
+        tell(Text::link_wanted, megabytes(middle)));
   }
 
   void judge_rates(double middle) {
     std::vector<Bad> slow;
     for (const PairReport* pair : pairs_)
-      if (rate_of(*pair) > 0 && rate_of(*pair) < enough_of_links * middle) slow.push_back({pair->from, pair->to, pair});
+      if (is_slow(*pair, middle)) slow.push_back({pair->from, pair->to, pair});
     const std::string common = common_host(slow);
     std::set<std::string> told;
     for (const Bad& one : slow) {
@@ -268,15 +283,13 @@ class Judgement {
     }
   }
 
-  // Of links that were measured often enough to tell.
   void judge_delays() {
-    for (const PairReport* pair : pairs_) {
-      const double usual = pair->round_trip_seconds, late = pair->late_round_trip_seconds;
-      if (rate_of(*pair) <= 0 || usual <= 0 || late <= late_times * usual || late - usual <= late_seconds) continue;
-      add(pair_name(pair->from, pair->to), "all_pairs", Status::warn,
-          tell(Text::jitter, base::format_duration(late), base::format_duration(usual)), tell(Text::jitter_wanted),
-          tell(Text::jitter_advice));
-    }
+    for (const PairReport* pair : pairs_)
+      if (is_late(*pair))
+        add(pair_name(pair->from, pair->to), "all_pairs", Status::warn,
+            tell(Text::jitter, base::format_duration(pair->late_round_trip_seconds),
+                 base::format_duration(pair->round_trip_seconds)),
+            tell(Text::jitter_wanted), tell(Text::jitter_advice));
   }
 
   const std::vector<HostReport>& reports_;
@@ -290,6 +303,27 @@ class Judgement {
 std::vector<Finding> judge_pairs(const std::vector<HostReport>& reports, const std::vector<PairReport>& pairs,
                                  const std::set<std::string>& silent) {
   return Judgement(reports, pairs, silent).run();
+}
+
+std::vector<std::size_t> worth_a_second_look(const std::vector<PairReport>& pairs) {
+  std::vector<const PairReport*> all;
+  for (const PairReport& pair : pairs) all.push_back(&pair);
+  const double middle = median_rate(all);
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    if (is_slow(pairs[i], middle) || is_late(pairs[i])) some.push_back(i);
+  std::stable_sort(some.begin(), some.end(),
+                   [&](std::size_t a, std::size_t b) { return rate_of(pairs[a]) < rate_of(pairs[b]); });
+  return some;
+}
+
+void take_better(const PairReport& again, PairReport& pair) {
+  pair.there_bytes_per_second = std::max(pair.there_bytes_per_second, again.there_bytes_per_second);
+  pair.back_bytes_per_second = std::max(pair.back_bytes_per_second, again.back_bytes_per_second);
+  if (!is_late(again) && again.round_trip_seconds > 0) {
+    pair.round_trip_seconds = again.round_trip_seconds;
+    pair.late_round_trip_seconds = again.late_round_trip_seconds;
+  }
 }
 
 }  // namespace troika::doctor

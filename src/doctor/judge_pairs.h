@@ -15,4 +15,11 @@ namespace troika::doctor {
 std::vector<Finding> judge_pairs(const std::vector<HostReport>& reports, const std::vector<PairReport>& pairs,
                                  const std::set<std::string>& silent);
 
+// Links that look slow or late: whatever else the hosts and the network did meanwhile may be why, so that these are measured again while
+// nothing else is. By the numbers of `pairs`, the slowest first.
+std::vector<std::size_t> worth_a_second_look(const std::vector<PairReport>& pairs);
+
+// What two measurements of one link say of it: the better of each.
+void take_better(const PairReport& again, PairReport& pair);
+
 }  // namespace troika::doctor

@@ -193,6 +193,20 @@ TEST(JudgePairs, WarnsOfALinkThatDelaysSomeMessages) {
   EXPECT_EQ(ill[0].host, "a, b");
 }
 
+TEST(JudgePairs, HasSlowAndLateLinksMeasuredAgainAndTakesTheBetter) {
+  Pairs made;
+  EXPECT_TRUE(worth_a_second_look(made.pairs).empty());
+  made.way("a", "b").back_bytes_per_second = 20e6;
+  made.way("a", "c").there_bytes_per_second = 10e6;
+  made.way("c", "d").late_round_trip_seconds = 30e-3;
+  const std::vector<std::size_t> again = worth_a_second_look(made.pairs);
+  ASSERT_EQ(again.size(), 3u);
+  EXPECT_EQ(made.pairs[again[0]].to, "c");
+  EXPECT_EQ(made.pairs[again[2]].from, "c");
+  for (const std::size_t number : again) take_better(made.way("b", "c"), made.pairs[number]);
+  EXPECT_EQ(made.ill().size(), 0u);
+}
+
 TEST(JudgePairs, LeavesOutHostsThatFellSilent) {
   Pairs made;
   made.between("b", [](PairReport& pair) { pair.connecting.code = ETIMEDOUT; });
