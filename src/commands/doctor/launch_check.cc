@@ -1,52 +1,70 @@
 #include "commands/doctor/launch_check.h"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 #include "base/language.h"
 #include "doctor/check.h"
 #include "doctor/report_text.h"
+#include "rendezvous/socket.h"
 
 namespace troika::commands {
 namespace {
 
-// The launcher itself says that ranks share cores.
-bool says_more_than_launcher(const doctor::Finding& finding, const doctor::Want& want) {
-  return finding.check != "threads" || want.threads > 0;
-}
+// What a launch's own check asks, and of it what would be no news: the launcher itself says that ranks share cores; the name of a
+// host does not matter where host 0 is known by its address, because ranks meet by addresses then.
+struct Question {
+  doctor::Want want;
+  bool names_matter = false;
 
-void say_alarms(const doctor::Want& want, const std::map<std::string, std::string>& environment) {
+  bool is_news(const doctor::Finding& finding) const {
+    return (finding.check != "threads" || want.threads > 0) && (finding.check != "names" || names_matter);
+  }
+};
+
+void say_alarms(const Question& question, const std::map<std::string, std::string>& environment) {
   const base::Language language = base::language_of("auto", base::locale_in(environment));
-  const auto view = doctor::view_of_this_host(want, environment, doctor::PortState::of_this_launch);
+  const auto view = doctor::view_of_this_host(question.want, environment, doctor::PortState::of_this_launch);
   std::string text;
   for (const doctor::Finding& finding : doctor::quick_findings(view))
-    if (says_more_than_launcher(finding, want)) text += "doctor: " + doctor::one_line(finding, language) + "\n";
+    if (question.is_news(finding)) text += "doctor: " + doctor::one_line(finding, language) + "\n";
   std::fputs(text.c_str(), stderr);
 }
 
 }  // namespace
 
-LaunchCheck::LaunchCheck(doctor::Want want, std::map<std::string, std::string> environment)
-    : thread_([want = std::move(want), environment = std::move(environment)] {
-        try {
-          say_alarms(want, environment);
-        } catch (const std::exception&) {  // the run itself will say what it lacks
-        }
-      }) {}
+LaunchCheck::LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment) {
+  const auto promise = std::make_shared<std::promise<void>>();
+  done_ = promise->get_future();
+  std::thread([promise, question = Question{std::move(want), names == Names::matter},
+               environment = std::move(environment)] {
+    try {
+      say_alarms(question, environment);
+    } catch (const std::exception&) {  // the run itself will say what it lacks
+    }
+    promise->set_value();
+  }).detach();
+}
 
-LaunchCheck::~LaunchCheck() { thread_.join(); }
+LaunchCheck::~LaunchCheck() { done_.wait_for(std::chrono::seconds(2)); }
 
 std::unique_ptr<LaunchCheck> check_beside(const LaunchOptions& options,
                                           const std::map<std::string, std::string>& environment) {
   if (options.worker.empty() || options.worker.front() != "train" || !options.program.empty()) return nullptr;
   doctor::Want want;
-  want.hosts = options.hosts.nnodes > 1 ? doctor::Want::Hosts::several : doctor::Want::Hosts::one;
+  const std::string& master = options.hosts.master_address;
+  const bool elsewhere = options.hosts.nnodes > 1 && !rendezvous::is_loopback(master);
+  want.hosts = elsewhere ? doctor::Want::Hosts::several : doctor::Want::Hosts::one;
   want.folder = options.run_folder;
   if (options.training) want.interface = options.training->settings.comm.interface;
   want.port = options.hosts.nnodes > 1 && options.hosts.leads() ? options.hosts.master_port : 0;
   want.ranks = options.nproc_per_node;
   want.threads = options.stated_threads;
-  return std::make_unique<LaunchCheck>(std::move(want), environment);
+  const auto names =
+      rendezvous::is_numeric_address(master) ? LaunchCheck::Names::are_not_used : LaunchCheck::Names::matter;
+  return std::make_unique<LaunchCheck>(std::move(want), names, environment);
 }
 
 }  // namespace troika::commands

@@ -1,10 +1,10 @@
 // What a launch looks at by itself while its ranks start.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include "commands/launch/options.h"
 #include "doctor/host_view.h"
@@ -12,16 +12,18 @@
 namespace troika::commands {
 
 // Looks at this host from a thread of its own and says what would stop the run or slow it, a line each on standard error; nothing of a
-// healthy host. Ends when that is done, well below a second. A fault of the check itself is nobody's matter.
+// healthy host. That takes well below a second; a disk that does not answer is not waited for. A fault of the check itself is nobody's matter.
 class LaunchCheck {
  public:
-  LaunchCheck(doctor::Want want, std::map<std::string, std::string> environment);
-  ~LaunchCheck();
+  // Whether ranks meet by the names of hosts, or by addresses alone.
+  enum class Names { matter, are_not_used };
+  LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment);
+  ~LaunchCheck();  // waits 2 s at most
   LaunchCheck(const LaunchCheck&) = delete;
   LaunchCheck& operator=(const LaunchCheck&) = delete;
 
  private:
-  std::thread thread_;
+  std::future<void> done_;
 };
 
 // Of a launch that trains; null for another.

@@ -1,5 +1,6 @@
 // What runs and launchers leave for those who watch and ask.
 #include <signal.h>
+#include <unistd.h>
 
 #include "commands/train/program_test_support.h"
 #include "records/run_reader.h"
@@ -30,13 +31,15 @@ TEST(RunRecords, HostZeroHasTheSamplesAndTheErrorsOfAllHosts) {
   const std::string corpus = write_corpus(folder), zero = folder / "zero", one = folder / "one";
   const int port = free_port();
   const auto words = [&](int node, const std::string& out) {
-    return on_host(node, port, small_run(corpus, out) +
-                                   Words{"--dp", "2", "--steps", "4000", "--log.sample-seconds", "0.5"});
+    return on_host(node, port,
+                   small_run(corpus, out) + Words{"--dp", "2", "--steps", "4000", "--log.sample-seconds", "0.5"});
   };
   Program first(words(0, zero)), second(words(1, one));
-  first.await_output("step 20/");
-  ::sleep(2);
-  ::kill(second.rank(1), SIGKILL);
+  await_step(zero, 20);
+  ::sleep(2);  // two samples
+  const pid_t killed = second.rank(1);
+  ASSERT_GT(killed, 0);
+  ::kill(killed, SIGKILL);
   EXPECT_NE(first.wait().code, 0);
   EXPECT_NE(second.wait().code, 0);
 
@@ -67,7 +70,8 @@ TEST(RunRecords, RunThatEndsWellSaysSo) {
   EXPECT_EQ(run.state()->life, Life::finished);
   EXPECT_EQ(run.state()->pp, 2);
   EXPECT_GT(run.state()->flops_per_step, 0);
-  EXPECT_THAT(kinds_of(run), testing::ElementsAre(EventKind::launch, EventKind::start, EventKind::save, EventKind::finish));
+  EXPECT_THAT(kinds_of(run),
+              testing::ElementsAre(EventKind::launch, EventKind::start, EventKind::save, EventKind::finish));
   for (int rank = 0; rank < 2; ++rank) {
     ASSERT_FALSE(run.samples().at(rank).empty());
     const records::Sample& last = run.samples().at(rank).back();
@@ -97,7 +101,7 @@ TEST(RunRecords, ARunThatIsRefusedLeavesTheRecordsOfTheOneUnderWayAlone) {
   const Folder folder;
   const std::string corpus = write_corpus(folder), out = folder / "run";
   Program first(launch(2, small_run(corpus, out) + Words{"--steps", "4000"}));
-  first.await_output("step 20/");
+  await_step(out, 5);
   EXPECT_EQ(run(launch(2, small_run(corpus, out))).code, 2);
   records::RunReader run(out);
   run.refresh();
