@@ -119,8 +119,9 @@ AdviceList more_tokens_with_loss(const Facts& facts) {
   return first_of(std::move(advice));
 }
 
-Advice half_the_rate(const Facts& facts) {
-  const double lr = settings_or_usual(facts).optimizer.lr;
+Advice lower_rate(const Facts& facts) {
+  const double lr = settings_or_usual(facts).optimizer.lr, usual = config::OptimizerSettings{}.lr;
+  if (lr > 10 * usual) return set("optimizer.lr", number(usual), say(texts.usual_rate, number(lr)));
   return set("optimizer.lr", number(lr / 2), say(texts.half_rate, number(lr)));
 }
 
@@ -135,7 +136,7 @@ Advice longer_warmup(const Facts& facts) {
 AdviceList gentler_steps(const Facts& facts) {
   const double clip = settings_or_usual(facts).optimizer.clip_norm;
   const double tighter = clip <= 0 || clip > 1 ? 1 : clip / 2;
-  return {half_the_rate(facts), longer_warmup(facts),
+  return {lower_rate(facts), longer_warmup(facts),
           set("optimizer.clip_norm", number(tighter),
               clip <= 0 ? say(texts.clip_at_all) : say(texts.tighter_clip, number(clip)))};
 }

@@ -33,7 +33,7 @@ AdviceList flags_named_in(const std::string& text);
 AdviceList less_memory(const Facts& facts);
 AdviceList more_tokens_with_loss(const Facts& facts);
 AdviceList gentler_steps(const Facts& facts);  // lower lr, longer warm-up, clipping
-Advice half_the_rate(const Facts& facts);
+Advice lower_rate(const Facts& facts);
 Advice longer_warmup(const Facts& facts);
 Advice free_port(const Facts& facts);  // another --master-port than the one that the messages name
 Advice other_disk();                   // another --out

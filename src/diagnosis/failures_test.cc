@@ -251,7 +251,12 @@ TEST(Failures, MeetingsFailInTheirWays) {
                 75, "rank 1 could not connect group 'world' of 2 ranks from 10.0.0.2: connect: No route to host"),
             "firewall");
   EXPECT_EQ(cause_of_message(75, "rank 1 could not connect group 'world' of 2 ranks from 10.0.0.2: timed out"),
-            "wrong_address");
+            "firewall");
+  EXPECT_EQ(
+      cause_of_message(75,
+                       "rank 1 could not connect group 'world' of 2 ranks from 10.0.0.2: connect [127.0.0.1]:25519: "
+                       "Connection refused; if hosts have several networks, set comm.interface"),
+      "wrong_address");
   EXPECT_EQ(cause_of_message(2, "the store at 10.0.0.1:29500 does not take this process: its secret is another one"),
             "wrong_secret");
 }
@@ -353,6 +358,14 @@ TEST(Failures, ANoticeThatStandsWhenTheRunIsStoppedIsWhy) {
   after.notice(40, 20, circle);
   after.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
   EXPECT_EQ(after.why().cause, "link_lost");
+  MadeRun connecting;
+  connecting.notice(40, 0, "rank 0 (host pi0, pid 7) is behind: connecting for 31 s; 1 more rank is behind");
+  connecting.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
+  EXPECT_EQ(connecting.why().cause, "mtu_black_hole");
+  MadeRun on_one_host(2, 2);
+  on_one_host.notice(40, 0, "rank 0 (host pi0, pid 7) is behind: connecting for 31 s; 1 more rank is behind");
+  on_one_host.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
+  EXPECT_EQ(on_one_host.why().cause, "rank_hangs");
   MadeRun preparing;
   preparing.notice(40, 0, "rank 0 (host pi0, pid 7) is behind: preparing the data for 31 s; 1 rank waits for it");
   preparing.say(EventKind::stop_requested, 90, "the launcher got signal 15 (SIGTERM)");
@@ -391,7 +404,7 @@ TEST(Failures, ARunThatRunsOnHangsOnlyAfterAWhile) {
   long_stopped.say(EventKind::evaluation, 65);
   const Diagnosis found = long_stopped.why();
   EXPECT_EQ(found.cause, "rank_hangs");
-  EXPECT_THAT(flags_of(found), Contains("kill -CONT PID"));
+  EXPECT_THAT(flags_of(found), Contains("kill -CONT 7"));
 }
 
 TEST(Failures, WhatNoRuleKnowsIsNamedByItsExitCode) {

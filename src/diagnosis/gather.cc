@@ -138,6 +138,10 @@ Facts gather(const std::string& folder, double now) {
     facts.has_begun = !facts.rows.empty() && facts.rows.back().step > facts.first_step;
   }
 
+  // On other hosts than that of rank 0 there are no rows.
+  for (const auto& [rank, of_rank] : samples)
+    facts.has_begun = facts.has_begun || (!of_rank.empty() && of_rank.back().place.step >= facts.first_step + 2);
+
   const SettingsFound settings = read_settings_in(facts.folder);
   facts.settings = settings.last;
   if (settings.last && settings.before) facts.changed_settings = differing_settings(*settings.last, *settings.before);

@@ -60,14 +60,14 @@ TEST(Learning, ARateOfZeroIsNoSignalAndAWarmUpIsNot) {
 
 TEST(Learning, ALossThatLosesWhatItHadLearntHasDiverged) {
   MadeRun run;
-  run.settings.optimizer.lr = 0.01;
+  run.settings.optimizer.lr = 0.001;
   run.train(100);
   run.train(60, [](StepMetrics& row) { row.loss = 7 + 0.1 * static_cast<double>(row.step % 3), row.grad_norm = 80; });
   base::make_directories(run.path() + "/checkpoints/step-00000080");
   base::write_file_atomic(run.path() + "/checkpoints/step-00000080/manifest.json", "{}");
   const Diagnosis found = why_of_finished(run);
   EXPECT_EQ(found.cause, "diverged");
-  EXPECT_THAT(flags_of(found), Contains("--lr 0.005"));
+  EXPECT_THAT(flags_of(found), Contains("--lr 0.0005"));
   EXPECT_THAT(flags_of(found), Contains("--resume " + run.path() + "/checkpoints/step-00000080"));
 }
 

@@ -52,12 +52,19 @@ struct ThreadsOfHost {
   bool bound = false;
 };
 
+std::string host_of(const Facts& f, int rank) {
+  const auto sampled = f.of_ranks.find(rank);
+  if (sampled != f.of_ranks.end()) return sampled->second.host;
+  if (f.state)
+    for (const records::RankPlace& place : f.state->ranks)
+      if (place.rank == rank) return place.host;
+  return "";
+}
+
 std::map<std::string, ThreadsOfHost> threads_of_hosts(const Facts& f) {
   std::map<std::string, ThreadsOfHost> hosts;
   for (const auto& [rank, threads] : f.threads) {
-    const auto of_rank = f.of_ranks.find(rank);
-    if (of_rank == f.of_ranks.end()) continue;
-    ThreadsOfHost& host = hosts[of_rank->second.host];
+    ThreadsOfHost& host = hosts[host_of(f, rank)];
     host.bound = threads.bound;
     host.online = threads.online;
     host.most_of_rank = std::max(host.most_of_rank, threads.threads);
@@ -73,8 +80,9 @@ Advice threads_that_fit(const ThreadsOfHost& host) {
   return set("train.threads", std::to_string(fitting), say(texts.threads_that_fit, host.usable, host.ranks));
 }
 
+// What the logs say of threads is known from the first step on.
 std::optional<Finding> thread_count(const Facts& f) {
-  if (!is_long_enough(f)) return std::nullopt;
+  if (f.rows.size() < 20) return std::nullopt;
   for (const auto& [name, host] : threads_of_hosts(f)) {
     const bool too_many = host.most_of_rank > 1 && 2 * host.threads >= 3 * host.usable;
     const bool too_few =
@@ -94,7 +102,7 @@ std::optional<Finding> thread_count(const Facts& f) {
     return found;
   }
   for (const auto& [name, host] : f.hosts) {
-    if (host.seconds <= 0 || host.quota_throttled_seconds < 0.3 * host.seconds) continue;
+    if (!is_long_enough(f) || host.seconds <= 0 || host.quota_throttled_seconds < 0.3 * host.seconds) continue;
     const int cores = std::max(1, static_cast<int>(host.cores));
     return Finding{"wrong_thread_count",
                    {say(texts.quota_used_up, name, host.quota_throttled_seconds, host.seconds, cores)},

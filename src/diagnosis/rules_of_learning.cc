@@ -31,7 +31,7 @@ std::optional<Finding> skips_every_step(const Facts& f) {
   if (skipped < static_cast<double>(least)) return std::nullopt;
   return Finding{"fp16_overflow",
                  {say(texts.all_skipped, least, f.rows.back().step, number(extra(f.rows.back(), "loss_scale")))},
-                 {set("precision.compute", "bf16", say(texts.wider_range)), half_the_rate(f), longer_warmup(f)}};
+                 {set("precision.compute", "bf16", say(texts.wider_range)), lower_rate(f), longer_warmup(f)}};
 }
 
 std::optional<Finding> losses_without_number(const Facts& f) {
@@ -168,7 +168,7 @@ std::optional<Finding> overfitting(const Facts& f) {
                  {say(texts.valid_rises, number(lowest->second), lowest->first, number(last), last_step),
                   say(texts.train_falls, number(then), number(now))},
                  {set("train.steps", std::to_string(lowest->first), say(texts.stop_at_lowest, lowest->first)),
-                  half_the_rate(f), set("checkpoint.keep_best", "true", say(texts.take_the_best, lowest->first))}};
+                  lower_rate(f), set("checkpoint.keep_best", "true", say(texts.take_the_best, lowest->first))}};
 }
 
 }  // namespace

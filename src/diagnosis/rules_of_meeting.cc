@@ -81,7 +81,7 @@ std::optional<Finding> wrong_address(const Facts& f) {
                                                "set comm.interface to the interface"});
   if (told == nullptr) {
     const std::string* group = first_with(f.told, {"could not connect group"});
-    if (group != nullptr && !holds(*group, {"No route to host", "Connection refused"})) told = group;
+    if (group != nullptr && holds(*group, {"[127.", "[::1]"})) told = group;
   }
   if (told == nullptr) return std::nullopt;
   return Finding{"wrong_address",
@@ -95,7 +95,7 @@ std::optional<Finding> firewall(const Facts& f) {
   const std::string* told = told_or_logged(f, {"No route to host", "Operation not permitted"});
   if (told == nullptr) {
     const std::string* group = first_with(f.told, {"could not connect group"});
-    if (group != nullptr && holds(*group, {"Connection refused"})) told = group;
+    if (group != nullptr && holds(*group, {"Connection refused", "timed out", "timeout", "Timeout"})) told = group;
   }
   if (told == nullptr) return std::nullopt;
   return Finding{"firewall",

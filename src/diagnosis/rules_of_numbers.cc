@@ -9,7 +9,7 @@ namespace troika::diagnosis {
 namespace {
 
 AdviceList advice_of_overflow(const Facts& f) {
-  return {set("precision.compute", "bf16", say(texts.wider_range)), half_the_rate(f), longer_warmup(f)};
+  return {set("precision.compute", "bf16", say(texts.wider_range)), lower_rate(f), longer_warmup(f)};
 }
 
 std::optional<Finding> told_of_overflow(const Facts& f) {

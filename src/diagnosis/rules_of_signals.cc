@@ -23,8 +23,8 @@ std::vector<Text> evidence_of_signal(const Facts& f) {
     evidence.push_back(
         say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, name == nullptr ? "?" : name));
     add_place(f, &evidence);
-    if (!f.last_lines.empty() && !f.last_lines.back().empty())
-      evidence.push_back(say(texts.last_line, quoted(f.last_lines.back()).english));
+    const std::string line = f.last_lines.empty() ? "" : f.last_lines.back();
+    if (!line.empty() && !holds(line, {" info rank "})) evidence.push_back(say(texts.last_line, quoted(line).english));
   }
   return evidence;
 }

@@ -8,20 +8,28 @@
 namespace troika::diagnosis {
 namespace {
 
+// All that read data wait for it; or one does for so long that the others wait for that one.
 std::optional<Finding> data_bound(const Facts& f) {
-  constexpr double most = 0.10;
+  constexpr double most = 0.10, most_of_one = 0.25;
   if (!is_long_enough(f)) return std::nullopt;
+  std::vector<double> shares;
+  int slowest = -1;
   for (const auto& [rank, facts] : f.of_ranks) {
-    if (share(facts.loading, facts) <= most) continue;
-    const config::Settings s = settings_or_usual(f);
-    return Finding{"data_bound",
-                   {say(texts.loads_for, rank, facts.host, 100 * share(facts.loading, facts))},
-                   {set("data.prefetch", std::to_string(std::max<std::int64_t>(4 * s.data.prefetch, 16)),
-                        say(texts.read_ahead, s.data.prefetch)),
-                    {say(texts.local_data), say(texts.why_local_data)},
-                    command("troika data prepare", say(texts.why_prepare))}};
+    if (facts.loading <= 0) continue;  // a stage in the middle reads nothing
+    shares.push_back(share(facts.loading, facts));
+    if (slowest < 0 || shares.back() > share(f.of_ranks.at(slowest).loading, f.of_ranks.at(slowest))) slowest = rank;
   }
-  return std::nullopt;
+  if (slowest < 0) return std::nullopt;
+  const RankFacts& facts = f.of_ranks.at(slowest);
+  if (*std::min_element(shares.begin(), shares.end()) <= most && share(facts.loading, facts) <= most_of_one)
+    return std::nullopt;
+  const config::Settings s = settings_or_usual(f);
+  return Finding{"data_bound",
+                 {say(texts.loads_for, slowest, facts.host, 100 * share(facts.loading, facts))},
+                 {set("data.prefetch", std::to_string(std::max<std::int64_t>(4 * s.data.prefetch, 16)),
+                      say(texts.read_ahead, s.data.prefetch)),
+                  {say(texts.local_data), say(texts.why_local_data)},
+                  command("troika data prepare", say(texts.why_prepare))}};
 }
 
 // Idle by the schedule, as a share of a step in which all stages take the same time.
@@ -65,7 +73,9 @@ std::optional<Finding> communication_bound(const Facts& f) {
     found.evidence.push_back(say(texts.bubble_by_plan, 100 * bubble));
   const config::Settings s = settings_or_usual(f);
   if (s.parallel.pp == 1 && s.parallel.tp == 1 && s.parallel.cp == 1)
-    found.advice.push_back(set("parallel.pp", std::to_string(f.ranks), say(texts.pipeline_sends_less)));
+    found.advice.push_back(
+        command(setting_flag("parallel.dp", "1") + " " + setting_flag("parallel.pp", std::to_string(f.ranks)),
+                say(texts.pipeline_sends_less)));
   found.advice.push_back(command("troika plan --what-if", say(texts.why_what_if)));
   found.advice.push_back(launch(LaunchFlag::nnodes, "1", say(texts.fewer_hosts)));
   found.advice.resize(3);

@@ -30,6 +30,7 @@ std::vector<std::string> standing_texts(const Facts& f) {
 // Of a run that failed the report says what was decided; the notices before it add to it.
 const std::string* said(const Facts& f, const std::vector<std::string>& standing,
                         std::initializer_list<std::string_view> words) {
+  if (f.failed() && holds(f.report, words)) return &f.report;
   const std::string* told = f.failed() ? first_with(f.told, words) : nullptr;
   return told != nullptr ? told : first_with(standing, words);
 }
@@ -73,7 +74,8 @@ bool a_connection_broke(const std::string& text) {
 std::optional<Finding> mtu_black_hole(const Facts& f) {
   if (f.has_begun || !f.on_several_hosts()) return std::nullopt;
   const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text = said(f, standing, {"no message passes"});
+  const std::string* text =
+      said(f, standing, {"no message passes", "is behind: connecting for", "is behind: measuring the link for"});
   if (text == nullptr && f.failed() && first_with(f.told, {"launcher of host"}) == nullptr) {
     const bool others = f.death && (f.death->signal != 0 || f.death->exit_code == 2 || f.death->exit_code == 3);
     const auto found = std::find_if(f.told.begin(), f.told.end(), a_connection_broke);
@@ -97,6 +99,15 @@ std::optional<Finding> link_lost(const Facts& f) {
                   launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))}};
 }
 
+// Of "rank 2 (host pi3, pid 123) ...".
+std::string process_in(const std::string& text) {
+  const std::string mark = ", pid ";
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos) return "PID";
+  const std::size_t begin = at + mark.size();
+  return text.substr(begin, text.find_first_not_of("0123456789", begin) - begin);
+}
+
 std::optional<Finding> rank_hangs(const Facts& f) {
   const std::vector<std::string> standing = standing_texts(f);
   const std::string* text =
@@ -107,8 +118,8 @@ std::optional<Finding> rank_hangs(const Facts& f) {
   for (const std::string& more : standing)
     if (more != *text && found.evidence.size() < 3) found.evidence.push_back(quoted(more));
   const bool stopped = holds(*text, {"stopped"}) || first_with(standing, {"is stopped by signal"}) != nullptr;
-  if (stopped) found.advice.push_back(command("kill -CONT PID", say(texts.why_continue)));
-  found.advice.push_back(command("kill -USR1 PID", say(texts.why_ask)));
+  if (stopped) found.advice.push_back(command("kill -CONT " + process_in(*text), say(texts.why_continue)));
+  found.advice.push_back(command("kill -USR1 " + process_in(*text), say(texts.why_ask)));
   const double limit = settings_or_usual(f).comm.timeout_seconds;
   if (!stopped && holds(*text, {"comm.timeout_seconds ("}))
     found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say(texts.only_if_slow, number(limit))));
@@ -125,7 +136,6 @@ std::optional<Finding> host_lost(const Facts& f) {
   if (text == nullptr) return std::nullopt;
   const double limit = settings_or_usual(f).comm.heartbeat_seconds;
   Finding found{"host_lost", {quoted(*text)}, {}};
-  add_place(f, &found.evidence);
   found.advice = {{say(texts.see_the_host), say(texts.why_see_the_host)},
                   launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))};
   if (holds(*text, {"silent", "heard"}))

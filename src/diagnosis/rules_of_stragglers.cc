@@ -67,6 +67,8 @@ std::optional<Finding> slow_host(const Facts& f) {
   for (const records::Event& event : f.standing)
     if (holds(event.text, {" times slower than its like"})) notice = &event;
   if (notice == nullptr || !is_long_enough(f) || waits_of_most(f) < others_wait) return std::nullopt;
+  // Stages of one host that differ in their work may share its cores with anybody.
+  if (!f.on_several_hosts() && !holds(notice->text, {"others that do the same"})) return std::nullopt;
   const std::size_t at = notice->text.find("(rank ");
   const int rank = at == std::string::npos ? -1 : std::atoi(notice->text.c_str() + at + 6);
   const auto found_rank = f.of_ranks.find(rank);

@@ -33,6 +33,7 @@ struct TrainingTexts {
   Text train_falls{"meanwhile the training loss fell from {} to {}", "同期训练 loss 从 {} 降到 {}"};
 
   Text half_rate{"half of {}", "{} 的一半"};
+  Text usual_rate{"{} is far above what models are usually trained with", "{} 远高于通常训练模型所用的值"};
   Text longer_warmup{"steps grow more slowly than over {} steps", "学习率上升得比 {} 步更慢"};
   Text clip_at_all{"gradients are not clipped now", "现在没有做梯度裁剪"};
   Text tighter_clip{"gradients are clipped at {} now", "现在梯度裁剪的上限是 {}"};
