@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Watches real runs with `troika monitor` and compares what stands on the screen with what must stand there. By hand, about 3 minutes.
+# Watches real runs with `troika monitor` and compares what stands on the screen with what must stand there. By hand, 2 to 4 minutes.
 #
 #   tools/monitor-proofs.sh [FOLDER_WITH_TROIKA]     (default: build/release)
 #
@@ -17,7 +17,7 @@ skew=(0 23 -11)
 model="--model.layers 4 --model.hidden 64 --model.heads 4 --model.kv-heads 2 --model.head-dim 16 --model.ffn 192
   --model.vocab 259 --seq-len 64 --seed 7 --train.threads 1 --data.train corpus.txt --data.tokenizer bytes --log.sample-seconds 1
   --log.progress none --comm.heartbeat-seconds 60"
-session=(tmux -L "troika-monitor-$$" -f /dev/null)
+session=(tmux -u -L "troika-monitor-$$" -f /dev/null)
 burners=()
 
 end_all() {
@@ -30,10 +30,10 @@ trap 'end_all' EXIT
 
 # --- screens --------------------------------------------------------------------------------------------------------
 
-screen() { "${session[@]}" capture-pane -p -t watch; }
+screen() { LC_ALL=C.UTF-8 "${session[@]}" capture-pane -p -t watch; }
 keys() { "${session[@]}" send-keys -t watch "$@"; }
 begin_session() { # begin_session WIDTH HEIGHT
-  "${session[@]}" new-session -d -s watch -x "$1" -y "$2" "env PS1='ready> ' LANG=${3:-C.UTF-8} sh"
+  "${session[@]}" new-session -d -s watch -x "$1" -y "$2" "env PS1='ready> ' LC_ALL=C.UTF-8 sh"
 }
 await_screen() { # await_screen SECONDS PATTERN: until a line matches
   for _ in $(seq $(($1 * 5))); do
@@ -71,7 +71,7 @@ bytes="$n (B|KiB|MiB|GiB)"
 place='([a-z_]+( [0-9.]+)?|reporting the step|saving a checkpoint|measuring the link|[a-z ]+) for '"$time"
 share='[0-9]+ %'
 waits='( (others|[0-2])( → [0-2])*)?'
-clock='[0-9]{2}:[0-9]{2}:[0-9]{2}'
+clock='[0-9][0-9]:[0-9][0-9]:[0-9][0-9]'
 host_name=$(hostname)
 
 begin_run() { # begin_run FOLDER FLAGS...: three processes on this machine, in a process group of their own
@@ -81,6 +81,13 @@ begin_run() { # begin_run FOLDER FLAGS...: three processes on this machine, in a
   (cd "$work/host0" && exec setsid env XDG_CONFIG_HOME="$work/config" "$bin/troika" launch --nproc-per-node 3 -- train $model --out "$out" "$@") \
     > "$work/$out.text" 2>&1 &
   run_pid=$!
+}
+await_state() { # await_state FOLDER: until the run says of itself that it trains
+  for _ in $(seq 300); do
+    grep -q training "$work/host0/$1/state.json" 2> /dev/null && return 0
+    sleep 0.1
+  done
+  die "the run does not begin: $(cat "$work/$1.text")"
 }
 pid_of() { # pid_of FOLDER RANK
   jq ".ranks[$2].pid" "$work/host0/$1/state.json"
@@ -97,6 +104,7 @@ under_tmux() {
   local slow stopped
   begin_session 110 30
   begin_run live --dp 3 --batch_size 6 --microbatch_num 2 --train_steps 100000
+  await_state live
   keys "cd $work/host0 && $bin/troika monitor --log live/metrics.jsonl --interval 1; echo left \$?" Enter
   check "the run shows under tmux" await_screen 40 'step [0-9]+ of 100000'
   check "with ranks that are heard" await_screen 20 "rank  host"
@@ -104,11 +112,11 @@ under_tmux() {
   screen > "$work/screen.wide"
   compare "the screen of 110 x 30 is as expected" "$work/screen.wide" << PATTERNS
 live  .*training
-░+  step $n of 100000  $n %  $n [KM]? ?tokens  ETA .*
+(░)+  step $n of 100000  $n %  $n [KM]? ?tokens  ETA .*
 loss +$n +[^ ]+.*
 grad norm +$n +[^ ]+ +lr .*
 tokens/s +$n K? +[^ ]+ +$time a step.*
- *rank +host +.*where +waits for +fwd +bwd +wait.*pace.*
+ *rank +host +at +.*where +waits for +fwd +bwd +wait.*
  *0 +.*
  *1 +.*
  *2 +.*
@@ -164,7 +172,7 @@ PATTERNS
 without_a_terminal() {
   local code
   begin_run lines --pp 3 --batch_size 6 --microbatch_num 3 --train_steps 300
-  for _ in $(seq 100); do [ -e "$work/host0/lines/state.json" ] && break; sleep 0.1; done
+  await_state lines
   (cd "$work/host0" && timeout 120 env LC_ALL=C.UTF-8 "$bin/troika" monitor lines --interval 1 > "$work/lines.text" 2>&1 < /dev/null)
   code=$?
   check "without a terminal it ends with the run (exit code $code)" [ $code = 0 ]
@@ -193,7 +201,7 @@ two_hosts() {
   (cd "$work/host0" && LC_ALL=C.UTF-8 "$bin/troika" monitor pair --once) > "$work/pair.text"
   compare "host 0's folder shows the ranks and the state of both hosts" "$work/pair.text" << PATTERNS
 pair  .*training
-░+  step $n of 100000 .*
+(░)+  step $n of 100000 .*
 loss .*
 .*
 .*

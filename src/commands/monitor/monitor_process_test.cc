@@ -103,7 +103,7 @@ class Program {
     ::_exit(127);
   }
   std::ptrdiff_t lines_of_last_screen() const {
-    const std::size_t end = seen_.rfind("\x1b[J"), begin = seen_.rfind("\x1b[H", end);
+    const std::size_t end = seen_.rfind("q leaves"), begin = seen_.rfind("\x1b[H", end);
     if (end == std::string::npos || begin == std::string::npos) return 0;
     return 1 + std::count(seen_.begin() + static_cast<std::ptrdiff_t>(begin),
                           seen_.begin() + static_cast<std::ptrdiff_t>(end), '\n');

@@ -24,7 +24,7 @@ Table empty_table(Language language) {
                 left(title(Text::coordinates), 40),
                 right(said(language, Text::step_title), 30),
                 {title(Text::where), Table::Align::left, 95, 34, 24},
-                left(title(Text::waits_for), 90),
+                {title(Text::waits_for), Table::Align::left, 90, 24, 10},
                 right(title(Text::forward), 70),
                 right(title(Text::backward), 70),
                 right(title(Text::wait), 80),

@@ -22,7 +22,8 @@ std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     for (const auto& row : rows_) widths[i] = std::max(widths[i], columns_of(row[i].text));
-    if (widths[i] > 0) widths[i] = std::clamp(std::max(widths[i], columns_of(columns_[i].title)), columns_[i].least, columns_[i].most);
+    if (widths[i] > 0 || columns_[i].least > 0)
+      widths[i] = std::clamp(std::max(widths[i], columns_of(columns_[i].title)), columns_[i].least, columns_[i].most);
   }
   return widths;
 }

@@ -22,13 +22,13 @@ class Table {
     Align align = Align::right;
     int weight = 0;         // where the width is short, columns of less weight are left out
     std::size_t most = 24;  // columns of the terminal; longer cells are cut
-    std::size_t least = 0;  // so wide even where all cells are shorter: what changes often makes no other column jump
+    std::size_t least = 0;  // so wide even where cells are shorter or empty: what changes often moves no other column
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add_row(std::vector<Cell> cells);  // a cell per column
-  // The titles and the rows. Columns in which nothing stands are left out.
+  // The titles and the rows. Columns in which nothing stands are left out, unless they have a least width.
   std::vector<TextLine> lines(std::size_t width) const;
 
  private:

@@ -17,7 +17,7 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 // On a core of 2.x GHz 0.5 s and 0.6 ms; the limits are for slow and busy machines.
-TEST(MonitorTimed, ALongRunIsReadOnceAndThenOnlyWhatIsNew) {
+TEST(FullMonitorTimed, ALongRunIsReadOnceAndThenOnlyWhatIsNew) {
   MadeRun run(4, 2);
   run.write_state();
   run.write_steps(1, 100'000);
