@@ -61,15 +61,13 @@ class Gathering {
   }
 
  private:
-  // Those that are called alike are told apart by their number.
-  std::string unique(std::string name, std::size_t member) {
-    if (!taken_.insert(name).second) taken_.insert(name += fmt::format(" ({})", member));
-    return name;
-  }
   void name_hosts() {
+    std::set<std::string> taken;
     for (std::size_t member = 0; member < states_.size(); ++member) {
-      const std::string name = members_.name(member);
-      states_[member].peer.host = name.empty() ? fmt::format("host {}", member) : unique(name, member);
+      std::string name = members_.name(member);
+      if (name.empty()) name = fmt::format("host {}", member);
+      if (!taken.insert(name).second) taken.insert(name += fmt::format(" ({})", member));
+      states_[member].peer.host = name;
     }
   }
 
@@ -118,14 +116,14 @@ class Gathering {
     if (state.stage == Stage::silent) return;
     if (heard.ended) return fall_silent(state, tell(Text::ended, heard.line));
     try {
-      take_line(state, heard.member, base::parse_json(heard.line, answer_origin));
+      take_line(state, base::parse_json(heard.line, answer_origin));
     } catch (const base::DataError& error) {  // another version, or no doctor at all
       fall_silent(state, tell(Text::ended, base::printable(error.what(), 300)));
     }
   }
 
-  void take_line(MemberState& state, std::size_t member, const nlohmann::json& line) {
-    if (line.contains("here")) return take_here(state, member, parse_peer_doctor(line["here"]));
+  void take_line(MemberState& state, const nlohmann::json& line) {
+    if (line.contains("here")) return take_here(state, parse_peer_doctor(line["here"]));
     if (line.contains("report")) return take_report(state, parse_host_report(line["report"]));
     if (line.contains("met")) take_meeting(state, parse_pair_report(line["met"]));
     if (line.contains("written")) {
@@ -139,15 +137,13 @@ class Gathering {
     if (state.stage == Stage::asked) state.stage = Stage::free;
   }
 
-  void take_here(MemberState& state, std::size_t member, PeerDoctor peer) {
-    peer.host = members_.name(member).empty() ? unique(peer.own_name, member) : state.peer.host;
+  void take_here(MemberState& state, PeerDoctor peer) {
+    peer.host = state.peer.host;
     state.peer = std::move(peer);
     await(state, Stage::measuring, deadlines_.report);
   }
 
   void take_report(MemberState& state, HostReport report) {
-    report.host = state.peer.host;
-    for (Finding& finding : report.findings) finding.host = report.host;
     state.report = std::move(report);
     state.stage = Stage::free;
   }
@@ -242,13 +238,49 @@ class Gathering {
     }
   }
 
+  // Where no names were given, hosts are called as they call themselves, with their number where several do so alike.
+  std::map<std::string, std::string> own_names() const {
+    std::map<std::string, int> times;
+    for (const MemberState& state : states_) ++times[state.peer.own_name];
+    std::map<std::string, std::string> names;
+    for (std::size_t member = 0; member < states_.size(); ++member) {
+      const PeerDoctor& peer = states_[member].peer;
+      const bool unnamed = members_.name(member).empty() && !peer.own_name.empty();
+      const std::string own = times[peer.own_name] > 1 ? fmt::format("{} ({})", peer.own_name, member) : peer.own_name;
+      names[peer.host] = unnamed ? own : peer.host;
+    }
+    return names;
+  }
+
+  void rename_hosts() {
+    const std::map<std::string, std::string> names = own_names();
+    for (PairReport& pair : pairs_) {
+      pair.from = names.at(pair.from);
+      pair.to = names.at(pair.to);
+    }
+    if (shared_) {
+      shared_->writer = names.at(shared_->writer);
+      for (SharedFolder::Reader& reader : shared_->readers) reader.host = names.at(reader.host);
+    }
+    for (MemberState& state : states_) {
+      state.peer.host = names.at(state.peer.host);
+      if (!state.report) continue;
+      state.report->host = state.peer.host;
+      for (Finding& finding : state.report->findings) finding.host = state.peer.host;
+    }
+  }
+
   Consultation conclude() {
+    rename_hosts();
     Consultation all;
     for (MemberState& state : states_) {
       if (state.report) all.reports.push_back(std::move(*state.report));
       if (state.stage == Stage::silent) all.silent.push_back({state.peer.host, state.why});
     }
     all.pairs = std::move(pairs_);
+    if (shared_)
+      std::sort(shared_->readers.begin(), shared_->readers.end(),
+                [](const auto& a, const auto& b) { return a.host < b.host; });
     all.shared = std::move(shared_);
     all.shared_path = shared_path_;
     for (const auto& [a, b] : pending_)
@@ -263,7 +295,6 @@ class Gathering {
   const double began_;
   double pair_seconds_ = 0;
   std::vector<MemberState> states_;
-  std::set<std::string> taken_;
   std::vector<std::pair<std::size_t, std::size_t>> pending_;
   std::vector<PairReport> pairs_;
   bool second_looks_begun_ = false;

@@ -202,6 +202,14 @@ TEST(Consultation, CallsHostsAsTheyCallThemselvesWhereNoNameIsGiven) {
   EXPECT_EQ(all.reports[0].host, "name0");
   EXPECT_EQ(all.pairs[0].to, "name1");
   EXPECT_THAT(silent_hosts(all), ElementsAre("host 2"));
+  MadeMembers alike(2);
+  alike.named = false;
+  alike.coming.insert(
+      {0.3, {1, nlohmann::json({{"here", to_json(PeerDoctor{"", "name0", {}, 1, 2, 0})}}).dump(), false}});
+  const Consultation both = alike.consult_all();
+  EXPECT_EQ(both.reports[0].host, "name0 (0)");
+  EXPECT_EQ(both.reports[1].host, "name0 (1)");
+  EXPECT_EQ(both.pairs[0].to, "name0 (1)");
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ double median(std::vector<double> values) {
 
 Told list_hosts(const std::vector<std::string>& hosts, std::size_t all) {
   if (hosts.size() == all && all > 4) return tell(Text::all_hosts, all);
-  return {base::join(hosts, ", "), base::join(hosts, "、")};
+  return plain(base::join(hosts, ", "));
 }
 
 std::vector<Finding> judge_hosts(const std::vector<HostReport>& reports) {

@@ -117,7 +117,7 @@ TEST(JudgeHosts, OnlyNotesAFolderThatSomeShare) {
 TEST(JudgeHosts, ListsManyHostsByTheirNumber) {
   EXPECT_EQ(list_hosts({"a", "b"}, 2).english, "a, b");
   EXPECT_EQ(list_hosts({"a", "b", "c", "d", "e"}, 5).english, "all 5 hosts");
-  EXPECT_EQ(list_hosts({"a", "b", "c", "d", "e"}, 6).chinese, "a、b、c、d、e");
+  EXPECT_EQ(list_hosts({"a", "b", "c", "d", "e"}, 6).chinese, "a, b, c, d, e");
 }
 
 }  // namespace

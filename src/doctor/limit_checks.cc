@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/check.h"
+#include "doctor/quota.h"
 #include "doctor/tree.h"
 #include "host/cgroup.h"
 
@@ -34,23 +35,6 @@ std::optional<std::int64_t> least_in_groups(const HostView& view, const std::str
 
 std::int64_t memory_of_host(const HostView& view) {
   return 1024 * number_behind(host::content_or_empty(view.proc + "/meminfo"), "MemTotal").value_or(0);
-}
-
-// In cores; of both versions of control groups.
-std::optional<double> quota_of(const HostView& view) {
-  std::optional<double> least;
-  const auto take = [&](double quota, double period) {
-    if (quota > 0 && period > 0 && (!least || quota / period < *least)) least = quota / period;
-  };
-  for (const std::string& folder : host::cgroup_folders(view.proc, view.sys + "/fs/cgroup", "cpu")) {
-    std::istringstream words(word_in(folder + "/cpu.max"));
-    std::string quota;
-    double number = 0, period = 0;
-    if (words >> quota >> period && base::parse_double(quota, &number)) take(number, period);
-    take(static_cast<double>(number_in(folder + "/cpu.cfs_quota_us").value_or(-1)),
-         static_cast<double>(number_in(folder + "/cpu.cfs_period_us").value_or(0)));
-  }
-  return least;
 }
 
 void add_file_limit(const HostView& view, std::vector<Finding>& findings) {
@@ -87,6 +71,22 @@ void add_locked_limit(const HostView& view, std::vector<Finding>& findings) {
 
 }  // namespace
 
+std::optional<double> quota_cores(const HostView& view) {
+  std::optional<double> least;
+  const auto take = [&](double quota, double period) {
+    if (quota > 0 && period > 0 && (!least || quota / period < *least)) least = quota / period;
+  };
+  for (const std::string& folder : host::cgroup_folders(view.proc, view.sys + "/fs/cgroup", "cpu")) {
+    std::istringstream words(word_in(folder + "/cpu.max"));
+    std::string quota;
+    double number = 0, period = 0;
+    if (words >> quota >> period && base::parse_double(quota, &number)) take(number, period);
+    take(static_cast<double>(number_in(folder + "/cpu.cfs_quota_us").value_or(-1)),
+         static_cast<double>(number_in(folder + "/cpu.cfs_period_us").value_or(0)));
+  }
+  return least;
+}
+
 std::vector<Finding> check_limits(const HostView& view) {
   std::vector<Finding> findings;
   add_file_limit(view, findings);
@@ -111,7 +111,7 @@ std::vector<Finding> check_cgroup_memory(const HostView& view) {
 }
 
 std::vector<Finding> check_cgroup_cpu(const HostView& view) {
-  const auto quota = quota_of(view);
+  const auto quota = quota_cores(view);
   if (!quota || *quota >= view.cores) return {well(tell(Text::cores, view.cores), tell(Text::quota_wanted))};
   const int asked = view.want.threads * view.want.ranks;
   const Told measured = tell(Text::quota, fmt::format("{:.3g}", *quota), view.cores);

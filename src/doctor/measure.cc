@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "doctor/quota.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
 
@@ -59,17 +61,21 @@ std::int64_t stream_bytes(const HostView& view) {
   return bytes;
 }
 
-// Bytes per second of one thread's part.
+double thread_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Bytes per second that the thread works, of one thread's part.
 double stream(std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& c, double seconds) {
-  const double begin = base::monotonic_seconds();
-  double end = begin;
+  const double until = base::monotonic_seconds() + seconds, begin = thread_seconds();
   std::size_t passes = 0;
   do {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = b[i] + 3 * c[i];
     ++passes;
-    end = base::monotonic_seconds();
-  } while (end - begin < seconds);
-  return static_cast<double>(passes * a.size() * 3 * sizeof(double)) / (end - begin);
+  } while (base::monotonic_seconds() < until);
+  return static_cast<double>(passes * a.size() * 3 * sizeof(double)) / (thread_seconds() - begin);
 }
 
 void compute_until(const std::atomic<bool>& done) {
@@ -122,7 +128,7 @@ double memory_bandwidth(const HostView& view, int threads, double seconds) {
     for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) sum += rates[thread * 3 + turn];
     best = std::max(best, sum);
   }
-  return best;
+  return best * std::min(1.0, quota_cores(view).value_or(threads) / threads);
 }
 
 double sync_seconds(const std::string& folder, int count) {

@@ -19,7 +19,7 @@ Measured measure(const HostView& view, const Pace& pace);
 // The parts of it.
 
 // The best of three: a = b + 3 c over arrays of four times the last cache in all, each of `threads` on a part of its own; bytes
-// read and written, per second.
+// read and written, per second that the threads work: other programs that want the cores do not count, a quota does.
 double memory_bandwidth(const HostView& view, int threads, double seconds);
 // The median of writing 4 KiB through to the disk; -1 when that fails.
 double sync_seconds(const std::string& folder, int count);

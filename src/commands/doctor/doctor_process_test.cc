@@ -202,6 +202,20 @@ TEST(DoctorProgram, UnderALaunchMeetsAtTheStore) {
   EXPECT_THAT(base::list_directory(folder.path()), testing::Not(testing::Contains("logs")));
 }
 
+TEST(DoctorProgram, UnderALaunchTellsOfTheOthersThoughOneEndedAtOnce) {
+  const DoctorFolder folder, other;
+  const std::string port = std::to_string(free_port());
+  const DoctorWords hosts = {"launch", "--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port};
+  DoctorWords first = hosts, second = hosts;
+  first.insert(first.end(), {"--node-rank", "0", "--", "doctor", "--quick", "--json", "--wait", "2"});
+  second.insert(second.end(), {"--node-rank", "1", "--program", "/bin/false", "--", "doctor"});
+  DoctorProcess ending(other.path(), second), process(folder.path(), first);
+  const DoctorEnd end = process.wait();
+  ending.wait();
+  EXPECT_NE(end.code, 0);
+  EXPECT_EQ(end.with("fail"), (std::set<std::string>{"host 1 answer"})) << end.output << end.errors;
+}
+
 TEST(DoctorProgram, HostsTheStoreItselfUnderTorchrun) {
   const DoctorFolder folder, other;
   const int port = free_port();

@@ -23,7 +23,6 @@ using rendezvous::StoppedRank;
 namespace {
 
 constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
-constexpr double terminate_seconds = 3, kill_seconds = 4.5;
 constexpr double stop_seconds = 1;         // a rank that was stopped for longer is named
 constexpr double after_kill_seconds = 10;  // then a rank is left to the kernel
 constexpr double same_signal_seconds =
@@ -35,8 +34,10 @@ std::string name_of(const Worker& worker) {
 
 class Attempt {
  public:
-  Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals, LaunchRecords& records)
+  Attempt(const rendezvous::Identity& identity, double patience_seconds, Signals& signals, LaunchRecords& records,
+          const Grace& grace)
       : identity_(identity),
+        grace_(grace),
         listener_(identity, patience_seconds),
         signals_(signals),
         records_(records),
@@ -67,6 +68,7 @@ class Attempt {
   std::string log_of_first_failed() const;
 
   const rendezvous::Identity identity_;
+  const Grace grace_;
   rendezvous::FailureListener listener_;
   Signals& signals_;
   LaunchRecords& records_;
@@ -179,7 +181,7 @@ void Attempt::listen() {
 void Attempt::end_the_others() {
   if (!has_report_ || all_ended()) return;
   const double passed = monotonic_seconds() - ending_since_;
-  const int signal = passed > kill_seconds ? SIGKILL : passed > terminate_seconds ? SIGTERM : 0;
+  const int signal = passed > grace_.kill_seconds ? SIGKILL : passed > grace_.terminate_seconds ? SIGTERM : 0;
   if (signal != 0 && signal != last_sent_) send_all(signal);
 }
 
@@ -249,8 +251,8 @@ Outcome Attempt::run() {
 }  // namespace
 
 Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
-                    Signals& signals, LaunchRecords& records) {
-  Attempt attempt(identity, patience_seconds, signals, records);
+                    Signals& signals, LaunchRecords& records, const Grace& grace) {
+  Attempt attempt(identity, patience_seconds, signals, records, grace);
   attempt.start(plans);
   return attempt.run();
 }

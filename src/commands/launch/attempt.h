@@ -20,12 +20,16 @@ struct Outcome {
   bool store_is_lost = false;   // it had ended, or did not answer
 };
 
+// What ranks have after a failure to end by themselves, before SIGTERM and SIGKILL.
+struct Grace {
+  double terminate_seconds = 3, kill_seconds = 4.5;
+};
+
 // Starts the workers and returns when all have ended. `identity` names the store and the generation. When one fails, the
-// failure report goes to the store; the others have 3 s to end by themselves (their heartbeat clients tell them), then SIGTERM,
-// and SIGKILL at 4.5 s; one that survives that for 10 s (the kernel keeps it: a disk or driver does not answer) is named and left.
+// failure report goes to the store; the others have `grace` to end by themselves (their heartbeat clients tell them); one that survives SIGKILL for 10 s (the kernel keeps it: a disk or driver does not answer) is named and left.
 // The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on, every SIGUSR1 too; a second one kills all ranks at once. A store that does not
 // answer for `patience_seconds` is gone, which ends the ranks. What happens goes to `records`.
 Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
-                    Signals& signals, LaunchRecords& records);
+                    Signals& signals, LaunchRecords& records, const Grace& grace = {});
 
 }  // namespace troika::commands

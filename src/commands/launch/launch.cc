@@ -142,6 +142,11 @@ std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome
   }
 }
 
+// A doctor is there to tell of hosts that fail, and is done within a minute.
+Grace grace_of(const LaunchOptions& options) {
+  return !options.worker.empty() && options.worker.front() == "doctor" ? Grace{60, 62} : Grace{};
+}
+
 // What host 0 does for all during an attempt, and until the other hosts have heard of its end.
 struct Watches {
   std::unique_ptr<records::Gatherer> gatherer;  // null: no run's folder
@@ -167,7 +172,7 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
-  return run_attempt(plans, *identity, options.heartbeat_seconds, signals, records);
+  return run_attempt(plans, *identity, options.heartbeat_seconds, signals, records, grace_of(options));
 }
 
 bool worth_another(const Outcome& outcome) {
