@@ -11,6 +11,7 @@ namespace {
 // All that read data wait for it; or one does for so long that the others wait for that one.
 std::optional<Finding> data_bound(const Facts& f) {
   constexpr double most = 0.10, most_of_one = 0.25;
+  constexpr double least_of_microbatch = 0.002;  // seconds; what is less is the call and no disk
   if (!is_long_enough(f)) return std::nullopt;
   std::vector<double> shares;
   int slowest = -1;
@@ -21,6 +22,8 @@ std::optional<Finding> data_bound(const Facts& f) {
   }
   if (slowest < 0) return std::nullopt;
   const RankFacts& facts = f.of_ranks.at(slowest);
+  const double microbatches = static_cast<double>(facts.steps * settings_or_usual(f).batch.microbatches.value_or(1));
+  if (facts.loading < least_of_microbatch * microbatches) return std::nullopt;
   if (*std::min_element(shares.begin(), shares.end()) <= most && share(facts.loading, facts) <= most_of_one)
     return std::nullopt;
   const config::Settings s = settings_or_usual(f);

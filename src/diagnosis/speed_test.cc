@@ -46,6 +46,12 @@ TEST(Speed, WaitingForDataOverATenthIsDataBoundAndAShortRunSaysNothing) {
   EXPECT_EQ(little.why_with([](Sample& s) { s.phases["load"] = 0.05 * s.elapsed_seconds; }).cause, "none");
 }
 
+TEST(Speed, MicrobatchesOfATinyModelThatTakeNoTimeAreNotDataBound) {
+  LongRun run;
+  run.settings.batch.microbatches = 40;
+  EXPECT_EQ(run.why_with([](Sample& s) { s.phases["load"] = 0.2 * s.elapsed_seconds; }).cause, "none");
+}
+
 TEST(Speed, MessagesThatAllRanksWaitForBindARunOfSeveralHosts) {
   const auto waits = [](Sample& s) { s.waits["reduce_grads"] = 0.6 * s.elapsed_seconds; };
   LongRun run;
