@@ -161,6 +161,12 @@ class Run:
     def signal(self, number):
         self.process.send_signal(number)
 
+    def end(self):
+        """At once, with its ranks."""
+        if self.runs():
+            self.process.kill()
+            self.wait(5)
+
     def rank_pid(self, rank):
         """Of a rank on this host."""
         mark = f"{MARK}={self.command.folder}".encode()
@@ -180,8 +186,8 @@ def last_line(text):
 class Bench:
     """A case's folder and all it starts; `close` ends and removes everything."""
 
-    def __init__(self, binaries, scratch, name, sampling, keep):
-        self.binaries, self.name, self.sampling, self.keep = binaries, name, sampling, keep
+    def __init__(self, binaries, scratch, name, sampling, keep, niceness=0):
+        self.binaries, self.name, self.sampling, self.keep, self.niceness = binaries, name, sampling, keep, niceness
         self.folder = os.path.join(scratch, name)
         os.makedirs(self.folder)
         self.mark = f"{MARK}={self.folder}"
@@ -218,6 +224,13 @@ class Bench:
         launch = ["--nproc-per-node", str(ranks), *launch] if ranks else None
         return Command(settings, out, folder or self.folder, launch, **more)
 
+    def politeness(self):
+        """Words that start a program with this bench's niceness, also where sessions share the processors alike."""
+        if self.niceness == 0:
+            return []
+        return ["nice", "-n", str(self.niceness), "sh", "-c",
+                f'[ ! -w /proc/self/autogroup ] || echo {self.niceness} > /proc/self/autogroup; exec "$@"', "sh"]
+
     def start(self, command):
         environment = {k: v for k, v in os.environ.items() if k not in CLEARED}
         environment.update({MARK: self.folder, "XDG_CONFIG_HOME": command.folder + "/config", "LC_ALL": "C",
@@ -226,7 +239,7 @@ class Bench:
         if command.groups:
             joins = "; ".join(f'echo $$ > "{group}/cgroup.procs"' for group in command.groups)
             words = ["sh", "-c", f'{joins}; exec "$@"', "sh", *words]
-        words = [*command.wrap, *words]
+        words = [*self.politeness(), *command.wrap, *words]
         screen = open(os.path.join(command.folder, command.screen), "w")
         if command.terminal:
             return self._start_on_terminal(command, words, environment, screen)
@@ -262,7 +275,7 @@ class Bench:
 
     def helper(self, *words, **more):
         """A further program of the case, which ends with it."""
-        return subprocess.Popen([str(word) for word in words], env={**os.environ, MARK: self.folder}, start_new_session=True, **more)
+        return subprocess.Popen([*self.politeness(), *[str(word) for word in words]], env={**os.environ, MARK: self.folder}, start_new_session=True, **more)
 
     def marked(self):
         mark = self.mark.encode()

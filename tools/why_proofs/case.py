@@ -56,6 +56,8 @@ def restart(bench, commands, steps=8, seconds=30, acts=(), better=None):
         runs = [bench.start(c) for c in (act(named, advice) if act else with_flags(named, words))]
         codes = [run.wait(seconds) for run in runs]
         if any(code is None for code in codes):
+            for run in runs:
+                run.end()
             return False, "it does not end"
         if any(codes):
             said = next(run for run, code in zip(runs, codes) if code)

@@ -4,7 +4,7 @@ import resource
 import signal
 import time
 
-from .bench import ENDLESS, CannotMake, await_true, is_gone, now, write_group
+from .bench import ENDLESS, CannotMake, await_true, is_gone, read_text, write_group
 from .case import case, made, restart
 
 # Activations are most of what it holds: half a micro batch takes half the memory.
@@ -24,30 +24,35 @@ def killed(bench, number, rank=1):
     return made(bench, [run], restart(bench, [command]))
 
 
-def resident(pid):
-    with open(f"/proc/{pid}/statm") as file:
-        return int(file.read().split()[1]) * 4096
-
-
-def beside_a_hog(bench, command, group, most):
-    """Starts it in a control group, and when it trains another program that leaves `most` of what it holds."""
-    run = bench.start(command.but(groups=[group]))
-    run.await_steps(3)
-    held = int(open(f"{group}/memory.usage_in_bytes").read())
-    return run, held, int(held * most)
+def settled(bench, command, group):
+    """Starts it in that control group; the run in its third step, and the bytes that the group holds then."""
+    run = bench.start(command)
+    run.await_steps(3, 60)
+    return run, int(read_text(f"{group}/memory.usage_in_bytes"))
 
 
 @case("host memory: the kernel kills a rank of a full control group", 1, "host_out_of_memory")
 def memory(bench):
     group = bench.group("memory", limit_in_bytes=2048 * MIB)
     command = bench.train(HUNGRY, *ENDLESS, groups=[group], ranks=1)
-    run, held, _ = beside_a_hog(bench, command, group, 0)
+    run, held = settled(bench, command, group)
     write_group(group, "memory.limit_in_bytes", held + 400 * MIB)
-    hog = 600 + (held // MIB) // 8
-    bench.hog(hog, group)
+    bench.hog(400 + held // MIB * 17 // 100, group)  # which leaves 83 % of what the run holds
     if run.wait(40) is None:
         raise CannotMake("the run survives the other program's memory")
-    return made(bench, [run], restart(bench, [command], steps=4))
+    return made(bench, [run], restart(bench, [command], steps=6, seconds=60))
+
+
+def squeeze(group, most):
+    """Lowers the limit, which the kernel refuses while it has not found enough to take away."""
+    def lower():
+        try:
+            write_group(group, "memory.limit_in_bytes", most)
+            return True
+        except OSError:
+            return False
+    if not await_true(20, lower, 0.1):
+        raise CannotMake("the memory of the control group cannot be lowered")
 
 
 @case("host memory: it swaps, and steps take many times as long", 1, "host_swapping", alone=True)
@@ -59,26 +64,26 @@ def swap(bench):
     bench.stack.callback(lambda: os.system(f"swapoff {swap_file}"))
     group = bench.group("memory", limit_in_bytes=2048 * MIB)
     command = bench.train(HUNGRY, *ENDLESS, groups=[group], ranks=1)
-    run, held, _ = beside_a_hog(bench, command, group, 0)
+    run, held = settled(bench, command, group)
     time.sleep(4)
-    write_group(group, "memory.limit_in_bytes", int(held * 0.7))
+    squeeze(group, int(held * 0.7))
     before = run.steps()
     time.sleep(12)
     run.signal(signal.SIGINT)
     run.wait(40)
     if run.steps() <= before:
         raise CannotMake("no step was made while it swapped")
-    return made(bench, [run], restart(bench, [command], steps=4))
+    return made(bench, [run], restart(bench, [command], steps=6, seconds=60))
 
 
 @case("host memory: killed while it saves", 2, "out_of_memory_while_saving")
 def memory_at_save(bench):
     group = bench.group("memory", limit_in_bytes=3000 * MIB)
-    wide = ("--model.layers 4 --model.hidden 512 --model.heads 8 --model.kv-heads 8 --model.head-dim 64 --model.ffn 2048 "
+    wide = ("--model.layers 8 --model.hidden 512 --model.heads 8 --model.kv-heads 8 --model.head-dim 64 --model.ffn 2048 "
             "--batch.seq-len 16 --batch.global-batch-size 2 --checkpoint.every 8 --checkpoint.async on")
     command = bench.train(wide, *ENDLESS, groups=[group], ranks=1)
-    run, held, _ = beside_a_hog(bench, command, group, 0)
-    write_group(group, "memory.limit_in_bytes", held + 70 * MIB)  # the copy that is saved needs more
+    run, held = settled(bench, command, group)
+    write_group(group, "memory.limit_in_bytes", held + 290 * MIB)  # the copy that is saved needs more
     if run.wait(40) is None:
         raise CannotMake("the run saves all the same")
     return made(bench, [run], restart(bench, [command], steps=10))
@@ -158,12 +163,13 @@ def stopped(bench):
 
 @case("limit of open files", 17, "too_many_open_files")
 def open_files(bench):
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     low = lambda limit: ["prlimit", f"--nofile={limit}", "--"]
-    command = bench.train("--train.steps 8", ranks=3)
-    for limit in (20, 24, 28, 32, 36, 40):
+    command = bench.train("--train.steps 8 --comm.join-seconds 4", ranks=2)
+    for limit in (17, 18, 19, 20, 21, 22, 16):
         run = bench.start(command.but(wrap=low(limit), out=f"run{limit}", screen=f"screen{limit}"))
         code = run.wait(30)
-        if code not in (0, None) and "Too many open files" in run.screen + run.log(1) + run.log(2) and os.path.isdir(run.out):
-            raised = ("ulimit -n", lambda commands, advice: [c.but(wrap=low(65536)) for c in commands])
+        if code not in (0, None) and "Too many open files" in run.screen + run.log(1) and os.path.isdir(run.out):
+            raised = ("ulimit -n", lambda commands, advice: [c.but(wrap=low(min(65536, most))) for c in commands])
             return made(bench, [run], restart(bench, [command.but(wrap=low(limit))], acts=[raised]))
     raise CannotMake("no limit of open files ends a run with that word")

@@ -1,10 +1,12 @@
 """Disks and files under a run: full, gone, silent, slow, damaged; data that are prepared for long."""
 import errno
 import os
+import re
+import signal
 import subprocess
 import time
 
-from .bench import ENDLESS, CannotMake, await_true
+from .bench import ENDLESS, CannotMake, await_true, read_text, write_group
 from .case import case, made, restart
 from .hosts import Hosts
 
@@ -30,10 +32,10 @@ def largest(folder):
 @case("the disk of the checkpoints holds two of them and not three", 18, "disk_full")
 def disk_full(bench):
     command = bench.train(WIDE, "--train.steps 12", "--checkpoint.every 4", ranks=1)
-    measured = bench.start(command.but(["--train.steps", "1"], out="measured", screen="measured.screen"))
+    measured = bench.start(command.but(["--train.steps", "6"], out="measured", screen="measured.screen"))
     if measured.wait(30) != 0:
         raise CannotMake("the size of a checkpoint is not found")
-    size = sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(measured.out + "/checkpoints") for name in names)
+    size = sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(measured.out + "/checkpoints/step-00000006") for name in names)
     disks = iter(range(10))
 
     def on_a_small_disk(one):
@@ -68,7 +70,7 @@ def disk_filled(bench):
 
 def failing_folder(bench, number):
     """RUN/checkpoints is a shared folder whose server answers every request with that error from step 30 on."""
-    command = bench.train("--train.steps 400", "--checkpoint.every 20", ranks=2)
+    command = bench.train("--train.steps 1000", "--checkpoint.every 20", ranks=2)
     run = bench.start(command)
     run.await_steps(30)
     bench.strange_disk(run.out + "/checkpoints", "error", str(number))
@@ -90,17 +92,14 @@ def stale_folder(bench):
 
 @case("the disk becomes read-only", 19, "file_system_failed")
 def read_only(bench):
-    disk = bench.small_disk("disk", 200 << 20)
-    command = bench.train("--train.steps 400", "--checkpoint.every 20", ranks=2, folder=disk)
+    command = bench.train("--train.steps 1000", "--checkpoint.every 20", ranks=2)
     run = bench.start(command)
     run.await_steps(30)
-    if not await_true(5, lambda: subprocess.run(["mount", "-o", "remount,ro", disk], stderr=subprocess.DEVNULL).returncode == 0, 0.02):
-        # files are open for writing: the whole mount cannot change, but what is mounted below can
-        bench.mount("--bind", run.out + "/checkpoints", run.out + "/checkpoints")
-        subprocess.run(["mount", "-o", "remount,bind,ro", run.out + "/checkpoints"], check=True)
+    bench.mount("--bind", run.out + "/checkpoints", run.out + "/checkpoints")  # what lies beside it is open for writing, and stays so
+    bench.mount("-o", "remount,bind,ro", run.out + "/checkpoints")
     if run.wait(120) in (0, None):
         raise CannotMake("the run survives the disk")
-    local = ("--out", lambda commands, advice: [command.but(["--train.steps", "40"], folder=bench.folder, out="local", screen="local.screen")])
+    local = ("--out", lambda commands, advice: [command.but(["--train.steps", "40"], out="local", screen="local.screen")])
     return made(bench, [run], restart(bench, [command], steps=0, acts=[local]))
 
 
@@ -149,16 +148,15 @@ def damaged_file(bench):
 
 @case("one host prepares its data for long, the other waits", 15, "data_preparation")
 def long_preparation(bench):
-    hosts = Hosts(bench)
-    source = bench.path("source")
+    source, slow = bench.path("source"), bench.path("slow")
     os.makedirs(source)
-    text = bench.corpus("source/corpus.txt", times=24)
-    slow = bench.path("slow")
     os.makedirs(slow)
-    bench.strange_disk(slow, "slow", source, "0.4")
+    text = bench.corpus("source/corpus.txt", times=24)
+    bench.strange_disk(slow, "slow", source, "1")
+    hosts = Hosts(bench)
     commands = [hosts.command(0, *ENDLESS, data=text), hosts.command(1, *ENDLESS, data=slow + "/corpus.txt")]
     runs = [bench.start(command) for command in commands]
-    time.sleep(18)
+    time.sleep(40)
     if runs[0].steps() > 0 or not runs[0].runs():
         raise CannotMake("the preparation is over already")
     return made(bench, runs)
@@ -170,10 +168,15 @@ def slow_data(bench):
     slow = bench.path("slow")
     os.makedirs(slow)
     bench.strange_disk(slow, "slow", folder, "0.02")
-    command = bench.train(*ENDLESS, "--checkpoint.every-minutes 0", "--train.steps 45", ranks=1, data=slow)
+    group = bench.group("memory", limit_in_bytes=2048 << 20)
+    command = bench.train(*ENDLESS, "--checkpoint.every-minutes 0", ranks=1, data=slow, groups=[group])
     run = bench.start(command)
-    run.wait(60)
-    if run.steps() < 20:
+    run.await_steps(3, 60)
+    taken = int(re.search(r"^total_rss (\d+)", read_text(group + "/memory.stat"), re.M).group(1))
+    write_group(group, "memory.limit_in_bytes", taken + (24 << 20))  # the data are larger than the memory that is left for files
+    time.sleep(16)
+    run.signal(signal.SIGINT)
+    if run.wait(60) is None or run.steps() < 25:
         raise CannotMake(f"only {run.steps()} steps were made")
 
     def local_copy(commands, advice):

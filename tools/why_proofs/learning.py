@@ -47,17 +47,17 @@ def fp16(bench):
 
 @case("the learning rate is far too high: it diverges to NaN", 21, "diverged")
 def divergence(bench):
-    command = bench.train("--optimizer.lr 1000 --optimizer.weight-decay 1000 --optimizer.warmup-steps 0", "--train.steps 60", UNSAVED, ranks=1)
+    command = bench.train("--optimizer.lr 0.03 --optimizer.weight-decay 100 --optimizer.lr-schedule constant", "--train.steps 300", UNSAVED, ranks=1)
     run = finishes(bench, command, codes=())
     if run.process.returncode == 0:
         raise CannotMake("the loss stays finite")
-    return made(bench, [run], restart(bench, [command], steps=60, better=falls()))
+    return made(bench, [run], restart(bench, [command], steps=0, better=falls()))
 
 
 @case("the learning rate is too high: the loss climbs", 21, "diverged")
 def climbing(bench):
-    command = bench.train("--optimizer.lr 0.3 --optimizer.clip-norm 0 --optimizer.warmup-steps 100 --optimizer.lr-schedule constant",
-                          "--train.steps 300", UNSAVED, ranks=1)
+    command = bench.train("--model.architecture gpt2 --model.kv-heads 2 --optimizer.lr 2 --optimizer.clip-norm 0 --optimizer.warmup-steps 200",
+                          "--optimizer.lr-schedule constant --train.steps 200", UNSAVED, ranks=1)
     run = finishes(bench, command, codes=())
     found = losses(run)
     if min(found) > 0.9 * found[0] or sum(found[-10:]) / 10 < 1.2 * min(found):
@@ -97,9 +97,9 @@ def tiny_rate(bench):
     return made(bench, [finishes(bench, command)], restart(bench, [command], steps=0, better=falls()))
 
 
-@case("the warm-up is longer than the run", 23, "no_learning_signal")
-def long_warm_up(bench):
-    command = bench.train("--optimizer.lr 3e-4 --optimizer.warmup-steps 1000000", "--train.steps 260", UNSAVED, ranks=1)
+@case("the learning rate is 0", 23, "no_learning_signal")
+def no_rate(bench):
+    command = bench.train("--optimizer.lr 0 --optimizer.min-lr 0", "--train.steps 260", UNSAVED, ranks=1)
     return made(bench, [finishes(bench, command)], restart(bench, [command], steps=0, better=falls()))
 
 

@@ -109,7 +109,7 @@ def mtu_hole(bench):
     wide = "--model.hidden 128 --model.ffn 512 --batch.seq-len 128 --checkpoint.every-minutes 0"
     commands = [hosts.command(node, *ENDLESS, wide, "--parallel.pp 2", "--comm.timeout-seconds 6") for node in (0, 1)]
     runs = [bench.start(command) for command in commands]
-    stood = not await_true(25, lambda: runs[0].steps() > 3 or not runs[0].runs())
+    stood = not await_true(45, lambda: runs[0].steps() > 3 or not runs[0].runs())
     if not stood and runs[0].steps() > 3:
         raise CannotMake("large packets pass")
 

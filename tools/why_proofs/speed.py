@@ -25,14 +25,14 @@ def for_a_while(bench, commands, seconds=LONG_ENOUGH, least=25):
     return runs
 
 
-def faster_again(bench, commands, run, steps=30, seconds=60):
-    return restart(bench, commands, steps=steps, seconds=seconds, better=faster_than(speed(run)))
+def faster_again(bench, commands, run, steps=30, seconds=60, acts=()):
+    return restart(bench, commands, steps=steps, seconds=seconds, acts=acts, better=faster_than(speed(run)))
 
 
 @case("two hosts on a link of 5 Mbit/s", 26, "communication_bound", alone=True)
 def slow_link(bench):
     hosts = Hosts(bench, rate="5mbit")
-    flags = [*ENDLESS, UNSAVED, "--parallel.dp 2", "--model.hidden 64 --model.ffn 192 --model.head-dim 32 --batch.seq-len 64 --batch.global-batch-size 4"]
+    flags = [*ENDLESS, UNSAVED, "--parallel.dp 2", "--batch.global-batch-size 4"]
     commands = [hosts.command(node, *flags) for node in (0, 1)]
     runs = for_a_while(bench, commands)
     return made(bench, runs, faster_again(bench, commands, runs[0], steps=6))
@@ -49,7 +49,8 @@ def too_many_threads(bench):
 def one_core(bench):
     command = bench.train(COMPUTING, *ENDLESS, UNSAVED, "--train.threads 2", ranks=2, wrap=["taskset", "-c", "0"])
     runs = for_a_while(bench, [command])
-    return made(bench, runs, faster_again(bench, [command], runs[0]))
+    all_cores = ("SRUN_CPUS_PER_TASK", lambda commands, _: [c.but(wrap=[]) for c in commands])
+    return made(bench, runs, faster_again(bench, [command], runs[0], acts=[all_cores]))
 
 
 @case("a CPU quota of half a core throttles two threads", 27, "wrong_thread_count", alone=True)
