@@ -65,40 +65,42 @@ std::string to_json(const Event& event) {
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+namespace {
+
+void take_number(Event& event, const std::string& key, double value) {
+  if (key == "time")
+    event.time = value;
+  else if (key == "attempt")
+    event.attempt = static_cast<int>(value);
+  else if (key == "rank")
+    event.rank = static_cast<int>(value);
+  else if (key == "step")
+    event.step = static_cast<std::int64_t>(value);
+  else
+    event.numbers[key] = value;
+}
+
+void take_word(Event& event, const std::string& key, const std::string& value) {
+  static const std::map<std::string_view, std::string Event::*> members = {{"host", &Event::host},
+                                                                           {"text", &Event::text}};
+  const auto member = members.find(key);
+  (member == members.end() ? event.words[key] : event.*member->second) = value;
+}
+
+}  // namespace
+
 std::optional<Event> parse_event(std::string_view line) {
-  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-  if (!object.is_object()) return std::nullopt;
+  nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object() || !object.contains("event") || !object["event"].is_string()) return std::nullopt;
+  const auto kind = event_kind_of(object["event"].get<std::string>());
+  if (!kind) return std::nullopt;
+  object.erase("event");
   Event event;
-  bool known = false;
+  event.kind = *kind;
   for (const auto& [key, value] : object.items()) {
-    if (value.is_number()) {
-      if (key == "time")
-        event.time = value.get<double>();
-      else if (key == "attempt")
-        event.attempt = value.get<int>();
-      else if (key == "rank")
-        event.rank = value.get<int>();
-      else if (key == "step")
-        event.step = value.get<std::int64_t>();
-      else
-        event.numbers[key] = value.get<double>();
-    } else if (value.is_string()) {
-      const auto text = value.get<std::string>();
-      if (key == "host") {
-        event.host = text;
-      } else if (key == "text") {
-        event.text = text;
-      } else if (key == "event") {
-        const auto kind = event_kind_of(text);
-        if (!kind) return std::nullopt;
-        event.kind = *kind;
-        known = true;
-      } else {
-        event.words[key] = text;
-      }
-    }
+    if (value.is_number()) take_number(event, key, value.get<double>());
+    if (value.is_string()) take_word(event, key, value.get<std::string>());
   }
-  if (!known) return std::nullopt;
   return event;
 }
 
