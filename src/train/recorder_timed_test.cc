@@ -1,6 +1,5 @@
 // What it costs to know where a rank is.
 #include <gtest/gtest.h>
-
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -137,9 +137,8 @@ void RunRecords::failed(int exit_code, const std::string& text) {
 void RunRecords::hold(const tensor::Ledger& ledger) {
   using tensor::MemoryUse;
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},
-                                  {"state", MemoryUse::state},
-                                  {"snapshot", MemoryUse::snapshot}})
+  for (const auto& [name, use] :
+       {std::pair{"parameters", MemoryUse::parameters}, {"state", MemoryUse::state}, {"snapshot", MemoryUse::snapshot}})
     memory_[name] = ledger.live(use);
   // Between two steps there are neither: the most at once is what counts.
   memory_["gradients"] = ledger.peak(MemoryUse::gradients);
