@@ -53,7 +53,7 @@ def alerts(file, instance, seconds):
 
 def quiet(instance):
     """No rule has fired for the instance, ever."""
-    found = query(f'max_over_time(ALERTS{{instance="{instance}"}}[1h])')
+    found = query(f'max_over_time(ALERTS{{instance="{instance}", alertstate="firing"}}[1h])')
     for alert in found:
         print(f"      | fired: {alert['metric']}")
     return not found
