@@ -136,10 +136,11 @@ std::vector<Event> standing_of(const std::vector<Event>& notices) {
 
 Ending ending_of(const std::vector<Event>& events) {
   Ending ending = Ending::running;
-  bool asked = false;
+  bool asked = false, begun = false;
   for (const Event& event : events) {
     const bool interrupted = static_cast<int>(event.number("exit_code")) == base::exit_interrupted;
     if (event.kind == EventKind::stop_requested) asked = true;
+    if (event.kind == EventKind::start) begun = true;
     if (event.kind == EventKind::finish) ending = Ending::finished;
     if (event.kind == EventKind::stop) ending = Ending::stopped;
     if (event.kind == EventKind::failure) ending = interrupted ? Ending::stopped : Ending::failed;
@@ -148,7 +149,7 @@ Ending ending_of(const std::vector<Event>& events) {
   const bool died = std::any_of(events.begin(), events.end(), [](const Event& event) {
     return event.kind == EventKind::rank_failed || event.kind == EventKind::rank_ended;
   });
-  if (asked) return Ending::stopped;
+  if (asked && !begun) return Ending::stopped;  // before the first step nobody is left to write that it has
   return died ? Ending::failed : events.empty() ? Ending::unknown : Ending::running;
 }
 

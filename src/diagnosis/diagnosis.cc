@@ -1,11 +1,15 @@
 #include "diagnosis/diagnosis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
+#include "diagnosis/advice.h"
 #include "diagnosis/causes.h"
 #include "diagnosis/judge.h"
 #include "diagnosis/rules.h"
+#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -50,5 +54,14 @@ Diagnosis judge(const Facts& facts) {
 }
 
 Diagnosis diagnose(const std::string& folder) { return judge(gather(folder, base::wall_seconds())); }
+
+Diagnosis of_silent_disk(const std::string& folder, double seconds) {
+  Diagnosis diagnosis;
+  diagnosis.cause = "slow_disk";
+  diagnosis.sentence = say(sentence_of(diagnosis.cause));
+  diagnosis.evidence = {say(texts.folder_silent, folder, fmt::format("{:g}", seconds))};
+  diagnosis.advice = {other_disk(), set("checkpoint.async", "on", say(texts.save_beside))};
+  return diagnosis;
+}
 
 }  // namespace troika::diagnosis

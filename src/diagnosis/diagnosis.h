@@ -25,6 +25,9 @@ struct Diagnosis {
 // Reads the folder, which may be damaged, and writes nothing. Never throws for what it holds.
 Diagnosis diagnose(const std::string& folder);
 
+// Of a folder whose disk has not answered for so long, when nothing of it could be read.
+Diagnosis of_silent_disk(const std::string& folder, double seconds);
+
 // A few lines for a screen, with a newline at the end.
 std::string describe(const Diagnosis& diagnosis, base::Language language);
 

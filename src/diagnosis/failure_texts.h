@@ -30,6 +30,8 @@ struct FailureTexts {
       "OOM killer 没有动作，所以信号来自人、调度系统或时间限制"};
   Text records_end{"the records end {} ago, no process of the run is heard, and nobody wrote an end",
                    "记录在 {}之前中断，此后没有该运行的任何进程的消息，也没有写下结束的原因"};
+  Text folder_silent{"reading {} takes more than {} s: its disk does not answer",
+                     "读取 {} 超过 {} 秒：其所在磁盘没有应答"};
   Text save_unfinished{"the checkpoint of step {} was being written and is not complete",
                        "第 {} 步的检查点正在写入，尚不完整"};
   Text launcher_heard_hangup{"the launcher got SIGHUP: its terminal or SSH connection closed",

@@ -59,6 +59,18 @@ static std::string end_of(int socket, int (*of)(int, sockaddr*, socklen_t*)) {
   return std::string(reinterpret_cast<const char*>(&address), length);
 }
 
+// Of such bytes; "" where they are none.
+static std::string numeric(const std::string& end) {
+  sockaddr_storage address{};
+  std::memcpy(&address, end.data(), std::min(end.size(), sizeof address));
+  char text[INET6_ADDRSTRLEN] = {};
+  const void* bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  if (address.ss_family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  if (end.empty() || ::inet_ntop(address.ss_family, bytes, text, sizeof text) == nullptr) return "";
+  const std::string mapped = "::ffff:";  // version 4 by a socket of version 6
+  return std::string(text).rfind(mapped, 0) == 0 ? text + mapped.size() : text;
+}
+
 // TCP lets a socket connect to itself when nobody listens on a port of the range that outgoing connections draw from.
 static bool connected_to_itself(int socket) {
   const std::string here = end_of(socket, ::getsockname), there = end_of(socket, ::getpeername);
@@ -135,6 +147,7 @@ bool Socket::connect(const std::string& address, int port, double until, std::st
     const double left = until - base::monotonic_seconds();
     const double this_one = until - left + left / static_cast<double>(found.size() - i);
     if (connect_to(found[i].family, found[i].bytes, this_one, cause)) return true;
+    if (!is_numeric_address(address) && !is_loopback(address)) *cause += " at " + numeric(found[i].bytes);
   }
   return false;
 }
@@ -193,15 +206,8 @@ Socket::Received Socket::receive(std::string& buffer, std::size_t most, double u
 }
 
 std::string Socket::local_address() const {
-  const std::string here = end_of(socket_, ::getsockname);
-  sockaddr_storage address{};
-  std::memcpy(&address, here.data(), std::min(here.size(), sizeof address));
-  char text[INET6_ADDRSTRLEN] = {};
-  const void* bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-  if (address.ss_family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  if (here.empty() || ::inet_ntop(address.ss_family, bytes, text, sizeof text) == nullptr) return "127.0.0.1";
-  const std::string mapped = "::ffff:";  // version 4 by a socket of version 6
-  return std::string(text).rfind(mapped, 0) == 0 ? text + mapped.size() : text;
+  const std::string here = numeric(end_of(socket_, ::getsockname));
+  return here.empty() ? "127.0.0.1" : here;
 }
 
 void Socket::shut() {

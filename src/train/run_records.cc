@@ -14,6 +14,7 @@
 #include "host/vitals.h"
 #include "plan/describe.h"
 #include "planner/estimate.h"
+#include "records/run_in_use.h"
 #include "records/run_log.h"
 #include "records/run_reader.h"
 
@@ -124,14 +125,14 @@ void RunRecords::told(const std::string& text) {
 }
 
 void RunRecords::failed(int exit_code, const std::string& text) {
-  if (!prepared_) return;
+  if (!prepared_ && records::in_use(place_.folder)) return;
   told("failed: " + text);
   records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text);
   event.rank = place_.rank;
   event.numbers["exit_code"] = exit_code;
   write(event);
   if (publish_) publish_(fmt::format("{}/{:06}-failed", records::event_key, place_.rank), to_json(event));
-  ends(Life::failed, text, exit_code);
+  if (prepared_) ends(Life::failed, text, exit_code);
 }
 
 void RunRecords::hold(const tensor::Ledger& ledger) {

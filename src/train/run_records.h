@@ -56,8 +56,8 @@ class RunRecords {
              const std::map<std::string, double>& numbers = {});
   // A sentence of the watch over ranks, which all ranks hear: the first rank of each host writes it.
   void notice(const std::string& sentence);
-  // This rank ends with an error: to its host's folder, and to that of the store's host. Nothing before prepares(): the folder may
-  // be another run's.
+  // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing where another run is
+  // under way in the folder.
   void failed(int exit_code, const std::string& text);
 
   // What rank 0 has shown its user: to RUN/run.log.

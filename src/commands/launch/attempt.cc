@@ -244,6 +244,7 @@ Outcome Attempt::run() {
     outcome.details = log_of_first_failed() + names_of_left();
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
+    records_.said(records::EventKind::stop, "ended because it was asked to");
   }
   return outcome;
 }

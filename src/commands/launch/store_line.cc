@@ -33,6 +33,7 @@ void stop_if_asked(Signals& signals) {
 void StoreLine::open(double until, double join_seconds) {
   rendezvous::Access access = rendezvous::access_of(identity_);
   if (identity_.launch.empty()) access.launch.reset();
+  std::string cause;  // of the last try that had its time
   for (;;) {
     stop_if_asked(signals_);
     const double left = until - monotonic_seconds();
@@ -42,11 +43,12 @@ void StoreLine::open(double until, double join_seconds) {
       store_->set_deadline(call_seconds);
       return;
     } catch (const base::PeerError& error) {
+      if (cause.empty() || monotonic_seconds() < until) cause = cause_in(error.what());
       if (left > 0) continue;
       throw base::PeerError(fmt::format(
           "host 0 did not answer at {}:{} within {:g} s{}: start {} there with --node-rank 0, and see that the "
           "port is open",
-          identity_.master_address, identity_.store_port, join_seconds, cause_in(error.what()), command_));
+          identity_.master_address, identity_.store_port, join_seconds, cause, command_));
     }
   }
 }

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <thread>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/language.h"
@@ -22,13 +28,30 @@ void check_run(const std::string& folder) {
                   folder));
 }
 
+// A disk that does not answer is a finding, too: it keeps the thread that reads, which is left behind.
+diagnosis::Diagnosis diagnosis_of(const std::string& folder) {
+  constexpr int patience_seconds = 10;
+  const auto promise = std::make_shared<std::promise<diagnosis::Diagnosis>>();
+  std::future<diagnosis::Diagnosis> found = promise->get_future();
+  std::thread([promise, folder] {
+    try {
+      check_run(folder);
+      promise->set_value(diagnosis::diagnose(folder));
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  }).detach();
+  if (found.wait_for(std::chrono::seconds(patience_seconds)) != std::future_status::ready)
+    return diagnosis::of_silent_disk(folder, patience_seconds);
+  return found.get();
+}
+
 }  // namespace
 
 std::string why_report(const Call& call) {
   const WhyArguments arguments = parse_why_arguments(call.words);
   const base::Language language = base::language_of(arguments.lang, base::locale_in(call.environment));
-  check_run(arguments.run_dir);
-  const diagnosis::Diagnosis found = diagnosis::diagnose(arguments.run_dir);
+  const diagnosis::Diagnosis found = diagnosis_of(arguments.run_dir);
   return arguments.json ? diagnosis::to_json(found, language) : diagnosis::describe(found, language);
 }
 
