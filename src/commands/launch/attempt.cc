@@ -244,7 +244,8 @@ Outcome Attempt::run() {
     outcome.details = log_of_first_failed() + names_of_left();
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
-    records_.said(records::EventKind::stop, "ended because it was asked to");
+    // After the first signal rank 0 says that it has stopped; what a second one kills says nothing.
+    if (stop_signals_ > 1) records_.said(records::EventKind::stop, "ended at once because it was asked to twice");
   }
   return outcome;
 }
