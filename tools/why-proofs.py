@@ -13,7 +13,7 @@ their word and every healthy run is called `none`.
   --no-restart  does not start runs again
 
 Needs root, iproute2 with tc, util-linux, /dev/fuse and control groups of version 1 (others: those cases are left out and said).
-Takes about 12 minutes. The machine should have nothing else to do: rules about speed look at it.
+Takes about 10 minutes. The machine should have nothing else to do: rules about speed look at it.
 """
 import argparse
 import collections
@@ -30,8 +30,9 @@ import traceback
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from why_proofs import deaths, disks, healthy, learning, meeting, speed  # noqa: E402,F401 (they register cases)
-from why_proofs.bench import Bench, CannotMake, ROOT, read_text  # noqa: E402
+from why_proofs.bench import Bench  # noqa: E402
 from why_proofs.case import CASES  # noqa: E402
+from why_proofs.runs import CannotMake, ROOT, read_text  # noqa: E402
 
 WANTED = 0.88
 AT_ONCE = 3  # of the cases that mostly wait
@@ -40,20 +41,22 @@ WHY_SECONDS = 20
 NICENESS = -15  # of runs whose speed is judged: what else runs here is no part of the case
 
 
-def ask(binaries, run):
+def ask(binaries, run, scratch):
     """What `why` says, and in how many seconds."""
     began = time.monotonic()
-    process = subprocess.Popen([binaries + "/troika", "why", run, "--json", "--lang", "en"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    try:
-        output, error = process.communicate(timeout=WHY_SECONDS)
-        answer = json.loads(output)
-    except subprocess.TimeoutExpired:  # it may wait for a disk and not be killed: it is left
-        process.kill()
-        answer = {"cause": "?", "evidence": [f"no answer within {WHY_SECONDS} s"], "advice": []}
-    except ValueError:
-        answer = {"cause": "?", "evidence": [f"no answer: {error.strip()}"], "advice": []}
-    return answer, time.monotonic() - began
+    with tempfile.TemporaryFile("w+", dir=scratch) as output, tempfile.TemporaryFile("w+", dir=scratch) as error:
+        process = subprocess.Popen([binaries + "/troika", "why", run, "--json", "--lang", "en"], stdout=output, stderr=error)
+        try:
+            process.wait(WHY_SECONDS)
+        except subprocess.TimeoutExpired:  # it may wait for a disk and not be killed: it is left, and what it said counts
+            process.kill()
+        output.seek(0)
+        error.seek(0)
+        try:
+            answer = json.loads(output.read())
+        except ValueError:
+            answer = {"cause": "?", "evidence": [f"no answer: {error.read().strip()}"], "advice": []}
+        return answer, time.monotonic() - began
 
 
 def start_again(answer, again):
@@ -79,7 +82,7 @@ def judge(case, binaries, scratch, sampling, arguments):
     try:
         made = case.make(bench)
         result["seconds"] = time.monotonic() - began
-        answer, result["why_seconds"] = ask(binaries, made.run)
+        answer, result["why_seconds"] = ask(binaries, made.run, scratch)
         result.update(said=answer.get("cause", "?"), evidence=answer.get("evidence"), advice=answer.get("advice"))
         result["screens"] = [read_text(path)[-3000:] for path in made.screens]
         if made.again and answer.get("advice") and not arguments.no_restart:

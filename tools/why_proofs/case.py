@@ -3,7 +3,7 @@ import dataclasses
 import shlex
 from typing import Callable, Optional
 
-from .bench import last_line
+from .runs import last_line
 
 CASES = []
 

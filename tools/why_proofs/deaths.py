@@ -4,7 +4,8 @@ import resource
 import signal
 import time
 
-from .bench import ENDLESS, CannotMake, await_true, is_gone, read_text, write_group
+from .bench import write_group
+from .runs import ENDLESS, CannotMake, is_gone, read_text
 from .case import case, made, restart
 
 # Activations are most of what it holds: half a micro batch takes half the memory.
@@ -43,18 +44,6 @@ def memory(bench):
     return made(bench, [run], restart(bench, [command], steps=6, seconds=60))
 
 
-def squeeze(group, most):
-    """Lowers the limit, which the kernel refuses while it has not found enough to take away."""
-    def lower():
-        try:
-            write_group(group, "memory.limit_in_bytes", most)
-            return True
-        except OSError:
-            return False
-    if not await_true(20, lower, 0.1):
-        raise CannotMake("the memory of the control group cannot be lowered")
-
-
 @case("host memory: it swaps, and steps take many times as long", 1, "host_swapping", alone=True)
 def swap(bench):
     swap_file = bench.path("swap")
@@ -66,7 +55,8 @@ def swap(bench):
     command = bench.train(HUNGRY, *ENDLESS, groups=[group], ranks=1)
     run, held = settled(bench, command, group)
     time.sleep(4)
-    squeeze(group, int(held * 0.7))
+    write_group(group, "memory.limit_in_bytes", held + 50 * MIB)
+    bench.hog(50 + held // MIB * 28 // 100, group)  # which leaves 72 % of what the run holds
     before = run.steps()
     time.sleep(12)
     run.signal(signal.SIGINT)
@@ -103,7 +93,8 @@ def time_limit(bench):
                 os.kill(pid, number)
         time.sleep(pause)
     run.wait(5)
-    return made(bench, [run], restart(bench, [command.but(["--batch.global-batch-size", "8"])], steps=2))
+    time.sleep(30)  # nobody asks at once
+    return made(bench, [run], restart(bench, [command.but(["--batch.global-batch-size", "8"])], steps=6))
 
 
 @case("all ranks killed at once (preempted), their launcher sees it", 4, "killed_from_outside")

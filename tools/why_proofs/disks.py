@@ -6,7 +6,8 @@ import signal
 import subprocess
 import time
 
-from .bench import ENDLESS, CannotMake, await_true, read_text, write_group
+from .bench import write_group
+from .runs import ENDLESS, CannotMake, await_true, read_text
 from .case import case, made, restart
 from .hosts import Hosts
 
@@ -152,11 +153,11 @@ def long_preparation(bench):
     os.makedirs(source)
     os.makedirs(slow)
     text = bench.corpus("source/corpus.txt", times=24)
-    bench.strange_disk(slow, "slow", source, "1")
+    bench.strange_disk(slow, "slow", source, "3")
     hosts = Hosts(bench)
     commands = [hosts.command(0, *ENDLESS, data=text), hosts.command(1, *ENDLESS, data=slow + "/corpus.txt")]
     runs = [bench.start(command) for command in commands]
-    time.sleep(40)
+    time.sleep(100)
     if runs[0].steps() > 0 or not runs[0].runs():
         raise CannotMake("the preparation is over already")
     return made(bench, runs)

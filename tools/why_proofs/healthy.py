@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from .bench import ENDLESS, CannotMake
+from .runs import ENDLESS, CannotMake
 from .case import case, made
 
 COMPUTING = ("--model.layers 4 --model.hidden 64 --model.heads 4 --model.kv-heads 2 --model.head-dim 16 --model.ffn 192 "

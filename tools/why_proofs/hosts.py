@@ -2,7 +2,7 @@
 import os
 import subprocess
 
-from .bench import CannotMake
+from .runs import CannotMake
 
 PORT = 29500
 

@@ -1,9 +1,8 @@
 """Runs that end or go on, and learn nothing, or worse and worse."""
 import json
-import math
 import random
 
-from .bench import CannotMake
+from .runs import CannotMake
 from .case import case, made, restart
 
 UNSAVED = "--checkpoint.every-minutes 0"

@@ -5,7 +5,7 @@ import signal
 import socket
 import time
 
-from .bench import ENDLESS, CannotMake, await_true, free_port
+from .runs import ENDLESS, CannotMake, await_true, free_port
 from .case import case, made, restart, with_flags
 from .hosts import PORT, Hosts
 

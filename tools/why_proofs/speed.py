@@ -1,7 +1,7 @@
 """Runs that are slower than they need to be."""
 import time
 
-from .bench import ENDLESS, CannotMake
+from .runs import ENDLESS, CannotMake
 from .case import case, faster_than, made, restart, speed
 from .hosts import Hosts
 
