@@ -50,11 +50,16 @@ LineReader::News LineReader::read(std::int64_t most_bytes) {
   struct stat facts {};
   if (file.descriptor() < 0 || ::fstat(file.descriptor(), &facts) != 0) return news;
   const auto inode = static_cast<std::uint64_t>(facts.st_ino);
+  bool skips_a_part = false;  // of a line, at the front
   if (inode_ != inode || facts.st_size < offset_) {
     news.begun_anew = offset_ > 0;
     inode_ = inode;
     offset_ = 0;
     rest_.clear();
+    if (tail_bytes_ > 0 && facts.st_size > tail_bytes_) {
+      offset_ = facts.st_size - tail_bytes_;
+      skips_a_part = true;
+    }
   }
   const std::int64_t end = std::min<std::int64_t>(facts.st_size, offset_ + most_bytes);
   std::string bytes;
@@ -65,6 +70,10 @@ LineReader::News LineReader::read(std::int64_t most_bytes) {
     if (count <= 0) break;
     offset_ += count;
     rest_.append(bytes, 0, static_cast<std::size_t>(count));
+  }
+  if (skips_a_part) {
+    const std::size_t newline = rest_.find('\n');
+    rest_.erase(0, newline == std::string::npos ? rest_.size() : newline + 1);
   }
   std::size_t begin = 0;
   for (std::size_t newline = rest_.find('\n'); newline != std::string::npos; newline = rest_.find('\n', begin)) {

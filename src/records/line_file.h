@@ -28,7 +28,9 @@ class LineWriter {
 // Reads what has been added since the last call. A last line without newline waits until it is whole. Threads: one.
 class LineReader {
  public:
-  explicit LineReader(std::string path) : path_(std::move(path)) {}
+  // `tail_bytes`: of what was there before the first look only so much is read, from the end; 0: all.
+  explicit LineReader(std::string path, std::int64_t tail_bytes = 0)
+      : path_(std::move(path)), tail_bytes_(tail_bytes) {}
 
   struct News {
     bool begun_anew = false;  // the file was replaced or cut: what was read before no longer counts
@@ -39,6 +41,7 @@ class LineReader {
 
  private:
   const std::string path_;
+  const std::int64_t tail_bytes_;
   std::uint64_t inode_ = 0;
   std::int64_t offset_ = 0;
   std::string rest_;

@@ -129,6 +129,15 @@ TEST(Records, LinesAreReadOnceAndTornOnesWhenTheyAreWhole) {
   EXPECT_THAT(LineReader(folder / "none").read().lines, IsEmpty());
 }
 
+TEST(Records, OfALongFileTheEndIsEnough) {
+  const base::TestFolder folder;
+  const std::string path = folder.write("a.jsonl", "one\ntwo\nthree\n");
+  LineReader reader(path, 8);
+  EXPECT_THAT(reader.read().lines, ElementsAre("three"));
+  base::append_file(path, "four\nfive\nsix\nseven\n");
+  EXPECT_THAT(reader.read().lines, ElementsAre("four", "five", "six", "seven"));
+}
+
 TEST(Records, LinesWaitForADiskThatTakesThem) {
   const base::TestFolder folder;
   const std::string blocked = folder.write("blocked", "a file where a folder is due");

@@ -35,6 +35,12 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> stamp_of(const std::string&
   return {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, facts.st_size};
 }
 
+// What holds the samples that are kept: those of a rank with many peers are the longest.
+std::int64_t tail_of_samples(const Kept& kept) {
+  constexpr std::int64_t sample_bytes = 8192;
+  return static_cast<std::int64_t>(kept.samples_of_rank) * sample_bytes;
+}
+
 // "rank-00003.jsonl" -> 3; -1 for another name.
 int rank_of_file(const std::string& name) {
   const std::string begin = "rank-", end = ".jsonl";
@@ -99,7 +105,8 @@ bool RunReader::Impl::read_samples() {
   for (const std::string& name : base::list_directory(samples_folder(folder))) {
     const int rank = rank_of_file(name);
     if (rank < 0) continue;
-    LineReader& reader = sample_lines.try_emplace(rank, samples_path(folder, rank)).first->second;
+    LineReader& reader =
+        sample_lines.try_emplace(rank, samples_path(folder, rank), tail_of_samples(kept)).first->second;
     const LineReader::News news = reader.read();
     std::deque<Sample>& of_rank = samples[rank];
     if (news.begun_anew) of_rank.clear();
