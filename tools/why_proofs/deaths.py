@@ -32,7 +32,7 @@ def settled(bench, command, group):
     return run, int(read_text(f"{group}/memory.usage_in_bytes"))
 
 
-@case("host memory: the kernel kills a rank of a full control group", 1, "host_out_of_memory")
+@case("host memory: the kernel kills a rank of a full control group", 1, "host_out_of_memory", alone=True)
 def memory(bench):
     group = bench.group("memory", limit_in_bytes=2048 * MIB)
     command = bench.train(HUNGRY, *ENDLESS, groups=[group], ranks=1)
@@ -66,7 +66,7 @@ def swap(bench):
     return made(bench, [run], restart(bench, [command], steps=6, seconds=60))
 
 
-@case("host memory: killed while it saves", 2, "out_of_memory_while_saving")
+@case("host memory: killed while it saves", 2, "out_of_memory_while_saving", alone=True)
 def memory_at_save(bench):
     group = bench.group("memory", limit_in_bytes=3000 * MIB)
     wide = ("--model.layers 8 --model.hidden 512 --model.heads 8 --model.kv-heads 8 --model.head-dim 64 --model.ffn 2048 "
