@@ -1,4 +1,4 @@
-// What one rank and its peers have sent each other, counted while it goes on.
+// What one rank and its peers have sent each other, counted meanwhile.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.h"
 #include "diagnosis/samples.h"
 #include "diagnosis/texts.h"
 
@@ -19,7 +20,7 @@ std::vector<LossWindow> loss_windows(const Facts& facts) {
     if (!std::isfinite(row.loss)) continue;
     losses.push_back(row.loss);
     if (losses.size() < length) continue;
-    windows.push_back({row.step, median(losses)});
+    windows.push_back({row.step, base::median_or(losses, 0)});
     losses.clear();
   }
   return windows;
@@ -44,7 +45,7 @@ std::int64_t last_quiet_step(const Facts& facts) {
     if (std::isfinite(row.grad_norm)) norms.push_back(row.grad_norm);
   if (norms.size() < 3) return -1;
   norms.resize(std::max<std::size_t>(norms.size() / 2, 3));
-  const double usual = median(norms);
+  const double usual = base::median_or(norms, 0);
   std::int64_t quiet = -1;
   for (const StepMetrics& row : rows)
     if (std::isfinite(row.grad_norm) && row.grad_norm < 10 * usual) quiet = row.step;

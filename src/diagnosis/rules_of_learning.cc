@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.h"
 #include "diagnosis/learning.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/samples.h"
@@ -99,7 +100,7 @@ std::optional<Finding> flat_loss(const Facts& f) {
     end.push_back(f.rows[f.rows.size() - 1 - i].loss);
   }
   for (const StepMetrics& row : f.rows) highest_rate = std::max(highest_rate, row.lr);
-  const double first = median(begin), last = median(end), chance = chance_loss(f);
+  const double first = base::median_or(begin, 0), last = base::median_or(end, 0), chance = chance_loss(f);
   if (!(first > 0) || !(last > 0.99 * first)) return std::nullopt;
   const bool near_chance = chance > 0 && last > 0.85 * chance;
   if (!near_chance && highest_rate > 1e-7) return std::nullopt;
@@ -120,16 +121,16 @@ std::vector<double> losses(const Facts& f, std::int64_t from_step, std::int64_t 
 
 double spread_of(const std::vector<double>& values) {
   constexpr double deviations = 1.4826;  // of a normal distribution, per median deviation
-  const double middle = median(values);
+  const double middle = base::median_or(values, 0);
   std::vector<double> apart;
   for (const double value : values) apart.push_back(std::abs(value - middle));
-  return deviations * median(apart);
+  return deviations * base::median_or(apart, 0);
 }
 
 std::optional<Finding> jump_at(const Facts& f, std::int64_t step) {
   const std::vector<double> before = losses(f, step - 20, step), after = losses(f, step, step + 5);
   if (before.size() < 5 || after.size() < 5) return std::nullopt;
-  const double was = median(losses(f, step - 10, step)), is = median(after);
+  const double was = base::median_or(losses(f, step - 10, step), 0), is = base::median_or(after, 0);
   if (is < 1.1 * was || is - was < 4 * spread_of(before)) return std::nullopt;
   Finding found{"jump_after_resume", {say(texts.loss_jumped, step, number(was), number(is))}, {}};
   if (f.data_differ) found.evidence.push_back(say(texts.data_differ));
@@ -161,8 +162,8 @@ std::optional<Finding> overfitting(const Facts& f) {
   const bool rises = valid.end() - lowest > 2 && last > 1.03 * lowest->second && before_last > lowest->second &&
                      last > 0.995 * before_last;
   if (!rises) return std::nullopt;
-  const double then = median(losses(f, lowest->first - 20, lowest->first)),
-               now = median(losses(f, last_step - 20, last_step));
+  const double then = base::median_or(losses(f, lowest->first - 20, lowest->first), 0),
+               now = base::median_or(losses(f, last_step - 20, last_step), 0);
   if (!(now < 0.99 * then)) return std::nullopt;
   return Finding{"overfitting",
                  {say(texts.valid_rises, number(lowest->second), lowest->first, number(last), last_step),

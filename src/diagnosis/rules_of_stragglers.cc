@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/statistics.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/samples.h"
 #include "diagnosis/step_speed.h"
@@ -38,7 +39,7 @@ double slowness_of(const Facts& f, int rank) {
     if (pp_of(f, other) == pp_of(f, rank)) like.push_back(of_step(facts));
   }
   if (others.empty()) return 0;
-  return of_step(f.of_ranks.at(rank)) / median(like.empty() ? others : like);
+  return of_step(f.of_ranks.at(rank)) / base::median_or(like.empty() ? others : like, 0);
 }
 
 std::string shares_without(const Facts& f, int slow_rank, double ratio) {
@@ -100,7 +101,7 @@ std::optional<Finding> uneven_stages(const Facts& f) {
     std::vector<double> others;
     for (const auto& [other, of_other] : f.of_ranks)
       if (other != rank) others.push_back(share(of_other.computing, of_other));
-    const double middle = median(others), here = share(facts.computing, facts);
+    const double middle = base::median_or(others, 0), here = share(facts.computing, facts);
     if (middle > 0 && here / middle > ratio) {
       ratio = here / middle;
       slowest = rank;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/statistics.h"
+
 namespace troika::diagnosis {
 using host::Vitals;
 using records::Sample;
@@ -30,7 +32,7 @@ double median_in(const Seen& seen, double Vitals::*number, double begin, double 
     const double value = (*seen[i]->vitals).*number;
     if (value >= 0 && at >= begin * count && at < end * count) known.push_back(value);
   }
-  return known.empty() ? -1 : median(known);
+  return base::median_or(known, -1);
 }
 
 HostFacts facts_of_host(const Seen& seen) {
@@ -86,13 +88,6 @@ RankFacts facts_of_rank(const std::deque<Sample>& samples) {
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began) {
   constexpr double clocks_seconds = 60;

@@ -19,7 +19,4 @@ SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began);
 std::map<std::string, HostFacts> host_facts(const SamplesOfRanks& samples);
 std::map<int, RankFacts> rank_facts(const SamplesOfRanks& samples);
 
-// The middle one; nothing of none.
-double median(std::vector<double> values);
-
 }  // namespace troika::diagnosis

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/statistics.h"
 #include "diagnosis/samples.h"
 
 namespace troika::diagnosis {
@@ -21,8 +22,8 @@ double slowdown(const Facts& facts, std::size_t least) {
   const std::vector<double> seconds = step_seconds(facts);
   if (seconds.size() < least) return 0;
   const auto quarter = static_cast<std::ptrdiff_t>(seconds.size() / 4);
-  const double before = median({seconds.begin(), seconds.begin() + quarter}),
-               after = median({seconds.end() - quarter, seconds.end()});
+  const double before = base::median_or({seconds.begin(), seconds.begin() + quarter}, 0),
+               after = base::median_or({seconds.end() - quarter, seconds.end()}, 0);
   return before > 0 ? after / before : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -112,7 +113,7 @@ void judge_memory_bandwidth(const std::vector<HostReport>& reports, std::vector<
   std::vector<double> rates;
   for (const HostReport& report : reports)
     if (report.facts.memory_bytes_per_second > 0) rates.push_back(report.facts.memory_bytes_per_second);
-  const double middle = median(rates);
+  const double middle = base::median_or(rates, 0);
   for (const HostReport& report : reports) {
     const double rate = report.facts.memory_bytes_per_second;
     if (rate <= 0 || rates.size() < 2 || rate >= enough_of_median * middle) continue;
@@ -138,7 +139,7 @@ void judge_speed(const std::vector<HostReport>& reports, std::vector<Finding>& f
   std::string name;
   for (const HostReport& report : reports)
     if (const std::int64_t speed = megabits_of(report, &name); speed > 0) speeds.push_back(static_cast<double>(speed));
-  const double middle = median(speeds);
+  const double middle = base::median_or(speeds, 0);
   for (const HostReport& report : reports) {
     const std::int64_t speed = megabits_of(report, &name);
     if (speed <= 0 || static_cast<double>(speed) >= middle) continue;
@@ -169,13 +170,6 @@ void judge_mtu(const std::vector<HostReport>& reports, std::vector<Finding>& fin
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 Told list_hosts(const std::vector<std::string>& hosts, std::size_t all) {
   if (hosts.size() == all && all > 4) return tell(Text::all_hosts, all);

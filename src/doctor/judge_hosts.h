@@ -26,6 +26,5 @@ std::vector<Finding> judge_shared_folder(const SharedFolder& folder, const std::
 // Names of hosts in one text. More than four that are all of `all`: "all 12 hosts".
 Told list_hosts(const std::vector<std::string>& hosts, std::size_t all);
 
-double median(std::vector<double> values);  // 0 of none
 
 }  // namespace troika::doctor

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/judge_hosts.h"
@@ -28,7 +29,7 @@ double median_rate(const std::vector<const PairReport*>& pairs) {
   std::vector<double> rates;
   for (const PairReport* pair : pairs)
     if (rate_of(*pair) > 0) rates.insert(rates.end(), {pair->there_bytes_per_second, pair->back_bytes_per_second});
-  return median(rates);
+  return base::median_or(rates, 0);
 }
 
 bool is_slow(const PairReport& pair, double middle) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/statistics.h"
 #include "schedule/check/dependencies.h"
 
 namespace troika::planner {
@@ -132,12 +133,6 @@ struct Sample {
   double bytes = 0, seconds = 0, latencies = 0;
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 // The way out of a rank: busy since `begin` with so much, of which no end is known.
 struct Busy {
   double begin = 0, bytes = 0, latencies = 0;
@@ -175,14 +170,14 @@ schedule::Link slowest_link(const std::vector<std::vector<Transfer>>& steps, dou
         rates.push_back(transfer.bytes / (transfer.done - transfer.ready));
     }
   }
-  return {latency_seconds, rates.empty() ? std::numeric_limits<double>::infinity() : median(std::move(rates))};
+  return {latency_seconds, rates.empty() ? std::numeric_limits<double>::infinity() : base::median(std::move(rates))};
 }
 
 schedule::Link with_latency(const std::vector<Sample>& samples, double latency_seconds) {
   std::vector<double> rates;
   for (const Sample& s : samples)
     rates.push_back(s.bytes / std::max(s.seconds - s.latencies * latency_seconds, 0.1 * s.seconds));
-  return {latency_seconds, median(std::move(rates))};
+  return {latency_seconds, base::median(std::move(rates))};
 }
 
 // Both, from pairs of unlike sizes; without these, or where the larger ones did not take longer, no latency.
@@ -204,9 +199,9 @@ schedule::Link with_any_latency(std::vector<Sample> samples, double latency_so_f
       if (b.bytes > unlike * a.bytes) seconds_per_byte.push_back((b.seconds - a.seconds) / (b.bytes - a.bytes));
     }
   }
-  const double per_byte = seconds_per_byte.empty() ? 0 : median(std::move(seconds_per_byte));
+  const double per_byte = seconds_per_byte.empty() ? 0 : base::median(std::move(seconds_per_byte));
   for (const Sample& s : samples) rest.push_back(s.seconds - s.bytes * per_byte);
-  const double latency_seconds = std::max(0.0, median(std::move(rest)));
+  const double latency_seconds = std::max(0.0, base::median(std::move(rest)));
   const auto is_longer = [&](const Sample& s) { return s.seconds < latency_seconds; };
   const bool believable = per_byte > 0 && std::none_of(samples.begin(), samples.end(), is_longer);
   return believable ? schedule::Link{latency_seconds, 1 / per_byte} : with_latency(samples, 0);

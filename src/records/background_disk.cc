@@ -56,9 +56,14 @@ void BackgroundDisk::post(std::function<void()> job) {
   impl_->changed.notify_all();
 }
 
-BackgroundDisk::~BackgroundDisk() {
+void BackgroundDisk::flush() {
   std::unique_lock<std::mutex> lock(impl_->mutex);
   impl_->changed.wait_for(lock, last_wait, [&] { return impl_->waiting.empty() && !impl_->working; });
+}
+
+BackgroundDisk::~BackgroundDisk() {
+  flush();
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
   impl_->ends = true;
   impl_->waiting.clear();
   impl_->changed.notify_all();

@@ -10,9 +10,11 @@ namespace troika::records {
 class BackgroundDisk {
  public:
   explicit BackgroundDisk(std::size_t most_waiting = 10000);
-  ~BackgroundDisk();  // waits 2 s at most; a job that the disk keeps then goes on without anybody
+  ~BackgroundDisk();  // waits 2 s at most; a job that the disk keeps is left behind then
   BackgroundDisk(const BackgroundDisk&) = delete;
   BackgroundDisk& operator=(const BackgroundDisk&) = delete;
+
+  void flush();  // waits until all that was posted has been done, 2 s at most
 
   // A job owns all that it uses, and throws nothing but base::Error, which is dropped. Where too many wait it is not taken.
   void post(std::function<void()> job);

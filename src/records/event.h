@@ -15,7 +15,7 @@ enum class EventKind {
   start,          // the first step of an attempt is next
   resume,         // the same, from a checkpoint
   save,           // a checkpoint is complete
-  save_failed,    // one was given up; the run goes on
+  save_failed,    // one failed; the run continues
   evaluation,     // numbers: valid_loss
   skipped_step,   // its loss or gradients were not finite
   repeated_step,  // it ran twice: a gradient was larger than its exponent allowed

@@ -2,18 +2,18 @@
 // that who speaks, such as its heartbeat, never waits for a disk that does not answer.
 #pragma once
 
-#include <memory>
+#include <cstdio>
 #include <string>
 
+#include "records/background_disk.h"
 #include "train/rank_context.h"
 
 namespace troika::train {
 
-// Threads: every call from any.
+// Threads: every call from any. Its end waits 2 s at most for what is not written yet.
 class RankVoice {
  public:
   explicit RankVoice(const RankContext& context);
-  ~RankVoice();  // waits 2 s at most for what is not written yet
   RankVoice(const RankVoice&) = delete;
   RankVoice& operator=(const RankVoice&) = delete;
 
@@ -22,8 +22,13 @@ class RankVoice {
   void answer(const std::string& text);  // and to stderr, unless that is the log because our launcher made it so
 
  private:
-  struct Impl;
-  std::shared_ptr<Impl> impl_;
+  void say(const std::string& text, std::FILE* screen);  // null: to the log alone
+
+  const std::string folder_;  // of the log; "": there is none
+  const int rank_;
+  const config::LogLevel level_;
+  std::FILE *const screen_of_notices_, *const screen_of_answers_;
+  records::BackgroundDisk disk_;
 };
 
 }  // namespace troika::train

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/statistics.h"
 #include "base/units.h"
 #include "comm/collectives.h"
 #include "commands/bench/arguments.h"
@@ -39,7 +40,7 @@ Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
   std::vector<double> times;
   comm::barrier(world);
   for (int round = 0; round < rounds; ++round) times.push_back(exchange.round());
-  const at::Tensor all = gathered(world, {median(times), static_cast<double>(exchange.sent_bytes)});
+  const at::Tensor all = gathered(world, {base::median(times), static_cast<double>(exchange.sent_bytes)});
   return {exchange.name, exchange.bytes, static_cast<std::int64_t>(all.select(1, 1).max().item<double>()),
           all.select(1, 0).max().item<double>()};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.h"
 #include "base/units.h"
 #include "commands/bench/timing.h"
 #include "shape/layout.h"
@@ -28,7 +29,7 @@ double ideal_seconds(const StepWork& work, const MachineRates& rates) {
   return work.flops / rates.gemm_flops_per_second + work.update_bytes / rates.triad_bytes_per_second;
 }
 
-double StepReport::median_seconds() const { return median({step_seconds.begin() + 1, step_seconds.end()}); }
+double StepReport::median_seconds() const { return base::median({step_seconds.begin() + 1, step_seconds.end()}); }
 
 // Four significant digits: more would be noise.
 static double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }

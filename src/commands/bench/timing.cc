@@ -7,17 +7,10 @@
 #include <sstream>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/file.h"
+#include "base/statistics.h"
 
 namespace troika::commands {
-
-double median(std::vector<double> values) {
-  if (values.empty()) throw base::BugError("the median of no values was asked");
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 double median_seconds(const std::function<void()>& work, double seconds) {
   work();
@@ -29,7 +22,7 @@ double median_seconds(const std::function<void()>& work, double seconds) {
     times.push_back(end - begin);
     begin = end;
   }
-  return median(std::move(times));
+  return base::median(std::move(times));
 }
 
 // Field 22 of the line; the second field, the program's name, may hold spaces and ends with the last parenthesis.

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 namespace troika::commands {
-
-double median(std::vector<double> values);  // the mean of the two in the middle; BugError when there are none
 
 // Runs `work` once to warm up, then until `seconds` have passed and at least once; the median.
 double median_seconds(const std::function<void()>& work, double seconds);

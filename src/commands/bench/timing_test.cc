@@ -6,16 +6,9 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/error.h"
 
 namespace troika::commands {
 namespace {
-
-TEST(Timing, TheMedianIsTheMiddleOrTheMeanOfTwo) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
-  EXPECT_THROW(median({}), base::BugError);
-}
 
 TEST(Timing, WorkRunsOnceToWarmUpAndAtLeastOnceMore) {
   int runs = 0;

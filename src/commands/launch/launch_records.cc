@@ -33,8 +33,7 @@ LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
       also_(std::move(also)),
       before_(host::read_vitals("")),
       events_(std::make_shared<records::LineWriter>(records::events_path(folder_))),
-      log_(std::make_shared<records::LineWriter>(records::run_log_path(folder_))),
-      disk_(std::make_unique<records::BackgroundDisk>()) {}
+      log_(std::make_shared<records::LineWriter>(records::run_log_path(folder_))) {}
 
 records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) const {
   records::Event event;
@@ -49,8 +48,8 @@ records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) 
 void LaunchRecords::write(const records::Event& event) {
   if (also_) also_(event);
   if (folder_.empty()) return;
-  disk_->post([events = events_, log = log_, line = to_json(event),
-               told = records::log_line(event.time, "launcher: " + event.text)] {
+  disk_.post([events = events_, log = log_, line = to_json(event),
+              told = records::log_line(event.time, "launcher: " + event.text)] {
     events->append(line);
     log->append(told);
   });
@@ -90,7 +89,7 @@ void LaunchRecords::failed(const rendezvous::FailureReport& report) {
   event.numbers["exit_code"] = report.exit_code;
   write(event);
   if (folder_.empty()) return;
-  disk_->post([folder = folder_, launch = launch_, report, now = base::wall_seconds()] {
+  disk_.post([folder = folder_, launch = launch_, report, now = base::wall_seconds()] {
     std::optional<records::RunState> state = records::read_run_state(folder);
     if (!state || state->launch != launch) return;
     state->life = records::Life::failed;
@@ -100,7 +99,5 @@ void LaunchRecords::failed(const rendezvous::FailureReport& report) {
     records::write_run_state(folder, *state);
   });
 }
-
-void LaunchRecords::flush() { disk_ = std::make_unique<records::BackgroundDisk>(); }
 
 }  // namespace troika::commands

@@ -33,8 +33,7 @@ class LaunchRecords {
   void said(records::EventKind kind, const std::string& text);
 
   const std::string& folder() const { return folder_; }
-  // Waits until what was written is on its way to the disk, at most 2 s.
-  void flush();
+  void flush() { disk_.flush(); }  // waits for the disk, 2 s at most
 
  private:
   void write(const records::Event& event);
@@ -48,7 +47,7 @@ class LaunchRecords {
   std::string launch_;
   host::Vitals before_;
   const std::shared_ptr<records::LineWriter> events_, log_;  // of the disk's thread
-  std::unique_ptr<records::BackgroundDisk> disk_;
+  records::BackgroundDisk disk_;
 };
 
 }  // namespace troika::commands

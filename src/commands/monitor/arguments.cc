@@ -21,7 +21,7 @@ config::FlagTable monitor_flags(MonitorArguments& a) {
   table.paragraph(
       "On a terminal one screen that redraws itself; q or Ctrl-C leaves it. Elsewhere a line per interval, and it "
       "ends\n"
-      "with the run. It only reads the run's folder: whatever becomes of it, the run goes on. The folder of host 0 "
+      "with the run. It only reads the run's folder: whatever becomes of it, the run continues. The folder of host 0 "
       "has\n"
       "what the ranks of all hosts said.");
   return table;

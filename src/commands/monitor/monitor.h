@@ -9,7 +9,7 @@
 
 namespace troika::commands {
 
-// Only reads: whatever becomes of it, the run goes on. On a terminal until q or Ctrl-C, elsewhere until the run is over. 0.
+// Only reads: whatever becomes of it, the run continues. On a terminal until q or Ctrl-C, elsewhere until the run is over. 0.
 // ConfigError: malformed arguments, no run where they say.
 int run_monitor(const Call& call);
 

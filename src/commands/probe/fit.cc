@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/statistics.h"
 #include "commands/bench/timing.h"
 #include "commands/probe/least_squares.h"
 #include "config/choices.h"
@@ -126,7 +127,7 @@ FitErrors errors_of(const machine::Rates& rates, const std::vector<TimedKernel>&
     errors.largest = all.back();
     errors.worst = fmt::format("{} {}", kernels[i].name, config::word_of(kernels[i].precision));
   }
-  if (!all.empty()) errors.median = median(all);
+  if (!all.empty()) errors.median = base::median(all);
   return errors;
 }
 
