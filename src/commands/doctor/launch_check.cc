@@ -13,14 +13,14 @@
 namespace troika::commands {
 namespace {
 
-// What a launch's own check asks, and of it what would be no news: the launcher itself says that ranks share cores; the name of a
+// What a launch's own check asks, and of it what would be no news: the launcher itself says that ranks of one thread share cores; the name of a
 // host does not matter where host 0 is known by its address, because ranks meet by addresses then.
 struct Question {
   doctor::Want want;
   bool names_matter = false;
 
   bool is_news(const doctor::Finding& finding) const {
-    return (finding.check != "threads" || want.threads > 0) && (finding.check != "names" || names_matter);
+    return (finding.check != "threads" || want.threads > 1) && (finding.check != "names" || names_matter);
   }
 };
 
