@@ -5,7 +5,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {createRequire} from 'node:module';
 import {fileURLToPath, pathToFileURL} from 'node:url';
-import {install} from '../tokenizers/install.mjs';
 import {conversation} from './conversations.mjs';
 
 const [driver, work] = process.argv.slice(2).map((argument) => path.resolve(argument));
@@ -95,7 +94,6 @@ function checkRefusals() {
   check(wrong.length === 0, `${refusals.length} templates that are not supported are refused with the line and the reason`);
 }
 
-install(work);
 const require = createRequire(path.join(work, 'package.json'));
 const jinja = await import(pathToFileURL(require.resolve('@huggingface/jinja')).href).then((module) => module.default ?? module);
 stripAsPython(jinja);

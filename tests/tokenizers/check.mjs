@@ -1,11 +1,10 @@
 // node check.mjs TROIKA WORK_FOLDER SOURCE_FOLDER: the ids of `troika data encode` against those of other implementations on
-// the same texts, its `decode` against the texts, and both speeds. Installs the others into the work folder (npm ci).
+// the same texts, its `decode` against the texts, and both speeds. The others lie in the work folder (install.mjs).
 import {execFileSync, spawn} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import {createRequire} from 'node:module';
 import {fileURLToPath} from 'node:url';
-import {install} from './install.mjs';
 import {tokenizerOf} from './ranks.mjs';
 import {englishText, mixedTexts, ownTexts} from './texts.mjs';
 
@@ -122,7 +121,6 @@ async function checkSpeed(english, tokenizer) {
   check(ours >= leastRatio * theirs, `English text, Qwen3's vocabulary: ${ours.toFixed(1)} MB/s, @huggingface/tokenizers ${theirs.toFixed(2)} MB/s: ${(ours / theirs).toFixed(1)} times (at least ${leastRatio}; ${ours >= 20 ? 'above' : 'below'} 20 MB/s)`);
 }
 
-install(work);
 const texts = [...mixedTexts(4_600_000, 1), ...ownTexts(source, 800_000)];
 const every = (n, accept) => texts.filter((text, i) => i % n === 0 && accept(text));
 const nfc = (text) => text.normalize('NFC'), same = (text) => text;

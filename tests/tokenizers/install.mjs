@@ -1,4 +1,5 @@
-// The packages of package-lock.json, installed once into a work folder.
+// node install.mjs WORK_FOLDER: the packages of package-lock.json, installed once into a work folder. One process at a time may
+// install into a folder: tests do it by the fixture node_packages.
 import {execFileSync} from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -15,3 +16,5 @@ export function install(work) {
   execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {cwd: work, stdio: 'inherit'});
   fs.writeFileSync(stamp, lock);
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) install(path.resolve(process.argv[2]));
