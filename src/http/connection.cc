@@ -1,6 +1,7 @@
 #include "http/connection.h"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace troika::http {
@@ -9,11 +10,19 @@ Connection::Connection(const Handler& handler, std::function<void()> wake, const
                        const Patience& patience, double now)
     : handler_(handler), wake_(std::move(wake)), limits_(limits), patience_(patience), parser_(limits), since_(now) {}
 
-Connection::~Connection() { end_stream(); }
+Connection::~Connection() {
+  end_stream();
+  leave_later();
+}
 
 void Connection::end_stream() {
   if (stream_ != nullptr) stream_->leave();
   stream_.reset();
+}
+
+void Connection::leave_later() {
+  if (later_ != nullptr) later_->leave();
+  later_.reset();
 }
 
 void Connection::drop_answer() {
@@ -48,28 +57,35 @@ void Connection::receive_end(double now) {
 }
 
 void Connection::proceed(double now) {
-  while (!over_ && out_.empty() && !in_.empty()) {
+  while (!over_ && out_.empty() && later_ == nullptr && !in_.empty()) {
     const RequestParser::State before = parser_.state();
     if (!parser_.begun()) since_ = now;
     in_.erase(0, parser_.take(in_));
     if (parser_.state() == RequestParser::State::body && before != parser_.state()) since_ = now;
     if (parser_.state() == RequestParser::State::refused)
       return refuse(parser_.refused_with(), parser_.why_refused(), now);
-    if (parser_.state() == RequestParser::State::complete) answer(now);
+    if (parser_.state() == RequestParser::State::complete) ask(now);
   }
 }
 
-void Connection::answer(double now) {
+void Connection::ask(double now) {
   Response response;
   try {
     response = handler_(parser_.request());
   } catch (const std::exception&) {
     response = plain_text(500, "this request could not be answered\n");
   }
-  const Afterwards afterwards = parser_.afterwards();
-  over_ = afterwards == Afterwards::close || response.stream != nullptr;
-  put(head_of(response, afterwards) + response.body, now);
+  afterwards_ = parser_.afterwards();
   parser_ = RequestParser(limits_);
+  if (response.later == nullptr) return answer(std::move(response), now);
+  later_ = std::move(response.later);
+  later_->on_news(wake_);
+  feed(now);
+}
+
+void Connection::answer(Response response, double now) {
+  over_ = over_ || afterwards_ == Afterwards::close || response.stream != nullptr;
+  put(head_of(response, over_ ? Afterwards::close : Afterwards::keep) + response.body, now);
   stream_ = std::move(response.stream);
   if (stream_ == nullptr) return;
   in_.clear();
@@ -78,6 +94,12 @@ void Connection::answer(double now) {
 }
 
 void Connection::feed(double now) {
+  if (later_ != nullptr) {
+    std::optional<Response> given = later_->take();
+    if (!given) return;
+    later_.reset();
+    answer(std::move(*given), now);
+  }
   if (stream_ == nullptr) return;
   if (out_.empty()) put(stream_->take(), now);  // what the client does not take waits in the stream, which has a limit
   if (stream_->finished()) end_stream();
@@ -99,6 +121,8 @@ void Connection::expire(double now) {
     end_stream();
     drop_answer();
     over_ = true;
+  } else if (later_ != nullptr) {
+    since_ = now;  // it is this side that takes its time
   } else if (stream_ == nullptr && !over_ && parser_.begun()) {
     if (waited >= patience_.request) refuse(408, "the request did not come to its end in time", now);
   } else if (stream_ == nullptr && waited >= patience_.idle) {

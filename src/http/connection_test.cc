@@ -18,10 +18,16 @@ const std::string get_a = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
 // A connection with a handler that echoes the path.
 struct Spoken {
   std::shared_ptr<Stream> stream;
+  std::shared_ptr<Later> later = std::make_shared<Later>();
   int wakes = 0;
   Handler handler = [this](const Request& request) {
     if (request.path == "/throws") throw std::runtime_error("a secret");
     if (request.path == "/stream") return Response{200, {{"content-type", "text/event-stream"}}, "first\n", stream};
+    if (request.path == "/later") {
+      Response response;
+      response.later = later;
+      return response;
+    }
     return plain_text(200, request.path + request.body);
   };
   Connection connection{handler, [this] { ++wakes; }, {}, {}, 0};
@@ -48,6 +54,46 @@ TEST(Connection, AnswersAndTakesTheNextRequest) {
   EXPECT_FALSE(spoken.connection.over());
   EXPECT_THAT(spoken.say("POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"), EndsWith("\r\n\r\n/bhi"));
   EXPECT_FALSE(spoken.connection.over());
+}
+
+TEST(Connection, WaitsForAnAnswerThatComesLaterBeforeTheNextRequest) {
+  Spoken spoken;
+  EXPECT_EQ(spoken.say("GET /later HTTP/1.1\r\nHost: x\r\n\r\n" + get_a), "");
+  EXPECT_FALSE(spoken.connection.wants());
+  EXPECT_FALSE(spoken.connection.gives_way());
+  spoken.connection.expire(1000);
+  EXPECT_FALSE(spoken.connection.over());
+
+  spoken.later->give(plain_text(200, "later"));
+  spoken.later->give(plain_text(200, "again"));
+  EXPECT_EQ(spoken.wakes, 1);
+  spoken.connection.feed(1001);
+  const std::string told = spoken.take(1001);
+  EXPECT_THAT(told, AllOf(HasSubstr("\r\n\r\nlater"), EndsWith("\r\n\r\n/a")));
+}
+
+TEST(Connection, AClientThatHasSaidEverythingStillGetsTheLaterAnswer) {
+  Spoken spoken;
+  spoken.say("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+  spoken.connection.receive_end(1);
+  EXPECT_FALSE(spoken.connection.over());
+  spoken.later->give(plain_text(200, "later"));
+  spoken.connection.feed(2);
+  EXPECT_THAT(spoken.take(2), AllOf(HasSubstr("connection: close"), EndsWith("later")));
+  EXPECT_TRUE(spoken.connection.over());
+}
+
+TEST(Connection, TellsWhoWorksOnAnAnswerThatNobodyWaitsAnyMore) {
+  auto later = std::make_shared<Later>();
+  {
+    Spoken spoken;
+    spoken.later = later;
+    spoken.say("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_TRUE(later->wanted());
+  }
+  EXPECT_FALSE(later->wanted());
+  later->give(plain_text(200, "late"));
+  EXPECT_FALSE(later->take().has_value());
 }
 
 TEST(Connection, EndsAfterAnAnswerWhereTheClientWantsIt) {

@@ -19,6 +19,8 @@ Response plain_text(int status, std::string text) {
 std::string_view reason_of(int status) {
   static constexpr std::pair<int, std::string_view> reasons[] = {
       {200, "OK"},
+      {201, "Created"},
+      {202, "Accepted"},
       {204, "No Content"},
       {303, "See Other"},
       {304, "Not Modified"},
@@ -47,7 +49,8 @@ std::string_view reason_of(int status) {
 std::string head_of(const Response& response, Afterwards afterwards) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
   for (const Header& header : response.headers) head += fmt::format("{}: {}\r\n", header.name, header.value);
-  if (response.stream == nullptr) head += fmt::format("content-length: {}\r\n", response.body.size());
+  const bool has_no_body = response.status == 204 || response.status == 304;
+  if (response.stream == nullptr && !has_no_body) head += fmt::format("content-length: {}\r\n", response.body.size());
   if (response.stream != nullptr || afterwards == Afterwards::close) head += "connection: close\r\n";
   return head + "\r\n";
 }

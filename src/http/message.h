@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "http/later.h"
 #include "http/stream.h"
 
 namespace troika::http {
@@ -34,6 +35,7 @@ struct Response {
   std::vector<Header> headers{};  // besides content-length and connection
   std::string body{};
   std::shared_ptr<Stream> stream{};  // what follows the body, until it is finished; null: nothing
+  std::shared_ptr<Later> later{};    // gives the answer, and nothing else here counts; null: this is the answer
 };
 
 Response plain_text(int status, std::string text);
