@@ -1,0 +1,29 @@
+// A few threads that answer what may take a while, so that neither a slow disk nor a long computation keeps the server.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace troika::commands::serve {
+
+// Threads: any may post.
+class Desk {
+ public:
+  static constexpr int threads = 4;
+  static constexpr int most_waiting = 256;
+
+  Desk();
+  // What has not begun is dropped. A thread that a dead disk keeps is left behind after 2 s.
+  ~Desk();
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  // False where too many jobs wait. A job throws nothing, and what it touches must outlive the desk's threads: it owns or shares it.
+  bool post(std::function<void()> job);
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace troika::commands::serve
