@@ -1,0 +1,80 @@
+// Requests to the server that the page came from. Errors are sentences in the reader's language.
+
+import { language, lookup, t } from './texts.js';
+
+const root = new URL('api/', import.meta.url);
+let loggedOut = () => {};
+
+export class ApiError extends Error {
+  constructor(status, message) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;  // 0: the server was not reached
+  }
+}
+
+// query: {name: value or list of values}; null and undefined are left out.
+export function address(path, query = {}) {
+  const url = new URL(path, root);
+  const pairs = [];
+  for (const [name, value] of Object.entries(query))
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== null && one !== undefined) pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(one)}`);
+  if (language() !== 'en') pairs.push(`lang=${language()}`);
+  url.search = pairs.join('&');
+  return url;
+}
+
+async function sentence(response) {
+  try {
+    const { error } = await response.json();
+    if (typeof error === 'string' && error !== '') return error;
+  } catch {
+    // Not of our server: a proxy's page.
+  }
+  return lookup(`error.${response.status}`) ?? t('error.status', { status: response.status });
+}
+
+async function ask(url, options) {
+  let response;
+  try {
+    response = await fetch(url, { credentials: 'same-origin', cache: 'no-store', redirect: 'error', ...options });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new ApiError(0, t('error.unreachable'));
+  }
+  if (response.status === 401) loggedOut();
+  if (!response.ok) throw new ApiError(response.status, await sentence(response));
+  if (response.status === 204) return null;
+  const text = await response.text();
+  return text === '' ? null : JSON.parse(text);
+}
+
+export const api = {
+  get(path, query = {}, { signal } = {}) {
+    return ask(address(path, query), { signal });
+  },
+
+  post(path, body = {}, { signal } = {}) {
+    return ask(address(path), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Troika': '1' },
+      body: JSON.stringify(body),
+      signal,
+    });
+  },
+
+  // api.run('a/b', 'view') is the path of what is known of one run.
+  run(name, rest = '') {
+    return `runs/${encodeURIComponent(name)}${rest === '' ? '' : `/${rest}`}`;
+  },
+
+  // Called when the server no longer knows this page.
+  onLoggedOut(listener) {
+    loggedOut = listener;
+  },
+};
+
+export function isAbort(error) {
+  return error.name === 'AbortError';
+}

@@ -1,0 +1,140 @@
+// What happens as it happens. One stream for the whole page: it is opened again when the set of watched runs changes.
+
+import { address, api } from './api.js';
+import { onLanguage } from './texts.js';
+
+const firstPause = 500;      // milliseconds until a lost stream is asked for again
+const longestPause = 10000;
+
+const watchers = new Map();  // name -> set of {view, rows}
+const runListeners = new Set();
+const stateListeners = new Set();
+
+let source = null;
+let watched = '';            // of the open stream
+let state = 'connecting';
+let wasLost = false;
+let pause = firstPause;
+let timer = 0;
+let planned = false;
+let running = false;
+
+function setState(next) {
+  if (state === next) return;
+  state = next;
+  for (const listener of stateListeners) listener(state);
+}
+
+function names() {
+  return [...watchers.keys()].sort();
+}
+
+function each(name, what, value) {
+  for (const watcher of watchers.get(name) ?? []) watcher[what]?.(value);
+}
+
+function opened() {
+  setState('open');
+  pause = firstPause;
+  if (!wasLost) return;
+  wasLost = false;
+  for (const name of names()) each(name, 'rows', null);
+}
+
+function close() {
+  clearTimeout(timer);
+  source?.close();
+  source = null;
+}
+
+// The browser asks again by itself after some errors and never after others: one way for all is easier to reason about.
+async function failed() {
+  close();
+  wasLost = true;
+  setState('lost');
+  timer = setTimeout(open, pause);
+  pause = Math.min(longestPause, pause * 2);
+  try {
+    await api.get('serve');  // a server that was started again does not know this page: the frame asks for the token
+  } catch {
+    // Said already: the connection is lost.
+  }
+}
+
+function open() {
+  close();
+  if (!running) return;
+  watched = names().join('\n');
+  const stream = new EventSource(address('live', { run: names() }));
+  source = stream;
+  const on = (event, act) =>
+    stream.addEventListener(event, (message) => {
+      if (source === stream) act(JSON.parse(message.data));
+    });
+  stream.onopen = () => source === stream && opened();
+  stream.onerror = () => source === stream && failed();
+  on('runs', (list) => {
+    live.runs = list;
+    for (const listener of runListeners) listener(list);
+  });
+  on('view', ({ name, view }) => each(name, 'view', view));
+  on('rows', ({ name, step }) => each(name, 'rows', step));
+}
+
+// Several changes of one moment (a page leaves, the next one comes) are one new stream, or none.
+function plan() {
+  if (planned) return;
+  planned = true;
+  setTimeout(() => {
+    planned = false;
+    if (running && (source === null || watched !== names().join('\n'))) open();
+  }, 30);
+}
+
+export const live = {
+  runs: null,  // the last list
+
+  start() {
+    running = true;
+    open();
+  },
+
+  stop() {
+    running = false;
+    close();
+  },
+
+  get state() {
+    return state;
+  },
+
+  // act: {view(view), rows(step)}, either may be absent. rows(null): everything may have changed, the connection was lost.
+  watch(name, act) {
+    if (!watchers.has(name)) watchers.set(name, new Set());
+    watchers.get(name).add(act);
+    plan();
+    return () => {
+      watchers.get(name)?.delete(act);
+      if (watchers.get(name)?.size === 0) watchers.delete(name);
+      plan();
+    };
+  },
+
+  onRuns(listener) {
+    runListeners.add(listener);
+    if (live.runs !== null) listener(live.runs);
+    return () => runListeners.delete(listener);
+  },
+
+  onState(listener) {
+    stateListeners.add(listener);
+    listener(state);
+    return () => stateListeners.delete(listener);
+  },
+};
+
+onLanguage(() => {
+  live.runs = null;
+  open();
+});
+addEventListener('online', open);
