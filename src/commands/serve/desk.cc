@@ -37,12 +37,14 @@ Desk::Desk() : shared_(std::make_shared<Shared>()) {
   for (int i = 0; i < threads; ++i) std::thread([shared = shared_] { shared->work(); }).detach();
 }
 
-Desk::~Desk() {
+Desk::~Desk() { end(); }
+
+bool Desk::end() {
   std::unique_lock<std::mutex> lock(shared_->mutex);
   shared_->ends = true;
   shared_->waiting.clear();
   shared_->changed.notify_all();
-  shared_->changed.wait_for(lock, std::chrono::seconds(2), [&] { return shared_->running == 0; });
+  return shared_->changed.wait_for(lock, std::chrono::seconds(2), [&] { return shared_->running == 0; });
 }
 
 bool Desk::post(std::function<void()> job) {

@@ -13,13 +13,15 @@ class Desk {
   static constexpr int most_waiting = 256;
 
   Desk();
-  // What has not begun is dropped. A thread that a dead disk keeps is left behind after 2 s.
-  ~Desk();
+  ~Desk();  // end()
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
   // False where too many jobs wait. A job throws nothing, and what it touches must outlive the desk's threads: it owns or shares it.
   bool post(std::function<void()> job);
+
+  // What has not begun is dropped. False where a thread has not ended within 2 s, as one that a dead disk keeps.
+  bool end();
 
  private:
   struct Shared;

@@ -1,6 +1,7 @@
 // What the page and scripts may ask, as rooms offer it: a pattern of the path, who may ask, and what answers.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 namespace troika::commands::serve {
 
 class RunCatalog;
+class RunViews;
 
 // "run=a&run=b%2Fc": names and values, percent-decoded, in order. Pairs that are not UTF-8, or hold control characters, are left out.
 class Query {
@@ -78,6 +80,7 @@ Found find_route(const std::vector<Route>& routes, http::Method method, std::str
 // What rooms answer with.
 struct Shop {
   RunCatalog& catalog;
+  RunViews& views;
   const Options& options;
 };
 std::vector<Route> run_routes(const Shop& shop);      // the list, OpenMetrics

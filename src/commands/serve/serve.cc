@@ -1,0 +1,177 @@
+#include "commands/serve/serve.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "commands/launch/signals.h"
+#include "commands/serve/arguments.h"
+#include "commands/serve/catalog.h"
+#include "commands/serve/gate.h"
+#include "commands/serve/live.h"
+#include "commands/serve/routes.h"
+#include "commands/serve/site.h"
+#include "commands/serve/token_file.h"
+#include "commands/serve/views.h"
+#include "http/server.h"
+
+namespace troika::commands {
+namespace serve {
+namespace {
+
+constexpr std::size_t connections = 512;  // a page holds one for what happens, and up to five more
+
+std::string absolute_folder(const std::string& folder, const std::string& what) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(folder, error);
+  if (error || !std::filesystem::is_directory(path, error))
+    throw base::ConfigError(fmt::format("{} '{}' is no folder{}", what, folder, error ? ": " + error.message() : ""));
+  return path;
+}
+
+std::string own_program() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "/proc/self/exe" : path.string();
+}
+
+std::string host_of_this_machine() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "HOST";
+}
+
+bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
+
+Options options_of(const ServeArguments& a, const config::Environment& environment) {
+  constexpr const char* usual = "runs";
+  if (a.folder == usual) ::mkdir(usual, 0777);  // the first start in a new place; what fails is said below
+  Options options;
+  options.folder = absolute_folder(a.folder, "FOLDER");
+  options.root = absolute_folder(a.root, "--root");
+  options.program = own_program();
+  options.access = a.view_only ? Access::view_only : Access::see_and_change;
+  options.proxy = a.behind_proxy ? Proxy::in_front : Proxy::none;
+  options.base_path = a.base_path;
+  options.other_hosts = a.allow_host;
+  if (!is_loopback(a.host) && a.host != "0.0.0.0" && a.host != "::")
+    options.other_hosts.push_back(a.host.find(':') == std::string::npos ? a.host : "[" + a.host + "]");
+  options.environment = environment;
+  return options;
+}
+
+http::ServerOptions at(const std::string& host, int port) {
+  http::ServerOptions options;
+  options.address = host;
+  options.port = port;
+  options.address_flag = "--host";
+  options.port_flag = "--port";
+  options.connections = connections;
+  return options;
+}
+
+// The same port of the other loopback, which browsers may try first for "localhost".
+std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, const http::Handler& handler) {
+  if (host != "127.0.0.1" && host != "localhost") return nullptr;
+  try {
+    return std::make_unique<http::Server>(at("::1", port), handler);
+  } catch (const base::ConfigError&) {
+    return nullptr;  // a machine without IPv6, or the port is taken there
+  }
+}
+
+void say_how_to_come(const ServeArguments& a, int port, const config::Environment& environment) {
+  const std::string tunnel = fmt::format("ssh -L {0}:127.0.0.1:{0} {1}", port, host_of_this_machine());
+  if (!is_loopback(a.host))
+    fmt::print(stderr,
+               "troika serve: other machines reach this address, and what they send is not encrypted. Without --host, "
+               "from another\n"
+               "machine: {}\n",
+               tunnel);
+  else if (environment.count("SSH_CONNECTION") > 0)
+    fmt::print(stderr, "troika serve: from your own machine: {}\n", tunnel);
+}
+
+int print_urls(const config::Environment& environment) {
+  const std::vector<std::string> urls = kept_urls(token_folder(environment));
+  if (urls.empty()) throw base::ConfigError("no `troika serve` of this user runs on this machine");
+  for (const std::string& url : urls) fmt::print("{}\n", url);
+  return 0;
+}
+
+}  // namespace
+
+// The rooms of a server. What they share outlives every thread that a dead disk may keep.
+struct House {
+  explicit House(const Options& given)
+      : options(given), catalog(options), shop{catalog, views, options}, live(catalog, views) {}
+
+  const Options options;
+  RunCatalog catalog;
+  RunViews views;
+  const Shop shop;
+  Live live;
+
+  std::vector<Route> routes() const {
+    std::vector<Route> all;
+    for (const auto& of_room : {run_routes, form_routes, control_routes, sweep_routes, reading_routes, curve_routes})
+      for (Route& route : of_room(shop)) all.push_back(std::move(route));
+    return all;
+  }
+};
+
+}  // namespace serve
+
+int run_serve(const Call& call) {
+  using namespace serve;
+  const ServeArguments a = parse_serve_arguments(call.words);
+  if (a.url) return print_urls(call.environment);
+
+  const std::string folder_of_tokens = token_folder(call.environment);
+  Signals signals;
+  House house(options_of(a, call.environment));
+  const std::string token = new_secret(), session = new_secret();
+
+  // The gate knows the port only when there is a server: until then nobody is answered.
+  std::unique_ptr<Site> site;
+  std::atomic<Site*> open{nullptr};
+  const http::Handler handler = [&](const http::Request& request) {
+    Site* const there = open;
+    return there == nullptr ? error_response(503, "not yet") : there->answer(request);
+  };
+  std::optional<http::Server> server(std::in_place, at(a.host, static_cast<int>(a.port)), handler);
+  std::unique_ptr<http::Server> other = other_loopback(a.host, server->port(), handler);
+  site = std::make_unique<Site>(house.options, Gate(house.options, server->port(), token, session), house.routes(),
+                                house.live);
+  open = site.get();
+
+  const bool everywhere = a.host == "0.0.0.0" || a.host == "::";
+  const std::string url =
+      fmt::format("{}{}/#token={}", everywhere ? fmt::format("http://127.0.0.1:{}", server->port()) : server->url(),
+                  house.options.base_path, token);
+  std::optional<TokenFile> kept(std::in_place, folder_of_tokens, server->port(), url);
+  say_how_to_come(a, server->port(), call.environment);
+  fmt::print("{}\n", url);
+  std::fflush(stdout);
+
+  while (!asks_to_stop(signals.wait(1000))) {
+  }
+  kept.reset();
+  other.reset();
+  server.reset();
+  if (!site->end() || !house.live.end()) {
+    // A thread stands in a disk that does not answer, and will touch what is destroyed here.
+    std::fflush(stdout);
+    std::_Exit(0);
+  }
+  return 0;
+}
+
+}  // namespace troika::commands

@@ -1,0 +1,88 @@
+#include "commands/serve/site.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace troika::commands::serve {
+namespace {
+
+using Json = nlohmann::json;
+
+base::Language language_in(const Query& query) {
+  return query.one("lang").value_or("") == "zh" ? base::Language::chinese : base::Language::english;
+}
+
+}  // namespace
+
+Site::Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live)
+    : base_path_(options.base_path),
+      gate_(std::move(gate)),
+      assets_(embedded_assets()),
+      routes_(std::make_shared<const std::vector<Route>>(std::move(routes))),
+      live_(live) {}
+
+http::Response Site::answer(const http::Request& request) {
+  http::Response response = unguarded(request);
+  if (response.later == nullptr) add_guards(response);
+  return response;
+}
+
+http::Response Site::log_in(const http::Request& request) const {
+  const Json body = Json::parse(request.body, nullptr, false);
+  const bool right = body.is_object() && body.contains("token") && body["token"].is_string() &&
+                     gate_.is_token(body["token"].get<std::string>());
+  if (!right)
+    return error_response(401, "that is not the token of this server; `troika serve --url` prints the address with it");
+  http::Response response;
+  response.status = 204;
+  response.headers.push_back({"set-cookie", gate_.cookie()});
+  return response;
+}
+
+http::Response Site::unguarded(const http::Request& request) {
+  const bool below = !base_path_.empty() && request.path.substr(0, base_path_.size() + 1) == base_path_ + "/";
+  const std::string path = below ? request.path.substr(base_path_.size()) : request.path;
+  if (request.method == http::Method::get && assets_.has(path)) {
+    if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
+    return assets_.answer(path, request);
+  }
+  if (request.method == http::Method::post && path == "/api/login") {
+    if (auto refused = gate_.refusal(request, Asks::login, Right::see)) return std::move(*refused);
+    return log_in(request);
+  }
+  return asked_of(request, path);
+}
+
+http::Response Site::asked_of(const http::Request& request, const std::string& path) {
+  const Found found = find_route(*routes_, request.method, path);
+  // Whoever may not see anything does not learn which pages there are.
+  const Right right = found.route != nullptr ? found.route->right : Right::change;
+  if (auto refused = gate_.refusal(request, Asks::route, request.method == http::Method::get ? Right::see : right))
+    return std::move(*refused);
+  Asked asked;
+  asked.query = Query(request.query);
+  asked.language = language_in(asked.query);
+  if (request.method == http::Method::get && path == "/api/live") return live_.follow(asked);
+  if (found.route == nullptr) {
+    http::Response response =
+        found.path_known ? error_response(405, "not with this method") : error_response(404, "there is no such page");
+    if (found.path_known) response.headers.push_back({"allow", request.method == http::Method::get ? "POST" : "GET"});
+    return response;
+  }
+  asked.method = request.method;
+  asked.names = found.names;
+  asked.body = request.body;
+
+  http::Response response;
+  response.later = std::make_shared<http::Later>();
+  const bool taken =
+      desk_.post([later = response.later, routes = routes_, route = found.route, asked = std::move(asked)] {
+        if (!later->wanted()) return;
+        http::Response given = answered(*route, asked);
+        add_guards(given);
+        later->give(std::move(given));
+      });
+  return taken ? std::move(response) : error_response(503, "too many requests wait; a disk may not answer");
+}
+
+}  // namespace troika::commands::serve

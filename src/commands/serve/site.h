@@ -1,0 +1,38 @@
+// Everything behind one address: the gate, the files of the page, the routes, and what happens as it happens.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/serve/assets.h"
+#include "commands/serve/desk.h"
+#include "commands/serve/gate.h"
+#include "commands/serve/live.h"
+#include "commands/serve/routes.h"
+
+namespace troika::commands::serve {
+
+// Threads: any, several at once.
+class Site {
+ public:
+  // What is passed, and what the routes touch, must outlive the site.
+  Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live);
+
+  http::Response answer(const http::Request& request);
+  bool end() { return desk_.end(); }  // false where an answer is still being made, by a disk that does not answer
+
+ private:
+  http::Response unguarded(const http::Request& request);
+  http::Response log_in(const http::Request& request) const;
+  http::Response asked_of(const http::Request& request, const std::string& path);
+
+  const std::string base_path_;
+  const Gate gate_;
+  const Assets assets_;
+  const std::shared_ptr<const std::vector<Route>> routes_;
+  Live& live_;
+  Desk desk_;
+};
+
+}  // namespace troika::commands::serve
