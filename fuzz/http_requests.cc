@@ -52,9 +52,15 @@ TROIKA_FUZZ_TARGET(http_requests)(const std::uint8_t* data, std::size_t size) {
   std::string_view input = fuzz::text_of(data, size);
   double now = 0;
   const auto stream = std::make_shared<http::Stream>(64);
+  auto later = std::make_shared<http::Later>();
   const http::Handler handler = [&](const http::Request& request) {
     fuzz::require_request(request);
     if (request.path == "/stream") return http::Response{200, {}, "", stream};
+    if (request.path == "/later") {
+      http::Response response;
+      response.later = later = std::make_shared<http::Later>();
+      return response;
+    }
     return http::plain_text(200, request.path);
   };
   std::optional<http::Connection> connection;
@@ -71,6 +77,9 @@ TROIKA_FUZZ_TARGET(http_requests)(const std::uint8_t* data, std::size_t size) {
     } else if (what >= 0xf0) {
       now += what - 0xe8;
       connection->expire(now);
+    } else if (what == 0xef) {
+      later->give(http::plain_text(200, "later"));
+      connection->feed(now);
     } else if (what >= 0xe8) {
       stream->write(input.substr(0, what - 0xe7));
       connection->feed(now);
