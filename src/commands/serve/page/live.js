@@ -7,6 +7,7 @@ const firstPause = 500;      // milliseconds until a lost stream is asked for ag
 const longestPause = 10000;
 
 const watchers = new Map();  // name -> set of {view, rows}
+const lastViews = new Map();  // of the watched runs: what a new watcher is told at once
 const runListeners = new Set();
 const stateListeners = new Set();
 
@@ -77,7 +78,11 @@ function open() {
     live.runs = list;
     for (const listener of runListeners) listener(list);
   });
-  on('view', ({ name, view }) => each(name, 'view', view));
+  on('view', ({ name, view }) => {
+    if (!watchers.has(name)) return;
+    lastViews.set(name, view);
+    each(name, 'view', view);
+  });
   on('rows', ({ name, step }) => each(name, 'rows', step));
 }
 
@@ -112,10 +117,14 @@ export const live = {
   watch(name, act) {
     if (!watchers.has(name)) watchers.set(name, new Set());
     watchers.get(name).add(act);
+    if (lastViews.has(name)) act.view?.(lastViews.get(name));
     plan();
     return () => {
       watchers.get(name)?.delete(act);
-      if (watchers.get(name)?.size === 0) watchers.delete(name);
+      if (watchers.get(name)?.size === 0) {
+        watchers.delete(name);
+        lastViews.delete(name);
+      }
       plan();
     };
   },
@@ -135,6 +144,7 @@ export const live = {
 
 onLanguage(() => {
   live.runs = null;
+  lastViews.clear();
   open();
 });
 addEventListener('online', open);
