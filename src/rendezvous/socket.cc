@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "rendezvous/connect_cause.h"
 
 namespace troika::rendezvous {
 
@@ -156,6 +157,7 @@ bool Socket::connect_to(int family, const std::string& address, double until, st
   if (socket_ >= 0) ::close(socket_);
   socket_ = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int code = socket_ < 0 ? errno : 0;
+  keep_icmp(socket_, family);
   const auto* to = reinterpret_cast<const sockaddr*>(address.data());
   if (socket_ >= 0 && ::connect(socket_, to, static_cast<socklen_t>(address.size())) != 0) {
     code = errno;
@@ -168,14 +170,16 @@ bool Socket::connect_to(int family, const std::string& address, double until, st
     }
   }
   if (code != 0) {
-    *cause = std::strerror(code);
-    if (code != ECONNREFUSED) nobody_listens_ = false;
+    const std::string more = icmp_word(socket_);
+    *cause = std::strerror(code) + more;
+    if (code != ECONNREFUSED || !more.empty()) nobody_listens_ = false;
     return false;
   }
   if (connected_to_itself(socket_)) {
     *cause = "nobody listens there";
     return false;
   }
+  drop_icmp(socket_, family);
   set_options(socket_);
   return true;
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/port_holder.h"
 #include "base/text.h"
+#include "rendezvous/connect_cause.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 #include "rendezvous/wire.h"
@@ -155,11 +156,11 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
   const double began = monotonic_seconds(), until = began + deadline_seconds;
   int silent = 0;
   std::string refusal;
-  std::string cause;  // of the last try that had its time: one that the deadline cut off tells nothing
+  ConnectCause cause;  // of the tries that had their time: one that the deadline cut off tells nothing
   for (double pause = 0.02;; pause = std::min(pause * 2, 0.3)) {
     const Impl::Meeting meeting = impl_->meet(std::min(until, monotonic_seconds() + one_try_seconds));
     if (meeting.result == Impl::Result::met) return;
-    if (cause.empty() || monotonic_seconds() < until) cause = meeting.cause;
+    if (cause.text().empty() || monotonic_seconds() < until) cause.hear(meeting.cause);
     if (meeting.result == Impl::Result::refused) refusal = meeting.cause;
     if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal.clear();
     if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
@@ -171,7 +172,7 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
     if (monotonic_seconds() >= until) {
       const std::string text =
           fmt::format("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
-                      impl_->where(), deadline_seconds, cause);
+                      impl_->where(), deadline_seconds, cause.text());
       if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens()) throw StoreGone(text);
       throw base::PeerError(text);
     }

@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "rendezvous/connect_cause.h"
+
 namespace troika::commands {
 using base::monotonic_seconds;
 using rendezvous::StoreClient;
 
 namespace {
 
-// " (Connection refused)" of the store client's sentence, which the last try ended with; "": none.
+// "Connection refused" of the store client's sentence "... within 1.5 s (Connection refused): ..."; "": none.
 std::string cause_in(const std::string& sentence) {
   const std::size_t end = sentence.find("): "), begin = sentence.rfind(" (", end);
-  return end == std::string::npos || begin == std::string::npos ? "" : sentence.substr(begin, end + 1 - begin);
+  if (end == std::string::npos || begin == std::string::npos) return "";
+  return sentence.substr(begin + 2, end - begin - 2);
 }
 
 }  // namespace
@@ -33,7 +36,7 @@ void stop_if_asked(Signals& signals) {
 void StoreLine::open(double until, double join_seconds) {
   rendezvous::Access access = rendezvous::access_of(identity_);
   if (identity_.launch.empty()) access.launch.reset();
-  std::string cause;  // of the last try that had its time
+  rendezvous::ConnectCause cause;  // of the tries that had their time
   for (;;) {
     stop_if_asked(signals_);
     const double left = until - monotonic_seconds();
@@ -43,12 +46,13 @@ void StoreLine::open(double until, double join_seconds) {
       store_->set_deadline(call_seconds);
       return;
     } catch (const base::PeerError& error) {
-      if (cause.empty() || monotonic_seconds() < until) cause = cause_in(error.what());
+      if (cause.text().empty() || monotonic_seconds() < until) cause.hear(cause_in(error.what()));
       if (left > 0) continue;
       throw base::PeerError(fmt::format(
           "host 0 did not answer at {}:{} within {:g} s{}: start {} there with --node-rank 0, and see that the "
           "port is open",
-          identity_.master_address, identity_.store_port, join_seconds, cause, command_));
+          identity_.master_address, identity_.store_port, join_seconds,
+          cause.text().empty() ? "" : fmt::format(" ({})", cause.text()), command_));
     }
   }
 }
