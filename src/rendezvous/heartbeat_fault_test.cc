@@ -235,6 +235,17 @@ TEST(Join, RefusesTwoProcessesWithOneRank) {
   EXPECT_THAT(join_error(0, 1, server.port(), 5, 1), HasSubstr("pid 77 on host other-host"));
 }
 
+TEST(Join, NamesTheTwoThatCameAsOneRankWhereAnotherIsMissing) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  client.set("-/0/join/000001", "other-host\n127.0.0.1\n77\n1\n10");
+  EXPECT_THAT(join_error(1, 3, server.port(), 5, 1), HasSubstr("two processes say that they are rank 1: this one"));
+  const std::string error = join_error(0, 3, server.port(), 0.2, 1);
+  EXPECT_THAT(error, HasSubstr("two processes say that they are rank 1: one (host "));
+  EXPECT_THAT(error, HasSubstr("and pid 77 on host other-host"));
+  EXPECT_THAT(error, HasSubstr("rank 2 (node 2) did not come within 0.2 s"));
+}
+
 TEST(Join, RefusesALoopbackAddressAmongOthers) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);

@@ -26,6 +26,11 @@ static constexpr const char* all_came_key = "joined";  // by rank 0: a report wi
 // For rank 0's word on the others, beyond what it waits for them itself.
 static constexpr double told_seconds = 5;
 
+// What a process that was refused as a rank twice has said, by rank.
+static std::string twin_key(const Identity& identity, int rank) {
+  return key_of(identity, fmt::format("twin/{:06}", rank));
+}
+
 static std::string join_key(const Identity& identity, int rank) {
   return key_of(identity, fmt::format("join/{:06}", rank));
 }
@@ -55,10 +60,14 @@ void announce(StoreClient& client, const Identity& identity, double heartbeat_se
   const std::string now = client.compare_set(join_key(identity, identity.world_rank), "", mine);
   if (now == mine) return;
   const Peer other = parse_peer(now);
-  throw base::ConfigError(
-      fmt::format("two processes say that they are rank {}: this one (host {}, pid {}) and pid {} on host {}; "
-                  "give each host its own --node-rank, and each launch a --master-port of its own",
-                  identity.world_rank, base::host_name(), ::getpid(), other.pid, other.host));
+  const auto twins = [&](const std::string& who) {
+    return fmt::format(
+        "two processes say that they are rank {}: {} (host {}, pid {}) and pid {} on host {}; "
+        "give each host its own --node-rank, and each launch a --master-port of its own",
+        identity.world_rank, who, base::host_name(), ::getpid(), other.pid, other.host);
+  };
+  client.set(twin_key(identity, identity.world_rank), twins("one"));
+  throw base::ConfigError(twins("this one"));
 }
 
 namespace {
@@ -117,10 +126,13 @@ class Roll {
     const std::string difference = different_addresses(peers_);
     return FailureReport{difference.empty() ? 0 : 2, difference};
   }
+  // Who did not come; first that two came as one rank, where that is why.
   std::string missing(double seconds) const {
     std::set<int> present;
     for (const auto& peer : peers_) present.insert(peer.first);
-    return name_missing(present, identity_, seconds);
+    const std::string missing = name_missing(present, identity_, seconds);
+    const auto twins = client_.entries(key_of(identity_, "twin/"), 0).changed;
+    return twins.empty() ? missing : fmt::format("{}; {}", twins.front().second, missing);
   }
 
  private:

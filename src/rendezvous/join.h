@@ -21,7 +21,7 @@ std::string to_text(const Peer& peer);
 Peer parse_peer(const std::string& text);
 
 // Registers this rank. ConfigError when another process is this rank already: then this one does not belong to the ranks, and
-// must say nothing in their name.
+// must say nothing in their name. Rank 0 names the two where it misses a rank.
 void announce(StoreClient& client, const Identity& identity, double heartbeat_seconds);
 
 // After announce: waits until all ranks have. Rank 0 looks at the others and tells them. Throws PeerError naming the ranks that

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -63,6 +64,20 @@ void Hosts::find_again() {
     }
     if (monotonic_seconds() > until) throw base::PeerError(why);
     wait_or_stop(signals_, 2 * look_seconds);
+  }
+}
+
+// Of a launch that has ended before this host took part in it: what it ended with, and who had this launcher's number, is not to be
+// hidden by the silence that follows.
+void Hosts::find_another_launch() {
+  const std::string in_the_way = std::exchange(in_the_way_, ""), ended = std::exchange(ended_without_me_, "");
+  try {
+    find_again();
+  } catch (const base::PeerError& error) {
+    if (!in_the_way.empty())
+      throw base::ConfigError(fmt::format("{}: give each host its own; then {}", in_the_way, error.what()));
+    if (!ended.empty()) throw base::PeerError(fmt::format("{}; then {}", ended, error.what()));
+    throw;
   }
 }
 
@@ -158,9 +173,18 @@ bool Hosts::has_begun(double seconds, bool* with_me) {
 
 rendezvous::Identity Hosts::meet() {
   if (leads()) lead();
-  while (!leads() && !follow()) find_again();
+  while (!leads() && !follow()) find_another_launch();
   begun_ = took_part_ = true;
   return identity_;
+}
+
+// "" where each launcher that came has a number of its own.
+std::string Hosts::same_numbers() {
+  const auto refused = line_.ask([&](StoreClient& store) { return store.entries(in_attempt("refused/"), 0); }).changed;
+  std::string text;
+  for (const auto& [node, launchers] : refused)
+    if (!launchers.empty()) text += launchers + ": give each host its own; ";
+  return text;
 }
 
 // Host 0's list of hosts whose launchers are not there, and the tokens of the others.
@@ -202,10 +226,10 @@ void Hosts::lead() {
     stop_if_called_off();
     const double passed = monotonic_seconds() - since;
     if (passed >= team_.join_seconds)
-      throw base::PeerError(
-          fmt::format("{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
-                      "and --master-port",
-                      base::join(names, ", "), team_.join_seconds, team_.command));
+      throw base::PeerError(fmt::format(
+          "{}{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
+          "and --master-port, and see that port {} of this host is open",
+          same_numbers(), base::join(names, ", "), team_.join_seconds, team_.command, identity_.store_port));
     if (!told && passed > told_after_seconds) {
       told = true;
       says(team_.command, fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), team_.join_seconds));
@@ -234,13 +258,18 @@ bool Hosts::wait_for_a_seat() {
   double refused_since = 0;          // 0: not yet
   for (;;) {
     const Course now = course();
-    if (now.end && !took_part_) return false;
+    if (now.end && !took_part_) {
+      ended_without_me_ = ended_text(*now.end);
+      return false;
+    }
     if (now.end) throw_ended(now);
     if (now.attempt != attempt_) {
       refused_since = 0;
+      in_the_way_.clear();
       begin_attempt(now.attempt);
     }
     const auto holder = take_seat();
+    if (!holder && refused_since > 0) take_back_refusal();
     bool with_me = false;
     if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return true;
     if (!holder) continue;
@@ -248,13 +277,29 @@ bool Hosts::wait_for_a_seat() {
         fmt::format("another launcher has --node-rank {} already ({})", team_.node_rank, holder->name());
     if (refused_since == 0) {
       refused_since = monotonic_seconds();
+      tell_of_refusal(*holder);
       says(team_.command, fmt::format("{}: waiting for its end, at most {:g} s", who, patience));
     }
     const bool ended = has_left(to_text(*holder));
+    in_the_way_ = ended ? "" : who;
     if (!ended && monotonic_seconds() - refused_since > patience)
       throw base::ConfigError(who + ": give each host its own");
     wait_or_stop(signals_, wait_seconds);
   }
+}
+
+std::string Hosts::refusal_key() const { return in_attempt(of_host("refused", team_.node_rank)); }
+
+// For host 0, which will miss the number that this launcher was meant to have.
+void Hosts::tell_of_refusal(const LauncherPeer& holder) {
+  const std::string text = fmt::format("another launcher has --node-rank {} too ({}, beside {})", team_.node_rank,
+                                       me_.name(), holder.name());
+  line_.ask([&](StoreClient& store) { return store.set(refusal_key(), text); });
+}
+
+void Hosts::take_back_refusal() {
+  in_the_way_.clear();
+  line_.ask([&](StoreClient& store) { return store.erase(refusal_key()); });
 }
 
 Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {

@@ -43,8 +43,8 @@ class Hosts {
   Hosts(HostTeam team, const rendezvous::Identity& identity, Signals& signals);
 
   // Waits until the launchers of all hosts are there for the attempt that is due; returns its identity. On host 0 PeerError names
-  // those that did not come within join_seconds. On others ConfigError when another launcher has this host's number, and
-  // PeerError when host 0 has ended.
+  // those that did not come within join_seconds, and the number that two launchers have. On others ConfigError when another
+  // launcher has this host's number, also where host 0 ends meanwhile and does not come again, and PeerError when host 0 has ended.
   rendezvous::Identity meet();
   std::int64_t attempt() const { return attempt_; }  // that was met for last, from 0
 
@@ -83,12 +83,17 @@ class Hosts {
   void lead();
   bool follow();
   bool wait_for_a_seat();
+  std::string refusal_key() const;
+  void tell_of_refusal(const rendezvous::LauncherPeer& holder);
+  void take_back_refusal();
+  void find_another_launch();
   [[noreturn]] void throw_ended(const Course& course);
   std::string ended_text(const rendezvous::FailureReport& end) const;
   void stop_if_called_off();
   std::optional<rendezvous::LauncherPeer> take_seat();
   bool has_left(const std::string& holder);
   bool has_begun(double seconds, bool* with_me);
+  std::string same_numbers();
   std::vector<std::string> missing(std::vector<std::string>* tokens);
   void name_turned_away();
   void end_all(int exit_code, const std::string& text, double patience_seconds);
@@ -101,6 +106,8 @@ class Hosts {
   StoreLine line_;
   std::int64_t attempt_ = 0;
   std::optional<rendezvous::FailureReport> end_;
+  std::string in_the_way_;         // who has this launcher's number while it waits for a seat; "": nobody
+  std::string ended_without_me_;   // what the last launch of host 0 ended with, where this host took no part in it
   bool seated_ = false;            // this launcher is that of its host, in this attempt
   bool took_part_ = false;         // in an attempt of this launch
   bool begun_ = false;             // the attempt has, with this host

@@ -237,6 +237,21 @@ TEST(LaunchFaults, ASecondLauncherWithTheSameNumberIsRefusedWhileTheFirstLives) 
   EXPECT_EQ(zero.wait(), 0);
 }
 
+TEST(LaunchFaults, TwoLaunchersWithOneNumberAreNamedByHostZeroAndByTheSecondWhenAHostIsMissing) {
+  const std::string folder = fresh_folder("one-number"), port = std::to_string(free_port());
+  const auto flags = [&](int node) { return host_flags(node, port, {"--nnodes", "3", "--join-timeout", "2"}); };
+  Launcher one(flags(1), "echo up", folder), zero(flags(0), "echo up", folder);
+  rendezvous::StoreClient client("127.0.0.1", std::stoi(port), 20, {std::nullopt, ""});
+  client.get(client.launch() + "/0/host/000001", 20);
+  Launcher other(flags(1), "echo up", folder);
+  EXPECT_EQ(zero.wait(), 75);
+  EXPECT_THAT(zero.output(), HasSubstr("another launcher has --node-rank 1 too (host "));
+  EXPECT_THAT(zero.output(), HasSubstr("give each host its own; host 2 did not come within 2 s"));
+  EXPECT_EQ(other.wait(), 2);
+  EXPECT_THAT(other.output(), HasSubstr("give each host its own; then host 0 did not answer at 127.0.0.1:" + port));
+  EXPECT_EQ(one.wait(), 75);
+}
+
 TEST(LaunchFaults, ATrainingThatDoesNotFitEndsBeforeARankStarts) {
   const std::string folder = fresh_folder("large");
   const std::vector<std::string> words = {
