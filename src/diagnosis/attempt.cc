@@ -97,6 +97,8 @@ Death death_of(const std::vector<Event>& events, const Event& first, const Event
   for (const Event& event : events) {
     if (event.rank != first.rank) continue;
     if (event.kind == EventKind::rank_failed) {
+      // A second process of that number may lose its peer.
+      if (&event != &first && first.kind == EventKind::rank_failed && is_consequence(event, report)) continue;
       death.text = event.text;
       death.step = event.step;
       if (death.exit_code == 0) death.exit_code = static_cast<int>(event.number("exit_code"));
@@ -104,7 +106,7 @@ Death death_of(const std::vector<Event>& events, const Event& first, const Event
       const bool spoke_before = &event != &first && is_consequence(event, report);
       death.signal = spoke_before ? 0 : signal_of(event);
       if (signal_of(event) == 0) death.exit_code = static_cast<int>(event.number("exit_code"));
-      death.memory_kills = event.number("memory_kills");
+      death.memory_kills = event.number("memory_kills", -1);
       death.swap_in_pages = event.number("swap_in_pages");
       death.last_lines = event.word("last_lines");
       if (death.text.empty()) death.text = event.text;

@@ -28,11 +28,11 @@ enum class Ending {
 struct Death {
   int rank = -1;  // -1: of none that is known
   std::string host;
-  int exit_code = 0;        // 0: not known, or a signal
-  int signal = 0;           // 0: none
-  std::string text;         // its own message
-  std::string last_lines;   // of its log
-  double memory_kills = 0;  // out-of-memory kills since the attempt began
+  int exit_code = 0;         // 0: not known, or a signal
+  int signal = 0;            // 0: none
+  std::string text;          // its own message
+  std::string last_lines;    // of its log
+  double memory_kills = -1;  // out-of-memory kills shortly before, as its launcher counted them; -1: it did not
   double swap_in_pages = 0;
   std::int64_t step = -1;   // where it was last seen
   std::string instruction;  // "fwd 3.2", "saving a checkpoint"
@@ -43,7 +43,8 @@ struct HostFacts {
   double seconds = 0;  // between the first and the last sample
   double cores = -1, runnable = -1;
   // Grown during the attempt.
-  double memory_kills = 0, swap_in_pages = 0, throttles = 0, quota_throttled_seconds = 0;
+  double swap_in_pages = 0, throttles = 0, quota_throttled_seconds = 0;
+  double memory_kills = 0;                     // in the last half minute of the samples
   double available_share = -1;                 // of the memory, at the end
   double clock_before = -1, clock_after = -1;  // Hz: medians of the first and of the last quarter
   double temperature_celsius = -1;             // the highest

@@ -21,13 +21,15 @@ struct FailureTexts {
   Text last_seen_at_step{"rank {} on {} was last seen at step {}", "rank {}（主机 {}）最后一次出现在第 {} 步"};
   Text last_seen_before{"rank {} on {} had not begun a step", "rank {}（主机 {}）还没有开始任何一步"};
   Text last_line{"its log ends with: {}", "它的日志以这一行结尾：{}"};
-  Text kernel_killed{"the kernel's out-of-memory killer acted {:.0f} times since the attempt began",
-                     "本次尝试开始以来，内核的内存不足终止机制（OOM killer）动作了 {:.0f} 次"};
+  Text kernel_killed{"the kernel's out-of-memory killer acted {:.0f} times in the half minute before",
+                     "此前半分钟内，内核的内存不足终止机制（OOM killer）动作了 {:.0f} 次"};
   Text memory_left{"the last sample of {} shows {:.1f} % of the memory available",
                    "主机 {} 的最后一次采样中，可用内存只占 {:.1f} %"};
   Text no_memory_kill{
-      "the out-of-memory killer did not act, so the signal came from a person, a scheduler or a time limit",
-      "OOM killer 没有动作，所以信号来自人、调度系统或时间限制"};
+      "the out-of-memory killer did not act on the run's processes in the half minute before, so the signal came from "
+      "a "
+      "person, a scheduler or a time limit",
+      "此前半分钟内 OOM killer 没有对该运行的进程动作，所以信号来自人、调度系统或时间限制"};
   Text records_end{"the records end {} ago, no process of the run is heard, and nobody wrote an end",
                    "记录在 {}之前中断，此后没有该运行的任何进程的消息，也没有写下结束的原因"};
   Text folder_silent{"reading {} takes more than {} s: its disk does not answer",

@@ -40,6 +40,32 @@ TEST(Failures, AKillWithTheOutOfMemoryCounterIsMemoryAndOneWithoutIsNot) {
   EXPECT_EQ(cause_of_signal(9, 0), "killed_from_outside");
 }
 
+TEST(Failures, WhatTheLauncherCountedAtTheEndIsBelievedBeforeSamplesOfTheHost) {
+  MadeRun run;
+  run.start();
+  run.train(100);
+  run.sample([](records::Sample& s) {
+    if (s.vitals && s.number > 3) s.vitals->memory_kills = 4;
+  });
+  run.killed(1, 9).numbers["memory_kills"] = 0;
+  EXPECT_EQ(run.why().cause, "killed_from_outside");
+}
+
+TEST(Failures, OfARunWithoutALauncherOnlyKillsShortlyBeforeItsEndCount) {
+  const auto cause = [](int from_sample) {
+    MadeRun run;
+    run.start();
+    run.train(300);  // 60 s, 13 samples
+    run.sample([&](records::Sample& s) {
+      if (s.vitals && s.number >= from_sample) s.vitals->memory_kills = 4;
+    });
+    run.write();
+    return judge(gather(run.path(), run.last_word() + 600)).cause;
+  };
+  EXPECT_EQ(cause(3), "killed_from_outside");
+  EXPECT_EQ(cause(11), "host_out_of_memory");
+}
+
 TEST(Failures, TheSampleOfAHostWithoutMemoryTellsToo) {
   MadeRun run;
   run.start();
@@ -229,8 +255,29 @@ TEST(Failures, OfAFolderThatHasOnlyTheLaunchersReport) {
       "plan_exceeds_memory");
   EXPECT_EQ(cause(2, "another launcher has --node-rank 1 already (host pi1): give each host its own"),
             "duplicate_rank");
+  EXPECT_EQ(cause(75,
+                  "another launcher has --node-rank 1 too (host pi2, pid 3, beside host pi1, pid 4): give each host "
+                  "its own; host 2 did not come within 8 s: start troika launch there with its --node-rank"),
+            "duplicate_rank");
+  EXPECT_EQ(cause(75,
+                  "rank 0 (host pi0, pid 2) failed: two processes say that they are rank 1: one (host pi1, pid 3) and "
+                  "pid 4 on host pi2; give each host its own --node-rank; rank 2 (node 2) did not come within 10 s"),
+            "duplicate_rank");
   EXPECT_EQ(cause(2, "host 0 was started with --nnodes 2 but host 1 with --nnodes 3: use the same flags on every host"),
             "ranks_differ");
+}
+
+TEST(Failures, OfTwoProcessesWithOneNumberTheOneThatWasRefusedSaysWhy) {
+  MadeRun run(3, 3);
+  const auto fails = [&](double at, int rank, int code, const std::string& text) {
+    records::Event& event = run.say(EventKind::rank_failed, at, text);
+    event.rank = rank;
+    event.numbers["exit_code"] = code;
+  };
+  fails(1, 1, 2, "two processes say that they are rank 1: this one (host pi0, pid 3) and pid 4 on host pi0");
+  fails(11, 0, 75, "rank 2 (node 0) did not come within 10 s: start it with the same --master-addr and --master-port");
+  fails(12, 1, 75, "rank 0 (host pi0, pid 2) failed: rank 2 (node 0) did not come within 10 s: start it with the same");
+  EXPECT_EQ(run.why().cause, "duplicate_rank");
 }
 
 TEST(Failures, AFreePortIsAdvised) {

@@ -21,8 +21,10 @@ const HostFacts* host_of_death(const Facts& f) {
 
 bool was_killed(const Facts& f) { return (f.death && f.death->signal == killed) || f.ending == Ending::vanished; }
 
+// What a launcher counted when the rank ended is exact; samples tell of runs that had none.
 double kills_of(const Facts& f) {
-  double kills = f.death ? f.death->memory_kills : 0;
+  if (f.death && f.death->memory_kills >= 0) return f.death->memory_kills;
+  double kills = 0;
   if (const HostFacts* host = host_of_death(f)) kills = std::max(kills, host->memory_kills);
   if (f.ending == Ending::vanished)
     for (const auto& [name, host] : f.hosts) kills = std::max(kills, host.memory_kills);

@@ -12,6 +12,8 @@ namespace {
 
 using Seen = std::vector<const Sample*>;  // with vitals, of one host, in order
 
+constexpr double shortly_before_seconds = 30;
+
 double grown(const Seen& seen, double Vitals::*counter) {
   double first = -1, last = -1;
   for (const Sample* sample : seen) {
@@ -21,6 +23,13 @@ double grown(const Seen& seen, double Vitals::*counter) {
     last = now;
   }
   return std::max(last - first, 0.0);
+}
+
+// Of `seen`, from the last sample on that is `seconds` older than the newest.
+Seen last_of(const Seen& seen, double seconds) {
+  const auto first = std::find_if(seen.rbegin(), seen.rend(),
+                                  [&](const Sample* sample) { return sample->time <= seen.back()->time - seconds; });
+  return first == seen.rend() ? seen : Seen(first.base() - 1, seen.end());
 }
 
 // The median over a part of the samples, from `begin` to `end` as shares of their number; -1: none is known.
@@ -38,7 +47,7 @@ double median_in(const Seen& seen, double Vitals::*number, double begin, double 
 HostFacts facts_of_host(const Seen& seen) {
   HostFacts facts;
   facts.seconds = seen.back()->elapsed_seconds - seen.front()->elapsed_seconds;
-  facts.memory_kills = grown(seen, &Vitals::memory_kills);
+  facts.memory_kills = grown(last_of(seen, shortly_before_seconds), &Vitals::memory_kills);
   facts.swap_in_pages = grown(seen, &Vitals::swap_in_pages);
   facts.throttles = grown(seen, &Vitals::throttles);
   facts.quota_throttled_seconds = grown(seen, &Vitals::quota_throttled_seconds);

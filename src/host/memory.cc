@@ -20,13 +20,13 @@ static std::int64_t kilobytes_line(const std::string& content, const std::string
   return -1;
 }
 
-// "key 123" in a file of such lines; 0 when absent.
-static std::int64_t counter(const std::string& content, const std::string& key) {
+// "key 123" in a file of such lines.
+static std::int64_t counter(const std::string& content, const std::string& key, std::int64_t absent = 0) {
   std::istringstream lines(content);
   std::string name;
   for (std::int64_t value = 0; lines >> name >> value;)
     if (name == key) return value;
-  return 0;
+  return absent;
 }
 
 // A file with one number; -1 for "max", anything else and absence.
@@ -62,7 +62,19 @@ std::int64_t available_bytes_in(const std::string& proc, const std::string& cgro
   return least;
 }
 
+// The innermost group that counts: version 2 adds up what is below, version 1 does not, and the root of version 2 has no such file.
+std::int64_t memory_kills_in(const std::string& proc, const std::string& cgroup) {
+  for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
+    for (const char* file : {"/memory.events", "/memory.oom_control"}) {
+      const std::int64_t kills = counter(content_or_empty(folder + file), "oom_kill", -1);
+      if (kills >= 0) return kills;
+    }
+  }
+  return counter(content_or_empty(proc + "/vmstat"), "oom_kill", -1);
+}
+
 ProcessMemory process_memory() { return process_memory_in("/proc"); }
 std::int64_t available_bytes() { return available_bytes_in("/proc", "/sys/fs/cgroup"); }
+std::int64_t memory_kills() { return memory_kills_in("/proc", "/sys/fs/cgroup"); }
 
 }  // namespace troika::host

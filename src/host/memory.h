@@ -18,8 +18,13 @@ ProcessMemory process_memory();
 // holds this process. -1 when nothing can be told.
 std::int64_t available_bytes();
 
+// How many processes the kernel has killed for want of memory, a counter: of this process's control group, whichever limit or lack made
+// it act, where the group counts (v2, or v1 of Linux 4.13 and later); of the whole host otherwise. -1 when nobody counts.
+std::int64_t memory_kills();
+
 // The same below other roots, for tests: `proc` in place of /proc, `cgroup` in place of /sys/fs/cgroup.
 ProcessMemory process_memory_in(const std::string& proc);
 std::int64_t available_bytes_in(const std::string& proc, const std::string& cgroup);
+std::int64_t memory_kills_in(const std::string& proc, const std::string& cgroup);
 
 }  // namespace troika::host

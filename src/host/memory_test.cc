@@ -35,6 +35,33 @@ TEST(Memory, ResidentBytesGrowWithTouchedPages) {
 
 TEST(Memory, ThisMachineHasSomeAvailable) { EXPECT_GT(available_bytes(), 0); }
 
+TEST(Memory, KillsAreThoseOfTheProcesssGroupAndNotOfOthersOnTheHost) {
+  const FakeSystem system("kills");
+  const auto kills = [&] { return memory_kills_in(system.root + "/proc", system.root + "/cgroup"); };
+  EXPECT_EQ(kills(), -1);
+  system.put("proc/vmstat", "pswpin 7\noom_kill 5\n");
+  EXPECT_EQ(kills(), 5);
+  system.put("proc/self/cgroup", "0::/slice/job\n");
+  EXPECT_EQ(kills(), 5);  // the root of version 2 counts nothing
+  system.put("cgroup/slice/memory.events", "low 0\nhigh 0\nmax 9\noom 3\noom_kill 2\noom_group_kill 0\n");
+  EXPECT_EQ(kills(), 2);  // the memory controller ends above the group
+  system.put("cgroup/slice/job/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 0\n");
+  EXPECT_EQ(kills(), 0);
+}
+
+TEST(Memory, KillsOfAGroupOfVersionOneAreItsOwn) {
+  const FakeSystem system("kills-v1");
+  const auto kills = [&] { return memory_kills_in(system.root + "/proc", system.root + "/cgroup"); };
+  system.put("proc/vmstat", "oom_kill 5\n");
+  system.put("proc/self/cgroup", "4:memory:/box/job\n0::/\n");
+  system.put("cgroup/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+  system.put("cgroup/memory/box/job/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
+  EXPECT_EQ(kills(), 1);
+  system.put("cgroup/memory/box/job/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");  // before Linux 4.13
+  system.put("cgroup/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
+  EXPECT_EQ(kills(), 5);
+}
+
 TEST(Memory, WithoutCgroupItIsMemAvailable) { EXPECT_EQ(FakeSystem("plain").available(), 4000 * 1024); }
 
 TEST(Memory, CgroupV2LimitOfAParentCounts) {

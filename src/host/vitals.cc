@@ -127,7 +127,7 @@ void read_memory(const std::string& proc, const std::string& sys, Vitals& v) {
   const std::string vmstat = content_or_empty(proc + "/vmstat");
   v.swap_in_pages = number_behind(vmstat, "pswpin");
   v.swap_out_pages = number_behind(vmstat, "pswpout");
-  v.memory_kills = number_behind(vmstat, "oom_kill");
+  v.memory_kills = static_cast<double>(memory_kills_in(proc, cgroup));
   for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
     for (const char* limit : {"/memory.max", "/memory.limit_in_bytes"}) {
       const double most = number_in(folder + limit);

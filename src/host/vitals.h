@@ -21,7 +21,7 @@ struct Vitals {
   double memory_bytes = -1, available_bytes = -1;  // of the host or the least control group
   double swap_bytes = -1, swap_free_bytes = -1;
   double swap_in_pages = -1, swap_out_pages = -1;  // counters
-  double memory_kills = -1;                        // by the kernel or in the control group, a counter
+  double memory_kills = -1;                        // processes of the control group, or of the host, a counter
   double pressure_cpu = -1, pressure_memory = -1,
          pressure_io = -1;                          // percent of the last 10 s in which some thread stood for it
   double disk_free_bytes = -1;                      // where the run's folder is

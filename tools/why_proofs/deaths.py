@@ -79,6 +79,21 @@ def memory_at_save(bench):
     return made(bench, [run], restart(bench, [command], steps=10))
 
 
+@case("a rank is killed by a person while another program of the host runs out of memory", 4, "killed_from_outside")
+def killed_beside_memory(bench):
+    command = bench.train(*ENDLESS, "--checkpoint.every 50", ranks=2)
+    run = bench.start(command)
+    run.await_steps(60)
+    others = bench.group("memory", limit_in_bytes=32 * MIB)
+    hungry = bench.helper("sh", "-c", f'echo $$ > "{others}/cgroup.procs"; exec python3 -c "bytearray(200 << 20)"')
+    if hungry.wait(20) != -signal.SIGKILL:
+        raise CannotMake("the other program has the memory")
+    os.kill(run.rank_pid(1), signal.SIGKILL)
+    if run.wait(20) is None:
+        raise CannotMake("the run survives its rank")
+    return made(bench, [run], restart(bench, [command]))
+
+
 @case("time limit: SIGTERM to all, and SIGKILL before a step is over", 4, "killed_from_outside")
 def time_limit(bench):
     slow = ("--model.layers 4 --model.hidden 256 --model.heads 4 --model.kv-heads 4 --model.head-dim 64 --model.ffn 1024 "

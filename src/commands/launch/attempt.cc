@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "commands/launch/recent_kills.h"
 #include "commands/launch/say.h"
+#include "host/memory.h"
 #include "records/gatherer.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/stopped_rank.h"
@@ -23,6 +25,7 @@ using rendezvous::StoppedRank;
 namespace {
 
 constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
+constexpr double count_pause_seconds = 1;  // between two looks at the out-of-memory killer's counter
 constexpr double stop_seconds = 1;         // a rank that was stopped for longer is named
 constexpr double after_kill_seconds = 10;  // then a rank is left to the kernel
 constexpr double same_signal_seconds =
@@ -40,8 +43,9 @@ class Attempt {
         grace_(grace),
         listener_(identity, patience_seconds),
         signals_(signals),
-        records_(records),
-        memory_kills_(count_memory_kills()) {}
+        records_(records) {
+    count_memory_kills(monotonic_seconds());
+  }
   ~Attempt() { kill_all(); }
 
   void start(const std::vector<WorkerPlan>& plans) {
@@ -56,6 +60,7 @@ class Attempt {
   void hear(int signal);
   void judge(const Worker& worker);
   void record_end(const Worker& worker);
+  void count_memory_kills(double now);
   void suspect(const Worker& worker, double now);
   void watch_stops(Worker& worker, double now);
   void settle(const FailureReport& report);
@@ -72,7 +77,8 @@ class Attempt {
   rendezvous::FailureListener listener_;
   Signals& signals_;
   LaunchRecords& records_;
-  std::int64_t memory_kills_;
+  RecentKills memory_kills_;
+  double memory_kills_at_ = 0;  // when they were counted
   std::vector<Worker> workers_;
   std::map<int, double> stopped_;         // world ranks that were said to be stopped, since when
   const Worker* first_failed_ = nullptr;  // the first local one that failed
@@ -122,15 +128,20 @@ void Attempt::settle(const FailureReport& report) {
 
 // Tells of a worker that failed, once; listen() hears what stands then.
 void Attempt::judge(const Worker& worker) {
-  listener_.tell(worker.plan.world_rank, name_of(worker),
-                 {worker.signal != 0 ? 75 : worker.exit_code,
-                  describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_)});
+  listener_.tell(
+      worker.plan.world_rank, name_of(worker),
+      {worker.signal != 0 ? 75 : worker.exit_code, describe_end(worker, base::host_name(), memory_kills_.risen())});
 }
 
 void Attempt::record_end(const Worker& worker) {
-  const std::string event =
-      records_.rank_ended(worker, describe_end(worker, base::host_name(), count_memory_kills() - memory_kills_));
+  const std::int64_t kills = memory_kills_.risen();
+  const std::string event = records_.rank_ended(worker, describe_end(worker, base::host_name(), kills), kills);
   if (!event.empty()) listener_.write(fmt::format("{}/{:06}-ended", records::event_key, worker.plan.world_rank), event);
+}
+
+void Attempt::count_memory_kills(double now) {
+  memory_kills_at_ = now;
+  memory_kills_.note(now, host::memory_kills());
 }
 
 void Attempt::suspect(const Worker& worker, double now) {
@@ -139,6 +150,7 @@ void Attempt::suspect(const Worker& worker, double now) {
   const bool ended_by_us = has_report_ && worker.signal != 0 && worker.signal == last_sent_;
   const bool well = worker.signal == 0 && worker.exit_code == 0;
   if (well || ended_by_us || asked_to_stop || worker.exit_code == base::exit_interrupted) return;
+  count_memory_kills(now);
   record_end(worker);
   const bool consequence = worker.exit_code == 75;
   const bool better = first_failed_ == nullptr || (first_failed_->exit_code == 75 && !consequence);
@@ -221,6 +233,7 @@ Outcome Attempt::run() {
   while (!all_ended() && !gives_up()) {
     hear(signals_.wait(50));
     const double now = monotonic_seconds();
+    if (now - memory_kills_at_ > count_pause_seconds) count_memory_kills(now);
     for (Worker& worker : workers_) {
       if (reap(worker)) suspect(worker, now);
       watch_stops(worker, now);

@@ -1,11 +1,14 @@
 #include "commands/launch/launch_records.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "host/process.h"
 #include "records/run_in_use.h"
 #include "records/run_log.h"
 #include "records/run_reader.h"
@@ -59,19 +62,22 @@ void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const
   attempt_ = attempt;
   launch_ = launch;
   before_ = host::read_vitals("");
-  if (node_rank_ == 0) said(EventKind::launch, text);
+  if (node_rank_ != 0) return;
+  records::Event event = event_of(EventKind::launch, text);
+  event.numbers = {{"pid", ::getpid()}, {"process_start", static_cast<double>(host::process_start(::getpid()))}};
+  write(event);
 }
 
 void LaunchRecords::said(EventKind kind, const std::string& text) { write(event_of(kind, text)); }
 
-std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& text) {
+std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills) {
   if (folder_.empty()) return "";
   records::Event event = event_of(EventKind::rank_ended, text);
   event.rank = worker.plan.world_rank;
   event.numbers[worker.signal != 0 ? "signal" : "exit_code"] = worker.signal != 0 ? worker.signal : worker.exit_code;
   event.numbers["pid"] = worker.pid;
   const host::Vitals now = host::read_vitals("");
-  add_risen(event, "memory_kills", before_.memory_kills, now.memory_kills);
+  if (memory_kills >= 0) event.numbers["memory_kills"] = static_cast<double>(memory_kills);
   add_risen(event, "swap_in_pages", before_.swap_in_pages, now.swap_in_pages);
   add_risen(event, "throttles", before_.throttles, now.throttles);
   if (!worker.plan.log_path.empty()) {

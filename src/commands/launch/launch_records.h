@@ -2,6 +2,7 @@
 // failure report. Formats: docs/formats/records.md.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,10 +25,11 @@ class LaunchRecords {
   // `folder`: of the run; "": nothing is written, as where another run is under way in it. `also` may be empty.
   LaunchRecords(std::string folder, int node_rank, Also also = {});
 
-  // An attempt of this launch begins: counters of the host count from here.
+  // An attempt of this launch begins: counters of the host count from here. The event says which process launches.
   void attempt_begins(int attempt, const std::string& launch, const std::string& text);
-  // A rank of this host has ended badly. Returns the event, for the other hosts; "" where nothing is written.
-  std::string rank_ended(const Worker& worker, const std::string& text);
+  // A rank of this host has ended badly; `memory_kills` by the out-of-memory killer shortly before, negative where nobody counts.
+  // Returns the event, for the other hosts; "" where nothing is written.
+  std::string rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills);
   // The report that ends the attempt, or the launch before there was one.
   void failed(const rendezvous::FailureReport& report);
   void said(records::EventKind kind, const std::string& text);

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <sstream>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -144,18 +143,6 @@ std::string describe_end(const Worker& worker, const std::string& host, std::int
            ", and the system's out-of-memory killer acted meanwhile: use a smaller micro batch, seq-len or model, or "
            "more stages";
   return text + "; if nobody did that, memory ran out: use a smaller micro batch, seq-len or model, or more stages";
-}
-
-std::int64_t count_memory_kills() {
-  try {
-    std::istringstream table(base::read_file("/proc/vmstat"));
-    std::string name;
-    for (std::int64_t value = 0; table >> name >> value;) {
-      if (name == "oom_kill") return value;
-    }
-  } catch (const base::DataError&) {  // not readable here
-  }
-  return 0;
 }
 
 std::string last_lines(const std::string& path, std::int64_t from, int lines) {

@@ -44,11 +44,9 @@ bool reap(Worker& worker);
 // Takes note of whether a signal has stopped the process or lets it continue, without waiting. True when that has changed.
 bool see_stop(Worker& worker);
 
-// "rank 2 (host pi3, pid 123) was killed by signal 9 (SIGKILL)" and what that may mean.
+// "rank 2 (host pi3, pid 123) was killed by signal 9 (SIGKILL)" and what that may mean. `memory_kills`: by the out-of-memory killer,
+// shortly before.
 std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills);
-
-// How often the system's out-of-memory killer has acted since it started; 0 when it does not tell.
-std::int64_t count_memory_kills();
 
 // The last `lines` lines of `path` behind byte `from`.
 std::string last_lines(const std::string& path, std::int64_t from, int lines);
