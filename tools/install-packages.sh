@@ -11,7 +11,8 @@ case $(uname -m) in
   *) packages="$packages libopenblas-pthread-dev" ;;
 esac
 if [ "$kind" = test ]; then
-  packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox"
+  packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox
+    chromium chromium-driver fonts-wqy-microhei"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
 
