@@ -31,11 +31,11 @@ std::int64_t replicas_of(const Facts& facts) {
 // The number behind `word` in what was told; -1: none.
 int port_in(const Facts& facts) {
   for (const std::string& text : facts.told) {
-    for (const std::string_view word : {"port ", "store at "}) {
+    for (const std::string_view word : {"port ", "store at ", "not answer at "}) {
       std::size_t at = text.find(word);
       if (at == std::string::npos) continue;
       at += word.size();
-      if (word == "store at ") at = text.find_last_of(':', text.find(' ', at)) + 1;
+      if (word != "port ") at = text.find_last_of(':', text.find(' ', at)) + 1;
       const int port = std::atoi(text.c_str() + at);
       if (port > 0 && port < 65536) return port;
     }
@@ -147,6 +147,16 @@ Advice free_port(const Facts& facts) {
   const int taken = port_in(facts);
   const int port = taken < 1024 || taken + apart >= first_handed_out ? usual + 10 * apart / 2 : taken + apart;
   return launch(LaunchFlag::master_port, std::to_string(port), say(texts.other_port));
+}
+
+Advice ranks_of_one_thread(int ranks, const Text& reason) {
+  const Advice fewer = launch(LaunchFlag::nproc_per_node, std::to_string(ranks), reason);
+  return command(fmt::format("{} {}", fewer.flag.english, setting_flag("train.threads", "1")), reason);
+}
+
+Advice open_ports(const Facts& facts) {
+  const int port = port_in(facts);
+  return {say(texts.open_ports, port > 0 ? std::to_string(port) : "--master-port"), say(texts.why_open_ports)};
 }
 
 Advice other_disk() { return {say(texts.out_on_other_disk), say(texts.why_other_disk)}; }

@@ -17,9 +17,9 @@ using AdviceList = std::vector<Advice>;
 std::string setting_flag(std::string_view key, std::string_view value);
 
 // Flags of `troika launch` that are advised; a test of module commands looks them up in its table.
-enum class LaunchFlag { master_port, join_timeout, max_restarts, bind, nnodes, secret_file };
-constexpr std::array<std::string_view, 6> words_of(LaunchFlag) {
-  return {"master-port", "join-timeout", "max-restarts", "bind", "nnodes", "secret-file"};
+enum class LaunchFlag { master_port, join_timeout, max_restarts, bind, nnodes, secret_file, nproc_per_node };
+constexpr std::array<std::string_view, 7> words_of(LaunchFlag) {
+  return {"master-port", "join-timeout", "max-restarts", "bind", "nnodes", "secret-file", "nproc-per-node"};
 }
 
 Advice set(std::string_view key, std::string_view value, const Text& reason);  // a setting
@@ -35,8 +35,10 @@ AdviceList more_tokens_with_loss(const Facts& facts);
 AdviceList gentler_steps(const Facts& facts);  // lower lr, longer warm-up, clipping
 Advice lower_rate(const Facts& facts);
 Advice longer_warmup(const Facts& facts);
-Advice free_port(const Facts& facts);  // another --master-port than the one that the messages name
-Advice other_disk();                   // another --out
+Advice free_port(const Facts& facts);                       // another --master-port than the one that the messages name
+Advice ranks_of_one_thread(int ranks, const Text& reason);  // so many on each host
+Advice open_ports(const Facts& facts);                      // the one that the messages name, and those of the ranks
+Advice other_disk();                                        // another --out
 std::vector<Advice> roomier_disk(const Facts& facts);
 Advice master_address_as_number();
 Advice run_doctor();

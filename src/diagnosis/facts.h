@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,7 @@ struct RankFacts {
 // What the log of a rank says: "threads: 2, on 1 of 4 cores (bound to 3)".
 struct ThreadFacts {
   int threads = 0, usable = 0, online = 0;
-  bool bound = false;
+  std::set<int> bound_to;  // cores; empty: not bound
 };
 
 struct Facts {

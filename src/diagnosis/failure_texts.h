@@ -121,9 +121,21 @@ struct FailureTexts {
   Text why_name_interface{
       "with several networks the wrong one may be taken; `ip route get ADDRESS` names the right one",
       "有多个网络时可能选错；`ip route get ADDRESS` 会给出正确的网卡"};
-  Text open_ports{"open the ports between the hosts, not only --master-port",
-                  "放开主机之间的端口，不只是 --master-port"};
-  Text why_open_ports{"ranks also listen on ports that the system picks", "各 rank 还会监听由系统选取的端口"};
+  Text open_ports{"open TCP ports {} and 32768-60999 between the hosts", "在主机之间放开 TCP 端口 {} 和 32768-60999"};
+  Text why_open_ports{
+      "ranks also listen on ports that the system picks, of net.ipv4.ip_local_port_range; --join-timeout opens none",
+      "各 rank 还会监听由系统从 net.ipv4.ip_local_port_range 中选取的端口；加大 --join-timeout 不会放开端口"};
+  Text no_answer_at_all{
+      "nothing came back from that address, not even a refusal: a firewall drops what is sent to the port, or no host "
+      "has "
+      "the address",
+      "该地址没有任何回应，连拒绝也没有：防火墙丢弃了发往该端口的数据包，或者没有主机使用这个地址"};
+  Text no_host_there{"no host has that address, or it is switched off", "没有主机使用这个地址，或者那台主机没有开机"};
+  Text other_master_address{"another --master-addr: an address of host 0 on a network that all hosts share",
+                            "换一个 --master-addr：0 号主机在所有主机共有的网络上的地址"};
+  Text why_other_master_address{
+      "`ip -br addr` on host 0 lists them; --comm.interface names that network's card to the ranks",
+      "在 0 号主机上用 `ip -br addr` 列出；用 --comm.interface 让各 rank 使用该网络的网卡"};
   Text why_trusted_zone{"firewalld then lets the hosts of that network through", "firewalld 便会放行该网络中的主机"};
   Text start_the_missing{"start those that are missing, with the same --master-addr and --master-port",
                          "用相同的 --master-addr 和 --master-port 启动缺少的那些"};

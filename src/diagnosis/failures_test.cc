@@ -1,4 +1,5 @@
 // What runs died of: by status and counters of the first to die, by what was told, by silence.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "diagnosis/made_run_test_support.h"
@@ -278,6 +279,36 @@ TEST(Failures, OfTwoProcessesWithOneNumberTheOneThatWasRefusedSaysWhy) {
   fails(11, 0, 75, "rank 2 (node 0) did not come within 10 s: start it with the same --master-addr and --master-port");
   fails(12, 1, 75, "rank 0 (host pi0, pid 2) failed: rank 2 (node 0) did not come within 10 s: start it with the same");
   EXPECT_EQ(run.why().cause, "duplicate_rank");
+}
+
+Diagnosis of_report(const std::string& text) {
+  MadeRun run;
+  run.report(75, text);
+  return run.why();
+}
+
+TEST(Failures, WhereNothingAnswersThePortIsToBeOpenedAndNoTimeIsAdvised) {
+  const std::string silent = "host 0 did not answer at 10.0.0.1:29511 within 120 s ({}): start troika launch there";
+  const auto with = [&](const std::string& cause) { return of_report(fmt::format(fmt::runtime(silent), cause)); };
+  const Diagnosis dropped = with("Connection timed out");
+  EXPECT_EQ(dropped.cause, "ranks_missing");
+  EXPECT_EQ(dropped.advice.at(0).flag.english, "open TCP ports 29511 and 32768-60999 between the hosts");
+  EXPECT_THAT(dropped.advice.at(1).flag.english, HasSubstr("--master-addr"));
+  EXPECT_THAT(flags_of(dropped), Not(Contains(HasSubstr("--join-timeout"))));
+  EXPECT_EQ(with("No route to host: a firewall forbids it").cause, "firewall");
+  EXPECT_EQ(with("Connection refused: a firewall forbids it").cause, "firewall");
+  EXPECT_EQ(with("No route to host: nothing answers at that address").cause, "ranks_missing");
+  EXPECT_EQ(with("Connection refused").cause, "ranks_missing");
+  EXPECT_THAT(flags_of(with("Connection refused")), Contains("--join-timeout 240"));
+}
+
+TEST(Failures, HostZeroIsToldOfItsPortAndToWaitLongerLast) {
+  const Diagnosis found = of_report(
+      "host 1 did not come within 8 s: start troika launch there with its --node-rank and the same --master-addr and "
+      "--master-port, and see that port 29511 of this host is open");
+  EXPECT_EQ(found.cause, "ranks_missing");
+  EXPECT_EQ(found.advice.at(1).flag.english, "open TCP ports 29511 and 32768-60999 between the hosts");
+  EXPECT_EQ(found.advice.at(2).flag.english, "--join-timeout 240");
 }
 
 TEST(Failures, AFreePortIsAdvised) {

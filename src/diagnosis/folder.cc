@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
+#include "host/nvidia_neighbours.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -53,7 +54,12 @@ std::optional<ThreadFacts> threads_in(const std::string& line) {
   if (std::sscanf(line.c_str() + at, "threads: %d, on %d of %d cores", &facts.threads, &facts.usable, &facts.online) !=
       3)
     return std::nullopt;
-  facts.bound = line.find("(bound to") != std::string::npos;
+  const std::string mark = "(bound to ";
+  if (const std::size_t bound = line.find(mark, at); bound != std::string::npos) {
+    const std::size_t begin = bound + mark.size();
+    const std::vector<int> cores = host::parse_cores(line.substr(begin, line.find(')', begin) - begin));
+    facts.bound_to = {cores.begin(), cores.end()};
+  }
   return facts;
 }
 

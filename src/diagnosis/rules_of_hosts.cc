@@ -1,6 +1,7 @@
 // Hosts that slow their ranks down: swapping, heat, threads that get in each other's way.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"
@@ -49,7 +50,7 @@ std::optional<Finding> throttled(const Facts& f) {
 // Threads of all ranks of a host that may run on the same cores.
 struct ThreadsOfHost {
   int threads = 0, ranks = 0, usable = 0, online = 0, most_of_rank = 0;
-  bool bound = false;
+  std::set<int> bound_to;  // of all ranks together
 };
 
 std::string host_of(const Facts& f, int rank) {
@@ -65,11 +66,13 @@ std::map<std::string, ThreadsOfHost> threads_of_hosts(const Facts& f) {
   std::map<std::string, ThreadsOfHost> hosts;
   for (const auto& [rank, threads] : f.threads) {
     ThreadsOfHost& host = hosts[host_of(f, rank)];
-    host.bound = threads.bound;
     host.online = threads.online;
     host.most_of_rank = std::max(host.most_of_rank, threads.threads);
     host.threads += threads.threads;
-    host.usable = threads.bound ? host.usable + threads.usable : threads.usable;
+    const bool bound = !threads.bound_to.empty();
+    host.usable = bound ? host.usable + threads.usable : threads.usable;
+    host.bound_to.insert(threads.bound_to.begin(), threads.bound_to.end());
+    if (bound) host.usable = std::min(host.usable, static_cast<int>(host.bound_to.size()));
     ++host.ranks;
   }
   return hosts;
@@ -80,13 +83,38 @@ Advice threads_that_fit(const ThreadsOfHost& host) {
   return set("train.threads", std::to_string(fitting), say(texts.threads_that_fit, host.usable, host.ranks));
 }
 
+// Of a run whose threads get in each other's way: what it can do with the cores that it has, then how to get more.
+AdviceList fewer_threads(const ThreadsOfHost& host) {
+  AdviceList advice;
+  if (host.ranks > host.usable && host.usable > 0) {
+    advice = {ranks_of_one_thread(host.usable, say(texts.as_many_ranks_as_cores, host.usable, host.ranks)),
+              set("train.threads", "1", say(texts.threads_that_fit, host.usable, host.ranks))};
+  } else {
+    advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say(texts.why_bind))};
+  }
+  if (host.usable < host.online)
+    advice.push_back(command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say(texts.why_cpus_per_task)));
+  return advice;
+}
+
+// The same where a quota makes all of them stand.
+AdviceList within_quota(const ThreadsOfHost& host, int cores) {
+  const int ranks = std::max(host.ranks, 1), now = host.most_of_rank;
+  const int fitting = std::max(1, now > 0 ? std::min(cores / ranks, now - 1) : cores / ranks);
+  AdviceList advice;
+  if (now != 1) advice.push_back(set("train.threads", std::to_string(fitting), say(texts.within_quota, cores)));
+  if (ranks > cores) advice.push_back(ranks_of_one_thread(cores, say(texts.as_many_ranks_as_cores, cores, ranks)));
+  advice.push_back(command("docker run --cpus N", say(texts.why_larger_quota)));
+  return advice;
+}
+
 // What the logs say of threads is known from the first step on.
 std::optional<Finding> thread_count(const Facts& f) {
   if (f.rows.size() < 20) return std::nullopt;
   for (const auto& [name, host] : threads_of_hosts(f)) {
     const bool too_many = host.most_of_rank > 1 && 2 * host.threads >= 3 * host.usable;
-    const bool too_few =
-        host.bound && host.usable == host.ranks && host.threads == host.ranks && host.online >= 4 * host.usable;
+    const bool too_few = !host.bound_to.empty() && host.usable <= host.ranks && host.threads == host.ranks &&
+                         host.online >= 4 * host.usable;
     if (!too_many && !too_few) continue;
     Finding found{"wrong_thread_count",
                   {say(texts.threads_on_cores, name, host.threads, host.ranks, host.usable, host.online)},
@@ -95,7 +123,7 @@ std::optional<Finding> thread_count(const Facts& f) {
     if (too_many && facts != f.hosts.end() && facts->second.runnable >= 0)
       found.evidence.push_back(say(texts.runnable_threads, name, facts->second.runnable));
     if (too_many)
-      found.advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say(texts.why_bind))};
+      found.advice = fewer_threads(host);
     else
       found.advice = {command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say(texts.why_cpus_per_task)),
                       launch(LaunchFlag::bind, "none", say(texts.why_bind_none))};
@@ -106,8 +134,7 @@ std::optional<Finding> thread_count(const Facts& f) {
     const int cores = std::max(1, static_cast<int>(host.cores));
     return Finding{"wrong_thread_count",
                    {say(texts.quota_used_up, name, host.quota_throttled_seconds, host.seconds, cores)},
-                   {set("train.threads", std::to_string(std::max(1, cores - 1)), say(texts.within_quota, cores)),
-                    command("docker run --cpus N", say(texts.why_larger_quota))}};
+                   within_quota(threads_of_hosts(f)[name], cores)};
   }
   return std::nullopt;
 }

@@ -91,30 +91,45 @@ std::optional<Finding> wrong_address(const Facts& f) {
                   {say(texts.name_interface), say(texts.why_name_interface)}}};
 }
 
+constexpr std::string_view no_host = "nothing answers at that address";
+
 std::optional<Finding> firewall(const Facts& f) {
-  const std::string* told = told_or_logged(f, {"No route to host", "Operation not permitted"});
-  if (told == nullptr) {
-    const std::string* group = first_with(f.told, {"could not connect group"});
-    if (group != nullptr && holds(*group, {"Connection refused", "timed out", "timeout", "Timeout"})) told = group;
-  }
+  const std::string* told = told_or_logged(f, {"a firewall forbids it", "No route to host", "Operation not permitted"});
+  if (told != nullptr && holds(*told, {no_host})) told = nullptr;
+  const std::string* group = first_with(f.told, {"could not connect group"});
+  if (told == nullptr && group != nullptr && holds(*group, {"Connection refused", "timed out", "timeout", "Timeout"}))
+    told = group;
   if (told == nullptr) return std::nullopt;
-  return Finding{"firewall",
-                 {quoted(*told)},
-                 {{say(texts.open_ports), say(texts.why_open_ports)},
-                  command("firewall-cmd --zone=trusted --add-source=NETWORK", say(texts.why_trusted_zone)),
-                  run_doctor()}};
+  Finding found{"firewall", {quoted(*told)}, {open_ports(f)}};
+  if (told == group) found.advice.push_back({say(texts.name_interface), say(texts.why_name_interface)});
+  found.advice.push_back(command("firewall-cmd --zone=trusted --add-source=NETWORK", say(texts.why_trusted_zone)));
+  if (told != group) found.advice.push_back(run_doctor());
+  return found;
 }
 
 std::optional<Finding> ranks_missing(const Facts& f) {
   const std::string* told =
       first_with(f.told, {"did not come within", "host 0 did not answer at", "is rank 0's host started"});
   if (told == nullptr) return std::nullopt;
+  const Advice start_them{say(texts.start_the_missing), say(texts.why_start_the_missing)},
+      other_address{say(texts.other_master_address), say(texts.why_other_master_address)};
+  Finding found{"ranks_missing", {quoted(*told)}, {}};
+  if (holds(*told, {"Connection timed out"})) {  // more time would end like this
+    found.evidence.push_back(say(texts.no_answer_at_all));
+    found.advice = {open_ports(f), other_address, run_doctor()};
+    return found;
+  }
+  if (holds(*told, {no_host})) {
+    found.evidence.push_back(say(texts.no_host_there));
+    found.advice = {start_them, other_address, run_doctor()};
+    return found;
+  }
   const double patience = settings_or_usual(f).comm.join_seconds;
-  return Finding{"ranks_missing",
-                 {quoted(*told)},
-                 {{say(texts.start_the_missing), say(texts.why_start_the_missing)},
-                  launch(LaunchFlag::join_timeout, number(patience * 2), say(texts.hosts_come_late)),
-                  run_doctor()}};
+  const Advice wait_longer = launch(LaunchFlag::join_timeout, number(patience * 2), say(texts.hosts_come_late));
+  const bool of_host_zero = holds(*told, {"of this host is open"});
+  found.advice = of_host_zero ? AdviceList{start_them, open_ports(f), wait_longer}
+                              : AdviceList{start_them, wait_longer, run_doctor()};
+  return found;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Runs that are slower than they could be, and their look-alikes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "diagnosis/made_run_test_support.h"
@@ -167,7 +168,8 @@ void write_threads(const MadeRun& run, int rank, const std::string& line) {
 
 TEST(Speed, MoreThreadsThanCoresAreNamedAndMoreRanksThanCoresAreTheUsersChoice) {
   LongRun run(2, 2);
-  for (const int rank : {0, 1}) write_threads(run, rank, "threads: 8, on 1 of 2 cores (bound to 0)");
+  for (const int rank : {0, 1})
+    write_threads(run, rank, fmt::format("threads: 8, on 1 of 2 cores (bound to {})", rank));
   const Diagnosis found = run.why_with();
   EXPECT_EQ(found.cause, "wrong_thread_count");
   EXPECT_THAT(flags_of(found), Contains("--train.threads 1"));
@@ -176,10 +178,24 @@ TEST(Speed, MoreThreadsThanCoresAreNamedAndMoreRanksThanCoresAreTheUsersChoice) 
   EXPECT_EQ(shared.why_with().cause, "none");
 }
 
-TEST(Speed, OneCoreOfManyForEachRankIsTooFew) {
+TEST(Speed, ManyThreadsOfRanksThatShareTooFewCoresBecomeRanksOfOneThreadFirst) {
   LongRun run(2, 2);
-  for (const int rank : {0, 1}) write_threads(run, rank, "threads: 1, on 1 of 64 cores (bound to 0)");
-  EXPECT_EQ(run.why_with().cause, "wrong_thread_count");
+  for (const int rank : {0, 1}) write_threads(run, rank, "threads: 2, on 1 of 2 cores (bound to 0)");
+  const Diagnosis found = run.why_with();
+  EXPECT_THAT(evidence_of(found), HasSubstr("4 threads of 2 ranks run on 1 of 2 cores"));
+  EXPECT_EQ(found.cause, "wrong_thread_count");
+  ASSERT_EQ(found.advice.size(), 3U);
+  EXPECT_EQ(found.advice[0].flag.english, "--nproc-per-node 1 --train.threads 1");
+  EXPECT_EQ(found.advice[1].flag.english, "--train.threads 1");
+}
+
+TEST(Speed, OneCoreOfManyForEachRankIsTooFew) {
+  for (const int apart : {0, 1}) {
+    LongRun run(2, 2);
+    for (const int rank : {0, 1})
+      write_threads(run, rank, fmt::format("threads: 1, on 1 of 64 cores (bound to {})", 5 + apart * rank));
+    EXPECT_EQ(run.why_with().cause, "wrong_thread_count") << apart;
+  }
 }
 
 TEST(Speed, AQuotaThatIsUsedUpIsAThreadCount) {
@@ -189,6 +205,29 @@ TEST(Speed, AQuotaThatIsUsedUpIsAThreadCount) {
                })
                 .cause,
             "wrong_thread_count");
+}
+
+TEST(Speed, AgainstAQuotaThereAreFewerThreadsAndThenFewerRanksAndThenMoreOfIt) {
+  const auto flags = [](int ranks, const std::string& threads, double cores) {
+    LongRun run(ranks, ranks);
+    for (int rank = 0; rank < ranks; ++rank) write_threads(run, rank, threads);
+    const Diagnosis found = run.why_with([&](Sample& s) {
+      if (!s.vitals) return;
+      s.vitals->cores = cores;
+      s.vitals->quota_throttled_seconds = 0.8 * s.elapsed_seconds;
+    });
+    EXPECT_EQ(found.cause, "wrong_thread_count");
+    std::vector<std::string> all;
+    for (const Advice& advice : found.advice) all.push_back(advice.flag.english);
+    return all;
+  };
+  using Flags = std::vector<std::string>;
+  EXPECT_EQ(flags(1, "threads: 4, on 4 of 4 cores (not bound)", 3),
+            (Flags{"--train.threads 3", "docker run --cpus N"}));
+  EXPECT_EQ(flags(2, "threads: 2, on 4 of 4 cores (not bound)", 4),
+            (Flags{"--train.threads 1", "docker run --cpus N"}));
+  EXPECT_EQ(flags(4, "threads: 1, on 4 of 4 cores (not bound)", 2),
+            (Flags{"--nproc-per-node 2 --train.threads 1", "docker run --cpus N"}));
 }
 
 TEST(Speed, SavesThatTakeAFifthOfTheTimeAreASlowDisk) {

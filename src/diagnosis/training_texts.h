@@ -82,6 +82,8 @@ struct TrainingTexts {
   Text threads_on_cores{"on {0} {1} threads of {2} ranks run on {3} of {4} cores",
                         "主机 {0} 上 {2} 个 rank 的 {1} 个线程运行在 {4} 个核心中的 {3} 个上"};
   Text runnable_threads{"{} has {:.0f} threads that want a core at a time", "主机 {} 上同时有 {:.0f} 个线程需要核心"};
+  Text as_many_ranks_as_cores{"{0} cores run {0} ranks of one thread faster than {1} ranks that take turns",
+                              "{0} 个核心运行 {0} 个单线程的 rank，比 {1} 个 rank 轮流运行更快"};
   Text threads_that_fit{"{} cores for {} ranks", "{} 个核心供 {} 个 rank 使用"};
   Text why_bind{"each rank gets neighbouring cores of its own", "每个 rank 得到自己的一组相邻核心"};
   Text why_bind_none{"ranks may use all cores of the host", "各 rank 可以使用主机的全部核心"};
