@@ -1,0 +1,243 @@
+// Charts of one or several runs that share the range along x, the cursor and the smoothing, and follow the runs.
+
+import { chartLibrary, onTheme } from '../charts.js';
+import { moved, wholeRange, withinWhole, zoomed } from '../columns.js';
+import { el, fill, freshId, setText } from '../dom.js';
+import { failed } from '../parts.js';
+import { t } from '../texts.js';
+import { controls, runSwitches } from './controls.js';
+import { Panel } from './panel.js';
+import { keep, kept } from './choices.js';
+import * as units from './units.js';
+
+const leastPause = 1000;  // milliseconds between questions for new steps
+
+// What all charts of the page show. version: counts what makes other curves necessary.
+function firstView(names, panels) {
+  return {
+    names, ...kept(), range: null, hidden: new Set(), cursor: null, version: 0, helpId: freshId('curves-help'),
+    whole: () => wholeRange(panels.flatMap((panel) => panel.all())),
+  };
+}
+
+export class Board {
+  constructor(parent, names, live) {
+    this.panels = [];
+    this.view = firstView(names, this.panels);
+    this.live = live;
+    this.ends = [];
+    this.zoomed = null;   // when a zoom was asked that is not drawn yet
+    this.behind = false;  // there are new steps that nobody asked for yet
+    this.lastStep = new Map();
+    this.trouble = el('div');
+    this.spoken = el('p', { class: 'hidden-text', role: 'status' });
+    this.room = el('div', { class: 'panels curve-panels' });
+    this.node = el('div', { class: 'curves' }, controls(this), runSwitches(this), this.trouble, this.room,
+      el('p', { id: this.view.helpId, class: 'muted' }, t('curves.help')), this.spoken);
+    parent.append(this.node);
+    this.start();
+  }
+
+  async start() {
+    let library;
+    try {
+      library = await chartLibrary();
+    } catch (error) {
+      fill(this.trouble, failed(error));
+      return;
+    }
+    if (this.gone) return;
+    for (const about of units.charts) this.panels.push(new Panel(this.room, library, about, this.view, this.acts()));
+    this.watchSight();
+    this.watchSizes();
+    this.ends.push(onTheme(() => this.panels.forEach((panel) => panel.chart.remake())));
+    for (const name of this.view.names)
+      this.ends.push(this.live.watch(name, { rows: (step) => this.grown(name, step) }));
+    const seen = () => !document.hidden && this.behind && this.follow();
+    document.addEventListener('visibilitychange', seen);
+    this.ends.push(() => document.removeEventListener('visibilitychange', seen));
+    this.refresh();
+  }
+
+  acts() {
+    return {
+      zoom: (range) => this.setRange(range),
+      whole: () => this.setRange(null),
+      cursor: (x, chart) => this.setCursor(x, chart),
+      key: (event, chart) => this.key(event, chart),
+    };
+  }
+
+  // Charts that nobody sees ask when they come into sight.
+  watchSight() {
+    const observer = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const panel = this.panels.find(({ node }) => node === target);
+        panel.inSight = isIntersecting;
+        if (isIntersecting && panel.stale) this.refresh();
+      }
+    }, { rootMargin: '50px' });
+    for (const panel of this.panels) {
+      panel.inSight = panel.node.getBoundingClientRect().top < innerHeight + 50;
+      observer.observe(panel.node);
+    }
+    this.ends.push(() => observer.disconnect());
+  }
+
+  watchSizes() {
+    const observer = new ResizeObserver(() => {
+      const widest = Math.max(...this.panels.map(({ chart }) => chart.plotWidth));
+      this.panels.forEach(({ chart }) => chart.fit());
+      if (Math.max(...this.panels.map(({ chart }) => chart.plotWidth)) > 1.2 * widest) this.refresh();
+    });
+    observer.observe(this.room);
+    this.ends.push(() => observer.disconnect());
+  }
+
+  // Asks for the curves of all charts in sight.
+  async refresh() {
+    if (this.gone) return;
+    this.behind = false;
+    for (const panel of this.panels) panel.stale = !panel.inSight;
+    try {
+      await Promise.all(this.panels.filter(({ inSight }) => inSight).map((panel) => panel.refresh()));
+      fill(this.trouble);
+    } catch (error) {
+      if (!this.gone) fill(this.trouble, failed(error));
+      return;
+    }
+    if (!this.gone) this.drawn();
+  }
+
+  // Marks for those who measure: 'curves-first', when the page's first charts are drawn; 'curves-zoom', from a zoom until the
+  // curves of its range are drawn.
+  drawn() {
+    if (this.panels.some((panel) => panel.inSight && panel.version !== this.view.version)) return;
+    if (!this.marked) performance.mark('curves-first');
+    this.marked = true;
+    if (this.zoomed !== null) performance.measure('curves-zoom', { start: this.zoomed, end: performance.now() });
+    this.zoomed = null;
+  }
+
+  redraw() {
+    for (const panel of this.panels) panel.draw();
+  }
+
+  grown(name, step) {
+    const before = this.lastStep.get(name) ?? -1;
+    const back = step === null || step < before;
+    this.lastStep.set(name, step ?? -1);
+    const whole = this.view.whole();
+    // What lies before the end of a run does not change, unless it is resumed from an earlier step.
+    if (!back && this.view.range !== null && whole !== null && this.view.range.to < whole.to) return;
+    this.behind = true;
+    this.follow();
+  }
+
+  // At most once in a while, and not while the page is hidden.
+  follow() {
+    if (this.pause !== undefined || document.hidden || this.gone) return;
+    this.pause = setTimeout(() => {
+      this.pause = undefined;
+      if (this.behind) this.follow();
+    }, leastPause);
+    this.refresh();
+  }
+
+  setRange(range) {
+    const whole = this.view.whole();
+    if (whole === null) return;
+    const before = this.view.range;
+    const wanted = range === null ? null : withinWhole(range, whole, units.leastRange(this.view.axis));
+    if (wanted?.from === before?.from && wanted?.to === before?.to) return;
+    this.zoomed ??= performance.now();
+    this.view.range = wanted;
+    this.view.version += 1;
+    this.redraw();
+    this.refresh();
+    this.rangeChanged?.(wanted);
+  }
+
+  // How: 'in', 'out', 'left', 'right', 'whole'.
+  step(how) {
+    const whole = this.view.whole();
+    if (whole === null) return;
+    const range = this.view.range ?? whole;
+    const cursor = this.view.cursor;
+    const centre = cursor !== null && cursor > range.from && cursor < range.to ? cursor : (range.from + range.to) / 2;
+    if (how === 'whole') this.setRange(null);
+    if (how === 'in') this.setRange(zoomed(range, 0.5, centre));
+    if (how === 'out') this.setRange(zoomed(range, 2, centre));
+    if (how === 'left') this.setRange(moved(range, -0.25));
+    if (how === 'right') this.setRange(moved(range, 0.25));
+  }
+
+  setCursor(x, source) {
+    this.view.cursor = x;
+    for (const panel of this.panels) {
+      if (panel.chart !== source) panel.chart.setCursor(x);
+      panel.tellValues(x);
+    }
+  }
+
+  key(event, chart) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const zoom = { '+': 'in', '=': 'in', '-': 'out', '0': 'whole', Escape: 'whole' }[event.key];
+    const side = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (zoom === undefined && side === undefined) return;
+    event.preventDefault();
+    if (zoom !== undefined) this.step(zoom);
+    else if (event.shiftKey) this.step(side < 0 ? 'left' : 'right');
+    else this.moveCursor(side, chart);
+  }
+
+  // By about a hundredth of the range, and by a column where these are wider; the range comes along at its ends.
+  moveCursor(side, chart) {
+    const panel = this.panels.find((one) => one.chart === chart);
+    const whole = this.view.whole();
+    if (whole === null) return;
+    const range = this.view.range ?? whole;
+    const curve = panel.all().find(({ x }) => x.length > 0);
+    const from = this.view.cursor ?? range.to;
+    const least = (range.to - range.from) / 100;
+    const columns = curve?.x.filter((x) => (x - from) * side >= least) ?? [];
+    const next = side < 0 ? columns.at(-1) : columns[0];
+    const x = Math.min(Math.max(next ?? from + side * least, whole.from), whole.to);
+    if (x < range.from) this.setRange(moved(range, -0.25));
+    if (x > range.to) this.setRange(moved(range, 0.25));
+    this.setCursor(x, null);
+    setText(this.spoken, panel.sentence());
+  }
+
+  // Of what controls.js shows; kept for the next page.
+  choose(change) {
+    const axis = this.view.axis;
+    Object.assign(this.view, change);
+    keep(this.view);
+    if (this.view.axis === axis) {
+      this.redraw();
+      return;
+    }
+    this.view.range = null;
+    this.view.version += 1;
+    this.setCursor(null, null);
+    for (const panel of this.panels) panel.curves = new Map();
+    this.rangeChanged?.(null);
+    this.refresh();
+  }
+
+  show(name, shown) {
+    if (shown) this.view.hidden.delete(name);
+    else this.view.hidden.add(name);
+    this.redraw();
+    for (const panel of this.panels) panel.numbers.refresh();
+  }
+
+  unmount() {
+    this.gone = true;
+    clearTimeout(this.pause);
+    for (const end of this.ends) end();
+    for (const panel of this.panels) panel.destroy();
+    this.node.remove();
+  }
+}
