@@ -100,3 +100,19 @@ export function make_run(folder, {steps, seed = 1, ranks = 3, state = 'finished'
   }
   fs.writeFileSync(path.join(folder, 'run.log'), `2026-01-01 12:00:00.123 info rank 0: step 1/${steps} loss 6.2577\n`);
 }
+
+// The folder of a sweep that has finished, as docs/formats/sweep.md has it.
+export function make_sweep(folder) {
+  fs.mkdirSync(folder, {recursive: true});
+  const columns = ['dp', 'pp', 'tp', 'cp', 'zero', 'schedule', 'micro_batch_size', 'recompute', 'samples_per_second', 'tokens_per_second', 'step_seconds', 'memory_bytes', 'communication_share', 'bubble_share',
+    'predicted_step_seconds', 'predicted_memory_bytes', 'status', 'virtual_stages', 'offload', 'precision', 'global_batch_size', 'resident_bytes', 'predicted_resident_bytes', 'loss_bits', 'seconds', 'reason'];
+  const rows = [[3, 1, 1, 1, 0], [1, 3, 1, 1, 0], [3, 1, 1, 1, 1], [3, 1, 1, 1, 2], [3, 1, 1, 1, 3], [1, 1, 3, 1, 0], [1, 1, 1, 3, 0]].map(([dp, pp, tp, cp, zero], i) => {
+    const failed = i === 5, step = 0.031 + 0.006 * ((i * 5) % 7), memory = 4465536 + 900000 * ((i * 3) % 7);
+    const measured = failed ? ['', '', '', '', '', ''] : [6 / step, 384 / step, step, memory, 0.12 + 0.04 * i, pp > 1 ? 0.22 : 0];
+    return [dp, pp, tp, cp, zero, pp > 1 ? '1f1b' : 'none', 2, 'none', ...measured, step * (0.9 + 0.03 * i), memory * 1.02, failed ? 'failed' : 'ok', 1, 'none', 'fp32', 6,
+      failed ? '' : 1.6e8 + 5e6 * i, 1.5e8 + 5e6 * i, failed ? '' : '40b12b44', 6.5, failed ? '"3 heads do not divide by 4, so ""tp 3"" cannot be"' : ''];
+  });
+  fs.writeFileSync(path.join(folder, 'summary.csv'), [columns, ...rows].map((row) => row.join(',') + '\r\n').join(''));
+  fs.writeFileSync(path.join(folder, 'sweep.json'), JSON.stringify({format: 1, nnodes: 1, nproc: [3], settings: 'model:\n  preset: qwen3-tiny\ntrain:\n  steps: 6\n'}));
+  fs.writeFileSync(path.join(folder, 'best.yaml'), 'model:\n  preset: qwen3-tiny\n');
+}
