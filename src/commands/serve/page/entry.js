@@ -13,7 +13,7 @@ function tokenOf(text) {
 // use(token): resolves when the page has gone on. wrong: say that the last one was not the one.
 export function enter(place, { wrong, use }) {
   const field = freshId('token');
-  const told = el('div', {}, wrong && location.hash === '' ? note('warn', t('login.wrong')) : null);
+  const told = el('div', {}, wrong ? note('warn', t('login.wrong')) : null);
   const input = el('input', { id: field, type: 'password', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': `${field}-why` });
   const button = el('button', { type: 'submit', class: 'primary' }, t('login.enter'));
 

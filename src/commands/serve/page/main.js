@@ -9,6 +9,8 @@ import { failed } from './parts.js';
 import { hashOf, parseHash } from './routes.js';
 import { loadTexts, onLanguage, setLanguage, language, t } from './texts.js';
 
+const pauseOfStart = 3000;  // milliseconds until a server that does not answer is asked again
+
 const place = document.getElementById('frame');
 
 let session = null;
@@ -22,11 +24,11 @@ async function take(token) {
 }
 
 // The token of the address that serve printed is used once and leaves the address, the history and the page.
-async function takeTokenOfAddress() {
+function takeTokenOfAddress() {
   const found = /^#token=([\w-]+)$/.exec(location.hash);
-  if (found === null) return;
+  if (found === null) return null;
   history.replaceState(null, '', hashOf('runs'));
-  await take(found[1]);
+  return found[1];
 }
 
 function unmount() {
@@ -98,18 +100,17 @@ function askForToken(wrong) {
   });
 }
 
-function cannotBegin(error) {
-  fill(place, failed(error));
-  setTimeout(start, 3000);
-}
-
-async function start() {
+async function start(token = takeTokenOfAddress()) {
   try {
-    await takeTokenOfAddress();
+    if (token !== null) await take(token);
     await begin();
   } catch (error) {
-    if (error.status === 401 || error.status === 403) askForToken(true);
-    else cannotBegin(error);
+    if (error.status === 401 || error.status === 403) {
+      askForToken(token !== null);
+    } else {
+      fill(place, failed(error));
+      setTimeout(() => start(token), pauseOfStart);
+    }
   }
 }
 

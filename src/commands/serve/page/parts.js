@@ -16,7 +16,9 @@ const shapes = {
   silent: 'M5 1h2v6H5zM5 9h2v2H5z',
   unknown: 'M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1zm0 1.6a3.4 3.4 0 1 1 0 6.8 3.4 3.4 0 0 1 0-6.8z',
 };
+Object.assign(shapes, { works: shapes.training, waits: shapes.preparing, unheard: shapes.unknown, ended: shapes.stopped });
 const tones = {
+  works: 'good', waits: 'calm',
   training: 'good', evaluating: 'good', saving: 'good', finished: 'done', preparing: 'calm',
   failed: 'bad', silent: 'warn', stopped: 'calm', unknown: 'calm', no_record: 'calm',
 };

@@ -14,7 +14,7 @@ const pages = {
   compare: () => import('./pages/compare.js'),
   new: () => import('./pages/new.js'),
   sweeps: () => import('./pages/sweeps.js'),
-  sweep: () => import('./pages/sweeps.js'),
+  sweep: () => import('./pages/sweep.js'),
   none: () => import('./pages/none.js'),
 };
 

@@ -67,3 +67,8 @@ export function t(key, values = {}) {
   console.error(`a text is missing: ${key} (${current})`);
   return key;
 }
+
+// One text in all languages, for a search in them; none where it is missing.
+export function inEveryLanguage(key) {
+  return Object.hasOwn(texts, key) ? Object.values(texts[key]) : [];
+}

@@ -1,0 +1,160 @@
+// One run: its head, what may be asked of it, and its tabs.
+
+import { api, isAbort } from '../api.js';
+import { append, el, fill, setText } from '../dom.js';
+import { count, isKnown, loss, percent, seconds } from '../format.js';
+import { live } from '../live.js';
+import { makeLivePart } from '../live_table.js';
+import { busy, failed, note, progress, stateMark } from '../parts.js';
+import { hashOf } from '../routes.js';
+import { t } from '../texts.js';
+import { makeActions } from './run/actions.js';
+
+const tabs = {
+  overview: () => import('./run/overview.js'),
+  curves: () => import('./curves.js'),
+  grid: () => import('./grid.js'),
+  memory: () => import('./run/memory.js'),
+  checkpoints: () => import('./run/checkpoints.js'),
+  logs: () => import('./run/logs.js'),
+  events: () => import('./run/events.js'),
+  why: () => import('./run/why.js'),
+  settings: () => import('./run/settings.js'),
+};
+
+function makeProgress() {
+  const bar = el('div', {});
+  const left = el('span', {});
+  const right = el('span', {});
+  const node = el('div', { class: 'run-head' }, bar, el('div', { class: 'count' }, left, right));
+  let last;
+  return {
+    node,
+    show({ step, steps, loss: ofStep, tokens_per_second: speed, eta_seconds: eta }) {
+      const share = steps > 0 ? step / steps : null;
+      if (share !== last) fill(bar, progress(share, t('run.progress')));
+      last = share;
+      setText(left, steps > 0
+        ? t('run.step_of', { step: count(step), steps: count(steps), share: percent(Math.floor(share * 1000) / 1000, 1) })
+        : t('run.step', { step: count(step) }));
+      const said = [];
+      if (isKnown(ofStep)) said.push(t('run.loss', { loss: loss(ofStep) }));
+      if (isKnown(speed)) said.push(t('run.speed', { speed: count(speed) }));
+      if (isKnown(eta)) said.push(t('run.eta', { eta: seconds(eta) }));
+      setText(right, said.join(' · '));
+    },
+  };
+}
+
+// What the run said at its end, with the way to the reasons.
+function endPart(name) {
+  return makeLivePart({ 'aria-live': 'polite' }, ({ state, text }) => {
+    if (text === '' || !['failed', 'stopped'].includes(state)) return null;
+    const more = state === 'failed' ? el('p', {}, el('a', { href: hashOf('run', name, 'why') }, t('run.why'))) : null;
+    const said = note(state === 'failed' ? 'error' : 'info', text, more);
+    said.removeAttribute('role');
+    return said;
+  });
+}
+
+export function mount(parent, context) {
+  const name = context.run;
+  const stopping = new AbortController();
+  let summary = null;
+  let view = null;
+  let tab = null;      // {name, part}
+  let changes = 0;
+  const listeners = new Set();
+
+  const state = makeLivePart({ class: 'run-state' }, ({ word, text }) => stateMark(word, text));
+  const actions = makeActions(context, name);
+  const steps = makeProgress();
+  const end = endPart(name);
+  const errors = el('div', {});
+  const links = Object.keys(tabs).map((id) => el('a', { href: hashOf('run', name, id), dataset: { tab: id } }, t(`run.tab.${id}`)));
+  const place = el('div', { class: 'tab' });
+
+  append(parent, [
+    el('p', { class: 'crumb' }, el('a', { href: '#/runs' }, t('nav.runs'))),
+    el('div', { class: 'page-head' }, el('h1', {}, name), state, actions.node),
+    steps.node, errors, end,
+    el('nav', { class: 'tabs', 'aria-label': t('run.parts') }, links), place,
+  ]);
+
+  function showHead() {
+    if (summary === null && view === null) return;
+    const ofView = view === null ? null : view.silent_seconds > 0 ? 'silent' : view.state;
+    state.show({ word: ofView ?? summary.state, text: view?.state_text });
+    steps.show(view?.progress ?? summary);
+    end.show({ state: view?.state ?? summary.state, text: view?.run?.text ?? summary?.text ?? '' });
+  }
+
+  function learn(next) {
+    const is = next.find((run) => run.name === name);
+    if (is === undefined) return;
+    summary = is;
+    fill(errors);
+    actions.show(summary.can);
+    showHead();
+    for (const listener of listeners) listener(summary);
+  }
+
+  async function open(wanted) {
+    const id = Object.hasOwn(tabs, wanted) ? wanted : 'overview';
+    for (const link of links)
+      if (link.dataset.tab === id) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    if (tab?.id === id) return;
+    tab?.part.unmount?.();
+    tab = { id, part: {} };
+    changes += 1;
+    const mine = changes;
+    fill(place, busy());
+    try {
+      const module = await tabs[id]();
+      if (mine !== changes) return;
+      tab.part = module.mount(fill(place), tabContext()) ?? {};
+    } catch (error) {
+      if (mine === changes) fill(place, failed(new Error(t('page.failed', { text: error.message }))));
+    }
+  }
+
+  function tabContext() {
+    return {
+      ...context,
+      act: actions,
+      summary: () => summary,
+      // Called at once with what is known, and with every change.
+      onSummary(listener) {
+        listeners.add(listener);
+        if (summary !== null) listener(summary);
+        return () => listeners.delete(listener);
+      },
+    };
+  }
+
+  const offRuns = live.onRuns(learn);
+  const offView = live.watch(name, {
+    view(next) {
+      view = next;
+      showHead();
+    },
+  });
+  api.get(api.run(name), {}, { signal: stopping.signal })
+    .then((run) => learn([run]), (error) => isAbort(error) || fill(errors, failed(error)));
+  open(context.tab);
+
+  return {
+    // Another tab of the same run.
+    move(next) {
+      open(next.tab);
+    },
+    unmount() {
+      changes += 1;
+      tab?.part.unmount?.();
+      offRuns();
+      offView();
+      stopping.abort();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+// What may be asked of a run: stop, resume, export. The server says by `can` what it would take.
+
+import { api } from '../../api.js';
+import { el, fill } from '../../dom.js';
+import { t } from '../../texts.js';
+
+const patience = 30000;  // milliseconds after which what was asked for may be asked for again
+
+export function makeActions({ session, say, ask }, name) {
+  const node = el('div', { class: 'toolbar actions' });
+  let shown = null;
+  let asked = false;  // and not yet seen to have had an effect
+  let can = [];
+  let timer = 0;
+
+  function draw() {
+    const key = `${can.join(' ')} ${asked}`;
+    if (session.view_only || key === shown) return;
+    const hadFocus = node.contains(document.activeElement);
+    shown = key;
+    const button = (id, kind, act) =>
+      el('button', { type: 'button', class: kind, dataset: { action: id }, disabled: asked && id !== 'stop-now', onclick: act }, t(`run.${id}`));
+    fill(node,
+      asked ? el('span', { class: 'muted' }, t('run.asked')) : null,
+      can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : null,
+      can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
+      can.includes('resume') ? button('resume', 'primary', () => actions.resume(null)) : null);
+    if (hadFocus) node.querySelector('button:not(:disabled)')?.focus();
+  }
+
+  // Sends it and says what came of it. True where it was taken.
+  async function send(what, body, told) {
+    asked = true;
+    draw();
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      asked = false;
+      draw();
+    }, patience);
+    try {
+      const answer = await api.post(api.run(name, what), body);
+      say(told(answer));
+      return answer ?? {};
+    } catch (error) {
+      asked = false;
+      say(error.message, 'error');
+      return null;
+    } finally {
+      if (what === 'export') asked = false;
+      draw();
+    }
+  }
+
+  const actions = {
+    node,
+
+    show(next) {
+      if (next.join(' ') !== can.join(' ')) asked = false;
+      can = next;
+      draw();
+    },
+
+    may(what) {
+      return !session.view_only && can.includes(what);
+    },
+
+    stopAfterSave() {
+      return send('stop', { how: 'save' }, () => t('run.said.stop_save'));
+    },
+
+    async stopNow() {
+      if (!await ask(t('run.ask.stop_now', { name }), t('run.stop-now'))) return null;
+      return send('stop', { how: 'now' }, () => t('run.said.stop_now'));
+    },
+
+    // step: of a checkpoint, or null for the newest.
+    async resume(step, last = null) {
+      if (step !== null && last !== null && step < last && !await ask(t('run.ask.resume', { step, last }), t('run.resume'))) return null;
+      return send('resume', { step }, () => (step === null ? t('run.said.resume') : t('run.said.resume_step', { step })));
+    },
+
+    exportStep(step) {
+      return send('export', { step }, (answer) => t('run.said.export', { folder: answer?.folder ?? '' }));
+    },
+  };
+  return actions;
+}
