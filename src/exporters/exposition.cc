@@ -97,28 +97,28 @@ std::string_view content_type_of(TextFormat format) {
                                             : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-void Exposition::begin(const Family& family) {
-  family_ = family;
-  has_head_ = false;
-}
+void Exposition::begin(const Family& family) { family_ = family; }
 
-void Exposition::head() {
-  if (has_head_) return;
-  has_head_ = true;
+std::string Exposition::head() const {
   const bool open = format_ == TextFormat::open_metrics;
   const std::string name = fmt::format("{}{}", family_.name, open ? "" : suffix_of(family_.kind));
-  text_ += fmt::format("# TYPE {} {}\n", name, word_of(family_.kind, format_));
-  if (open && !family_.unit.empty()) text_ += fmt::format("# UNIT {} {}\n", name, family_.unit);
-  text_ += fmt::format("# HELP {} {}\n", name, escaped(family_.help, open ? Quotes::escaped : Quotes::stay));
+  std::string text = fmt::format("# TYPE {} {}\n", name, word_of(family_.kind, format_));
+  if (open && !family_.unit.empty()) text += fmt::format("# UNIT {} {}\n", name, family_.unit);
+  return text + fmt::format("# HELP {} {}\n", name, escaped(family_.help, open ? Quotes::escaped : Quotes::stay));
 }
 
 void Exposition::line(std::string_view suffix, const Labels& labels, std::string_view value) {
-  head();
+  auto place = places_.find(family_.name);
+  if (place == places_.end()) {
+    place = places_.emplace(family_.name, texts_.size()).first;
+    texts_.push_back(head());
+  }
   std::vector<std::string> pairs;
+  if (!run_.empty()) pairs.push_back(fmt::format("run=\"{}\"", escaped(run_, Quotes::escaped)));
   for (const auto& [name, content] : labels)
     pairs.push_back(fmt::format("{}=\"{}\"", name, escaped(content, Quotes::escaped)));
   const std::string within = pairs.empty() ? "" : "{" + base::join(pairs, ",") + "}";
-  text_ += fmt::format("{}{}{} {}\n", family_.name, suffix, within, value);
+  texts_[place->second] += fmt::format("{}{}{} {}\n", family_.name, suffix, within, value);
 }
 
 void Exposition::sample(double value, const Labels& labels) {
@@ -142,6 +142,8 @@ void Exposition::histogram(const std::vector<double>& bounds, const std::vector<
   line("_count", {}, std::to_string(count));
 }
 
-std::string Exposition::text() const { return text_ + (format_ == TextFormat::open_metrics ? "# EOF\n" : ""); }
+std::string Exposition::text() const {
+  return base::join(texts_, "") + (format_ == TextFormat::open_metrics ? "# EOF\n" : "");
+}
 
 }  // namespace troika::exporters

@@ -1,6 +1,8 @@
 // Metrics as text for Prometheus, in both of its formats.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,10 +26,15 @@ struct Family {
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-// Families come one after the other; one without samples leaves no line.
+// Families come in the order in which they first had a sample, each in one piece, however often it is begun; one without samples
+// leaves no line.
 class Exposition {
  public:
   explicit Exposition(TextFormat format) : format_(format) {}
+
+  // Every sample that follows has this label "run" in front; "": none has.
+  void of_run(std::string name) { run_ = std::move(name); }
+  const std::string& run() const { return run_; }
 
   void begin(const Family& family);  // the samples that follow are of it
   void sample(double value, const Labels& labels = {});
@@ -40,12 +47,13 @@ class Exposition {
 
  private:
   void line(std::string_view suffix, const Labels& labels, std::string_view value);
-  void head();
+  std::string head() const;
 
   const TextFormat format_;
+  std::string run_;
   Family family_;
-  bool has_head_ = true;
-  std::string text_;
+  std::map<std::string, std::size_t, std::less<>> places_;  // of families, by name
+  std::vector<std::string> texts_;                          // of each
 };
 
 }  // namespace troika::exporters

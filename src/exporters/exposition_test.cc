@@ -57,6 +57,21 @@ TEST(Exposition, WritesOpenMetrics) {
             "# EOF\n");
 }
 
+TEST(Exposition, KeepsAFamilyOfSeveralRunsTogether) {
+  Exposition to(TextFormat::open_metrics);
+  for (const char* run : {"a", "b/c"}) {
+    to.of_run(run);
+    to.begin({Kind::gauge, "x", "", "First."});
+    to.sample(1);
+    to.begin({Kind::counter, "y", "", "Second."});
+    to.sample(2, {{"rank", "0"}});
+  }
+  EXPECT_EQ(to.text(),
+            "# TYPE x gauge\n# HELP x First.\nx{run=\"a\"} 1\nx{run=\"b/c\"} 1\n"
+            "# TYPE y counter\n# HELP y Second.\ny_total{run=\"a\",rank=\"0\"} 2\ny_total{run=\"b/c\",rank=\"0\"} 2\n"
+            "# EOF\n");
+}
+
 TEST(Exposition, WritesPrometheusText) {
   EXPECT_EQ(one_of_each(TextFormat::prometheus).text(),
             "# TYPE a_celsius gauge\n"

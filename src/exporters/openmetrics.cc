@@ -26,18 +26,22 @@ std::string_view state_word(const records::RunReader& run, Life life) {
   return word_of(life);
 }
 
-void add_state(Exposition& to, const records::RunReader& run) {
+void add_build(Exposition& to) {
   to.begin({Kind::info, "troika_build", "", "The program that says this."});
   to.info({{"version", base::version}});
+}
+
+void add_state(Exposition& to, const records::RunReader& run) {
   if (!run.state()) return;
   const records::RunState& state = *run.state();
   to.begin({Kind::info, "troika_run", "", "What the run is."});
-  to.info({{"run", state.folder.empty() ? run.folder() : state.folder},
-           {"model", state.model},
-           {"layout", state.layout},
-           {"schedule", state.schedule},
-           {"precision", state.precision},
-           {"device", state.device}});
+  Labels facts = {{"model", state.model},
+                  {"layout", state.layout},
+                  {"schedule", state.schedule},
+                  {"precision", state.precision},
+                  {"device", state.device}};
+  if (to.run().empty()) facts.insert(facts.begin(), {"run", state.folder.empty() ? run.folder() : state.folder});
+  to.info(facts);
   to.begin({Kind::state_set, "troika_run_state", "", "How far the run's life has come."});
   to.state({"preparing", "training", "evaluating", "saving", "finished", "failed", "stopped"},
            state_word(run, state.life));
@@ -115,6 +119,13 @@ void add_saves(Exposition& to, const records::RunReader& run) {
   if (const double seconds = last->number("seconds", -1); seconds >= 0) to.sample(seconds);
 }
 
+void add_run(Exposition& to, const records::RunReader& run, const StepSeconds& seconds, const Moment& moment) {
+  add_state(to, run);
+  add_steps(to, run, seconds, moment);
+  add_saves(to, run);
+  add_rank_families(to, run, moment.now);
+}
+
 }  // namespace
 
 const std::vector<double>& StepSeconds::bounds() {
@@ -150,10 +161,18 @@ Moment moment_of(const std::string& run_folder) {
 std::string openmetrics(const records::RunReader& run, const StepSeconds& seconds, const Moment& moment,
                         TextFormat format) {
   Exposition to(format);
-  add_state(to, run);
-  add_steps(to, run, seconds, moment);
-  add_saves(to, run);
-  add_rank_families(to, run, moment.now);
+  add_build(to);
+  add_run(to, run, seconds, moment);
+  return to.text();
+}
+
+std::string openmetrics(const std::vector<NamedRun>& runs, TextFormat format) {
+  Exposition to(format);
+  add_build(to);
+  for (const NamedRun& one : runs) {
+    to.of_run(one.name);
+    add_run(to, one.run, one.seconds, one.moment);
+  }
   return to.text();
 }
 

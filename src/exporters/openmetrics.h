@@ -1,4 +1,4 @@
-// A run as metrics for Prometheus: what its folder tells, under names of prometheus.io's conventions. docs/guides/exporters.md lists
+// Runs as metrics for Prometheus: what their folders tell, under names of prometheus.io's conventions. docs/guides/exporters.md lists
 // them.
 #pragma once
 
@@ -37,5 +37,15 @@ Moment moment_of(const std::string& run_folder);  // of now
 // Only what the run has data for. Ranks that have not spoken for long are those of samples; ages are shown while a run is under way.
 std::string openmetrics(const records::RunReader& run, const StepSeconds& seconds, const Moment& moment,
                         TextFormat format);
+
+// Several on one page: every sample of a run has the label "run" with its name, which takes the place of the folder in
+// troika_run_info.
+struct NamedRun {
+  std::string name;
+  const records::RunReader& run;
+  const StepSeconds& seconds;
+  Moment moment;
+};
+std::string openmetrics(const std::vector<NamedRun>& runs, TextFormat format);
 
 }  // namespace troika::exporters

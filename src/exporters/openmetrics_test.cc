@@ -73,6 +73,23 @@ TEST(OpenMetrics, ALossThatIsNoNumberIsNaN) {
   EXPECT_THAT(made.render(), HasSubstr("\ntroika_loss NaN\n"));
 }
 
+TEST(OpenMetrics, OfSeveralRunsHaveTheirNamesInEverySample) {
+  MadeRun first("first"), second("second");
+  first.render();
+  second.render();
+  const std::string text =
+      openmetrics({{"one", first.run, first.seconds, {1005, 0}}, {"two", second.run, second.seconds, {1005, 0}}},
+                  TextFormat::open_metrics);
+  EXPECT_THAT(text, AllOf(HasSubstr("\ntroika_step{run=\"one\"} 3\ntroika_step{run=\"two\"} 3\n"),
+                          HasSubstr("troika_run_info{run=\"one\",model=\"qwen3-tiny: 4 layers\""),
+                          HasSubstr("troika_build_info{version="), testing::EndsWith("# EOF\n")));
+  std::size_t heads = 0;
+  for (std::size_t at = text.find("# TYPE troika_loss gauge"); at != std::string::npos;
+       at = text.find("# TYPE troika_loss gauge", at + 1))
+    ++heads;
+  EXPECT_EQ(heads, 1u);
+}
+
 TEST(StepSeconds, CountsEveryStepOnceAndThoseThatAreRepeatedAfterAResume) {
   MadeRun made("resumed");
   made.render();

@@ -11,7 +11,7 @@
 namespace troika::records {
 
 enum class EventKind {
-  launch,         // a launcher begins an attempt
+  launch,         // a launcher begins an attempt; numbers: its pid and process_start
   start,          // the first step of an attempt is next
   resume,         // the same, from a checkpoint
   save,           // a checkpoint is complete

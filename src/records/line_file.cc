@@ -30,7 +30,7 @@ namespace {
 
 class OpenFile {
  public:
-  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~OpenFile() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -48,7 +48,7 @@ LineReader::News LineReader::read(std::int64_t most_bytes) {
   News news;
   const OpenFile file(path_);
   struct stat facts {};
-  if (file.descriptor() < 0 || ::fstat(file.descriptor(), &facts) != 0) return news;
+  if (file.descriptor() < 0 || ::fstat(file.descriptor(), &facts) != 0 || !S_ISREG(facts.st_mode)) return news;
   const auto inode = static_cast<std::uint64_t>(facts.st_ino);
   bool skips_a_part = false;  // of a line, at the front
   if (inode_ != inode || facts.st_size < offset_) {

@@ -36,7 +36,7 @@ class LineReader {
     bool begun_anew = false;  // the file was replaced or cut: what was read before no longer counts
     std::vector<std::string> lines;
   };
-  // Never throws: a file that is absent or cannot be read has nothing new. At most `most_bytes` at a time.
+  // Never throws: a file that is absent, cannot be read or is none (a pipe) has nothing new. At most `most_bytes` at a time.
   News read(std::int64_t most_bytes = std::int64_t{64} << 20);
 
  private:

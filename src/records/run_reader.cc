@@ -55,7 +55,10 @@ int rank_of_file(const std::string& name) {
 
 struct RunReader::Impl {
   Impl(std::string of, const Kept& kept_of)
-      : folder(std::move(of)), kept(kept_of), metrics(folder + "/metrics.jsonl"), event_lines(events_path(folder)) {}
+      : folder(std::move(of)),
+        kept(kept_of),
+        metrics(folder + "/metrics.jsonl", kept.tail_bytes),
+        event_lines(events_path(folder), kept.tail_bytes) {}
 
   const std::string folder;
   const Kept kept;

@@ -26,6 +26,8 @@ std::string samples_path(const std::string& folder, int rank);  // RUN/records/r
 // How much is kept; 0: all.
 struct Kept {
   std::size_t steps = 0, samples_of_rank = 0, events = 0;
+  std::int64_t tail_bytes =
+      0;  // of metrics.jsonl and events.jsonl as the first look finds them, so much of their end is read
 };
 
 // Threads: one.

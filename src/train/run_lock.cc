@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "host/process.h"
 
 namespace troika::train {
 namespace {
@@ -37,15 +38,6 @@ std::vector<std::string> words_of(const std::string& stat_path) {
   } catch (const base::DataError&) {
     return {};
   }
-}
-
-// 0: there is no such process.
-std::int64_t start_of(std::int64_t pid) {
-  constexpr std::size_t start_word = 19;
-  const auto words = words_of(fmt::format("/proc/{}/stat", pid));
-  std::int64_t ticks = 0;
-  if (words.size() > start_word) base::parse_int(words[start_word], &ticks);
-  return ticks;
 }
 
 // Whether any of its threads is in one of these states: of a process that was killed, one that the kernel keeps.
@@ -80,8 +72,8 @@ Holder holder_of(const std::string& path) {
 }
 
 bool lives_here(const Holder& holder) {
-  return holder.host == base::host_name() && holder.pid != ::getpid() && start_of(holder.pid) == holder.process_start &&
-         holder.process_start != 0;
+  return holder.host == base::host_name() && holder.pid != ::getpid() &&
+         host::process_start(holder.pid) == holder.process_start && holder.process_start != 0;
 }
 
 std::string remedy(const Holder& holder) {
@@ -106,8 +98,8 @@ std::string remedy(const Holder& holder) {
 }
 
 void write_holder(int descriptor, const std::string& run) {
-  const std::string text = to_text(
-      {base::host_name(), run, ::getpid(), start_of(::getpid()), static_cast<std::int64_t>(base::wall_seconds())});
+  const std::string text = to_text({base::host_name(), run, ::getpid(), host::process_start(::getpid()),
+                                    static_cast<std::int64_t>(base::wall_seconds())});
   const bool written = ::ftruncate(descriptor, 0) == 0 &&
                        ::pwrite(descriptor, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
                        ::fsync(descriptor) == 0;  // other hosts read it

@@ -138,11 +138,13 @@ Json list(const Values& values, const Convert& convert) {
 
 }  // namespace
 
+std::string_view word_of(Condition condition) { return conditions[static_cast<std::size_t>(condition)]; }
+
 std::string to_json(const View& view, Language language, int indent) {
   const Json json = {
       {"folder", view.folder},
       {"time", view.now},
-      {"state", conditions[static_cast<std::size_t>(view.condition)]},
+      {"state", word_of(view.condition)},
       {"state_text", state_words(view, language)},
       {"silent_seconds", view.silent_seconds},
       {"restart_follows", view.restart_follows},

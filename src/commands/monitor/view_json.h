@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/language.h"
 #include "commands/monitor/view.h"
 
 namespace troika::commands::monitor {
+
+std::string_view word_of(Condition condition);  // "no_record", "training"
 
 // `indent` below 0: one line. Keys are English words; texts are in `language`. A number that is not known is null, or its key is
 // left out where it belongs to one of several things.

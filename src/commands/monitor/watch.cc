@@ -8,6 +8,8 @@ namespace {
 // More rows than one refresh reads, so that the history misses none.
 constexpr records::Kept kept_of_run{300'000, 16, 500};
 
+}  // namespace
+
 // A sample that host 0 gathers is written by host 0: the time of its file's change is by the clock of this folder.
 std::map<int, double> heard_in(const records::RunReader& run) {
   std::map<int, double> heard;
@@ -18,8 +20,6 @@ std::map<int, double> heard_in(const records::RunReader& run) {
   }
   return heard;
 }
-
-}  // namespace
 
 RunWatch::RunWatch(const std::string& folder) : run_(folder, kept_of_run) {}
 

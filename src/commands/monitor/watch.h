@@ -22,6 +22,9 @@ struct Observed {
 
 View view_of(const Observed& observed);
 
+// As Observed::heard has it, by when the files of samples were written.
+std::map<int, double> heard_in(const records::RunReader& run);
+
 // Threads: one.
 class RunWatch {
  public:
