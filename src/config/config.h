@@ -31,6 +31,8 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
 
 // YAML that parses back to the same settings, sections in order, every field.
 std::string to_yaml(const Settings& settings);
+// Only the fields of these keys ("train.steps").
+std::string to_yaml(const Settings& settings, const std::vector<std::string>& keys);
 
 // The settings that YAML text (of to_yaml, say) stands for. `origin` is named in errors. A model.path is not followed.
 Settings settings_from_yaml(const std::string& text, const std::string& origin);

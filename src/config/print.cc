@@ -78,14 +78,25 @@ std::string run_presets_markdown() {
 
 }  // namespace
 
-std::string to_yaml(const Settings& settings) {
+template <class Wanted>
+static std::string yaml_of(const Settings& settings, const Wanted& wanted) {
   std::string text;
   std::string_view section;
   for (const auto& field : fields()) {
+    if (!wanted(field)) continue;
     if (field.section != section) text += fmt::format("{}:\n", section = field.section);
     text += fmt::format("  {}: {}\n", field.name, yaml_value(field, settings));
   }
   return text;
+}
+
+std::string to_yaml(const Settings& settings) {
+  return yaml_of(settings, [](const Field&) { return true; });
+}
+
+std::string to_yaml(const Settings& settings, const std::vector<std::string>& keys) {
+  return yaml_of(settings,
+                 [&](const Field& field) { return std::find(keys.begin(), keys.end(), field.key()) != keys.end(); });
 }
 
 std::string settings_help() {

@@ -121,6 +121,8 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
   return text;
 }
 
+std::string estimate_json(const Question& q, const Estimate& estimate) { return json_of(q, estimate).dump(2) + "\n"; }
+
 std::string plan_json(const Question& q, const Answer& answer) {
   nlohmann::ordered_json json;
   json["layouts"] = nlohmann::ordered_json::array();
@@ -129,7 +131,7 @@ std::string plan_json(const Question& q, const Answer& answer) {
   json["considered"] = answer.considered;
   json["simulated"] = answer.simulated;
   json["questions"] = planner::three_questions(q);
-  json["helps"] = planner::what_would_help(q, answer.best.front());
+  json["helps"] = answer.best.empty() ? std::vector<std::string>{} : planner::what_would_help(q, answer.best.front());
   json["sources"] = planner::sources_of(q.cluster);
   return json.dump(2) + "\n";
 }

@@ -12,6 +12,8 @@ namespace troika::commands {
 std::string plan_report(const Call& call);
 
 std::string plan_text(const planner::Question& question, const planner::Answer& answer, double run_tokens);
-std::string plan_json(const planner::Question& question, const planner::Answer& answer);
+std::string estimate_json(const planner::Question& question,
+                          const planner::Estimate& estimate);                             // one of the layouts below
+std::string plan_json(const planner::Question& question, const planner::Answer& answer);  // also where nothing fits
 
 }  // namespace troika::commands

@@ -64,6 +64,7 @@ struct Column {
 
   const char* name;
   Of of;
+  bool is_number;
   std::function<std::string(const SweepRow&)> give;
   std::function<void(SweepRow&, const CsvCell&)> take;
 };
@@ -96,7 +97,9 @@ class ColumnList {
  private:
   template <class Place>
   void add(const char* name, Column::Of of, Place place) {
-    columns_.push_back({name, of, [place](const SweepRow& row) { return cell_text(place(row)); },
+    using Value = std::decay_t<decltype(place(std::declval<SweepRow&>()))>;
+    columns_.push_back({name, of, std::is_arithmetic_v<Value>,
+                        [place](const SweepRow& row) { return cell_text(place(row)); },
                         [place](SweepRow& row, const CsvCell& cell) { read_cell(cell, place(row)); }});
   }
 
@@ -245,6 +248,15 @@ std::string to_csv(const SweepRows& rows) {
     text += base::join(cells, ",") + "\n";
   }
   return text;
+}
+
+std::vector<SweepCell> cells_of(const SweepRow& row) {
+  std::vector<SweepCell> cells;
+  for (const Column& column : columns()) {
+    const bool is_there = column.of == Column::Of::run || row.measured;
+    cells.push_back({column.name, is_there ? column.give(row) : "", column.is_number});
+  }
+  return cells;
 }
 
 SweepRows parse_csv(const std::string& text, const std::string& origin) {

@@ -1,0 +1,111 @@
+#include "commands/serve/form_paths.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "commands/serve/paths_below.h"
+
+namespace troika::commands::serve {
+namespace {
+
+struct PathSetting {
+  std::string_view key;
+  PathKind kind;
+  std::string_view words = "";  // that are no paths, each between spaces
+};
+
+constexpr std::array<PathSetting, 13> path_settings = {{{"model.path", PathKind::input},
+                                                        {"model.base", PathKind::input},
+                                                        {"lora.path", PathKind::input},
+                                                        {"data.train", PathKind::input_list},
+                                                        {"data.valid", PathKind::input_list},
+                                                        {"data.folder", PathKind::input},
+                                                        {"data.chat_template", PathKind::input, " auto chatml alpaca "},
+                                                        {"data.tokenizer", PathKind::input, " bytes "},
+                                                        {"data.cache", PathKind::output},
+                                                        {"parallel.schedule_file", PathKind::input},
+                                                        {"parallel.offload_folder", PathKind::output},
+                                                        {"train.resume", PathKind::input, " auto never "},
+                                                        {"log.tensorboard", PathKind::output, " on off "}}};
+
+const PathSetting* path_setting(std::string_view key) {
+  const auto found = std::find_if(path_settings.begin(), path_settings.end(),
+                                  [&](const PathSetting& setting) { return setting.key == key; });
+  return found == path_settings.end() ? nullptr : &*found;
+}
+
+std::string named(const std::string& text, const base::ConfigError& error) {
+  return fmt::format("'{}' {}", base::printable(text, 500), error.what());
+}
+
+std::string input_below(const std::string& root, const std::string& text) {
+  try {
+    return path_below(root, text, Missing::refused);
+  } catch (const base::ConfigError& error) {
+    throw base::ConfigError(named(text, error));
+  }
+}
+
+// data::find_sources: the whole is one path where there is such a file, else comma-separated.
+std::string list_below(const std::string& root, const std::string& text, bool names_data_sets) {
+  try {
+    if (text.find(',') == std::string::npos && !names_data_sets) return input_below(root, text);
+    return path_below(root, text, Missing::refused);
+  } catch (const base::ConfigError&) {
+    if (text.find(',') == std::string::npos && !names_data_sets) throw;
+  }
+  std::vector<std::string> whole;
+  for (const std::string& part : base::split(text, ',')) {
+    const std::string word = base::trim(part);
+    if (word.empty()) continue;
+    const bool may_be_a_name = names_data_sets && word.find('/') == std::string::npos && word != "..";
+    const bool is_there = base::file_exists(root + "/" + word) || base::directory_exists(root + "/" + word);
+    whole.push_back(may_be_a_name && !is_there ? word : input_below(root, word));
+    if (whole.back().find(',') != std::string::npos)
+      throw base::ConfigError(fmt::format("'{}' has a comma in its path, which separates files: rename it", word));
+  }
+  return base::join(whole, ",");
+}
+
+std::string output_below(const std::string& root, const std::string& text) {
+  try {
+    return path_below(root, text, Missing::allowed);
+  } catch (const base::ConfigError& error) {
+    throw base::ConfigError(named(text, error));
+  }
+}
+
+}  // namespace
+
+PathKind path_kind_of(std::string_view key) {
+  const PathSetting* setting = path_setting(key);
+  return setting == nullptr ? PathKind::none : setting->kind;
+}
+
+std::string_view why_not_of_a_page(std::string_view key) {
+  if (key == "train.out") return "is not set here: the name of the run says where it goes";
+  if (key == "log.on_event") return "is not set here: a page starts no commands";
+  return "";
+}
+
+std::string whole_path(const FormValue& value, const std::string& root) {
+  const PathSetting* setting = path_setting(value.key);
+  const bool is_word = setting != nullptr && setting->words.find(" " + value.text + " ") != std::string_view::npos;
+  if (setting == nullptr || value.text.empty() || is_word) return value.text;
+  switch (setting->kind) {
+    case PathKind::input_list:
+      return list_below(root, value.text, value.names_data_sets);
+    case PathKind::output:
+      return output_below(root, value.text);
+    default:
+      return input_below(root, value.text);
+  }
+}
+
+}  // namespace troika::commands::serve

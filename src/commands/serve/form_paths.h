@@ -1,0 +1,19 @@
+// Values of settings that name files: as whole paths below the root of the page.
+#pragma once
+
+#include <string>
+
+#include "commands/serve/form.h"
+
+namespace troika::commands::serve {
+
+struct FormValue {
+  std::string key;
+  std::string text;              // as the table has read it
+  bool names_data_sets = false;  // data.folder is given, so that data.train may hold names of dataset_info.json
+};
+
+// What names no file stays as it is. ConfigError, as the end of a sentence, for what is not there or not below `root`.
+std::string whole_path(const FormValue& value, const std::string& root);
+
+}  // namespace troika::commands::serve

@@ -1,0 +1,14 @@
+// What the planner says of a form: what /api/plan answers.
+#pragma once
+
+#include <string>
+
+#include "commands/serve/form.h"
+
+namespace troika::commands::serve {
+
+// As `troika plan --json` has it, of this host with the form's processes, with errors, nearest, yaml and command. Takes seconds for
+// large models.
+std::string plan_json(const CheckedForm& checked, const Options& options);
+
+}  // namespace troika::commands::serve

@@ -1,0 +1,42 @@
+// What the page is told of what may not be done with a run, in both languages.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "base/language.h"
+
+namespace troika::commands::serve {
+
+enum class Say {
+  not_under_way,   // name
+  led_elsewhere,   // name, host
+  not_reached,     // name, pid
+  under_way,       // name
+  name_taken,      // name
+  something_else,  // name
+  served_is_run,
+  no_settings,            // name
+  several_hosts,          // name, how many, lines
+  ended_at_once,          // exit code, last words
+  no_checkpoint,          // name
+  no_checkpoint_of_step,  // name, step
+  being_exported,         // name, step
+  exported,               // name, step, folder
+  how_is_save_or_now,
+  needs_data,
+  body_is_no_object,
+  step_is_no_number,
+};
+
+const base::Bilingual& text_of(Say text);
+std::vector<base::Bilingual> all_run_texts();  // for their test
+
+template <class... Arguments>
+std::string said(base::Language language, Say text, const Arguments&... arguments) {
+  return fmt::format(fmt::runtime(text_of(text).in(language)), arguments...);
+}
+
+}  // namespace troika::commands::serve

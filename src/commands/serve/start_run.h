@@ -1,0 +1,21 @@
+// Runs that the page starts and resumes, as processes of their own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "commands/serve/catalog.h"
+#include "commands/serve/form.h"
+#include "commands/serve/routes.h"
+
+namespace troika::commands::serve {
+
+// Into a new folder of that name, or that of a run which has not trained a step. Returns its name when 2 s have passed and it has not
+// ended with an error. Refused 400 where the settings are wrong or it ended, 409 where the name is taken.
+std::string start_run(const Shop& shop, const Form& form, base::Language language);
+
+// With the settings of its last attempt and as many processes; from the newest checkpoint, or that of `step`. Refused 404, 409.
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, base::Language language);
+
+}  // namespace troika::commands::serve

@@ -1,0 +1,32 @@
+// Runs that the page stops.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "commands/serve/catalog.h"
+#include "commands/serve/routes.h"
+#include "host/process.h"
+
+namespace troika::commands::serve {
+
+enum class StopHow {
+  save,  // after this step, with a checkpoint; asked for again, nothing more happens
+  now,   // at once, without
+};
+
+// Remembers whom it has asked, as a second signal means something else. Threads: any, several at once.
+class RunStops {
+ public:
+  // Only a process of this host that leads the run. `now` waits until it has ended, for some seconds. Refused 404, 409.
+  void stop(const Shop& shop, const std::string& name, StopHow how, base::Language language);
+
+ private:
+  bool is_first(const std::string& folder, const host::ProcessId& id);
+
+  std::mutex mutex_;
+  std::map<std::string, host::ProcessId> asked_;  // by folder
+};
+
+}  // namespace troika::commands::serve
