@@ -1,0 +1,95 @@
+// The control in which a setting is typed or chosen: {node, id, get(), set(text), describedBy(ids), invalid(truth)}. It calls `changed` at
+// every change, however small.
+
+import { el, freshId } from '../dom.js';
+import { lookup, t } from '../texts.js';
+
+function simple(node, read = () => node.value, write = (text) => { node.value = text; }) {
+  return {
+    node,
+    id: node.id,
+    get: read,
+    set(text) {
+      if (read() !== text) write(text);
+    },
+    describedBy: (ids) => node.setAttribute('aria-describedby', ids),
+    invalid: (truth) => (truth ? node.setAttribute('aria-invalid', 'true') : node.removeAttribute('aria-invalid')),
+  };
+}
+
+function truth(id, changed) {
+  const node = el('input', { type: 'checkbox', id, onchange: changed });
+  return simple(node, () => String(node.checked), (text) => { node.checked = text === 'true'; });
+}
+
+function word(id, setting, changed) {
+  return simple(el('select', { id, onchange: changed }, setting.words.map((one) => el('option', { value: one }, one))));
+}
+
+function line(id, setting, changed, names) {
+  const numeric = { integer: 'numeric', number: 'decimal' }[setting.type];
+  const list = names.length === 0 ? null : el('datalist', { id: `${id}-names` }, names.map((name) => el('option', { value: name })));
+  const node = el('input', {
+    type: 'text', id, inputmode: numeric, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', list: list?.id,
+    placeholder: setting.unset ? (lookup(`unset.${setting.key}`) ?? setting.unset) : null, oninput: changed,
+  });
+  const control = simple(node);
+  return list === null ? control : { ...control, node: el('div', {}, node, list) };
+}
+
+const elsewhere = '\u0000';  // no path is it
+
+// A path among those that the server found, or another one that is typed.
+function path(id, setting, changed, choices) {
+  const known = new Set(choices.map((choice) => choice.path));
+  const typed = el('input', {
+    type: 'text', id: `${id}-typed`, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', 'aria-label': t('form.path.typed'),
+    placeholder: t('form.path.example'), oninput: changed,
+  });
+  const select = el('select', {
+    id,
+    onchange: () => {
+      typed.hidden = select.value !== elsewhere;
+      if (!typed.hidden) typed.focus();
+      changed();
+    },
+  },
+    el('option', { value: '' }, t('form.path.choose')),
+    choices.map((choice) => el('option', { value: choice.path }, choice.text ? `${choice.path} (${choice.text})` : choice.path)),
+    el('option', { value: elsewhere }, t('form.path.other')));
+  typed.hidden = true;
+  const read = () => (select.value === elsewhere ? typed.value : select.value);
+  return {
+    node: el('div', { class: 'path' }, select, typed),
+    id,
+    get: read,
+    set(text) {
+      if (read() === text) return;
+      select.value = text === '' || known.has(text) ? text : elsewhere;
+      typed.value = select.value === elsewhere ? text : '';
+      typed.hidden = select.value !== elsewhere;
+    },
+    describedBy(ids) {
+      select.setAttribute('aria-describedby', ids);
+      typed.setAttribute('aria-describedby', ids);
+    },
+    invalid(wrong) {
+      for (const node of [select, typed])
+        if (wrong) node.setAttribute('aria-invalid', 'true');
+        else node.removeAttribute('aria-invalid');
+    },
+  };
+}
+
+// choices: {models, data} as /api/choices has them.
+export function controlOf(setting, choices, changed) {
+  const id = freshId('setting');
+  if (setting.key === 'model.path') return path(id, setting, changed, choices.models);
+  if (setting.key === 'data.train') return path(id, setting, changed, choices.data);
+  if (setting.type === 'truth') return truth(id, changed);
+  if (setting.type === 'word') return word(id, setting, changed);
+  const names = setting.offered?.length ? setting.offered : (setting.words ?? []);
+  if (setting.key === 'data.valid') return line(id, setting, changed, choices.data.map((choice) => choice.path));
+  if (setting.key === 'data.tokenizer') return line(id, setting, changed, ['bytes', ...choices.models.map((choice) => choice.path)]);
+  return line(id, setting, changed, names);
+}

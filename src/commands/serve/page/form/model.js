@@ -1,0 +1,161 @@
+// The form as a value: what somebody has chosen, and what of it is sent. No element of the page is known here.
+//
+// A draft: {name, processes, task, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
+// `advised`: what was left open has the values of advice.js; false of a draft from a file, which has the table's defaults.
+
+import { adviceOf, essentialsOf, isOwned, isOwnedByOther, taskOf } from './advice.js';
+
+const refused = new Set(['train.out', 'log.on_event']);  // by the server: the name is the folder, and a page starts no commands
+
+// From the answer of /api/settings: sections with their settings, and every setting by its key.
+export function catalogOf(answer) {
+  const sections = answer.sections.map((section) => ({
+    ...section,
+    settings: section.settings.filter((setting) => !refused.has(setting.key)),
+  }));
+  const byKey = new Map(sections.flatMap((section) => section.settings.map((setting) => [setting.key, setting])));
+  return { sections, byKey };
+}
+
+// "" and "null" both say that nothing is stated.
+const plain = (text) => (text === null || text === undefined || text === 'null' ? '' : String(text).trim());
+
+export function isSame(setting, a, b) {
+  const [x, y] = [plain(a), plain(b)];
+  if (x === y) return true;
+  if (x === '' || y === '') return false;
+  if (setting.type === 'integer' || setting.type === 'number') return Number(x) === Number(y);
+  if (setting.type === 'list') return x.replace(/\s/g, '') === y.replace(/\s/g, '');
+  return false;
+}
+
+export function newDraft(name) {
+  return { name, processes: 1, task: 'tune', advised: true, settings: {} };
+}
+
+// What a setting has where nobody touches it.
+export function offeredValue(draft, setting) {
+  const advice = draft.advised ? adviceOf(draft.task, draft.processes) : {};
+  return setting.key in advice ? advice[setting.key] : plain(setting.default);
+}
+
+export function valueOf(draft, setting) {
+  return setting.key in draft.settings ? draft.settings[setting.key] : offeredValue(draft, setting);
+}
+
+// What has no value to begin with: somebody must choose.
+const required = ['model.path', 'data.train'];
+
+export function missingOf(draft, catalog) {
+  return required.filter((key) => !isOwnedByOther(draft.task, key) && plain(valueOf(draft, catalog.byKey.get(key))) === '');
+}
+
+export function isChanged(draft, setting) {
+  return setting.key in draft.settings && !required.includes(setting.key) && !isSame(setting, draft.settings[setting.key], offeredValue(draft, setting));
+}
+
+export function isSent(draft, setting) {
+  return !isOwnedByOther(draft.task, setting.key) && !isSame(setting, valueOf(draft, setting), setting.default);
+}
+
+// Keeps a draft free of values that are as they would be anyway.
+export function setValue(draft, setting, text) {
+  if (isSame(setting, text, offeredValue(draft, setting))) {
+    delete draft.settings[setting.key];
+  } else {
+    draft.settings[setting.key] = String(text).trim();
+  }
+}
+
+// The body of POST /api/plan and POST /api/runs: what is not as the program has it by itself.
+export function formOf(draft, catalog) {
+  const settings = {};
+  for (const [key, setting] of catalog.byKey) {
+    if (isSent(draft, setting)) settings[key] = plain(valueOf(draft, setting));
+  }
+  return { name: draft.name.trim(), processes: draft.processes, settings };
+}
+
+// Settings that follow from others in a file that states everything, and would contradict them in another layout.
+const derived = ['batch.microbatches', 'batch.batch_size', 'batch.num_microbatches', 'batch.accumulation', 'batch.total_batch_size'];
+
+export function draftOfSettings(settings, catalog, { name, processes }) {
+  const draft = { name, processes, task: taskOf(settings), advised: false, settings: {} };
+  for (const [key, setting] of catalog.byKey) {
+    if (key in settings && !isSame(setting, settings[key], setting.default)) draft.settings[key] = plain(settings[key]);
+  }
+  if ('batch.micro_batch_size' in draft.settings && 'batch.global_batch_size' in draft.settings) {
+    for (const key of derived) delete draft.settings[key];
+  }
+  if (Number(draft.settings['parallel.dp']) === processes) delete draft.settings['parallel.dp'];
+  return draft;
+}
+
+// Of a setting that is not among the few above: whether it stands in a section below.
+export function isInSection(draft, key) {
+  return !isOwned(key) && !essentialsOf(draft.task).includes(key);
+}
+
+const layoutKeys = {
+  'parallel.dp': 'dp', 'parallel.pp': 'pp', 'parallel.tp': 'tp', 'parallel.cp': 'cp', 'parallel.zero': 'zero',
+  'parallel.schedule': 'schedule', 'parallel.virtual_stages': 'virtual_stages', 'parallel.recompute': 'recompute',
+  'parallel.offload': 'offload', 'batch.micro_batch_size': 'micro_batch_size', 'batch.global_batch_size': 'global_batch_size',
+  'precision.compute': 'precision',
+};
+// Go with one layout alone.
+const ofOneLayout = ['parallel.stage_layers', 'parallel.stage_costs', 'parallel.shares', 'parallel.schedule_file', ...derived];
+
+export function takeLayout(draft, catalog, layout) {
+  for (const key of ofOneLayout) delete draft.settings[key];
+  for (const [key, name] of Object.entries(layoutKeys)) {
+    if (catalog.byKey.has(key) && name in layout) setValue(draft, catalog.byKey.get(key), String(layout[name]));
+  }
+}
+
+// Leaves the layout to choice again; the batch and the precision stay.
+export function openLayout(draft, catalog) {
+  for (const [key] of Object.entries(layoutKeys)) {
+    if (key.startsWith('parallel.') && catalog.byKey.has(key)) delete draft.settings[key];
+  }
+  for (const key of ofOneLayout) delete draft.settings[key];
+}
+
+export function hasLayout(draft) {
+  return Object.keys(draft.settings).some((key) => key in layoutKeys && key.startsWith('parallel.'));
+}
+
+// Sentences of errors, each under the setting that it names first: {byKey: Map, others: [...]}.
+export function placeErrors(sentences, catalog) {
+  const byKey = new Map(), others = [];
+  for (const sentence of sentences) {
+    const key = keyIn(sentence, catalog);
+    if (key === null) {
+      others.push(sentence);
+    } else {
+      byKey.set(key, [...(byKey.get(key) || []), sentence]);
+    }
+  }
+  return { byKey, others };
+}
+
+function keyIn(sentence, catalog) {
+  for (const word of sentence.matchAll(/[a-z]+\.[a-z0-9_-]+/g)) {
+    const key = word[0].replaceAll('-', '_');
+    if (catalog.byKey.has(key)) return key;
+  }
+  return null;
+}
+
+// "tune-1", or the next that no run has.
+export function freeName(base, names) {
+  for (let number = 1; ; ++number) {
+    if (!names.includes(`${base}-${number}`)) return `${base}-${number}`;
+  }
+}
+
+// What is wrong with a name, as the server would say; the key of a text, or null.
+export function nameFault(name, names) {
+  if (name.trim() === '') return 'form.name.empty';
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(name.trim())) return 'form.name.letters';
+  return names.includes(name.trim()) ? 'form.name.taken' : null;
+}

@@ -1,0 +1,261 @@
+// A new run from a form: the few things that matter, what it will take, all other settings. The program's table of settings says what
+// there is; nothing about a single setting is known here but its key.
+
+import { isAbort } from '../api.js';
+import { stylesheet } from '../charts.js';
+import { el, fill } from '../dom.js';
+import { busy, failed, note } from '../parts.js';
+import { dropDraft, keepDraft, keptDraft } from '../form/draft_store.js';
+import { lengthOf, makeEssentials } from '../form/essentials.js';
+import { fieldOf } from '../form/field.js';
+import { makeFromFile } from '../form/from_file.js';
+import { catalogOf, draftOfSettings, formOf, freeName, hasLayout, missingOf, nameFault, newDraft, openLayout, placeErrors, setValue, takeLayout, valueOf } from '../form/model.js';
+import { makePlanPanel } from '../form/plan_panel.js';
+import { makeSections } from '../form/sections.js';
+
+const pause = 350;  // milliseconds after the last key until the plan is asked for
+
+// "#/new/NAME": a run like that one.
+function sourceOf() {
+  const part = location.hash.split('?')[0].split('/')[2] ?? '';
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function whyNot(t) {
+  return [el('div', { class: 'page-head' }, el('h1', {}, t('form.title'))), note('info', t('form.view_only'))];
+}
+
+// Files of the folder that is served by their short names, as the choices have them.
+function shortened(settings, root) {
+  const result = { ...settings };
+  for (const key of ['model.path', 'data.train'])
+    if (result[key]?.startsWith(`${root}/`)) result[key] = result[key].slice(root.length + 1);
+  return result;
+}
+
+class NewRun {
+  constructor(parent, context, source) {
+    this.parent = parent;
+    this.context = context;
+    this.source = source;
+    this.left = new AbortController();
+    this.asking = null;
+    this.timer = 0;
+    fill(parent, busy());
+    this.begin().catch((error) => {
+      if (!isAbort(error)) fill(parent, failed(error));
+    });
+  }
+
+  async begin() {
+    const { api } = this.context;
+    const get = (path) => api.get(path, {}, { signal: this.left.signal });
+    const [settings, choices, runs] = await Promise.all([get('settings'), get('choices'), get('runs'), stylesheet('form/form.css')]);
+    this.catalog = catalogOf(settings);
+    this.choices = choices;
+    this.names = runs.map((run) => run.name);
+    this.draft = keptDraft(this.source) ?? (this.source === '' ? this.fresh() : await this.likeSource(runs));
+    this.build();
+  }
+
+  fresh() {
+    const draft = newDraft(freeName('tune', this.names));
+    const { models, data } = this.choices;
+    if (models.length === 0) Object.assign(draft, { task: 'scratch', name: freeName('scratch', this.names) });
+    if (models.length === 1) draft.settings['model.path'] = models[0].path;
+    if (data.length === 1) draft.settings['data.train'] = data[0].path;
+    return draft;
+  }
+
+  async likeSource(runs) {
+    const { api } = this.context;
+    const { yaml } = await api.get(api.run(this.source, 'config'), {}, { signal: this.left.signal });
+    const { settings } = await api.post('form', { yaml }, { signal: this.left.signal });
+    const base = this.source.replace(/.*\//, '').replace(/-\d+$/, '');
+    return draftOfSettings(shortened(settings, this.context.session.root), this.catalog, {
+      name: freeName(base, this.names), processes: Math.max(1, runs.find((run) => run.name === this.source)?.ranks ?? 1),
+    });
+  }
+
+  build() {
+    const { t, session } = this.context;
+    this.fields = new Map();
+    for (const [key, setting] of this.catalog.byKey)
+      this.fields.set(key, fieldOf(setting, this.choices, (one, text) => this.settingChanged(one, text)));
+    this.essentials = makeEssentials({
+      catalog: this.catalog, fields: this.fields, cores: session.cores,
+      changed: (part) => this.partChanged(part), lengthChanged: (key) => this.lengthChanged(key),
+    });
+    this.sections = makeSections(this.catalog, this.fields);
+    this.plan = makePlanPanel({
+      take: (layout) => this.layoutTaken(layout), open: () => this.layoutOpened(), start: () => this.start(),
+    });
+    this.top = el('div', { class: 'stacked form-problems', role: 'status' });
+    fill(this.parent,
+      el('div', { class: 'page-head' }, el('h1', {}, this.source === '' ? t('form.title') : t('form.title.like', { name: this.source })),
+        el('div', { class: 'toolbar' }, el('button', { type: 'button', onclick: () => this.anew() }, t('form.anew')))),
+      this.top,
+      el('div', { class: 'new-run' }, this.essentials.node, this.plan.node,
+        el('div', { class: 'stacked more' }, makeFromFile((yaml) => this.takeFile(yaml)), this.sections.node)));
+    this.place();
+    this.show();
+    this.askPlan();
+  }
+
+  place() {
+    this.essentials.place(this.draft);
+    this.sections.place(this.draft);
+  }
+
+  show() {
+    for (const field of this.fields.values()) field.show(this.draft);
+    this.essentials.show(this.draft);
+    this.sections.show(this.draft);
+    this.showName();
+  }
+
+  showName() {
+    const fault = nameFault(this.draft.name, this.names);
+    this.essentials.name.fault(fault === null ? '' : this.context.t(fault));
+    return fault === null;
+  }
+
+  // After every change: what is shown follows, what was typed is kept, the plan is asked for a little later.
+  changed() {
+    this.show();
+    keepDraft(this.source, this.draft);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.askPlan(), pause);
+  }
+
+  settingChanged(setting, text) {
+    if (text === null) delete this.draft.settings[setting.key];
+    else setValue(this.draft, setting, text);
+    this.changed();
+  }
+
+  partChanged(part) {
+    Object.assign(this.draft, part);
+    if (part.task !== undefined) this.place();
+    if (part.task !== undefined && /^(tune|lora|scratch)-\d+$/.test(this.draft.name)) this.draft.name = freeName(part.task, this.names);
+    this.changed();
+  }
+
+  lengthChanged(key) {
+    const steps = this.catalog.byKey.get('train.steps');
+    if (key === 'train.epochs') setValue(this.draft, steps, '0');
+    else delete this.draft.settings['train.steps'];
+    if (key === 'train.steps' && !(Number(valueOf(this.draft, steps)) > 0)) setValue(this.draft, steps, '100');
+    this.changed();
+  }
+
+  layoutTaken(layout) {
+    takeLayout(this.draft, this.catalog, layout);
+    this.changed();
+    this.context.say(this.context.t('form.layout.taken'));
+  }
+
+  layoutOpened() {
+    openLayout(this.draft, this.catalog);
+    this.changed();
+  }
+
+  async takeFile(yaml) {
+    const { api, t, session } = this.context;
+    const answer = await api.post('form', { yaml }, { signal: this.left.signal });
+    if (answer.errors.length > 0) throw new Error(answer.errors.join('\n'));
+    this.draft = draftOfSettings(shortened(answer.settings, session.root), this.catalog, this.draft);
+    this.place();
+    this.changed();
+    return [t('form.file.taken', { n: Object.keys(this.draft.settings).length }), ...answer.notes];
+  }
+
+  anew() {
+    dropDraft(this.source);
+    if (this.source !== '') return this.context.go('#/new');
+    this.draft = this.fresh();
+    this.place();
+    this.changed();
+    this.essentials.name.focus();
+  }
+
+  async askPlan() {
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    this.plan.stale();
+    try {
+      const answer = await this.context.api.post('plan', formOf(this.draft, this.catalog), { signal });
+      this.showErrors(answer.errors ?? []);
+      const bySteps = lengthOf(this.draft, this.catalog) === 'train.steps';
+      this.plan.show(answer, {
+        steps: bySteps ? Number(valueOf(this.draft, this.catalog.byKey.get('train.steps'))) : 0, hasLayout: hasLayout(this.draft),
+      });
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.showErrors([]);
+      this.plan.failed(error);
+    }
+  }
+
+  // Each beside the field that it names, in view or not; the rest on top. Returns the first of the fields.
+  showErrors(sentences) {
+    const { byKey, others } = placeErrors(sentences, this.catalog);
+    for (const [key, field] of this.fields) field.faults(byKey.get(key) ?? []);
+    const hidden = [...byKey].filter(([key]) => !this.isInView(key)).flatMap(([, list]) => list);
+    fill(this.top, [...others, ...hidden].map((sentence) => note('error', sentence)));
+    return [...byKey.keys()][0];
+  }
+
+  isInView(key) {
+    const { node } = this.fields.get(key);
+    return node.isConnected && node.closest('details:not([open])') === null && node.closest('[hidden]') === null;
+  }
+
+  focusOn(key) {
+    this.sections.reveal(key);
+    this.fields.get(key).focus();
+  }
+
+  async start() {
+    const { api, t, say, go } = this.context;
+    if (!this.showName()) return this.essentials.name.focus();
+    const open = missingOf(this.draft, this.catalog);
+    if (open.length > 0) {
+      for (const key of open) this.fields.get(key).faults([t(`form.missing.${key}`)]);
+      return this.focusOn(open[0]);
+    }
+    this.plan.starting(true);
+    try {
+      const { name } = await api.post('runs', formOf(this.draft, this.catalog));
+      dropDraft(this.source);
+      say(t('form.started', { name }));
+      go(`#/run/${encodeURIComponent(name)}`);
+    } catch (error) {
+      this.plan.starting(false);
+      const sentences = error.message.split('\n').filter((line) => line.trim() !== '');
+      const first = this.showErrors(sentences);
+      this.plan.cannotStart(placeErrors(sentences, this.catalog).others);
+      if (first !== undefined) this.focusOn(first);
+    }
+  }
+
+  unmount() {
+    clearTimeout(this.timer);
+    this.left.abort();
+    this.asking?.abort();
+  }
+}
+
+export function mount(parent, context) {
+  if (context.session.view_only) {
+    fill(parent, ...whyNot(context.t));
+    return { unmount() {} };
+  }
+  const page = new NewRun(parent, context, sourceOf());
+  return { unmount: () => page.unmount() };
+}
