@@ -13,6 +13,7 @@
 #include "metrics/step_metrics.h"
 #include "records/event.h"
 #include "records/run_state.h"
+#include "rendezvous/beat.h"
 
 namespace troika::diagnosis {
 
@@ -63,6 +64,13 @@ struct RankFacts {
   std::int64_t steps = 0;
 };
 
+// Where a rank was by its newest sample.
+struct Standing {
+  std::string host;
+  rendezvous::Place place;
+  double elapsed_seconds = 0;  // since it joined
+};
+
 // What the log of a rank says: "threads: 2, on 1 of 4 cores (bound to 3)".
 struct ThreadFacts {
   int threads = 0, usable = 0, online = 0;
@@ -96,6 +104,7 @@ struct Facts {
   int ranks = 1;
   std::map<std::string, HostFacts> hosts;
   std::map<int, RankFacts> of_ranks;
+  std::map<int, Standing> stands;
   std::map<int, ThreadFacts> threads;
 
   std::deque<metrics::StepMetrics> rows;      // of the whole run

@@ -163,6 +163,11 @@ struct FailureTexts {
                       "soft 在服务器重启时会放弃，写入会丢失"};
 
   // Standing still.
+  Text prepares_alone{"rank {} on {} has prepared its data for {:.0f} s, and all others wait",
+                      "rank {}（主机 {}）准备数据已用 {:.0f} 秒，其他 rank 都在等待"};
+  Text all_wait_before_a_step{
+      "all {} ranks wait for each other's messages before the first step, for {:.0f} s and more",
+      "全部 {} 个 rank 在第一步之前互相等待消息，至少已有 {:.0f} 秒"};
   Text save_beside{"checkpoints are written beside training", "检查点与训练同时写出"};
   Text save_less_often{"the disk is written to less often", "减少写磁盘的次数"};
   Text why_prepare{"prepared once, the data are there when a run starts", "数据提前处理一次，运行启动时即可使用"};

@@ -466,6 +466,37 @@ TEST(Failures, ANoticeThatIsOverIsNone) {
   EXPECT_EQ(went_on.why().cause, "none");
 }
 
+// Before the first step: rank 0 stands so, rank 1 waits for all to agree. `seconds`: both.
+std::string cause_before_a_step(const std::string& instruction, int waits_for, double seconds, double lag = 0) {
+  MadeRun run;
+  run.say(EventKind::launch, 1, "2 ranks");
+  for (int rank = 0; rank < 2; ++rank) {
+    records::Sample s;
+    s.time = MadeRun::began + 40;
+    s.rank = rank;
+    s.host = run.host_of(rank);
+    s.number = 1;
+    s.place.step = 0;
+    s.place.instruction = rank == 0 ? instruction : "agreeing on settings";
+    s.place.waits_for = rank == 0 ? waits_for : rendezvous::waits_for_others;
+    s.place.seconds = seconds;
+    s.elapsed_seconds = 40 - (rank == 0 ? lag : 0);
+    run.samples.push_back(s);
+  }
+  return run.why().cause;
+}
+
+TEST(Failures, BeforeTheFirstStepSamplesTellWhoHoldsTheOthersUp) {
+  const int nobody = rendezvous::waits_for_nobody, others = rendezvous::waits_for_others;
+  EXPECT_EQ(cause_before_a_step("preparing the data", nobody, 25), "data_preparation");
+  EXPECT_EQ(cause_before_a_step("preparing the data", nobody, 14), "none");
+  EXPECT_EQ(cause_before_a_step("preparing the data", nobody, 25, 30), "none");  // it was long ago
+  EXPECT_EQ(cause_before_a_step("agreeing on settings", others, 13), "mtu_black_hole");
+  EXPECT_EQ(cause_before_a_step("agreeing on settings", others, 8), "none");
+  EXPECT_EQ(cause_before_a_step("agreeing on settings", nobody, 25), "none");  // it works
+  EXPECT_EQ(cause_before_a_step("loading weights", nobody, 60), "none");
+}
+
 TEST(Failures, ARunThatRunsOnHangsOnlyAfterAWhile) {
   const std::string stopped =
       "rank 1 (host pi1, pid 7) is stopped by signal 19 (SIGSTOP); kill -CONT 7 on its host lets it continue";

@@ -125,6 +125,7 @@ Facts gather(const std::string& folder, double now) {
   const SamplesOfRanks samples = of_last_attempt(run.samples(), began);
   facts.hosts = host_facts(samples);
   facts.of_ranks = rank_facts(samples);
+  facts.stands = standings(samples);
   count_ranks(samples, &facts);
   if (facts.death) place_death(samples, &*facts.death);
   read_last_lines(&facts);

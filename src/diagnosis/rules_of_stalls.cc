@@ -53,13 +53,61 @@ std::optional<Finding> slow_disk(const Facts& f) {
                   set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say(texts.save_less_often))}};
 }
 
+// Of a run that has not begun, before its ranks say who is behind: the newest samples, which all ranks must have given, and of late.
+bool stands_are_known(const Facts& f) {
+  if (f.ending != Ending::running || f.has_begun || !f.state || f.stands.size() != f.state->ranks.size()) return false;
+  const double late = std::max(10.0, 4 * f.state->sample_seconds);
+  double newest = 0;
+  for (const auto& [rank, at] : f.stands) newest = std::max(newest, at.elapsed_seconds);
+  return f.silent_seconds < late && std::all_of(f.stands.begin(), f.stands.end(), [&](const auto& of_rank) {
+           return of_rank.second.place.step < 1 && of_rank.second.elapsed_seconds > newest - late;
+         });
+}
+
+bool waits(const Standing& at, double seconds) {
+  return at.place.waits_for != rendezvous::waits_for_nobody && at.place.seconds >= seconds &&
+         holds(at.place.instruction, {"agreeing on settings", "measuring the link"});
+}
+
+// One works at its data while all others have waited for long; nothing otherwise.
+std::optional<Text> prepares_alone(const Facts& f) {
+  constexpr double long_seconds = 20, waited_seconds = 15;
+  if (!stands_are_known(f) || f.stands.size() < 2) return std::nullopt;
+  std::optional<Text> alone;
+  for (const auto& [rank, at] : f.stands) {
+    if (waits(at, waited_seconds)) continue;
+    const bool prepares = at.place.instruction == "preparing the data" && at.place.seconds >= long_seconds &&
+                          at.place.waits_for == rendezvous::waits_for_nobody;
+    if (!prepares || alone) return std::nullopt;
+    alone = say(texts.prepares_alone, rank, at.host, at.place.seconds);
+  }
+  return alone;
+}
+
+// All wait, so what they wait for does not come through.
+std::optional<Text> all_wait_for_messages(const Facts& f) {
+  constexpr double waited_seconds = 12;
+  if (!stands_are_known(f)) return std::nullopt;
+  double least = f.stands.begin()->second.place.seconds;
+  for (const auto& [rank, at] : f.stands) {
+    if (!waits(at, waited_seconds)) return std::nullopt;
+    least = std::min(least, at.place.seconds);
+  }
+  return say(texts.all_wait_before_a_step, f.stands.size(), least);
+}
+
 std::optional<Finding> data_preparation(const Facts& f) {
   if (f.has_begun) return std::nullopt;
   const std::vector<std::string> standing = standing_texts(f);
   const std::string* text = said(f, standing, {"preparing the data"});
-  if (text == nullptr || !holds(*text, {"is behind:"})) return std::nullopt;
+  std::optional<Text> evidence;
+  if (text != nullptr && holds(*text, {"is behind:"}))
+    evidence = quoted(*text);
+  else
+    evidence = prepares_alone(f);
+  if (!evidence) return std::nullopt;
   return Finding{"data_preparation",
-                 {quoted(*text)},
+                 {*evidence},
                  {command("troika data prepare", say(texts.why_prepare)),
                   set("data.workers", "0", say(texts.all_cores_tokenize)),
                   {say(texts.shared_cache), say(texts.why_shared_cache)}}};
@@ -81,9 +129,10 @@ std::optional<Finding> mtu_black_hole(const Facts& f) {
     const auto found = std::find_if(f.told.begin(), f.told.end(), a_connection_broke);
     if (!others && found != f.told.end()) text = &*found;
   }
-  if (text == nullptr) return std::nullopt;
+  const std::optional<Text> evidence = text != nullptr ? quoted(*text) : all_wait_for_messages(f);
+  if (!evidence) return std::nullopt;
   return Finding{"mtu_black_hole",
-                 {say(texts.joined_but_no_step), quoted(*text)},
+                 {say(texts.joined_but_no_step), *evidence},
                  {command("ping -M do -s 1472 HOST", say(texts.why_ping)),
                   command("ip link set dev INTERFACE mtu 1400", say(texts.why_mtu)), run_doctor()}};
 }

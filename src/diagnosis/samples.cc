@@ -123,6 +123,13 @@ std::map<std::string, HostFacts> host_facts(const SamplesOfRanks& samples) {
   return facts;
 }
 
+std::map<int, Standing> standings(const SamplesOfRanks& samples) {
+  std::map<int, Standing> all;
+  for (const auto& [rank, of_rank] : samples)
+    if (!of_rank.empty()) all[rank] = {of_rank.back().host, of_rank.back().place, of_rank.back().elapsed_seconds};
+  return all;
+}
+
 std::map<int, RankFacts> rank_facts(const SamplesOfRanks& samples) {
   std::map<int, RankFacts> facts;
   for (const auto& [rank, of_rank] : samples)

@@ -17,6 +17,7 @@ using SamplesOfRanks = std::map<int, std::deque<records::Sample>>;
 SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began);
 
 std::map<std::string, HostFacts> host_facts(const SamplesOfRanks& samples);
+std::map<int, Standing> standings(const SamplesOfRanks& samples);
 std::map<int, RankFacts> rank_facts(const SamplesOfRanks& samples);
 
 }  // namespace troika::diagnosis
