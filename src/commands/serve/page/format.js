@@ -87,9 +87,9 @@ export function seconds(value) {
   const d = Math.floor(whole / 86400);
   const h = Math.floor((whole % 86400) / 3600);
   const m = Math.floor((whole % 3600) / 60);
-  if (d > 0) return t('time.dh', { d, h });
-  if (h > 0) return t('time.hm', { h, m });
-  return t('time.ms60', { m, s: whole % 60 });
+  if (d > 0) return h > 0 ? t('time.dh', { d, h }) : t('time.d', { d });
+  if (h > 0) return m > 0 ? t('time.hm', { h, m }) : t('time.h', { h });
+  return whole % 60 > 0 ? t('time.m_s', { m, s: whole % 60 }) : t('time.m', { m });
 }
 
 // Times are seconds since 1970.

@@ -2,6 +2,7 @@
 // screen reader's place stay.
 
 import { append, el, fill } from './dom.js';
+import { unknown } from './format.js';
 
 // What a cell shows: a text, or {key, make()} with a new node for each other key.
 function write(cell, shown) {
@@ -10,6 +11,7 @@ function write(cell, shown) {
   if (cell.shownKey === key) return;
   cell.shownKey = key;
   fill(cell, made ? shown.make() : key);
+  cell.toggleAttribute('data-blank', !made && (key === '' || key === unknown));
 }
 
 // columns: [{id, head, name (where `head` is for the eye only), show(row), n (numbers), class, sorts, rowHead, plain (no head on a

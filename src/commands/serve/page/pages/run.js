@@ -48,7 +48,7 @@ function makeProgress() {
 
 // What the run said at its end, with the way to the reasons.
 function endPart(name) {
-  return makeLivePart({ 'aria-live': 'polite' }, ({ state, text }) => {
+  return makeLivePart({ class: 'run-end', 'aria-live': 'polite' }, ({ state, text }) => {
     if (text === '' || !['failed', 'stopped'].includes(state)) return null;
     const more = state === 'failed' ? el('p', {}, el('a', { href: hashOf('run', name, 'why') }, t('run.why'))) : null;
     const said = note(state === 'failed' ? 'error' : 'info', text, more);

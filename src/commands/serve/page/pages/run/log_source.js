@@ -5,6 +5,7 @@ import { api } from '../../api.js';
 const atOnce = 6;         // requests
 const ofAll = 1000;       // lines, of all ranks together, a step further back
 const ofOne = 500;
+const ofEnd = 100;        // when looking for new ones
 const mostFollowed = 64;  // ranks
 
 const stamp = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?/;
@@ -25,11 +26,37 @@ function addTimes(lines) {
 
 // which: 'run', 'launch', 'all', or a rank. ranks: those that have logs (for 'all').
 export function makeLogSource(name, which, ranks, search, signal) {
-  const logs = (which === 'all' ? ranks.slice(0, mostFollowed) : [which]).map((rank) => ({ rank, lines: [], before: null }));
+  const logs = (which === 'all' ? ranks.slice(0, mostFollowed) : [which]).map((rank) => ({ rank, lines: [], before: null, end: -1 }));
   const limit = which === 'all' ? Math.max(40, Math.floor(ofAll / Math.max(1, logs.length))) : ofOne;
 
-  function ask(log, before) {
-    return api.get(api.run(name, 'log'), { rank: log.rank, search: search === '' ? null : search, before, limit }, { signal });
+  const isWanted = (line) => line.text.toLowerCase().includes(search.toLowerCase());
+
+  function ask(log, query) {
+    return api.get(api.run(name, 'log'), { rank: log.rank, limit, ...query }, { signal });
+  }
+
+  async function first(log) {
+    const last = search === '' ? null : await ask(log, { limit: 1 });
+    const page = await ask(log, { search: search === '' ? null : search });
+    log.lines = addTimes(page.lines);
+    log.before = page.before;
+    log.end = (last ?? page).lines.at(-1)?.offset ?? -1;
+    log.lines = log.lines.filter((line) => line.offset <= log.end);
+  }
+
+  // Asks for the last lines whatever is searched: to search a long log again and again would keep the server busy. `end`: the last line
+  // that was seen. True where wanted lines came.
+  async function next(log) {
+    const page = await ask(log, { limit: ofEnd });
+    const fresh = page.lines.filter((line) => line.offset > log.end);
+    if (fresh.length === 0) return false;
+    // More than a page came at once: what lies between is read again with the older lines.
+    const isTorn = log.end >= 0 && fresh.length === page.lines.length && page.before !== null;
+    log.end = fresh.at(-1).offset;
+    const wanted = fresh.filter(isWanted);
+    if (isTorn) log.before = page.before;
+    log.lines = addTimes(isTorn ? wanted : [...log.lines, ...wanted]);
+    return isTorn || wanted.length > 0;
   }
 
   function merged() {
@@ -52,29 +79,20 @@ export function makeLogSource(name, which, ranks, search, signal) {
       return logs.some((log) => log.before !== null);
     },
 
-    // The end of each log. True where lines came that were not there.
+    async begin() {
+      await inTurns(logs, first);
+    },
+
+    // True where lines came that were not there.
     async newer() {
-      let came = false;
-      await inTurns(logs, async (log) => {
-        const page = await ask(log, null);
-        const last = log.lines.at(-1)?.offset ?? -1;
-        const next = page.lines.filter((line) => line.offset > last);
-        if (next.length === 0) {
-          if (log.lines.length === 0) log.before = page.before;
-          return;
-        }
-        came = true;
-        // More than one page came since: what lies between is read again when older lines are asked for.
-        if (last < 0 || (next.length === page.lines.length && page.before !== null)) log.before = page.before;
-        const isJoined = last < 0 || next.length < page.lines.length || page.before === null;
-        log.lines = addTimes(isJoined ? [...log.lines, ...next] : next);
-      });
-      return came;
+      const came = [];
+      await inTurns(logs, async (log) => came.push(await next(log)));
+      return came.includes(true);
     },
 
     async older() {
       await inTurns(logs.filter((log) => log.before !== null), async (log) => {
-        const page = await ask(log, log.before);
+        const page = await ask(log, { search: search === '' ? null : search, before: log.before });
         log.before = page.before;
         log.lines = addTimes([...page.lines, ...log.lines]);
       });

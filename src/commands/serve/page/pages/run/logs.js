@@ -134,7 +134,7 @@ export function mount(parent, { run: name, summary }) {
     busy = false;
     guarded(async () => {
       const mine = source;
-      await mine.newer();
+      await mine.begin();
       if (mine === source) show('end');
     });
   }

@@ -25,6 +25,7 @@ function bar(head, memory, most) {
 function difference(predicted, measured) {
   if (!isKnown(predicted) || !isKnown(measured) || predicted === 0) return '–';
   const share = measured / predicted - 1;
+  if (Math.abs(share) < 0.0005) return percent(0);
   return `${share >= 0 ? '+' : '−'}${percent(Math.abs(share), 1)}`;
 }
 

@@ -79,8 +79,10 @@ export function mount(parent, { run: name }) {
   const noLinks = empty(t('run.links.none'));
   ofLinks.append(noLinks);
   const all = el('div', { class: 'stacked', hidden: true }, looks, panel(t('run.figures.title'), numbers), ofRanks,
-    el('div', { class: 'panels' }, ofHosts, ofLinks),
-    panel(t('run.events.last'), events.node, el('p', {}, el('a', { href: hashOf('run', name, 'events') }, t('run.events.all')))),
+    ofHosts,
+    el('div', { class: 'panels' },
+      panel(t('run.events.last'), events.node, el('p', {}, el('a', { href: hashOf('run', name, 'events') }, t('run.events.all')))),
+      ofLinks),
     panel(t('run.what.title'), what));
   append(parent, [waiting, all]);
 

@@ -17,7 +17,8 @@ export function mount(parent, { run: name }) {
   const stopping = new AbortController();
   const place = el('div', { class: 'stacked', 'aria-live': 'polite' });
   const again = el('button', { type: 'button', onclick: () => load() }, t('why.again'));
-  append(parent, [el('p', { class: 'muted' }, t('why.how')), place, el('p', { class: 'toolbar' }, again)]);
+  append(parent, [el('div', { class: 'stacked' },
+    el('div', { class: 'toolbar' }, el('p', { class: 'muted' }, t('why.how')), again), place)]);
 
   async function load() {
     again.disabled = true;
