@@ -114,7 +114,9 @@ std::optional<http::Response> Gate::refusal(const http::Request& request, Asks a
       return error_response(403, "this page cannot be a part of another one");
     return std::nullopt;
   }
-  if (by_a_page_of_others || (!origin.empty() && !is_own_origin(origin)))
+  // "none": the reader typed the address, which changes nothing.
+  const bool changes_by_none = request.method != http::Method::get && site == "none";
+  if (by_a_page_of_others || changes_by_none || (!origin.empty() && !is_own_origin(origin)))
     return error_response(403, "only a page of this server may ask this");
   if (request.method != http::Method::get) {
     if (right == Right::change && access_ == Access::view_only)
