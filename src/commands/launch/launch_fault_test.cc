@@ -248,7 +248,8 @@ TEST(LaunchFaults, TwoLaunchersWithOneNumberAreNamedByHostZeroAndByTheSecondWhen
   EXPECT_THAT(zero.output(), HasSubstr("another launcher has --node-rank 1 too (host "));
   EXPECT_THAT(zero.output(), HasSubstr("give each host its own; host 2 did not come within 2 s"));
   EXPECT_EQ(other.wait(), 2);
-  EXPECT_THAT(other.output(), HasSubstr("give each host its own; then host 0 did not answer at 127.0.0.1:" + port));
+  EXPECT_THAT(other.output(), HasSubstr("troika: another launcher has --node-rank 1 already (host "));
+  EXPECT_THAT(other.output(), HasSubstr("give each host its own; then "));
   EXPECT_EQ(one.wait(), 75);
 }
 
