@@ -15,11 +15,11 @@ import { makeSections } from '../form/sections.js';
 
 const pause = 350;  // milliseconds after the last key until the plan is asked for
 
-// "#/new/NAME": a run like that one.
-function sourceOf() {
+// "#/new?from=NAME" and "#/new/NAME": a run like that one.
+function sourceOf(query) {
   const part = location.hash.split('?')[0].split('/')[2] ?? '';
   try {
-    return decodeURIComponent(part);
+    return query?.get('from') ?? decodeURIComponent(part);
   } catch {
     return part;
   }
@@ -256,6 +256,6 @@ export function mount(parent, context) {
     fill(parent, ...whyNot(context.t));
     return { unmount() {} };
   }
-  const page = new NewRun(parent, context, sourceOf());
+  const page = new NewRun(parent, context, sourceOf(context.query));
   return { unmount: () => page.unmount() };
 }
