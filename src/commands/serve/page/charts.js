@@ -82,7 +82,7 @@ const secondSteps = [...powers(-6, 0), 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 9
   ...powers(0, 4).map((days) => days * 86400)];
 
 // act: zoom(range) after a drag, whole() after a double click, cursor(x or null) under the pointer, key(event).
-// how: {label, describedBy, ticksX(values), tickY(value), inSeconds(), logarithmic}
+// how: {label, describedBy, ticksX(values), ticksY(values), inSeconds(), logarithmic}
 export class Chart {
   constructor(parent, library, how, act) {
     this.library = library;
@@ -128,7 +128,7 @@ export class Chart {
       },
       axes: [
         { ...axis, size: 30, space: 70, incrs: () => (how.inSeconds() ? secondSteps : countSteps), values: (_, ticks) => how.ticksX(ticks) },
-        { ...axis, size: 56, space: 32, values: (_, ticks) => ticks.map(how.tickY),
+        { ...axis, size: 56, space: 32, values: (_, ticks) => how.ticksY(ticks),
           ...(how.logarithmic ? { splits: (_, __, low, high) => logarithmicTicks(low, high), filter: (_, ticks) => ticks } : {}) },
       ],
       hooks: {
@@ -195,8 +195,8 @@ export class Chart {
 
   // Null: no cursor.
   setCursor(x) {
-    const left = x === null ? -10 : this.plot.valToPos(x, 'x');
-    this.plot.setCursor({ left, top: left < 0 ? -10 : 0 }, false);
+    const seen = x !== null && x >= this.range.from && x <= this.range.to;
+    this.plot.setCursor(seen ? { left: this.plot.valToPos(x, 'x'), top: 0 } : { left: -10, top: -10 }, false);
   }
 
   // Whether it had to.

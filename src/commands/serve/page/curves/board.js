@@ -148,14 +148,23 @@ export class Board {
     const whole = this.view.whole();
     if (whole === null) return;
     const before = this.view.range;
-    const wanted = range === null ? null : withinWhole(range, whole, units.leastRange(this.view.axis));
+    const wanted = range === null ? null : withinWhole(range, whole, this.leastRange(whole));
     if (wanted?.from === before?.from && wanted?.to === before?.to) return;
     this.zoomed ??= performance.now();
     this.view.range = wanted;
     this.view.version += 1;
     this.redraw();
+    const { from, to } = wanted ?? whole;
+    const { cursor } = this.view;
+    this.setCursor(cursor !== null && cursor >= from && cursor <= to ? cursor : null, null);
     this.refresh();
     this.rangeChanged?.(wanted);
+  }
+
+  // Two steps, about.
+  leastRange(whole) {
+    const steps = Math.max(...this.panels.flatMap((panel) => panel.all()).map((curve) => curve.steps));
+    return (2 * (whole.to - whole.from)) / Math.max(2, steps);
   }
 
   // How: 'in', 'out', 'left', 'right', 'whole'.

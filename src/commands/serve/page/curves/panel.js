@@ -35,7 +35,7 @@ export class Panel {
     parent.append(this.node);
     this.chart = new Chart(plot, library, {
       label: t('curves.chart', { name: t(`curves.series.${about.key}`) }), describedBy: view.helpId,
-      ticksX: (ticks) => units.ticksX(view.axis, ticks), tickY: units.tickY,
+      ticksX: (ticks) => units.ticksX(view.axis, ticks), ticksY: units.ticksY,
       inSeconds: () => view.axis === 'time', logarithmic: view.logarithmic,
     }, act);
     this.numbers = new Numbers(this.node, () => ({
@@ -127,8 +127,8 @@ export class Panel {
   valueText({ series, curve, i, smooth }) {
     const mean = units.value(series, curve.mean[i]);
     if (units.isSparse(series)) return `${mean} · ${units.position(this.view.axis, curve.x[i])}`;
-    const spread = curve.low[i] === curve.high[i] ? ''
-      : ` (${units.value(series, curve.low[i])} … ${units.value(series, curve.high[i])})`;
+    const [low, high] = [units.value(series, curve.low[i]), units.value(series, curve.high[i])];
+    const spread = low === high ? '' : ` (${low} … ${high})`;
     const even = this.view.smoothing > 0 && units.isSmoothed(series) ? ` · ${t('curves.smooth_value', { value: units.value(series, smooth[i]) })}` : '';
     return mean + spread + even;
   }

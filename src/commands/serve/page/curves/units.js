@@ -20,18 +20,13 @@ export const isSmoothed = (series) => series !== 'valid_loss' && series !== 'lr'
 
 export function value(series, x) {
   if (series === 'loss' || series === 'valid_loss') return loss(x);
-  if (series === 'tokens_per_second') return short(x);
+  if (series === 'tokens_per_second' && x >= 1000) return x < 1e6 ? count(x) : short(x);
   return number(x, 4);
 }
 
 export function position(axis, x) {
   if (axis === 'time') return t('curves.at.time', { time: x < 60 ? seconds(x) : clockOf(x) });
   return t(`curves.at.${axis}`, { x: count(x) });
-}
-
-// The least range that zoom gives.
-export function leastRange(axis) {
-  return axis === 'time' ? 0.001 : 2;
 }
 
 // 1:05:00
@@ -53,9 +48,17 @@ export function ticksX(axis, ticks) {
   return ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : ''));
 }
 
-export function tickY(value) {
-  const size = Math.abs(value);
-  if (size === 0) return '0';
-  if (size < 1e-3 || size >= 1e13) return Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
-  return size >= 1e4 ? short(value) : number(value, 4);
+// As many digits as tell neighbours apart.
+export function ticksY(ticks) {
+  const greatest = Math.max(...ticks.map(Math.abs));
+  const apart = Math.min(...ticks.slice(1).map((tick, i) => tick - ticks[i]));
+  const digits = Math.max(3, Math.min(12, 2 + Math.floor(Math.log10(greatest)) - Math.floor(Math.log10(apart))));
+  const exponent = (tick) => Number(tick.toPrecision(digits)).toExponential().replace('e+', 'e');
+  if (!Number.isFinite(digits)) return ticks.map((tick) => number(tick, 4));
+  return ticks.map((tick) => {
+    const size = Math.abs(tick);
+    if (size === 0) return '0';
+    if (size < 1e-3 || size >= 1e13) return exponent(tick);
+    return size >= 1e5 && digits <= 3 ? short(tick) : number(tick, digits);
+  });
 }

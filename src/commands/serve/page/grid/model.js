@@ -27,7 +27,7 @@ export function kindOf(activity, instruction) {
 }
 
 // Lanes as they are drawn: {rank, host, work: track, transfers: track}. A track is events in order of their begin:
-// {begins, ends, kinds, rows, texts, bytes, count}.
+// {begins, ends, kinds, rows, texts, bytes, count, rowCount}.
 export function lanesOf(answer) {
   return answer.lanes.map(({ rank, host, events }) => {
     const ordered = [...events].sort((a, b) => a[0] - b[0]);
@@ -42,7 +42,7 @@ function trackOf(events) {
   const count = events.length;
   const track = {
     count, begins: new Float64Array(count), ends: new Float64Array(count), kinds: new Uint8Array(count), rows: new Uint8Array(count),
-    texts: events.map((event) => event[3]), bytes: events.map((event) => event[4] ?? 0),
+    texts: events.map((event) => event[3]), bytes: events.map((event) => event[4] ?? 0), rowCount: 1,
   };
   events.forEach(([begin, end, activity, text], i) => {
     track.begins[i] = begin;
@@ -59,7 +59,7 @@ function stack(track) {
     track.rows[i] = row < 0 ? transferRows - 1 : row;
     free[track.rows[i]] = Math.max(free[track.rows[i]], track.ends[i]);
   }
-  track.rowCount = track.count === 0 ? 1 : 1 + track.rows.reduce((most, row) => Math.max(most, row), 0);
+  track.rowCount = 1 + track.rows.reduce((most, row) => Math.max(most, row), 0);
 }
 
 // The last event that begins at or before `time` and whose row is `row` (any: null); -1 where there is none. Of `track` events.
@@ -101,29 +101,24 @@ export function sharesOf(lane, seconds) {
   return { sums, idle: Math.max(0, seconds - worked) };
 }
 
-// Runs of pixels of one kind in a track between two times: [[kind, row, left, right], ...] in pixels. An event of less than a pixel
-// counts for its pixel, which gets the kind that takes most of it; larger ones are told to `each(i, left, right)`.
-export function pixelsOf(track, from, to, width, each) {
+// Lays a track between two times over `width` pixels. What takes less than a pixel counts for its pixel, which gets the kind that
+// takes most of it: small(kind, row, pixel). What is larger: each(event, left, right), in pixels, cut a little outside of the picture.
+export function layOut(track, from, to, width, { small, each }) {
   const scale = width / (to - from);
-  const small = [];
-  const rowCount = track.rowCount ?? 1;
+  const rowCount = track.rowCount;
   const pixel = new Int32Array(rowCount).fill(-1);
   const shares = Array.from({ length: rowCount }, () => new Float64Array(kinds.length));
-  const last = new Array(rowCount).fill(null);
   const close = (row) => {
     if (pixel[row] < 0) return;
     const sums = shares[row];
     let kind = 0;
     for (let k = 1; k < sums.length; ++k) if (sums[k] > sums[kind]) kind = k;
-    const before = last[row];
-    if (before !== null && before[0] === kind && before[3] === pixel[row]) before[3] = pixel[row] + 1;
-    else small.push((last[row] = [kind, row, pixel[row], pixel[row] + 1]));
+    small(kind, row, pixel[row]);
     sums.fill(0);
     pixel[row] = -1;
   };
-  for (let i = 0; i < track.count; ++i) {
-    if (track.begins[i] >= to) break;
-    if (track.ends[i] <= from) continue;
+  for (let i = 0; i < track.count && track.begins[i] < to; ++i) {
+    if (track.ends[i] <= from && track.begins[i] < from) continue;
     const left = (track.begins[i] - from) * scale;
     const right = (track.ends[i] - from) * scale;
     const row = track.rows[i];
@@ -131,11 +126,10 @@ export function pixelsOf(track, from, to, width, each) {
       each(i, Math.max(left, -4), Math.min(right, width + 4));
       continue;
     }
-    const at = Math.max(0, Math.floor(left));
+    const at = Math.min(width - 1, Math.max(0, Math.floor(left)));
     if (at !== pixel[row]) close(row);
     pixel[row] = at;
     shares[row][track.kinds[i]] += Math.max(right - left, 1e-9);
   }
   for (let row = 0; row < rowCount; ++row) close(row);
-  return small;
 }

@@ -1,8 +1,10 @@
 // Draws the grid of a step: lanes of ranks one below the other, time to the right.
 
 import { theme } from '../charts.js';
-import { count, seconds } from '../format.js';
-import { kinds, pixelsOf } from './model.js';
+import { count, number } from '../format.js';
+import { t } from '../texts.js';
+import { kinds, layOut } from './model.js';
+import { Strips } from './strips.js';
 
 export const gutter = 46;     // CSS pixels to the left, for the ranks
 export const axisHeight = 24;  // and above, for the time
@@ -47,6 +49,7 @@ export function paintSample(canvas, kind) {
   if (kind.letter !== '') letter(context, kind.letter, canvas.width / 2, canvas.height / 2, 11 * ratio, ratio);
 }
 
+// Readable on every colour: with a rim of the ground's.
 function letter(context, text, x, y, size, ratio) {
   context.font = `bold ${size}px ${theme('--sans')}`;
   context.textAlign = 'center';
@@ -57,6 +60,13 @@ function letter(context, text, x, y, size, ratio) {
   context.strokeText(text, x, y);
   context.fillStyle = theme('--text');
   context.fillText(text, x, y);
+}
+
+// In the unit that suits the greatest time shown, with all digits that tell ticks apart.
+function timeText(time, greatest) {
+  if (greatest < 1e-3) return t('time.us', { us: number(time * 1e6, 9) });
+  if (greatest < 1) return t('time.ms', { ms: number(time * 1e3, 9) });
+  return t('time.s', { s: number(time, 9) });
 }
 
 // Heights within a lane of `height`: work above, transfers as thin bars below.
@@ -73,11 +83,15 @@ export class Painter {
     this.canvas = canvas;
     this.context = canvas.getContext('2d');
     this.patterns = new Map();
+    this.letters = new Map();  // drawn once each, because outlined text is slow
+    this.strips = new Strips();
   }
 
   // After a change of colours.
   forget() {
     this.patterns.clear();
+    this.letters.clear();
+    this.strips = new Strips();
   }
 
   pattern(kind, ratio) {
@@ -128,7 +142,7 @@ export class Painter {
       const x = Math.round((gutter + ((n * step - view.from) / span) * room) * ratio);
       context.fillStyle = theme('--line');
       context.fillRect(x, 0, Math.max(1, Math.round(ratio)), this.canvas.height);
-      const text = seconds(Number((n * step).toPrecision(10)));
+      const text = n === 0 ? '0' : timeText(n * step, view.to);
       context.fillStyle = theme('--muted');
       if (x + 4 * ratio + context.measureText(text).width <= width) context.fillText(text, x + 4 * ratio, 4 * ratio);
     }
@@ -149,26 +163,37 @@ export class Painter {
     }
   }
 
-  // Rectangles kind by kind, so that the style changes a few times and not for each.
+  // Narrow things as strips of pixels; wide ones as rectangles, kind by kind so that the style changes a few times.
   bodies(lanes, view, first, end, width, ratio) {
-    const left = gutter * ratio;
+    if (first >= end) return;
+    const left = Math.round(gutter * ratio);
     const room = width - left;
-    const small = kinds.map(() => []);
-    const large = kinds.map(() => []);
+    const wide = kinds.map(() => []);
     const words = [];
     const parts = partsOfLane(view.laneHeight);
+    const { strips } = this;
+    let rows = 0;
+    strips.begin(room, lanes.slice(first, end).reduce((sum, { work, transfers }) => sum + work.rowCount + transfers.rowCount, 0));
     const place = (track, top, height) => {
-      const rowCount = track.rowCount ?? 1;
-      const rowHeight = Math.max(1, Math.floor(height / rowCount));
-      const each = (i, begin, finish) => {
-        const kind = track.kinds[i];
-        const x = left + Math.round(begin);
-        const wide = Math.max(1, Math.round(finish) - Math.round(begin));
-        (wide > 3 * ratio ? large : small)[kind].push(x, top + track.rows[i] * rowHeight, wide > 4 ? wide - 1 : wide, Math.max(1, rowHeight - (rowCount > 1 ? 1 : 0)));
-        if (kinds[kind].letter !== '' && wide > 15 * ratio && height > 11 * ratio) words.push([track, i, x, wide, top, height]);
-      };
-      for (const [kind, row, begin, finish] of pixelsOf(track, view.from, view.to, room, each))
-        small[kind].push(left + begin, top + row * rowHeight, finish - begin, Math.max(1, rowHeight - (rowCount > 1 ? 1 : 0)));
+      const rowHeight = Math.max(1, Math.floor(height / track.rowCount));
+      const gap = track.rowCount > 1 && rowHeight > 1 ? 1 : 0;
+      const base = rows;
+      for (let row = 0; row < track.rowCount; ++row) strips.place(base + row, top + row * rowHeight, rowHeight - gap);
+      rows += track.rowCount;
+      layOut(track, view.from, view.to, room, {
+        small: (kind, row, pixel) => strips.set(kind, base + row, pixel, pixel + 1),
+        each: (i, begin, finish) => {
+          const kind = track.kinds[i];
+          const from = Math.round(begin);
+          const to = Math.max(from + 1, Math.round(finish));
+          if (to - from <= 3 * ratio) {
+            strips.set(kind, base + track.rows[i], from, to);
+            return;
+          }
+          wide[kind].push(left + from, top + track.rows[i] * rowHeight, to - from - 1, rowHeight - gap);
+          if (kinds[kind].letter !== '' && to - from > 15 * ratio && height > 11 * ratio) words.push([track, i, left + from, to - from, top, height]);
+        },
+      });
     };
     for (let lane = first; lane < end; ++lane) {
       const top = Math.round((axisHeight + lane * view.laneHeight - view.top) * ratio);
@@ -176,10 +201,8 @@ export class Painter {
       place(lanes[lane].work, top, work);
       place(lanes[lane].transfers, top + work + Math.round(ratio), Math.round(parts.transfers * ratio) - Math.round(ratio));
     }
-    kinds.forEach((kind, k) => {
-      this.fill(small[k], theme(kind.colour));
-      this.fill(large[k], this.pattern(k, ratio));
-    });
+    strips.draw(this.context, left);
+    kinds.forEach((_, kind) => this.fill(wide[kind], this.pattern(kind, ratio)));
     for (const word of words) this.word(...word, ratio);
   }
 
@@ -191,11 +214,24 @@ export class Painter {
 
   // The letter of the kind, with the indices of the instruction where there is room.
   word(track, i, x, wide, top, height, ratio) {
-    const size = Math.min(12 * ratio, height * 0.7);
+    const size = Math.min(12 * ratio, Math.round(height * 0.7));
+    const { letter: short } = kinds[track.kinds[i]];
     const indices = track.texts[i].split(' ')[1] ?? '';
-    const long = `${kinds[track.kinds[i]].letter} ${indices}`;
-    const text = wide > (long.length * 0.62 * size + 4 * ratio) && indices !== '' ? long : kinds[track.kinds[i]].letter;
-    letter(this.context, text, x + wide / 2, top + height / 2, size, ratio);
+    const long = `${short} ${indices}`;
+    const text = indices !== '' && wide > long.length * 0.62 * size + 4 * ratio ? long : short;
+    const picture = this.letterPicture(text, size, ratio);
+    this.context.drawImage(picture, Math.round(x + (wide - picture.width) / 2), Math.round(top + (height - picture.height) / 2));
+  }
+
+  letterPicture(text, size, ratio) {
+    const key = `${text} ${size}`;
+    if (this.letters.size > 4000) this.letters.clear();
+    if (!this.letters.has(key)) {
+      const picture = new OffscreenCanvas(Math.ceil(text.length * size * 0.8 + 6 * ratio), Math.ceil(size * 1.5));
+      letter(picture.getContext('2d'), text, picture.width / 2, picture.height / 2, size, ratio);
+      this.letters.set(key, picture);
+    }
+    return this.letters.get(key);
   }
 
   frame(lanes, view, { lane, track, i }, width, ratio) {

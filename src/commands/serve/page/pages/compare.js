@@ -4,8 +4,9 @@ import { differing, settingsOf } from '../compare/settings.js';
 import { Board } from '../curves/board.js';
 import { lookOf } from '../curves/paint.js';
 import { swatch } from '../curves/panel.js';
+import { value } from '../curves/units.js';
 import { el, fill, freshId } from '../dom.js';
-import { count, loss, short } from '../format.js';
+import { count, loss } from '../format.js';
 import { failed, note, panel, stateMark, table } from '../parts.js';
 import { hashOf } from '../routes.js';
 
@@ -40,12 +41,14 @@ function lastNumbers({ t, go }, names, list) {
     return el('tr', { dataset: { run: name } }, el('th', { scope: 'row' }, runHead(name, n)),
       run === undefined ? el('td', { colspan: 6 }, t('compare.gone', { run: name }))
         : [el('td', {}, stateMark(run.state)), el('td', { class: 'n' }, count(run.step)), el('td', { class: 'n' }, loss(run.loss)),
-          el('td', { class: 'n' }, loss(run.valid_loss)), el('td', { class: 'n' }, short(run.tokens_per_second)), el('td', {}, run.layout)],
+          el('td', { class: 'n' }, loss(run.valid_loss)), el('td', { class: 'n' }, value('tokens_per_second', run.tokens_per_second)), el('td', {}, run.layout)],
       el('td', {}, remove(name)));
   });
   const head = (text, n = false) => ({ text, n });
-  return table(t('compare.last'), [head(t('compare.run')), head(t('compare.state')), head(t('compare.step'), true), head(t('curves.series.loss'), true),
+  const made = table(t('compare.last'), [head(t('compare.run')), head(t('compare.state')), head(t('compare.step'), true), head(t('curves.series.loss'), true),
     head(t('curves.series.valid_loss'), true), head(t('curves.series.tokens_per_second'), true), head(t('compare.layout')), head('')], rows);
+  made.classList.add('last-numbers');
+  return made;
 }
 
 async function settingsTable({ api, t }, names) {
@@ -55,7 +58,7 @@ async function settingsTable({ api, t }, names) {
   const trouble = names.flatMap((name, n) => (answers[n].status === 'rejected' ? note('warn', `${name}: ${answers[n].reason.message}`) : []));
   const rows = differing(known.map(({ answer }) => settingsOf(answer.value.yaml)));
   if (rows.length === 0) return [trouble, known.length > 1 ? el('p', { class: 'empty' }, t('compare.same')) : null];
-  const cell = (value) => (value === undefined ? el('td', { class: 'muted' }, t('compare.unstated')) : el('td', { class: 'mono' }, value));
+  const cell = (text) => (text === undefined ? el('td', { class: 'muted' }, t('compare.unstated')) : el('td', { class: 'mono' }, text));
   const made = table(t('compare.settings'), [{ text: t('compare.setting') }, ...known.map(({ n, name }) => ({ text: `${lookOf(n).letter} ${name}` }))],
     rows.map(([name, values]) => el('tr', {}, el('th', { scope: 'row', class: 'mono' }, name), values.map(cell))));
   made.classList.add('differing');
@@ -69,7 +72,7 @@ export function mount(parent, context) {
   const numbers = el('div', {});
   const settings = el('div', { class: 'stacked' });
   const charts = el('div', {});
-  parent.append(el('div', { class: 'stacked' }, el('div', { class: 'page-head' }, el('h1', {}, t('compare.title')), picked), charts,
+  parent.append(el('div', { class: 'stacked compare-page' }, el('div', { class: 'page-head' }, el('h1', {}, t('compare.title')), picked), charts,
     panel(t('compare.last'), numbers), panel(t('compare.settings'), settings)));
   const board = new Board(charts, names, live);
 
