@@ -102,6 +102,14 @@ std::int64_t integer_in(const Json& config, std::initializer_list<const char*> k
   return 0;
 }
 
+// As data/open_chat_template.h looks for it.
+std::optional<bool> has_chat_template(const std::string& folder) {
+  if (base::file_exists(folder + "/chat_template.jinja")) return true;
+  if (!base::file_exists(folder + "/tokenizer.json")) return std::nullopt;
+  const Json config = config_of(folder + "/tokenizer_config.json");
+  return config.is_object() && config.contains("chat_template") && !config["chat_template"].is_null();
+}
+
 class ChoiceWalk {
  public:
   explicit ChoiceWalk(base::Language language) : language_(language) {}
@@ -116,7 +124,7 @@ class ChoiceWalk {
       const std::string below = path + "/" + part, full = name.empty() ? part : name + "/" + part;
       const FileFacts facts = facts_of(below);
       if (facts.is_file && facts.bytes > 0 && is_data_file(part) && found.data.size() < Choices::most)
-        found.data.push_back({full, base::format_bytes(facts.bytes), facts.bytes});
+        found.data.push_back({full, base::format_bytes(facts.bytes), facts.bytes, std::nullopt});
       if (facts.is_folder && !holds(passed_folders, part)) look_below(full, below, depth - 1);
     }
   }
@@ -140,7 +148,8 @@ class ChoiceWalk {
     const Json config = config_of(path + "/config.json");
     const bool adapter = base::file_exists(path + "/adapter_config.json");
     if (!config.is_object() && !adapter) return false;
-    if (found.models.size() < Choices::most) found.models.push_back({name, words_of_model(config, bytes), bytes});
+    if (found.models.size() < Choices::most)
+      found.models.push_back({name, words_of_model(config, bytes), bytes, has_chat_template(path)});
     return true;
   }
 
@@ -160,8 +169,10 @@ class ChoiceWalk {
 
 Json list_of(const std::vector<Choice>& choices) {
   Json list = Json::array();
-  for (const Choice& choice : choices)
+  for (const Choice& choice : choices) {
     list.push_back({{"path", choice.path}, {"text", choice.text}, {"bytes", choice.bytes}});
+    if (choice.has_chat_template) list.back()["chat_template"] = *choice.has_chat_template;
+  }
   return list;
 }
 

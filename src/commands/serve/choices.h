@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ struct Choice {
   std::string path;  // from the folder on
   std::string text;  // a few words about it
   std::int64_t bytes = 0;
+  std::optional<bool> has_chat_template;  // of a model that brings its tokenizer
 };
 
 struct Choices {

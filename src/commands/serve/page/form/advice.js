@@ -23,10 +23,13 @@ const values = {
 };
 const sequencesOfAStep = 16;
 
-// The step's sequences are a multiple of the processes, so that every process can take as many as the others.
-export function adviceOf(task, processes) {
+// The step's sequences are a multiple of the processes, so that every process can take as many as the others. `chats`: whether the model
+// brings a chat template, where that is known.
+export function adviceOf({ task, processes, chats }) {
   const each = Math.ceil(sequencesOfAStep / Math.max(1, processes));
-  return { ...values[task], 'batch.global_batch_size': String(each * Math.max(1, processes)) };
+  const advice = { ...values[task], 'batch.global_batch_size': String(each * Math.max(1, processes)) };
+  if (task !== 'scratch' && chats === false) advice['data.chat_template'] = 'chatml';
+  return advice;
 }
 
 // What settings are for, where they come from a file.

@@ -81,6 +81,19 @@ function path(id, setting, changed, choices) {
   };
 }
 
+// What a line offers; anything else may be typed.
+function namesFor(setting, { models, data }) {
+  const paths = (list) => list.map((choice) => choice.path);
+  switch (setting.key) {
+    case 'data.valid': return paths(data);
+    case 'data.tokenizer': return ['bytes', ...paths(models)];
+    case 'data.chat_template': return ['auto', 'chatml', 'alpaca'];
+    case 'model.base':
+    case 'lora.path': return paths(models);
+    default: return setting.offered?.length ? setting.offered : (setting.words ?? []);
+  }
+}
+
 // choices: {models, data} as /api/choices has them.
 export function controlOf(setting, choices, changed) {
   const id = freshId('setting');
@@ -88,8 +101,5 @@ export function controlOf(setting, choices, changed) {
   if (setting.key === 'data.train') return path(id, setting, changed, choices.data);
   if (setting.type === 'truth') return truth(id, changed);
   if (setting.type === 'word') return word(id, setting, changed);
-  const names = setting.offered?.length ? setting.offered : (setting.words ?? []);
-  if (setting.key === 'data.valid') return line(id, setting, changed, choices.data.map((choice) => choice.path));
-  if (setting.key === 'data.tokenizer') return line(id, setting, changed, ['bytes', ...choices.models.map((choice) => choice.path)]);
-  return line(id, setting, changed, names);
+  return line(id, setting, changed, namesFor(setting, choices));
 }

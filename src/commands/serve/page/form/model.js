@@ -1,6 +1,6 @@
 // The form as a value: what somebody has chosen, and what of it is sent. No element of the page is known here.
 //
-// A draft: {name, processes, task, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
+// A draft: {name, processes, task, chats, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
 // `advised`: what was left open has the values of advice.js; false of a draft from a file, which has the table's defaults.
 
 import { adviceOf, essentialsOf, isOwned, isOwnedByOther, taskOf } from './advice.js';
@@ -35,7 +35,7 @@ export function newDraft(name) {
 
 // What a setting has where nobody touches it.
 export function offeredValue(draft, setting) {
-  const advice = draft.advised ? adviceOf(draft.task, draft.processes) : {};
+  const advice = draft.advised ? adviceOf(draft) : {};
   return setting.key in advice ? advice[setting.key] : plain(setting.default);
 }
 
@@ -54,8 +54,19 @@ export function isChanged(draft, setting) {
   return setting.key in draft.settings && !required.includes(setting.key) && !isSame(setting, draft.settings[setting.key], offeredValue(draft, setting));
 }
 
-export function isSent(draft, setting) {
-  return !isOwnedByOther(draft.task, setting.key) && !isSame(setting, valueOf(draft, setting), setting.default);
+// Steps, where there are any, make passes over the data meaningless.
+function isOutweighed(draft, key, catalog) {
+  return key === 'train.epochs' && Number(valueOf(draft, catalog.byKey.get('train.steps'))) > 0;
+}
+
+function isSent(draft, setting, catalog) {
+  const { key } = setting;
+  return !isOwnedByOther(draft.task, key) && !isOutweighed(draft, key, catalog) && !isSame(setting, valueOf(draft, setting), setting.default);
+}
+
+// What follows from the model that was chosen, among those that the server knows.
+export function noteModel(draft, models) {
+  draft.chats = models.find((model) => model.path === draft.settings['model.path'])?.chat_template;
 }
 
 // Keeps a draft free of values that are as they would be anyway.
@@ -71,7 +82,7 @@ export function setValue(draft, setting, text) {
 export function formOf(draft, catalog) {
   const settings = {};
   for (const [key, setting] of catalog.byKey) {
-    if (isSent(draft, setting)) settings[key] = plain(valueOf(draft, setting));
+    if (isSent(draft, setting, catalog)) settings[key] = plain(valueOf(draft, setting));
   }
   return { name: draft.name.trim(), processes: draft.processes, settings };
 }

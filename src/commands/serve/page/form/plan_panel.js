@@ -64,7 +64,7 @@ export function makePlanPanel({ take, open, start }) {
       el('p', { class: 'muted' }, t('form.layouts.help')),
       el('ol', { class: 'plain' }, list.map((layout) => layoutRow(layout, list[0].tokens_per_second, take))),
       hasLayout ? el('button', { type: 'button', onclick: open }, t('form.layouts.open')) : null);
-    layouts.open = wasOpen;
+    layouts.open = wasOpen || answer.asked?.fits === false;
   }
 
   function showEstimate(answer, steps) {
@@ -75,8 +75,9 @@ export function makePlanPanel({ take, open, start }) {
       return;
     }
     const fits = shown.fits !== false;
+    const others = answer.layouts?.length > 0 ? t('form.plan.others_fit') : (answer.nearest ?? '');
     fill(result,
-      fits ? null : note('warn', t('form.plan.too_large'), answer.nearest ? `\n${answer.nearest}` : ''),
+      fits ? null : note('warn', t('form.plan.too_large'), ' ', others),
       el('p', { class: 'layout-name' }, layoutName(shown)),
       figures(shown, steps),
       shown.memory ? memoryBar(shown.memory, shown.memory_bytes) : null,

@@ -9,7 +9,7 @@ import { dropDraft, keepDraft, keptDraft } from '../form/draft_store.js';
 import { lengthOf, makeEssentials } from '../form/essentials.js';
 import { fieldOf } from '../form/field.js';
 import { makeFromFile } from '../form/from_file.js';
-import { catalogOf, draftOfSettings, formOf, freeName, hasLayout, missingOf, nameFault, newDraft, openLayout, placeErrors, setValue, takeLayout, valueOf } from '../form/model.js';
+import { catalogOf, draftOfSettings, formOf, freeName, hasLayout, missingOf, nameFault, newDraft, noteModel, openLayout, placeErrors, setValue, takeLayout, valueOf } from '../form/model.js';
 import { makePlanPanel } from '../form/plan_panel.js';
 import { makeSections } from '../form/sections.js';
 
@@ -101,6 +101,7 @@ class NewRun {
       this.top,
       el('div', { class: 'new-run' }, this.essentials.node, this.plan.node,
         el('div', { class: 'stacked more' }, makeFromFile((yaml) => this.takeFile(yaml)), this.sections.node)));
+    noteModel(this.draft, this.choices.models);
     this.place();
     this.show();
     this.askPlan();
@@ -126,6 +127,7 @@ class NewRun {
 
   // After every change: what is shown follows, what was typed is kept, the plan is asked for a little later.
   changed() {
+    noteModel(this.draft, this.choices.models);
     this.show();
     keepDraft(this.source, this.draft);
     clearTimeout(this.timer);
