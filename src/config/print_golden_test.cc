@@ -35,6 +35,14 @@ TEST(SettingsText, TheDefaultsAsYamlAreTheGoldenFile) {
   expect_file(std::string(TROIKA_SOURCE_DIR) + "/src/config/golden/defaults.yaml", to_yaml(Settings{}));
 }
 
+TEST(SettingsText, SomeKeysAreTheirLinesOfTheWhole) {
+  Settings settings;
+  settings.train.steps = 5;
+  settings.data.train = "a b";
+  EXPECT_EQ(to_yaml(settings, {"train.steps", "data.train"}), "data:\n  train: \"a b\"\ntrain:\n  steps: 5\n");
+  EXPECT_EQ(to_yaml(settings, {}), "");
+}
+
 TEST(SettingsText, HelpAndPageNameEverySetting) {
   const std::string help = settings_help();
   const std::string page = settings_markdown();

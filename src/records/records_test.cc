@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -136,6 +137,28 @@ TEST(Records, OfALongFileTheEndIsEnough) {
   EXPECT_THAT(reader.read().lines, ElementsAre("three"));
   base::append_file(path, "four\nfive\nsix\nseven\n");
   EXPECT_THAT(reader.read().lines, ElementsAre("four", "five", "six", "seven"));
+}
+
+TEST(Records, APipeIsNoFileOfLines) {
+  const base::TestFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(LineReader(folder / "pipe").read().lines, IsEmpty());  // at once, although nobody writes
+}
+
+TEST(Records, OfALongRunTheEndIsEnough) {
+  const base::TestFolder folder;
+  std::string rows;
+  for (std::int64_t step = 1; step <= 1000; ++step) {
+    metrics::StepMetrics row;
+    row.step = step;
+    rows += to_json(row) + "\n";
+  }
+  folder.write("metrics.jsonl", rows);
+  RunReader run(folder.path(), {100, 2, 10, 1024});
+  run.refresh();
+  ASSERT_FALSE(run.steps().empty());
+  EXPECT_EQ(run.steps().back().step, 1000);
+  EXPECT_LT(run.steps_read(), 20);
 }
 
 TEST(Records, LinesWaitForADiskThatTakesThem) {

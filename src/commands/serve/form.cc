@@ -15,7 +15,7 @@
 namespace troika::commands::serve {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t longest_run_name = 100;
 constexpr int most_processes = 1024;

@@ -18,7 +18,6 @@
 namespace troika::commands::serve {
 namespace {
 
-constexpr double start_patience = 2;  // seconds
 constexpr const char* launch_log = "/launch.log";
 constexpr const char* launch_file = "/launch.yaml";
 
@@ -73,7 +72,7 @@ void refuse_end(const DetachedStart& start, int status, base::Language language)
 
 }  // namespace
 
-std::string start_run(const Shop& shop, const Form& form, base::Language language) {
+std::string start_run(const Shop& shop, const Form& form, base::Language language, double patience_seconds) {
   const Options& options = shop.options;
   if (const std::string fault = fault_of_run_name(form.name); !fault.empty()) throw Refused{400, fault};
   const config::Environment environment = environment_of_runs(options.environment);
@@ -85,7 +84,7 @@ std::string start_run(const Shop& shop, const Form& form, base::Language languag
   try {
     base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
     refuse_end(start_detached({words_of_start(shop, form, folder), environment, options.root, folder + launch_log},
-                              start_patience),
+                              patience_seconds),
                400, language);
   } catch (...) {
     leave_folder(folder);
@@ -96,7 +95,8 @@ std::string start_run(const Shop& shop, const Form& form, base::Language languag
   return form.name;
 }
 
-void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, base::Language language) {
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, base::Language language,
+                double patience_seconds) {
   const std::string folder = shop.catalog.folder_of(name);
   if (is_at_work(folder)) throw Refused{409, said(language, Say::under_way, name)};
   const std::vector<std::int64_t> steps = complete_steps(folder);
@@ -110,7 +110,7 @@ void resume_run(const Shop& shop, const std::string& name, std::optional<std::in
   words.insert(words.end(), resume->words.begin(), resume->words.end());
   const std::string works_in = resume->works_in.empty() ? shop.options.root : resume->works_in;
   const DetachedStart start = start_detached(
-      {words, environment_of_runs(shop.options.environment), works_in, folder + launch_log}, start_patience);
+      {words, environment_of_runs(shop.options.environment), works_in, folder + launch_log}, patience_seconds);
   shop.catalog.look_again();
   refuse_end(start, 409, language);
 }

@@ -9,7 +9,6 @@ namespace troika::commands::serve {
 namespace {
 
 constexpr double apart_seconds = 0.5;  // what comes sooner counts as the same signal (launch/attempt.cc)
-constexpr double until_killed_seconds = 5;
 
 }  // namespace
 
@@ -35,7 +34,7 @@ void RunStops::stop(const Shop& shop, const std::string& name, StopHow how, base
       throw Refused{409, said(language, Say::not_reached, name, leader->id.pid)};
   if (how == StopHow::now && !process.ends_within(apart_seconds)) {
     process.send(SIGTERM);
-    if (!process.ends_within(until_killed_seconds)) process.send(SIGKILL);
+    if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);
   }
   shop.catalog.look_again();
 }

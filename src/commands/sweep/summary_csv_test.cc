@@ -85,5 +85,20 @@ TEST(SummaryCsv, NamesThePlaceOfWhatIsWrong) {
   EXPECT_NE(csv_refusal(""), "");
 }
 
+TEST(SweepCells, AreThoseOfTheTable) {
+  std::vector<std::string> names;
+  for (const SweepCell& cell : cells_of(measured_row(layout_with(2, 1), 100))) {
+    names.emplace_back(cell.column);
+    const bool is_word = cell.column == "schedule" || cell.column == "loss_bits" || cell.column == "status";
+    if (is_word || cell.column == "dp") {
+      EXPECT_EQ(cell.is_number, !is_word) << cell.column;
+    }
+    if (cell.column == "tokens_per_second") {
+      EXPECT_EQ(cell.text, "100");
+    }
+  }
+  EXPECT_EQ(base::join(names, ","), to_csv({}).substr(0, to_csv({}).find('\n')));
+}
+
 }  // namespace
 }  // namespace troika::commands

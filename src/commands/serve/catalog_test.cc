@@ -1,0 +1,122 @@
+#include "commands/serve/catalog.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <nlohmann/json.hpp>
+
+#include "commands/serve/served_runs_test_support.h"
+#include "host/process.h"
+
+namespace troika::commands::serve {
+namespace {
+using records::EventKind;
+using records::Life;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class Catalog : public testing::Test {
+ protected:
+  RunSummary now(const std::string& name) const {
+    served.catalog.look_again();
+    return served.catalog.summary_of(name);
+  }
+  static void touch(const std::string& path, double time) {
+    const timespec at{static_cast<time_t>(time), 0};
+    const timespec times[2] = {at, at};
+    ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  }
+
+  const ServedRuns served;
+};
+
+TEST_F(Catalog, SaysWhatARunIsAndHowFarItHasCome) {
+  served.make_run("a");
+  const RunSummary run = now("a");
+  EXPECT_EQ(run.state, "finished");
+  EXPECT_EQ(run.step, 3);
+  EXPECT_EQ(run.steps, 10);
+  EXPECT_EQ(run.tokens, 300);
+  EXPECT_DOUBLE_EQ(run.loss, 3.5);
+  EXPECT_DOUBLE_EQ(run.tokens_per_second, 200);
+  EXPECT_TRUE(std::isnan(run.valid_loss));
+  EXPECT_EQ(run.ranks, 1);
+  EXPECT_THAT(run.hosts, ElementsAre(base::host_name()));
+  EXPECT_THAT(run.can, ElementsAre());
+  const nlohmann::json json = nlohmann::json::parse(to_json(run));
+  EXPECT_TRUE(json["valid_loss"].is_null());
+  EXPECT_EQ(json["model"], "tiny: 4 layers");
+}
+
+TEST_F(Catalog, TheOneThatBeganLastComesFirst) {
+  served.make_run("a", [](records::RunState& state) { state.began = 1000; });
+  served.make_run("b", [](records::RunState& state) { state.began = 3000; });
+  served.make_run("c/d", [](records::RunState& state) { state.began = 2000; });
+  std::vector<std::string> names;
+  for (const RunSummary& run : served.catalog.list()) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("b", "c/d", "a"));
+  EXPECT_EQ(served.catalog.folder_of("c/d"), served / "c/d");
+  EXPECT_THAT(refusal_of([&] { served.catalog.folder_of("../a"); }), HasSubstr("404"));
+  EXPECT_FALSE(served.catalog.known_folder_of("e"));
+}
+
+TEST_F(Catalog, ARunThatHasDiedWithoutAWordIsSilent) {
+  const std::string folder = served.make_run("a", [](records::RunState& state) { state.life = Life::training; });
+  EXPECT_EQ(now("a").state, "training");
+  for (const char* file : {"/state.json", "/metrics.jsonl"}) touch(folder + file, base::wall_seconds() - 60);
+  EXPECT_EQ(now("a").state, "silent");
+}
+
+TEST_F(Catalog, ALauncherThatLivesMakesARunOneThatCanBeStopped) {
+  const std::string folder = served.make_run("a", [](records::RunState& state) {
+    state.life = Life::stopped;
+    state.text = "stopped";
+  });
+  base::write_file_atomic(folder + "/config.yaml", "train:\n  steps: 10\n");
+  EXPECT_EQ(now("a").state, "stopped");
+  EXPECT_THAT(now("a").can, ElementsAre("resume"));
+  served.add_event(folder, EventKind::launch, base::wall_seconds(),
+                   {{"pid", ::getpid()}, {"process_start", host::process_start(::getpid())}});
+  EXPECT_EQ(now("a").state, "preparing");
+  EXPECT_THAT(now("a").can, ElementsAre("stop"));
+}
+
+TEST_F(Catalog, WhatCanBeResumedAndExportedFollowsFromCheckpoints) {
+  const std::string folder = served.make_run("a");
+  base::write_file_atomic(folder + "/config.yaml", "train:\n  steps: 10\n");
+  served.add_checkpoint(folder, "step-00000010");
+  EXPECT_THAT(now("a").can, ElementsAre("export"));
+  served.add_checkpoint(folder, "step-00000005");
+  base::make_directories(folder + "/checkpoints/step-00000007");  // without a manifest
+  EXPECT_THAT(now("a").can, ElementsAre("resume", "export"));
+}
+
+TEST_F(Catalog, ARunThatIsOverIsReadAgainOnlyWhenItsFilesChange) {
+  const std::string folder = served.make_run("a");
+  EXPECT_EQ(now("a").step, 3);
+  struct stat before {};
+  ASSERT_EQ(::stat((folder + "/metrics.jsonl").c_str(), &before), 0);
+  served.add_row(folder, 4);
+  EXPECT_EQ(now("a").step, 4);
+}
+
+TEST_F(Catalog, ANewRunIsFoundByItsNameAtOnce) {
+  EXPECT_TRUE(served.catalog.list().empty());
+  served.make_run("later");
+  ::usleep(250'000);
+  EXPECT_EQ(served.catalog.folder_of("later"), served / "later");
+}
+
+TEST_F(Catalog, ShowsAllRunsAsOpenMetrics) {
+  served.make_run("a");
+  served.make_run("b/c");
+  EXPECT_THAT(served.catalog.openmetrics(exporters::TextFormat::open_metrics),
+              testing::AllOf(HasSubstr("\ntroika_step{run=\"a\"} 3\ntroika_step{run=\"b/c\"} 3\n"),
+                             HasSubstr("troika_run_state{run=\"a\",troika_run_state=\"finished\"} 1\n"),
+                             HasSubstr("troika_step_seconds_count{run=\"a\"} 3\n"), testing::EndsWith("\n# EOF\n")));
+}
+
+}  // namespace
+}  // namespace troika::commands::serve

@@ -1,0 +1,66 @@
+#include "host/process.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace troika::host {
+
+std::int64_t process_start(std::int64_t pid) {
+  constexpr std::size_t start_word = 19;  // of those behind the name, which may hold anything
+  std::int64_t ticks = 0;
+  try {
+    const std::string stat = base::read_file(fmt::format("/proc/{}/stat", pid));
+    const std::size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos || name_end + 2 > stat.size()) return 0;
+    const std::vector<std::string> words = base::split(stat.substr(name_end + 2), ' ');
+    if (words.size() > start_word) base::parse_int(words[start_word], &ticks);
+  } catch (const base::DataError&) {  // it has ended
+  }
+  return ticks;
+}
+
+// By their numbers: glibc has names for these calls since 2.36.
+HeldProcess::HeldProcess(const ProcessId& id) {
+  if (id.pid <= 0 || id.start <= 0) return;
+  descriptor_ = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(id.pid), 0));
+  if (descriptor_ < 0 || process_start(id.pid) == id.start) return;
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+HeldProcess::~HeldProcess() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+HeldProcess::HeldProcess(HeldProcess&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+bool HeldProcess::send(int signal) const {
+  return found() && ::syscall(SYS_pidfd_send_signal, descriptor_, signal, nullptr, 0) == 0;
+}
+
+bool HeldProcess::ends_within(double seconds) const {
+  if (!found()) return true;
+  const double until = base::monotonic_seconds() + seconds;
+  for (;;) {
+    pollfd polled{descriptor_, POLLIN, 0};
+    const double left = std::max(0.0, until - base::monotonic_seconds());
+    const int ready = ::poll(&polled, 1, static_cast<int>(left * 1000));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+}  // namespace troika::host
