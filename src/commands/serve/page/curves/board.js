@@ -26,7 +26,7 @@ export class Board {
     this.view = firstView(names, this.panels);
     this.live = live;
     this.ends = [];
-    this.zoomed = null;   // when a zoom was asked that is not drawn yet
+    this.zoomed = null;   // when the last zoom was asked for, until it is drawn
     this.behind = false;  // there are new steps that nobody asked for yet
     this.lastStep = new Map();
     this.trouble = el('div');
@@ -74,7 +74,7 @@ export class Board {
       for (const { target, isIntersecting } of entries) {
         const panel = this.panels.find(({ node }) => node === target);
         panel.inSight = isIntersecting;
-        if (isIntersecting && panel.stale) this.refresh();
+        if (isIntersecting && panel.stale) this.refresh([panel]);
       }
     }, { rootMargin: '50px' });
     for (const panel of this.panels) {
@@ -94,13 +94,13 @@ export class Board {
     this.ends.push(() => observer.disconnect());
   }
 
-  // Asks for the curves of all charts in sight.
-  async refresh() {
+  // Asks for the curves of those charts that are in sight; the others are asked for when they come into it.
+  async refresh(panels = this.panels) {
     if (this.gone) return;
-    this.behind = false;
-    for (const panel of this.panels) panel.stale = !panel.inSight;
+    if (panels === this.panels) this.behind = false;
+    for (const panel of panels) panel.stale = !panel.inSight;
     try {
-      await Promise.all(this.panels.filter(({ inSight }) => inSight).map((panel) => panel.refresh()));
+      await Promise.all(panels.filter(({ inSight }) => inSight).map((panel) => panel.refresh()));
       fill(this.trouble);
     } catch (error) {
       if (!this.gone) fill(this.trouble, failed(error));
@@ -109,8 +109,8 @@ export class Board {
     if (!this.gone) this.drawn();
   }
 
-  // Marks for those who measure: 'curves-first', when the page's first charts are drawn; 'curves-zoom', from a zoom until the
-  // curves of its range are drawn.
+  // Marks for those who measure: 'curves-first', when the page's first charts are drawn; 'curves-zoom', from the last zoom until
+  // the curves of its range are drawn.
   drawn() {
     if (this.panels.some((panel) => panel.inSight && panel.version !== this.view.version)) return;
     if (!this.marked) performance.mark('curves-first');
@@ -127,6 +127,7 @@ export class Board {
     const before = this.lastStep.get(name) ?? -1;
     const back = step === null || step < before;
     this.lastStep.set(name, step ?? -1);
+    if (back) for (const panel of this.panels) if (!panel.inSight) panel.curves = new Map();
     const whole = this.view.whole();
     // What lies before the end of a run does not change, unless it is resumed from an earlier step.
     if (!back && this.view.range !== null && whole !== null && this.view.range.to < whole.to) return;
@@ -150,7 +151,7 @@ export class Board {
     const before = this.view.range;
     const wanted = range === null ? null : withinWhole(range, whole, this.leastRange(whole));
     if (wanted?.from === before?.from && wanted?.to === before?.to) return;
-    this.zoomed ??= performance.now();
+    this.zoomed = performance.now();
     this.view.range = wanted;
     this.view.version += 1;
     this.redraw();

@@ -135,7 +135,8 @@ export class Panel {
 
   // What the values say, as one sentence for screen readers.
   sentence() {
-    return [this.where.textContent, ...[...this.values.children].map((item) => item.textContent)].join('; ');
+const values = [...this.values.children].map((item) => `${item.querySelector('.name').textContent} ${item.querySelector('.value').textContent}`);
+    return [this.where.textContent, ...values].join('; ');
   }
 
   destroy() {

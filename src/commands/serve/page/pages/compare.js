@@ -7,7 +7,7 @@ import { swatch } from '../curves/panel.js';
 import { value } from '../curves/units.js';
 import { el, fill, freshId } from '../dom.js';
 import { count, loss } from '../format.js';
-import { failed, note, panel, stateMark, table } from '../parts.js';
+import { empty, failed, note, panel, stateMark, table } from '../parts.js';
 import { hashOf } from '../routes.js';
 
 const mostRuns = 16;  // as many as one stream of events follows
@@ -67,29 +67,46 @@ async function settingsTable({ api, t }, names) {
 
 export function mount(parent, context) {
   const { t, live, api } = context;
-  const names = [...new Set(context.runs)].slice(0, mostRuns);
+  const asked = [...new Set(context.runs)].slice(0, mostRuns);
   const picked = el('div', {});
+  const missing = el('div', {});
   const numbers = el('div', {});
   const settings = el('div', { class: 'stacked' });
   const charts = el('div', {});
-  parent.append(el('div', { class: 'stacked compare-page' }, el('div', { class: 'page-head' }, el('h1', {}, t('compare.title')), picked), charts,
+  parent.append(el('div', { class: 'stacked compare-page' }, el('div', { class: 'page-head' }, el('h1', {}, t('compare.title')), picked), missing, charts,
     panel(t('compare.last'), numbers), panel(t('compare.settings'), settings)));
-  const board = new Board(charts, names, live);
 
+  let board = null;
+  let off = () => {};
+  let gone = false;
   let told = '';
-  const show = (list) => {
+  function show(list, names) {
     const known = JSON.stringify(list.map(({ name }) => name));
     if (known !== told) fill(picked, picker(context, names, list));  // an open choice stays as it is otherwise
     told = known;
     fill(numbers, lastNumbers(context, names, list));
-  };
-  if (live.runs === null) api.get('runs').then((list) => live.runs === null && show(list), (error) => fill(numbers, failed(error)));
-  const off = live.onRuns(show);
-  settingsTable(context, names).then((made) => fill(settings, made), (error) => fill(settings, failed(error)));
+  }
+
+  // Of runs that are there; the curves of all are one question, which one wrong name would spoil.
+  async function start() {
+    const list = live.runs ?? await api.get('runs');
+    if (gone) return;
+    const names = asked.filter((name) => list.some((run) => run.name === name));
+    fill(missing, asked.filter((name) => !names.includes(name)).map((name) => note('warn', t('compare.gone', { run: name }))),
+      names.length === 0 ? empty(t('compare.none')) : null);
+    show(list, names);
+    off = live.onRuns((now) => show(now, names));
+    if (names.length === 0) return;
+    board = new Board(charts, names, live);
+    fill(settings, await settingsTable(context, names));
+  }
+
+  start().catch((error) => !gone && fill(missing, failed(error)));
   return {
     unmount() {
+      gone = true;
       off();
-      board.unmount();
+      board?.unmount();
     },
   };
 }

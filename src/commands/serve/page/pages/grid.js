@@ -64,13 +64,13 @@ export function mount(parent, { run, api, t }) {
   parent.append(node);
 
   function show(answer) {
-    const { step, simulated = false } = answer;
+    const { step, simulated = false, notes = [] } = answer;
     lanes = lanesOf(answer);
     stepChoice.hidden = answer.steps.length === 0;
     fill(steps, answer.steps.map((one) => el('option', { value: one }, count(one))));
     steps.value = String(step);
-    fill(remark, simulated ? note('info', t('grid.simulated')) : null);
-    setText(title, t('grid.title', { step: count(step), seconds: seconds(answer.seconds) }));
+    fill(remark, simulated ? note('info', t('grid.simulated')) : null, notes.map((text) => note('info', text)));
+    setText(title, t(step === null ? 'grid.title.any' : 'grid.title', { step: count(step), seconds: seconds(answer.seconds) }));
     setText(told, t('grid.pick'));
     grid.show(lanes, answer.seconds);
     fill(shares, lanes.length === 0 ? empty(t('grid.none')) : sharesTable(t, lanes, answer.seconds));
