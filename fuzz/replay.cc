@@ -21,6 +21,8 @@ int replay_programs(const std::uint8_t*, std::size_t);
 int replay_templates(const std::uint8_t*, std::size_t);
 int replay_sweeps(const std::uint8_t*, std::size_t);
 int replay_http_requests(const std::uint8_t*, std::size_t);
+int replay_step_columns(const std::uint8_t*, std::size_t);
+int replay_serve_logs(const std::uint8_t*, std::size_t);
 }
 
 int main(int count, char** arguments) {
@@ -36,6 +38,8 @@ int main(int count, char** arguments) {
                                               {"programs", replay_programs},
                                               {"templates", replay_templates},
                                               {"sweeps", replay_sweeps},
+                                              {"step_columns", replay_step_columns},
+                                              {"serve_logs", replay_serve_logs},
                                               {"http_requests", replay_http_requests}};
   const auto target = count < 3 ? targets.end() : targets.find(arguments[1]);
   if (target == targets.end()) {

@@ -50,7 +50,7 @@ BEGIN {
   set_layer(10, "commands")
   mark("tensor comm kernels sharding model optimizer executor checkpoint weights inference train", needs_torch)
   mark("base host config cpu cuda jinja mesh metrics http rendezvous tokenizer machine shape schedule data records plan diagnosis doctor exporters planner", torch_free)
-  mark("launch plan data timeline completion roofline sweep monitor why doctor metrics cli.h cli.cc shell_word.h shell_word.cc stop_signals.h stop_signals.cc verbs.h verbs.cc verbs_test.cc main.cc", torch_free_command)
+  mark("launch plan data timeline completion roofline sweep monitor serve why doctor metrics cli.h cli.cc shell_word.h shell_word.cc stop_signals.h stop_signals.cc verbs.h verbs.cc verbs_test.cc main.cc", torch_free_command)
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("tensor/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
   mark("base config jinja commands", above_words)

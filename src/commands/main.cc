@@ -23,6 +23,7 @@
 #include "commands/monitor/monitor.h"
 #include "commands/plan/plan.h"
 #include "commands/roofline/roofline.h"
+#include "commands/serve/serve.h"
 #include "commands/sweep/sweep.h"
 #include "commands/timeline/timeline.h"
 #include "commands/verbs.h"
@@ -76,6 +77,7 @@ const Runs runs = {
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"sweep", run_sweep},
     {"monitor", run_monitor},
+    {"serve", run_serve},
     {"doctor", run_doctor},
     {"why", [](const Call& call) { return print(why_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},

@@ -21,6 +21,7 @@
 #include "commands/plan/arguments.h"
 #include "commands/probe/arguments.h"
 #include "commands/roofline/arguments.h"
+#include "commands/serve/arguments.h"
 #include "commands/sweep/arguments.h"
 #include "commands/timeline/arguments.h"
 #include "commands/why/arguments.h"
@@ -156,6 +157,8 @@ const std::vector<Verb>& verbs() {
        data_parts()},
       {"monitor", "watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON",
        Program::troika, unbound<MonitorArguments, monitor_flags>},
+      {"serve", "a page to see runs, compare them, start, stop and resume them", Program::troika,
+       unbound<ServeArguments, serve_flags>},
       {"doctor", "what of this host, or of all hosts of a run, would make it fail or slow", Program::troika,
        unbound<DoctorArguments, doctor_flags>},
       {"why", "why a run failed, is slow or does not learn, and what to change: troika why RUN", Program::troika,

@@ -6,7 +6,7 @@
 namespace troika::commands::serve {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 base::Language language_in(const Query& query) {
   return query.one("lang").value_or("") == "zh" ? base::Language::chinese : base::Language::english;

@@ -1,0 +1,66 @@
+// What one run's folder tells, beside its curves.
+#include <algorithm>
+#include <utility>
+
+#include "commands/serve/catalog.h"
+#include "commands/serve/checkpoints.h"
+#include "commands/serve/grid.h"
+#include "commands/serve/logs.h"
+#include "commands/serve/routes.h"
+#include "commands/serve/run_config.h"
+#include "commands/serve/run_events.h"
+#include "commands/serve/run_plan.h"
+#include "commands/serve/views.h"
+#include "commands/serve/why_of_run.h"
+
+namespace troika::commands::serve {
+namespace {
+
+constexpr std::int64_t most_log_lines = 5000;
+constexpr std::size_t most_search_bytes = 200;
+
+LogQuestion log_question(const Query& query) {
+  LogQuestion question;
+  question.search = query.one("search").value_or("");
+  if (question.search.size() > most_search_bytes) throw Refused{400, "what is searched for is longer than 200 bytes"};
+  question.before = query.integer("before");
+  const auto usual = static_cast<std::int64_t>(question.lines);
+  question.lines =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(query.integer("limit").value_or(usual), 1, most_log_lines));
+  return question;
+}
+
+}  // namespace
+
+std::vector<Route> reading_routes(const Shop& shop) {
+  std::vector<Route> routes;
+  // `make` gets the run's folder and what was asked.
+  const auto add = [&](const char* what, auto make) {
+    routes.push_back({http::Method::get, std::string("/api/runs/{run}/") + what, Right::see,
+                      [&catalog = shop.catalog, make](const Asked& asked) {
+                        return json_response(200, make(catalog.folder_of(asked.name("run")), asked));
+                      }});
+  };
+  const Options& options = shop.options;
+  add("view", [&views = shop.views](const std::string& folder, const Asked& asked) {
+    return views.view_json(folder, asked.language);
+  });
+  add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
+  add("why", [&options](const std::string& folder, const Asked& asked) {
+    return why_json(options.program, folder, asked.language);
+  });
+  add("config", [](const std::string& folder, const Asked&) { return config_json(folder); });
+  add("checkpoints", [](const std::string& folder, const Asked&) { return checkpoints_json(folder); });
+  add("log", [](const std::string& folder, const Asked& asked) {
+    return log_json(folder, asked.query.one("rank").value_or("0"), log_question(asked.query));
+  });
+  add("grid", [&options](const std::string& folder, const Asked& asked) {
+    return grid_json(folder, asked.query.integer("step"), options.environment, asked.language);
+  });
+  add("plan", [&options](const std::string& folder, const Asked& asked) {
+    return plan_json_of_run(folder, options.environment, asked.language);
+  });
+  return routes;
+}
+
+}  // namespace troika::commands::serve
