@@ -4,13 +4,16 @@
 import { el, freshId } from '../dom.js';
 import { lookup, t } from '../texts.js';
 
+// "3." on the way to "3.5" is 3 already, and must stay as it is.
+const isTyping = (node) => node === document.activeElement;
+
 function simple(node, read = () => node.value, write = (text) => { node.value = text; }) {
   return {
     node,
     id: node.id,
     get: read,
     set(text) {
-      if (read() !== text) write(text);
+      if (read() !== text && !isTyping(node)) write(text);
     },
     describedBy: (ids) => node.setAttribute('aria-describedby', ids),
     invalid: (truth) => (truth ? node.setAttribute('aria-invalid', 'true') : node.removeAttribute('aria-invalid')),
@@ -64,7 +67,7 @@ function path(id, setting, changed, choices) {
     id,
     get: read,
     set(text) {
-      if (read() === text) return;
+      if (read() === text || isTyping(typed)) return;
       select.value = text === '' || known.has(text) ? text : elsewhere;
       typed.value = select.value === elsewhere ? text : '';
       typed.hidden = select.value !== elsewhere;

@@ -3,7 +3,7 @@
 import { el, fill, freshId, setText } from '../dom.js';
 import { t } from '../texts.js';
 import { essentialsOf, tasks } from './advice.js';
-import { valueOf } from './model.js';
+import { lengthOf } from './model.js';
 
 function plainField(label, control, help, id) {
   const [helpId, faultId] = [freshId('help'), freshId('fault')];
@@ -59,9 +59,6 @@ function lengthChoice(changed) {
   return { node: el('div', { class: 'field' }, el('label', { for: id }, t('form.length')), select, el('p', { class: 'help' }, t('form.length.help'))), select };
 }
 
-export const lengthOf = (draft, catalog) =>
-  (Number(valueOf(draft, catalog.byKey.get('train.steps'))) > 0 ? 'train.steps' : 'train.epochs');
-
 // changed({name} or {task} or {processes}), lengthChanged(key).
 export function makeEssentials({ catalog, fields, cores, changed, lengthChanged }) {
   const name = nameField(changed);
@@ -89,7 +86,7 @@ export function makeEssentials({ catalog, fields, cores, changed, lengthChanged 
 
     show(draft) {
       if (name.input.value !== draft.name) name.input.value = draft.name;
-      if (Number(processes.input.value) !== draft.processes) processes.input.value = String(draft.processes);
+      if (Number(processes.input.value) !== draft.processes && processes.input !== document.activeElement) processes.input.value = String(draft.processes);
       task.inputs.get(draft.task).checked = true;
       const chosen = lengthOf(draft, catalog);
       length.select.value = chosen;

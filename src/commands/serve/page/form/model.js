@@ -1,6 +1,6 @@
 // The form as a value: what somebody has chosen, and what of it is sent. No element of the page is known here.
 //
-// A draft: {name, processes, task, chats, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
+// A draft: {name, processes, task, length, chats, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
 // `advised`: what was left open has the values of advice.js; false of a draft from a file, which has the table's defaults.
 
 import { adviceOf, essentialsOf, isOwned, isOwnedByOther, taskOf } from './advice.js';
@@ -54,9 +54,23 @@ export function isChanged(draft, setting) {
   return setting.key in draft.settings && !required.includes(setting.key) && !isSame(setting, draft.settings[setting.key], offeredValue(draft, setting));
 }
 
+// What says how long: 'train.steps' or 'train.epochs'; as chosen, whatever is being typed, else what counts by the values.
+export function lengthOf(draft, catalog) {
+  return draft.length ?? (Number(valueOf(draft, catalog.byKey.get('train.steps'))) > 0 ? 'train.steps' : 'train.epochs');
+}
+
 // Steps, where there are any, make passes over the data meaningless.
 function isOutweighed(draft, key, catalog) {
-  return key === 'train.epochs' && Number(valueOf(draft, catalog.byKey.get('train.steps'))) > 0;
+  return key === 'train.epochs' && lengthOf(draft, catalog) === 'train.steps';
+}
+
+export function chooseLength(draft, catalog, key) {
+  const steps = catalog.byKey.get('train.steps');
+  draft.length = key;
+  delete draft.settings['train.steps'];
+  const value = Number(valueOf(draft, steps));
+  if (key === 'train.epochs' && value > 0) setValue(draft, steps, '0');
+  if (key === 'train.steps' && !(value > 0)) setValue(draft, steps, '100');
 }
 
 function isSent(draft, setting, catalog) {

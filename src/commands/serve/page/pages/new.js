@@ -5,11 +5,15 @@ import { isAbort } from '../api.js';
 import { stylesheet } from '../charts.js';
 import { el, fill } from '../dom.js';
 import { busy, failed, note } from '../parts.js';
+import { draftLikeRun, draftOfFile, freshDraft } from '../form/beginnings.js';
 import { dropDraft, keepDraft, keptDraft } from '../form/draft_store.js';
-import { lengthOf, makeEssentials } from '../form/essentials.js';
+import { makeEssentials } from '../form/essentials.js';
 import { fieldOf } from '../form/field.js';
 import { makeFromFile } from '../form/from_file.js';
-import { catalogOf, draftOfSettings, formOf, freeName, hasLayout, missingOf, nameFault, newDraft, noteModel, openLayout, placeErrors, setValue, takeLayout, valueOf } from '../form/model.js';
+import {
+  catalogOf, chooseLength, formOf, freeName, hasLayout, lengthOf, missingOf, nameFault, noteModel, openLayout, placeErrors, setValue,
+  takeLayout, valueOf,
+} from '../form/model.js';
 import { makePlanPanel } from '../form/plan_panel.js';
 import { makeSections } from '../form/sections.js';
 
@@ -27,14 +31,6 @@ function sourceOf(query) {
 
 function whyNot(t) {
   return [el('div', { class: 'page-head' }, el('h1', {}, t('form.title'))), note('info', t('form.view_only'))];
-}
-
-// Files of the folder that is served by their short names, as the choices have them.
-function shortened(settings, root) {
-  const result = { ...settings };
-  for (const key of ['model.path', 'data.train'])
-    if (result[key]?.startsWith(`${root}/`)) result[key] = result[key].slice(root.length + 1);
-  return result;
 }
 
 class NewRun {
@@ -58,27 +54,9 @@ class NewRun {
     this.catalog = catalogOf(settings);
     this.choices = choices;
     this.names = runs.map((run) => run.name);
-    this.draft = keptDraft(this.source) ?? (this.source === '' ? this.fresh() : await this.likeSource(runs));
+    this.draft = keptDraft(this.source) ?? (this.source === '' ? freshDraft(choices, this.names)
+      : await draftLikeRun(this.source, runs, this.catalog, this.context, this.left.signal));
     this.build();
-  }
-
-  fresh() {
-    const draft = newDraft(freeName('tune', this.names));
-    const { models, data } = this.choices;
-    if (models.length === 0) Object.assign(draft, { task: 'scratch', name: freeName('scratch', this.names) });
-    if (models.length === 1) draft.settings['model.path'] = models[0].path;
-    if (data.length === 1) draft.settings['data.train'] = data[0].path;
-    return draft;
-  }
-
-  async likeSource(runs) {
-    const { api } = this.context;
-    const { yaml } = await api.get(api.run(this.source, 'config'), {}, { signal: this.left.signal });
-    const { settings } = await api.post('form', { yaml }, { signal: this.left.signal });
-    const base = this.source.replace(/.*\//, '').replace(/-\d+$/, '');
-    return draftOfSettings(shortened(settings, this.context.session.root), this.catalog, {
-      name: freeName(base, this.names), processes: Math.max(1, runs.find((run) => run.name === this.source)?.ranks ?? 1),
-    });
   }
 
   build() {
@@ -142,16 +120,16 @@ class NewRun {
 
   partChanged(part) {
     Object.assign(this.draft, part);
-    if (part.task !== undefined) this.place();
+    if (part.task !== undefined) {
+      delete this.draft.length;
+      this.place();
+    }
     if (part.task !== undefined && /^(tune|lora|scratch)-\d+$/.test(this.draft.name)) this.draft.name = freeName(part.task, this.names);
     this.changed();
   }
 
   lengthChanged(key) {
-    const steps = this.catalog.byKey.get('train.steps');
-    if (key === 'train.epochs') setValue(this.draft, steps, '0');
-    else delete this.draft.settings['train.steps'];
-    if (key === 'train.steps' && !(Number(valueOf(this.draft, steps)) > 0)) setValue(this.draft, steps, '100');
+    chooseLength(this.draft, this.catalog, key);
     this.changed();
   }
 
@@ -167,19 +145,17 @@ class NewRun {
   }
 
   async takeFile(yaml) {
-    const { api, t, session } = this.context;
-    const answer = await api.post('form', { yaml }, { signal: this.left.signal });
-    if (answer.errors.length > 0) throw new Error(answer.errors.join('\n'));
-    this.draft = draftOfSettings(shortened(answer.settings, session.root), this.catalog, this.draft);
+    const { draft, notes } = await draftOfFile(yaml, this.catalog, this.draft, this.context, this.left.signal);
+    this.draft = draft;
     this.place();
     this.changed();
-    return [t('form.file.taken', { n: Object.keys(this.draft.settings).length }), ...answer.notes];
+    return [this.context.t('form.file.taken', { n: Object.keys(draft.settings).length }), ...notes];
   }
 
   anew() {
     dropDraft(this.source);
     if (this.source !== '') return this.context.go('#/new');
-    this.draft = this.fresh();
+    this.draft = freshDraft(this.choices, this.names);
     this.place();
     this.changed();
     this.essentials.name.focus();

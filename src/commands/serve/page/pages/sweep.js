@@ -4,22 +4,23 @@ import { isAbort } from '../api.js';
 import { stylesheet } from '../charts.js';
 import { el, fill } from '../dom.js';
 import { date, percent, short } from '../format.js';
+import { draftOfFile } from '../form/beginnings.js';
 import { keepDraft } from '../form/draft_store.js';
 import { layoutName } from '../form/layout_name.js';
-import { catalogOf, draftOfSettings, freeName, takeLayout } from '../form/model.js';
+import { catalogOf, freeName, takeLayout } from '../form/model.js';
 import { busy, copyBox, empty, failed, note, panel } from '../parts.js';
 import { plotsOf } from '../sweeps/plots.js';
 import { fastestFirst, withDerived } from '../sweeps/rows.js';
 import { makeTable } from '../sweeps/table.js';
 
 // The form of a new run, filled with the sweep's settings in this layout.
-async function openForm({ api, go }, sweep, row, signal) {
-  const [settings, form, runs] = await Promise.all([
-    api.get('settings', {}, { signal }), api.post('form', { yaml: sweep.settings }, { signal }), api.get('runs', {}, { signal }),
-  ]);
+async function openForm(context, sweep, row, signal) {
+  const { api, go } = context;
+  const [settings, runs] = await Promise.all([api.get('settings', {}, { signal }), api.get('runs', {}, { signal })]);
   const catalog = catalogOf(settings);
   const processes = ['dp', 'pp', 'tp', 'cp'].reduce((product, axis) => product * Number(row[axis]), 1);
-  const draft = draftOfSettings(form.settings, catalog, { name: freeName('swept', runs.map((run) => run.name)), processes });
+  const name = freeName('swept', runs.map((run) => run.name));
+  const { draft } = await draftOfFile(sweep.settings, catalog, { name, processes }, context, signal);
   takeLayout(draft, catalog, row);
   keepDraft('', draft);
   go('#/new');

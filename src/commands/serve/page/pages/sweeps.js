@@ -28,9 +28,9 @@ export function mount(parent, context) {
   if (context.sweep !== undefined) return mountSweep(parent, context);
   const left = new AbortController();
   const place = el('div', { class: 'panel' }, busy());
-  fill(parent, el('div', { class: 'page-head' }, el('h1', {}, context.t('nav.sweeps'))), el('p', { class: 'muted' }, context.t('sweeps.what')), place);
+  fill(parent, el('div', { class: 'page-head' }, el('h1', {}, context.t('nav.sweeps'))), place);
   context.api.get('sweeps', {}, { signal: left.signal })
-    .then((sweeps) => fill(place, listOf(sweeps, context)))
+    .then((sweeps) => fill(place, el('p', { class: 'muted' }, context.t('sweeps.what')), listOf(sweeps, context)))
     .catch((error) => {
       if (!isAbort(error)) fill(place, failed(error));
     });
