@@ -13,6 +13,7 @@ const stateListeners = new Set();
 
 let source = null;
 let watched = '';            // of the open stream
+let missing = [];            // watched names that the server did not know yet, and so left out of the stream
 let state = 'connecting';
 let wasLost = false;
 let pause = firstPause;
@@ -66,6 +67,7 @@ function open() {
   close();
   if (!running) return;
   watched = names().join('\n');
+  missing = live.runs === null ? [] : names().filter((name) => !live.runs.some((run) => run.name === name));
   const stream = new EventSource(address('live', { run: names() }));
   source = stream;
   const on = (event, act) =>
@@ -75,8 +77,12 @@ function open() {
   stream.onopen = () => source === stream && opened();
   stream.onerror = () => source === stream && failed();
   on('runs', (list) => {
+    const known = new Set(list.map((run) => run.name));
+    const appeared = missing.some((name) => known.has(name));
+    missing = names().filter((name) => !known.has(name));
     live.runs = list;
     for (const listener of runListeners) listener(list);
+    if (appeared) open();
   });
   on('view', ({ name, view }) => {
     if (!watchers.has(name)) return;

@@ -10,7 +10,9 @@ function write(cell, shown) {
   const key = made ? shown.key : String(shown);
   if (cell.shownKey === key) return;
   cell.shownKey = key;
+  const hadFocus = cell.contains(document.activeElement);
   fill(cell, made ? shown.make() : key);
+  if (hadFocus) cell.querySelector('a, button, input, select')?.focus({ preventScroll: true });
   cell.toggleAttribute('data-blank', !made && (key === '' || key === unknown));
 }
 

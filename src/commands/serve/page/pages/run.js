@@ -91,7 +91,10 @@ export function mount(parent, context) {
 
   function learn(next) {
     const is = next.find((run) => run.name === name);
-    if (is === undefined) return;
+    if (is === undefined) {
+      if (summary !== null) fill(errors, note('warn', t('run.gone')));
+      return;
+    }
     summary = is;
     fill(errors);
     actions.show(summary.can);

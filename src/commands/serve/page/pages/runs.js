@@ -63,7 +63,7 @@ function makeColumns(picked, onPick) {
     {
       id: 'pick', head: '', name: t('runs.compare'),
       show: (run) => ({
-        key: `${run.name} ${picked.has(run.name)}`,
+        key: run.name,
         make: () => el('input', {
           type: 'checkbox', checked: picked.has(run.name), 'aria-label': t('runs.pick', { name: run.name }),
           onchange: (event) => onPick(run.name, event.target.checked),

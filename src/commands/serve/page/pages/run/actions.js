@@ -16,16 +16,20 @@ export function makeActions({ session, say, ask }, name) {
   function draw() {
     const key = `${can.join(' ')} ${asked}`;
     if (session.view_only || key === shown) return;
-    const hadFocus = node.contains(document.activeElement);
+    const focused = node.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     shown = key;
-    const button = (id, kind, act) =>
-      el('button', { type: 'button', class: kind, dataset: { action: id }, disabled: asked && id !== 'stop-now', onclick: act }, t(`run.${id}`));
+    // A button that waits keeps the keyboard's place: it is marked, not disabled.
+    const button = (id, kind, act) => {
+      const waits = asked && id !== 'stop-now';
+      return el('button', { type: 'button', class: kind, dataset: { action: id }, 'aria-disabled': waits ? 'true' : null,
+        onclick: () => waits || act() }, t(`run.${id}`));
+    };
     fill(node,
       asked ? el('span', { class: 'muted' }, t('run.asked')) : null,
       can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : null,
       can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
       can.includes('resume') ? button('resume', 'primary', () => actions.resume(null)) : null);
-    if (hadFocus) node.querySelector('button:not(:disabled)')?.focus();
+    if (focused !== null) (node.querySelector(`[data-action="${focused}"]`) ?? node.querySelector('button'))?.focus();
   }
 
   // Sends it and says what came of it. True where it was taken.
