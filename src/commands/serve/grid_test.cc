@@ -39,8 +39,9 @@ TEST(Grid, IsThatOfTheLastRecordedStep) {
   EXPECT_EQ(grid["lanes"][3]["rank"], 3);
   EXPECT_EQ(grid["lanes"][3]["host"], "pi1");
   const auto& first = grid["lanes"][0]["events"][0];
-  ASSERT_EQ(first.size(), 4U);
-  EXPECT_TRUE(first[0].is_number() && first[1].is_number() && first[2].is_number_integer() && first[3].is_string());
+  ASSERT_EQ(first.size(), 5U);
+  EXPECT_TRUE(first[0].is_number() && first[1].is_number() && first[2].is_number_integer() && first[3].is_string() &&
+              first[4].is_number_integer());
   double end = 0;
   for (const auto& lane : grid["lanes"])
     for (const auto& event : lane["events"]) end = std::max(end, event[1].get<double>());
