@@ -16,11 +16,6 @@ constexpr double seconds_between_looks = 2;
 constexpr double share_of_looking = 0.1;  // of the time, where there is very much to look at
 constexpr double seconds_before_looking_for_a_name = 0.2;
 
-struct Listed {
-  std::vector<RunSummary> runs;
-  std::vector<NamedFolder> sweeps;
-};
-
 // One that may not be read is in the list all the same.
 RunSummary looked_at_or_unknown(const NamedFolder& run, RunFollower& follower, double now) {
   try {
@@ -43,6 +38,11 @@ bool comes_before(const RunSummary& a, const RunSummary& b) {
 }  // namespace
 
 struct RunCatalog::Impl {
+  struct Listed {
+    std::vector<RunSummary> runs;
+    std::vector<NamedFolder> sweeps;
+  };
+
   explicit Impl(std::string of) : folder(std::move(of)) {}
 
   const std::string folder;
@@ -106,10 +106,9 @@ struct RunCatalog::Impl {
   }
 };
 
-static const RunSummary* find_run(const Listed& listed, const std::string& name) {
-  const auto found =
-      std::find_if(listed.runs.begin(), listed.runs.end(), [&](const RunSummary& run) { return run.name == name; });
-  return found == listed.runs.end() ? nullptr : &*found;
+static const RunSummary* find_run(const std::vector<RunSummary>& runs, const std::string& name) {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunSummary& run) { return run.name == name; });
+  return found == runs.end() ? nullptr : &*found;
 }
 
 RunCatalog::RunCatalog(const Options& options) : impl_(std::make_unique<Impl>(options.folder)) {}
@@ -118,9 +117,9 @@ RunCatalog::~RunCatalog() = default;
 std::vector<RunSummary> RunCatalog::list() const { return impl_->now()->runs; }
 
 RunSummary RunCatalog::summary_of(const std::string& name) const {
-  std::shared_ptr<const Listed> listed = impl_->now();
-  if (find_run(*listed, name) == nullptr) listed = impl_->now(seconds_before_looking_for_a_name);
-  if (const RunSummary* run = find_run(*listed, name)) return *run;
+  auto listed = impl_->now();
+  if (find_run(listed->runs, name) == nullptr) listed = impl_->now(seconds_before_looking_for_a_name);
+  if (const RunSummary* run = find_run(listed->runs, name)) return *run;
   throw Refused{404, "there is no run '" + name + "'"};
 }
 
@@ -130,8 +129,8 @@ std::string RunCatalog::folder_of(const std::string& name) const {
 }
 
 std::optional<std::string> RunCatalog::known_folder_of(const std::string& name) const {
-  const std::shared_ptr<const Listed> listed = impl_->last();
-  const RunSummary* run = find_run(*listed, name);
+  const auto listed = impl_->last();
+  const RunSummary* run = find_run(listed->runs, name);
   return run == nullptr ? std::nullopt : std::optional<std::string>(run->folder);
 }
 

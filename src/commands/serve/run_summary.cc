@@ -26,35 +26,6 @@ using Json = nlohmann::ordered_json;
 constexpr records::Kept kept_of_listed{2000, 2, 200, 16 << 10};
 constexpr double silent_seconds = 15;  // a run without samples and without a lock
 
-struct ListedFile {
-  std::int64_t seconds = 0, nanoseconds = 0, bytes = -1;
-  bool operator==(const ListedFile& other) const {
-    return seconds == other.seconds && nanoseconds == other.nanoseconds && bytes == other.bytes;
-  }
-  double time() const { return static_cast<double>(seconds) + 1e-9 * static_cast<double>(nanoseconds); }
-};
-
-using ListedFiles = std::array<ListedFile, 5>;
-
-ListedFiles files_now(const std::string& folder) {
-  static constexpr std::array<const char*, 5> names = {"/state.json", "/metrics.jsonl", "/events.jsonl", "/run.lock",
-                                                       "/checkpoints"};
-  ListedFiles files;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    struct stat facts {};
-    if (::stat((folder + names[i]).c_str(), &facts) == 0)
-      files[i] = {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, S_ISREG(facts.st_mode) ? facts.st_size : 0};
-  }
-  return files;
-}
-
-double last_change(const ListedFiles& files, const std::map<int, double>& heard) {
-  double last = 0;
-  for (const ListedFile& file : files) last = std::max(last, file.time());
-  for (const auto& [rank, time] : heard) last = std::max(last, time);
-  return last;
-}
-
 double newest_valid_loss(const records::RunReader& run) {
   for (auto row = run.steps().rbegin(); row != run.steps().rend(); ++row)
     if (const auto found = row->extra.find("valid_loss"); found != row->extra.end()) return found->second;
@@ -112,14 +83,42 @@ std::string to_json(const std::vector<RunSummary>& runs) {
 }
 
 struct RunFollower::Impl {
+  struct File {
+    std::int64_t seconds = 0, nanoseconds = 0, bytes = -1;
+    bool operator==(const File& other) const {
+      return seconds == other.seconds && nanoseconds == other.nanoseconds && bytes == other.bytes;
+    }
+    double time() const { return static_cast<double>(seconds) + 1e-9 * static_cast<double>(nanoseconds); }
+  };
+  static constexpr std::array<const char*, 5> names_of_files = {"/metrics.jsonl", "/state.json", "/events.jsonl",
+                                                                "/run.lock", "/checkpoints"};
+  using Files = std::array<File, names_of_files.size()>;
+
   explicit Impl(NamedFolder of) : folder(std::move(of)), run(folder.path, kept_of_listed) {}
 
   const NamedFolder folder;
   records::RunReader run;
   exporters::StepSeconds seconds;
-  ListedFiles files;
+  Files files;
   bool settled = false;  // it is over, and was looked at since its files changed
   RunSummary summary{};
+
+  Files files_now() const {
+    Files now;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      struct stat facts {};
+      if (::stat((folder.path + names_of_files[i]).c_str(), &facts) == 0)
+        now[i] = {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, S_ISREG(facts.st_mode) ? facts.st_size : 0};
+    }
+    return now;
+  }
+
+  double last_change(const std::map<int, double>& heard) const {
+    double last = 0;
+    for (const File& file : files) last = std::max(last, file.time());
+    for (const auto& [rank, time] : heard) last = std::max(last, time);
+    return last;
+  }
 
   void take_state() {
     if (!run.state()) return;
@@ -166,7 +165,7 @@ struct RunFollower::Impl {
   }
 
   const RunSummary& look(double now) {
-    const ListedFiles before = std::exchange(files, files_now(folder.path));
+    const Files before = std::exchange(files, files_now());
     if (settled && before == files) return summary;
     run.refresh();
     seconds.follow(run);
@@ -174,7 +173,7 @@ struct RunFollower::Impl {
     summary.name = folder.name;
     summary.folder = folder.path;
     const std::map<int, double> heard = monitor::heard_in(run);
-    summary.changed = last_change(files, heard);
+    summary.changed = last_change(heard);
     const monitor::StepHistory none;
     const monitor::View view = monitor::view_of({run, none, heard, now});
     const std::optional<RunLeader> leader = leader_of(folder.path, run.events());
@@ -195,8 +194,7 @@ RunFollower& RunFollower::operator=(RunFollower&&) noexcept = default;
 const RunSummary& RunFollower::look(double now) { return impl_->look(now); }
 
 exporters::NamedRun RunFollower::metrics(double now) const {
-  return {
-      impl_->folder.name, impl_->run, impl_->seconds, {now, impl_->files[1].bytes >= 0 ? impl_->files[1].time() : 0}};
+  return {impl_->folder.name, impl_->run, impl_->seconds, {now, impl_->files[0].time()}};
 }
 
 }  // namespace troika::commands::serve
