@@ -31,8 +31,8 @@ Json measured_memory(const records::RunReader& run) {
   const auto most = std::max_element(samples.begin(), samples.end(), [](const auto& a, const auto& b) {
     return bytes_in(a.second, "resident") < bytes_in(b.second, "resident");
   });
-  if (most == samples.end()) return nullptr;
   Json memory = Json::object();
+  if (most == samples.end()) return memory;
   std::int64_t of_tensors = 0;
   for (const auto& [word, name] : {std::pair("parameters", "parameters"),
                                    {"gradients", "gradients"},
@@ -63,7 +63,7 @@ Json measured_seconds(const records::RunReader& run) {
 }
 
 struct Predicted {
-  Json memory = nullptr, seconds = nullptr;
+  Json memory = Json::object(), seconds = nullptr;
   std::vector<std::string> notes;
 };
 
@@ -104,7 +104,7 @@ std::string plan_json_of_run(const std::string& folder, const config::Environmen
   run.refresh();
   Predicted plan = predicted(folder, run, environment, language);
   Json measured = measured_memory(run);
-  if (measured.is_null()) plan.notes.emplace_back(reading_texts.not_measured.in(language));
+  if (measured.empty()) plan.notes.emplace_back(reading_texts.not_measured.in(language));
   const Json answer = {{"memory", {{"predicted", std::move(plan.memory)}, {"measured", std::move(measured)}}},
                        {"step_seconds", {{"predicted", std::move(plan.seconds)}, {"measured", measured_seconds(run)}}},
                        {"notes", plan.notes}};

@@ -9,7 +9,8 @@
 namespace troika::commands::serve {
 
 // {"memory": {"predicted": {class: bytes}, "measured": {class: bytes}}, "step_seconds": {"predicted", "measured"}, "notes": [...]}.
-// Memory of the rank that needs most, and of the one that holds most; what is not known is null.
+// Memory of the rank that needs most, and of the one that holds most; what is not
+// known is null, or an object without classes.
 std::string plan_json_of_run(const std::string& folder, const config::Environment& environment,
                              base::Language language);
 

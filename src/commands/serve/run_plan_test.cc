@@ -43,13 +43,13 @@ TEST(PlanOfARun, StandsBesideWhatWasMeasured) {
 TEST(PlanOfARun, SaysWhatIsNotKnown) {
   const base::TemporaryFolder folder;
   const auto plan = plan_of(folder.path());
-  EXPECT_EQ(plan["memory"]["predicted"], nullptr);
-  EXPECT_EQ(plan["memory"]["measured"], nullptr);
+  EXPECT_EQ(plan["memory"]["predicted"], nlohmann::json::object());
+  EXPECT_EQ(plan["memory"]["measured"], nlohmann::json::object());
   EXPECT_EQ(plan["step_seconds"]["measured"], nullptr);
   EXPECT_EQ(plan["notes"].size(), 2U);
   const PlannedRun run;
   base::write_file_atomic(run.path() + "/config.yaml", "model: [damaged");
-  EXPECT_EQ(plan_of(run.path())["memory"]["predicted"], nullptr);
+  EXPECT_EQ(plan_of(run.path())["memory"]["predicted"], nlohmann::json::object());
 }
 
 TEST(ConfigOfARun, IsThatOfTheLastAttemptWithItsCommandLines) {
