@@ -1,0 +1,160 @@
+// What the form of a new run sends, marks and takes from files, and the arithmetic of sweeps.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import {page_module} from './page_modules.mjs';
+
+const form = await page_module('form/model.js');
+const sweeps = await page_module('sweeps/rows.js');
+
+const setting = (key, type, value) => ({key, type, default: value, flag: '--' + key, help: '', words: []});
+const catalog = form.catalogOf({sections: [
+  {name: 'model', title: '', settings: [setting('model.preset', 'text', 'qwen3-tiny'), setting('model.path', 'text', '')]},
+  {name: 'lora', title: '', settings: [setting('lora.rank', 'integer', '0')]},
+  {name: 'data', title: '', settings: [setting('data.train', 'text', ''), setting('data.chat_template', 'word', 'auto')]},
+  {name: 'batch', title: '', settings: [setting('batch.seq_len', 'integer', '256'), setting('batch.micro_batch_size', 'integer', 'null'),
+    setting('batch.global_batch_size', 'integer', 'null'), setting('batch.microbatches', 'integer', 'null')]},
+  {name: 'parallel', title: '', settings: [setting('parallel.dp', 'integer', '0'), setting('parallel.pp', 'integer', '1'),
+    setting('parallel.zero', 'integer', '0'), setting('parallel.schedule', 'word', '1f1b'), setting('parallel.stage_layers', 'list', '')]},
+  {name: 'optimizer', title: '', settings: [setting('optimizer.lr', 'number', '0.0003'), setting('optimizer.warmup_ratio', 'number', '0')]},
+  {name: 'precision', title: '', settings: [setting('precision.compute', 'word', 'fp32')]},
+  {name: 'train', title: '', settings: [setting('train.steps', 'integer', '0'), setting('train.epochs', 'number', '1'),
+    setting('train.out', 'text', 'runs/default')]},
+  {name: 'log', title: '', settings: [setting('log.on_event', 'text', '')]},
+]});
+const of = (key) => catalog.byKey.get(key);
+const sent = (draft) => form.formOf(draft, catalog).settings;
+
+test('a page offers neither the folder nor a command', () => {
+  assert.equal(of('train.out'), undefined);
+  assert.equal(of('log.on_event'), undefined);
+});
+
+test('a fresh form sends what suits its task, and nothing that is the default', () => {
+  const draft = form.newDraft('tune-1');
+  assert.deepEqual(sent(draft), {'batch.seq_len': '512', 'batch.global_batch_size': '16', 'optimizer.lr': '2e-05', 'optimizer.warmup_ratio': '0.05',
+    'train.epochs': '3'});
+  draft.task = 'lora';
+  assert.equal(sent(draft)['lora.rank'], '8');
+  draft.task = 'scratch';
+  assert.deepEqual(sent(draft), {'batch.global_batch_size': '16', 'optimizer.lr': '0.001', 'optimizer.warmup_ratio': '0.05', 'train.steps': '500'});
+});
+
+test('the sequences of a step are a multiple of the processes', () => {
+  const draft = form.newDraft('tune-1');
+  for (const processes of [1, 2, 3, 5, 7, 40]) {
+    draft.processes = processes;
+    const sequences = Number(form.offeredValue(draft, of('batch.global_batch_size')));
+    assert.equal(sequences % processes, 0, String(processes));
+    assert.ok(sequences >= 16);
+  }
+});
+
+test('a value is changed while it differs from what is offered, however it is written', () => {
+  const draft = form.newDraft('tune-1'), lr = of('optimizer.lr');
+  form.setValue(draft, lr, ' 1e-4 ');
+  assert.ok(form.isChanged(draft, lr));
+  assert.equal(sent(draft)['optimizer.lr'], '1e-4');
+  form.setValue(draft, lr, '0.00002');
+  assert.ok(!form.isChanged(draft, lr));
+  assert.equal(form.valueOf(draft, lr), '2e-05');
+  form.setValue(draft, lr, '0.0003');
+  assert.ok(form.isChanged(draft, lr), 'the default of the table is a change, too');
+  assert.ok(!('optimizer.lr' in sent(draft)));
+});
+
+test('what belongs to another task is kept and not sent', () => {
+  const draft = form.newDraft('tune-1');
+  form.setValue(draft, of('model.path'), 'models/a');
+  draft.task = 'scratch';
+  assert.ok(!('model.path' in sent(draft)));
+  draft.task = 'lora';
+  assert.equal(sent(draft)['model.path'], 'models/a');
+});
+
+test('a model without a chat template is offered with chatml', () => {
+  const draft = form.newDraft('tune-1'), models = [{path: 'a', chat_template: false}, {path: 'b', chat_template: true}, {path: 'c'}];
+  const offered = (path) => {
+    form.setValue(draft, of('model.path'), path);
+    form.noteModel(draft, models);
+    return form.valueOf(draft, of('data.chat_template'));
+  };
+  assert.deepEqual(['a', 'b', 'c', 'd'].map(offered), ['chatml', 'auto', 'auto', 'auto']);
+});
+
+test('how long a run is stays as chosen while its number is being typed', () => {
+  const draft = form.newDraft('tune-1');
+  assert.equal(form.lengthOf(draft, catalog), 'train.epochs');
+  form.chooseLength(draft, catalog, 'train.steps');
+  assert.equal(sent(draft)['train.steps'], '100');
+  assert.ok(!('train.epochs' in sent(draft)));
+  form.setValue(draft, of('train.steps'), '');
+  assert.equal(form.lengthOf(draft, catalog), 'train.steps');
+  form.chooseLength(draft, catalog, 'train.epochs');
+  assert.ok(!('train.steps' in sent(draft)));
+  assert.equal(sent(draft)['train.epochs'], '3');
+});
+
+test('what must be chosen is named until it is', () => {
+  const draft = form.newDraft('tune-1');
+  assert.deepEqual(form.missingOf(draft, catalog), ['model.path', 'data.train']);
+  draft.task = 'scratch';
+  assert.deepEqual(form.missingOf(draft, catalog), ['data.train']);
+  form.setValue(draft, of('data.train'), 'a.jsonl');
+  assert.deepEqual(form.missingOf(draft, catalog), []);
+});
+
+test('a file of settings has the defaults of the table, and loses what follows from the rest', () => {
+  const settings = {'model.path': 'm', 'lora.rank': '4', 'batch.seq_len': '256', 'batch.micro_batch_size': '1', 'batch.global_batch_size': '12',
+    'batch.microbatches': '6', 'parallel.dp': '2', 'train.steps': '60', 'train.epochs': '1'};
+  const draft = form.draftOfSettings(settings, catalog, {name: 'a', processes: 2});
+  assert.equal(draft.task, 'lora');
+  assert.deepEqual(sent(draft), {'model.path': 'm', 'lora.rank': '4', 'batch.micro_batch_size': '1', 'batch.global_batch_size': '12', 'train.steps': '60'});
+  assert.equal(form.valueOf(draft, of('optimizer.lr')), '0.0003');
+});
+
+test('a layout is taken whole and left open again', () => {
+  const draft = form.newDraft('tune-1');
+  form.setValue(draft, of('parallel.stage_layers'), '2,1');
+  form.takeLayout(draft, catalog, {dp: 1, pp: 2, tp: 1, cp: 1, zero: 1, schedule: 'zb-h1', micro_batch_size: 4, global_batch_size: 16, precision: 'bf16'});
+  const settings = sent(draft);
+  assert.deepEqual([settings['parallel.dp'], settings['parallel.pp'], settings['parallel.zero'], settings['parallel.schedule']], ['1', '2', '1', 'zb-h1']);
+  assert.deepEqual([settings['batch.micro_batch_size'], settings['precision.compute']], ['4', 'bf16']);
+  assert.ok(!('parallel.stage_layers' in settings) && form.hasLayout(draft));
+  form.openLayout(draft, catalog);
+  assert.ok(!form.hasLayout(draft));
+  assert.ok(Object.keys(sent(draft)).every((key) => !key.startsWith('parallel.')));
+});
+
+test('an error goes to the setting that it names first, by key or flag', () => {
+  const {byKey, others} = form.placeErrors(['optimizer.lr must be at most 1000, not 5000', '--batch.seq-len takes a whole number',
+    'no layout fits', 'e.g. nothing'], catalog);
+  assert.deepEqual([...byKey.keys()], ['optimizer.lr', 'batch.seq_len']);
+  assert.deepEqual(others, ['no layout fits', 'e.g. nothing']);
+});
+
+test('names of runs are free, plain and not taken', () => {
+  assert.equal(form.freeName('tune', ['tune-1', 'tune-3']), 'tune-2');
+  assert.equal(form.nameFault('a_1.b-c', []), null);
+  for (const [name, fault] of [['', 'empty'], [' ', 'empty'], ['.a', 'letters'], ['-a', 'letters'], ['a/b', 'letters'], ['a b', 'letters'],
+    ['x'.repeat(101), 'letters'], ['old', 'taken']])
+    assert.equal(form.nameFault(name, ['old']), `form.name.${fault}`, name);
+});
+
+const row = (more) => ({status: 'ok', samples_per_second: 10, tokens_per_second: 1000, step_seconds: 2, predicted_step_seconds: 1.6, global_batch_size: 20,
+  communication_share: 0.1, bubble_share: 0.2, ...more});
+
+test('a sweep derives what was predicted in tokens, how far off that was, and the share of computing', () => {
+  const [one, failed] = sweeps.withDerived([row({}), row({status: 'failed', tokens_per_second: null, samples_per_second: null, step_seconds: null})]);
+  assert.equal(one.predicted_tokens_per_second, 1250);
+  assert.ok(Math.abs(one.off - 0.25) < 1e-12 && Math.abs(one.compute_share - 0.7) < 1e-12);
+  assert.deepEqual([failed.predicted_tokens_per_second, failed.off, failed.compute_share], [1250, null, null]);
+  assert.equal(sweeps.withDerived([row({status: 'timeout', tokens_per_second: null})])[0].predicted_tokens_per_second, null);
+});
+
+test('rows are sorted by numbers as numbers, and those without a value come last both ways', () => {
+  const rows = [row({x: 10}), row({x: null}), row({x: 9})];
+  assert.deepEqual(sweeps.sorted(rows, 'x', 'ascending').map(({x}) => x), [9, 10, null]);
+  assert.deepEqual(sweeps.sorted(rows, 'x', 'descending').map(({x}) => x), [10, 9, null]);
+  assert.deepEqual(sweeps.fastestFirst([row({}), row({tokens_per_second: 2000}), row({status: 'failed', tokens_per_second: 9999})])
+    .map((one) => one.tokens_per_second), [2000, 1000]);
+});
