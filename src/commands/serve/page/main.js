@@ -11,6 +11,7 @@ import { loadTexts, onLanguage, setLanguage, language, t } from './texts.js';
 
 const pauseOfStart = 3000;  // milliseconds until a server that does not answer is asked again
 
+const texts = loadTexts();   // while the server says who may come in
 const place = document.getElementById('frame');
 
 let session = null;
@@ -78,9 +79,10 @@ function makePage() {
 
 async function begin() {
   session = await api.get('serve');
+  await texts;
   entering = false;
-  makePage();
   live.start();
+  makePage();
 }
 
 // `wrong`: a token was tried and is not the one.
@@ -105,6 +107,7 @@ async function start(token = takeTokenOfAddress()) {
     if (token !== null) await take(token);
     await begin();
   } catch (error) {
+    await texts;
     if (error.status === 401 || error.status === 403) {
       askForToken(token !== null);
     } else {
@@ -129,5 +132,4 @@ addEventListener('hashchange', async () => {
   }
 });
 
-await loadTexts();
 await start();

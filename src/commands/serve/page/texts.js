@@ -26,11 +26,12 @@ function apply(choice) {
   document.documentElement.lang = choice === 'zh' ? 'zh-CN' : 'en';
 }
 
+apply(firstLanguage());
+
 export async function loadTexts() {
   const response = await fetch(new URL('texts.json', import.meta.url));
   if (!response.ok) throw new Error(`texts.json: ${response.status}`);
   texts = await response.json();
-  apply(firstLanguage());
 }
 
 export function language() {
