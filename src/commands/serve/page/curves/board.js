@@ -26,7 +26,7 @@ export class Board {
     this.view = firstView(names, this.panels);
     this.live = live;
     this.ends = [];
-    this.zoomed = null;   // when the last zoom was asked for, until it is drawn
+    this.zoomBegan = null;   // when the last zoom was asked for, until it is drawn
     this.behind = false;  // there are new steps that nobody asked for yet
     this.lastStep = new Map();
     this.trouble = el('div');
@@ -115,8 +115,8 @@ export class Board {
     if (this.panels.some((panel) => panel.inSight && panel.version !== this.view.version)) return;
     if (!this.marked) performance.mark('curves-first');
     this.marked = true;
-    if (this.zoomed !== null) performance.measure('curves-zoom', { start: this.zoomed, end: performance.now() });
-    this.zoomed = null;
+    if (this.zoomBegan !== null) performance.measure('curves-zoom', { start: this.zoomBegan, end: performance.now() });
+    this.zoomBegan = null;
   }
 
   redraw() {
@@ -151,7 +151,7 @@ export class Board {
     const before = this.view.range;
     const wanted = range === null ? null : withinWhole(range, whole, this.leastRange(whole));
     if (wanted?.from === before?.from && wanted?.to === before?.to) return;
-    this.zoomed = performance.now();
+    this.zoomBegan = performance.now();
     this.view.range = wanted;
     this.view.version += 1;
     this.redraw();

@@ -12,7 +12,7 @@ const mostRows = 500;  // in the table; file and copy have all
 export class Numbers {
   constructor(parent, chart) {
     this.chart = chart;
-    this.table = el('div', { class: 'table' });
+    this.table = el('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': t('curves.numbers') });
     this.told = el('span', { role: 'status', class: 'muted' });
     this.node = el('details', { class: 'numbers', ontoggle: () => this.refresh() },
       el('summary', {}, t('curves.numbers')),
@@ -23,8 +23,9 @@ export class Numbers {
     parent.append(this.node);
   }
 
-  head({ axis, lines }, parts) {
-    return [t(`curves.axis.${axis}`), ...lines.flatMap(({ label }) => parts.map((part) => `${label}, ${t(`curves.${part}`)}`))];
+  head({ axis, lines }) {
+    const of = (label) => ['mean', 'low', 'high'].map((part) => `${label}, ${t(`curves.part.${part}`)}`);
+    return [t(`curves.axis.${axis}`), ...lines.flatMap(({ label }) => of(label))];
   }
 
   // Called when there are other numbers; nothing is made while nobody looks.
@@ -41,13 +42,13 @@ export class Numbers {
     const part = rows.slice(-mostRows);
     const more = rows.length > part.length ? t('curves.last_rows', { n: count(part.length), all: count(rows.length) }) : '';
     fill(this.table, el('table', {}, el('caption', {}, `${chart.name} ${more}`),
-      el('thead', {}, el('tr', {}, this.head(chart, ['mean', 'low', 'high']).map((text) => el('th', { scope: 'col', class: 'n' }, text)))),
+      el('thead', {}, el('tr', {}, this.head(chart).map((text) => el('th', { scope: 'col', class: 'n' }, text)))),
       el('tbody', {}, part.map(rowOf))));
   }
 
   save() {
     const chart = this.chart();
-    const text = csvOf(this.head(chart, ['mean', 'low', 'high']), joinedRows(chart.lines.map(({ curve }) => curve)));
+    const text = csvOf(this.head(chart), joinedRows(chart.lines.map(({ curve }) => curve)));
     const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
     const link = el('a', { href: address, download: `${chart.file}.csv` });
     link.click();
@@ -56,7 +57,7 @@ export class Numbers {
 
   async copy() {
     const chart = this.chart();
-    const rows = [this.head(chart, ['mean', 'low', 'high']), ...joinedRows(chart.lines.map(({ curve }) => curve))];
+    const rows = [this.head(chart), ...joinedRows(chart.lines.map(({ curve }) => curve))];
     try {
       await navigator.clipboard.writeText(rows.map((row) => row.map((cell) => cell ?? '').join('\t')).join('\n'));
       fill(this.told, t('curves.copied'));

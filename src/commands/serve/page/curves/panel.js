@@ -129,8 +129,8 @@ export class Panel {
     if (units.isSparse(series)) return `${mean} · ${units.position(this.view.axis, curve.x[i])}`;
     const [low, high] = [units.value(series, curve.low[i]), units.value(series, curve.high[i])];
     const spread = low === high ? '' : ` (${low} … ${high})`;
-    const even = this.view.smoothing > 0 && units.isSmoothed(series) ? ` · ${t('curves.smooth_value', { value: units.value(series, smooth[i]) })}` : '';
-    return mean + spread + even;
+    if (this.view.smoothing === 0 || !units.isSmoothed(series)) return mean + spread;
+    return `${mean}${spread} · ${t('curves.smooth_value', { value: units.value(series, smooth[i]) })}`;
   }
 
   // What the values say, as one sentence for screen readers.

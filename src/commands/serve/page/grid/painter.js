@@ -243,10 +243,11 @@ export class Painter {
     const top = axisHeight + lane * view.laneHeight - view.top + (track === 'work' ? 0 : parts.work + 1);
     const x = gutter + (events.begins[i] - view.from) * scale;
     const wide = Math.max(3, (events.ends[i] - events.begins[i]) * scale);
-    for (const [colour, line, out] of [['--panel', 4, 1], ['--text', 2, 1]]) {
+    const high = track === 'work' ? parts.work : parts.transfers;
+    for (const [colour, line] of [['--panel', 4], ['--text', 2]]) {
       context.strokeStyle = theme(colour);
       context.lineWidth = line * ratio;
-      context.strokeRect((x - out) * ratio, (top - out) * ratio, (wide + 2 * out) * ratio, ((track === 'work' ? parts.work : parts.transfers) + 2 * out) * ratio);
+      context.strokeRect((x - 1) * ratio, (top - 1) * ratio, (wide + 2) * ratio, (high + 2) * ratio);
     }
   }
 }

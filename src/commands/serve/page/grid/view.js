@@ -31,13 +31,12 @@ export class GridView {
     this.observer.observe(parent);
   }
 
-  // `keep`: the range of time that is shown stays.
-  show(lanes, seconds, { keep } = {}) {
+  show(lanes, seconds) {
     this.lanes = lanes;
     this.seconds = Math.max(seconds, leastSpan);
     this.chosen = null;
     this.view.laneHeight = Math.min(mostLane, Math.max(leastLane, Math.floor((usualHeight - axisHeight) / Math.max(1, lanes.length))));
-    if (!keep) Object.assign(this.view, { from: 0, to: this.seconds, top: 0 });
+    Object.assign(this.view, { from: 0, to: this.seconds, top: 0 });
     this.draw();
   }
 
@@ -236,6 +235,5 @@ export class GridView {
   destroy() {
     this.observer.disconnect();
     cancelAnimationFrame(this.waiting);
-    this.gone = true;
   }
 }

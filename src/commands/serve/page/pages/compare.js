@@ -36,17 +36,19 @@ function lastNumbers({ t, go }, names, list) {
       onclick: () => go(rest.length > 0 ? hashOf('compare', ...rest) : hashOf('runs')),
     }, t('compare.remove'));
   };
+  const figure = (text) => el('td', { class: 'n' }, text);
   const rows = names.map((name, n) => {
     const run = list.find((one) => one.name === name);
     return el('tr', { dataset: { run: name } }, el('th', { scope: 'row' }, runHead(name, n)),
       run === undefined ? el('td', { colspan: 6 }, t('compare.gone', { run: name }))
-        : [el('td', {}, stateMark(run.state)), el('td', { class: 'n' }, count(run.step)), el('td', { class: 'n' }, loss(run.loss)),
-          el('td', { class: 'n' }, loss(run.valid_loss)), el('td', { class: 'n' }, value('tokens_per_second', run.tokens_per_second)), el('td', {}, run.layout)],
+        : [el('td', {}, stateMark(run.state)), figure(count(run.step)), figure(loss(run.loss)), figure(loss(run.valid_loss)),
+          figure(value('tokens_per_second', run.tokens_per_second)), el('td', {}, run.layout)],
       el('td', {}, remove(name)));
   });
   const head = (text, n = false) => ({ text, n });
-  const made = table(t('compare.last'), [head(t('compare.run')), head(t('compare.state')), head(t('compare.step'), true), head(t('curves.series.loss'), true),
-    head(t('curves.series.valid_loss'), true), head(t('curves.series.tokens_per_second'), true), head(t('compare.layout')), head('')], rows);
+  const made = table(t('compare.last'), [head(t('compare.run')), head(t('compare.state')), head(t('compare.step'), true),
+    head(t('curves.series.loss'), true), head(t('curves.series.valid_loss'), true), head(t('curves.series.tokens_per_second'), true),
+    head(t('compare.layout')), head('')], rows);
   made.classList.add('last-numbers');
   return made;
 }
@@ -59,8 +61,8 @@ async function settingsTable({ api, t }, names) {
   const rows = differing(known.map(({ answer }) => settingsOf(answer.value.yaml)));
   if (rows.length === 0) return [trouble, known.length > 1 ? el('p', { class: 'empty' }, t('compare.same')) : null];
   const cell = (text) => (text === undefined ? el('td', { class: 'muted' }, t('compare.unstated')) : el('td', { class: 'mono' }, text));
-  const made = table(t('compare.settings'), [{ text: t('compare.setting') }, ...known.map(({ n, name }) => ({ text: `${lookOf(n).letter} ${name}` }))],
-    rows.map(([name, values]) => el('tr', {}, el('th', { scope: 'row', class: 'mono' }, name), values.map(cell))));
+  const heads = [{ text: t('compare.setting') }, ...known.map(({ n, name }) => ({ text: `${lookOf(n).letter} ${name}` }))];
+  const made = table(t('compare.settings'), heads, rows.map(([name, values]) => el('tr', {}, el('th', { scope: 'row', class: 'mono' }, name), values.map(cell))));
   made.classList.add('differing');
   return [trouble, made];
 }
@@ -73,8 +75,8 @@ export function mount(parent, context) {
   const numbers = el('div', {});
   const settings = el('div', { class: 'stacked' });
   const charts = el('div', {});
-  parent.append(el('div', { class: 'stacked compare-page' }, el('div', { class: 'page-head' }, el('h1', {}, t('compare.title')), picked), missing, charts,
-    panel(t('compare.last'), numbers), panel(t('compare.settings'), settings)));
+  const head = el('div', { class: 'page-head' }, el('h1', {}, t('compare.title')), picked);
+  parent.append(el('div', { class: 'stacked compare-page' }, head, missing, charts, panel(t('compare.last'), numbers), panel(t('compare.settings'), settings)));
 
   let board = null;
   let off = () => {};

@@ -20,7 +20,8 @@ function sharesTable(t, lanes, whole) {
   const shown = kinds.map((kind, k) => ({ kind, k })).filter(({ k }) => k !== transferKind);
   const rows = lanes.map((lane) => {
     const { sums, idle } = sharesOf(lane, whole);
-    return el('tr', {}, el('th', { scope: 'row', class: 'n' }, count(lane.rank)), el('td', {}, lane.host), shown.map(({ k }) => share(sums[k])), share(idle));
+    return el('tr', {}, el('th', { scope: 'row', class: 'n' }, count(lane.rank)), el('td', {}, lane.host),
+      shown.map(({ k }) => share(sums[k])), share(idle));
   });
   return table(t('grid.shares'), [{ text: t('grid.rank'), n: true }, { text: t('grid.host') },
     ...shown.map(({ kind }) => ({ text: t(`grid.kind.${kind.key}`), n: true })), { text: t('grid.kind.idle'), n: true }], rows);
@@ -57,7 +58,8 @@ export function mount(parent, { run, api, t }) {
   const stepChoice = el('span', { class: 'control' }, el('label', { for: ids.step }, t('grid.step')), steps);
   const node = el('div', { class: 'grid-page' },
     el('div', { class: 'toolbar' }, stepChoice, el('button', { type: 'button', class: 'quiet', onclick: () => read(null) }, t('grid.again')),
-      el('span', { class: 'control', role: 'group', 'aria-label': t('grid.zoom') }, button('in', '+'), button('out', '−'), button('left', '←'), button('right', '→'),
+      el('span', { class: 'control', role: 'group', 'aria-label': t('grid.zoom') },
+        button('in', '+'), button('out', '−'), button('left', '←'), button('right', '→'),
         el('button', { type: 'button', class: 'quiet', onclick: () => grid.step('whole') }, t('grid.zoom.whole')))),
     remark, el('section', { class: 'panel' }, title, words.node, room, told, el('p', { id: ids.help, class: 'muted' }, t('grid.help'))),
     panel(t('grid.shares'), shares));
