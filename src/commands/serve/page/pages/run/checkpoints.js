@@ -7,21 +7,19 @@ import { live } from '../../live.js';
 import { makeLiveTable } from '../../live_table.js';
 import { copyBox, empty, failed, panel, shellWord } from '../../parts.js';
 import { t } from '../../texts.js';
+import { makeExports } from './exports.js';
 
 const between = 3000;  // milliseconds between two looks, while something may change
 
 export function mount(parent, { run: name, act, onSummary, session }) {
   const stopping = new AbortController();
   const told = el('div', {}, empty(t('busy')));
-  const after = el('div', {});
+  const exports = makeExports(name, stopping.signal);
   let list = [];
   let can = '';
 
-  async function exported(step) {
-    const answer = await act.exportStep(step);
-    if (answer?.folder === undefined) return;
-    fill(after, panel(t('checkpoint.exported_title'), el('p', {}, t('checkpoint.exported_text')),
-      copyBox(answer.folder, t('checkpoint.exported_folder')), copyBox(`troika chat ${shellWord(answer.folder)}`, t('checkpoint.chat_exported'))));
+  async function exportStep(step) {
+    if (await act.exportStep(step) !== null) exports.load();
   }
 
   const columns = [
@@ -51,7 +49,7 @@ export function mount(parent, { run: name, act, onSummary, session }) {
           }, t('checkpoint.resume')) : null,
           act.may('export') ? el('button', {
             type: 'button', dataset: { action: 'export' }, 'aria-label': t('checkpoint.export_step', { step: count(checkpoint.step) }),
-            onclick: () => exported(checkpoint.step),
+            onclick: () => exportStep(checkpoint.step),
           }, t('run.export')) : null),
       }),
     });
@@ -62,7 +60,7 @@ export function mount(parent, { run: name, act, onSummary, session }) {
   const chat = el('div', { hidden: true });
   append(parent, [el('div', { class: 'stacked' },
     panel(t('run.tab.checkpoints'), el('p', { class: 'muted' }, t(session.view_only ? 'checkpoint.how_view' : 'checkpoint.how')), told, table.node),
-    after, chat)]);
+    exports.node, chat)]);
   table.node.hidden = true;
 
   let looked = 0;
@@ -88,12 +86,14 @@ export function mount(parent, { run: name, act, onSummary, session }) {
     if (key === can) return;
     can = key;
     load();
+    exports.load();
   });
   const offView = live.watch(name, { rows: () => Date.now() - looked > between && load() });
   return {
     unmount() {
       offSummary();
       offView();
+      exports.leave();
       stopping.abort();
     },
   };

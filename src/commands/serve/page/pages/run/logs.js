@@ -59,12 +59,15 @@ export function mount(parent, { run: name, summary }) {
     },
   });
 
-  function offerRanks(next) {
-    if (choice.options.length > 0 && next.join() === ranks.join()) return;
-    ranks = next;
-    fill(choice, el('option', { value: 'run' }, t('log.of_run')), el('option', { value: 'launch' }, t('log.of_launch')),
+  // logs: whose there are: "run", "launch", and numbers.
+  function offer(logs) {
+    ranks = logs.filter((log) => typeof log === 'number');
+    const words = { run: t('log.of_run'), launch: t('log.of_launch') };
+    fill(choice, Object.keys(words).filter((log) => logs.includes(log)).map((log) => el('option', { value: log }, words[log])),
       ranks.length > 1 ? el('option', { value: 'all' }, t('log.of_all')) : null,
       ranks.map((rank) => el('option', { value: String(rank) }, t('log.of_rank', { rank }))));
+    choice.disabled = choice.options.length === 0;
+    if (![...choice.options].some((option) => option.value === which)) which = choice.options[0]?.value ?? 'run';
     choice.value = which;
   }
 
@@ -147,10 +150,10 @@ export function mount(parent, { run: name, summary }) {
     told, log)]);
   log.hidden = true;
   fill(told, empty(t('busy')));
-  offerRanks([]);
+  offer(['run']);
 
   api.get(api.run(name, 'log'), { rank: 'run', limit: 1 }, { signal: stopping.signal }).then((page) => {
-    offerRanks(page.ranks);
+    offer(page.ranks);
     begin();
   }, (error) => isAbort(error) || fill(told, failed(error)));
   timer = setInterval(() => follow.checked && source !== null && !document.hidden && newest(), between);

@@ -39,7 +39,8 @@ function heads(first) {
 }
 
 function planParts({ memory, step_seconds: time, notes }) {
-  const { predicted = {}, measured = {} } = memory;
+  const predicted = memory.predicted ?? {};
+  const measured = memory.measured ?? {};
   const most = Math.max(sum(predicted), sum(measured), 1);
   const shown = classes.filter((kind) => isKnown(predicted[kind]) || isKnown(measured[kind]));
   const known = (kind, side) => (isKnown(side[kind]) ? side[kind] : null);

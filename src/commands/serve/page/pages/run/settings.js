@@ -2,7 +2,7 @@
 
 import { api, isAbort } from '../../api.js';
 import { append, el, fill } from '../../dom.js';
-import { busy, copyBox, failed, panel } from '../../parts.js';
+import { busy, copyBox, empty, failed, panel } from '../../parts.js';
 import { t } from '../../texts.js';
 
 export function mount(parent, { run: name, session }) {
@@ -11,7 +11,7 @@ export function mount(parent, { run: name, session }) {
   append(parent, [place]);
 
   api.get(api.run(name, 'config'), {}, { signal: stopping.signal }).then(
-    ({ yaml, command, resume_command: resume }) => fill(place,
+    ({ yaml, command, resume_command: resume }) => yaml === null ? fill(place, empty(t('config.none'))) : fill(place,
       panel(t('config.commands'), el('p', { class: 'muted' }, t('config.commands_how')),
         command ? copyBox(command, t('config.command')) : null, resume ? copyBox(resume, t('config.resume_command')) : null),
       panel(t('config.file'), copyBox(yaml, t('config.yaml')),
