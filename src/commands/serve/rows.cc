@@ -37,9 +37,11 @@ std::string rows_json(const Columns& columns, const RunFile& file, std::int64_t 
   for (std::int64_t row = first; row < end;) {
     const std::size_t mark = columns.mark_of(row);
     const std::vector<Columns::Mark>& marks = columns.marks();
-    const std::int64_t behind = mark + 1 < marks.size() ? std::min(end, marks[mark + 1].row) : end;
+    const bool last = mark + 1 == marks.size();
+    const std::int64_t behind = last ? end : std::min(end, marks[mark + 1].row);
+    const std::int64_t end_offset = last ? file.facts().bytes : marks[mark + 1].offset;
     std::int64_t at = marks[mark].row;
-    each_line(file, {marks[mark].offset, false}, file.facts().bytes, [&](std::int64_t, std::string_view line) {
+    each_line(file, {marks[mark].offset, false}, end_offset, [&](std::int64_t, std::string_view line) {
       if (!scan_row(line)) return true;
       if (at >= row) text += (text.size() > 1 ? ",\n" : "") + as_json(line);
       return ++at < behind;
