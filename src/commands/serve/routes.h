@@ -86,6 +86,7 @@ struct Shop {
 std::vector<Route> run_routes(const Shop& shop);      // the list, OpenMetrics
 std::vector<Route> form_routes(const Shop& shop);     // settings, choices, plan
 std::vector<Route> control_routes(const Shop& shop);  // start, stop, resume, export
+std::vector<Route> chat_routes(const Shop& shop);
 std::vector<Route> sweep_routes(const Shop& shop);
 std::vector<Route> reading_routes(const Shop& shop);  // what one run's folder tells
 std::vector<Route> curve_routes(const Shop& shop);

@@ -36,6 +36,9 @@ constexpr std::array run_texts = {
     Bilingual{"the body is no JSON object", "请求体不是 JSON 对象"},
     Bilingual{"the step is a whole number, or null for the newest checkpoint",
               "step 应为整数；若要最新的检查点，请用 null"},
+    Bilingual{"messages is a list of {{\"role\": \"user\", \"content\": \"...\"}}",
+              "messages 应为列表，各项形如 {{\"role\": \"user\", \"content\": \"...\"}}"},
+    Bilingual{"a model is answering already: wait for it", "已有一个模型正在回答：请等它结束"},
 };
 
 }  // namespace

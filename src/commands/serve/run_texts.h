@@ -29,6 +29,8 @@ enum class Say {
   needs_data,
   body_is_no_object,
   step_is_no_number,
+  no_messages,
+  answers_already,
 };
 
 const base::Bilingual& text_of(Say text);

@@ -16,6 +16,7 @@ const tabs = {
   grid: () => import('./grid.js'),
   memory: () => import('./run/memory.js'),
   checkpoints: () => import('./run/checkpoints.js'),
+  chat: () => import('./run/chat.js'),
   logs: () => import('./run/logs.js'),
   events: () => import('./run/events.js'),
   why: () => import('./run/why.js'),

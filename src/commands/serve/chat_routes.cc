@@ -1,0 +1,67 @@
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "commands/serve/catalog.h"
+#include "commands/serve/chat_turn.h"
+#include "commands/serve/complete_steps.h"
+#include "commands/serve/routes.h"
+#include "commands/serve/run_texts.h"
+
+namespace troika::commands::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double chat_deadline = 300;  // seconds
+constexpr std::int64_t most_chat_tokens = 4096;
+
+Json messages_in(const Json& body, base::Language language) {
+  const auto messages = body.find("messages");
+  if (messages == body.end() || !messages->is_array() || messages->empty())
+    throw Refused{400, said(language, Say::no_messages)};
+  Json plain = Json::array();
+  for (const Json& message : *messages) {
+    const bool right = message.is_object() && message.contains("role") && message["role"].is_string() &&
+                       message.contains("content") && message["content"].is_string();
+    if (!right) throw Refused{400, said(language, Say::no_messages)};
+    plain.push_back({{"role", message["role"]}, {"content", message["content"]}});
+  }
+  return plain;
+}
+
+std::int64_t integer_of_chat(const Json& body, const char* name, std::int64_t otherwise, std::int64_t most) {
+  const auto value = body.find(name);
+  if (value == body.end() || value->is_null()) return otherwise;
+  if (!value->is_number_integer() || *value < 1 || *value > most)
+    throw Refused{400, fmt::format("'{}' is a whole number from 1 to {}", name, most)};
+  return *value;
+}
+
+// One answer at a time: each loads a model.
+http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked& asked) {
+  const std::string name = asked.name("run"), folder = shop.catalog.folder_of(name);
+  const Json body = Json::parse(asked.body, nullptr, false);
+  if (!body.is_object()) throw Refused{400, said(asked.language, Say::body_is_no_object)};
+  if (complete_steps(folder).empty()) throw Refused{409, said(asked.language, Say::no_checkpoint, name)};
+  ChatTurn turn;
+  turn.model = folder;
+  turn.messages = messages_in(body, asked.language).dump();
+  turn.most_tokens = integer_of_chat(body, "max_new_tokens", turn.most_tokens, most_chat_tokens);
+  turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
+  const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
+  if (!guard.owns_lock()) throw Refused{409, said(asked.language, Say::answers_already)};
+  const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline);
+  const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}};
+  return json_response(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+std::vector<Route> chat_routes(const Shop& shop) {
+  const auto answering = std::make_shared<std::mutex>();
+  return {{http::Method::post, "/api/runs/{run}/chat", Right::change,
+           [shop, answering](const Asked& asked) { return chat_answer(shop, *answering, asked); }}};
+}
+
+}  // namespace troika::commands::serve
