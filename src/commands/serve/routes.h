@@ -83,6 +83,7 @@ struct Shop {
   RunViews& views;
   const Options& options;
 };
+std::vector<Route> server_routes(const Shop& shop);   // what it is
 std::vector<Route> run_routes(const Shop& shop);      // the list, OpenMetrics
 std::vector<Route> form_routes(const Shop& shop);     // settings, choices, plan
 std::vector<Route> control_routes(const Shop& shop);  // start, stop, resume, export

@@ -121,7 +121,8 @@ struct House {
 
   std::vector<Route> routes() const {
     std::vector<Route> all;
-    for (const auto& of_room : {run_routes, form_routes, control_routes, chat_routes, sweep_routes, reading_routes, curve_routes})
+    for (const auto& of_room : {server_routes, run_routes, form_routes, control_routes, chat_routes, sweep_routes,
+                                reading_routes, curve_routes})
       for (Route& route : of_room(shop)) all.push_back(std::move(route));
     return all;
   }
