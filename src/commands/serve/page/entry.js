@@ -43,7 +43,7 @@ export function enter(place, { wrong, use }) {
     el('form', { class: 'stacked', onsubmit: submit },
       el('div', { class: 'field' }, el('label', { for: field }, t('login.token')), input),
       el('div', { class: 'toolbar' }, button), told),
-    copyBox(`troika serve --url${location.port === '' ? '' : ` --port ${location.port}`}`, t('login.reprint'))));
+    copyBox('troika serve --url', t('login.reprint'))));
   document.title = t('troika');
   input.focus();
 }

@@ -14,7 +14,7 @@ const between = 3000;  // milliseconds between two looks, while something may ch
 export function mount(parent, { run: name, act, onSummary, session }) {
   const stopping = new AbortController();
   const told = el('div', {}, empty(t('busy')));
-  const exports = makeExports(name, stopping.signal);
+  const exports = makeExports(name, stopping.signal, () => load());
   let list = [];
   let can = '';
 

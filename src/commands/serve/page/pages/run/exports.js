@@ -18,8 +18,10 @@ function shown({ step, state, folder, text }) {
     state === 'done' ? [copyBox(folder, t('export.folder')), copyBox(`troika chat ${shellWord(folder)}`, t('export.chat'))] : null);
 }
 
-export function makeExports(name, signal) {
+// onDone(): one that was being made is there, or is not.
+export function makeExports(name, signal, onDone) {
   let timer = 0;
+  let making = 0;
   const node = makeLivePart({ 'aria-live': 'polite' }, ({ list, error }) => {
     if (error !== undefined) return failed(new Error(error));
     if (list.length === 0) return null;
@@ -31,7 +33,10 @@ export function makeExports(name, signal) {
     try {
       const list = await api.get(api.run(name, 'exports'), {}, { signal });
       node.show({ list });
-      if (list.some((one) => one.state === 'running')) timer = setTimeout(load, between);
+      const now = list.filter((one) => one.state === 'running').length;
+      if (now < making) onDone();
+      making = now;
+      if (now > 0) timer = setTimeout(load, between);
     } catch (error) {
       if (!isAbort(error)) node.show({ error: error.message });
     }
