@@ -94,6 +94,18 @@ test('how long a run is stays as chosen while its number is being typed', () => 
   assert.equal(sent(draft)['train.epochs'], '3');
 });
 
+test('the steps of a run are those stated, else those that the records of the data make', () => {
+  const draft = form.newDraft('tune-1'), data = [{path: 'a.jsonl', lines: 100}, {path: 'b.txt'}];
+  const steps = () => form.stepsOf(draft, catalog, data, 16);
+  assert.deepEqual(steps(), {steps: null, exact: false});
+  form.setValue(draft, of('data.train'), 'a.jsonl');
+  assert.deepEqual(steps(), {steps: 19, exact: false});
+  draft.task = 'scratch';
+  assert.deepEqual(steps(), {steps: 500, exact: true});
+  form.chooseLength(draft, catalog, 'train.epochs');
+  assert.deepEqual(steps(), {steps: null, exact: false});
+});
+
 test('what must be chosen is named until it is', () => {
   const draft = form.newDraft('tune-1');
   assert.deepEqual(form.missingOf(draft, catalog), ['model.path', 'data.train']);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "commands/serve/line_count.h"
 #include "commands/serve/run_folders.h"
 
 namespace troika::commands::serve {
@@ -21,11 +22,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr int deepest_choice = 4;
 constexpr int most_entries = 100'000;
-constexpr std::int64_t most_config_bytes = 1 << 20;
+constexpr std::int64_t most_config_bytes = 1 << 20, most_counted_bytes = 64 << 20;
 
 constexpr std::array<std::string_view, 8> passed_folders = {"build", "node_modules",  "CMakeFiles", "__pycache__",
                                                             "venv",  "site-packages", "target",     "dist"};
 constexpr std::array<std::string_view, 5> data_endings = {".jsonl", ".json", ".txt", ".jsonlines", ".ndjson"};
+constexpr std::array<std::string_view, 3> line_endings = {".jsonl", ".jsonlines", ".ndjson"};
 constexpr std::array<std::string_view, 2> compressed_endings = {".gz", ".zst"};
 // Of programs, models and runs.
 constexpr std::array<std::string_view, 14> no_data = {
@@ -124,12 +126,19 @@ class ChoiceWalk {
       const std::string below = path + "/" + part, full = name.empty() ? part : name + "/" + part;
       const FileFacts facts = facts_of(below);
       if (facts.is_file && facts.bytes > 0 && is_data_file(part) && found.data.size() < Choices::most)
-        found.data.push_back({full, base::format_bytes(facts.bytes), facts.bytes, std::nullopt});
+        found.data.push_back(
+            {full, base::format_bytes(facts.bytes), facts.bytes, std::nullopt, records_of(path, part)});
       if (facts.is_folder && !holds(passed_folders, part)) look_below(full, below, depth - 1);
     }
   }
 
  private:
+  std::optional<std::int64_t> records_of(const std::string& folder, const std::string& name) {
+    const bool of_lines = std::any_of(line_endings.begin(), line_endings.end(),
+                                      [&](std::string_view ending) { return ends_in(name, ending); });
+    return of_lines ? lines_of(folder, name, &bytes_to_count_) : std::nullopt;
+  }
+
   void look_below(const std::string& name, const std::string& path, int depth) {
     if (is_served_run(path)) {
       if (facts_of(path + "/exports").is_folder)
@@ -149,7 +158,7 @@ class ChoiceWalk {
     const bool adapter = base::file_exists(path + "/adapter_config.json");
     if (!config.is_object() && !adapter) return false;
     if (found.models.size() < Choices::most)
-      found.models.push_back({name, words_of_model(config, bytes), bytes, has_chat_template(path)});
+      found.models.push_back({name, words_of_model(config, bytes), bytes, has_chat_template(path), std::nullopt});
     return true;
   }
 
@@ -165,12 +174,14 @@ class ChoiceWalk {
 
   const base::Language language_;
   int left_ = most_entries;
+  std::int64_t bytes_to_count_ = most_counted_bytes;
 };
 
 Json list_of(const std::vector<Choice>& choices) {
   Json list = Json::array();
   for (const Choice& choice : choices) {
     list.push_back({{"path", choice.path}, {"text", choice.text}, {"bytes", choice.bytes}});
+    if (choice.lines) list.back()["lines"] = *choice.lines;
     if (choice.has_chat_template) list.back()["chat_template"] = *choice.has_chat_template;
   }
   return list;

@@ -184,3 +184,12 @@ export function nameFault(name, names) {
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(name.trim())) return 'form.name.letters';
   return names.includes(name.trim()) ? 'form.name.taken' : null;
 }
+
+// How many steps the run will have: {steps, exact}, steps null where that is not known. A fine-tuning takes a record of the data for a sequence.
+export function stepsOf(draft, catalog, data, sequencesOfStep) {
+  const value = (key) => valueOf(draft, catalog.byKey.get(key));
+  if (lengthOf(draft, catalog) === 'train.steps') return { steps: Number(value('train.steps')), exact: true };
+  const records = data.find((choice) => choice.path === value('data.train'))?.lines;
+  if (draft.task === 'scratch' || records === undefined || !(sequencesOfStep > 0)) return { steps: null, exact: false };
+  return { steps: Math.max(1, Math.round((records * Number(value('train.epochs'))) / sequencesOfStep)), exact: false };
+}

@@ -15,19 +15,19 @@ function memoryBar(memory, total) {
   return stackedBar(parts, { label: t('form.memory'), of: memory.available > 0 ? total / memory.available : 1 });
 }
 
-// Of steps that are known before the data are read: the seconds of the whole run, else null.
-function wholeSeconds(estimate, steps) {
-  return steps > 0 ? estimate.step_seconds * steps : null;
+function wholeRun(estimate, { steps, exact }) {
+  if (!(steps > 0)) return el('small', {}, t('form.plan.by_data'));
+  const span = seconds(estimate.step_seconds * steps);
+  return exact ? span : [t('form.plan.about', { span }), el('small', {}, ` ${t('form.plan.steps', { steps: count(steps) })}`)];
 }
 
-function figures(estimate, steps) {
-  const whole = wholeSeconds(estimate, steps);
+function figures(estimate, length) {
   return el('dl', { class: 'facts figures' },
     fact(t('form.plan.memory'), bytes(estimate.memory_bytes),
       estimate.memory?.available > 0 ? el('small', {}, ` ${t('form.plan.of', { bytes: bytes(estimate.memory.available) })}`) : null),
     fact(t('form.plan.step'), seconds(estimate.step_seconds)),
     fact(t('form.plan.tokens'), short(estimate.tokens_per_second)),
-    fact(t('form.plan.whole'), whole === null ? el('small', {}, t('form.plan.by_data')) : seconds(whole)));
+    fact(t('form.plan.whole'), wholeRun(estimate, length)));
 }
 
 function layoutRow(layout, fastest, take) {
@@ -67,7 +67,7 @@ export function makePlanPanel({ take, open, start }) {
     layouts.open = wasOpen || answer.asked?.fits === false;
   }
 
-  function showEstimate(answer, steps) {
+  function showEstimate(answer, lengthOf) {
     const shown = answer.asked ?? answer.layouts?.[0];
     if (!shown) {
       fill(result, note('warn', answer.nearest ? String(answer.nearest) : t('form.plan.none')));
@@ -79,7 +79,7 @@ export function makePlanPanel({ take, open, start }) {
     fill(result,
       fits ? null : note('warn', t('form.plan.too_large'), ' ', others),
       el('p', { class: 'layout-name' }, layoutName(shown)),
-      figures(shown, steps),
+      figures(shown, lengthOf(shown)),
       shown.memory ? memoryBar(shown.memory, shown.memory_bytes) : null,
       el('ul', { class: 'plain reasons' }, (shown.reasons ?? []).map((reason) => el('li', {}, reason))));
     setText(told, t(fits ? 'form.plan.said' : 'form.plan.said_too_large', {
@@ -89,8 +89,8 @@ export function makePlanPanel({ take, open, start }) {
 
   return {
     node,
-    // steps: of the whole run, 0 where the data decide.
-    show(answer, { steps, hasLayout }) {
+    // lengthOf(estimate): {steps, exact} of the whole run.
+    show(answer, { lengthOf, hasLayout }) {
       node.removeAttribute('aria-busy');
       node.classList.remove('stale');
       if (answer.errors?.length > 0) {
@@ -98,7 +98,7 @@ export function makePlanPanel({ take, open, start }) {
         setText(told, t('form.plan.errors', { n: answer.errors.length }));
         layouts.hidden = true;
       } else {
-        showEstimate(answer, steps);
+        showEstimate(answer, lengthOf);
         showLayouts(answer, hasLayout);
       }
       copies.hidden = !answer.command && !answer.yaml;

@@ -11,8 +11,8 @@ import { makeEssentials } from '../form/essentials.js';
 import { fieldOf } from '../form/field.js';
 import { makeFromFile } from '../form/from_file.js';
 import {
-  catalogOf, chooseLength, formOf, freeName, hasLayout, lengthOf, missingOf, nameFault, noteModel, openLayout, placeErrors, setValue,
-  takeLayout, valueOf,
+  catalogOf, chooseLength, formOf, freeName, hasLayout, missingOf, nameFault, noteModel, openLayout, placeErrors, setValue,
+  stepsOf, takeLayout,
 } from '../form/model.js';
 import { makePlanPanel } from '../form/plan_panel.js';
 import { makeSections } from '../form/sections.js';
@@ -169,9 +169,8 @@ class NewRun {
     try {
       const answer = await this.context.api.post('plan', formOf(this.draft, this.catalog), { signal });
       this.showErrors(answer.errors ?? []);
-      const bySteps = lengthOf(this.draft, this.catalog) === 'train.steps';
       this.plan.show(answer, {
-        steps: bySteps ? Number(valueOf(this.draft, this.catalog.byKey.get('train.steps'))) : 0, hasLayout: hasLayout(this.draft),
+        lengthOf: (estimate) => stepsOf(this.draft, this.catalog, this.choices.data, estimate.global_batch_size), hasLayout: hasLayout(this.draft),
       });
     } catch (error) {
       if (isAbort(error)) return;
