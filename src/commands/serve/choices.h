@@ -15,7 +15,7 @@ struct Choice {
   std::string text;  // a few words about it
   std::int64_t bytes = 0;
   std::optional<bool> has_chat_template = std::nullopt;  // of a model that brings its tokenizer
-  std::optional<std::int64_t> lines = std::nullopt;      // of a file with a record on each that was small enough to count
+  std::optional<std::int64_t> lines = std::nullopt;      // of a small file with a record on each
 };
 
 struct Choices {
