@@ -41,7 +41,7 @@ function makeProgress() {
       const said = [];
       if (isKnown(ofStep)) said.push(t('run.loss', { loss: loss(ofStep) }));
       if (isKnown(speed)) said.push(t('run.speed', { speed: count(speed) }));
-      if (isKnown(eta)) said.push(t('run.eta', { eta: seconds(eta) }));
+      if (eta > 0) said.push(t('run.eta', { eta: seconds(eta) }));
       setText(right, said.join(' · '));
     },
   };

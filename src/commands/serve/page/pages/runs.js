@@ -2,7 +2,7 @@
 
 import { api, isAbort } from '../api.js';
 import { append, el, fill, freshId, setText } from '../dom.js';
-import { ago, count, date, isKnown, loss, number, percent, seconds } from '../format.js';
+import { ago, count, date, isKnown, loss, percent, seconds, unknown } from '../format.js';
 import { live } from '../live.js';
 import { makeLiveTable } from '../live_table.js';
 import { empty, failed, progress, stateMark, stateWord } from '../parts.js';
@@ -78,11 +78,11 @@ function makeColumns(picked, onPick) {
     { id: 'steps', head: t('runs.steps'), class: 'steps', sorts: true, plain: true, show: stepsCell },
     { id: 'loss', head: t('runs.loss'), n: true, sorts: true, show: (run) => loss(run.loss) },
     { id: 'valid', head: t('runs.valid_loss'), n: true, sorts: true, show: (run) => loss(run.valid_loss) },
-    { id: 'speed', head: t('runs.speed'), n: true, sorts: true, show: (run) => (isKnown(run.tokens_per_second) ? count(run.tokens_per_second) : number(null)) },
-    { id: 'eta', head: t('runs.eta'), n: true, sorts: true, show: (run) => seconds(run.eta_seconds) },
-    { id: 'model', head: t('runs.model'), class: 'model', sorts: true, show: (run) => run.model || '–' },
-    { id: 'layout', head: t('runs.layout'), class: 'model', sorts: true, show: (run) => run.layout || '–' },
-    { id: 'hosts', head: t('runs.hosts'), class: 'model', sorts: true, show: (run) => hostsOf(run) },
+    { id: 'speed', head: t('runs.speed'), n: true, sorts: true, show: (run) => count(run.tokens_per_second) },
+    { id: 'eta', head: t('runs.eta'), n: true, sorts: true, show: (run) => seconds(run.eta_seconds > 0 ? run.eta_seconds : null) },
+    { id: 'model', head: t('runs.model'), class: 'model', sorts: true, show: (run) => twoLines(run.model) },
+    { id: 'layout', head: t('runs.layout'), class: 'model', sorts: true, show: (run) => twoLines(run.layout) },
+    { id: 'hosts', head: t('runs.hosts'), class: 'model', sorts: true, show: hostsOf },
     {
       id: 'changed', head: t('runs.changed'), class: 'when', sorts: true,
       show: (run) => ({ key: ago(run.changed), make: () => el('time', { title: date(run.changed) }, ago(run.changed)) }),
@@ -90,9 +90,14 @@ function makeColumns(picked, onPick) {
   ];
 }
 
+// A long text takes two lines of the table; all of it is in the title and on the run's page.
+function twoLines(text) {
+  return text === '' ? unknown : { key: text, make: () => el('span', { class: 'two-lines', title: text }, text) };
+}
+
 function hostsOf(run) {
   const names = run.hosts.length > 3 ? [...run.hosts.slice(0, 2), t('runs.more_hosts', { n: run.hosts.length - 2 })] : run.hosts;
-  return names.length === 0 ? '–' : names.join(', ');
+  return twoLines(names.join(', '));
 }
 
 export function mount(parent, { session, query, go }) {
@@ -138,7 +143,7 @@ export function mount(parent, { session, query, go }) {
   table.node.classList.add('runs');
 
   const found = el('span', { class: 'muted', role: 'status' });
-  const compare = el('button', { type: 'button', class: 'compare', onclick: () => go(hashOf('compare', ...picked)) });
+  const compare = el('button', { type: 'button', class: 'compare', onclick: () => go(hashOf('compare', ...picked)), disabled: true }, t('runs.compare'));
   const filterId = freshId('filter');
   const filter = el('input', {
     id: filterId, type: 'search', value: words, placeholder: t('runs.filter'), 'aria-label': t('runs.filter'), autocomplete: 'off',

@@ -42,7 +42,7 @@ function planParts({ memory, step_seconds: time, notes }) {
   const predicted = memory.predicted ?? {};
   const measured = memory.measured ?? {};
   const most = Math.max(sum(predicted), sum(measured), 1);
-  const shown = classes.filter((kind) => isKnown(predicted[kind]) || isKnown(measured[kind]));
+  const shown = classes.filter((kind) => predicted[kind] > 0 || measured[kind] > 0);
   const known = (kind, side) => (isKnown(side[kind]) ? side[kind] : null);
   const total = (side) => (sum(side) > 0 ? sum(side) : null);
   return el('div', { class: 'stacked' },

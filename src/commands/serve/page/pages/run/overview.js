@@ -37,9 +37,9 @@ function figures(p) {
   if (isKnown(p.valid_loss))
     all.push(fact(t('run.figure.valid_loss'), loss(p.valid_loss), ' ', el('small', {}, t('run.at_step', { step: count(p.valid_step) })),
       spark(p.valid_loss_curve.points, t('run.spark_valid'))));
-  all.push(fact(t('run.figure.speed'), isKnown(p.tokens_per_second) ? count(p.tokens_per_second) : number(null)));
+  all.push(fact(t('run.figure.speed'), count(p.tokens_per_second)));
   all.push(fact(t('run.figure.step_seconds'), seconds(p.step_seconds)));
-  all.push(fact(t('run.figure.eta'), seconds(p.eta_seconds)));
+  if (p.eta_seconds > 0) all.push(fact(t('run.figure.eta'), seconds(p.eta_seconds)));
   all.push(fact(t('run.figure.tokens'), short(p.tokens)));
   all.push(fact(t('run.figure.grad_norm'), number(p.grad_norm, 3)));
   all.push(fact(t('run.figure.lr'), number(p.lr, 3)));

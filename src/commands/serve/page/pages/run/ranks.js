@@ -16,7 +16,7 @@ function coordinates(rank, used) {
 
 function doing(rank) {
   if (rank.standing === 'silent') return t('rank.silent', { span: seconds(rank.silent_seconds) });
-  if (rank.standing === 'unheard' || rank.where === undefined || rank.where === '') return '';
+  if (['unheard', 'ended'].includes(rank.standing) || !rank.where) return '';
   return t('rank.where', { where: rank.where, span: seconds(rank.seconds) });
 }
 
