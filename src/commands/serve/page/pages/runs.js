@@ -80,9 +80,9 @@ function makeColumns(picked, onPick) {
     { id: 'valid', head: t('runs.valid_loss'), n: true, sorts: true, show: (run) => loss(run.valid_loss) },
     { id: 'speed', head: t('runs.speed'), n: true, sorts: true, show: (run) => count(run.tokens_per_second) },
     { id: 'eta', head: t('runs.eta'), n: true, sorts: true, show: (run) => seconds(run.eta_seconds > 0 ? run.eta_seconds : null) },
-    { id: 'model', head: t('runs.model'), class: 'model', sorts: true, show: (run) => twoLines(run.model) },
-    { id: 'layout', head: t('runs.layout'), class: 'model', sorts: true, show: (run) => twoLines(run.layout) },
-    { id: 'hosts', head: t('runs.hosts'), class: 'model', sorts: true, show: hostsOf },
+    { id: 'model', head: t('runs.model'), class: 'model wide', sorts: true, show: (run) => twoLines(run.model) },
+    { id: 'layout', head: t('runs.layout'), class: 'model wide', sorts: true, show: (run) => twoLines(run.layout) },
+    { id: 'hosts', head: t('runs.hosts'), class: 'model wide', sorts: true, show: hostsOf },
     {
       id: 'changed', head: t('runs.changed'), class: 'when', sorts: true,
       show: (run) => ({ key: ago(run.changed), make: () => el('time', { title: date(run.changed) }, ago(run.changed)) }),
@@ -92,7 +92,7 @@ function makeColumns(picked, onPick) {
 
 // A long text takes two lines of the table; all of it is in the title and on the run's page.
 function twoLines(text) {
-  return text === '' ? unknown : { key: text, make: () => el('span', { class: 'two-lines', title: text }, text) };
+  return !text ? unknown : { key: text, make: () => el('span', { class: 'two-lines', title: text }, text) };
 }
 
 function hostsOf(run) {

@@ -6,6 +6,7 @@ const atOnce = 6;         // requests
 const ofAll = 1000;       // lines, of all ranks together, a step further back
 const ofOne = 500;
 const ofEnd = 100;        // when looking for new ones
+const mostKept = 8000;    // lines of a log, while it is followed
 const mostFollowed = 64;  // ranks
 
 const stamp = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?/;
@@ -56,6 +57,10 @@ export function makeLogSource(name, which, ranks, search, signal) {
     const wanted = fresh.filter(isWanted);
     if (isTorn) log.before = page.before;
     log.lines = addTimes(isTorn ? wanted : [...log.lines, ...wanted]);
+    if (log.lines.length > mostKept) {
+      log.lines = log.lines.slice(-mostKept / 2);
+      log.before = log.lines[0].offset;
+    }
     return isTorn || wanted.length > 0;
   }
 

@@ -10,6 +10,7 @@ const between = 2000;      // milliseconds between two looks at the end of a log
 const typing = 250;        // milliseconds without a key until what was typed is searched
 const nearTop = 80;        // pixels, from where older lines are read by themselves
 
+const keyOf = (line) => `${line.rank} ${line.offset}`;
 const isBad = (text) => /\b(error|fatal|failed|killed)\b/i.test(text);
 
 function marked(text, search) {
@@ -72,12 +73,18 @@ export function mount(parent, { run: name, summary }) {
   }
 
   function nodeOf(line) {
-    const key = `${line.rank} ${line.offset}`;
+    const key = keyOf(line);
     if (!nodes.has(key))
       nodes.set(key, el('li', { class: isBad(line.text) ? 'bad' : null },
         which === 'all' ? el('span', { class: 'of-rank', title: t('log.of_rank', { rank: line.rank }) }, line.rank) : null,
         el('span', {}, marked(line.text, search))));
     return nodes.get(key);
+  }
+
+  // Of what is no longer among the lines.
+  function forget(lines) {
+    const kept = new Set(lines.map(keyOf));
+    for (const key of nodes.keys()) if (!kept.has(key)) nodes.delete(key);
   }
 
   // stay: 'end' shows the newest line, 'place' what is being read.
@@ -90,6 +97,7 @@ export function mount(parent, { run: name, summary }) {
     const isLonger = had > 0 && wanted.length >= had && wanted[0] === list.firstElementChild && wanted[had - 1] === list.lastElementChild;
     if (isLonger) list.append(...wanted.slice(had));
     else list.replaceChildren(...wanted);
+    if (nodes.size > 2 * wanted.length + 1000) forget(lines);
     moreRow.hidden = !source.hasOlder;
     log.hidden = lines.length === 0 && !source.hasOlder;
     fill(told, lines.length > 0 ? null : empty(t(search !== '' ? (source.hasOlder ? 'log.none_found_yet' : 'log.none_found') : 'log.none')));
