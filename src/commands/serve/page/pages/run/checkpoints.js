@@ -6,6 +6,7 @@ import { bytes, count, date } from '../../format.js';
 import { live } from '../../live.js';
 import { makeLiveTable } from '../../live_table.js';
 import { copyBox, empty, failed, panel, shellWord } from '../../parts.js';
+import { hashOf } from '../../routes.js';
 import { t } from '../../texts.js';
 import { makeExports } from './exports.js';
 
@@ -80,7 +81,9 @@ export function mount(parent, { run: name, act, onSummary, session }) {
   load();
   const offSummary = onSummary((summary) => {
     if (chat.childElementCount === 0)
-      append(chat, [panel(t('checkpoint.chat_title'), el('p', { class: 'muted' }, t('checkpoint.chat_text')),
+      append(chat, [panel(t('checkpoint.chat_title'),
+        session.view_only ? null : el('p', {}, el('a', { href: hashOf('run', name, 'chat') }, t('checkpoint.chat_here'))),
+        el('p', { class: 'muted' }, t('checkpoint.chat_text')),
         copyBox(`troika chat ${shellWord(summary.folder)}`, t('checkpoint.chat')))]);
     const key = summary.can.join(' ');
     if (key === can) return;
