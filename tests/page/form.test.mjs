@@ -31,12 +31,12 @@ test('a page offers neither the folder nor a command', () => {
 
 test('a fresh form sends what suits its task, and nothing that is the default', () => {
   const draft = form.newDraft('tune-1');
-  assert.deepEqual(sent(draft), {'batch.seq_len': '512', 'batch.global_batch_size': '16', 'optimizer.lr': '2e-05', 'optimizer.warmup_ratio': '0.05',
+  assert.deepEqual(sent(draft), {'batch.seq_len': '512', 'batch.global_batch_size': '16', 'optimizer.lr': '2e-5', 'optimizer.warmup_ratio': '0.05',
     'train.epochs': '3'});
   draft.task = 'lora';
   assert.equal(sent(draft)['lora.rank'], '8');
   draft.task = 'scratch';
-  assert.deepEqual(sent(draft), {'batch.global_batch_size': '16', 'optimizer.lr': '0.001', 'optimizer.warmup_ratio': '0.05', 'train.steps': '500'});
+  assert.deepEqual(sent(draft), {'batch.global_batch_size': '16', 'optimizer.lr': '1e-3', 'optimizer.warmup_ratio': '0.05', 'train.steps': '500'});
 });
 
 test('the sequences of a step are a multiple of the processes', () => {
@@ -56,7 +56,7 @@ test('a value is changed while it differs from what is offered, however it is wr
   assert.equal(sent(draft)['optimizer.lr'], '1e-4');
   form.setValue(draft, lr, '0.00002');
   assert.ok(!form.isChanged(draft, lr));
-  assert.equal(form.valueOf(draft, lr), '2e-05');
+  assert.equal(form.valueOf(draft, lr), '2e-5');
   form.setValue(draft, lr, '0.0003');
   assert.ok(form.isChanged(draft, lr), 'the default of the table is a change, too');
   assert.ok(!('optimizer.lr' in sent(draft)));
@@ -75,10 +75,23 @@ test('a model without a chat template is offered with chatml', () => {
   const draft = form.newDraft('tune-1'), models = [{path: 'a', chat_template: false}, {path: 'b', chat_template: true}, {path: 'c'}];
   const offered = (path) => {
     form.setValue(draft, of('model.path'), path);
-    form.noteModel(draft, models);
+    form.noteChoices(draft, {models, data: []});
     return form.valueOf(draft, of('data.chat_template'));
   };
   assert.deepEqual(['a', 'b', 'c', 'd'].map(offered), ['chatml', 'auto', 'auto', 'auto']);
+});
+
+test('the learning rate suits the size of the model, and few records make smaller steps', () => {
+  const draft = form.newDraft('tune-1');
+  const advised = (task, modelBytes, records, processes = 1) => {
+    Object.assign(draft, {task, processes, known: {modelBytes, records}});
+    return [form.offeredValue(draft, of('optimizer.lr')), form.offeredValue(draft, of('batch.global_batch_size'))];
+  };
+  assert.deepEqual(advised('tune', 2e9, 1000), ['2e-5', '16']);
+  assert.deepEqual(advised('tune', 16e9, 100), ['1e-5', '13']);
+  assert.deepEqual(advised('lora', 1e9, 5), ['1e-4', '1']);
+  assert.deepEqual(advised('tune', 5e6, 5, 3), ['4e-4', '3']);
+  assert.deepEqual(advised('lora', 1, undefined), ['3e-3', '16']);
 });
 
 test('how long a run is stays as chosen while its number is being typed', () => {
@@ -122,6 +135,15 @@ test('a file of settings has the defaults of the table, and loses what follows f
   assert.equal(draft.task, 'lora');
   assert.deepEqual(sent(draft), {'model.path': 'm', 'lora.rank': '4', 'batch.micro_batch_size': '1', 'batch.global_batch_size': '12', 'train.steps': '60'});
   assert.equal(form.valueOf(draft, of('optimizer.lr')), '0.0003');
+});
+
+test('what a model folder and other settings say is not stated again', () => {
+  const like = (settings) => Object.keys(form.draftOfSettings(settings, {...catalog, byKey: new Map(Object.keys(settings).map((key) => [key, setting(key, 'text', '')]))},
+    {name: 'a', processes: 1}).settings);
+  assert.deepEqual(like({'model.path': 'm', 'model.hidden': '64', 'model.layers': '2', 'data.tokenizer': 'm'}), ['model.path', 'model.layers']);
+  assert.deepEqual(like({'model.hidden': '64', 'data.tokenizer': 'm'}), ['model.hidden', 'data.tokenizer']);
+  assert.deepEqual(like({'optimizer.warmup_steps': '3', 'optimizer.warmup_ratio': '0.05', 'train.steps': '60'}), ['optimizer.warmup_ratio', 'train.steps']);
+  assert.deepEqual(like({'optimizer.warmup_steps': '5', 'optimizer.warmup_ratio': '0.05', 'train.steps': '60'}).length, 3);
 });
 
 test('a layout is taken whole and left open again', () => {

@@ -17,18 +17,37 @@ export const isOwnedByOther = (task, key) => key in owned && !owned[key].include
 export const isOwned = (key) => key in owned;
 
 const values = {
-  scratch: { 'train.steps': '500', 'optimizer.lr': '0.001', 'optimizer.warmup_ratio': '0.05' },
-  tune: { 'train.epochs': '3', 'optimizer.lr': '2e-05', 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05' },
-  lora: { 'train.epochs': '3', 'optimizer.lr': '0.0001', 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05', 'lora.rank': '8' },
+  scratch: { 'train.steps': '500', 'optimizer.lr': '1e-3', 'optimizer.warmup_ratio': '0.05' },
+  tune: { 'train.epochs': '3', 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05' },
+  lora: { 'train.epochs': '3', 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05', 'lora.rank': '8' },
 };
-const sequencesOfAStep = 16;
 
-// The step's sequences are a multiple of the processes, so that every process can take as many as the others. `chats`: whether the model
-// brings a chat template, where that is known.
-export function adviceOf({ task, processes, chats }) {
-  const each = Math.ceil(sequencesOfAStep / Math.max(1, processes));
-  const advice = { ...values[task], 'batch.global_batch_size': String(each * Math.max(1, processes)) };
-  if (task !== 'scratch' && chats === false) advice['data.chat_template'] = 'chatml';
+// Of a model of a billion parameters; smaller ones take larger steps.
+const rates = { tune: { usual: 2e-5, most: 1e-3 }, lora: { usual: 1e-4, most: 3e-3 } };
+const billion = 1e9;
+
+function rateOf(task, modelBytes) {
+  const { usual, most } = rates[task];
+  const parameters = (modelBytes ?? 2 * billion) / 2;  // halves, as most folders have them
+  const rate = Math.min(most, Math.max(usual / 2, usual * Math.sqrt(billion / Math.max(1, parameters))));
+  return rate.toExponential(0);  // 2e-5
+}
+
+// Few records make few steps unless a step takes less of them.
+const mostSequences = 16, leastStepsOfAPass = 8;
+
+// A multiple of the processes, so that every process can take as many as the others.
+function sequencesOf({ task, processes, records }) {
+  const wanted = task === 'scratch' || records === undefined ? mostSequences : Math.min(mostSequences, Math.ceil(records / leastStepsOfAPass));
+  return String(Math.max(1, Math.ceil(wanted / processes)) * processes);
+}
+
+// known: {chats, modelBytes, records} of the model and data that were chosen, where the server knows them: whether the model brings a chat
+// template, its size, and the records of the data.
+export function adviceOf({ task, processes, known = {} }) {
+  const advice = { ...values[task], 'batch.global_batch_size': sequencesOf({ task, processes, records: known.records }) };
+  if (task !== 'scratch') advice['optimizer.lr'] = rateOf(task, known.modelBytes);
+  if (task !== 'scratch' && known.chats === false) advice['data.chat_template'] = 'chatml';
   return advice;
 }
 

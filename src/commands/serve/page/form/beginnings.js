@@ -5,7 +5,7 @@ import { draftOfSettings, freeName, newDraft } from './model.js';
 // Files below the root by their short names, as the choices have them.
 function shortened(settings, root) {
   const result = { ...settings };
-  for (const key of ['model.path', 'data.train'])
+  for (const key of ['model.path', 'model.base', 'lora.path', 'data.train', 'data.valid', 'data.tokenizer'])
     if (result[key]?.startsWith(`${root}/`)) result[key] = result[key].slice(root.length + 1);
   return result;
 }

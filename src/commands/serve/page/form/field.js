@@ -14,7 +14,6 @@ export const nameOf = (setting) => lookup(`form.label.${setting.key}`) ?? settin
 export function fieldOf(setting, choices, changed) {
   const control = controlOf(setting, choices, () => changed(setting, control.get()));
   const [helpId, faultId] = [freshId('help'), freshId('fault')];
-  const unit = unitOf(setting);
   const mark = el('span', { class: 'badge' }, t('form.changed'));
   const back = el('button', {
     type: 'button', class: 'quiet put-back',
@@ -25,7 +24,8 @@ export function fieldOf(setting, choices, changed) {
   });
   const aside = el('span', { class: 'field-changed', hidden: true }, mark, back);
   const faults = el('p', { class: 'error', id: faultId, hidden: true });
-  const friendly = lookup(`form.label.${setting.key}`) !== null;
+  const friendly = lookup(`form.label.${setting.key}`) !== null;  // says its unit itself
+  const unit = friendly ? '' : unitOf(setting);
   const label = el('label', { for: control.id }, nameOf(setting), unit === '' ? null : el('span', { class: 'unit' }, ` (${unit})`));
   const head = el('div', { class: 'field-head' }, setting.type === 'truth' ? [control.node, label] : label,
     friendly ? el('code', { class: 'muted' }, setting.key) : null, aside);

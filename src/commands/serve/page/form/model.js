@@ -1,6 +1,6 @@
 // The form as a value: what somebody has chosen, and what of it is sent. No element of the page is known here.
 //
-// A draft: {name, processes, task, length, chats, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
+// A draft: {name, processes, task, length, known, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
 // `advised`: what was left open has the values of advice.js; false of a draft from a file, which has the table's defaults.
 
 import { adviceOf, essentialsOf, isOwned, isOwnedByOther, taskOf } from './advice.js';
@@ -78,9 +78,11 @@ function isSent(draft, setting, catalog) {
   return !isOwnedByOther(draft.task, key) && !isOutweighed(draft, key, catalog) && !isSame(setting, valueOf(draft, setting), setting.default);
 }
 
-// What follows from the model that was chosen, among those that the server knows.
-export function noteModel(draft, models) {
-  draft.chats = models.find((model) => model.path === draft.settings['model.path'])?.chat_template;
+// What the server knows of the model and the data that were chosen, for advice.js.
+export function noteChoices(draft, { models, data }) {
+  const model = models.find((one) => one.path === draft.settings['model.path']);
+  const records = data.find((one) => one.path === draft.settings['data.train'])?.lines;
+  draft.known = { chats: model?.chat_template, modelBytes: model?.bytes, records };
 }
 
 // Keeps a draft free of values that are as they would be anyway.
@@ -103,16 +105,28 @@ export function formOf(draft, catalog) {
 
 // Settings that follow from others in a file that states everything, and would contradict them in another layout.
 const derived = ['batch.microbatches', 'batch.batch_size', 'batch.num_microbatches', 'batch.accumulation', 'batch.total_batch_size'];
+// What a model folder says itself.
+const ofFolder = ['architecture', 'hidden', 'heads', 'kv_heads', 'head_dim', 'ffn', 'vocab', 'rope_theta', 'rope_scaling', 'rope_factor',
+  'rope_low_freq_factor', 'rope_high_freq_factor', 'rope_original_positions', 'norm_eps', 'init_std', 'tie_embeddings'].map((name) => `model.${name}`);
+
+function dropDerived(settings, processes) {
+  const drop = (keys) => {
+    for (const key of keys) delete settings[key];
+  };
+  const number = (key) => Number(settings[key] ?? 0);
+  if ('batch.micro_batch_size' in settings && 'batch.global_batch_size' in settings) drop(derived);
+  if (number('parallel.dp') === processes) drop(['parallel.dp']);
+  if (number('optimizer.warmup_steps') === Math.round(number('optimizer.warmup_ratio') * number('train.steps'))) drop(['optimizer.warmup_steps']);
+  if ('model.path' in settings) drop(ofFolder);
+  if (settings['data.tokenizer'] !== undefined && settings['data.tokenizer'] === settings['model.path']) drop(['data.tokenizer']);
+}
 
 export function draftOfSettings(settings, catalog, { name, processes }) {
   const draft = { name, processes, task: taskOf(settings), advised: false, settings: {} };
   for (const [key, setting] of catalog.byKey) {
     if (key in settings && !isSame(setting, settings[key], setting.default)) draft.settings[key] = plain(settings[key]);
   }
-  if ('batch.micro_batch_size' in draft.settings && 'batch.global_batch_size' in draft.settings) {
-    for (const key of derived) delete draft.settings[key];
-  }
-  if (Number(draft.settings['parallel.dp']) === processes) delete draft.settings['parallel.dp'];
+  dropDerived(draft.settings, processes);
   return draft;
 }
 

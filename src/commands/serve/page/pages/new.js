@@ -11,7 +11,7 @@ import { makeEssentials } from '../form/essentials.js';
 import { fieldOf } from '../form/field.js';
 import { makeFromFile } from '../form/from_file.js';
 import {
-  catalogOf, chooseLength, formOf, freeName, hasLayout, missingOf, nameFault, noteModel, openLayout, placeErrors, setValue,
+  catalogOf, chooseLength, formOf, freeName, hasLayout, missingOf, nameFault, noteChoices, openLayout, placeErrors, setValue,
   stepsOf, takeLayout,
 } from '../form/model.js';
 import { makePlanPanel } from '../form/plan_panel.js';
@@ -79,7 +79,7 @@ class NewRun {
       this.top,
       el('div', { class: 'new-run' }, this.essentials.node, this.plan.node,
         el('div', { class: 'stacked more' }, makeFromFile((yaml) => this.takeFile(yaml)), this.sections.node)));
-    noteModel(this.draft, this.choices.models);
+    noteChoices(this.draft, this.choices);
     this.place();
     this.show();
     this.askPlan();
@@ -105,7 +105,7 @@ class NewRun {
 
   // After every change: what is shown follows, what was typed is kept, the plan is asked for a little later.
   changed() {
-    noteModel(this.draft, this.choices.models);
+    noteChoices(this.draft, this.choices);
     this.show();
     keepDraft(this.source, this.draft);
     clearTimeout(this.timer);
