@@ -62,6 +62,7 @@ await in_room(async (room) => {
   await launch(room, 'pipeline', 3, {'parallel.pp': '3', 'train.steps': '3000', 'checkpoint.every': '200', 'checkpoint.keep': '4', 'data.valid': path.join(room.folder, 'corpus.txt'), 'train.eval_every': '200'}, ['--profile', '100']);
   await until('it has done some steps', async () => (await server.run('pipeline')).step > 700, 120);
   const page = await Page.open(browser, server);
+  await browser.hide_scrollbars();
   const keep = async (name, height = 860) => {
     await browser.resize(1280, height);
     await browser.hover(await browser.find('main h1'));

@@ -121,6 +121,7 @@ export class Browser {
     await this.#chrome('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: phone});
     await this.#chrome('Emulation.setTouchEmulationEnabled', {enabled: phone});
   }
+  async hide_scrollbars() { await this.#chrome('Emulation.setScrollbarsHidden', {hidden: true}); }
   async scheme(name) { await this.#chrome('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: name}]}); }
 
   // Runs `body` (a function that names nothing of this file, or the text of one) in the page. Elements go in and out as they are.
