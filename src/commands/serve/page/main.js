@@ -117,6 +117,15 @@ async function start(token = takeTokenOfAddress()) {
   }
 }
 
+// While texts and session are on their way: the modules of the page that is asked for, and of a run's curves the rows, which the
+// server reads once.
+function askAhead() {
+  const route = parseHash(location.hash);
+  const tried = [route.load()];
+  if (route.tab === 'curves') tried.push(import('./pages/curves.js'), api.get('curves', { run: route.run, points: 1 }));
+  Promise.allSettled(tried);
+}
+
 api.onLoggedOut(() => {
   if (frame !== null) askForToken(false);
 });
@@ -132,4 +141,5 @@ addEventListener('hashchange', async () => {
   }
 });
 
+askAhead();
 await start();

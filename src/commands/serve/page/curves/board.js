@@ -1,11 +1,12 @@
 // Charts of one or several runs that share the range along x, the cursor and the smoothing, and follow the runs.
 
 import { chartLibrary, onTheme } from '../charts.js';
-import { moved, wholeRange, withinWhole, zoomed } from '../columns.js';
+import { wholeRange, withinWhole } from '../columns.js';
 import { el, fill, freshId, setText } from '../dom.js';
 import { failed } from '../parts.js';
 import { t } from '../texts.js';
 import { controls, runSwitches } from './controls.js';
+import { pressed } from './navigation.js';
 import { Panel } from './panel.js';
 import { keep, kept } from './choices.js';
 import * as units from './units.js';
@@ -64,7 +65,8 @@ export class Board {
       zoom: (range) => this.setRange(range),
       whole: () => this.setRange(null),
       cursor: (x, chart) => this.setCursor(x, chart),
-      key: (event, chart) => this.key(event, chart),
+      key: (event, chart) => pressed(this, event, chart),
+      drawn: () => this.drawn(),
     };
   }
 
@@ -104,9 +106,7 @@ export class Board {
       fill(this.trouble);
     } catch (error) {
       if (!this.gone) fill(this.trouble, failed(error));
-      return;
     }
-    if (!this.gone) this.drawn();
   }
 
   // Marks for those who measure: 'curves-first', when the page's first charts are drawn; 'curves-zoom', from the last zoom until
@@ -124,15 +124,22 @@ export class Board {
   }
 
   grown(name, step) {
-    const before = this.lastStep.get(name) ?? -1;
+    const before = this.lastStep.get(name) ?? this.stepsOf(name);
+    if (step !== null && step === before) return;
     const back = step === null || step < before;
     this.lastStep.set(name, step ?? -1);
+    // Those out of sight would still tell where the run was before.
     if (back) for (const panel of this.panels) if (!panel.inSight) panel.curves = new Map();
     const whole = this.view.whole();
     // What lies before the end of a run does not change, unless it is resumed from an earlier step.
     if (!back && this.view.range !== null && whole !== null && this.view.range.to < whole.to) return;
     this.behind = true;
     this.follow();
+  }
+
+  // As many as its curves have; -1 while there are none.
+  stepsOf(name) {
+    return Math.max(-1, ...this.panels.flatMap((panel) => panel.all()).filter((curve) => curve.name === name).map(({ steps }) => steps));
   }
 
   // At most once in a while, and not while the page is hidden.
@@ -168,20 +175,7 @@ export class Board {
     return (2 * (whole.to - whole.from)) / Math.max(2, steps);
   }
 
-  // How: 'in', 'out', 'left', 'right', 'whole'.
-  step(how) {
-    const whole = this.view.whole();
-    if (whole === null) return;
-    const range = this.view.range ?? whole;
-    const cursor = this.view.cursor;
-    const centre = cursor !== null && cursor > range.from && cursor < range.to ? cursor : (range.from + range.to) / 2;
-    if (how === 'whole') this.setRange(null);
-    if (how === 'in') this.setRange(zoomed(range, 0.5, centre));
-    if (how === 'out') this.setRange(zoomed(range, 2, centre));
-    if (how === 'left') this.setRange(moved(range, -0.25));
-    if (how === 'right') this.setRange(moved(range, 0.25));
-  }
-
+  // `source`: the chart that has it already.
   setCursor(x, source) {
     this.view.cursor = x;
     for (const panel of this.panels) {
@@ -190,32 +184,8 @@ export class Board {
     }
   }
 
-  key(event, chart) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const zoom = { '+': 'in', '=': 'in', '-': 'out', '0': 'whole', Escape: 'whole' }[event.key];
-    const side = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (zoom === undefined && side === undefined) return;
-    event.preventDefault();
-    if (zoom !== undefined) this.step(zoom);
-    else if (event.shiftKey) this.step(side < 0 ? 'left' : 'right');
-    else this.moveCursor(side, chart);
-  }
-
-  // By about a hundredth of the range, and by a column where these are wider; the range comes along at its ends.
-  moveCursor(side, chart) {
-    const panel = this.panels.find((one) => one.chart === chart);
-    const whole = this.view.whole();
-    if (whole === null) return;
-    const range = this.view.range ?? whole;
-    const curve = panel.all().find(({ x }) => x.length > 0);
-    const from = this.view.cursor ?? range.to;
-    const least = (range.to - range.from) / 100;
-    const columns = curve?.x.filter((x) => (x - from) * side >= least) ?? [];
-    const next = side < 0 ? columns.at(-1) : columns[0];
-    const x = Math.min(Math.max(next ?? from + side * least, whole.from), whole.to);
-    if (x < range.from) this.setRange(moved(range, -0.25));
-    if (x > range.to) this.setRange(moved(range, 0.25));
-    this.setCursor(x, null);
+  // What a chart tells at its cursor, for those who do not see it.
+  tell(panel) {
     setText(this.spoken, panel.sentence());
   }
 

@@ -4,6 +4,7 @@ import { el, freshId, setText } from '../dom.js';
 import { number } from '../format.js';
 import { t } from '../texts.js';
 import { mostSmoothing } from './choices.js';
+import { step } from './navigation.js';
 import { lookOf } from './paint.js';
 import { swatch } from './panel.js';
 import { axes } from './units.js';
@@ -36,9 +37,9 @@ function logarithmChoice(board) {
 
 function zoomButtons(board) {
   const button = (how, sign) => el('button', {
-    type: 'button', class: 'quiet', title: t(`curves.zoom.${how}`), 'aria-label': t(`curves.zoom.${how}`), onclick: () => board.step(how),
+    type: 'button', class: 'quiet', title: t(`curves.zoom.${how}`), 'aria-label': t(`curves.zoom.${how}`), onclick: () => step(board, how),
   }, sign);
-  const whole = el('button', { type: 'button', class: 'quiet', disabled: true, onclick: () => board.step('whole') }, t('curves.zoom.whole'));
+  const whole = el('button', { type: 'button', class: 'quiet', disabled: true, onclick: () => step(board, 'whole') }, t('curves.zoom.whole'));
   board.rangeChanged = (range) => (whole.disabled = range === null);
   return el('span', { class: 'control', role: 'group', 'aria-label': t('curves.zoom') },
     button('in', '+'), button('out', '−'), button('left', '←'), button('right', '→'), whole);

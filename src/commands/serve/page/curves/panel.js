@@ -17,11 +17,12 @@ export function swatch(look, hollow = false) {
     hollow ? svg('circle', { cx: 14, cy: 5, r: 3.5, fill: 'var(--panel)', stroke: `var(${look.colour})`, 'stroke-width': 1.5 }) : null);
 }
 
-// view: the state that all charts of the page share (board.js). act: that of Chart.
+// view: the state that all charts of the page share (board.js). act: that of Chart, and drawn() after new curves are drawn.
 export class Panel {
   constructor(parent, library, about, view, act) {
     this.about = about;
     this.view = view;
+    this.act = act;
     this.curves = new Map();  // series -> curves of the runs, in their order
     this.version = -1;        // of the view that is drawn
     this.inSight = true;
@@ -57,6 +58,7 @@ export class Panel {
       const version = this.view.version;
       await this.ask();
       if (version === this.view.version) this.version = version;
+      if (!this.gone) this.act.drawn();
     }
   }
 

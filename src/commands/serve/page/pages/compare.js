@@ -58,7 +58,7 @@ async function settingsTable({ api, t }, names) {
   const answers = await Promise.allSettled(names.map((name) => api.get(api.run(name, 'config'))));
   const known = names.map((name, n) => ({ name, n, answer: answers[n] })).filter(({ answer }) => answer.status === 'fulfilled');
   const trouble = names.flatMap((name, n) => (answers[n].status === 'rejected' ? note('warn', `${name}: ${answers[n].reason.message}`) : []));
-  const rows = differing(known.map(({ answer }) => settingsOf(answer.value.yaml)));
+  const rows = differing(known.map(({ answer }) => settingsOf(answer.value.yaml ?? '')));
   if (rows.length === 0) return [trouble, known.length > 1 ? el('p', { class: 'empty' }, t('compare.same')) : null];
   const cell = (text) => (text === undefined ? el('td', { class: 'muted' }, t('compare.unstated')) : el('td', { class: 'mono' }, text));
   const heads = [{ text: t('compare.setting') }, ...known.map(({ n, name }) => ({ text: `${lookOf(n).letter} ${name}` }))];
