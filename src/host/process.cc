@@ -26,7 +26,8 @@ std::int64_t process_start(std::int64_t pid) {
     const std::size_t name_end = stat.rfind(')');
     if (name_end == std::string::npos || name_end + 2 > stat.size()) return 0;
     const std::vector<std::string> words = base::split(stat.substr(name_end + 2), ' ');
-    if (words.size() > start_word) base::parse_int(words[start_word], &ticks);
+    const bool has_ended = !words.empty() && (words[0] == "Z" || words[0] == "X");  // nobody has asked how yet
+    if (words.size() > start_word && !has_ended) base::parse_int(words[start_word], &ticks);
   } catch (const base::DataError&) {  // it has ended
   }
   return ticks;

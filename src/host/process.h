@@ -5,7 +5,8 @@
 
 namespace troika::host {
 
-// When the kernel started it, in its ticks since the host's start (/proc/PID/stat, field 22); 0: there is no such process.
+// When the kernel started it, in its ticks since the host's start (/proc/PID/stat, field 22); 0: there is no such process, or it has
+// ended.
 std::int64_t process_start(std::int64_t pid);
 
 // Which process: its number and its start.

@@ -196,11 +196,15 @@ std::vector<std::string> what_would_help(const Question& q, const Estimate& best
   return sentences;
 }
 
-std::string nothing_fits(const Question& q, const Answer& answer) {
+std::string what_is_lacking(const Question& q, const Answer& answer) {
   const Nearest& nearest = *answer.nearest;
-  std::string text = fmt::format("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has",
-                                 describe(q), name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
-                                 base::format_bytes(nearest.have_bytes));
+  return fmt::format("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has", describe(q),
+                     name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
+                     base::format_bytes(nearest.have_bytes));
+}
+
+std::string nothing_fits(const Question& q, const Answer& answer) {
+  const std::string text = what_is_lacking(q, answer);
   // What would do: more of the same machines, or a smaller batch where that is what is large.
   Question more = q;
   more.fixed.dp.reset();

@@ -27,8 +27,10 @@ struct OnFewerHosts {
 };
 std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& question, double tokens_per_second);
 
-// What to do when nothing fits: what is needed, and what would be the nearest that does.
+// What to do when nothing fits: what is needed, and what would be the nearest that does. Tries more machines, which takes a while for
+// large models; the first part alone does not.
 std::string nothing_fits(const Question& question, const Answer& answer);
+std::string what_is_lacking(const Question& question, const Answer& answer);
 
 // "64 hosts with 8 x h100, 78.2 GiB each" and what kind of numbers these are.
 std::string describe(const Question& question);

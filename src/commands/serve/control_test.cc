@@ -195,6 +195,7 @@ TEST_F(Control, ResumesNothingThatIsUnderWayOrOfSeveralHosts) {
     state.ranks = {{0, "pi0", 1, 0, 0, 0, 0}, {1, "pi1", 2, 1, 0, 0, 0}};
   });
   base::write_file_atomic(of_two + "/config.yaml", "train:\n  steps: 10\n");
+  served.catalog.look_again();
   EXPECT_THAT(resumed("b"),
               AllOf(StartsWith("409"), HasSubstr("on pi1: troika launch --nnodes 2 --node-rank 1 --master-addr pi0 "
                                                  "--nproc-per-node 1 -- train --config " +

@@ -39,7 +39,7 @@ Json planned(const Form& form, const config::Environment& environment) {
   const planner::Answer answer = planner::search(question);
   Json json = Json::parse(commands::plan_json(question, answer));
   json["asked"] = std::move(asked);
-  json["nearest"] = answer.best.empty() ? Json(planner::nothing_fits(question, answer)) : Json(nullptr);
+  json["nearest"] = answer.best.empty() ? Json(planner::what_is_lacking(question, answer)) : Json(nullptr);
   return json;
 }
 
