@@ -81,17 +81,17 @@ test('a model without a chat template is offered with chatml', () => {
   assert.deepEqual(['a', 'b', 'c', 'd'].map(offered), ['chatml', 'auto', 'auto', 'auto']);
 });
 
-test('the learning rate suits the size of the model, and few records make smaller steps', () => {
+test('the learning rate suits the size of the model, and few records make smaller steps and more passes', () => {
   const draft = form.newDraft('tune-1');
   const advised = (task, modelBytes, records, processes = 1) => {
     Object.assign(draft, {task, processes, known: {modelBytes, records}});
-    return [form.offeredValue(draft, of('optimizer.lr')), form.offeredValue(draft, of('batch.global_batch_size'))];
+    return [form.offeredValue(draft, of('optimizer.lr')), form.offeredValue(draft, of('batch.global_batch_size')), form.offeredValue(draft, of('train.epochs'))];
   };
-  assert.deepEqual(advised('tune', 2e9, 1000), ['2e-5', '16']);
-  assert.deepEqual(advised('tune', 16e9, 100), ['1e-5', '13']);
-  assert.deepEqual(advised('lora', 1e9, 5), ['1e-4', '1']);
-  assert.deepEqual(advised('tune', 5e6, 5, 3), ['4e-4', '3']);
-  assert.deepEqual(advised('lora', 1, undefined), ['3e-3', '16']);
+  assert.deepEqual(advised('tune', 2e9, 1000), ['2e-5', '16', '3']);
+  assert.deepEqual(advised('tune', 16e9, 100), ['1e-5', '13', '13']);
+  assert.deepEqual(advised('lora', 1e9, 5), ['1e-4', '1', '20']);
+  assert.deepEqual(advised('tune', 5e6, 5, 3), ['4e-4', '3', '20']);
+  assert.deepEqual(advised('lora', 1, undefined), ['3e-3', '16', '3']);
 });
 
 test('how long a run is stays as chosen while its number is being typed', () => {
@@ -112,7 +112,7 @@ test('the steps of a run are those stated, else those that the records of the da
   const steps = () => form.stepsOf(draft, catalog, data, 16);
   assert.deepEqual(steps(), {steps: null, exact: false});
   form.setValue(draft, of('data.train'), 'a.jsonl');
-  assert.deepEqual(steps(), {steps: 19, exact: false});
+  assert.deepEqual(steps(), {steps: 19, exact: false}, 'three passes');
   draft.task = 'scratch';
   assert.deepEqual(steps(), {steps: 500, exact: true});
   form.chooseLength(draft, catalog, 'train.epochs');

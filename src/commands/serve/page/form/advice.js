@@ -18,8 +18,8 @@ export const isOwned = (key) => key in owned;
 
 const values = {
   scratch: { 'train.steps': '500', 'optimizer.lr': '1e-3', 'optimizer.warmup_ratio': '0.05' },
-  tune: { 'train.epochs': '3', 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05' },
-  lora: { 'train.epochs': '3', 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05', 'lora.rank': '8' },
+  tune: { 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05' },
+  lora: { 'batch.seq_len': '512', 'optimizer.warmup_ratio': '0.05', 'lora.rank': '8' },
 };
 
 // Of a model of a billion parameters; smaller ones take larger steps.
@@ -42,12 +42,24 @@ function sequencesOf({ task, processes, records }) {
   return String(Math.max(1, Math.ceil(wanted / processes)) * processes);
 }
 
+// So many passes that a small set of data is learnt: about a hundred steps.
+const leastSteps = 100, fewestPasses = 3, mostPasses = 20;
+
+function passesOf(records, sequences) {
+  if (records === undefined) return String(fewestPasses);
+  const steps = Math.max(1, Math.ceil(records / sequences));
+  return String(Math.min(mostPasses, Math.max(fewestPasses, Math.ceil(leastSteps / steps))));
+}
+
 // known: {chats, modelBytes, records} of the model and data that were chosen, where the server knows them: whether the model brings a chat
 // template, its size, and the records of the data.
 export function adviceOf({ task, processes, known = {} }) {
-  const advice = { ...values[task], 'batch.global_batch_size': sequencesOf({ task, processes, records: known.records }) };
-  if (task !== 'scratch') advice['optimizer.lr'] = rateOf(task, known.modelBytes);
-  if (task !== 'scratch' && known.chats === false) advice['data.chat_template'] = 'chatml';
+  const sequences = sequencesOf({ task, processes, records: known.records });
+  const advice = { ...values[task], 'batch.global_batch_size': sequences };
+  if (task === 'scratch') return advice;
+  advice['optimizer.lr'] = rateOf(task, known.modelBytes);
+  advice['train.epochs'] = passesOf(known.records, Number(sequences));
+  if (known.chats === false) advice['data.chat_template'] = 'chatml';
   return advice;
 }
 
