@@ -63,7 +63,9 @@ export function mount(parent, context) {
   const stopping = new AbortController();
   let summary = null;
   let view = null;
-  let tab = null;      // {name, part}
+  let tab = null;      // {id, part}
+  let wanted = context.tab;
+  let known = live.runs === null || live.runs.some((run) => run.name === name);  // to the server, as far as this page has heard
   let changes = 0;
   const listeners = new Set();
 
@@ -101,17 +103,29 @@ export function mount(parent, context) {
     actions.show(summary.can);
     showHead();
     for (const listener of listeners) listener(summary);
+    if (known) return;
+    known = true;
+    open();
   }
 
-  async function open(wanted) {
+  function close() {
+    tab?.part.unmount?.();
+    tab = null;
+    changes += 1;
+  }
+
+  async function open() {
     const id = Object.hasOwn(tabs, wanted) ? wanted : 'overview';
     for (const link of links)
       if (link.dataset.tab === id) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     if (tab?.id === id) return;
-    tab?.part.unmount?.();
+    close();
+    if (!known) {
+      fill(place, note('info', t('run.not_yet')));
+      return;
+    }
     tab = { id, part: {} };
-    changes += 1;
     const mine = changes;
     fill(place, busy());
     try {
@@ -144,18 +158,28 @@ export function mount(parent, context) {
       showHead();
     },
   });
-  api.get(api.run(name), {}, { signal: stopping.signal })
-    .then((run) => learn([run]), (error) => isAbort(error) || fill(errors, failed(error)));
-  open(context.tab);
+  // A run that has just been started may not be in the list yet; then there is nothing to ask for.
+  if (known)
+    api.get(api.run(name), {}, { signal: stopping.signal }).then((run) => learn([run]), (error) => {
+      if (isAbort(error) || summary !== null) return;
+      if (error.status === 404) {
+        known = false;
+        close();
+        open();
+      } else {
+        fill(errors, failed(error));
+      }
+    });
+  open();
 
   return {
     // Another tab of the same run.
     move(next) {
-      open(next.tab);
+      wanted = next.tab;
+      open();
     },
     unmount() {
-      changes += 1;
-      tab?.part.unmount?.();
+      close();
       offRuns();
       offView();
       stopping.abort();
