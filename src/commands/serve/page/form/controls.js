@@ -25,8 +25,14 @@ function truth(id, changed) {
   return simple(node, () => String(node.checked), (text) => { node.checked = text === 'true'; });
 }
 
-function word(id, setting, changed) {
-  return simple(el('select', { id, onchange: changed }, setting.words.map((one) => el('option', { value: one }, one))));
+// A value that is none of the words, as a file may have it, is one of them from then on.
+function word(id, words, changed) {
+  const options = (list) => list.map((one) => el('option', { value: one }, one));
+  const node = el('select', { id, onchange: changed }, options(words));
+  return simple(node, () => node.value, (text) => {
+    if (![...node.options].some((option) => option.value === text)) node.append(...options([text]));
+    node.value = text;
+  });
 }
 
 function line(id, setting, changed, names) {
@@ -103,6 +109,7 @@ export function controlOf(setting, choices, changed) {
   if (setting.key === 'model.path') return path(id, setting, changed, choices.models);
   if (setting.key === 'data.train') return path(id, setting, changed, choices.data);
   if (setting.type === 'truth') return truth(id, changed);
-  if (setting.type === 'word') return word(id, setting, changed);
+  if (setting.type === 'word') return word(id, setting.words, changed);
+  if (setting.key === 'model.preset') return word(id, setting.offered, changed);
   return line(id, setting, changed, namesFor(setting, choices));
 }
