@@ -87,7 +87,8 @@ export class Server {
         raw = Buffer.concat([raw, data]);
         const text = raw.toString('latin1'), body = text.indexOf('\r\n\r\n');
         const length = /^content-length: *(\d+)/im.exec(text)?.[1];
-        if (body >= 0 && length !== undefined && raw.length >= body + 4 + Number(length)) clearTimeout(timer), finish('whole');
+        const whole = length !== undefined ? raw.length >= body + 4 + Number(length) : /^HTTP\/1\.1 (204|304) /.test(text);
+        if (body >= 0 && whole) clearTimeout(timer), finish('whole');
       });
       socket.on('error', () => {});
       socket.on('close', () => { clearTimeout(timer); finish('closed'); });

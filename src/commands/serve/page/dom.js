@@ -2,6 +2,10 @@
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
+// Escape sequences of terminals and other control characters, which words of programs that failed may have.
+const notShown = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-_])|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const shownText = (value) => String(value).replace(notShown, '');
+
 function set(node, name, value) {
   if (value === undefined || value === null || value === false) return;
   if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
@@ -20,7 +24,7 @@ function made(node, props, children) {
 export function append(node, children) {
   for (const child of children.flat(Infinity))
     if (child !== null && child !== undefined && child !== false)
-      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+      node.append(child instanceof Node ? child : document.createTextNode(shownText(child)));
   return node;
 }
 
@@ -48,7 +52,7 @@ export function fill(node, ...children) {
 
 // Writes only what differs, so that a selection in the text and the reader's place stay.
 export function setText(node, text) {
-  const wanted = String(text);
+  const wanted = shownText(text);
   if (node.textContent !== wanted) node.textContent = wanted;
 }
 
