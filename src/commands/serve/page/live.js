@@ -65,7 +65,7 @@ async function failed() {
 
 function open() {
   close();
-  if (!running) return;
+  if (!running || document.hidden) return;
   watched = names().join('\n');
   missing = live.runs === null ? [] : names().filter((name) => !live.runs.some((run) => run.name === name));
   const stream = new EventSource(address('live', { run: names() }));
@@ -154,3 +154,13 @@ onLanguage(() => {
   open();
 });
 addEventListener('online', open);
+
+// A browser has six connections to a server for all of its tabs and for the pages that it keeps to go back to; nobody looks at those.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) {
+    wasLost ||= source !== null;
+    close();
+  } else {
+    open();
+  }
+});
