@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -25,30 +26,41 @@ std::int64_t bytes_in(const records::Sample& sample, const char* name) {
   return found == sample.memory.end() ? 0 : found->second;
 }
 
-// buffers: what is being saved while training goes on.
+// Words of the answer and names in samples; buffers: what is being saved while training goes on.
+constexpr std::array<std::pair<const char*, const char*>, 5> memory_classes = {{{"parameters", "parameters"},
+                                                                                {"gradients", "gradients"},
+                                                                                {"state", "state"},
+                                                                                {"activations", "activations"},
+                                                                                {"buffers", "snapshot"}}};
+
+std::int64_t bytes_of_tensors(const records::Sample& sample) {
+  std::int64_t bytes = 0;
+  for (const auto& [word, name] : memory_classes) bytes += bytes_in(sample, name);
+  return bytes;
+}
+
+// What a process has beside tensors differs by chance, so the tensors say which rank holds most, as in the plan.
 Json measured_memory(const records::RunReader& run) {
   const std::map<int, records::Sample> samples = records::newest(run);
   const auto most = std::max_element(samples.begin(), samples.end(), [](const auto& a, const auto& b) {
-    return bytes_in(a.second, "resident") < bytes_in(b.second, "resident");
+    return bytes_of_tensors(a.second) < bytes_of_tensors(b.second);
   });
   Json memory = Json::object();
   if (most == samples.end()) return memory;
-  std::int64_t of_tensors = 0;
-  for (const auto& [word, name] : {std::pair("parameters", "parameters"),
-                                   {"gradients", "gradients"},
-                                   {"state", "state"},
-                                   {"activations", "activations"},
-                                   {"buffers", "snapshot"}}) {
-    memory[word] = bytes_in(most->second, name);
-    of_tensors += bytes_in(most->second, name);
-  }
-  memory["program"] = std::max<std::int64_t>(0, bytes_in(most->second, "resident") - of_tensors);
+  for (const auto& [word, name] : memory_classes) memory[word] = bytes_in(most->second, name);
+  const std::int64_t beside = bytes_in(most->second, "resident") - bytes_of_tensors(most->second);
+  memory["program"] = std::max<std::int64_t>(0, beside);
   return memory;
 }
 
+// How much is saved beside training is decided when the run begins.
 Json predicted_memory(const plan::Memory& memory) {
-  return {{"parameters", memory.parameters},   {"gradients", memory.gradients}, {"state", memory.state},
-          {"activations", memory.activations}, {"buffers", memory.snapshot},    {"program", memory.program}};
+  return {{"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"state", memory.state},
+          {"activations", memory.activations},
+          {"buffers", memory.snapshot > 0 ? Json(memory.snapshot) : Json(nullptr)},
+          {"program", memory.program}};
 }
 
 // The median of the last steps: the first of an attempt is longer.
