@@ -39,7 +39,7 @@ struct Response {
 };
 
 Response plain_text(int status, std::string text);  // which no browser takes for a page
-std::string_view reason_of(int status);  // "Not Found"; "" for one that is not used here
+std::string_view reason_of(int status);             // "Not Found"; "" for one that is not used here
 
 // Status line and headers. keep: whether the connection takes another request; a response with a stream ends with it.
 enum class Afterwards { keep, close };
