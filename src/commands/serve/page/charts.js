@@ -75,6 +75,12 @@ function niceStep(least) {
   return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least);
 }
 
+// Of the room for the texts of an axis, in CSS pixels, before they are drawn.
+function widthOf(texts) {
+  const longest = Math.max(0, ...(texts ?? []).map((text) => text.length));
+  return Math.max(56, 14 + longest * 7);
+}
+
 // Steps between ticks along x.
 const powers = (first, last) => Array.from({ length: last - first }, (_, n) => [1, 2, 5].map((digit) => digit * 10 ** (first + n))).flat();
 const countSteps = powers(0, 16);
@@ -128,7 +134,7 @@ export class Chart {
       },
       axes: [
         { ...axis, size: 30, space: 70, incrs: () => (how.inSeconds() ? secondSteps : countSteps), values: (_, ticks) => how.ticksX(ticks) },
-        { ...axis, size: 56, space: 32, values: (_, ticks) => how.ticksY(ticks),
+        { ...axis, size: (_, texts) => widthOf(texts), space: 32, values: (_, ticks) => how.ticksY(ticks),
           ...(how.logarithmic ? { splits: (_, __, low, high) => logarithmicTicks(low, high), filter: (_, ticks) => ticks } : {}) },
       ],
       hooks: {

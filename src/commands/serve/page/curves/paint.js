@@ -149,6 +149,7 @@ function letters(plot, ends, theme) {
   for (const { x, y, look } of ends.sort((a, b) => a.y - b.y)) {
     let at = Math.max(y, bbox.top);
     for (const other of placed) if (Math.abs(other.x - x) < 2 * size && at - other.at < size) at = other.at + size;
+    if (at > bbox.top + bbox.height + size / 2) continue;  // there is no room below
     placed.push({ x, at });
     context.strokeText(look.letter, x + 4 * ratio, at);
     context.fillStyle = theme(look.colour);
