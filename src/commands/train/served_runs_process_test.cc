@@ -99,6 +99,11 @@ Json form_of(const std::string& name, const std::string& steps) {
   return {{"name", name}, {"processes", 2}, {"settings", settings}};
 }
 
+void make_ready(const Folder& folder) {
+  base::rename_path(write_corpus(folder), folder / "corpus.txt");
+  base::make_directories(folder / "runs");
+}
+
 Json await_state(const PageServer& server, const std::string& name, const std::string& state) {
   Json run;
   for (const double until = base::monotonic_seconds() + patience_seconds; base::monotonic_seconds() < until;
@@ -115,7 +120,7 @@ Json await_state(const PageServer& server, const std::string& name, const std::s
 
 TEST(ServedRuns, AreStartedStoppedAfterASaveAndGoneOnWith) {
   const Folder folder;
-  base::rename_path(write_corpus(folder), folder / "corpus.txt");
+  make_ready(folder);
   const PageServer server(folder);
   const std::string out = folder / "runs/first";
   Json wrong = form_of("first", "many");
@@ -143,7 +148,7 @@ TEST(ServedRuns, AreStartedStoppedAfterASaveAndGoneOnWith) {
 
 TEST(ServedRuns, OutliveTheServer) {
   const Folder folder;
-  base::rename_path(write_corpus(folder), folder / "corpus.txt");
+  make_ready(folder);
   const std::string out = folder / "runs/first";
   PageServer server(folder);
   ASSERT_EQ(server.post("/api/runs", form_of("first", "4000")).first, 201);
