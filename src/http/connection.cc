@@ -37,7 +37,7 @@ void Connection::put(std::string bytes, double now) {
 }
 
 void Connection::refuse(int status, const std::string& why, double now) {
-  Response response = plain_text(status, why + "\n");
+  Response response = refusal_text(status, why + "\n");
   if (status == 405) response.headers.push_back({"allow", "GET, POST"});
   over_ = true;
   put(head_of(response, Afterwards::close) + response.body, now);
@@ -73,7 +73,7 @@ void Connection::ask(double now) {
   try {
     response = handler_(parser_.request());
   } catch (const std::exception&) {
-    response = plain_text(500, "this request could not be answered\n");
+    response = refusal_text(500, "this request could not be answered\n");
   }
   afterwards_ = parser_.afterwards();
   parser_ = RequestParser(limits_);

@@ -14,7 +14,7 @@ void Later::give(Response response) {
   if (answered_) return;
   answered_ = true;
   if (left_) return;
-  if (response.later != nullptr) response = plain_text(500, "this request could not be answered\n");
+  if (response.later != nullptr) response = refusal_text(500, "this request could not be answered\n");
   given_ = std::make_unique<Response>(std::move(response));
   if (wake_) wake_();
 }

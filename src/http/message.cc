@@ -13,13 +13,17 @@ std::string_view Request::header(std::string_view name) const {
 }
 
 Response plain_text(int status, std::string text) {
-  return {status,
-          {{"content-type", "text/plain; charset=utf-8"},
-           {"content-security-policy", "default-src 'none'; frame-ancestors 'none'"},
-           {"x-content-type-options", "nosniff"},
-           {"referrer-policy", "no-referrer"},
-           {"cross-origin-opener-policy", "same-origin"}},
-          std::move(text)};
+  return {status, {{"content-type", "text/plain; charset=utf-8"}}, std::move(text)};
+}
+
+Response refusal_text(int status, std::string text) {
+  Response response = plain_text(status, std::move(text));
+  response.headers.insert(response.headers.end(),
+                          {{"content-security-policy", "default-src 'none'; frame-ancestors 'none'"},
+                           {"x-content-type-options", "nosniff"},
+                           {"referrer-policy", "no-referrer"},
+                           {"cross-origin-opener-policy", "same-origin"}});
+  return response;
 }
 
 std::string_view reason_of(int status) {

@@ -38,8 +38,9 @@ struct Response {
   std::shared_ptr<Later> later{};    // gives the answer, and nothing else here counts; null: this is the answer
 };
 
-Response plain_text(int status, std::string text);  // which no browser takes for a page
-std::string_view reason_of(int status);             // "Not Found"; "" for one that is not used here
+Response plain_text(int status, std::string text);
+Response refusal_text(int status, std::string text);  // of the server itself; no browser takes it for a page
+std::string_view reason_of(int status);               // "Not Found"; "" for one that is not used here
 
 // Status line and headers. keep: whether the connection takes another request; a response with a stream ends with it.
 enum class Afterwards { keep, close };

@@ -143,7 +143,7 @@ void Server::Impl::accept_all(double now) {
     if (clients.size() >= options.connections) make_room();
     if (clients.size() >= options.connections) {
       const std::string text = "all connections are in use\n";
-      const std::string bytes = head_of(plain_text(503, text), Afterwards::close) + text;
+      const std::string bytes = head_of(refusal_text(503, text), Afterwards::close) + text;
       (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
       ::close(socket);
       continue;

@@ -14,8 +14,8 @@ const forbidden = [401, 403];
 const run = 'plain';
 const reads = ['/api/serve', '/api/runs', `/api/runs/${run}`, `/api/runs/${run}/view`, `/api/runs/${run}/metrics?from=1`, `/api/runs/${run}/events`, `/api/runs/${run}/why`, `/api/runs/${run}/config`,
   `/api/runs/${run}/checkpoints`, `/api/runs/${run}/log?rank=0`, `/api/runs/${run}/grid`, `/api/runs/${run}/plan`, `/api/curves?run=${run}&series=loss&x=step`, '/metrics', `/api/live?run=${run}`,
-  '/api/settings', '/api/choices', '/api/sweeps', '/api/sweeps/none'];
-const changes = ['/api/plan', '/api/runs', `/api/runs/${run}/stop`, `/api/runs/${run}/resume`, `/api/runs/${run}/export`];
+  '/api/settings', '/api/choices', '/api/sweeps', '/api/sweeps/none', `/api/runs/${run}/exports`];
+const changes = ['/api/plan', '/api/runs', `/api/runs/${run}/stop`, `/api/runs/${run}/resume`, `/api/runs/${run}/export`, `/api/runs/${run}/chat`, '/api/form'];
 
 // What must not change, whatever is asked.
 function trace_of(folder) {
@@ -276,7 +276,7 @@ await in_room(async (room) => {
     }
   });
   await room.check('6 rank and search of a log reach no other file', async () => {
-    for (const rank of ['../../../secret.txt', '..%2F..%2F..%2Fsecret.txt', '0%2F..%2F0', '-1', '99999999999999999999', '1e3', '0x0', 'rank-00000', '00000', ' 0', 'state'])
+    for (const rank of ['../../../secret.txt', '..%2F..%2F..%2Fsecret.txt', '0%2F..%2F0', '-1', '99999999999999999999', '1e3', '0x0', 'rank-00000', ' 0', 'state'])
       refused(await server.request('GET', `/api/runs/${run}/log?rank=${rank}`, [`Host: ${own}`, bearer]), [400, 404], rank);
     const answer = await server.ask(`/api/runs/${run}/log?rank=0&search=${encodeURIComponent('(.*)*$[')}`);
     assert.equal(answer.status, 200);
