@@ -1,10 +1,10 @@
 #include <memory>
-#include <mutex>
 
 #include "commands/serve/choices.h"
 #include "commands/serve/form.h"
 #include "commands/serve/form_file.h"
 #include "commands/serve/form_plan.h"
+#include "commands/serve/plan_queue.h"
 #include "commands/serve/routes.h"
 #include "commands/serve/settings_json.h"
 
@@ -12,7 +12,7 @@ namespace troika::commands::serve {
 
 std::vector<Route> form_routes(const Shop& shop) {
   const Options& options = shop.options;
-  const auto planning = std::make_shared<std::mutex>();  // one plan at a time, as each may take all of a core
+  const auto plans = std::make_shared<PlanQueue>();
   return {{http::Method::get, "/api/settings", Right::see,
            [](const Asked&) { return json_response(200, settings_json()); }},
           {http::Method::get, "/api/choices", Right::see,
@@ -21,10 +21,9 @@ std::vector<Route> form_routes(const Shop& shop) {
            }},
           {http::Method::post, "/api/form", Right::change,
            [](const Asked& asked) { return json_response(200, form_of_file(asked.body)); }},
-          {http::Method::post, "/api/plan", Right::change, [&options, planning](const Asked& asked) {
+          {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
-             const std::lock_guard<std::mutex> guard(*planning);
-             return json_response(200, plan_json(checked, options));
+             return json_response(200, plans->make([&] { return plan_json(checked, options); }));
            }}};
 }
 
