@@ -91,12 +91,14 @@ std::string sweep_json(const NamedFolder& sweep) {
   const KeptSweep kept = kept_sweep(sweep.path);
   const std::string path = sweep.path + "/sweep.json";
   const nlohmann::json facts = base::parse_json(base::read_file(path), path);
+  const std::string best = sweep.path + "/best.yaml";
   Json rows = Json::array();
   for (const SweepRow& row : kept.rows) rows.push_back(json_of_row(row));
   return text_of({{"name", sweep.name},
                   {"nnodes", facts.contains("nnodes") ? base::json_int(facts, "nnodes", path) : 1},
                   {"nproc", facts.contains("nproc") ? base::json_int(facts, "nproc", path) : 1},
                   {"settings", base::json_string(facts, "settings", path)},
+                  {"training", file_of_sweep(best).is_there ? Json(base::read_file(best)) : Json(nullptr)},
                   {"rows", std::move(rows)}});
 }
 

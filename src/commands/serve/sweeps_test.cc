@@ -47,6 +47,13 @@ TEST_F(Sweeps, AreTablesWithNumbersAsNumbers) {
   EXPECT_EQ(table["rows"][2]["reason"], "no, not\nthat");
 }
 
+TEST_F(Sweeps, HaveTheTrainingThatTheyWereForOnceThereIsABest) {
+  EXPECT_TRUE(nlohmann::json::parse(sweep_json(sweep))["training"].is_null());
+  base::write_file_atomic(folder.path() + "/best.yaml", "train:\n  steps: 5000\n");
+  const nlohmann::json table = nlohmann::json::parse(sweep_json(sweep));
+  EXPECT_EQ(table["training"], "train:\n  steps: 5000\n") << table.dump();
+}
+
 TEST_F(Sweeps, ThatAreDamagedAreRefused) {
   base::write_file_atomic(folder.path() + "/summary.csv", "dp,pp\n1,2\n");
   EXPECT_THROW(sweep_json(sweep), base::DataError);

@@ -13,14 +13,14 @@ import { plotsOf } from '../sweeps/plots.js';
 import { fastestFirst, withDerived } from '../sweeps/rows.js';
 import { makeTable } from '../sweeps/table.js';
 
-// The form of a new run, filled with the sweep's settings in this layout.
+// The form of a new run, filled with the settings that the sweep was for, in this layout.
 async function openForm(context, sweep, row, signal) {
   const { api, go } = context;
   const [settings, runs] = await Promise.all([api.get('settings', {}, { signal }), api.get('runs', {}, { signal })]);
   const catalog = catalogOf(settings);
   const processes = ['dp', 'pp', 'tp', 'cp'].reduce((product, axis) => product * Number(row[axis]), 1);
   const name = freeName('swept', runs.map((run) => run.name));
-  const { draft } = await draftOfFile(sweep.settings, catalog, { name, processes }, context, signal);
+  const { draft } = await draftOfFile(sweep.training, catalog, { name, processes }, context, signal);
   takeLayout(draft, catalog, row);
   keepDraft('', draft);
   go('#/new');
@@ -36,7 +36,7 @@ function conclusion(rows, t) {
 function pageOf(sweep, context, signal) {
   const { t, session, say } = context;
   const rows = withDerived(sweep.rows);
-  const use = session.view_only ? null : (row) => openForm(context, sweep, row, signal).catch((error) => {
+  const use = session.view_only || !sweep.training ? null : (row) => openForm(context, sweep, row, signal).catch((error) => {
     if (!isAbort(error)) say(error.message, 'error');
   });
   const changed = sweep.changed === undefined ? '' : ` · ${date(sweep.changed)}`;
@@ -44,7 +44,7 @@ function pageOf(sweep, context, signal) {
     el('p', { class: 'crumb' }, el('a', { href: '#/sweeps' }, t('nav.sweeps')), changed),
     el('div', { class: 'page-head' }, el('h1', {}, sweep.name)),
     rows.length === 0 ? empty(t('sweep.empty')) : [conclusion(rows, t), plotsOf(fastestFirst(rows)), panel(t('sweep.table'), makeTable(rows, use))],
-    el('div', { class: 'panel' }, copyBox(sweep.settings ?? '', t('sweep.settings'))),
+    el('div', { class: 'panel sweep-settings' }, sweep.training ? copyBox(sweep.training, t('sweep.training')) : null, copyBox(sweep.settings, t('sweep.settings'))),
   ];
 }
 
