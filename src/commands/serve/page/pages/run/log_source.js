@@ -1,13 +1,13 @@
-// The lines of one log or of all ranks' logs in the order of time, as far as they have been read. Knows no page.
+// The lines of one log or of several in the order of time, as far as they have been read. Knows no page.
 
 import { api } from '../../api.js';
 
 const atOnce = 6;         // requests
-const ofAll = 1000;       // lines, of all ranks together, a step further back
+const ofAll = 1000;       // lines, of all logs together, a step further back
 const ofOne = 500;
 const ofEnd = 100;        // when looking for new ones
 const mostKept = 8000;    // lines of a log, while it is followed
-const mostFollowed = 64;  // ranks
+const mostLogs = 64;
 
 const stamp = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?/;
 
@@ -15,9 +15,9 @@ async function inTurns(list, act) {
   for (let at = 0; at < list.length; at += atOnce) await Promise.all(list.slice(at, at + atOnce).map(act));
 }
 
-// A line without a time of its own belongs to the one before it.
+// A line without a time of its own belongs to the one before it, the first ones to the first that has one.
 function addTimes(lines) {
-  let time = '';
+  let time = lines.map((line) => stamp.exec(line.text)?.[0]).find((found) => found !== undefined) ?? '';
   for (const line of lines) {
     time = stamp.exec(line.text)?.[0] ?? time;
     line.time = time;
@@ -25,10 +25,10 @@ function addTimes(lines) {
   return lines;
 }
 
-// which: 'run', 'launch', 'all', or a rank. ranks: those that have logs (for 'all').
-export function makeLogSource(name, which, ranks, search, signal) {
-  const logs = (which === 'all' ? ranks.slice(0, mostFollowed) : [which]).map((rank) => ({ rank, lines: [], before: null, end: -1 }));
-  const limit = which === 'all' ? Math.max(40, Math.floor(ofAll / Math.max(1, logs.length))) : ofOne;
+// wanted: the logs to read: 'run', 'launch', ranks.
+export function makeLogSource(name, wanted, search, signal) {
+  const logs = wanted.slice(0, mostLogs).map((rank) => ({ rank, lines: [], before: null, end: -1 }));
+  const limit = logs.length > 1 ? Math.max(40, Math.floor(ofAll / logs.length)) : ofOne;
 
   const isWanted = (line) => line.text.toLowerCase().includes(search.toLowerCase());
 
@@ -75,7 +75,8 @@ export function makeLogSource(name, which, ranks, search, signal) {
   }
 
   return {
-    left: which === 'all' ? Math.max(0, ranks.length - mostFollowed) : 0,
+    left: wanted.length - logs.length,
+    count: logs.length,
 
     get lines() {
       return merged();

@@ -6,9 +6,11 @@ import { empty, failed } from '../../parts.js';
 import { t } from '../../texts.js';
 import { makeLogSource } from './log_source.js';
 
-const between = 2000;      // milliseconds between two looks at the end of a log
-const typing = 250;        // milliseconds without a key until what was typed is searched
-const nearTop = 80;        // pixels, from where older lines are read by themselves
+const between = 2000;        // milliseconds between two looks at the end of a log
+const betweenLogs = 100;     // the same for each log, where there are many
+const betweenLooks = 10000;  // for logs that were not there
+const typing = 250;          // milliseconds without a key until what was typed is searched
+const nearTop = 80;          // pixels, from where older lines are read by themselves
 
 const keyOf = (line) => `${line.rank} ${line.offset}`;
 const isBad = (text) => /\b(error|fatal|failed|killed)\b/i.test(text);
@@ -32,9 +34,13 @@ export function mount(parent, { run: name, summary }) {
   const stopping = new AbortController();
   let source = null;
   let asking = new AbortController();  // ends what was asked of the last source
-  let which = 'run';
+  let which = '';
+  let chosen = '';     // by the reader
   let search = '';
-  let ranks = [];
+  let logs = [];       // that there are: 'run', 'launch', ranks
+  let there = '';
+  let looked = 0;
+  let lookedForLogs = 0;
   let busy = false;
   let timer = 0;
   let typed = 0;
@@ -47,7 +53,7 @@ export function mount(parent, { run: name, summary }) {
   const told = el('div', {});
   const found = el('span', { class: 'muted', role: 'status' });
   const ids = { which: freshId('log'), search: freshId('log'), follow: freshId('log') };
-  const choice = el('select', { id: ids.which, onchange: () => { which = choice.value; begin(); } });
+  const choice = el('select', { id: ids.which, onchange: () => { which = chosen = choice.value; begin(); } });
   const follow = el('input', { id: ids.follow, type: 'checkbox', checked: summary()?.can.includes('stop') ?? true, onchange: () => follow.checked && newest() });
   const field = el('input', {
     id: ids.search, type: 'search', placeholder: t('log.search'), autocomplete: 'off',
@@ -60,23 +66,26 @@ export function mount(parent, { run: name, summary }) {
     },
   });
 
-  // logs: whose there are: "run", "launch", and numbers.
-  function offer(logs) {
-    ranks = logs.filter((log) => typeof log === 'number');
+  // next: the logs that there are.
+  function offer(next) {
     const words = { run: t('log.of_run'), launch: t('log.of_launch') };
-    fill(choice, Object.keys(words).filter((log) => logs.includes(log)).map((log) => el('option', { value: log }, words[log])),
-      ranks.length > 1 ? el('option', { value: 'all' }, t('log.of_all')) : null,
-      ranks.map((rank) => el('option', { value: String(rank) }, t('log.of_rank', { rank }))));
-    choice.disabled = choice.options.length === 0;
-    if (![...choice.options].some((option) => option.value === which)) which = choice.options[0]?.value ?? 'run';
+    logs = [...Object.keys(words).filter((log) => next.includes(log)), ...next.filter((log) => typeof log === 'number')];
+    fill(choice, logs.length > 1 ? el('option', { value: 'all' }, t('log.of_all')) : null,
+      logs.map((log) => el('option', { value: String(log) }, words[log] ?? t('log.of_rank', { rank: log }))));
+    choice.disabled = logs.length === 0;
+    which = [...choice.options].some((option) => option.value === chosen) ? chosen : choice.options[0]?.value ?? '';
     choice.value = which;
   }
+
+  // What the launcher said is in the log of the run as well.
+  const isWanted = (log) => which === String(log) || (which === 'all' && log !== 'launch');
+  const nameOf = (log) => (log === 'run' ? t('log.of_run') : t('log.of_rank', { rank: log }));
 
   function nodeOf(line) {
     const key = keyOf(line);
     if (!nodes.has(key))
       nodes.set(key, el('li', { class: isBad(line.text) ? 'bad' : null },
-        which === 'all' ? el('span', { class: 'of-rank', title: t('log.of_rank', { rank: line.rank }) }, line.rank) : null,
+        which === 'all' ? el('span', { class: 'of-rank', title: nameOf(line.rank) }, line.rank) : null,
         el('span', {}, marked(line.text, search))));
     return nodes.get(key);
   }
@@ -140,7 +149,7 @@ export function mount(parent, { run: name, summary }) {
   function begin() {
     asking.abort();
     asking = new AbortController();
-    source = makeLogSource(name, which, ranks, search, asking.signal);
+    source = makeLogSource(name, logs.filter(isWanted), search, asking.signal);
     nodes.clear();
     busy = false;
     guarded(async () => {
@@ -158,13 +167,28 @@ export function mount(parent, { run: name, summary }) {
     told, log)]);
   log.hidden = true;
   fill(told, empty(t('busy')));
-  offer(['run']);
 
-  api.get(api.run(name, 'log'), { rank: 'run', limit: 1 }, { signal: stopping.signal }).then((page) => {
-    offer(page.ranks);
-    begin();
-  }, (error) => isAbort(error) || fill(told, failed(error)));
-  timer = setInterval(() => follow.checked && source !== null && !document.hidden && newest(), between);
+  // Which logs there are: a run that begins has more of them after a while.
+  async function look() {
+    lookedForLogs = Date.now();
+    try {
+      const { ranks } = await api.get(api.run(name, 'log'), { rank: 'run', limit: 1 }, { signal: stopping.signal });
+      if (source !== null && ranks.join() === there) return;
+      there = ranks.join();
+      offer(ranks);
+      begin();
+    } catch (error) {
+      if (!isAbort(error)) fill(told, failed(error));
+    }
+  }
+
+  look();
+  timer = setInterval(() => {
+    if (!follow.checked || source === null || document.hidden || Date.now() - looked < source.count * betweenLogs) return;
+    looked = Date.now();
+    if (looked - lookedForLogs > betweenLooks) look();
+    newest();
+  }, between);
 
   return {
     unmount() {
