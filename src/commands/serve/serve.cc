@@ -1,6 +1,9 @@
 #include "commands/serve/serve.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +51,27 @@ std::string host_of_this_machine() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "HOST";
 }
 
+bool is_everywhere(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+
+// As they stand in an address: "192.168.1.5", "[fd00::5]".
+std::vector<std::string> addresses_of_this_machine() {
+  std::vector<std::string> all;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return all;
+  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
+    char text[INET6_ADDRSTRLEN] = {};
+    const sockaddr* address = at->ifa_addr;
+    if (address != nullptr && address->sa_family == AF_INET &&
+        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text) != nullptr)
+      all.emplace_back(text);
+    if (address != nullptr && address->sa_family == AF_INET6 &&
+        ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text) != nullptr)
+      all.push_back(fmt::format("[{}]", text));
+  }
+  ::freeifaddrs(first);
+  return all;
+}
+
 bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "localhost" || host == "::1"; }
 
 Options options_of(const ServeArguments& a, const config::Environment& environment) {
@@ -61,7 +85,9 @@ Options options_of(const ServeArguments& a, const config::Environment& environme
   options.proxy = a.behind_proxy ? Proxy::in_front : Proxy::none;
   options.base_path = a.base_path;
   options.other_hosts = a.allow_host;
-  if (!is_loopback(a.host) && a.host != "0.0.0.0" && a.host != "::")
+  if (is_everywhere(a.host))
+    for (std::string& address : addresses_of_this_machine()) options.other_hosts.push_back(std::move(address));
+  else if (!is_loopback(a.host))
     options.other_hosts.push_back(a.host.find(':') == std::string::npos ? a.host : "[" + a.host + "]");
   options.environment = environment;
   return options;
@@ -153,7 +179,7 @@ int run_serve(const Call& call) {
                                 house.live);
   open = site.get();
 
-  const bool everywhere = a.host == "0.0.0.0" || a.host == "::";
+  const bool everywhere = is_everywhere(a.host);
   const std::string url =
       fmt::format("{}{}/#token={}", everywhere ? fmt::format("http://127.0.0.1:{}", server->port()) : server->url(),
                   house.options.base_path, token);
