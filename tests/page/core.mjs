@@ -63,7 +63,8 @@ await in_room(async (room) => {
     await page.go('new');
     await browser.click(await browser.find('.essentials input[type=radio][value=scratch]'));
     await browser.fill(await page.named(page.t('form.name')), 'first');
-    for (const [key, value] of [['data.train', 'corpus.txt'], ['data.tokenizer', 'bytes'], ['train.steps', '100000'], ['batch.seq_len', '64'], ['batch.global_batch_size', '6']]) await page.set(key, value);
+    for (const [key, value] of [['data.train', 'corpus.txt'], ['data.tokenizer', 'bytes'], ['train.steps', '100000'], ['batch.seq_len', '64'], ['batch.global_batch_size', '6'],
+      ['model.layers', '2'], ['model.hidden', '64'], ['model.heads', '4'], ['model.kv_heads', '2'], ['model.head_dim', '16'], ['model.ffn', '128'], ['train.threads', '1']]) await page.set(key, value);
     await until('the plan is there', async () => /\d (MiB|GiB)/.test(await page.plan()), 30);
     await until('the command has what was typed', async () => (await browser.script(() => document.querySelector('.plan .copy code').textContent)).includes('100000'), 20);
     await browser.click(await browser.find('.plan button.start'));
@@ -78,7 +79,7 @@ await in_room(async (room) => {
     const saved = fs.readdirSync(path.join(folder, 'checkpoints')).sort();
     assert(saved.length > 0);
     assert.equal(Number(/step-0*(\d+)/.exec(saved.at(-1))[1]), rows_of(folder).at(-1).step, 'the checkpoint is that of the last step');
-    await until('its processes have ended', () => !processes_of(room.folder).some((pid) => { try { return fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('first'); } catch { return false; } }), 20);
+    await until('its processes have ended', () => !processes_of(room.folder).some((pid) => { try { return fs.readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(folder); } catch { return false; } }), 20);
   });
   await room.check('it is resumed from there, and no step is there twice', async () => {
     const before = rows_of(folder).at(-1).step;

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
 #include "host/process.h"
 #include "records/run_in_use.h"
 #include "records/run_log.h"
 #include "records/run_reader.h"
-#include "records/run_state.h"
 
 namespace troika::commands {
 using records::EventKind;
@@ -89,19 +89,28 @@ std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& t
   return to_json(event);
 }
 
-// A state of another launch is not this one's to end.
 void LaunchRecords::failed(const rendezvous::FailureReport& report) {
   records::Event event = event_of(EventKind::failure, report.text);
   event.numbers["exit_code"] = report.exit_code;
   write(event);
+  end_state(records::Life::failed, report.text, report.exit_code);
+}
+
+void LaunchRecords::ended_at_once(const std::string& text) {
+  write(event_of(EventKind::stop, text));
+  end_state(records::Life::stopped, "", base::exit_interrupted);
+}
+
+// A state of another launch is not this one's to end.
+void LaunchRecords::end_state(records::Life life, const std::string& text, int exit_code) {
   if (folder_.empty()) return;
-  disk_.post([folder = folder_, launch = launch_, report, now = base::wall_seconds()] {
+  disk_.post([folder = folder_, launch = launch_, life, text, exit_code, now = base::wall_seconds()] {
     std::optional<records::RunState> state = records::read_run_state(folder);
     if (!state || state->launch != launch) return;
-    state->life = records::Life::failed;
+    state->life = life;
     state->since = now;
-    state->text = report.text;
-    state->exit_code = report.exit_code;
+    state->text = text;
+    state->exit_code = exit_code;
     records::write_run_state(folder, *state);
   });
 }

@@ -13,6 +13,7 @@
 #include "records/background_disk.h"
 #include "records/event.h"
 #include "records/line_file.h"
+#include "records/run_state.h"
 #include "rendezvous/failure_report.h"
 
 namespace troika::commands {
@@ -32,6 +33,8 @@ class LaunchRecords {
   std::string rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills);
   // The report that ends the attempt, or the launch before there was one.
   void failed(const rendezvous::FailureReport& report);
+  // The ranks were killed because somebody asked twice: none of them could say that the run has stopped.
+  void ended_at_once(const std::string& text);
   void said(records::EventKind kind, const std::string& text);
 
   const std::string& folder() const { return folder_; }
@@ -39,6 +42,7 @@ class LaunchRecords {
 
  private:
   void write(const records::Event& event);
+  void end_state(records::Life life, const std::string& text, int exit_code);
   records::Event event_of(records::EventKind kind, const std::string& text) const;
 
   const std::string folder_;

@@ -7,6 +7,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "host/process.h"
 #include "records/run_reader.h"
+#include "records/run_state.h"
 
 namespace troika::commands {
 namespace {
@@ -26,6 +27,23 @@ TEST(LaunchRecords, SayWhichProcessLaunches) {
   EXPECT_EQ(event.host, base::host_name());
   EXPECT_EQ(event.number("pid"), ::getpid());
   EXPECT_EQ(event.number("process_start"), static_cast<double>(host::process_start(::getpid())));
+}
+
+TEST(LaunchRecords, SayThatARunHasStoppedWhoseRanksCouldNot) {
+  const base::TemporaryFolder folder;
+  records::RunState state;
+  state.life = records::Life::training;
+  state.launch = "abc";
+  records::write_run_state(folder.path(), state);
+  for (const char* launch : {"other", "abc"}) {
+    LaunchRecords records(folder.path(), 0);
+    records.attempt_begins(0, launch, "2 ranks");
+    records.ended_at_once("ended at once");
+    records.flush();
+    const auto now = records::read_run_state(folder.path());
+    ASSERT_TRUE(now);
+    EXPECT_EQ(now->life, launch == std::string("abc") ? records::Life::stopped : records::Life::training);
+  }
 }
 
 }  // namespace
