@@ -49,13 +49,13 @@ async function show({ focus }) {
   if (frame === null) return;
   const route = parseHash(location.hash);
   frame.mark(route);
+  navigation += 1;
+  const mine = navigation;
   if (shown !== null && shown.route.key === route.key && shown.page.move) {
     shown.route = route;
     shown.page.move(contextOf(route));
     return;
   }
-  navigation += 1;
-  const mine = navigation;
   let module;
   try {
     module = await route.load();
