@@ -1,13 +1,10 @@
 #include "commands/serve/column_cache.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
-#include "base/error.h"
 #include "commands/serve/step_columns.h"
+#include "commands/serve/turn.h"
 
 namespace troika::commands::serve {
 
@@ -15,7 +12,7 @@ struct ColumnCache::Entry {
   explicit Entry(std::string of) : folder(std::move(of)) {}
 
   const std::string folder;
-  std::timed_mutex mutex;  // of `columns`
+  Turn turn;  // of `columns`
   StepColumns columns;
   std::int64_t bytes = 0;  // by the mutex of the cache
 };
@@ -47,11 +44,8 @@ void ColumnCache::settle(const std::shared_ptr<Entry>& used, std::int64_t bytes)
 }
 
 void ColumnCache::look(const std::string& folder, const Use& use) {
-  constexpr std::chrono::seconds patience(5);
   const std::shared_ptr<Entry> entry = entry_of(folder);
-  const std::unique_lock<std::timed_mutex> lock(entry->mutex, patience);
-  if (!lock.owns_lock())
-    throw base::PeerError(fmt::format("the disk of {} has not answered for {} s", folder, patience.count()));
+  const Turn::Held turn(entry->turn, folder);
   const std::optional<RunFile> file = RunFile::open(folder, "metrics.jsonl");
   if (file)
     entry->columns.refresh(*file);

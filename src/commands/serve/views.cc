@@ -1,14 +1,11 @@
 #include "commands/serve/views.h"
 
-#include <fmt/format.h>
-
-#include <chrono>
-#include <optional>
+#include <iterator>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "commands/monitor/view_json.h"
 #include "commands/monitor/watch.h"
+#include "commands/serve/turn.h"
 #include "commands/serve/whole_history.h"
 
 namespace troika::commands::serve {
@@ -22,7 +19,7 @@ constexpr records::Kept kept_of_view{2000, 16, 500, 1 << 20};
 struct RunViews::Followed {
   explicit Followed(const std::string& folder) : run(folder, kept_of_view), history(folder) {}
 
-  std::timed_mutex mutex;  // of what follows but `asked`
+  Turn turn;  // of what follows but `asked`
   records::RunReader run;
   WholeHistory history;
   monitor::View view;
@@ -56,11 +53,8 @@ std::shared_ptr<RunViews::Followed> RunViews::followed(const std::string& folder
 }
 
 std::string RunViews::view_json(const std::string& folder, base::Language language) {
-  constexpr std::chrono::seconds patience(5);
   const std::shared_ptr<Followed> run = followed(folder);
-  const std::unique_lock<std::timed_mutex> lock(run->mutex, patience);
-  if (!lock.owns_lock())
-    throw base::PeerError(fmt::format("the disk of {} has not answered for {} s", folder, patience.count()));
+  const Turn::Held turn(run->turn, folder);
   return monitor::to_json(run->look(), language, -1);
 }
 
