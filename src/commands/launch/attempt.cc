@@ -258,7 +258,10 @@ Outcome Attempt::run() {
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
     // After the first signal rank 0 says that it has stopped; what a second one kills says nothing.
-    if (stop_signals_ > 1) records_.ended_at_once("ended at once because it was asked to twice");
+    if (stop_signals_ > 1)
+      records_.ended_at_once("ended at once because it was asked to twice");
+    else
+      records_.stopped();
   }
   return outcome;
 }

@@ -98,8 +98,10 @@ void LaunchRecords::failed(const rendezvous::FailureReport& report) {
 
 void LaunchRecords::ended_at_once(const std::string& text) {
   write(event_of(EventKind::stop, text));
-  end_state(records::Life::stopped, "", base::exit_interrupted);
+  stopped();
 }
+
+void LaunchRecords::stopped() { end_state(records::Life::stopped, "", base::exit_interrupted); }
 
 // A state of another launch is not this one's to end.
 void LaunchRecords::end_state(records::Life life, const std::string& text, int exit_code) {
@@ -107,6 +109,8 @@ void LaunchRecords::end_state(records::Life life, const std::string& text, int e
   disk_.post([folder = folder_, launch = launch_, life, text, exit_code, now = base::wall_seconds()] {
     std::optional<records::RunState> state = records::read_run_state(folder);
     if (!state || state->launch != launch) return;
+    const bool lives = state->life == records::Life::preparing || state->life == records::Life::training;
+    if (life == records::Life::stopped && !lives) return;  // a rank has said so
     state->life = life;
     state->since = now;
     state->text = text;

@@ -35,6 +35,8 @@ class LaunchRecords {
   void failed(const rendezvous::FailureReport& report);
   // The ranks were killed because somebody asked twice: none of them could say that the run has stopped.
   void ended_at_once(const std::string& text);
+  // The ranks have ended because somebody asked: where none has said so, as before the first step, the state says it now.
+  void stopped();
   void said(records::EventKind kind, const std::string& text);
 
   const std::string& folder() const { return folder_; }

@@ -46,5 +46,25 @@ TEST(LaunchRecords, SayThatARunHasStoppedWhoseRanksCouldNot) {
   }
 }
 
+TEST(LaunchRecords, EndTheStateOfRanksThatCouldNotSaySo) {
+  using records::Life;
+  const base::TemporaryFolder folder;
+  LaunchRecords records(folder.path(), 0);
+  records.attempt_begins(0, "abc", "2 ranks");
+  const auto after_a_stop = [&](Life life, const std::string& launch) {
+    records::RunState state;
+    state.life = life;
+    state.launch = launch;
+    records::write_run_state(folder.path(), state);
+    records.stopped();
+    records.flush();
+    return records::read_run_state(folder.path())->life;
+  };
+  EXPECT_EQ(after_a_stop(Life::training, "abc"), Life::stopped);
+  EXPECT_EQ(after_a_stop(Life::preparing, "abc"), Life::stopped);
+  EXPECT_EQ(after_a_stop(Life::finished, "abc"), Life::finished);
+  EXPECT_EQ(after_a_stop(Life::training, "another"), Life::training);
+}
+
 }  // namespace
 }  // namespace troika::commands

@@ -142,6 +142,7 @@ TEST(ServedRuns, AreStartedStoppedAfterASaveAndGoneOnWith) {
   await_step(out, static_cast<std::int64_t>(steps) + 3);
   EXPECT_EQ(server.post("/api/runs/first/stop", {{"how", "now"}}).first, 202);
   EXPECT_FALSE(records::in_use(out));
+  await_state(server, "first", "stopped");
   const Rows rows = read_rows(out);
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].step, static_cast<std::int64_t>(i) + 1);
 }
