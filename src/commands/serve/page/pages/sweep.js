@@ -55,7 +55,8 @@ export function mount(parent, context) {
   Promise.all([context.api.get(`sweeps/${encodeURIComponent(context.sweep)}`, {}, { signal }), stylesheet('sweeps/sweeps.css')])
     .then(([sweep]) => fill(parent, ...pageOf(sweep, context, signal).flat()))
     .catch((error) => {
-      if (!isAbort(error)) fill(parent, el('p', { class: 'crumb' }, el('a', { href: '#/sweeps' }, context.t('nav.sweeps'))), failed(error));
+      if (!isAbort(error)) fill(parent, el('p', { class: 'crumb' }, el('a', { href: '#/sweeps' }, context.t('nav.sweeps'))),
+        el('div', { class: 'page-head' }, el('h1', {}, context.sweep)), failed(error));
     });
   return { unmount: () => left.abort() };
 }
