@@ -113,6 +113,6 @@ export function make_sweep(folder) {
       failed ? '' : 1.6e8 + 5e6 * i, 1.5e8 + 5e6 * i, failed ? '' : '40b12b44', 6.5, failed ? '"3 heads do not divide by 4, so ""tp 3"" cannot be"' : ''];
   });
   fs.writeFileSync(path.join(folder, 'summary.csv'), [columns, ...rows].map((row) => row.join(',') + '\r\n').join(''));
-  fs.writeFileSync(path.join(folder, 'sweep.json'), JSON.stringify({format: 1, nnodes: 1, nproc: [3], settings: 'model:\n  preset: qwen3-tiny\ntrain:\n  steps: 6\n'}));
+  fs.writeFileSync(path.join(folder, 'sweep.json'), JSON.stringify({format: 1, nnodes: 1, nproc: 3, settings: 'model:\n  preset: qwen3-tiny\ntrain:\n  steps: 6\n'}));
   fs.writeFileSync(path.join(folder, 'best.yaml'), 'model:\n  preset: qwen3-tiny\n');
 }
