@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -38,21 +39,33 @@ std::int64_t integer_of_chat(const Json& body, const char* name, std::int64_t ot
   return *value;
 }
 
+std::optional<double> temperature_in(const Json& body) {
+  const auto value = body.find("temperature");
+  if (value == body.end() || value->is_null()) return std::nullopt;
+  if (!value->is_number() || *value < 0 || *value > 100) throw Refused{400, "'temperature' is a number from 0 to 100"};
+  return value->get<double>();
+}
+
 // One answer at a time: each loads a model.
 http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked& asked) {
   const std::string name = asked.name("run"), folder = shop.catalog.folder_of(name);
   const Json body = Json::parse(asked.body, nullptr, false);
   if (!body.is_object()) throw Refused{400, said(asked.language, Say::body_is_no_object)};
-  if (complete_steps(folder).empty()) throw Refused{409, said(asked.language, Say::no_checkpoint, name)};
+  const std::vector<std::int64_t> steps = complete_steps(folder);
+  if (steps.empty()) throw Refused{409, said(asked.language, Say::no_checkpoint, name)};
   ChatTurn turn;
-  turn.model = folder;
+  const std::int64_t step = integer_of_chat(body, "step", steps.back(), steps.back());
+  if (!std::binary_search(steps.begin(), steps.end(), step))
+    throw Refused{409, said(asked.language, Say::no_checkpoint_of_step, name, step)};
+  turn.model = step_folder(folder, step);
+  turn.temperature = temperature_in(body);
   turn.messages = messages_in(body, asked.language).dump();
   turn.most_tokens = integer_of_chat(body, "max_new_tokens", turn.most_tokens, most_chat_tokens);
   turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
   const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
   if (!guard.owns_lock()) throw Refused{409, said(asked.language, Say::answers_already)};
   const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline);
-  const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}};
+  const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
   return json_response(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 

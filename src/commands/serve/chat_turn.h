@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "commands/serve/options.h"
@@ -9,10 +10,11 @@
 namespace troika::commands::serve {
 
 struct ChatTurn {
-  std::string model;     // a run's folder, or a checkpoint's
+  std::string model;     // a checkpoint's folder
   std::string messages;  // JSON: [{"role": "user", "content": "..."}, ...]
   std::int64_t most_tokens = 256;
   std::int64_t seed = 1;
+  std::optional<double> temperature;  // unset: the model's own
 };
 
 struct ChatAnswer {
@@ -21,8 +23,8 @@ struct ChatAnswer {
   std::int64_t tokens = 0;
 };
 
-// Waits for the answer; the process is killed after `deadline_seconds`, with what it has started. Works in a temporary folder, which
-// is gone afterwards. DataError with the last words of a model that does not answer, ConfigError where nothing can be started.
+// Waits for the answer, no longer than `deadline_seconds`. DataError with the last words of a model that does not answer, ConfigError
+// where nothing can be started.
 ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds);
 
 }  // namespace troika::commands::serve

@@ -65,9 +65,8 @@ std::string rows_of_run(const Asked& asked, const RunCatalog& catalog, ColumnCac
 }  // namespace
 
 std::vector<Route> curve_routes(const Shop& shop) {
-  const auto cache = std::make_shared<ColumnCache>();
-  const auto answer = [&catalog = shop.catalog, cache](auto make) {
-    return [&catalog, cache, make](const Asked& asked) { return json_response(200, make(asked, catalog, *cache)); };
+  const auto answer = [&catalog = shop.catalog, &cache = shop.columns](auto make) {
+    return [&catalog, &cache, make](const Asked& asked) { return json_response(200, make(asked, catalog, cache)); };
   };
   return {{http::Method::get, "/api/curves", Right::see, answer(curves_json)},
           {http::Method::get, "/api/runs/{run}/metrics", Right::see, answer(rows_of_run)}};

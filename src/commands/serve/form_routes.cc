@@ -1,6 +1,9 @@
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "commands/serve/choices.h"
+#include "commands/serve/data_sample.h"
 #include "commands/serve/form.h"
 #include "commands/serve/form_file.h"
 #include "commands/serve/form_plan.h"
@@ -9,6 +12,17 @@
 #include "commands/serve/settings_json.h"
 
 namespace troika::commands::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double sample_deadline = 60;  // seconds
+
+std::string json_of_text(const std::string& text) {
+  return Json{{"text", text}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
 
 std::vector<Route> form_routes(const Shop& shop) {
   const Options& options = shop.options;
@@ -21,6 +35,12 @@ std::vector<Route> form_routes(const Shop& shop) {
            }},
           {http::Method::post, "/api/form", Right::change,
            [](const Asked& asked) { return json_response(200, form_of_file(asked.body)); }},
+          {http::Method::post, "/api/data", Right::change,
+           [&options](const Asked& asked) {
+             const CheckedForm checked = checked_form(asked.body, options);
+             if (!checked.errors.empty()) throw Refused{400, base::join(checked.errors, "\n")};
+             return json_response(200, json_of_text(data_sample(checked.form, options, sample_deadline)));
+           }},
           {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
              return json_response(200, plans->make([&] { return plan_json(checked, options); }));

@@ -57,7 +57,8 @@ TEST_F(LongRunTimed, AMillionStepsAreReadOnceAndThenShownAtOnce) {
     cache.look(folder.path(),
                [&](const Columns& c, const RunFile* file) { some_rows = rows_json(c, *file, long_steps / 2, 1000); });
   });
-  RunViews views;
+  ColumnCache cache_of_views;
+  RunViews views(cache_of_views);
   const double view = seconds_taken([&] { views.view_json(folder.path(), base::Language::english); });
   std::printf("index %.3f s, %.1f MB; curve %.2f ms, zoomed %.2f ms; 1000 rows %.2f ms; view %.3f s\n", first,
               static_cast<double>(cache.bytes()) / 1e6, 1000 * whole, 1000 * zoomed, 1000 * of_rows, view);

@@ -18,6 +18,7 @@ namespace troika::commands::serve {
 
 class RunCatalog;
 class RunViews;
+class ColumnCache;
 
 // "run=a&run=b%2Fc": names and values, percent-decoded, in order. Pairs that are not UTF-8, or hold control characters, are left out.
 class Query {
@@ -81,6 +82,7 @@ Found find_route(const std::vector<Route>& routes, http::Method method, std::str
 struct Shop {
   RunCatalog& catalog;
   RunViews& views;
+  ColumnCache& columns;
   const Options& options;
 };
 std::vector<Route> server_routes(const Shop& shop);   // what it is

@@ -18,6 +18,7 @@
 #include "commands/launch/signals.h"
 #include "commands/serve/arguments.h"
 #include "commands/serve/catalog.h"
+#include "commands/serve/column_cache.h"
 #include "commands/serve/gate.h"
 #include "commands/serve/live.h"
 #include "commands/serve/routes.h"
@@ -137,10 +138,15 @@ int print_urls(const config::Environment& environment) {
 // The rooms of a server. What they share outlives every thread that a dead disk may keep.
 struct House {
   explicit House(const Options& given)
-      : options(given), catalog(options), shop{catalog, views, options}, live(catalog, views) {}
+      : options(given),
+        catalog(options),
+        views(columns),
+        shop{catalog, views, columns, options},
+        live(catalog, views) {}
 
   const Options options;
   RunCatalog catalog;
+  ColumnCache columns;
   RunViews views;
   const Shop shop;
   Live live;

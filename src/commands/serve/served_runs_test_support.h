@@ -10,6 +10,7 @@
 #include "base/host_name.h"
 #include "base/temporary_folder_test_support.h"
 #include "commands/serve/catalog.h"
+#include "commands/serve/column_cache.h"
 #include "commands/serve/routes.h"
 #include "commands/serve/views.h"
 #include "metrics/step_metrics.h"
@@ -94,8 +95,9 @@ class ServedRuns {
  public:
   const Options options = options_in(folder_.path());
   RunCatalog catalog{options};
-  RunViews views;
-  const Shop shop{catalog, views, options};
+  ColumnCache columns;
+  RunViews views{columns};
+  const Shop shop{catalog, views, columns, options};
 };
 
 // "409 the text" of what is refused, "done" where nothing is.

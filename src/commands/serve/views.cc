@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "commands/monitor/view_json.h"
 #include "commands/monitor/watch.h"
+#include "commands/serve/column_cache.h"
 #include "commands/serve/turn.h"
 #include "commands/serve/whole_history.h"
 
@@ -17,7 +18,7 @@ constexpr records::Kept kept_of_view{2000, 16, 500, 1 << 20};
 }  // namespace
 
 struct RunViews::Followed {
-  explicit Followed(const std::string& folder) : run(folder, kept_of_view), history(folder) {}
+  Followed(const std::string& folder, ColumnCache& cache) : run(folder, kept_of_view), history(folder, cache) {}
 
   Turn turn;  // of what follows but `asked`
   records::RunReader run;
@@ -38,7 +39,7 @@ struct RunViews::Followed {
   }
 };
 
-RunViews::RunViews() = default;
+RunViews::RunViews(ColumnCache& cache) : cache_(cache) {}
 RunViews::~RunViews() = default;
 
 std::shared_ptr<RunViews::Followed> RunViews::followed(const std::string& folder) {
@@ -47,7 +48,7 @@ std::shared_ptr<RunViews::Followed> RunViews::followed(const std::string& folder
   for (auto run = runs_.begin(); run != runs_.end();)
     run = run->first != folder && now - run->second->asked > kept_seconds ? runs_.erase(run) : std::next(run);
   std::shared_ptr<Followed>& run = runs_[folder];
-  if (run == nullptr) run = std::make_shared<Followed>(folder);
+  if (run == nullptr) run = std::make_shared<Followed>(folder, cache_);
   run->asked = now;
   return run;
 }

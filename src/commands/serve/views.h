@@ -10,11 +10,13 @@
 
 namespace troika::commands::serve {
 
+class ColumnCache;
+
 // A run is followed from the first question on, and forgotten a minute after the last one. Threads: any; two that ask for one run come
 // one after the other.
 class RunViews {
  public:
-  RunViews();
+  explicit RunViews(ColumnCache& cache);  // which must outlive it
   ~RunViews();
   RunViews(const RunViews&) = delete;
   RunViews& operator=(const RunViews&) = delete;
@@ -27,6 +29,7 @@ class RunViews {
   struct Followed;
   std::shared_ptr<Followed> followed(const std::string& folder);
 
+  ColumnCache& cache_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Followed>> runs_;  // by folder
 };

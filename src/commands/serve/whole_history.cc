@@ -1,51 +1,45 @@
 #include "commands/serve/whole_history.h"
 
 #include <cmath>
-#include <optional>
-
-#include "commands/serve/row_scan.h"
-#include "commands/serve/run_file.h"
+#include <utility>
 
 namespace troika::commands::serve {
 namespace {
 
-metrics::StepMetrics for_history(const ScannedRow& row) {
+metrics::StepMetrics for_history(const Columns::Block& block, std::size_t row) {
   metrics::StepMetrics metrics;
-  metrics.step = row.step;
-  metrics.loss = row[Series::loss];
-  metrics.grad_norm = row[Series::grad_norm];
-  metrics.tokens_per_second = row[Series::tokens_per_second];
-  if (const double valid = row[Series::valid_loss]; std::isfinite(valid)) metrics.extra["valid_loss"] = valid;
+  metrics.step = block.steps[row];
+  metrics.loss = block.of(Series::loss)[row];
+  metrics.grad_norm = block.of(Series::grad_norm)[row];
+  metrics.tokens_per_second = block.of(Series::tokens_per_second)[row];
+  if (const double valid = block.of(Series::valid_loss)[row]; std::isfinite(valid)) metrics.extra["valid_loss"] = valid;
   return metrics;
+}
+
+bool is_same(const RunFile::Facts& a, const RunFile::Facts& b) {
+  return a.device == b.device && a.inode == b.inode && a.bytes == b.bytes && a.changed == b.changed;
 }
 
 }  // namespace
 
-void WholeHistory::take(std::deque<metrics::StepMetrics>& rows) {
-  rows_ += static_cast<std::int64_t>(rows.size());
-  history_.update(rows, rows_);
-  rows.clear();
+void WholeHistory::follow(const Columns& columns) {
+  const bool goes_on = rows_ <= columns.rows() && (rows_ == 0 || columns.step(rows_ - 1) == history_.last_step);
+  if (!goes_on) history_ = {}, rows_ = 0;
+  columns.each_block(rows_, columns.rows(), [&](const Columns::Block& block, std::size_t first, std::size_t end) {
+    std::deque<metrics::StepMetrics> rows;
+    for (std::size_t row = first; row < end; ++row) rows.push_back(for_history(block, row));
+    rows_ += static_cast<std::int64_t>(rows.size());
+    history_.update(rows, rows_);
+  });
 }
 
 void WholeHistory::refresh() {
-  constexpr std::size_t rows_at_once = 4096;
-  const std::optional<RunFile> file = RunFile::open(folder_, "metrics.jsonl");
-  if (!file) return;
-  const RunFile::Facts& facts = file->facts();
-  if (facts.device != device_ || facts.inode != inode_ || facts.bytes < read_.next) {
-    history_ = {};
-    rows_ = 0;
-    read_ = {};
-    device_ = facts.device;
-    inode_ = facts.inode;
-  }
-  std::deque<metrics::StepMetrics> rows;
-  read_ = each_line(*file, read_, facts.bytes, [&](std::int64_t, std::string_view line) {
-    if (const std::optional<ScannedRow> row = scan_row(line)) rows.push_back(for_history(*row));
-    if (rows.size() == rows_at_once) take(rows);
-    return true;
+  const std::optional<RunFile> now = RunFile::open(folder_, "metrics.jsonl");
+  if (!now || (facts_ && is_same(now->facts(), *facts_))) return;
+  cache_.look(folder_, [&](const Columns& columns, const RunFile* file) {
+    follow(columns);
+    facts_ = file == nullptr ? std::nullopt : std::optional(file->facts());
   });
-  take(rows);
 }
 
 }  // namespace troika::commands::serve

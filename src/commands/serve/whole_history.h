@@ -3,29 +3,32 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "commands/monitor/step_history.h"
-#include "commands/serve/line_chunks.h"
+#include "commands/serve/column_cache.h"
+#include "commands/serve/run_file.h"
 
 namespace troika::commands::serve {
 
 // Threads: one.
 class WholeHistory {
  public:
-  explicit WholeHistory(std::string folder) : folder_(std::move(folder)) {}
+  // `cache`, which must outlive it, reads the rows for whoever else asks for them, too.
+  WholeHistory(std::string folder, ColumnCache& cache) : folder_(std::move(folder)), cache_(cache) {}
 
-  void refresh();  // reads what is new in metrics.jsonl
+  void refresh();  // what is new in metrics.jsonl
   const monitor::StepHistory& steps() const { return history_; }
 
  private:
-  void take(std::deque<metrics::StepMetrics>& rows);
+  void follow(const Columns& columns);
 
   const std::string folder_;
+  ColumnCache& cache_;
   monitor::StepHistory history_;
-  LinesRead read_;
-  std::uint64_t device_ = 0, inode_ = 0;
-  std::int64_t rows_ = 0;  // that were read
+  std::optional<RunFile::Facts> facts_;  // of the file, as it was read
+  std::int64_t rows_ = 0;                // of it that are in the history
 };
 
 }  // namespace troika::commands::serve

@@ -1,0 +1,38 @@
+// A program that somebody waits for: started, and ended with what it has started when it takes too long.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/flag_table.h"
+
+namespace troika::commands::serve {
+
+struct ShortProgram {
+  std::vector<std::string> words;  // the first is the path of the program
+  config::Environment environment;
+  std::string folder;  // it works in; "": this process's
+  std::string log;     // gets its output; made
+  double deadline_seconds = 60;
+};
+
+enum class ShortEnd { well, badly, too_late };
+
+// Returns when it has ended, or was killed at the deadline; what it leaves behind is killed as well. No signal is blocked or ignored in
+// it. ConfigError when it cannot be started. Threads: any.
+ShortEnd run_short(const ShortProgram& program);
+
+// Below /tmp, with what is in it as long as this lives. ConfigError.
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace troika::commands::serve
