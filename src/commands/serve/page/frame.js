@@ -5,7 +5,7 @@ import { note } from './parts.js';
 import { language, t } from './texts.js';
 
 const longLost = 4000;      // milliseconds until a lost connection is told in a sentence
-const toldFor = 12000;
+const toldFor = 4000;
 const connections = {       // a shape for each state
   connecting: 'M6 1.5a4.5 4.5 0 0 1 4.5 4.5',
   open: 'M1.5 6.5 4.5 9.5 10.5 2.5',
@@ -112,7 +112,7 @@ export function makeFrame(place, { session, live, onLanguage }) {
         connection.node,
         el('button', { type: 'button', class: 'quiet language', lang: other, 'aria-label': t('nav.language_to'), onclick: onLanguage },
           t('nav.language')))),
-    main, sayer.node);
+    sayer.node, main);
 
   return {
     say: sayer.say,

@@ -13,13 +13,15 @@ const shapes = {
   finished: 'M1.2 6.2 2.7 4.7 4.9 6.9 9.3 2.5 10.8 4 4.9 9.9z',
   failed: 'M2.6 1.2 6 4.6 9.4 1.2 10.8 2.6 7.4 6 10.8 9.4 9.4 10.8 6 7.4 2.6 10.8 1.2 9.4 4.6 6 1.2 2.6z',
   stopped: 'M2 2h8v8H2z',
+  stopping: 'M2 2h8v8H2zM3.5 3.5v5h5v-5z',
+  starting: 'M2 1.5v9l8-4.5zM3.6 4v4l3.6-2z',
   silent: 'M5 1h2v6H5zM5 9h2v2H5z',
   unknown: 'M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1zm0 1.6a3.4 3.4 0 1 1 0 6.8 3.4 3.4 0 0 1 0-6.8z',
 };
 Object.assign(shapes, { works: shapes.training, waits: shapes.preparing, unheard: shapes.unknown, ended: shapes.stopped });
 const tones = {
   works: 'good', waits: 'calm',
-  training: 'good', evaluating: 'good', saving: 'good', finished: 'done', preparing: 'calm',
+  training: 'good', evaluating: 'good', saving: 'good', finished: 'done', preparing: 'calm', starting: 'calm', stopping: 'warn',
   failed: 'bad', silent: 'warn', stopped: 'calm', unknown: 'calm', no_record: 'calm',
 };
 
@@ -30,7 +32,7 @@ export function stateWord(state) {
 // The state of a run. `word`: what to say instead of its name, as "silent for 20 s".
 export function stateMark(state, word = stateWord(state)) {
   return el('span', { class: 'state', dataset: { state, tone: tones[state] ?? 'calm' } },
-    svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, svg('path', { d: shapes[state] ?? shapes.unknown })),
+    svg('svg', { viewBox: '0 0 12 12', 'aria-hidden': 'true' }, svg('path', { d: shapes[state] ?? shapes.unknown, 'fill-rule': 'evenodd' })),
     el('span', {}, word));
 }
 
@@ -48,8 +50,9 @@ export function progress(share, label) {
 }
 
 // A bar of parts with its words below: [{kind: 'forward', word: 'forward', share: 0.4, said: '40 %'}]. `kind` picks the colour. `of`: how
-// much of the width the bar takes (1: all). `words` 'none' where the page says them already.
-export function stackedBar(parts, { label = '', of = 1, words = 'below', least = 0.005 } = {}) {
+// much of the width the bar takes (1: all). `words` 'none' where the page says them already. Shares below `least` are not drawn, and those
+// below `leastSaid` not told.
+export function stackedBar(parts, { label = '', of = 1, words = 'below', least = 0.005, leastSaid = least } = {}) {
   const shown = parts.filter((part) => part.share >= least);
   const bar = el('span', { class: 'stack', 'aria-hidden': 'true' });
   bar.style.width = `${(Math.min(1, of) * 100).toFixed(2)}%`;
@@ -58,7 +61,7 @@ export function stackedBar(parts, { label = '', of = 1, words = 'below', least =
     piece.style.flexGrow = String(part.share);
     bar.append(piece);
   }
-  const said = shown.map((part) =>
+  const said = parts.filter((part) => part.share > 0 && part.share >= leastSaid).map((part) =>
     el('span', { class: 'stack-word' }, el('span', { class: 'swatch', 'aria-hidden': 'true', dataset: { kind: part.kind } }),
       `${part.word} ${part.said}`));
   return el('span', { class: 'stack-with-words' }, label === '' ? null : el('span', { class: 'hidden-text' }, label),

@@ -30,11 +30,11 @@ export class Panel {
     this.where = el('span', { class: 'muted' });
     this.values = el('ul', { class: 'plain curve-values' });
     this.empty = el('p', { class: 'empty', hidden: true }, t('curves.none'));
-    const plot = el('div', { class: 'chart-room' });
+    this.room = el('div', { class: 'chart-room' });
     this.node = el('section', { class: 'panel curve-panel', dataset: { chart: about.key } },
-      el('div', { class: 'chart-head' }, el('h2', {}, t(`curves.series.${about.key}`)), this.where), plot, this.empty, this.values);
+      el('div', { class: 'chart-head' }, el('h2', {}, t(`curves.series.${about.key}`)), this.where), this.room, this.empty, this.values);
     parent.append(this.node);
-    this.chart = new Chart(plot, library, {
+    this.chart = new Chart(this.room, library, {
       label: t('curves.chart', { name: t(`curves.series.${about.key}`) }), describedBy: view.helpId,
       ticksX: (ticks) => units.ticksX(view.axis, ticks), ticksY: units.ticksY,
       inSeconds: () => view.axis === 'time', logarithmic: view.logarithmic,
@@ -102,6 +102,8 @@ export class Panel {
     this.chart.setLogarithmic(view.logarithmic);
     this.chart.show(lines, view.range ?? view.whole() ?? { from: 0, to: 1 }, view.smoothing > 0);
     this.empty.hidden = this.curves.size === 0 || this.all().some((curve) => curve.mean.some((value) => value !== null));
+    this.room.dataset.empty = String(!this.empty.hidden);
+    this.values.hidden = !this.empty.hidden;
     this.tellValues();
   }
 

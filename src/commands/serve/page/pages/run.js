@@ -9,6 +9,10 @@ import { busy, failed, note, progress, stateMark } from '../parts.js';
 import { hashOf } from '../routes.js';
 import { t } from '../texts.js';
 import { makeActions } from './run/actions.js';
+import { makeStanding } from './run/standing.js';
+
+const soon = 400;  // milliseconds until a summary that is behind is asked for again
+const patience = 30000;  // until a start that was asked for and came to nothing is no longer told
 
 const tabs = {
   overview: () => import('./run/overview.js'),
@@ -31,7 +35,7 @@ function makeProgress() {
   let last;
   return {
     node,
-    show({ step, steps, loss: ofStep, tokens_per_second: speed, eta_seconds: eta }) {
+    show({ step, steps, loss: ofStep, tokens_per_second: speed, eta_seconds: eta }, underWay) {
       const share = steps > 0 ? step / steps : null;
       if (share !== last) fill(bar, progress(share, t('run.progress')));
       last = share;
@@ -41,7 +45,7 @@ function makeProgress() {
       const said = [];
       if (isKnown(ofStep)) said.push(t('run.loss', { loss: loss(ofStep) }));
       if (isKnown(speed)) said.push(t('run.speed', { speed: count(speed) }));
-      if (eta > 0) said.push(t('run.eta', { eta: seconds(eta) }));
+      if (underWay && eta > 0) said.push(t('run.eta', { eta: seconds(eta) }));
       setText(right, said.join(' · '));
     },
   };
@@ -67,10 +71,13 @@ export function mount(parent, context) {
   let wanted = context.tab;
   let known = live.runs === null || live.runs.some((run) => run.name === name);  // to the server, as far as this page has heard
   let changes = 0;
+  let renewal = 0;
+  let waiting = 0;
   const listeners = new Set();
 
   const state = makeLivePart({ class: 'run-state' }, ({ word, text }) => stateMark(word, text));
-  const actions = makeActions(context, name);
+  const standing = makeStanding();
+  const actions = makeActions(context, name, { asked, answered });
   const steps = makeProgress();
   const end = endPart(name);
   const errors = el('div', {});
@@ -86,10 +93,44 @@ export function mount(parent, context) {
 
   function showHead() {
     if (summary === null && view === null) return;
-    const ofView = view === null ? null : view.silent_seconds > 0 ? 'silent' : view.state;
-    state.show({ word: ofView ?? summary.state, text: view?.state_text });
-    steps.show(view?.progress ?? summary);
-    end.show({ state: view?.state ?? summary.state, text: view?.run?.text ?? summary?.text ?? '' });
+    const now = standing.now();
+    state.show({ word: now.state, text: now.text });
+    actions.show(now);
+    steps.show(view?.progress ?? summary, now.underWay);
+    end.show({ state: now.state, text: view?.run?.text ?? summary?.text ?? '' });
+  }
+
+  // The summary, until it and the view say the same.
+  async function renew(tries = 10) {
+    clearTimeout(renewal);
+    renewal = 0;
+    try {
+      learn([await api.get(api.run(name), {}, { signal: stopping.signal })]);
+    } catch {
+      return;  // the list brings it
+    }
+    clearTimeout(renewal);
+    renewal = 0;
+    if (stopping.signal.aborted || (standing.agrees && standing.asked === null)) return;
+    if (tries > 1) {
+      renewal = setTimeout(() => renew(tries - 1), soon);
+    } else if (!standing.agrees) {
+      standing.takeSummary();
+      showHead();
+    }
+  }
+
+  // what: 'stop' or 'resume', from the click until the run has done it.
+  function asked(what) {
+    standing.ask(what);
+    clearTimeout(waiting);
+    if (what === 'resume') waiting = setTimeout(() => asked(null), patience);
+    showHead();
+  }
+
+  function answered(taken) {
+    if (!taken) asked(null);
+    renew();
   }
 
   function learn(next) {
@@ -100,7 +141,7 @@ export function mount(parent, context) {
     }
     summary = is;
     fill(errors);
-    actions.show(summary.can);
+    if (standing.learnSummary(summary) && view !== null && !standing.agrees) renewal ||= setTimeout(() => renew(), soon);
     showHead();
     for (const listener of listeners) listener(summary);
     if (known) return;
@@ -155,7 +196,9 @@ export function mount(parent, context) {
   const offView = live.watch(name, {
     view(next) {
       view = next;
+      const changed = standing.learnView(view);
       showHead();
+      if (changed && !standing.agrees) renew();
     },
   });
   // A run that has just been started may not be in the list yet; then there is nothing to ask for.
@@ -182,6 +225,8 @@ export function mount(parent, context) {
       close();
       offRuns();
       offView();
+      clearTimeout(renewal);
+      clearTimeout(waiting);
       stopping.abort();
     },
   };

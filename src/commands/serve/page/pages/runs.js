@@ -77,11 +77,11 @@ function makeColumns(picked, onPick) {
     { id: 'state', head: t('runs.state'), sorts: true, plain: true, show: (run) => ({ key: run.state, make: () => stateMark(run.state) }) },
     { id: 'steps', head: t('runs.steps'), class: 'steps', sorts: true, plain: true, show: stepsCell },
     { id: 'loss', head: t('runs.loss'), n: true, sorts: true, show: (run) => loss(run.loss) },
-    { id: 'valid', head: t('runs.valid_loss'), n: true, sorts: true, show: (run) => loss(run.valid_loss) },
+    { id: 'valid', head: t('runs.valid_loss'), n: true, class: 'valid', sorts: true, show: (run) => loss(run.valid_loss) },
     { id: 'speed', head: t('runs.speed'), n: true, sorts: true, show: (run) => count(run.tokens_per_second) },
     { id: 'eta', head: t('runs.eta'), n: true, sorts: true, show: (run) => seconds(run.eta_seconds > 0 ? run.eta_seconds : null) },
-    { id: 'model', head: t('runs.model'), class: 'model wide', sorts: true, show: (run) => twoLines(run.model) },
-    { id: 'layout', head: t('runs.layout'), class: 'model wide', sorts: true, show: (run) => twoLines(run.layout) },
+    { id: 'model', head: t('runs.model'), class: 'model wide', sorts: true, show: (run) => twoLines(run.model, modelName(run.model)) },
+    { id: 'layout', head: t('runs.layout'), class: 'model wide', sorts: true, show: (run) => twoLines(run.layout, layoutName(run)) },
     { id: 'hosts', head: t('runs.hosts'), class: 'model wide', sorts: true, show: hostsOf },
     {
       id: 'changed', head: t('runs.changed'), class: 'when', sorts: true,
@@ -90,9 +90,25 @@ function makeColumns(picked, onPick) {
   ];
 }
 
-// A long text takes two lines of the table; all of it is in the title and on the run's page.
-function twoLines(text) {
-  return !text ? unknown : { key: text, make: () => el('span', { class: 'two-lines', title: text }, text) };
+// A text takes two lines of the table at most; all of it is in the title and on the run's page.
+function twoLines(text, name = text) {
+  return !text ? unknown : { key: text, make: () => el('span', { class: 'two-lines', title: text }, name) };
+}
+
+// "qwen3-tiny" of "qwen3-tiny: 4 layers, ...".
+function modelName(text) {
+  return (text ?? '').split(':')[0];
+}
+
+// "dp 2" of "dp 2, schedule 1f1b, ...".
+function layoutName(run) {
+  const degrees = (run.layout ?? '').split(/, (?:schedule|segments)/)[0].replace(/^(?:schedule|segments).*/, '');
+  return degrees === '' ? (run.ranks > 1 ? t('runs.ranks_n', { n: count(run.ranks) }) : t('runs.rank_one')) : degrees;
+}
+
+function nothingYet({ folder, view_only: viewOnly }) {
+  return el('div', { class: 'panel' }, el('p', {}, t('runs.none', { folder })),
+    viewOnly ? el('p', { class: 'muted' }, t('runs.none_view')) : el('p', {}, el('a', { class: 'button primary', href: '#/new' }, t('runs.none_start'))));
 }
 
 function hostsOf(run) {
@@ -178,9 +194,10 @@ export function mount(parent, { session, query, go }) {
     setText(compare, picked.size < 2 ? t('runs.compare') : t('runs.compare_n', { n: picked.size }));
     compare.disabled = picked.size < 2;
     compare.title = picked.size < 2 ? t('runs.compare_how') : '';
+    table.node.dataset.valid = String(list.some((run) => isKnown(run.valid_loss)));
     table.node.hidden = shown.length === 0;
     if (shown.length > 0) fill(nothing);
-    else if (list.length === 0) fill(nothing, empty(t('runs.none', { folder: session.folder })));
+    else if (list.length === 0) fill(nothing, nothingYet(session));
     else fill(nothing, empty(t('runs.none_found')));
   }
 

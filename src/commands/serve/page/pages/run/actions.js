@@ -2,65 +2,64 @@
 
 import { api } from '../../api.js';
 import { el, fill } from '../../dom.js';
+import { hashOf } from '../../routes.js';
 import { t } from '../../texts.js';
 
-const patience = 30000;  // milliseconds after which what was asked for may be asked for again
-
-export function makeActions({ session, say, ask }, name) {
+// told: {asked(what: 'stop' or 'resume'), answered(taken)}
+export function makeActions({ session, say, ask }, name, told) {
   const node = el('div', { class: 'toolbar actions' });
   let shown = null;
-  let asked = false;  // and not yet seen to have had an effect
+  let sending = false;
+  let state = '';
   let can = [];
-  let timer = 0;
 
   function draw() {
-    const key = `${can.join(' ')} ${asked}`;
+    const key = `${can.join(' ')} ${state} ${sending}`;
     if (session.view_only || key === shown) return;
     const focused = node.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     shown = key;
     // A button that waits keeps the keyboard's place: it is marked, not disabled.
     const button = (id, kind, act) => {
-      const waits = asked && id !== 'stop-now';
+      const waits = id !== 'stop-now' && (sending || (id === 'stop-save' && state === 'stopping'));
       return el('button', { type: 'button', class: kind, dataset: { action: id }, 'aria-disabled': waits ? 'true' : null,
         onclick: () => waits || act() }, t(`run.${id}`));
     };
     fill(node,
-      asked ? el('span', { class: 'muted' }, t('run.asked')) : null,
       can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : null,
       can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
-      can.includes('resume') ? button('resume', 'primary', () => actions.resume(null)) : null);
+      can.includes('resume') ? button('resume', 'primary', () => actions.resume(null)) : null,
+      state === 'finished' ? el('a', { class: 'button', href: hashOf('new', name), dataset: { action: 'again' } }, t('config.use')) : null);
     if (focused !== null) (node.querySelector(`[data-action="${focused}"]`) ?? node.querySelector('button'))?.focus();
   }
 
   // Sends it and says what came of it. True where it was taken.
-  async function send(what, body, told) {
-    asked = true;
+  async function send(what, body, said) {
+    sending = true;
+    if (what !== 'export') told.asked(what);
     draw();
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      asked = false;
-      draw();
-    }, patience);
+    let taken = false;
     try {
       const answer = await api.post(api.run(name, what), body);
-      say(told(answer));
+      taken = true;
+      say(said(answer));
       return answer ?? {};
     } catch (error) {
-      asked = false;
       say(error.message, 'error');
       return null;
     } finally {
-      if (what === 'export') asked = false;
+      sending = false;
       draw();
+      if (what !== 'export') told.answered(taken);
     }
   }
 
   const actions = {
     node,
 
-    show(next) {
-      if (next.join(' ') !== can.join(' ')) asked = false;
-      can = next;
+    // Both of one moment: what the run is doing, and what may be asked of it.
+    show(now) {
+      state = now.state;
+      can = now.can;
       draw();
     },
 

@@ -85,7 +85,7 @@ export function mount(parent, { run: name, act, onSummary, session }) {
         session.view_only ? null : el('p', {}, el('a', { href: hashOf('run', name, 'chat') }, t('checkpoint.chat_here'))),
         el('p', { class: 'muted' }, t('checkpoint.chat_text')),
         copyBox(`troika chat ${shellWord(summary.folder)}`, t('checkpoint.chat')))]);
-    const key = summary.can.join(' ');
+    const key = `${act.may('resume')} ${act.may('export')}`;
     if (key === can) return;
     can = key;
     load();

@@ -12,11 +12,12 @@ import { makeEventTable } from './event_table.js';
 import { makeHostTable } from './hosts.js';
 import { makeLinkTable } from './links.js';
 import { makeRankTable } from './ranks.js';
+import { isStopping, isUnderWay } from './standing.js';
 
 const lastEvents = 8;
 
 // The course of a series over the whole run, without axes.
-function spark(points, label) {
+function spark(points, label, className = 'spark') {
   const known = points.filter(isKnown);
   if (known.length < 2) return null;
   const low = Math.min(...known);
@@ -28,18 +29,32 @@ function spark(points, label) {
     path += `${draws ? 'L' : 'M'}${((at / (points.length - 1)) * 100).toFixed(1)} ${(22 - ((point - low) / span) * 20).toFixed(1)}`;
     draws = true;
   });
-  return svg('svg', { class: 'spark', viewBox: '0 0 100 24', preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
+  return svg('svg', { class: className, viewBox: '0 0 100 24', preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
     svg('path', { d: path }));
 }
 
-function figures(p) {
+// The loss of the whole run, as large as the page, with what its ends are; all else is in the curves.
+function course({ name, curve }) {
+  const known = curve.points.filter(isKnown);
+  if (known.length < 2) return null;
+  return [
+    el('div', { class: 'course' },
+      el('div', { class: 'course-range' }, el('span', {}, loss(Math.max(...known))), el('span', {}, loss(Math.min(...known)))),
+      spark(curve.points, t('run.spark'), 'spark wide'),
+      el('div', { class: 'course-steps' }, el('span', {}, t('run.step', { step: count(curve.first_step) })),
+        el('span', {}, t('run.step', { step: count(curve.last_step) })))),
+    el('p', {}, el('a', { href: hashOf('run', name, 'curves') }, t('run.course.more'))),
+  ];
+}
+
+function figures({ p, ends }) {
   const all = [fact(t('run.figure.loss'), loss(p.loss), spark(p.loss_curve.points, t('run.spark')))];
   if (isKnown(p.valid_loss))
     all.push(fact(t('run.figure.valid_loss'), loss(p.valid_loss), ' ', el('small', {}, t('run.at_step', { step: count(p.valid_step) })),
       spark(p.valid_loss_curve.points, t('run.spark_valid'))));
   all.push(fact(t('run.figure.speed'), count(p.tokens_per_second)));
   all.push(fact(t('run.figure.step_seconds'), seconds(p.step_seconds)));
-  if (p.eta_seconds > 0) all.push(fact(t('run.figure.eta'), seconds(p.eta_seconds)));
+  if (!ends && p.eta_seconds > 0) all.push(fact(t('run.figure.eta'), seconds(p.eta_seconds)));
   all.push(fact(t('run.figure.tokens'), short(p.tokens)));
   all.push(fact(t('run.figure.grad_norm'), number(p.grad_norm, 3)));
   all.push(fact(t('run.figure.lr'), number(p.lr, 3)));
@@ -73,12 +88,14 @@ export function mount(parent, { run: name }) {
   const hosts = makeHostTable();
   const links = makeLinkTable();
   const events = makeEventTable(t('run.events.last'));
-  const ofRanks = panel(t('run.ranks.title'), el('p', { class: 'muted' }, t('run.ranks.how')), ranks.node);
+  const curve = makeLivePart({}, course);
+  const ofCurve = panel(t('run.course.title'), curve);
+  const ofRanks = panel(t('run.ranks.title'), el('p', { class: 'muted of-many' }, t('run.ranks.how')), ranks.node);
   const ofHosts = panel(t('run.hosts.title'), hosts.node);
   const ofLinks = panel(t('run.links.title'), links.node);
   const noLinks = empty(t('run.links.none'));
   ofLinks.append(noLinks);
-  const all = el('div', { class: 'stacked', hidden: true }, looks, panel(t('run.figures.title'), numbers), ofRanks,
+  const all = el('div', { class: 'stacked', hidden: true }, looks, ofCurve, panel(t('run.figures.title'), numbers), ofRanks,
     ofHosts,
     el('div', { class: 'panels' },
       panel(t('run.events.last'), events.node, el('p', {}, el('a', { href: hashOf('run', name, 'events') }, t('run.events.all')))),
@@ -90,12 +107,17 @@ export function mount(parent, { run: name }) {
     waiting.hidden = true;
     all.hidden = false;
     looks.show(view.findings);
-    numbers.show(view.progress);
+    const alone = view.ranks.length <= 1;
+    all.dataset.alone = String(alone);
+    curve.show({ name, curve: view.progress.loss_curve });
+    ofCurve.hidden = !alone || curve.childElementCount === 0;
+    numbers.show({ p: view.progress, ends: !isUnderWay(view.state) || isStopping(view) });
     what.show({ run: view.run, folder: view.folder });
     ranks.update(view.ranks);
     ofRanks.hidden = view.ranks.length === 0;
     hosts.update(view.hosts);
     ofHosts.hidden = view.hosts.length === 0;
+    ofLinks.hidden = alone;
     links.update(view.links);
     links.node.hidden = view.links.length === 0;
     noLinks.hidden = view.links.length > 0;

@@ -52,6 +52,7 @@ function sharesCell(rank) {
 function memoryCell(rank) {
   if (rank.memory === undefined) return '–';
   const total = held.reduce((sum, kind) => sum + (rank.memory[kind] ?? 0), 0);
+  if (total === 0) return '–';  // nothing has been said of it yet
   const said = bytes(total);
   return { key: said, make: () => el('span', { title: isKnown(rank.memory.resident) ? t('rank.resident', { bytes: bytes(rank.memory.resident) }) : null }, said) };
 }
@@ -68,13 +69,13 @@ export function makeRankTable() {
     columns: [
       { id: 'rank', head: t('rank.rank'), rowHead: true, show: (rank) => String(rank.rank) },
       { id: 'host', head: t('rank.host'), class: 'anywhere', show: (rank) => rank.host },
-      { id: 'at', head: t('rank.at'), class: 'nowrap', show: (rank) => coordinates(rank, used) },
+      { id: 'at', head: t('rank.at'), class: 'nowrap of-many', show: (rank) => coordinates(rank, used) },
       { id: 'does', head: t('rank.does'), class: 'does whole', show: doesCell },
-      { id: 'waits', head: t('rank.waits_for'), class: 'nowrap', show: chainOf },
+      { id: 'waits', head: t('rank.waits_for'), class: 'nowrap of-many', show: chainOf },
       { id: 'shares', head: t('rank.shares'), class: 'shares whole', show: sharesCell },
       { id: 'pace', head: t('rank.pace'), n: true, show: (rank) => seconds(rank.pace_seconds) },
       { id: 'memory', head: t('rank.memory'), n: true, show: memoryCell },
-      { id: 'traffic', head: t('rank.traffic'), n: true, show: traffic },
+      { id: 'traffic', head: t('rank.traffic'), n: true, class: 'of-many', show: traffic },
     ],
     mark(row, rank) {
       row.dataset.rank = rank.rank;
