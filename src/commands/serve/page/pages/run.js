@@ -183,6 +183,7 @@ export function mount(parent, context) {
       ...context,
       act: actions,
       summary: () => summary,
+      goesOn: () => standing.now().underWay,
       // Called at once with what is known, and with every change.
       onSummary(listener) {
         listeners.add(listener);

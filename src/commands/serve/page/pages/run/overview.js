@@ -12,7 +12,6 @@ import { makeEventTable } from './event_table.js';
 import { makeHostTable } from './hosts.js';
 import { makeLinkTable } from './links.js';
 import { makeRankTable } from './ranks.js';
-import { isStopping, isUnderWay } from './standing.js';
 
 const lastEvents = 8;
 
@@ -47,8 +46,9 @@ function course({ name, curve }) {
   ];
 }
 
-function figures({ p, ends }) {
-  const all = [fact(t('run.figure.loss'), loss(p.loss), spark(p.loss_curve.points, t('run.spark')))];
+// ends: no time is left to tell. alone: the curve stands above already.
+function figures({ p, ends, alone }) {
+  const all = [fact(t('run.figure.loss'), loss(p.loss), alone ? null : spark(p.loss_curve.points, t('run.spark')))];
   if (isKnown(p.valid_loss))
     all.push(fact(t('run.figure.valid_loss'), loss(p.valid_loss), ' ', el('small', {}, t('run.at_step', { step: count(p.valid_step) })),
       spark(p.valid_loss_curve.points, t('run.spark_valid'))));
@@ -78,7 +78,7 @@ function findings(list) {
   return list.length === 0 ? null : el('div', { class: 'stacked' }, list.map((finding) => note('warn', finding.text)));
 }
 
-export function mount(parent, { run: name }) {
+export function mount(parent, { run: name, goesOn }) {
   const stopping = new AbortController();
   const waiting = empty(t('busy'));
   const looks = makeLivePart({ class: 'findings', 'aria-live': 'polite' }, findings);
@@ -111,7 +111,7 @@ export function mount(parent, { run: name }) {
     all.dataset.alone = String(alone);
     curve.show({ name, curve: view.progress.loss_curve });
     ofCurve.hidden = !alone || curve.childElementCount === 0;
-    numbers.show({ p: view.progress, ends: !isUnderWay(view.state) || isStopping(view) });
+    numbers.show({ p: view.progress, ends: !goesOn(), alone });
     what.show({ run: view.run, folder: view.folder });
     ranks.update(view.ranks);
     ofRanks.hidden = view.ranks.length === 0;

@@ -73,7 +73,7 @@ export function makeRankTable() {
       { id: 'does', head: t('rank.does'), class: 'does whole', show: doesCell },
       { id: 'waits', head: t('rank.waits_for'), class: 'nowrap of-many', show: chainOf },
       { id: 'shares', head: t('rank.shares'), class: 'shares whole', show: sharesCell },
-      { id: 'pace', head: t('rank.pace'), n: true, show: (rank) => seconds(rank.pace_seconds) },
+      { id: 'pace', head: t('rank.pace'), n: true, class: 'of-many', show: (rank) => seconds(rank.pace_seconds) },
       { id: 'memory', head: t('rank.memory'), n: true, show: memoryCell },
       { id: 'traffic', head: t('rank.traffic'), n: true, class: 'of-many', show: traffic },
     ],
