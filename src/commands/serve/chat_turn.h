@@ -14,7 +14,7 @@ struct ChatTurn {
   std::string messages;  // JSON: [{"role": "user", "content": "..."}, ...]
   std::int64_t most_tokens = 256;
   std::int64_t seed = 1;
-  std::optional<double> temperature;  // unset: the model's own
+  std::optional<double> temperature = {};  // unset: the model's own
 };
 
 struct ChatAnswer {

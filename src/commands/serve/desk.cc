@@ -33,7 +33,7 @@ struct Desk::Shared {
   }
 };
 
-Desk::Desk() : shared_(std::make_shared<Shared>()) {
+Desk::Desk(double patience_seconds) : patience_seconds_(patience_seconds), shared_(std::make_shared<Shared>()) {
   for (int i = 0; i < threads; ++i) std::thread([shared = shared_] { shared->work(); }).detach();
 }
 
@@ -44,7 +44,8 @@ bool Desk::end() {
   shared_->ends = true;
   shared_->waiting.clear();
   shared_->changed.notify_all();
-  return shared_->changed.wait_for(lock, std::chrono::seconds(2), [&] { return shared_->running == 0; });
+  return shared_->changed.wait_for(lock, std::chrono::duration<double>(patience_seconds_),
+                                   [&] { return shared_->running == 0; });
 }
 
 bool Desk::post(std::function<void()> job) {

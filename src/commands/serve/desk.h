@@ -12,7 +12,7 @@ class Desk {
   static constexpr int threads = 4;
   static constexpr int most_waiting = 256;
 
-  Desk();
+  explicit Desk(double patience_seconds = 2);
   ~Desk();  // end()
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
@@ -20,11 +20,12 @@ class Desk {
   // False where too many jobs wait. A job throws nothing, and what it touches must outlive the desk's threads: it owns or shares it.
   bool post(std::function<void()> job);
 
-  // What has not begun is dropped. False where a thread has not ended within 2 s, as one that a dead disk keeps.
+  // What has not begun is dropped. False where a thread has not ended with that patience, as one that a dead disk keeps.
   bool end();
 
  private:
   struct Shared;
+  const double patience_seconds_;
   std::shared_ptr<Shared> shared_;
 };
 
