@@ -125,9 +125,8 @@ std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& q, double tok
 
 std::vector<std::string> reasons_of(const Question& q, const Estimate& e) {
   std::vector<std::string> reasons;
-  reasons.push_back(fmt::format("{} {} of the {} that a rank has: {}", e.fits() ? "fits:" : "does not fit: it needs",
-                                base::format_bytes(e.memory.total()), base::format_bytes(e.available_bytes),
-                                plan::describe(e.memory)));
+  reasons.push_back(fmt::format("{} {} of the {} that a rank has", e.fits() ? "fits:" : "does not fit: it needs",
+                                plan::describe(e.memory), base::format_bytes(e.available_bytes)));
   const TimeSplit& t = e.time;
   std::vector<std::string> parts{percent(t.share(t.compute)) + " computing",
                                  percent(t.share(t.optimizer)) + " optimizer"};

@@ -160,10 +160,10 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
-  records.attempt_begins(
-      static_cast<int>(hosts.attempt()), identity->launch,
-      fmt::format("{} ranks on {} host{}, {} of them on {}", identity->world_size, options.hosts.nnodes,
-                  options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
+  records.attempt_begins(static_cast<int>(hosts.attempt()), identity->launch,
+                         fmt::format("{} rank{} on {} host{}, {} of them on {}", identity->world_size,
+                                     identity->world_size == 1 ? "" : "s", options.hosts.nnodes,
+                                     options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
     if (!records.folder().empty()) watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
