@@ -4,13 +4,16 @@ import test from 'node:test';
 import {page_module} from './page_modules.mjs';
 
 const form = await page_module('form/model.js');
+const fresh = await page_module('form/beginnings.js');
 const sweeps = await page_module('sweeps/rows.js');
 
 const setting = (key, type, value) => ({key, type, default: value, flag: '--' + key, help: '', words: []});
 const catalog = form.catalogOf({sections: [
-  {name: 'model', title: '', settings: [setting('model.preset', 'text', 'qwen3-tiny'), setting('model.path', 'text', '')]},
+  {name: 'model', title: '', settings: [setting('model.preset', 'text', 'qwen3-tiny'), setting('model.path', 'text', ''),
+    setting('model.hidden', 'integer', '64'), setting('model.layers', 'integer', '4')]},
   {name: 'lora', title: '', settings: [setting('lora.rank', 'integer', '0')]},
-  {name: 'data', title: '', settings: [setting('data.train', 'text', ''), setting('data.chat_template', 'word', 'auto')]},
+  {name: 'data', title: '', settings: [setting('data.train', 'text', ''), setting('data.chat_template', 'word', 'auto'),
+    setting('data.packing', 'truth', 'false')]},
   {name: 'batch', title: '', settings: [setting('batch.seq_len', 'integer', '256'), setting('batch.micro_batch_size', 'integer', 'null'),
     setting('batch.global_batch_size', 'integer', 'null'), setting('batch.microbatches', 'integer', 'null')]},
   {name: 'parallel', title: '', settings: [setting('parallel.dp', 'integer', '0'), setting('parallel.pp', 'integer', '1'),
@@ -90,7 +93,9 @@ test('the learning rate suits the size of the model, and few records make smalle
   assert.deepEqual(advised('tune', 2e9, 1000), ['2e-5', '16', '3']);
   assert.deepEqual(advised('tune', 16e9, 100), ['1e-5', '13', '13']);
   assert.deepEqual(advised('lora', 1e9, 5), ['1e-4', '1', '20']);
-  assert.deepEqual(advised('tune', 5e6, 5, 3), ['4e-4', '3', '20']);
+  assert.deepEqual(advised('lora', 1e9, 20), ['1e-4', '3', '15']);
+  assert.deepEqual(advised('tune', 5e6, 5, 3), ['4e-4', '3', '60']);
+  assert.deepEqual(advised('tune', 2e9, 0), ['2e-5', '1', '3']);
   assert.deepEqual(advised('lora', 1, undefined), ['3e-3', '16', '3']);
 });
 
@@ -112,7 +117,9 @@ test('the steps of a run are those stated, else those that the records of the da
   const steps = () => form.stepsOf(draft, catalog, data, 16);
   assert.deepEqual(steps(), {steps: null, exact: false});
   form.setValue(draft, of('data.train'), 'a.jsonl');
-  assert.deepEqual(steps(), {steps: 19, exact: false}, 'three passes');
+  assert.deepEqual(steps(), {steps: 18, exact: false}, 'three passes, rounded down as the run does');
+  form.setValue(draft, of('data.packing'), 'true');
+  assert.deepEqual(steps(), {steps: null, exact: false}, 'of packed records nobody knows before');
   draft.task = 'scratch';
   assert.deepEqual(steps(), {steps: 500, exact: true});
   form.chooseLength(draft, catalog, 'train.epochs');
@@ -128,13 +135,54 @@ test('what must be chosen is named until it is', () => {
   assert.deepEqual(form.missingOf(draft, catalog), []);
 });
 
-test('a file of settings has the defaults of the table, and loses what follows from the rest', () => {
+test('a file of settings has the defaults of the table where it states nothing, and loses what follows from the rest', () => {
   const settings = {'model.path': 'm', 'lora.rank': '4', 'batch.seq_len': '256', 'batch.micro_batch_size': '1', 'batch.global_batch_size': '12',
     'batch.microbatches': '6', 'parallel.dp': '2', 'train.steps': '60', 'train.epochs': '1'};
   const draft = form.draftOfSettings(settings, catalog, {name: 'a', processes: 2});
   assert.equal(draft.task, 'lora');
   assert.deepEqual(sent(draft), {'model.path': 'm', 'lora.rank': '4', 'batch.micro_batch_size': '1', 'batch.global_batch_size': '12', 'train.steps': '60'});
   assert.equal(form.valueOf(draft, of('optimizer.lr')), '0.0003');
+  assert.equal(form.offeredValue(draft, of('optimizer.lr')), '1e-4', 'and back is to what a fresh form suggests');
+});
+
+test('a run like another one has its passes, and not what the program filled in', () => {
+  const last = {'train.steps': '2666', 'train.epochs': '2', 'batch.micro_batch_size': '1', 'optimizer.lr': '0.001'};
+  assert.deepEqual(form.withoutFilledIn(last, {'train.epochs': '2', 'optimizer.lr': '0.001'}), {'train.epochs': '2', 'optimizer.lr': '0.001'});
+  assert.deepEqual(form.withoutFilledIn(last, {'train.steps': '2666'})['train.steps'], '2666');
+  assert.ok(!('train.steps' in form.withoutFilledIn(last, null)));
+  assert.equal(form.withoutFilledIn({'train.steps': '60', 'train.epochs': '1'}, null)['train.steps'], '60');
+});
+
+test('a small number is written as people write it', () => {
+  const draft = form.draftOfSettings({'model.path': 'm', 'optimizer.lr': '0.003', 'optimizer.warmup_ratio': '0.1'}, catalog, {name: 'a', processes: 1});
+  assert.deepEqual([draft.settings['optimizer.lr'], draft.settings['optimizer.warmup_ratio']], ['3e-3', '0.1']);
+});
+
+test('what the folder of a model decides is neither offered nor sent', () => {
+  const draft = form.newDraft('tune-1'), [hidden, layers] = [of('model.hidden'), of('model.layers')];
+  draft.settings['model.hidden'] = '128';
+  assert.deepEqual([form.valueOf(draft, hidden), form.valueOf(draft, layers)], ['', '']);
+  assert.ok(form.isDecided(draft, 'model.hidden') && !form.isDecided(draft, 'model.layers') && !form.isChanged(draft, hidden));
+  form.setValue(draft, layers, '4');
+  assert.equal(sent(draft)['model.layers'], '4', 'fewer layers than the folder has, though it is the default of the table');
+  assert.ok(!('model.hidden' in sent(draft)));
+  draft.task = 'scratch';
+  assert.equal(sent(draft)['model.hidden'], '128');
+});
+
+test('the examples depend on the data and the model alone', () => {
+  const draft = form.newDraft('tune-1');
+  form.setValue(draft, of('data.train'), 'a.jsonl');
+  assert.equal(form.dataFormOf(draft, catalog), null, 'without a model');
+  form.setValue(draft, of('model.path'), 'm');
+  assert.deepEqual(form.dataFormOf(draft, catalog), {processes: 1, settings: {'model.path': 'm', 'data.train': 'a.jsonl', 'batch.seq_len': '512'}});
+});
+
+test('the one model is chosen already, also once a run has exported another', () => {
+  const beginnings = (models) => fresh.freshDraft({models: models.map((path) => ({path})), data: []}, []);
+  assert.equal(beginnings(['m', 'runs/a/exports/step-00000020']).settings['model.path'], 'm');
+  assert.equal(beginnings(['m', 'n']).settings['model.path'], undefined);
+  assert.equal(beginnings([]).task, 'scratch');
 });
 
 test('what a model folder and other settings say is not stated again', () => {
@@ -142,8 +190,8 @@ test('what a model folder and other settings say is not stated again', () => {
     {name: 'a', processes: 1}).settings);
   assert.deepEqual(like({'model.path': 'm', 'model.hidden': '64', 'model.layers': '2', 'data.tokenizer': 'm'}), ['model.path', 'model.layers']);
   assert.deepEqual(like({'model.hidden': '64', 'data.tokenizer': 'm'}), ['model.hidden', 'data.tokenizer']);
-  assert.deepEqual(like({'optimizer.warmup_steps': '3', 'optimizer.warmup_ratio': '0.05', 'train.steps': '60'}), ['optimizer.warmup_ratio', 'train.steps']);
-  assert.deepEqual(like({'optimizer.warmup_steps': '5', 'optimizer.warmup_ratio': '0.05', 'train.steps': '60'}).length, 3);
+  assert.deepEqual(like({'optimizer.warmup_steps': '6', 'optimizer.warmup_ratio': '0.1', 'train.steps': '60'}), ['optimizer.warmup_ratio', 'train.steps']);
+  assert.deepEqual(like({'optimizer.warmup_steps': '5', 'optimizer.warmup_ratio': '0.1', 'train.steps': '60'}).length, 3);
 });
 
 test('a layout is taken whole and left open again', () => {

@@ -42,13 +42,14 @@ function sequencesOf({ task, processes, records }) {
   return String(Math.max(1, Math.ceil(wanted / processes)) * processes);
 }
 
-// So many passes that a small set of data is learnt: about a hundred steps.
-const leastSteps = 100, fewestPasses = 3, mostPasses = 20;
+// Fewer updates of the weights rarely teach a model new answers.
+export const leastSteps = 100;
+const fewestPasses = 3, mostPasses = 100;
 
+// So many passes that a small set of data makes at least that many.
 function passesOf(records, sequences) {
-  if (records === undefined) return String(fewestPasses);
-  const steps = Math.max(1, Math.ceil(records / sequences));
-  return String(Math.min(mostPasses, Math.max(fewestPasses, Math.ceil(leastSteps / steps))));
+  if (!(records > 0)) return String(fewestPasses);
+  return String(Math.min(mostPasses, Math.max(fewestPasses, Math.ceil((leastSteps * sequences) / records))));
 }
 
 // known: {chats, modelBytes, records} of the model and data that were chosen, where the server knows them: whether the model brings a chat

@@ -1,7 +1,8 @@
-// The control in which a setting is typed or chosen: {node, id, get(), set(text), describedBy(ids), invalid(truth)}. It calls `changed` at
-// every change, however small.
+// The control in which a setting is typed or chosen: {node, id, get(), set(text), describedBy(ids), invalid(truth), disable(truth)}. It calls
+// `changed` at every change, however small.
 
 import { el, freshId } from '../dom.js';
+import { bytes } from '../format.js';
 import { lookup, t } from '../texts.js';
 
 // "3." on the way to "3.5" is 3 already, and must stay as it is.
@@ -17,6 +18,7 @@ function simple(node, read = () => node.value, write = (text) => { node.value = 
     },
     describedBy: (ids) => node.setAttribute('aria-describedby', ids),
     invalid: (truth) => (truth ? node.setAttribute('aria-invalid', 'true') : node.removeAttribute('aria-invalid')),
+    disable: (truth) => { node.disabled = truth; },
   };
 }
 
@@ -48,9 +50,11 @@ function line(id, setting, changed, names) {
 
 const elsewhere = '\u0000';  // no path is it
 
+const wordsOf = (choice) => (choice.text ? `${choice.path} (${choice.text})` : choice.path);
+
 // A path among those that the server found, or another one that is typed.
 function path(id, setting, changed, choices) {
-  const known = new Set(choices.map((choice) => choice.path));
+  const known = new Map(choices.map((choice) => [choice.path, choice]));
   const typed = el('input', {
     type: 'text', id: `${id}-typed`, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', 'aria-label': t('form.path.typed'),
     placeholder: t('form.path.example'), oninput: changed,
@@ -60,13 +64,19 @@ function path(id, setting, changed, choices) {
     onchange: () => {
       typed.hidden = select.value !== elsewhere;
       if (!typed.hidden) typed.focus();
+      tell();
       changed();
     },
   },
     el('option', { value: '' }, t('form.path.choose')),
-    choices.map((choice) => el('option', { value: choice.path }, choice.text ? `${choice.path} (${choice.text})` : choice.path)),
+    choices.map((choice) => el('option', { value: choice.path, title: wordsOf(choice) }, `${choice.path} (${bytes(choice.bytes)})`)),
     el('option', { value: elsewhere }, t('form.path.other')));
   typed.hidden = true;
+  // A narrow select cuts what it shows.
+  const tell = () => {
+    const choice = known.get(select.value);
+    select.title = choice === undefined ? '' : wordsOf(choice);
+  };
   const read = () => (select.value === elsewhere ? typed.value : select.value);
   return {
     node: el('div', { class: 'path' }, select, typed),
@@ -77,7 +87,9 @@ function path(id, setting, changed, choices) {
       select.value = text === '' || known.has(text) ? text : elsewhere;
       typed.value = select.value === elsewhere ? text : '';
       typed.hidden = select.value !== elsewhere;
+      tell();
     },
+    disable: (truth) => { select.disabled = typed.disabled = truth; },
     describedBy(ids) {
       select.setAttribute('aria-describedby', ids);
       typed.setAttribute('aria-describedby', ids);

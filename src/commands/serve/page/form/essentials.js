@@ -1,8 +1,9 @@
 // The few things that matter: a name, what to do, with what, on how many processes. Each with a sentence.
 
 import { el, fill, freshId, setText } from '../dom.js';
+import { count } from '../format.js';
 import { t } from '../texts.js';
-import { essentialsOf, tasks } from './advice.js';
+import { essentialsOf, leastSteps, tasks } from './advice.js';
 import { lengthOf } from './model.js';
 
 function plainField(label, control, help, id) {
@@ -56,19 +57,32 @@ function lengthChoice(changed) {
   const id = freshId('length');
   const select = el('select', { id, onchange: () => changed(select.value) },
     el('option', { value: 'train.epochs' }, t('form.length.epochs')), el('option', { value: 'train.steps' }, t('form.length.steps')));
-  return { node: el('div', { class: 'field' }, el('label', { for: id }, t('form.length')), select, el('p', { class: 'help' }, t('form.length.help'))), select };
+  const updates = el('p', { class: 'help updates', id: `${id}-updates` });
+  select.setAttribute('aria-describedby', updates.id);
+  return {
+    node: el('div', { class: 'field' }, el('label', { for: id }, t('form.length')), select,
+      el('div', { class: 'help' }, updates, el('p', {}, t('form.length.help')))),
+    select,
+    // length: {steps, exact} as stepsOf has it.
+    tell({ steps, exact }, task) {
+      const few = task !== 'scratch' && steps !== null && steps < leastSteps ? ` ${t('form.updates.few', { n: leastSteps })}` : '';
+      const said = steps === null ? '' : t('form.updates', { n: count(steps) });
+      setText(updates, (exact ? '' : said) + few);
+      updates.hidden = updates.textContent === '';
+    },
+  };
 }
 
-// changed({name} or {task} or {processes}), lengthChanged(key).
-export function makeEssentials({ catalog, fields, cores, changed, lengthChanged }) {
+// changed({name} or {task} or {processes}), lengthChanged(key). examples: the node below the field of the data.
+export function makeEssentials({ catalog, fields, cores, changed, lengthChanged, examples }) {
   const name = nameField(changed);
   const processes = processesField(cores, changed);
   const task = taskChoice(changed);
   const length = lengthChoice(lengthChanged);
-  const ofTask = el('div', { class: 'fields' });
+  const ofTask = el('div', { class: 'fields' }), rest = el('div', { class: 'fields' });
   const id = freshId('essentials');
   const node = el('section', { class: 'panel essentials', 'aria-labelledby': id },
-    el('h2', { id }, t('form.essentials')), el('div', { class: 'fields' }, name.node, processes.node), task.node, ofTask);
+    el('h2', { id }, t('form.essentials')), el('div', { class: 'fields' }, name.node, processes.node), task.node, ofTask, rest);
 
   return {
     node,
@@ -80,16 +94,21 @@ export function makeEssentials({ catalog, fields, cores, changed, lengthChanged 
         if (field === undefined) return [];
         return key === 'train.steps' ? [length.node, field.node] : [field.node];
       });
-      fill(ofTask, nodes);
+      // What there is to learn from, with its examples, comes before how it is learnt.
+      const first = nodes.indexOf(length.node);
+      fill(ofTask, nodes.slice(0, first), examples);
+      fill(rest, nodes.slice(first));
       for (const one of nodes) one.hidden = false;
     },
 
-    show(draft) {
+    // length: {steps, exact} of the run.
+    show(draft, howLong) {
       if (name.input.value !== draft.name) name.input.value = draft.name;
       if (Number(processes.input.value) !== draft.processes && processes.input !== document.activeElement) processes.input.value = String(draft.processes);
       task.inputs.get(draft.task).checked = true;
       const chosen = lengthOf(draft, catalog);
       length.select.value = chosen;
+      length.tell(howLong, draft.task);
       for (const key of ['train.steps', 'train.epochs']) fields.get(key).node.hidden = key !== chosen;
     },
   };

@@ -3,7 +3,7 @@
 import { el, fill, freshId, setText } from '../dom.js';
 import { lookup, t } from '../texts.js';
 import { controlOf } from './controls.js';
-import { isChanged, offeredValue, valueOf } from './model.js';
+import { isChanged, isDecided, isOfFolder, offeredValue, valueOf } from './model.js';
 
 const unitOf = (setting) => (setting.unit ? (lookup(`unit.${setting.unit}`) ?? setting.unit) : '');
 
@@ -28,18 +28,21 @@ export function fieldOf(setting, choices, changed) {
   const unit = friendly ? '' : unitOf(setting);
   const label = el('label', { for: control.id }, nameOf(setting), unit === '' ? null : el('span', { class: 'unit' }, ` (${unit})`));
   const head = el('div', { class: 'field-head' }, setting.type === 'truth' ? [control.node, label] : label,
-    friendly ? el('code', { class: 'muted' }, setting.key) : null, aside);
+    friendly ? el('code', { class: 'muted' }, setting.key) : null);
+  const help = el('p', { class: 'help', id: helpId }, helpOf(setting));
   control.describedBy(`${helpId} ${faultId}`);
 
   const node = el('div', { class: 'field', dataset: { key: setting.key } },
-    head, setting.type === 'truth' ? null : control.node,
-    el('p', { class: 'help', id: helpId }, helpOf(setting)), faults);
+    head, setting.type === 'truth' ? null : control.node, aside, help, faults);
 
   return {
     node,
     setting,
     show(draft) {
       control.set(valueOf(draft, setting));
+      const ofFolder = isOfFolder(draft, setting.key);
+      control.disable(isDecided(draft, setting.key));
+      setText(help, ofFolder ? `${helpOf(setting)} ${t(isDecided(draft, setting.key) ? 'form.decided' : 'form.begun')}` : helpOf(setting));
       aside.hidden = !isChanged(draft, setting);
       const offered = offeredValue(draft, setting);
       const said = offered === '' ? (lookup(`unset.${setting.key}`) ?? t('form.nothing')) : offered;

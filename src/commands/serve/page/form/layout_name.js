@@ -15,5 +15,5 @@ export function layoutName(layout) {
   if (layout.recompute && layout.recompute !== 'none') parts.push(t('layout.recompute', { what: layout.recompute }));
   if (layout.offload && layout.offload !== 'none') parts.push(t('layout.offload', { where: layout.offload }));
   if (layout.precision) parts.push(layout.precision);
-  return parts.join(', ');
+  return parts.join(t('layout.comma'));
 }

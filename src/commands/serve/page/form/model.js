@@ -1,7 +1,7 @@
 // The form as a value: what somebody has chosen, and what of it is sent. No element of the page is known here.
 //
-// A draft: {name, processes, task, length, known, advised, settings}. `settings` has what was typed or came from a file, by key, as texts.
-// `advised`: what was left open has the values of advice.js; false of a draft from a file, which has the table's defaults.
+// A draft: {name, processes, task, length, known, settings}. `settings` has what was typed or came from a file, by key, as texts; what was
+// left open has the values of advice.js, else the table's defaults.
 
 import { adviceOf, essentialsOf, isOwned, isOwnedByOther, taskOf } from './advice.js';
 
@@ -30,16 +30,26 @@ export function isSame(setting, a, b) {
 }
 
 export function newDraft(name) {
-  return { name, processes: 1, task: 'tune', advised: true, settings: {} };
+  return { name, processes: 1, task: 'tune', settings: {} };
 }
+
+// What the folder of a model says: the shapes and formulas, which nothing may contradict, and what may be stated otherwise.
+const decided = new Set(['architecture', 'hidden', 'heads', 'kv_heads', 'head_dim', 'ffn', 'vocab', 'rope_theta', 'rope_scaling', 'rope_factor',
+  'rope_low_freq_factor', 'rope_high_freq_factor', 'rope_original_positions', 'norm_eps', 'tie_embeddings'].map((name) => `model.${name}`));
+const begun = new Set(['model.layers', 'model.max_positions', 'model.init_std']);
+
+export const isDecided = (draft, key) => draft.task !== 'scratch' && decided.has(key);
+export const isOfFolder = (draft, key) => draft.task !== 'scratch' && (decided.has(key) || begun.has(key));
 
 // What a setting has where nobody touches it.
 export function offeredValue(draft, setting) {
-  const advice = draft.advised ? adviceOf(draft) : {};
+  if (isOfFolder(draft, setting.key)) return '';
+  const advice = adviceOf(draft);
   return setting.key in advice ? advice[setting.key] : plain(setting.default);
 }
 
 export function valueOf(draft, setting) {
+  if (isDecided(draft, setting.key)) return '';
   return setting.key in draft.settings ? draft.settings[setting.key] : offeredValue(draft, setting);
 }
 
@@ -51,7 +61,8 @@ export function missingOf(draft, catalog) {
 }
 
 export function isChanged(draft, setting) {
-  return setting.key in draft.settings && !required.includes(setting.key) && !isSame(setting, draft.settings[setting.key], offeredValue(draft, setting));
+  return setting.key in draft.settings && !required.includes(setting.key) && !isDecided(draft, setting.key) &&
+    !isSame(setting, draft.settings[setting.key], offeredValue(draft, setting));
 }
 
 // What says how long: 'train.steps' or 'train.epochs'; as chosen, whatever is being typed, else what counts by the values.
@@ -75,6 +86,7 @@ export function chooseLength(draft, catalog, key) {
 
 function isSent(draft, setting, catalog) {
   const { key } = setting;
+  if (isOfFolder(draft, key)) return plain(valueOf(draft, setting)) !== '';
   return !isOwnedByOther(draft.task, key) && !isOutweighed(draft, key, catalog) && !isSame(setting, valueOf(draft, setting), setting.default);
 }
 
@@ -103,11 +115,16 @@ export function formOf(draft, catalog) {
   return { name: draft.name.trim(), processes: draft.processes, settings };
 }
 
+// The part of it that says what the data look like to the model; null while there are none to look at.
+export function dataFormOf(draft, catalog) {
+  if (missingOf(draft, catalog).length > 0) return null;
+  const form = formOf(draft, catalog);
+  const shows = (key) => /^(data|model|lora)\./.test(key) || key === 'batch.seq_len';
+  return { processes: 1, settings: Object.fromEntries(Object.entries(form.settings).filter(([key]) => shows(key))) };
+}
+
 // Settings that follow from others in a file that states everything, and would contradict them in another layout.
 const derived = ['batch.microbatches', 'batch.batch_size', 'batch.num_microbatches', 'batch.accumulation', 'batch.total_batch_size'];
-// What a model folder says itself.
-const ofFolder = ['architecture', 'hidden', 'heads', 'kv_heads', 'head_dim', 'ffn', 'vocab', 'rope_theta', 'rope_scaling', 'rope_factor',
-  'rope_low_freq_factor', 'rope_high_freq_factor', 'rope_original_positions', 'norm_eps', 'init_std', 'tie_embeddings'].map((name) => `model.${name}`);
 
 function dropDerived(settings, processes) {
   const drop = (keys) => {
@@ -117,17 +134,45 @@ function dropDerived(settings, processes) {
   if ('batch.micro_batch_size' in settings && 'batch.global_batch_size' in settings) drop(derived);
   if (number('parallel.dp') === processes) drop(['parallel.dp']);
   if (number('optimizer.warmup_steps') === Math.round(number('optimizer.warmup_ratio') * number('train.steps'))) drop(['optimizer.warmup_steps']);
-  if ('model.path' in settings) drop(ofFolder);
+  if ('model.path' in settings) drop([...decided, 'model.init_std']);
   if (settings['data.tokenizer'] !== undefined && settings['data.tokenizer'] === settings['model.path']) drop(['data.tokenizer']);
 }
 
-export function draftOfSettings(settings, catalog, { name, processes }) {
-  const draft = { name, processes, task: taskOf(settings), advised: false, settings: {} };
+// A small number as people write it: 0.00002 is 2e-5.
+function asTyped(setting, text) {
+  const number = Number(text);
+  return setting.type === 'number' && number > 0 && number < 0.01 ? number.toExponential() : text;
+}
+
+// choices: what the advice for what is left open knows of the model and the data. What differs from that advice is stated.
+export function draftOfSettings(settings, catalog, { name, processes }, choices = { models: [], data: [] }) {
+  const draft = { name, processes, task: taskOf(settings), settings: {} };
   for (const [key, setting] of catalog.byKey) {
-    if (key in settings && !isSame(setting, settings[key], setting.default)) draft.settings[key] = plain(settings[key]);
+    if (key in settings && !isSame(setting, settings[key], setting.default)) draft.settings[key] = asTyped(setting, plain(settings[key]));
   }
   dropDerived(draft.settings, processes);
+  noteChoices(draft, choices);
+  for (const key of Object.keys(adviceOf(draft))) {
+    const setting = catalog.byKey.get(key);
+    if (setting !== undefined && !isOwnedByOther(draft.task, key)) setValue(draft, setting, draft.settings[key] ?? plain(setting.default));
+  }
   return draft;
+}
+
+// Of what the last attempt of a run had, what it was given: the program fills in the rest. launched: the settings that it was started with,
+// or null where nothing tells.
+export function withoutFilledIn(settings, launched) {
+  const result = { ...settings };
+  const drop = (...keys) => {
+    for (const key of keys) if (launched === null || !(key in launched)) delete result[key];
+  };
+  if (launched !== null) {
+    drop('train.steps', 'train.threads', 'optimizer.warmup_steps', 'optimizer.min_lr', 'batch.micro_batch_size', 'parallel.dp', 'data.tokenizer',
+      'model.layers', 'model.max_positions', ...derived);
+  } else if (Number(result['train.epochs'] ?? 1) !== 1) {
+    drop('train.steps');
+  }
+  return result;
 }
 
 // Of a setting that is not among the few above: whether it stands in a section below.
@@ -199,11 +244,14 @@ export function nameFault(name, names) {
   return names.includes(name.trim()) ? 'form.name.taken' : null;
 }
 
-// How many steps the run will have: {steps, exact}, steps null where that is not known. A fine-tuning takes a record of the data for a sequence.
+// How many steps the run will have: {steps, exact}, steps null where that is not known. A fine-tuning takes a record of the data for a
+// sequence, unless it packs several into one.
 export function stepsOf(draft, catalog, data, sequencesOfStep) {
   const value = (key) => valueOf(draft, catalog.byKey.get(key));
   if (lengthOf(draft, catalog) === 'train.steps') return { steps: Number(value('train.steps')), exact: true };
   const records = data.find((choice) => choice.path === value('data.train'))?.lines;
-  if (draft.task === 'scratch' || records === undefined || !(sequencesOfStep > 0)) return { steps: null, exact: false };
-  return { steps: Math.max(1, Math.round((records * Number(value('train.epochs'))) / sequencesOfStep)), exact: false };
+  const packing = catalog.byKey.get('data.packing');
+  const packs = packing !== undefined && valueOf(draft, packing) === 'true';
+  if (draft.task === 'scratch' || packs || records === undefined || !(sequencesOfStep > 0)) return { steps: null, exact: false };
+  return { steps: Math.max(1, Math.floor((records * Number(value('train.epochs'))) / sequencesOfStep)), exact: false };
 }

@@ -12,7 +12,7 @@ function memoryBar(memory, total) {
   const parts = classes.map((kind) => ({
     kind, word: t(`form.memory.${kind}`), share: (memory[kind] ?? 0) / total, said: bytes(memory[kind]),
   }));
-  return stackedBar(parts, { label: t('form.memory'), of: memory.available > 0 ? total / memory.available : 1 });
+  return stackedBar(parts, { label: t('form.memory'), of: memory.available > 0 ? total / memory.available : 1, leastSaid: 0 });
 }
 
 function wholeRun(estimate, { steps, exact }) {
@@ -108,6 +108,14 @@ export function makePlanPanel({ take, open, start }) {
     stale() {
       node.setAttribute('aria-busy', 'true');
       node.classList.add('stale');
+    },
+    // Nothing can be planned yet, and why.
+    waitsFor(text) {
+      node.removeAttribute('aria-busy');
+      node.classList.remove('stale');
+      fill(result, note('info', text));
+      setText(told, text);
+      layouts.hidden = copies.hidden = true;
     },
     failed(error) {
       node.removeAttribute('aria-busy');

@@ -8,11 +8,12 @@ import { busy, failed, note } from '../parts.js';
 import { draftLikeRun, draftOfFile, freshDraft } from '../form/beginnings.js';
 import { dropDraft, keepDraft, keptDraft } from '../form/draft_store.js';
 import { makeEssentials } from '../form/essentials.js';
+import { makeExamples } from '../form/examples.js';
 import { fieldOf } from '../form/field.js';
 import { makeFromFile } from '../form/from_file.js';
 import {
   catalogOf, chooseLength, formOf, freeName, hasLayout, missingOf, nameFault, noteChoices, openLayout, placeErrors, setValue,
-  stepsOf, takeLayout,
+  stepsOf, takeLayout, valueOf,
 } from '../form/model.js';
 import { makePlanPanel } from '../form/plan_panel.js';
 import { makeSections } from '../form/sections.js';
@@ -55,7 +56,7 @@ class NewRun {
     this.choices = choices;
     this.names = runs.map((run) => run.name);
     this.draft = keptDraft(this.source) ?? (this.source === '' ? freshDraft(choices, this.names)
-      : await draftLikeRun(this.source, runs, this.catalog, this.context, this.left.signal));
+      : await draftLikeRun(this.source, runs, this, this.context, this.left.signal));
     this.build();
   }
 
@@ -64,8 +65,9 @@ class NewRun {
     this.fields = new Map();
     for (const [key, setting] of this.catalog.byKey)
       this.fields.set(key, fieldOf(setting, this.choices, (one, text) => this.settingChanged(one, text)));
+    this.examples = makeExamples(this.catalog, this.context.api);
     this.essentials = makeEssentials({
-      catalog: this.catalog, fields: this.fields, cores: session.cores,
+      catalog: this.catalog, examples: this.examples.node, fields: this.fields, cores: session.cores,
       changed: (part) => this.partChanged(part), lengthChanged: (key) => this.lengthChanged(key),
     });
     this.sections = makeSections(this.catalog, this.fields);
@@ -92,9 +94,18 @@ class NewRun {
 
   show() {
     for (const field of this.fields.values()) field.show(this.draft);
-    this.essentials.show(this.draft);
+    this.essentials.show(this.draft, this.lengthOf(this.sequencesOfStep()));
+    this.examples.show(this.draft);
     this.sections.show(this.draft);
     this.showName();
+  }
+
+  sequencesOfStep() {
+    return Number(valueOf(this.draft, this.catalog.byKey.get('batch.global_batch_size')));
+  }
+
+  lengthOf(sequencesOfStep) {
+    return stepsOf(this.draft, this.catalog, this.choices.data, sequencesOfStep);
   }
 
   showName() {
@@ -145,11 +156,11 @@ class NewRun {
   }
 
   async takeFile(yaml) {
-    const { draft, notes } = await draftOfFile(yaml, this.catalog, this.draft, this.context, this.left.signal);
+    const { draft, notes, count } = await draftOfFile(yaml, this, this.draft, this.context, this.left.signal);
     this.draft = draft;
     this.place();
     this.changed();
-    return [this.context.t('form.file.taken', { n: Object.keys(draft.settings).length }), ...notes];
+    return [this.context.t('form.file.taken', { n: count }), ...notes];
   }
 
   anew() {
@@ -165,12 +176,16 @@ class NewRun {
     this.asking?.abort();
     this.asking = new AbortController();
     const { signal } = this.asking;
+    if (missingOf(this.draft, this.catalog).includes('model.path')) {
+      this.showErrors([]);
+      return this.plan.waitsFor(this.context.t('form.missing.model.path'));
+    }
     this.plan.stale();
     try {
       const answer = await this.context.api.post('plan', formOf(this.draft, this.catalog), { signal });
       this.showErrors(answer.errors ?? []);
       this.plan.show(answer, {
-        lengthOf: (estimate) => stepsOf(this.draft, this.catalog, this.choices.data, estimate.global_batch_size), hasLayout: hasLayout(this.draft),
+        lengthOf: (estimate) => this.lengthOf(estimate.global_batch_size), hasLayout: hasLayout(this.draft),
       });
     } catch (error) {
       if (isAbort(error)) return;
@@ -225,6 +240,7 @@ class NewRun {
     clearTimeout(this.timer);
     this.left.abort();
     this.asking?.abort();
+    this.examples?.leave();
   }
 }
 

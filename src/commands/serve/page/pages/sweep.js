@@ -16,11 +16,12 @@ import { makeTable } from '../sweeps/table.js';
 // The form of a new run, filled with the settings that the sweep was for, in this layout.
 async function openForm(context, sweep, row, signal) {
   const { api, go } = context;
-  const [settings, runs] = await Promise.all([api.get('settings', {}, { signal }), api.get('runs', {}, { signal })]);
+  const get = (path) => api.get(path, {}, { signal });
+  const [settings, choices, runs] = await Promise.all([get('settings'), get('choices'), get('runs')]);
   const catalog = catalogOf(settings);
   const processes = ['dp', 'pp', 'tp', 'cp'].reduce((product, axis) => product * Number(row[axis]), 1);
   const name = freeName('swept', runs.map((run) => run.name));
-  const { draft } = await draftOfFile(sweep.training, catalog, { name, processes }, context, signal);
+  const { draft } = await draftOfFile(sweep.training, { catalog, choices }, { name, processes }, context, signal);
   takeLayout(draft, catalog, row);
   keepDraft('', draft);
   go('#/new');

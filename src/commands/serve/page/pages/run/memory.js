@@ -18,7 +18,7 @@ function bar(head, memory, most) {
   const parts = classes.filter((kind) => isKnown(memory?.[kind]) && memory[kind] > 0)
     .map((kind) => ({ kind, word: t(`memory.${kind}`), share: memory[kind] / total, said: bytes(memory[kind]) }));
   return el('div', { class: 'memory-bar' }, el('span', {}, head),
-    total > 0 ? stackedBar(parts, { label: head, of: total / most }) : el('span', { class: 'muted' }, t('memory.not_yet')),
+    total > 0 ? stackedBar(parts, { label: head, of: total / most, leastSaid: 0 }) : el('span', { class: 'muted' }, t('memory.not_yet')),
     el('span', { class: 'total' }, total > 0 ? bytes(total) : '–'));
 }
 
