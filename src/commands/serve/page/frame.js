@@ -5,7 +5,8 @@ import { note } from './parts.js';
 import { language, t } from './texts.js';
 
 const longLost = 4000;      // milliseconds until a lost connection is told in a sentence
-const toldFor = 4000;
+const toldFor = 4000;      // a note goes then
+const stickyFor = 8000;    // a warning or an error stays at the head of the page, and no longer goes along with scrolling
 const connections = {       // a shape for each state
   connecting: 'M6 1.5a4.5 4.5 0 0 1 4.5 4.5',
   open: 'M1.5 6.5 4.5 9.5 10.5 2.5',
@@ -36,9 +37,15 @@ function makeSayer() {
     told.removeAttribute('role');  // the line itself is the live region
     told.append(el('button', { type: 'button', class: 'quiet', onclick: () => fill(node) }, t('close')));
     fill(node, told);
-    if (kind === 'info') timer = setTimeout(() => fill(node), toldFor);
+    node.dataset.kind = kind;
+    node.dataset.sticky = 'true';
+    timer = kind === 'info' ? setTimeout(() => fill(node), toldFor) : setTimeout(() => { node.dataset.sticky = 'false'; }, stickyFor);
   }
-  return { node, say, quiet: () => fill(node) };
+  // An error is of the page that was asked for something.
+  function leavePage() {
+    if (node.dataset.kind === 'error') fill(node);
+  }
+  return { node, say, leavePage };
 }
 
 // A question that is answered with yes or not at all; the way out has the focus.
@@ -128,6 +135,7 @@ export function makeFrame(place, { session, live, onLanguage }) {
     // An empty place for the next page.
     newPlace() {
       const next = el('div', {});
+      sayer.leavePage();
       fill(main, next);
       scrollTo(0, 0);
       return next;

@@ -11,7 +11,12 @@ const look = new Set(['notice', 'skipped_step', 'rolled_back', 'restart', 'repea
 
 const explained = new Set(['repeated_step', 'skipped_step', 'rolled_back', 'restart', 'save_failed']);
 
-export function eventWord(event) {
+// What the table shows of it in the page's language.
+export function eventWords(event) {
+  return event.event === 'stop_requested' ? `${eventWord(event.event)} ${t('event.said.stop_requested')}` : eventWord(event.event);
+}
+
+function eventWord(event) {
   return lookup(`event.${event}`) ?? event;
 }
 

@@ -5,7 +5,7 @@ import { append, el, fill, freshId, setText } from '../../dom.js';
 import { live } from '../../live.js';
 import { empty, failed } from '../../parts.js';
 import { t } from '../../texts.js';
-import { eventWord, makeEventTable } from './event_table.js';
+import { eventWords, makeEventTable } from './event_table.js';
 
 export function mount(parent, { run: name }) {
   const stopping = new AbortController();
@@ -20,7 +20,7 @@ export function mount(parent, { run: name }) {
   function show() {
     if (list === null) return;
     const shown = list.filter((event) => {
-      const text = [event.event, eventWord(event.event), event.host, event.text, event.rank ?? ''].join(' ').toLowerCase();
+      const text = [event.event, eventWords(event), event.host, event.text, event.rank ?? ''].join(' ').toLowerCase();
       return words.every((word) => text.includes(word));
     });
     table.update(shown);

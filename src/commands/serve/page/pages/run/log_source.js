@@ -11,6 +11,17 @@ const mostLogs = 64;
 
 const stamp = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?/;
 
+// What a line says and in which second, without who says it.
+function saying(line) {
+  return `${line.time.slice(0, 19)} ${line.text.replace(stamp, '').replace(/^ \w+ rank \d+:/, '').trim()}`;
+}
+
+// The log of the run repeats what rank 0 says.
+function withoutRepeats(logs) {
+  const said = new Set(logs.filter((log) => log.rank === 0).flatMap((log) => log.lines.map(saying)));
+  return logs.flatMap((log) => (log.rank === 'run' ? log.lines.filter((line) => !said.has(saying(line))) : log.lines));
+}
+
 async function inTurns(list, act) {
   for (let at = 0; at < list.length; at += atOnce) await Promise.all(list.slice(at, at + atOnce).map(act));
 }
@@ -70,7 +81,7 @@ export function makeLogSource(name, wanted, search, signal) {
     let from = '';
     for (const log of logs)
       if (log.before !== null && log.lines.length > 0 && log.lines[0].time > from) from = log.lines[0].time;
-    const all = logs.flatMap((log) => log.lines.filter((line) => line.time >= from));
+    const all = withoutRepeats(logs).filter((line) => line.time >= from);
     return all.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
   }
 

@@ -78,7 +78,7 @@ function findings(list) {
   return list.length === 0 ? null : el('div', { class: 'stacked' }, list.map((finding) => note('warn', finding.text)));
 }
 
-export function mount(parent, { run: name, goesOn }) {
+export function mount(parent, { run: name, goesOn, summary }) {
   const stopping = new AbortController();
   const waiting = empty(t('busy'));
   const looks = makeLivePart({ class: 'findings', 'aria-live': 'polite' }, findings);
@@ -107,7 +107,7 @@ export function mount(parent, { run: name, goesOn }) {
     waiting.hidden = true;
     all.hidden = false;
     looks.show(view.findings);
-    const alone = view.ranks.length <= 1;
+    const alone = Math.max(view.ranks.length, summary()?.ranks ?? 0) <= 1;
     all.dataset.alone = String(alone);
     curve.show({ name, curve: view.progress.loss_curve });
     ofCurve.hidden = !alone || curve.childElementCount === 0;
