@@ -82,6 +82,15 @@ test('several logs are one, in the order of time, and lines without a time stay 
   assert.equal(source.hasOlder, false);
 });
 
+test('what the log of the run repeats of rank 0 is there once', async () => {
+  logs.clear();
+  logs.set('run', ['2026-01-01 12:00:01 the steps begin', '2026-01-01 12:00:02 step 5/9', '2026-01-01 12:00:03 summary', '    steps  9']);
+  logs.set('0', [line(1, 'rank 0: the steps begin'), line(3, 'rank 0: summary'), '    steps  9']);
+  const source = makeLogSource('run', ['run', 0], '');
+  await source.begin();
+  assert.deepEqual(source.lines.map(({rank}) => rank), ['0', 'run', '0', '0']);
+});
+
 test('of several logs nothing is shown from before where one of them has not been read', async () => {
   logs.clear();
   logs.set('0', Array.from({length: 600}, (_, i) => line(i % 60, `x${i}`)).map((text, i) => text.replace('12:00', `12:${String(Math.floor(i / 60)).padStart(2, '0')}`)));
