@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {until} from './webdriver.mjs';
 
-export const tabs = ['overview', 'curves', 'grid', 'memory', 'checkpoints', 'logs', 'events', 'why', 'settings'];
+export const tabs = ['overview', 'curves', 'grid', 'memory', 'checkpoints', 'chat', 'logs', 'events', 'why', 'settings'];
 
 export class Page {
   // Opens the address that the server printed.
@@ -26,14 +26,25 @@ export class Page {
     return this.texts[key][language].replace(/\{(\w+)\}/g, (whole, name) => name in values ? String(values[name]) : whole);
   }
 
+  // Opens a page, or a part of a run's page, and waits until it has taken the place of the one before.
   async go(...parts) {
-    await this.browser.script((hash) => { location.hash = hash; }, `#/${parts.map(encodeURIComponent).join('/')}`);
+    const hash = `#/${parts.map(encodeURIComponent).join('/')}`;
+    await this.browser.script((hash) => {
+      const run_of = (hash) => /^#\/run\/([^/?]*)/.exec(hash)?.[1], part_of = (hash) => /^#\/run\/[^/?]*\/([^/?]*)/.exec(hash)?.[1] ?? 'overview';
+      if (location.hash === hash) return;
+      const same_run = run_of(hash) !== undefined && run_of(hash) === run_of(location.hash);
+      if (!same_run || part_of(hash) !== part_of(location.hash))
+        for (const node of same_run ? document.querySelectorAll('.tab > *') : document.querySelectorAll('main > *')) node.dataset.before = 'yes';
+      location.hash = hash;
+    }, hash);
+    await until(() => `${hash} does not take the place of the page before`, () => this.browser.script(() => document.querySelector('[data-before]') === null), 20);
     return this.ready();
   }
   // Until a page is there with its head, and nothing of it says that it is loading.
   async ready() {
     await this.browser.find('main h1', {seconds: 20});
-    await this.browser.gone('main .empty[role=status]', {seconds: 20});
+    const loading = Object.values(this.texts.busy);
+    await until(() => `${this.server.origin} goes on loading`, () => this.browser.script((texts) => ![...document.querySelectorAll('main .empty')].some((element) => element.getClientRects().length > 0 && texts.includes(element.textContent)), loading), 20);
   }
   to_run(name, tab = 'overview') { return this.go('run', name, tab); }
   heading() { return this.browser.find('main h1').then((head) => this.browser.text(head)); }
