@@ -27,7 +27,8 @@ export function makeActions({ session, say, ask }, name, told) {
     fill(node,
       can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : null,
       can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
-      can.includes('resume') ? button('resume', 'primary', () => actions.resume(null)) : null,
+      // What is finished goes on only from an earlier checkpoint, which is chosen where they are.
+      can.includes('resume') && state !== 'finished' ? button('resume', 'primary', () => actions.resume(null)) : null,
       state === 'finished' ? el('a', { class: 'button', href: hashOf('new', name), dataset: { action: 'again' } }, t('config.use')) : null);
     if (focused !== null) (node.querySelector(`[data-action="${focused}"]`) ?? node.querySelector('button'))?.focus();
   }
