@@ -65,9 +65,9 @@ function lengthChoice(changed) {
     select,
     // length: {steps, exact} as stepsOf has it.
     tell({ steps, exact }, task) {
-      const few = task !== 'scratch' && steps !== null && steps < leastSteps ? ` ${t('form.updates.few', { n: leastSteps })}` : '';
-      const said = steps === null ? '' : t('form.updates', { n: count(steps) });
-      setText(updates, (exact ? '' : said) + few);
+      const few = task !== 'scratch' && steps !== null && steps < leastSteps;
+      const said = exact || steps === null ? '' : t('form.updates', { n: count(steps) });
+      setText(updates, few ? t('form.updates.few', { said, n: leastSteps }).trim() : said);
       updates.hidden = updates.textContent === '';
     },
   };

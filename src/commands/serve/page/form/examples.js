@@ -23,7 +23,7 @@ export function makeExamples(catalog, api) {
     shown = wanted;
     fill(told, el('p', { class: 'muted' }, t('busy')));
     try {
-      setText(text, (await api.post('data', form, { signal: asking.signal })).text);
+      setText(text, (await api.post('data', form, { signal: asking.signal })).text.trimEnd());
       text.hidden = false;
       fill(told);
     } catch (error) {

@@ -42,7 +42,8 @@ export function fieldOf(setting, choices, changed) {
       control.set(valueOf(draft, setting));
       const ofFolder = isOfFolder(draft, setting.key);
       control.disable(isDecided(draft, setting.key));
-      setText(help, ofFolder ? `${helpOf(setting)} ${t(isDecided(draft, setting.key) ? 'form.decided' : 'form.begun')}` : helpOf(setting));
+      const about = { help: helpOf(setting) };
+      setText(help, !ofFolder ? about.help : isDecided(draft, setting.key) ? t('form.decided', about) : t('form.begun', about));
       aside.hidden = !isChanged(draft, setting);
       const offered = offeredValue(draft, setting);
       const said = offered === '' ? (lookup(`unset.${setting.key}`) ?? t('form.nothing')) : offered;
