@@ -95,7 +95,7 @@ struct Live::Impl {
     try {
       Json json = Json::parse(views.view_json(looked.folder, looked.language));
       event = event_text("view", Json{{"name", looked.name}, {"view", json}}.dump());
-      json.erase("now");
+      json.erase("time");
       view = json.dump();
       const Json& progress = json["progress"];
       if (progress.is_object() && progress.contains("step") && progress["step"].is_number_integer())

@@ -42,6 +42,10 @@ http::Response Site::log_in(const http::Request& request) const {
 http::Response Site::unguarded(const http::Request& request) {
   const bool below = !base_path_.empty() && request.path.substr(0, base_path_.size() + 1) == base_path_ + "/";
   const std::string path = below ? request.path.substr(base_path_.size()) : request.path;
+  if (request.method == http::Method::get && !base_path_.empty() && request.path == base_path_) {
+    if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
+    return {303, {{"location", base_path_ + "/"}}};  // addresses of the page are relative to the slash
+  }
   if (request.method == http::Method::get && assets_.has(path)) {
     if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
     return assets_.answer(path, request);
