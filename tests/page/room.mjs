@@ -15,9 +15,11 @@ import {Server} from './server.mjs';
 import {Browser} from './webdriver.mjs';
 
 export class Room {
-  constructor(troika) {
+  // `folder`: a new one; "": one of any name.
+  constructor(troika, folder = '') {
     this.troika = troika;
-    this.folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'troika-page-')));
+    if (folder) fs.mkdirSync(folder);
+    this.folder = fs.realpathSync(folder || fs.mkdtempSync(path.join(os.tmpdir(), 'troika-page-')));
     this.runs = path.join(this.folder, 'runs');
     fs.mkdirSync(this.runs);
     for (const name of ['runtime', 'config', 'browser']) fs.mkdirSync(path.join(this.folder, name), {mode: 0o700});
@@ -107,13 +109,13 @@ export async function end_all_of(folder) {
   throw new Error(`these processes cannot be ended: ${processes_of(folder).join(' ')}`);
 }
 
-export async function in_room(body) {
+export async function in_room(body, folder = '') {
   const troika = path.resolve(process.argv[2] ?? '');
   if (!process.argv[2] || !fs.existsSync(troika)) {
     console.error(`usage: node ${path.basename(process.argv[1])} PROGRAM   (troika)`);
     process.exit(2);
   }
-  const room = new Room(troika);
+  const room = new Room(troika, folder);
   let ending = null;
   const end_once = () => ending ??= room.end().catch((error) => { console.log(`FAIL  cleaning up: ${error.message}`); ++room.failed; });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end_once().then(() => process.exit(130)));

@@ -69,8 +69,8 @@ function row(step, seed) {
     `"memory_bytes": 4465536, "steps_repeated": 0${step % 500 === 0 ? `, "valid_loss": ${(loss + 0.1).toPrecision(9)}, "valid_tokens": 4096` : ''}}\n`;
 }
 
-// A run of `ranks` ranks that has finished, or as `state` says, with rows, events and samples.
-export function make_run(folder, {steps, seed = 1, ranks = 3, state = 'finished', text = '', began = Date.now() / 1000 - 3600}) {
+// A run of `ranks` ranks that has finished, or as `state` says, with rows, events and samples. `planned`: steps that it was to do.
+export function make_run(folder, {steps, planned = steps, seed = 1, ranks = 3, state = 'finished', text = '', began = Date.now() / 1000 - 3600}) {
   fs.mkdirSync(path.join(folder, 'records'), {recursive: true});
   fs.mkdirSync(path.join(folder, 'logs'), {recursive: true});
   const metrics = fs.openSync(path.join(folder, 'metrics.jsonl'), 'w');
@@ -83,10 +83,10 @@ export function make_run(folder, {steps, seed = 1, ranks = 3, state = 'finished'
   const list = Array.from({length: ranks}, (_, rank) => ({rank, host: 'pi' + rank, pid: 4000000 + rank, dp: 0, pp: rank, tp: 0, cp: 0}));
   fs.writeFileSync(path.join(folder, 'state.json'), JSON.stringify({state, since: began + 3000, began, launch: seed.toString(16).padStart(32, '0'), attempt: 0, folder,
     model: 'qwen3-tiny: 4 layers, width 64, 213.9 K parameters, vocabulary 259', parameters: 213888, layout: `pp ${ranks}, schedule 1f1b`, dp: 1, pp: ranks, tp: 1, cp: 1,
-    zero: 0, schedule: '1f1b', precision: 'fp32', device: 'cpu', steps, first_step: 0, tokens_per_step: 384, flops_per_step: 566673408, sample_seconds: 1, text,
+    zero: 0, schedule: '1f1b', precision: 'fp32', device: 'cpu', steps: planned, first_step: 0, tokens_per_step: 384, flops_per_step: 566673408, sample_seconds: 1, text,
     exit_code: state === 'failed' ? 75 : 0, ranks: list}, null, 1));
   fs.writeFileSync(path.join(folder, 'events.jsonl'), [{time: began, event: 'launch', host: 'pi0', attempt: 0, text: `${ranks} ranks on ${ranks} hosts`},
-    {time: began + 1, event: 'start', host: 'pi0', attempt: 0, step: 0, text: `step 1 of ${steps} is next`, ranks, steps},
+    {time: began + 1, event: 'start', host: 'pi0', attempt: 0, step: 0, text: `step 1 of ${planned} is next`, ranks, steps: planned},
     {time: began + 3000, event: state === 'failed' ? 'failure' : 'finish', host: 'pi0', attempt: 0, step: steps, text: text || `all ${steps} steps are done`}]
       .map((event) => JSON.stringify(event) + '\n').join(''));
   for (const {rank, host} of list) {

@@ -56,7 +56,7 @@ await in_room(async (room) => {
   write_corpus(room.folder);
   make_run(path.join(room.runs, 'first'), {steps: 2000, seed: 2, ranks: 1});
   make_run(path.join(room.runs, 'larger-batch'), {steps: 3000, seed: 3, ranks: 2});
-  make_run(path.join(room.runs, 'killed'), {steps: 640, seed: 5, ranks: 3, state: 'failed', text: 'rank 1 on pi1 was killed by signal 9: the system ran out of memory'});
+  make_run(path.join(room.runs, 'killed'), {steps: 640, planned: 1000, seed: 5, ranks: 3, state: 'failed', text: 'rank 1 on pi1 was killed by signal 9: the system ran out of memory'});
   make_sweep(path.join(room.runs, 'layouts'));
   const server = await room.serve({flags: ['--root', room.folder]}), browser = await room.browse();
   await launch(room, 'pipeline', 3, {'parallel.pp': '3', 'train.steps': '3000', 'checkpoint.every': '200', 'checkpoint.keep': '4', 'data.valid': path.join(room.folder, 'corpus.txt'), 'train.eval_every': '200'}, ['--profile', '100']);
@@ -65,6 +65,7 @@ await in_room(async (room) => {
   await browser.hide_scrollbars();
   const keep = async (name, height = 860) => {
     await browser.resize(1280, height);
+    await browser.script(() => { document.activeElement.blur(); scrollTo(0, 0); });
     await browser.hover(await browser.find('main h1'));
     await new Promise((resolve) => setTimeout(resolve, 1200));
     const file = path.join(out, `page-${name}.png`);
@@ -105,4 +106,4 @@ await in_room(async (room) => {
     await new Promise((resolve) => setTimeout(resolve, 1200));
     fs.writeFileSync(path.join(out, 'page-phone.png'), small_png(await browser.screenshot()));
   });
-});
+}, '/tmp/training');   // which the pictures show
