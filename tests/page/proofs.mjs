@@ -15,7 +15,7 @@ const steps = 240, left_out = 40;   // the first ones, in which caches and pages
 
 // A page that only listens: what a browser does with its stream, without drawing.
 function watcher(server, run) {
-  const seen = {views: 0, bytes: 0, whole: true};
+  const seen = {views: 0, bytes: 0, whole: true, closed: ''}, begin = Date.now();
   const socket = net.connect(server.port, '127.0.0.1', () => socket.write(
       `GET /api/live?run=${encodeURIComponent(run)} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nAuthorization: Bearer ${server.token}\r\nAccept: text/event-stream\r\n\r\n`));
   socket.on('data', (data) => {
@@ -23,18 +23,19 @@ function watcher(server, run) {
     for (let at = data.indexOf('event: view'); at >= 0; at = data.indexOf('event: view', at + 1)) ++seen.views;
   });
   socket.on('error', () => seen.whole = false);
-  socket.on('close', () => seen.whole = false);
+  socket.on('close', () => { seen.whole = false; seen.closed = `after ${Date.now() - begin} ms`; });
   return {seen, end: () => { socket.removeAllListeners('close'); socket.destroy(); }};
 }
 
 async function step(room, count) {
   const server = count > 0 ? await room.serve() : null;
-  const run = await launch(room, 'watched', 2, {'train.steps': String(steps), 'model.hidden': '128', 'model.head_dim': '32', 'model.ffn': '384', 'batch.seq_len': '128', 'parallel.dp': '2'});
+  const run = await launch(room, 'watched', 2, {'train.steps': String(steps), 'model.hidden': '128', 'model.head_dim': '32', 'model.ffn': '384', 'batch.seq_len': '128', 'batch.global_batch_size': '8', 'parallel.dp': '2'});
+  if (server) await until('the run is in the list', async () => (await server.get('/api/runs')).length === 1);
   const watchers = Array.from({length: count}, () => watcher(server, 'watched'));
   await until('the run ends', () => run.ended !== null, 300, 200);
   if (run.ended !== 0) throw new Error(`the run ended with ${run.ended}`);
-  const missed = watchers.filter(({seen}) => !seen.whole || seen.views < 3).length;
-  if (missed > 0) throw new Error(`${missed} of ${count} pages were not told what happened`);
+  const missed = watchers.filter(({seen}) => !seen.whole || seen.views < 3);
+  if (missed.length > 0) throw new Error(`${missed.length} of ${count} pages were not told what happened: ${missed.slice(0, 5).map(({seen}) => JSON.stringify(seen)).join(' ')}`);
   for (const one of watchers) one.end();
   const times = rows_of(run.folder).filter((row) => row.step > left_out).map((row) => row.step_seconds);
   const seconds = times.reduce((sum, time) => sum + time, 0) / times.length;

@@ -29,10 +29,9 @@ export async function launch(room, name, processes, settings = {}, flags = []) {
   let ended = null;
   launcher.on('exit', (code, signal) => ended = signal ?? code);
   launcher.on('error', (error) => ended = error.message);
-  await until(() => `${name} does not begin: ${ended} ${fs.readFileSync(said, 'utf8').slice(-1500)}`, () => {
-    if (ended !== null && state_of(folder)?.state !== 'finished') throw new Error(`it ended with ${ended}`);
-    return /training|finished/.test(state_of(folder)?.state) && fs.existsSync(path.join(folder, 'metrics.jsonl'));
-  }, 60);
+  const began = () => /training|finished/.test(state_of(folder)?.state) && fs.existsSync(path.join(folder, 'metrics.jsonl'));
+  await until(`${name} begins`, () => began() || ended !== null, 60);
+  if (!began()) throw new Error(`${name} ended with ${ended}: ${fs.readFileSync(said, 'utf8').slice(-1500)}`);
   return {launcher, folder,
     get ended() { return ended; },
     async end(signal = 'SIGKILL') {
