@@ -31,16 +31,19 @@ async function step(room, count) {
   const server = count > 0 ? await room.serve() : null;
   const run = await launch(room, 'watched', 2, {'train.steps': String(steps), 'model.hidden': '128', 'model.head_dim': '32', 'model.ffn': '384', 'batch.seq_len': '128', 'batch.global_batch_size': '8', 'parallel.dp': '2'});
   if (server) await until('the run is in the list', async () => (await server.get('/api/runs')).length === 1);
+  const begin = Date.now(), own = process.cpuUsage(), of_server = server?.cpu_seconds() ?? 0;
   const watchers = Array.from({length: count}, () => watcher(server, 'watched'));
   await until('the run ends', () => run.ended !== null, 300, 200);
   if (run.ended !== 0) throw new Error(`the run ended with ${run.ended}`);
+  const used = process.cpuUsage(own), wall = (Date.now() - begin) / 1000, taken = (seconds) => (seconds / wall * 1000).toFixed(1);
   const missed = watchers.filter(({seen}) => !seen.whole || seen.views < 3);
   if (missed.length > 0) throw new Error(`${missed.length} of ${count} pages were not told what happened: ${missed.slice(0, 5).map(({seen}) => JSON.stringify(seen)).join(' ')}`);
   for (const one of watchers) one.end();
   const times = rows_of(run.folder).filter((row) => row.step > left_out).map((row) => row.step_seconds);
   const seconds = times.reduce((sum, time) => sum + time, 0) / times.length;
   if (count > 0) console.log(`${count} pages, ${Math.min(...watchers.map(({seen}) => seen.views))} to ${Math.max(...watchers.map(({seen}) => seen.views))} views each, ` +
-    `${(watchers.reduce((sum, {seen}) => sum + seen.bytes, 0) / 1e6).toFixed(1)} MB, serve ${(server.peak_bytes() / 2 ** 20).toFixed(0)} MiB`);
+    `${(watchers.reduce((sum, {seen}) => sum + seen.bytes, 0) / 1e6).toFixed(1)} MB; of a second serve took ${taken(server.cpu_seconds() - of_server)} ms of a processor, the pages ${taken((used.user + used.system) / 1e6)} ms; ` +
+    `serve ${(server.peak_bytes() / 2 ** 20).toFixed(0)} MiB`);
   console.log(`seconds ${seconds.toFixed(6)}`);
 }
 

@@ -103,6 +103,11 @@ export class Server {
 
   // The most bytes that it has held in memory.
   peak_bytes() { return Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${this.pid}/status`, 'utf8'))[1]) * 1024; }
+  // Seconds of processors that it has taken.
+  cpu_seconds() {
+    const words = fs.readFileSync(`/proc/${this.pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+    return (Number(words[11]) + Number(words[12])) / 100;
+  }
   // Addresses that it listens on: ['127.0.0.1:4321', '[::1]:4321'].
   listens_on() {
     const sockets = new Set(fs.readdirSync(`/proc/${this.pid}/fd`).map((fd) => {
