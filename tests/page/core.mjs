@@ -63,10 +63,10 @@ await in_room(async (room) => {
     await page.go('new');
     await browser.click(await browser.find('.essentials input[type=radio][value=scratch]'));
     await browser.fill(await page.named(page.t('form.name')), 'first');
-    for (const [key, value] of [['data.train', 'corpus.txt'], ['data.tokenizer', 'bytes'], ['train.steps', '100000'], ['batch.seq_len', '64'], ['batch.global_batch_size', '6'],
+    for (const [key, value] of [['data.train', 'corpus.txt'], ['data.tokenizer', 'bytes'], ['train.steps', '20000'], ['batch.seq_len', '64'], ['batch.global_batch_size', '6'],
       ['model.layers', '2'], ['model.hidden', '64'], ['model.heads', '4'], ['model.kv_heads', '2'], ['model.head_dim', '16'], ['model.ffn', '128'], ['train.threads', '1']]) await page.set(key, value);
     await until('the plan is there', async () => /\d (MiB|GiB)/.test(await page.plan()), 30);
-    await until('the command has what was typed', async () => (await browser.script(() => document.querySelector('.plan .copy code').textContent)).includes('100000'), 20);
+    await until('the command has what was typed', async () => (await browser.script(() => document.querySelector('.plan .copy code').textContent)).includes('20000'), 20);
     await browser.click(await browser.find('.plan button.start'));
     await until('its page opens', async () => (await browser.address_bar()).endsWith('#/run/first'), 30);
     await page.state('training', 60);

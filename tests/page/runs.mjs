@@ -23,7 +23,7 @@ export async function launch(room, name, processes, settings = {}, flags = []) {
   const folder = path.join(room.runs, name), corpus = write_corpus(room.folder), said = path.join(room.folder, `${name.replaceAll('/', '-')}.text`);
   const all = {...tiny, 'data.train': corpus, 'log.sample_seconds': '1', 'log.progress': 'none', 'train.steps': '100000', ...settings};
   const out = fs.openSync(said, 'w');
-  const launcher = spawn(room.troika, ['launch', '--nproc-per-node', String(processes), '--', 'train',
+  const launcher = spawn('setpriv', ['--pdeathsig', 'KILL', room.troika, 'launch', '--nproc-per-node', String(processes), '--', 'train',
     ...Object.entries(all).flatMap(([key, value]) => [`--${key}`, value]), '--out', folder, ...flags], {env: room.environment, stdio: ['ignore', out, out], cwd: room.folder});
   fs.closeSync(out);
   let ended = null;

@@ -70,16 +70,17 @@ export class Server {
   }
   run(name) { return this.get(`/api/runs/${encodeURIComponent(name)}`); }
 
-  // Bytes as they are, over a connection of their own: {status, headers (names in lower case), text, raw}. `raw` is '' where it answers nothing.
+  // Bytes as they are, over a connection of their own: {status, headers (names in lower case), text, raw, how it ended, milliseconds}. `raw` is '' where it answers nothing.
   send(bytes, {seconds = 5, port = this.port, host = '127.0.0.1'} = {}) {
     return new Promise((resolve) => {
       const socket = net.connect(port, host);
+      const begin = Date.now();
       let raw = Buffer.alloc(0);
       const finish = (how) => {
         socket.destroy();
         const text = raw.toString('utf8'), [head, ...rest] = text.split('\r\n\r\n'), [first, ...lines] = head.split('\r\n');
         const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
-        resolve({status: Number(/^HTTP\/1\.[01] (\d+)/.exec(first)?.[1] ?? 0), headers, text: rest.join('\r\n\r\n'), raw: text, how});
+        resolve({status: Number(/^HTTP\/1\.[01] (\d+)/.exec(first)?.[1] ?? 0), headers, text: rest.join('\r\n\r\n'), raw: text, how, milliseconds: Date.now() - begin});
       };
       const timer = setTimeout(() => finish('time'), seconds * 1000);
       socket.on('connect', () => socket.write(bytes));
