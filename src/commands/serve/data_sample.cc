@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "commands/serve/log_text.h"
 #include "commands/serve/short_program.h"
 
 namespace troika::commands::serve {
@@ -17,7 +18,7 @@ constexpr const char* samples_shown = "3";
 std::string readable(const std::string& text) {
   std::string lines;
   for (const std::string& line : base::split(text.substr(0, most_sample_bytes), '\n'))
-    lines += base::printable(line, most_sample_bytes) + "\n";
+    lines += shown_line(line, most_sample_bytes) + "\n";
   return lines;
 }
 
