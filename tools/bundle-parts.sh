@@ -49,6 +49,7 @@ copy_libraries() {
     package=${owner[${file#/usr}]:-}
     [ "$package" != libc6 ] || continue
     cp -L "$path" "$2/$name"
+    [[ $path != */unused/* ]] || continue # made by cmake/unused-libraries.sh
     if [ -n "$package" ]; then packages[$package]=1; else without_package="$without_package $name"; fi
   done <<< "$1"
   chmod 644 "$2"/*

@@ -38,7 +38,8 @@ static std::int64_t number_file(const std::string& path) {
 ProcessMemory process_memory_in(const std::string& proc) {
   const std::string status = content_or_empty(proc + "/self/status");
   return {std::max<std::int64_t>(kilobytes_line(status, "VmRSS"), 0),
-          std::max<std::int64_t>(kilobytes_line(status, "VmHWM"), 0)};
+          std::max<std::int64_t>(kilobytes_line(status, "VmHWM"), 0),
+          std::max<std::int64_t>(kilobytes_line(status, "RssAnon"), 0)};
 }
 
 // Pages of files count as used until the limit needs them; `total` begins their names in memory.stat of version 1.

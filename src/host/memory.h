@@ -9,6 +9,7 @@ namespace troika::host {
 struct ProcessMemory {
   std::int64_t resident_bytes = 0;
   std::int64_t peak_resident_bytes = 0;
+  std::int64_t anonymous_bytes = 0;  // of the resident: not pages of files, which the kernel can drop and read again
 };
 
 // From /proc/self/status; zeros where the kernel does not tell.

@@ -97,6 +97,16 @@ TEST(Memory, CgroupV1LimitCountsAndIsNeverNegative) {
   EXPECT_EQ(system.available(), 0);
 }
 
+TEST(Memory, OfAProcessTellsPagesOfFilesFromOthers) {
+  const FakeSystem system("status");
+  system.put("proc/self/status",
+             "VmHWM:\t    120 kB\nVmRSS:\t     100 kB\nRssAnon:\t      40 kB\nRssFile:\t      60 kB\n");
+  const ProcessMemory memory = process_memory_in(system.root + "/proc");
+  EXPECT_EQ(memory.resident_bytes, 100 * 1024);
+  EXPECT_EQ(memory.peak_resident_bytes, 120 * 1024);
+  EXPECT_EQ(memory.anonymous_bytes, 40 * 1024);
+}
+
 TEST(Memory, AbsentFilesGiveMinusOneAndZeros) {
   EXPECT_EQ(available_bytes_in("/nonexistent", "/nonexistent"), -1);
   EXPECT_EQ(process_memory_in("/nonexistent").resident_bytes, 0);

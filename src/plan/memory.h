@@ -6,8 +6,9 @@
 
 namespace troika::plan {
 
-// Resident memory of a rank that has loaded libtorch, opened its channels and run one small step (measured: 190 to 240 MiB).
-inline constexpr std::int64_t program_bytes = std::int64_t{240} << 20;
+// Resident memory of a rank that has loaded libtorch, opened its channels and run one small step (measured with Debian's
+// libtorch on x86-64: 109 to 111 MiB; buffers of products take some more).
+inline constexpr std::int64_t program_bytes = std::int64_t{128} << 20;
 
 // What libraries take of a GPU beside tensors, once the process has its context there: cuBLAS's workspace, of the size that
 // CUBLAS_WORKSPACE_CONFIG says (engine_main.cc).

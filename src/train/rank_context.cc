@@ -155,13 +155,20 @@ void check_free_memory(const RankContext& context, const plan::Plan& plan, const
     const int ranks = ranks_of_device(plan.settings().train.device, context.identity.local_size);
     return plan::check_memory(plan, grid_rank, {plan::Room::Where::gpu, tensor::free_bytes(machine.device), ranks});
   }
-  if (const std::int64_t available = host::available_bytes(); available >= 0)
-    plan::check_memory(plan, grid_rank, {plan::Room::Where::host, available, context.identity.local_size});
+  if (const std::int64_t share = host_share_bytes(context); share >= 0) {
+    const int ranks = context.identity.local_size;
+    plan::check_memory(plan, grid_rank, {plan::Room::Where::host, share * ranks, ranks});
+  }
 }
 
 std::int64_t free_host_bytes(const RankContext& context) {
   const std::int64_t available = host::available_bytes();
   return available < 0 ? -1 : available / context.identity.local_size;
+}
+
+std::int64_t host_share_bytes(const RankContext& context) {
+  const std::int64_t free = free_host_bytes(context);
+  return free < 0 ? -1 : free + host::process_memory().anonymous_bytes;
 }
 
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
