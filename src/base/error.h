@@ -5,6 +5,7 @@
 #include <exception>
 #include <string>
 
+#include "base/language.h"
 #include "base/text.h"
 
 namespace troika::base {
@@ -15,18 +16,31 @@ class Error : public std::exception {
  public:
   const char* what() const noexcept override { return text_.c_str(); }
 
+  // The same for a reader of `language`; English where the error was made of an English sentence alone. Context stays English.
+  const std::string& in(Language language) const {
+    return language == Language::chinese && !chinese_.empty() ? chinese_ : text_;
+  }
+
   // The exit code that main.cc returns for this kind.
   int exit_code() const { return exit_code_; }
 
   // Appends where it happened, innermost first: `catch (Error& e) { e.add_context("while running fwd 2.1 on rank 5"); throw; }`.
-  void add_context(const std::string& where) { text_ += "\n  " + printable(where, most_bytes); }
+  void add_context(const std::string& where) {
+    const std::string line = "\n  " + printable(where, most_bytes);
+    text_ += line;
+    if (!chinese_.empty()) chinese_ += line;
+  }
 
  protected:
   Error(const std::string& text, int exit_code) : text_(printable(text, most_bytes)), exit_code_(exit_code) {}
+  Error(const Text& text, int exit_code)
+      : text_(printable(text.english, most_bytes)),
+        chinese_(printable(text.chinese, most_bytes)),
+        exit_code_(exit_code) {}
 
  private:
   static constexpr std::size_t most_bytes = 16384;
-  std::string text_;
+  std::string text_, chinese_;
   int exit_code_;
 };
 
@@ -34,18 +48,21 @@ class Error : public std::exception {
 class ConfigError : public Error {
  public:
   explicit ConfigError(const std::string& text) : Error(text, 2) {}
+  explicit ConfigError(const Text& text) : Error(text, 2) {}
 };
 
 // A file is missing, empty, damaged or of the wrong kind. Exit code 3.
 class DataError : public Error {
  public:
   explicit DataError(const std::string& text) : Error(text, 3) {}
+  explicit DataError(const Text& text) : Error(text, 3) {}
 };
 
 // Another rank or the network failed. Exit code 75.
 class PeerError : public Error {
  public:
   explicit PeerError(const std::string& text) : Error(text, 75) {}
+  explicit PeerError(const Text& text) : Error(text, 75) {}
 };
 
 // Troika is wrong. Exit code 70.

@@ -43,6 +43,15 @@ TEST(Error, KeepsItsKindAndContextWhenRethrownThroughTheBase) {
   }
 }
 
+TEST(Error, SpeaksTheLanguageOfItsReader) {
+  DataError both(Text{"no such run", "没有这个运行"});
+  both.add_context("at /api/why");
+  EXPECT_STREQ(both.what(), "no such run\n  at /api/why");
+  EXPECT_EQ(both.in(Language::chinese), "没有这个运行\n  at /api/why");
+  EXPECT_EQ(both.in(Language::english), both.what());
+  EXPECT_EQ(ConfigError("no such run").in(Language::chinese), "no such run");
+}
+
 TEST(Error, IsAStandardException) { EXPECT_THROW(throw BugError("x"), std::exception); }
 
 }  // namespace

@@ -15,6 +15,16 @@ struct Bilingual {
   std::string_view in(Language language) const { return language == Language::english ? english : chinese; }
 };
 
+// A sentence in both, with its numbers filled in.
+struct Text {
+  std::string english, chinese;
+
+  const std::string& in(Language language) const { return language == Language::english ? english : chinese; }
+};
+
+// The same in both: a flag, a command, what another program has said.
+inline Text verbatim(std::string text) { return {text, text}; }
+
 // Of `--lang`: "en", "zh", or "auto", which takes the locale's language ("zh_CN.UTF-8": Chinese, anything else English).
 // ConfigError for another word.
 Language language_of(const std::string& word, const std::string& locale);

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "base/language.h"
-#include "diagnosis/text.h"
+#include "base/say.h"
 
 namespace troika::diagnosis {
+
+using base::say;
+using base::Text;
+using base::verbatim;
 
 // One change. `flag` is a flag of `troika train` or `troika launch` with its value, or what is to be done outside of them.
 struct Advice {

@@ -1,0 +1,46 @@
+// Fills numbers into a text of both languages.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/language.h"
+
+namespace troika::base {
+
+template <class T>
+const T& part_in(Language, const T& value) {
+  return value;
+}
+inline const std::string& part_in(Language language, const Text& part) { return part.in(language); }
+
+// The arguments are alike in both, but for one that is a Text itself: of that each language takes its own.
+template <class... Arguments>
+Text say(const Bilingual& text, const Arguments&... arguments) {
+  return {fmt::format(fmt::runtime(text.english), part_in(Language::english, arguments)...),
+          fmt::format(fmt::runtime(text.chinese), part_in(Language::chinese, arguments)...)};
+}
+
+// The end of an English word that other languages do not have: {"s", ""}.
+inline Text in_english_only(std::string_view ending) { return {std::string(ending), ""}; }
+
+// What an error says, as a part of another sentence.
+inline Text text_of(const Error& error) { return {error.what(), error.in(Language::chinese)}; }
+
+// All of them in one language.
+inline std::vector<std::string> in(const std::vector<Text>& texts, Language language) {
+  std::vector<std::string> chosen;
+  for (const Text& text : texts) chosen.push_back(text.in(language));
+  return chosen;
+}
+
+inline Text join(const std::vector<Text>& texts, const Bilingual& separator) {
+  return {join(in(texts, Language::english), separator.english), join(in(texts, Language::chinese), separator.chinese)};
+}
+inline Text lines(const std::vector<Text>& texts) { return join(texts, {"\n", "\n"}); }
+
+}  // namespace troika::base
