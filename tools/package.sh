@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Makes Debian packages of built programs: troika, without libtorch, and troika-engine, for the architecture of this machine.
+#
+#   tools/package.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/packages, build/release)
+#
+# The same programs make the same bytes: debug information and build ids are left out, and dates are those of the last commit
+# (or SOURCE_DATE_EPOCH). A source tree in another folder changes troika-engine, which names one source file by its path. The version is that of packaging/debian/changelog.
+# Needs dpkg-dev, binutils and chrpath.
+set -euo pipefail
+export LC_ALL=C TZ=UTC
+umask 022
+root=$(cd "$(dirname "$0")/.." && pwd)
+target=${1:-$root/build/packages}
+
+die() {
+  echo "package: $1" >&2
+  exit 2
+}
+# shellcheck source=tools/bundle-parts.sh
+. "$root/tools/bundle-parts.sh"
+for tool in dpkg-deb dpkg-shlibdeps dpkg-gencontrol strip chrpath; do
+  command -v $tool > /dev/null || die "$tool is missing; install dpkg-dev, binutils and chrpath"
+done
+programs=$(cd "${2:-$root/build/release}" && pwd) || exit 2
+check_programs "$programs" "cmake --build --preset release" troika troika-engine
+if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
+  SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct) || die "this is no git checkout; set SOURCE_DATE_EPOCH"
+fi
+export SOURCE_DATE_EPOCH
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$root/packaging/debian" "$work/debian"
+cd "$work"
+
+program_into() { # program_into PROGRAM PACKAGE: into its /usr/lib/troika
+  local file=$2/usr/lib/troika/$1
+  mkdir -p "$2/usr/lib/troika"
+  strip --strip-unneeded --remove-section=.comment --remove-section=.note.gnu.build-id -o "$file" "$programs/$1"
+  chrpath --delete "$file" > /dev/null
+}
+
+# The verbs of the engine run it from beside troika, so both are in /usr/lib/troika.
+program_into troika troika
+program_into troika-engine troika-engine
+mkdir -p troika/usr/bin troika/lib/systemd/system
+ln -s ../lib/troika/troika troika/usr/bin/troika
+install -m 644 debian/troika@.service troika/lib/systemd/system/
+
+troika=$programs/troika
+completions() { # completions SHELL FILE
+  mkdir -p "troika/usr/share/$(dirname "$2")"
+  "$troika" completion "$1" > "troika/usr/share/$2"
+}
+completions bash bash-completion/completions/troika
+completions zsh zsh/vendor-completions/_troika
+completions fish fish/vendor_completions.d/troika.fish
+
+if "$troika" help manual > /dev/null 2>&1; then
+  for page in $("$troika" manual); do
+    mkdir -p "troika/usr/share/man/man${page##*.}"
+    "$troika" manual "$page" | gzip -9n > "troika/usr/share/man/man${page##*.}/$page.gz"
+  done
+else
+  echo "package: this troika has no verb 'manual', so the packages have no man pages" >&2
+fi
+
+for package in troika troika-engine; do
+  documents=$package/usr/share/doc/$package
+  mkdir -p "$documents"
+  cp debian/copyright "$documents/"
+  gzip -9n < debian/changelog > "$documents/changelog.gz"
+done
+cp -r "$root"/README*.md "$root/docs" troika/usr/share/doc/troika/
+
+mkdir -p "$target"
+for package in troika troika-engine; do
+  dpkg-shlibdeps -Tdebian/substvars -e"$package/usr/lib/troika/$package"
+  mkdir -p "$package/DEBIAN"
+  (cd "$package" && find . -path ./DEBIAN -prune -o -type f -printf '%P\n' | sort | xargs -d '\n' md5sum) > "$work/sums"
+  mv "$work/sums" "$package/DEBIAN/md5sums"
+  dpkg-gencontrol -p"$package" -P"$package" -Tdebian/substvars -fdebian/files
+  find "$package" -type d -exec chmod 755 {} +
+  find "$package" -type f ! -path '*/usr/lib/troika/*' -exec chmod 644 {} +
+  find "$package" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+  dpkg-deb --root-owner-group -Zxz --build "$package" "$target"
+done
