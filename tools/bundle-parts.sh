@@ -48,8 +48,8 @@ copy_libraries() {
     file=$(readlink -f "$path")
     package=${owner[${file#/usr}]:-}
     [ "$package" != libc6 ] || continue
+    [[ $path != */unused/* ]] || continue # links to one file, of which ldd lists one; copied by bundle.sh
     cp -L "$path" "$2/$name"
-    [[ $path != */unused/* ]] || continue # made by cmake/unused-libraries.sh
     if [ -n "$package" ]; then packages[$package]=1; else without_package="$without_package $name"; fi
   done <<< "$1"
   chmod 644 "$2"/*

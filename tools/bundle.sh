@@ -33,6 +33,7 @@ strip_into "$bundle/bin" "$programs/troika" "$programs/troika-engine"
 libraries=$(libraries_of "$programs/troika" "$programs/troika-engine")
 check_found "$libraries"
 copy_libraries "$libraries" "$bundle/lib"
+[ ! -d "$programs/unused" ] || cp -a "$programs/unused/." "$bundle/lib/" # cmake/unused-libraries.sh
 cp -r "$root"/README*.md "$root/ARCHITECTURE.md" "$root/CONTRIBUTING.md" "$root/LICENSE" "$root/docs" "$root/benchmarks" "$root/quickstart.sh" "$bundle/"
 write_licenses "$bundle/licenses"
 { "$bundle/bin/troika" version && describe_machine "$root"; } > "$bundle/VERSION"
