@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Installs packages (tools/package.sh) into a fresh Debian 12 of its own, trains there in two layouts, and removes them.
+# One line per check; fails when one does.
+#
+#   tools/package-check.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/packages; ROOT: a root that debootstrap made)
+#
+# STEPS (default 20) are those of the training. Needs root, debootstrap, and a Debian mirror; nothing of this machine is mounted
+# into the root but /proc. The root is copied, not changed; the copy vanishes.
+set -euo pipefail
+export LC_ALL=C
+here=$(cd "$(dirname "$0")/.." && pwd)
+packages=$(cd "${1:-$here/build/packages}" && pwd) || exit 2
+given=${2:-}
+
+die() {
+  echo "package-check: $1" >&2
+  exit 2
+}
+[ "$(id -u)" = 0 ] || die "chroot needs root; run it with sudo"
+files=$(ls "$packages"/troika_*.deb "$packages"/troika-engine_*.deb) || die "'$packages' has no packages; tools/package.sh makes them"
+
+work=$(mktemp -d "$packages/../troika-root-XXXXXX")
+root=$work/root
+leave() {
+  ! mountpoint -q "$root/proc" || umount "$root/proc"
+  rm -rf "$work"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM HUP
+
+if [ -n "$given" ]; then
+  cp -a "$given" "$root"
+else
+  debootstrap --variant=minbase bookworm "$root" > "$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log" && die "debootstrap failed"; }
+fi
+# shellcheck disable=SC2086
+cp $files "$root/root/"
+cp /etc/resolv.conf "$root/etc/"
+mount -t proc proc "$root/proc"
+
+cat > "$root/root/check.sh" << 'END_OF_CHECK'
+cd /root
+failures=0
+check() { # check TEXT COMMAND...
+  local begin=$SECONDS
+  if "${@:2}" > out.text 2>&1; then
+    echo "ok    $1 ($((SECONDS - begin)) s)"
+  else
+    echo "FAIL  $1" && tail -n 20 out.text | sed 's/^/      | /' && failures=$((failures + 1))
+  fi
+}
+files() { find / -xdev \( -path /proc -o -path /root -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log -o -path /tmp \) -prune -o -print | sort; }
+common="--data.train tokens --data.tokenizer tokenizer --out run --seed 1 --seq-len 64 --micro-batch-size 1 --global-batch-size 6
+  --model.layers 3 --model.hidden 64 --model.heads 2 --model.kv-heads 1 --model.head-dim 32 --model.ffn 128 --train.threads 1"
+install_packages() { apt-get update -qq && apt-get install -y -qq --no-install-recommends ./troika_*.deb ./troika-engine_*.deb; }
+tokens() { troika data tokenizer /usr/share/common-licenses --vocab 512 --out tokenizer && troika data prepare /usr/share/common-licenses --tokenizer tokenizer --out tokens; }
+pipeline() { troika launch --nproc-per-node 3 -- train --pp 3 --steps "$STEPS" $common; }
+data_parallel() { troika launch --nproc-per-node 2 -- train --dp 2 --steps $((STEPS + 5)) $common && grep -q "resumed from step $STEPS" out.text; }
+purge() { apt-get purge -y -qq troika troika-engine; }
+# The libraries that apt fetched stay for both lists: what is compared is what the two packages leave.
+list_without() { purge && files > before.list && apt-get install -y -qq ./troika_*.deb ./troika-engine_*.deb; }
+purged() { purge && files > after.list && diff before.list after.list && ! grep -i troika after.list; }
+check "apt installs the packages and what they need" install_packages
+check "purged and installed again" list_without
+check "troika answers" troika help
+check "completions are there" test -s /usr/share/bash-completion/completions/troika
+check "tokenizer and tokens of the licences" tokens
+check "three processes as a pipeline" pipeline
+check "two data-parallel continue its checkpoint" data_parallel
+check "a sample" troika generate run --prompt "Permission is " --max-new-tokens 20
+check "purged, it leaves no file" purged
+exit $failures
+END_OF_CHECK
+
+status=0
+chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
+  STEPS="${STEPS:-20}" OMP_NUM_THREADS=1 /bin/bash /root/check.sh || status=$?
+[ "$status" = 0 ] && echo "package-check: all of it works in a fresh root" || echo "package-check: $status checks failed"
+exit "$status"
