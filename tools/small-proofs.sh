@@ -94,9 +94,9 @@ layers=$first
 while limited "$group" "$troika" train "${model[@]}" --model.layers "$layers" --steps "$steps" --offload none --out "$work/one-$layers" > "$work/said" 2>&1; do
   layers=$((layers + 1))
 done
+grep "this rank needs" "$work/said" || die "$layers layers ended otherwise: $(tail -n 1 "$work/said")"
 check "$layers layers are refused before a step" grep -q "this rank needs .*but its share" "$work/said"
 check "and no process is killed for it" test ! -s "$work/one-$layers/metrics.jsonl"
-grep "this rank needs" "$work/said" | head -n 1
 fits=$((layers - 1))
 [ "$fits" -ge "$first" ] || die "not even $first layers fit: $(tail -n 1 "$work/said")"
 log=$work/one-$fits/logs/rank-00000.log
