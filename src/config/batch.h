@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/resolve.h"
 #include "config/settings.h"
 
@@ -12,7 +13,7 @@ namespace troika::config {
 
 // What a check found, one sentence each.
 struct Findings {
-  std::vector<std::string> errors;
+  std::vector<base::Text> errors;
   std::vector<std::string> notes;
 };
 
@@ -24,6 +25,6 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
 Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std::int64_t>& shares, Findings* findings);
 
 // "48 and 64 are the nearest that are", the multiples of `unit` around `value` ("8 is the nearest that is").
-std::string nearest_multiples(std::int64_t value, std::int64_t unit);
+base::Text nearest_multiples(std::int64_t value, std::int64_t unit);
 
 }  // namespace troika::config

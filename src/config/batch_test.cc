@@ -117,8 +117,8 @@ TEST(Batch, IsDescribedInOneLine) {
 }
 
 TEST(Batch, NearestMultiplesLieAround) {
-  EXPECT_EQ(nearest_multiples(10, 4), "8 and 12 are the nearest that are");
-  EXPECT_EQ(nearest_multiples(3, 4), "4 is the nearest that is");
+  EXPECT_EQ(nearest_multiples(10, 4).english, "8 and 12 are the nearest that are");
+  EXPECT_EQ(nearest_multiples(3, 4).english, "4 is the nearest that is");
 }
 
 TEST(Shares, SayHowManyMicrobatchesAStepHas) {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "config/profile.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -18,9 +20,7 @@ void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
     findings->notes.push_back(
         fmt::format("optimizer.min_lr is {:g}, a tenth of lr, because its default is above lr", o->min_lr));
   } else {
-    findings->errors.push_back(
-        fmt::format("optimizer.min_lr {} is above optimizer.lr {}: it is where the decay ends, so at most {}",
-                    o->min_lr, o->lr, o->lr));
+    findings->errors.push_back(base::say(texts.min_lr, o->min_lr, o->lr, o->lr));
   }
 }
 
@@ -33,8 +33,7 @@ bool has_default_loss_scale(const PrecisionSettings& p) {
 
 void check_loss_scale(const PrecisionSettings& p, Findings* findings) {
   if (p.loss_scale < p.loss_scale_min) {
-    findings->errors.push_back(fmt::format("precision.loss_scale {} is below precision.loss_scale_min {}: at least {}",
-                                           p.loss_scale, p.loss_scale_min, p.loss_scale_min));
+    findings->errors.push_back(base::say(texts.loss_scale, p.loss_scale, p.loss_scale_min, p.loss_scale_min));
   }
   if (p.compute == Precision::fp16 || has_default_loss_scale(p)) return;
   findings->notes.push_back(
@@ -50,38 +49,26 @@ bool is_device(const std::string& device) {
 // All families but gpt2.
 void check_rotary(const ModelSettings& m, Findings* findings) {
   if (m.heads % m.kv_heads != 0) {
-    findings->errors.push_back(fmt::format("model.heads {} is not a multiple of model.kv_heads {}: {}", m.heads,
-                                           m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
+    findings->errors.push_back(base::say(texts.heads, m.heads, m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
   }
   if (m.head_dim % 2 != 0) {
-    findings->errors.push_back(fmt::format("model.head_dim {} is odd, but RoPE rotates pairs: {}", m.head_dim,
-                                           nearest_multiples(m.head_dim, 2)));
+    findings->errors.push_back(base::say(texts.odd_head, m.head_dim, nearest_multiples(m.head_dim, 2)));
   }
   if (m.rope_scaling == RopeScaling::llama3 && m.rope_low_freq_factor >= m.rope_high_freq_factor) {
-    findings->errors.push_back(
-        fmt::format("model.rope_low_freq_factor {} is not below model.rope_high_freq_factor {}: frequencies are "
-                    "interpolated between them",
-                    m.rope_low_freq_factor, m.rope_high_freq_factor));
+    findings->errors.push_back(base::say(texts.rope_factors, m.rope_low_freq_factor, m.rope_high_freq_factor));
   }
 }
 
 void check_gpt2(const ModelSettings& m, Findings* findings) {
   if (m.kv_heads != m.heads) {
-    findings->errors.push_back(
-        fmt::format("model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so "
-                    "set kv_heads to {}, or take a preset such as gpt2-124m",
-                    m.kv_heads, m.heads, m.heads));
+    findings->errors.push_back(base::say(texts.gpt2_kv, m.kv_heads, m.heads, m.heads));
   }
   if (m.heads * m.head_dim != m.hidden) {
     findings->errors.push_back(
-        fmt::format("model.heads {} x model.head_dim {} is {}, but model.hidden is {}: the heads of gpt2 divide its "
-                    "hidden size, so set hidden to {}",
-                    m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
+        base::say(texts.gpt2_hidden, m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
   }
   if (m.rope_scaling != RopeScaling::none) {
-    findings->errors.push_back(
-        fmt::format("model.rope_scaling {} needs RoPE, and gpt2 learns an embedding for each position: set it to none",
-                    word_of(m.rope_scaling)));
+    findings->errors.push_back(base::say(texts.gpt2_rope, word_of(m.rope_scaling)));
   }
 }
 
@@ -90,24 +77,19 @@ void check_weights(const DataSettings& d, Findings* findings) {
   const auto sources = std::count(d.train.begin(), d.train.end(), ',') + 1;
   const auto weights = static_cast<std::ptrdiff_t>(d.weights.size());
   if (weights != sources && weights != 1) {  // one: a path with commas in it
-    findings->errors.push_back(
-        fmt::format("data.weights has {} numbers, but data.train names {} sources: one for each", weights, sources));
+    findings->errors.push_back(base::say(texts.weights, weights, sources));
   }
   if (std::all_of(d.weights.begin(), d.weights.end(), [](double weight) { return weight == 0; }))
-    findings->errors.emplace_back("data.weights are all 0, so nothing is left to train on: give one above 0");
+    findings->errors.push_back(base::say(texts.no_weight));
 }
 
 void check_data(const DataSettings& d, Findings* findings) {
   if (!d.valid.empty() && d.valid_share > 0) {
-    findings->errors.push_back(
-        fmt::format("data.valid '{}' and data.valid_share {} both say what to evaluate on: leave one of them out",
-                    d.valid, d.valid_share));
+    findings->errors.push_back(base::say(texts.two_valid, d.valid, d.valid_share));
   }
   if (d.valid_share > 1 && d.valid_share != std::floor(d.valid_share)) {
     findings->errors.push_back(
-        fmt::format("data.valid_share {} is a number of samples, as it is above 1, but not whole: {} and {} are the "
-                    "nearest that are",
-                    d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
+        base::say(texts.valid_share, d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
   }
   check_weights(d, findings);
   if (d.packing && d.format == DataFormat::text)
@@ -144,9 +126,7 @@ void check_shape(const ModelSettings& m, Findings* findings) {
 void resolve_model(Settings* settings, Findings* findings) {
   auto& m = settings->model;
   if (m.middle_layers > m.layers) {
-    findings->errors.push_back(
-        fmt::format("model.middle_layers {} is more than the model's {} layers: at most {} can be kept",
-                    m.middle_layers, m.layers, m.layers));
+    findings->errors.push_back(base::say(texts.middle_layers, m.middle_layers, m.layers, m.layers));
   } else if (m.middle_layers > 0) {
     m.layers = m.middle_layers;
     m.middle_layers = 0;
@@ -154,9 +134,7 @@ void resolve_model(Settings* settings, Findings* findings) {
   check_shape(m, findings);
   note_unused_rope_settings(m, findings);
   if (settings->batch.seq_len > m.max_positions) {
-    findings->errors.push_back(
-        fmt::format("batch.seq_len {} is more than model.max_positions {}: at most {}, or raise max_positions",
-                    settings->batch.seq_len, m.max_positions, m.max_positions));
+    findings->errors.push_back(base::say(texts.seq_len, settings->batch.seq_len, m.max_positions, m.max_positions));
   }
 }
 
@@ -166,17 +144,15 @@ void resolve_run(Settings* settings, Findings* findings) {
   resolve_learning_rate(&settings->optimizer, findings);
   const std::int64_t warmup = settings->optimizer.warmup_steps;
   if (train.steps > 0 && warmup > train.steps) {
-    findings->errors.push_back(fmt::format("optimizer.warmup_steps {} is more than train.steps {}: at most {}", warmup,
-                                           train.steps, train.steps));
+    findings->errors.push_back(base::say(texts.warmup, warmup, train.steps, train.steps));
   }
   if (!is_device(train.device)) {
-    findings->errors.push_back(fmt::format("train.device takes auto, cpu, cuda or cuda:N, not '{}'", train.device));
+    findings->errors.push_back(base::say(texts.device, train.device));
   }
   if (!is_profile(train.profile)) {
-    findings->errors.push_back(fmt::format(
-        "train.profile takes all, a step such as 3, or steps and ranges such as 2,5-7, not '{}'", train.profile));
+    findings->errors.push_back(base::say(texts.profile, train.profile));
   }
-  if (train.out.empty()) findings->errors.push_back("train.out is empty: name the run's folder");
+  if (train.out.empty()) findings->errors.push_back(base::say(texts.no_out));
   check_loss_scale(settings->precision, findings);
 }
 

@@ -136,7 +136,7 @@ CommandLine read_command_line(const std::vector<std::string>& arguments, const F
   CommandLine& line = reading.line;
   line.help = flags.help;
   line.layer.notes = std::move(flags.notes);
-  line.layer.errors = std::move(flags.errors);
+  for (std::string& error : flags.errors) line.layer.errors.push_back(base::verbatim(std::move(error)));
   for (std::size_t i = 0; i < reading.deepspeed.size(); i += 2) {
     const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1], reading.deepspeed[i]};
     take_deepspeed(read_deepspeed(file, ""), &line.layer);

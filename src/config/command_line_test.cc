@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/say.h"
 #include "config/config_test_support.h"
 
 namespace troika::config {
@@ -124,7 +125,7 @@ TEST(CommandLine, DeepSpeedsFileIsAFlagToo) {
 
 TEST(CommandLine, OneFileIsRead) {
   const CommandLine line = read_command_line({"a.yaml", "b.yaml", "--config"});
-  EXPECT_THAT(line.layer.errors,
+  EXPECT_THAT(base::in(line.layer.errors, base::Language::english),
               testing::ElementsAre("'b.yaml' is a second configuration file beside 'a.yaml'; one is read",
                                    "--config needs a value"));
 }

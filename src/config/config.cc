@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/fields.h"
 #include "config/import/run_presets.h"
 #include "config/layers.h"
 #include "config/presets.h"
+#include "config/texts.h"
 #include "config/yaml.h"
 
 namespace troika::config {
@@ -36,10 +38,7 @@ Layer read_file_layer(const std::string& path) {
   if (!preset.empty() && (is_python || !base::file_exists(path))) return preset_layer(path, preset);
   if (is_python) {
     Layer layer;
-    layer.errors.push_back(fmt::format(
-        "'{}' is a Python file, which is not run here: give a YAML file, --preset conservative, balanced or "
-        "aggressive, or --model.preset with one of {}",
-        path, base::join(preset_names(), ", ")));
+    layer.errors.push_back(base::say(texts.python_file, path, base::join(preset_names(), ", ")));
     return layer;
   }
   return read_yaml(base::read_file(path), path);
@@ -63,7 +62,7 @@ Layer read_file_beside(CommandLine* command_line, const Environment& environment
     return read_named_file(command_line->file, environment);
   } catch (const base::DataError& error) {
     if (command_line->layer.errors.empty()) throw;
-    command_line->layer.errors.emplace_back(error.what());
+    command_line->layer.errors.push_back(base::text_of(error));
     return {};
   }
 }
@@ -72,7 +71,7 @@ Layer read_file_beside(CommandLine* command_line, const Environment& environment
 
 Settings settings_from_yaml(const std::string& text, const std::string& origin) {
   const MergedSettings result = merge_layers({read_yaml(text, origin)}, Paths::left);
-  if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
+  if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   return result.settings;
 }
 
@@ -89,7 +88,7 @@ static ParsedSettings parse(CommandLine command_line, const Environment& environ
   Layer file = read_file_beside(&command_line, environment);
   MergedSettings result =
       merge_layers({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
-  if (!result.errors.empty()) throw base::ConfigError(base::join(result.errors, "\n"));
+  if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   parsed.settings = std::move(result.settings);
   for (const std::string& note : result.notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
   return parsed;

@@ -42,17 +42,17 @@ std::string get_text(const Field& field, const Settings& settings) {
   return get_text(field, target_in(field, settings));
 }
 
-std::string set_text(const Field& field, const std::string& text, Settings* settings) {
+std::optional<base::Text> set_text(const Field& field, const std::string& text, Settings* settings) {
   return set_text(field, text, field.target(*settings));
 }
 
-std::string violation(const Field& field, const Settings& settings) {
+std::optional<base::Text> violation(const Field& field, const Settings& settings) {
   return violation(field, target_in(field, settings));
 }
 
 std::string canonical_text(const Field& field, const std::string& text) {
   Settings scratch;
-  return set_text(field, text, &scratch).empty() ? get_text(field, scratch) : text;
+  return set_text(field, text, &scratch) ? text : get_text(field, scratch);
 }
 
 std::string agreement_text(const Field& field, const Settings& settings) {

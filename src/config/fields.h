@@ -40,8 +40,8 @@ const Field& field_of(std::string_view key);
 
 // value.h has what these give; the settings are the variables.
 std::string get_text(const Field& field, const Settings& settings);
-std::string set_text(const Field& field, const std::string& text, Settings* settings);
-std::string violation(const Field& field, const Settings& settings);
+std::optional<base::Text> set_text(const Field& field, const std::string& text, Settings* settings);
+std::optional<base::Text> violation(const Field& field, const Settings& settings);
 
 // `text` as get_text would print the value, so that 1e-4 and 0.0001 are equal; as it is where it is no value.
 std::string canonical_text(const Field& field, const std::string& text);

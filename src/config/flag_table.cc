@@ -24,8 +24,7 @@ FlagRow& FlagTable::bind(std::deque<FlagRow>& rows, std::string_view name, Targe
   const Takes takes = is_truth(target) ? Takes::truth : Takes::value;
   const Flag* const columns = &flag;
   const Take take = [columns, target](const std::string& text, const std::string& shown, FlagReading* reading) {
-    const std::string wrong = set_text(*columns, text, target);
-    if (!wrong.empty()) reading->refuse(shown + " " + wrong);
+    if (const auto wrong = set_text(*columns, text, target)) reading->refuse(shown + " " + wrong->english);
   };
   return rows.emplace_back(FlagRow{columns, takes, target, take});
 }

@@ -6,12 +6,14 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
 
-using Errors = std::vector<std::string>;
+using Errors = std::vector<base::Text>;
 
 // "3" or "0-3": the first and the last layer.
 bool parse_layers(const std::string& part, std::int64_t* first, std::int64_t* last) {
@@ -23,10 +25,10 @@ bool parse_layers(const std::string& part, std::int64_t* first, std::int64_t* la
 void freeze_layers(const std::string& part, std::int64_t layers, std::vector<bool>* trained, Errors* errors) {
   std::int64_t first = 0, last = 0;
   if (!parse_layers(part, &first, &last) || first < 0) {
-    errors->push_back(fmt::format("train.freeze takes embedding, head, and layers such as 7 or 0-3, not '{}'", part));
+    errors->push_back(base::say(texts.freeze_part, part));
   } else if (last < first || last >= layers) {
-    errors->push_back(fmt::format("train.freeze '{}' is not in the model's layers 0-{}{}", part, layers - 1,
-                                  last < first ? fmt::format(": {} is below {}", last, first) : ""));
+    errors->push_back(base::say(texts.freeze_range, part, layers - 1,
+                                last < first ? base::say(texts.is_below, last, first) : base::Text{}));
   } else {
     std::fill(trained->begin() + first + 1, trained->begin() + last + 2, false);
   }
@@ -48,8 +50,7 @@ void freeze_parts(const std::string& list, std::int64_t layers, std::vector<bool
 // The last N, or the first -N.
 void keep_layers(std::int64_t count, std::int64_t layers, std::vector<bool>* trained, Errors* errors) {
   if (std::abs(count) > layers) {
-    errors->push_back(fmt::format("train.trainable_layers is {}, but the model has {} layers: from {} to {}", count,
-                                  layers, -layers, layers));
+    errors->push_back(base::say(texts.trainable_layers, count, layers, -layers, layers));
     return;
   }
   std::fill(trained->begin(), trained->end(), false);
@@ -59,10 +60,7 @@ void keep_layers(std::int64_t count, std::int64_t layers, std::vector<bool>* tra
 
 void refuse_half_a_table(const Settings& s, const std::vector<bool>& trained, Errors* errors) {
   if (!s.model.tie_embeddings || trained.front() == trained.back()) return;
-  errors->push_back(fmt::format(
-      "train.freeze '{}' names the {} alone, but the head of this model multiplies by the embedding's table "
-      "(model.tie_embeddings): freeze both, as embedding,head, or neither",
-      s.train.freeze, trained.back() ? "embedding" : "head"));
+  errors->push_back(base::say(texts.half_a_table, s.train.freeze, trained.back() ? "embedding" : "head"));
 }
 
 std::vector<bool> segments_of(const Settings& s, Errors* errors) {
@@ -70,16 +68,14 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
   const bool frozen = !s.train.freeze.empty(), chosen = s.train.trainable_layers != 0;
   if (s.lora.rank > 0) {
     if (frozen || chosen) {
-      errors->push_back(fmt::format("{} and lora.rank {} exclude each other: adapters freeze all other weights",
-                                    frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
+      errors->push_back(
+          base::say(texts.freeze_and_lora, frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
     }
     trained.assign(trained.size(), false);
     return trained;
   }
   if (frozen && chosen) {
-    errors->push_back(fmt::format(
-        "train.freeze '{}' and train.trainable_layers {} exclude each other: state what is frozen, or what is not",
-        s.train.freeze, s.train.trainable_layers));
+    errors->push_back(base::say(texts.freeze_twice, s.train.freeze, s.train.trainable_layers));
     return trained;
   }
   if (frozen) freeze_parts(s.train.freeze, s.model.layers, &trained, errors);
@@ -87,7 +83,7 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
   if (!errors->empty()) return trained;
   refuse_half_a_table(s, trained, errors);
   if (std::count(trained.begin(), trained.end(), true) == 0)
-    errors->push_back(fmt::format("train.freeze '{}' leaves nothing to train: leave out a part", s.train.freeze));
+    errors->push_back(base::say(texts.nothing_left, s.train.freeze));
   return trained;
 }
 
@@ -96,7 +92,7 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
 std::vector<bool> trained_segments(const Settings& settings) {
   Errors errors;
   std::vector<bool> trained = segments_of(settings, &errors);
-  if (!errors.empty()) throw base::ConfigError(base::join(errors, "\n"));
+  if (!errors.empty()) throw base::ConfigError(base::lines(errors));
   return trained;
 }
 

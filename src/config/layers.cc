@@ -6,10 +6,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/batch_quantities.h"
 #include "config/import/run_presets.h"
 #include "config/model_layer.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -111,10 +113,11 @@ void lay(const Layer& layer, MergedSettings* merged) {
   make_way(stated, &merged->settings);
   for (const auto& [field, value, origin] : layer.assignments) {
     if (field->key() == "model.preset") continue;  // already below
-    const std::string wrong = set_text(*field, value, &merged->settings);
-    if (wrong.empty()) continue;
+    const auto wrong = set_text(*field, value, &merged->settings);
+    if (!wrong) continue;
     const bool named = normalised(origin) == field->flag();
-    merged->errors.push_back(named ? origin + " " + wrong : fmt::format("{}: {} {}", origin, field->key(), wrong));
+    merged->errors.push_back(named ? base::say({"{} {}", "{} {}"}, origin, *wrong)
+                                   : base::say({"{}: {} {}", "{}：{} {}"}, origin, field->key(), *wrong));
   }
   fit_schedule(stated, &merged->settings.parallel);
 }
@@ -169,7 +172,7 @@ MergedSettings merge_layers(const std::vector<Layer>& given, Paths paths) {
   } catch (const base::DataError& error) {
     lay_all(layers, &result);
     if (result.errors.empty()) throw;
-    result.errors.emplace_back(error.what());
+    result.errors.push_back(base::text_of(error));
   }
   return result;
 }

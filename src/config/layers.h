@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/fields.h"
 #include "config/settings.h"
 
@@ -20,13 +21,13 @@ struct Assignment {
 struct Layer {
   std::vector<Assignment> assignments;  // in order; the last one for a field counts
   std::vector<std::string> notes;
-  std::vector<std::string> errors;
+  std::vector<base::Text> errors;
 };
 
 struct MergedSettings {
   Settings settings;
   std::vector<std::string> notes;
-  std::vector<std::string> errors;
+  std::vector<base::Text> errors;
 };
 
 // Whether a model.path is followed: its config.json read. Settings that were stored state every number of it.

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -20,15 +22,15 @@ std::vector<std::string> listed_words(const std::string& list) {
   return words;
 }
 
-std::string wrong_target(const LoraSettings& lora) {
-  if (lora.targets == "all") return "";
+std::optional<base::Text> wrong_target(const LoraSettings& lora) {
+  if (lora.targets == "all") return std::nullopt;
   for (const std::string& word : listed_words(lora.targets)) {
     if (contains(adaptable_projections(), word)) continue;
     const std::string near = base::nearest(word, adaptable_projections());
-    return fmt::format("lora.targets names '{}', which is not a projection of a layer: all, or some of {}{}", word,
-                       base::join(adaptable_projections(), ", "), near.empty() ? "" : "; nearest: " + near);
+    return base::say(texts.lora_target, word, base::join(adaptable_projections(), ", "),
+                     near.empty() ? base::Text{} : base::say(texts.nearest, near));
   }
-  return "";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ const std::vector<std::string>& adaptable_projections() {
 }
 
 std::vector<std::string> lora_targets(const LoraSettings& lora) {
-  if (const std::string wrong = wrong_target(lora); !wrong.empty()) throw base::ConfigError(wrong);
+  if (const auto wrong = wrong_target(lora)) throw base::ConfigError(*wrong);
   if (lora.targets == "all") return adaptable_projections();
   const std::vector<std::string> words = listed_words(lora.targets);
   std::vector<std::string> targets;
@@ -57,26 +59,19 @@ std::vector<Projection> adapted_projections(const LoraSettings& lora) {
 }
 
 void check_lora(const Settings& s, Findings* findings) {
-  std::vector<std::string>& errors = findings->errors;
+  std::vector<base::Text>& errors = findings->errors;
   if (s.lora.rank == 0) {
     if (!s.lora.path.empty()) {
-      errors.push_back(fmt::format("lora.path is '{}', but lora.rank is 0: set --lora.rank to the rank of that adapter",
-                                   s.lora.path));
+      errors.push_back(base::say(texts.lora_path, s.lora.path));
     }
     return;
   }
-  if (const std::string wrong = wrong_target(s.lora); !wrong.empty()) errors.push_back(wrong);
+  if (auto wrong = wrong_target(s.lora)) errors.push_back(*std::move(wrong));
   if (s.model.path.empty()) {
-    errors.push_back(
-        fmt::format("lora.rank is {}, but model.path is not set: adapters need base weights, so name a "
-                    "model folder or a run with --model.path PATH",
-                    s.lora.rank));
+    errors.push_back(base::say(texts.lora_base, s.lora.rank));
   }
   if (s.model.architecture == Family::gpt2) {
-    errors.push_back(
-        fmt::format("lora.rank is {}, but adapters are not supported for model.architecture gpt2: freeze parts "
-                    "with --train.freeze, or take qwen3, qwen2, llama or mistral",
-                    s.lora.rank));
+    errors.push_back(base::say(texts.lora_gpt2, s.lora.rank));
   }
 }
 

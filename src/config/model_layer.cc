@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/huggingface/model_folder.h"
 #include "config/presets.h"
+#include "config/texts.h"
 
 namespace troika::config {
 
@@ -36,7 +38,7 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
   try {
     merged->settings.model = find_preset(merged->settings.model.preset);
   } catch (const base::ConfigError& error) {
-    merged->errors.push_back(fmt::format("{}: {}", preset->origin, error.what()));
+    merged->errors.push_back(base::say({"{}: {}", "{}：{}"}, preset->origin, base::text_of(error)));
     return;
   }
   std::vector<std::string> standing;
@@ -71,8 +73,7 @@ void check_against(const PathModel& model, const std::vector<Layer>& layers, Mer
     const bool first_layers =
         field.key() == "model.layers" && merged->settings.model.layers < model.settings.model.layers;
     if (value != own && !left_open && !first_layers) {
-      merged->errors.push_back(fmt::format("{} {} ({}) contradicts {} in {}; leave it out", field.key(), value,
-                                           stated->origin, own, model.file));
+      merged->errors.push_back(base::say(texts.contradicts, field.key(), value, stated->origin, own, model.file));
     }
   }
   merged->settings.model.vocab = model.settings.model.vocab;
@@ -85,8 +86,7 @@ static void choose_path(const std::vector<Layer>& layers, MergedSettings* merged
   if (preset == nullptr || preset->value == no_preset) return;
   if (preset_level >= level) {
     merged->errors.push_back(
-        fmt::format("model.preset {} ({}) and model.path {} ({}) both say what the model is; take one", preset->value,
-                    preset->origin, path->value, path->origin));
+        base::say(texts.preset_and_path, preset->value, preset->origin, path->value, path->origin));
   } else {
     merged->notes.push_back(fmt::format("model.preset {} ({}) is replaced by model.path {} ({})", preset->value,
                                         preset->origin, path->value, path->origin));
@@ -98,11 +98,7 @@ std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Merge
   const Assignment* stated_base = chosen(layers, "model.base").assignment;
   const std::string base = stated_base == nullptr ? "" : stated_base->value;
   if (path == nullptr || path->value.empty()) {
-    if (!base.empty())
-      merged->errors.push_back(
-          fmt::format("model.base {} ({}) is the base of an adapter; name the adapter with "
-                      "model.path, or leave model.base out",
-                      base, stated_base->origin));
+    if (!base.empty()) merged->errors.push_back(base::say(texts.base_alone, base, stated_base->origin));
     return std::nullopt;
   }
   choose_path(layers, merged);

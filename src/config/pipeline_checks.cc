@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/say.h"
 #include "base/text.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -14,9 +16,9 @@ namespace {
 void refuse_without_pipeline(const ParallelSettings& p, Findings* findings) {
   const std::string asked =
       p.virtual_stages > 1 ? fmt::format("virtual_stages {}", p.virtual_stages) : "schedule " + word_of(p.schedule);
-  findings->errors.push_back(
-      fmt::format("parallel.{} needs a pipeline, but pp is 1: set pp to 2 or more, or take {}", asked,
-                  p.schedule == Schedule::interleaved ? "schedule 1f1b with virtual_stages 1" : "virtual_stages 1"));
+  findings->errors.push_back(base::say(
+      texts.no_pipeline, asked,
+      p.schedule == Schedule::interleaved ? base::say(texts.plain_1f1b) : base::verbatim("virtual_stages 1")));
 }
 
 void resolve_schedule(ParallelSettings* p, Findings* findings) {
@@ -31,10 +33,7 @@ void resolve_schedule(ParallelSettings* p, Findings* findings) {
     findings->notes.push_back(
         fmt::format("parallel.schedule is interleaved, because virtual_stages is {}", p->virtual_stages));
   } else {
-    findings->errors.push_back(
-        fmt::format("parallel.schedule {} has one stage per rank, but virtual_stages is {}: set schedule to "
-                    "interleaved, or virtual_stages to 1",
-                    word_of(p->schedule), p->virtual_stages));
+    findings->errors.push_back(base::say(texts.one_stage, word_of(p->schedule), p->virtual_stages));
   }
 }
 
@@ -44,20 +43,19 @@ std::string spell_stages(const ParallelSettings& p) {
   return fmt::format("pp {} x virtual_stages {}", p.pp, p.virtual_stages);
 }
 
-std::string fewer_stages(const ParallelSettings& p, std::int64_t layers) {
+base::Text fewer_stages(const ParallelSettings& p, std::int64_t layers) {
   const std::int64_t most = layers / p.pp;
   if (p.virtual_stages == 1 || most == 0) {
-    return fmt::format("pp is at most {}{}", layers, p.virtual_stages == 1 ? "" : ", with virtual_stages 1");
+    return base::say(p.virtual_stages == 1 ? texts.pp_at_most : texts.pp_at_most_without, layers);
   }
-  if (most > 1) return fmt::format("virtual_stages is at most {}", most);
-  return "set schedule to 1f1b and virtual_stages to 1";
+  if (most > 1) return base::say(texts.virtual_at_most, most);
+  return base::say(texts.set_1f1b);
 }
 
 void check_stage_count(const Settings& s, Findings* findings) {
   if (s.parallel.pp * s.parallel.virtual_stages <= s.model.layers) return;
   findings->errors.push_back(
-      fmt::format("parallel.{} is more than the model's {} transformer layers: each stage needs one, so {}",
-                  spell_stages(s.parallel), s.model.layers, fewer_stages(s.parallel, s.model.layers)));
+      base::say(texts.many_stages, spell_stages(s.parallel), s.model.layers, fewer_stages(s.parallel, s.model.layers)));
 }
 
 void check_stage_layers(const Settings& s, Findings* findings) {
@@ -66,14 +64,9 @@ void check_stage_layers(const Settings& s, Findings* findings) {
   const std::int64_t sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
   const std::int64_t count = s.parallel.pp * s.parallel.virtual_stages;
   if (static_cast<std::int64_t>(stages.size()) != count) {
-    findings->errors.push_back(
-        fmt::format("parallel.stage_layers has {} entries, but there are {} stages ({}): give one entry per stage, or "
-                    "leave it out",
-                    stages.size(), count, spell_stages(s.parallel)));
+    findings->errors.push_back(base::say(texts.stage_entries, stages.size(), count, spell_stages(s.parallel)));
   } else if (sum != s.model.layers) {
-    findings->errors.push_back(
-        fmt::format("parallel.stage_layers {} sums to {}, but the model has {} layers: give entries that sum to {}",
-                    fmt::join(stages, ","), sum, s.model.layers, s.model.layers));
+    findings->errors.push_back(base::say(texts.stage_sum, fmt::join(stages, ","), sum, s.model.layers, s.model.layers));
   }
 }
 
@@ -82,12 +75,9 @@ void check_stage_costs(const Settings& s, Findings* findings) {
   if (costs.empty()) return;
   const std::int64_t segments = s.model.layers + 2;
   if (static_cast<std::int64_t>(costs.size()) != segments) {
-    findings->errors.push_back(
-        fmt::format("parallel.stage_costs has {} numbers, but embedding, {} transformer layers and head are {} "
-                    "segments: give {} numbers, or leave it out",
-                    costs.size(), s.model.layers, segments, segments));
+    findings->errors.push_back(base::say(texts.stage_costs, costs.size(), s.model.layers, segments, segments));
   } else if (std::accumulate(costs.begin(), costs.end(), 0.0) == 0) {
-    findings->errors.push_back("parallel.stage_costs are all 0: give the relative seconds of each segment, such as 1");
+    findings->errors.push_back(base::say(texts.no_costs));
   }
 }
 
@@ -97,8 +87,8 @@ void check_one_cut(const ParallelSettings& p, Findings* findings) {
   if (!p.stage_costs.empty()) stated.emplace_back("stage_costs");
   if (p.stage_balance == StageBalance::measured) stated.emplace_back("stage_balance measured");
   if (stated.size() < 2) return;
-  findings->errors.push_back(
-      fmt::format("parallel: {} each decide where stages are cut: keep one of them", base::join(stated, " and ")));
+  findings->errors.push_back(base::say(
+      texts.two_cuts, base::Text{base::join(stated, texts.both.english), base::join(stated, texts.both.chinese)}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/batch.h"
 #include "config/checks.h"
@@ -12,19 +13,20 @@
 #include "config/lora.h"
 #include "config/micro_batch.h"
 #include "config/pipeline_checks.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
 
-void throw_if_any(const std::vector<std::string>& errors) {
-  if (!errors.empty()) throw base::ConfigError(base::join(errors, "\n"));
+void throw_if_any(const std::vector<base::Text>& errors) {
+  if (!errors.empty()) throw base::ConfigError(base::lines(errors));
 }
 
-std::vector<std::string> single_violations(const Settings& settings) {
-  std::vector<std::string> errors;
+std::vector<base::Text> single_violations(const Settings& settings) {
+  std::vector<base::Text> errors;
   for (const auto& field : fields()) {
-    const std::string wrong = violation(field, settings);
-    if (!wrong.empty()) errors.push_back(field.key() + " " + wrong);
+    if (const auto wrong = violation(field, settings))
+      errors.push_back(base::say({"{} {}", "{} {}"}, field.key(), *wrong));
   }
   return errors;
 }
@@ -33,8 +35,7 @@ std::vector<std::string> single_violations(const Settings& settings) {
 
 Resolved resolve(const Settings& settings, std::int64_t world_size) {
   if (world_size < 1) throw base::BugError(fmt::format("resolve was called for a world of {} processes", world_size));
-  if (settings.parallel.layout == LayoutChoice::automatic)
-    throw base::ConfigError("parallel.layout is auto, but only train chooses a layout: state one (--dp, --pp)");
+  if (settings.parallel.layout == LayoutChoice::automatic) throw base::ConfigError(base::say(texts.auto_layout));
   throw_if_any(single_violations(settings));  // the arithmetic below counts on the bounds of the table
   Resolved resolved;
   resolved.settings = settings;

@@ -6,11 +6,17 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "config/texts.h"
 
 namespace troika::config {
 namespace {
+
+using base::say;
+using base::Text;
+using Wrong = std::optional<Text>;
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -101,78 +107,78 @@ std::string write(const Flag&, const std::vector<T>& value) {
 
 // --- bounds ---
 template <class T>
-std::string out_of_bounds(const Flag& flag, T value) {
-  if (flag.min == flag.max) return "";
+Wrong out_of_bounds(const Flag& flag, T value) {
+  if (flag.min == flag.max) return std::nullopt;
   const auto number = static_cast<double>(value);
   if (number < flag.min) {
     const bool above_zero = flag.min > 0 && flag.min < 1e-300;
-    return fmt::format("must be {}, not {}", above_zero ? "above 0" : fmt::format("at least {}", flag.min),
-                       write(flag, value));
+    return above_zero ? say(texts.above_0, write(flag, value)) : say(texts.at_least, flag.min, write(flag, value));
   }
-  return number > flag.max ? fmt::format("must be at most {}, not {}", flag.max, write(flag, value)) : "";
+  if (number > flag.max) return say(texts.at_most, flag.max, write(flag, value));
+  return std::nullopt;
 }
 
-std::string check(const Flag&, bool) { return ""; }
-std::string check(const Flag&, const std::string&) { return ""; }
+Wrong check(const Flag&, bool) { return std::nullopt; }
+Wrong check(const Flag&, const std::string&) { return std::nullopt; }
 
 template <class T>
-std::string check(const Flag& flag, T value) {
+Wrong check(const Flag& flag, T value) {
   return out_of_bounds(flag, value);
 }
 
 template <class T>
-std::string check(const Flag& flag, const std::optional<T>& value) {
-  return value ? check(flag, *value) : "";
+Wrong check(const Flag& flag, const std::optional<T>& value) {
+  return value ? check(flag, *value) : std::nullopt;
 }
 
 template <class T>
-std::string check(const Flag& flag, const std::vector<T>& values) {
+Wrong check(const Flag& flag, const std::vector<T>& values) {
   for (const T& value : values) {
-    const std::string wrong = check(flag, value);
-    if (!wrong.empty()) return flag.repeated ? wrong : "has an entry that " + wrong;
+    const Wrong wrong = check(flag, value);
+    if (wrong) return flag.repeated ? *wrong : say(texts.entry, *wrong);
   }
-  return "";
+  return std::nullopt;
 }
 
 // --- what a value of this type looks like ---
-std::string_view expected(const Flag&, const bool*) { return "true or false"; }
-std::string_view expected(const Flag& flag, const std::int64_t*) {
-  return flag.unit == "bytes" ? "a size such as 500MB or 64MiB" : "a whole number";
+const base::Bilingual& expected(const Flag&, const bool*) { return texts.truth; }
+const base::Bilingual& expected(const Flag& flag, const std::int64_t*) {
+  return flag.unit == "bytes" ? texts.size : texts.whole;
 }
-std::string_view expected(const Flag&, const std::uint64_t*) { return "a whole number from 0 to 2^64 - 1"; }
-std::string_view expected(const Flag& flag, const double*) {
-  return flag.unit == "seconds" ? "a time such as 30, 500ms or 2m" : "a number";
+const base::Bilingual& expected(const Flag&, const std::uint64_t*) { return texts.natural; }
+const base::Bilingual& expected(const Flag& flag, const double*) {
+  return flag.unit == "seconds" ? texts.time : texts.number;
 }
-std::string_view expected(const Flag&, const std::string*) { return "text in UTF-8"; }
+const base::Bilingual& expected(const Flag&, const std::string*) { return texts.text; }
 
 template <class T>
-std::string_view expected(const Flag& flag, const std::optional<T>*) {
+const base::Bilingual& expected(const Flag& flag, const std::optional<T>*) {
   return expected(flag, static_cast<const T*>(nullptr));
 }
 
 template <class T>
-std::string_view expected(const Flag& flag, const std::vector<T>*) {
+const base::Bilingual& expected(const Flag& flag, const std::vector<T>*) {
   if (flag.repeated || std::is_same_v<T, std::string>) return expected(flag, static_cast<const T*>(nullptr));
-  return std::is_same_v<T, double> ? "numbers such as 0.5,1,2" : "whole numbers such as 2,1,1";
+  return std::is_same_v<T, double> ? texts.numbers : texts.wholes;
 }
 
 template <class T>
-std::string set(const Flag& flag, const std::string& text, T* variable) {
+Wrong set(const Flag& flag, const std::string& text, T* variable) {
   T value = *variable;
-  if (!read(flag, text, &value)) return fmt::format("takes {}, not '{}'", expected(flag, variable), text);
-  std::string wrong = check(flag, value);
-  if (wrong.empty()) *variable = std::move(value);
+  if (!read(flag, text, &value)) return say(texts.takes, say(expected(flag, variable)), text);
+  Wrong wrong = check(flag, value);
+  if (!wrong) *variable = std::move(value);
   return wrong;
 }
 
-std::string set(const Flag& flag, const std::string& text, const WordTarget& choice) {
+Wrong set(const Flag& flag, const std::string& text, const WordTarget& choice) {
   const std::string word = word_meant(flag, text);
   const auto found = std::find(flag.words.begin(), flag.words.end(), word);
-  if (found != flag.words.end()) return choice.write(choice.value, found - flag.words.begin()), "";
+  if (found != flag.words.end()) return choice.write(choice.value, found - flag.words.begin()), std::nullopt;
   const std::vector<std::string> words(flag.words.begin(), flag.words.end());
   const std::string near = base::nearest(lower(text), words);
-  return fmt::format("takes {}, not '{}'{}", base::join(words, " or "), text,
-                     near.empty() ? "" : "; did you mean " + near + "?");
+  return say(texts.one_of, Text{base::join(words, " or "), base::join(words, "、")}, text,
+             near.empty() ? Text{} : say(texts.did_you_mean, near));
 }
 
 template <class... Types>
@@ -193,15 +199,15 @@ std::string get_text(const Flag& flag, const Target& target) {
       target);
 }
 
-std::string set_text(const Flag& flag, const std::string& text, const Target& target) {
+std::optional<base::Text> set_text(const Flag& flag, const std::string& text, const Target& target) {
   return std::visit([&](const auto& variable) { return set(flag, text, variable); }, target);
 }
 
-std::string violation(const Flag& flag, const Target& target) {
+std::optional<base::Text> violation(const Flag& flag, const Target& target) {
   return std::visit(
-      [&](const auto& variable) -> std::string {
+      [&](const auto& variable) -> Wrong {
         if constexpr (std::is_pointer_v<std::decay_t<decltype(variable)>>) return check(flag, *variable);
-        return "";
+        return std::nullopt;
       },
       target);
 }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/language.h"
 #include "config/choices.h"
 #include "config/flag.h"
 
@@ -40,12 +41,12 @@ Target target_of(T& value) {
 // The value as text that set_text reads back: shortest decimal that round-trips, lists as "2,1,1", unset as "null".
 std::string get_text(const Flag& flag, const Target& target);
 
-// Writes a value given as text; a repeated row's is added to its list. Returns "" or what is wrong, as the end of a
+// Writes a value given as text; a repeated row's is added to its list. Returns nothing, or what is wrong, as the end of a
 // sentence: "takes a whole number, not 'abc'", "must be at least 1, not 0". On error the variable is unchanged.
-std::string set_text(const Flag& flag, const std::string& text, const Target& target);
+std::optional<base::Text> set_text(const Flag& flag, const std::string& text, const Target& target);
 
-// "" or the rule that the present value breaks, as the end of a sentence.
-std::string violation(const Flag& flag, const Target& target);
+// Nothing, or the rule that the present value breaks, as the end of a sentence.
+std::optional<base::Text> violation(const Flag& flag, const Target& target);
 
 bool is_truth(const Target& target);  // a variable that is true or false
 bool is_text(const Target& target);   // a text or the word of an enum

@@ -7,16 +7,20 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "config/import/flat_keys.h"
 #include "config/import/llama_factory.h"
 #include "config/spellings.h"
+#include "config/texts.h"
+#include "config/yaml_texts.h"
 
 namespace troika::config {
 namespace {
 
-std::string named(std::string_view name, const std::string& section_clause, const std::string& near) {
-  return fmt::format("unknown key '{}'{}{}", name, section_clause, near.empty() ? "" : "; did you mean " + near + "?");
+base::Text named(std::string_view name, const base::Text& section_clause, const std::string& near) {
+  return base::say(yaml_texts.unknown, name, section_clause,
+                   near.empty() ? base::Text{} : base::say(texts.did_you_mean, near));
 }
 
 class YamlReader {
@@ -25,14 +29,13 @@ class YamlReader {
 
   Layer read(const std::string& text) {
     if (text.size() > most_bytes) {
-      layer_.errors.push_back(
-          fmt::format("{} has {} bytes, but settings have at most {}", origin_, text.size(), most_bytes));
+      layer_.errors.push_back(base::say(yaml_texts.too_large, origin_, text.size(), most_bytes));
       return std::move(layer_);
     }
     try {
       read_root(YAML::Load(text));
     } catch (const YAML::Exception& error) {
-      layer_.errors.push_back(fmt::format("{} is not valid YAML: {}", at(error.mark), error.msg));
+      layer_.errors.push_back(base::say(yaml_texts.not_yaml, at(error.mark), error.msg));
     }
     return std::move(layer_);
   }
@@ -46,15 +49,15 @@ class YamlReader {
     return mark.is_null() ? origin_ : fmt::format("{} line {}", origin_, mark.line + 1);
   }
 
-  void fail(const YAML::Node& node, const std::string& what) {
-    layer_.errors.push_back(fmt::format("{}: {}", at(node.Mark()), what));
+  void fail(const YAML::Node& node, const base::Text& what) {
+    layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, at(node.Mark()), what));
   }
 
   void read_root(const YAML::Node& root) {
     if (root.IsNull()) {
-      layer_.errors.push_back(fmt::format("{} is empty: it needs at least one section such as train:", origin_));
+      layer_.errors.push_back(base::say(yaml_texts.empty, origin_));
     } else if (!root.IsMap()) {
-      fail(root, "expected sections such as model: and train:, each with keys below it");
+      fail(root, base::say(yaml_texts.sections));
     } else if (const FlatKeys keys = flat_keys(root); is_llama_factory(keys)) {
       layer_ = read_llama_factory(keys);
       read_sections(root);
@@ -121,21 +124,21 @@ class YamlReader {
   }
 
   void read_top(const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return fail(key, "a key must be a word");
+    if (!key.IsScalar()) return fail(key, base::say(yaml_texts.no_word));
     const std::string name = key.Scalar();
     const bool names_section = name.find('.') == std::string::npos && section_exists(name);
     if (is_section(key, value)) {
       for (auto entry = value.begin(); entry != value.end() && !gives_up(); ++entry)
         read_key(name, entry->first, entry->second);
     } else if (names_section && !value.IsNull()) {
-      fail(value, fmt::format("section {} needs keys below it", name));
+      fail(value, base::say(yaml_texts.needs_keys, name));
     } else if (!names_section) {
       read_flat(key, value);
     }
   }
 
   void read_key(const std::string& section, const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return fail(key, "a key must be a word");
+    if (!key.IsScalar()) return fail(key, base::say(yaml_texts.no_word));
     const Field* field = find_field(section, key.Scalar());
     if (field != nullptr) return assign(*field, key, value);
     std::vector<std::string> names;
@@ -143,7 +146,7 @@ class YamlReader {
       if (row.section == section) names.emplace_back(row.name);
     }
     const Field* elsewhere = find_field(key.Scalar());
-    fail(key, named(key.Scalar(), " in section " + section,
+    fail(key, named(key.Scalar(), base::say(yaml_texts.in_section, section),
                     elsewhere != nullptr ? elsewhere->key() : base::nearest(key.Scalar(), names)));
   }
 
@@ -156,19 +159,19 @@ class YamlReader {
     } else if (const Field* field = find_field(name)) {
       assign(*field, key, value);
     } else {
-      fail(key, named(name, "", nearest_top(name)));
+      fail(key, named(name, {}, nearest_top(name)));
     }
   }
 
   void read_switch(const Switch& on, const YAML::Node& key, const YAML::Node& value) {
     const auto set = value.IsScalar() ? parse_bool(value.Scalar()) : std::nullopt;
-    if (!set) return fail(key, fmt::format("{} takes true or false", on.name));
+    if (!set) return fail(key, base::say(yaml_texts.truth, on.name));
     if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), at(key.Mark())});
   }
 
   void assign(const Field& field, const YAML::Node& key, const YAML::Node& value) {
     const auto [first, is_new] = lines_.emplace(&field, key.Mark().line + 1);
-    if (!is_new) return fail(key, fmt::format("{} is given twice, first on line {}", field.key(), first->second));
+    if (!is_new) return fail(key, base::say(yaml_texts.twice, field.key(), first->second));
     std::string text;
     if (value.IsNull()) {
       const bool may_be_empty = field.is_text() || field.is_list();
@@ -178,7 +181,8 @@ class YamlReader {
     } else if (value.IsScalar()) {
       text = value.Scalar();
     } else {
-      return fail(key, fmt::format("{} takes one value, not a {}", field.key(), value.IsMap() ? "section" : "list"));
+      return fail(
+          key, base::say(value.IsMap() ? yaml_texts.one_value_no_section : yaml_texts.one_value_no_list, field.key()));
     }
     layer_.assignments.push_back({&field, text, at(key.Mark())});
   }

@@ -85,7 +85,7 @@ AdviceList flags_named_in(const std::string& text) {
     const config::Field* field = config::find_field(words[i].substr(2));
     Settings scratch;
     if (field == nullptr || (field->is_text() && !is_one_of(field->words, words[i + 1]))) continue;
-    if (!config::set_text(*field, words[i + 1], &scratch).empty()) continue;
+    if (config::set_text(*field, words[i + 1], &scratch)) continue;
     advice.push_back({verbatim(words[i] + " " + words[i + 1]), say(texts.message_names_it)});
   }
   return advice;

@@ -1,9 +1,8 @@
 #include "plan/memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/units.h"
 
 namespace troika::plan {
@@ -17,11 +16,16 @@ void Memory::note(const Memory& now) {
   at_once = std::max(at_once, now.parameters + now.gradients + now.state + now.activations);
 }
 
-std::string describe(const Memory& m) {
-  return fmt::format("{} (parameters {}, gradients {}, optimizer {}, activations {}{}, program {})",
-                     base::format_bytes(m.total()), base::format_bytes(m.parameters), base::format_bytes(m.gradients),
-                     base::format_bytes(m.state), base::format_bytes(m.activations),
-                     m.snapshot > 0 ? ", saving " + base::format_bytes(m.snapshot) : "", base::format_bytes(m.program));
+base::Text text_of(const Memory& m) {
+  const base::Text saving =
+      m.snapshot > 0 ? base::say({", saving {}", "，保存 {}"}, base::format_bytes(m.snapshot)) : base::Text{};
+  return base::say({"{} (parameters {}, gradients {}, optimizer {}, activations {}{}, program {})",
+                    "{}（参数 {}，梯度 {}，优化器 {}，激活 {}{}，程序 {}）"},
+                   base::format_bytes(m.total()), base::format_bytes(m.parameters), base::format_bytes(m.gradients),
+                   base::format_bytes(m.state), base::format_bytes(m.activations), saving,
+                   base::format_bytes(m.program));
 }
+
+std::string describe(const Memory& m) { return text_of(m).english; }
 
 }  // namespace troika::plan

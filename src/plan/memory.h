@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/language.h"
+
 namespace troika::plan {
 
 // Resident memory of a rank that has loaded libtorch, opened its channels and run one small step (measured with Debian's
@@ -25,6 +27,7 @@ struct Memory {
 };
 
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
-std::string describe(const Memory& memory);
+base::Text text_of(const Memory& memory);
+std::string describe(const Memory& memory);  // in English
 
 }  // namespace troika::plan

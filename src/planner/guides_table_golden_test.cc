@@ -28,13 +28,13 @@ std::string line_of(const std::string& preset, int devices) {
   q.top = 1;
   const Answer answer = search(q);
   std::string text = fmt::format("{} on {} x h100: ", preset, devices);
-  if (answer.best.empty()) return text + nothing_fits(q, answer) + "\n";
+  if (answer.best.empty()) return text + nothing_fits(q, answer).english + "\n";
   const Estimate& best = answer.best.front();
   text +=
       fmt::format("{}; {} tokens/s, {:.0f} % MFU\n", name_of(best.layout),
                   base::format_count(static_cast<std::int64_t>(best.tokens_per_second())), 100 * best.utilisation());
-  for (const std::string& sentence : three_questions(q)) text += "    " + sentence + "\n";
-  for (const std::string& sentence : reasons_of(q, best)) text += "    " + sentence + "\n";
+  for (const base::Text& sentence : three_questions(q)) text += "    " + sentence.english + "\n";
+  for (const base::Text& sentence : reasons_of(q, best)) text += "    " + sentence.english + "\n";
   return text;
 }
 

@@ -5,9 +5,11 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "planner/reason_texts.h"
 #include "planner/reasons.h"
 
 namespace troika::planner {
@@ -23,9 +25,7 @@ void refuse_settings_of_a_layout(const config::Settings& settings) {
       {p.stage_balance == config::StageBalance::measured, "parallel.stage_balance measured"},
       {settings.batch.find_micro_batch_size, "batch.find_micro_batch_size"}};
   for (const auto& [is_set, name] : wrong) {
-    if (is_set)
-      throw base::ConfigError(
-          fmt::format("{} is for one layout, but parallel.layout auto chooses one: leave one of the two out", name));
+    if (is_set) throw base::ConfigError(base::say(reason_texts.one_layout, name));
   }
 }
 
@@ -42,12 +42,12 @@ config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& 
   config::Settings tried = settings;
   config::ParallelSettings& p = tried.parallel;
   p.layout = config::LayoutChoice::stated;
-  std::string refusal;
+  base::Text refusal;
   const auto try_it = [&]() -> std::optional<config::Resolved> {
     try {
       return config::resolve(tried, world);
     } catch (const base::ConfigError& error) {
-      if (refusal.empty()) refusal = error.what();
+      if (refusal.english.empty()) refusal = base::text_of(error);
       return std::nullopt;
     }
   };
@@ -94,8 +94,8 @@ Choice choose(const Question& question) {
   Choice choice{best.layout, {}};
   choice.reasons.push_back(fmt::format("layout  {}: {:.0f} tokens/s predicted, the most of {} layouts on {}",
                                        name_of(best.layout), best.tokens_per_second(), answer.considered,
-                                       describe(question)));
-  for (const std::string& reason : reasons_of(question, best)) choice.reasons.push_back("        " + reason);
+                                       describe(question).english));
+  for (const base::Text& reason : reasons_of(question, best)) choice.reasons.push_back("        " + reason.english);
   constexpr int few = 64;  // ranks, among which searching again takes a moment
   if (question.world > few) return choice;
   for (const Estimate& other : fastest_of_each_depth(question)) {

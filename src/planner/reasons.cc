@@ -6,15 +6,20 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/quantities.h"
 #include "planner/model_states.h"
 #include "planner/real.h"
+#include "planner/reason_texts.h"
 #include "shape/segment_costs.h"
 
 namespace troika::planner {
 namespace {
+
+using base::say;
+using base::Text;
 
 constexpr double notable = 1.05;          // what changes less is not worth a word
 constexpr double busy = 0.8, talk = 0.2;  // shares of a step: computing at least, communication at most
@@ -52,13 +57,13 @@ Question with_hosts(Question q, int hosts) {
 
 struct Help {
   double gain;
-  std::string sentence;
+  Text sentence;
 };
 
 void try_links(const Question& q, const Estimate& best, std::vector<Help>& helps) {
   if (q.world == 1 || best.time.communication() == 0) return;
   const auto faster = estimate_layout(with_links(q, 2), best.layout);
-  if (faster) helps.push_back({best.time.step / faster->time.step, "links twice as fast"});
+  if (faster) helps.push_back({best.time.step / faster->time.step, say(reason_texts.links)});
 }
 
 void try_batch(const Question& q, const Estimate& best, std::vector<Help>& helps) {
@@ -68,8 +73,7 @@ void try_batch(const Question& q, const Estimate& best, std::vector<Help>& helps
   layout.global *= 2;
   const auto faster = estimate_layout(larger, layout);
   if (faster && faster->fits())
-    helps.push_back({faster->tokens_per_second() / best.tokens_per_second(),
-                     fmt::format("a batch twice as large (--global-batch-size {}, for other results)", layout.global)});
+    helps.push_back({faster->tokens_per_second() / best.tokens_per_second(), say(reason_texts.batch, layout.global)});
 }
 
 void try_memory(const Question& q, const Estimate& best, std::vector<Help>& helps) {
@@ -81,16 +85,16 @@ void try_memory(const Question& q, const Estimate& best, std::vector<Help>& help
   if (!faster) return;
   const auto lack = faster->memory.total() - faster->available_bytes;
   if (lack > 0)
-    helps.push_back({best.time.step / faster->time.step,
-                     fmt::format("{} more memory on each {}, which needs no recomputation and no offload then",
-                                 base::format_bytes(lack), on_cores(q.cluster) ? "host" : "device")});
+    helps.push_back(
+        {best.time.step / faster->time.step, say(reason_texts.memory, base::format_bytes(lack),
+                                                 say(on_cores(q.cluster) ? reason_texts.host : reason_texts.device))});
 }
 
 void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>& helps) {
   if (const auto fewer = fastest_on_fewer_hosts(q, best.tokens_per_second()))
-    helps.push_back({fewer->estimate.tokens_per_second() / best.tokens_per_second(),
-                     fmt::format("fewer hosts: {} of the {} do it as {}", fewer->hosts, q.cluster.host_count(),
-                                 name_of(fewer->estimate.layout))});
+    helps.push_back(
+        {fewer->estimate.tokens_per_second() / best.tokens_per_second(),
+         say(reason_texts.fewer_hosts, fewer->hosts, q.cluster.host_count(), name_of(fewer->estimate.layout))});
 }
 
 // In more replicas of the same.
@@ -103,8 +107,7 @@ void try_twice_as_many(const Question& q, const Estimate& best, std::vector<Help
   Layout layout = best.layout;
   layout.dp *= 2;
   const auto faster = estimate_layout(more, layout);
-  if (faster)
-    helps.push_back({best.time.step / faster->time.step, "twice as many hosts, as more replicas of the same batch"});
+  if (faster) helps.push_back({best.time.step / faster->time.step, say(reason_texts.more_hosts)});
 }
 
 }  // namespace
@@ -123,43 +126,42 @@ std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& q, double tok
   return fastest;
 }
 
-std::vector<std::string> reasons_of(const Question& q, const Estimate& e) {
-  std::vector<std::string> reasons;
-  reasons.push_back(fmt::format("{} {} of the {} that a rank has", e.fits() ? "fits:" : "does not fit: it needs",
-                                plan::describe(e.memory), base::format_bytes(e.available_bytes)));
+std::vector<Text> reasons_of(const Question& q, const Estimate& e) {
+  const ReasonTexts& texts = reason_texts;
+  std::vector<Text> reasons;
+  reasons.push_back(
+      say(e.fits() ? texts.fits : texts.does_not_fit, plan::text_of(e.memory), base::format_bytes(e.available_bytes)));
   const TimeSplit& t = e.time;
-  std::vector<std::string> parts{percent(t.share(t.compute)) + " computing",
-                                 percent(t.share(t.optimizer)) + " optimizer"};
-  const auto part = [&](double seconds, const std::string& what) {
-    if (t.share(seconds) >= 0.005) parts.push_back(percent(t.share(seconds)) + " " + what);
+  std::vector<Text> parts{say(texts.computing, percent(t.share(t.compute))),
+                          say(texts.optimizer, percent(t.share(t.optimizer)))};
+  const auto part = [&](double seconds, const base::Bilingual& what) {
+    if (t.share(seconds) >= 0.005) parts.push_back(say(what, percent(t.share(seconds))));
   };
-  part(t.tensor, "messages of tensor parallelism");
-  part(t.context, "messages of context parallelism");
-  part(t.pipeline, "messages between stages");
-  part(t.data, "gradients and parameters between replicas");
-  part(t.world, "the norm over all ranks");
-  part(t.bubble, "standing still for other ranks");
-  reasons.push_back(fmt::format("a step of {} takes {}: {}", base::format_count(e.tokens) + " tokens",
-                                base::format_duration(t.step), base::join(parts, ", ")));
+  part(t.tensor, texts.tensor);
+  part(t.context, texts.context);
+  part(t.pipeline, texts.pipeline);
+  part(t.data, texts.data);
+  part(t.world, texts.world);
+  part(t.bubble, texts.bubble);
+  reasons.push_back(
+      say(texts.step, base::format_count(e.tokens), base::format_duration(t.step), base::join(parts, {", ", "，"})));
   if (e.layout.pp > 1)
-    reasons.push_back(fmt::format(
-        "{} stages of about {} layers with {} microbatches each: a bubble of {}", e.layout.pp * e.layout.virtual_stages,
-        q.settings.model.layers / (e.layout.pp * e.layout.virtual_stages), e.microbatches, percent(t.share(t.bubble))));
-  if (e.layout.recompute == config::Recompute::full)
-    reasons.push_back("without full recomputation it would be faster, where it fits: each forward runs twice");
+    reasons.push_back(say(texts.stages, e.layout.pp * e.layout.virtual_stages,
+                          q.settings.model.layers / (e.layout.pp * e.layout.virtual_stages), e.microbatches,
+                          percent(t.share(t.bubble))));
+  if (e.layout.recompute == config::Recompute::full) reasons.push_back(say(texts.recomputation));
   if (t.share(t.communication()) > talk)
-    reasons.push_back(
-        fmt::format("communication takes {}, more than a fifth of the step", percent(t.share(t.communication()))));
+    reasons.push_back(say(texts.communication, percent(t.share(t.communication()))));
   else if (t.share(t.compute + t.optimizer) < busy)
-    reasons.push_back(
-        fmt::format("ranks compute {} of the time; four fifths are good", percent(t.share(t.compute + t.optimizer))));
+    reasons.push_back(say(texts.idle, percent(t.share(t.compute + t.optimizer))));
   return reasons;
 }
 
-std::vector<std::string> three_questions(const Question& q) {
+std::vector<Text> three_questions(const Question& q) {
   const config::ModelSettings& model = q.settings.model;
   const double have = real(available(q));
-  const std::string what = on_cores(q.cluster) ? "rank" : "device";
+  const ReasonTexts& texts = reason_texts;
+  const Text what = say(on_cores(q.cluster) ? texts.rank : texts.device);
   const BytesPerParameter bytes = bytes_of_training(q.fixed.precision.value_or(config::Precision::bf16));
   const double all = model_state_bytes(real(shape::parameter_count(model)), 1, 0, bytes);
   const double layer = model_state_bytes(real(shape::segment_layout(model, 1).elements), 1, 0, bytes);
@@ -167,20 +169,13 @@ std::vector<std::string> three_questions(const Question& q) {
   one.precision = q.fixed.precision.value_or(config::Precision::bf16);
   const double activations = real(shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole[1]);
   const auto text = [](double size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
-  std::vector<std::string> answers;
-  answers.push_back(fmt::format("one {} {} the model: parameters, gradients and optimizer take {} of {}", what,
-                                all <= have ? "holds" : "does not hold", text(all), text(have)));
-  answers.push_back(
-      fmt::format("one {} {} a layer: {} and {} of activations for a sequence{}", what,
-                  layer + activations <= have ? "holds" : "does not hold", text(layer), text(activations),
-                  layer + activations <= have ? "" : ", so layers have to be split: tensor parallelism, or ZeRO 3"));
-  answers.push_back(model.layers > 30
-                        ? fmt::format("{} layers are deep enough for stages of a pipeline", model.layers)
-                        : fmt::format("{} layers give few layers to each stage of a long pipeline", model.layers));
-  return answers;
+  const bool whole = all <= have, one_layer = layer + activations <= have;
+  return {say(whole ? texts.holds_model : texts.holds_no_model, what, text(all), text(have)),
+          say(one_layer ? texts.holds_layer : texts.holds_no_layer, what, text(layer), text(activations)),
+          say(model.layers > 30 ? texts.deep : texts.shallow, model.layers)};
 }
 
-std::vector<std::string> what_would_help(const Question& q, const Estimate& best) {
+std::vector<Text> what_would_help(const Question& q, const Estimate& best) {
   std::vector<Help> helps;
   try_links(q, best, helps);
   try_batch(q, best, helps);
@@ -188,22 +183,21 @@ std::vector<std::string> what_would_help(const Question& q, const Estimate& best
   try_fewer_hosts(q, best, helps);
   try_twice_as_many(q, best, helps);
   std::stable_sort(helps.begin(), helps.end(), [](const Help& a, const Help& b) { return a.gain > b.gain; });
-  std::vector<std::string> sentences;
+  std::vector<Text> sentences;
   for (const Help& help : helps) {
-    if (help.gain >= notable) sentences.push_back(fmt::format("{:.2f} times as fast: {}", help.gain, help.sentence));
+    if (help.gain >= notable) sentences.push_back(say(reason_texts.faster, help.gain, help.sentence));
   }
   return sentences;
 }
 
-std::string what_is_lacking(const Question& q, const Answer& answer) {
+Text what_is_lacking(const Question& q, const Answer& answer) {
   const Nearest& nearest = *answer.nearest;
-  return fmt::format("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has", describe(q),
-                     name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
-                     base::format_bytes(nearest.have_bytes));
+  return say(reason_texts.nothing_fits, describe(q), name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
+             base::format_bytes(nearest.have_bytes));
 }
 
-std::string nothing_fits(const Question& q, const Answer& answer) {
-  const std::string text = what_is_lacking(q, answer);
+Text nothing_fits(const Question& q, const Answer& answer) {
+  const Text text = what_is_lacking(q, answer);
   // What would do: more of the same machines, or a smaller batch where that is what is large.
   Question more = q;
   more.fixed.dp.reset();
@@ -214,23 +208,22 @@ std::string nothing_fits(const Question& q, const Answer& answer) {
     if (more.cluster.network.bytes_per_second == 0) more.cluster.network = more.cluster.hosts.front().inside;
     more.global = q.global * (q.global % more.world == 0 ? 1 : times);
     if (const auto fits = fastest_that_fits(more))
-      return text +
-             fmt::format("; {} of these hosts would do, as {}", more.cluster.host_count(), name_of(fits->layout));
+      return say(reason_texts.hosts_would_do, text, more.cluster.host_count(), name_of(fits->layout));
   }
-  return text + "; a smaller model, shorter sequences or machines with more memory would";
+  return say(reason_texts.smaller_would_do, text);
 }
 
-std::string describe(const Question& q) {
-  std::vector<std::string> parts;
+Text describe(const Question& q) {
+  const ReasonTexts& texts = reason_texts;
+  std::vector<Text> parts;
   for (const machine::Host& host : q.cluster.hosts) {
-    const std::string hosts = host.count == 1 ? "one host" : fmt::format("{} hosts", host.count);
+    const Text hosts = say(host.count == 1 ? texts.one_host : texts.hosts, host.count);
     const std::string memory = base::format_bytes(host.memory_bytes);
-    parts.push_back(host.computes_on_cores()
-                        ? fmt::format("{} of {} core{} ({}), {}", hosts, host.cores, host.cores == 1 ? "" : "s",
-                                      host.device, memory)
-                        : fmt::format("{} with {} x {}, {} each", hosts, host.devices, host.device, memory));
+    parts.push_back(host.computes_on_cores() ? say(host.cores == 1 ? texts.of_a_core : texts.of_cores, hosts,
+                                                   host.cores, host.device, memory)
+                                             : say(texts.with_devices, hosts, host.devices, host.device, memory));
   }
-  return base::join(parts, "; ");
+  return base::join(parts, {"; ", "；"});
 }
 
 std::string sources_of(const machine::Cluster& cluster) {

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "planner/bound.h"
 #include "planner/column.h"
+#include "planner/reason_texts.h"
 
 namespace troika::planner {
 namespace {
@@ -137,7 +139,7 @@ class Searcher {
   Answer best() {
     Answer answer;
     collect(answer);
-    std::string refusal;
+    base::Text refusal;
     for (const Candidate& candidate : candidates_) {
       if (is_decided(answer, candidate.bound)) break;
       try_one(candidate.layout, answer, &refusal);
@@ -149,7 +151,7 @@ class Searcher {
   std::vector<Estimate> all() {
     Answer answer;
     collect(answer);
-    std::string refusal;
+    base::Text refusal;
     top_ = candidates_.size();
     for (const Candidate& candidate : candidates_) try_one(candidate.layout, answer, &refusal);
     return std::move(answer.best);
@@ -229,7 +231,7 @@ class Searcher {
     return not_offloaded_.count(name_of(layout)) > 0;
   }
 
-  void try_one(const Layout& layout, Answer& answer, std::string* refusal) {
+  void try_one(const Layout& layout, Answer& answer, base::Text* refusal) {
     if (offloads_for_nothing(layout)) return;
     try {
       ++answer.followed;
@@ -250,7 +252,7 @@ class Searcher {
       found.available_bytes = need.available_bytes;
       insert(std::move(found), answer);
     } catch (const base::ConfigError& error) {
-      if (refusal->empty()) *refusal = error.what();
+      if (refusal->english.empty()) *refusal = base::text_of(error);
     }
   }
 
@@ -260,13 +262,10 @@ class Searcher {
     answer.best.insert(std::upper_bound(answer.best.begin(), answer.best.end(), found, slower), std::move(found));
   }
 
-  void finish(Answer& answer, const std::string& refusal) const {
+  void finish(Answer& answer, const base::Text& refusal) const {
     if (answer.best.size() > top_) answer.best.resize(top_);
     if (!answer.best.empty() || answer.too_large > 0) return;
-    throw base::ConfigError(refusal.empty()
-                                ? "no layout of the world has the sizes that are asked for: the product of dp, "
-                                  "pp, tp and cp must be the number of ranks, and dp must divide the batch"
-                                : refusal);
+    throw base::ConfigError(refusal.english.empty() ? base::say(reason_texts.no_layout) : refusal);
   }
 
   const Question& q_;

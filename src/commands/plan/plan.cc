@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/plan/arguments.h"
@@ -21,7 +22,7 @@ using planner::Answer;
 using planner::Estimate;
 using planner::Question;
 
-nlohmann::ordered_json json_of(const Question& question, const Estimate& e) {
+nlohmann::ordered_json json_of(const Question& question, const Estimate& e, base::Language language) {
   const planner::Layout& l = e.layout;
   const planner::TimeSplit& t = e.time;
   nlohmann::ordered_json json;
@@ -50,7 +51,7 @@ nlohmann::ordered_json json_of(const Question& question, const Estimate& e) {
   json["seconds"] = {{"compute", t.compute},   {"optimizer", t.optimizer}, {"tensor", t.tensor}, {"context", t.context},
                      {"pipeline", t.pipeline}, {"data", t.data},           {"world", t.world},   {"bubble", t.bubble}};
   json["fits"] = e.fits();
-  json["reasons"] = planner::reasons_of(question, e);
+  json["reasons"] = base::in(planner::reasons_of(question, e), language);
   return json;
 }
 
@@ -96,21 +97,21 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
   text += fmt::format("batch   {} sequences of {}: {} tokens per step, the same in every layout\n", q.global,
                       q.settings.batch.seq_len, base::format_count(q.global * q.settings.batch.seq_len));
   text +=
-      fmt::format("on      {}{}\n", describe(q),
+      fmt::format("on      {}{}\n", describe(q).english,
                   q.cluster.host_count() > 1
                       ? fmt::format("; {} between hosts", machine::format_bit_rate(q.cluster.network.bytes_per_second))
                       : "");
   if (const std::string sources = planner::sources_of(q.cluster); !sources.empty())
     text += fmt::format("        {}\n", sources);
-  text += lines("fits?", planner::three_questions(q));
+  text += lines("fits?", base::in(planner::three_questions(q), base::Language::english));
   text += "\n" + table(answer) + "\n";
   const Estimate& best = answer.best.front();
-  text += lines("first", planner::reasons_of(q, best));
+  text += lines("first", base::in(planner::reasons_of(q, best), base::Language::english));
   if (run_tokens > 0)
     text += fmt::format("run     {} tokens are {:.0f} steps and take {}\n",
                         base::format_count(static_cast<std::int64_t>(run_tokens)),
                         run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second()));
-  text += lines("helps", planner::what_would_help(q, best));
+  text += lines("helps", base::in(planner::what_would_help(q, best), base::Language::english));
   text += fmt::format(
       "left    {} layouts considered, {} do not fit, {} followed, {} simulated; the rest is slower by a lower bound\n",
       answer.considered, answer.too_large, answer.followed, answer.simulated);
@@ -121,17 +122,20 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
   return text;
 }
 
-std::string estimate_json(const Question& q, const Estimate& estimate) { return json_of(q, estimate).dump(2) + "\n"; }
+std::string estimate_json(const Question& q, const Estimate& estimate, base::Language language) {
+  return json_of(q, estimate, language).dump(2) + "\n";
+}
 
-std::string plan_json(const Question& q, const Answer& answer) {
+std::string plan_json(const Question& q, const Answer& answer, base::Language language) {
   nlohmann::ordered_json json;
   json["layouts"] = nlohmann::ordered_json::array();
-  for (const Estimate& e : answer.best) json["layouts"].push_back(json_of(q, e));
+  for (const Estimate& e : answer.best) json["layouts"].push_back(json_of(q, e, language));
   json["rejected"] = answer.too_large;
   json["considered"] = answer.considered;
   json["simulated"] = answer.simulated;
-  json["questions"] = planner::three_questions(q);
-  json["helps"] = answer.best.empty() ? std::vector<std::string>{} : planner::what_would_help(q, answer.best.front());
+  json["questions"] = base::in(planner::three_questions(q), language);
+  json["helps"] = answer.best.empty() ? std::vector<std::string>{}
+                                      : base::in(planner::what_would_help(q, answer.best.front()), language);
   json["sources"] = planner::sources_of(q.cluster);
   return json.dump(2) + "\n";
 }
@@ -145,7 +149,7 @@ std::string plan_report(const Call& call) {
   if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
   if (!a.write.empty())
     base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, answer.best.front().layout)));
-  return a.json ? plan_json(question, answer) : plan_text(question, answer, run_tokens);
+  return a.json ? plan_json(question, answer, base::Language::english) : plan_text(question, answer, run_tokens);
 }
 
 }  // namespace troika::commands

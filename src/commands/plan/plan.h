@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/language.h"
 #include "commands/verbs.h"
 #include "planner/search.h"
 
@@ -12,8 +13,9 @@ namespace troika::commands {
 std::string plan_report(const Call& call);
 
 std::string plan_text(const planner::Question& question, const planner::Answer& answer, double run_tokens);
-std::string estimate_json(const planner::Question& question,
-                          const planner::Estimate& estimate);                             // one of the layouts below
-std::string plan_json(const planner::Question& question, const planner::Answer& answer);  // also where nothing fits
+std::string estimate_json(const planner::Question& question, const planner::Estimate& estimate,
+                          base::Language language);  // one of the layouts below
+std::string plan_json(const planner::Question& question, const planner::Answer& answer,
+                      base::Language language);  // also where nothing fits
 
 }  // namespace troika::commands

@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 
 namespace troika::commands::serve {
@@ -120,7 +122,7 @@ RunSummary RunCatalog::summary_of(const std::string& name) const {
   auto listed = impl_->now();
   if (find_run(listed->runs, name) == nullptr) listed = impl_->now(seconds_before_looking_for_a_name);
   if (const RunSummary* run = find_run(listed->runs, name)) return *run;
-  throw Refused{404, "there is no run '" + name + "'"};
+  throw Refused{404, base::say(refusal_texts.no_run, name)};
 }
 
 std::string RunCatalog::folder_of(const std::string& name) const {

@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/launch/worker.h"
 #include "commands/serve/form.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/short_program.h"
 
 namespace troika::commands::serve {
@@ -23,7 +25,7 @@ ChatAnswer read_answer(const std::string& path) {
   const Json line = Json::parse(base::read_file(path), nullptr, false);
   const bool whole =
       line.is_object() && line.contains("messages") && line["messages"].is_array() && !line["messages"].empty();
-  if (!whole) throw base::DataError("the model gave no answer");
+  if (!whole) throw base::DataError(base::say(refusal_texts.no_answer));
   const Json& last = line["messages"].back();
   ChatAnswer answer;
   answer.text = last.value("content", "");
@@ -55,9 +57,10 @@ ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadli
   chat.log = log;
   chat.deadline_seconds = deadline_seconds;
   const ShortEnd end = run_short(chat);
-  if (end == ShortEnd::too_late) throw base::DataError(fmt::format("no answer within {:.0f} s", deadline_seconds));
+  if (end == ShortEnd::too_late) throw base::DataError(base::say(refusal_texts.answer_late, deadline_seconds));
   if (end == ShortEnd::badly)
-    throw base::DataError(base::printable(last_lines(log, 0, lines_of_chat), most_chat_words));
+    throw base::DataError(
+        base::say(refusal_texts.chat_words, base::printable(last_lines(log, 0, lines_of_chat), most_chat_words)));
   return read_answer(told);
 }
 

@@ -2,6 +2,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/exports.h"
 #include "commands/serve/form.h"
@@ -19,7 +20,7 @@ std::string line_of_json(const Json& json) { return json.dump(-1, ' ', false, Js
 
 Json object_in(const Asked& asked) {
   Json body = Json::parse(asked.body, nullptr, false);
-  if (!body.is_object()) throw Refused{400, said(asked.language, Say::body_is_no_object)};
+  if (!body.is_object()) throw Refused{400, said(Say::body_is_no_object)};
   return body;
 }
 
@@ -28,7 +29,7 @@ std::optional<std::int64_t> step_in(const Asked& asked) {
   const Json body = object_in(asked);
   const auto step = body.find("step");
   if (step == body.end() || step->is_null()) return std::nullopt;
-  if (!step->is_number_integer()) throw Refused{400, said(asked.language, Say::step_is_no_number)};
+  if (!step->is_number_integer()) throw Refused{400, said(Say::step_is_no_number)};
   return step->get<std::int64_t>();
 }
 
@@ -37,7 +38,7 @@ StopHow how_in(const Asked& asked) {
   const auto how = body.find("how");
   if (how != body.end() && *how == "save") return StopHow::save;
   if (how != body.end() && *how == "now") return StopHow::now;
-  throw Refused{400, said(asked.language, Say::how_is_save_or_now)};
+  throw Refused{400, said(Say::how_is_save_or_now)};
 }
 
 // What acts on runs. One start at a time, so that a name or a folder is taken once.
@@ -50,28 +51,27 @@ struct Controls {
 
   http::Response start(const Asked& asked) {
     const CheckedForm checked = checked_form(asked.body, shop.options);
-    if (!checked.errors.empty()) throw Refused{400, base::join(checked.errors, "\n")};
+    if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(201, line_of_json({{"name", start_run(shop, checked.form, asked.language)}}));
+    return json_response(201, line_of_json({{"name", start_run(shop, checked.form)}}));
   }
 
   http::Response stop(const Asked& asked) {
-    stops.stop(shop, asked.name("run"), how_in(asked), asked.language);
+    stops.stop(shop, asked.name("run"), how_in(asked));
     return json_response(202, "{}\n");
   }
 
   http::Response resume(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    resume_run(shop, asked.name("run"), step, asked.language);
+    resume_run(shop, asked.name("run"), step);
     return json_response(202, "{}\n");
   }
 
   http::Response export_step(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(202,
-                         line_of_json({{"folder", export_checkpoint(shop, asked.name("run"), step, asked.language)}}));
+    return json_response(202, line_of_json({{"folder", export_checkpoint(shop, asked.name("run"), step)}}));
   }
 };
 

@@ -20,8 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr base::Language in_english = base::Language::english;
-
 class Control : public testing::Test {
  protected:
   Control() { base::write_file_atomic(served.options.root + "/data/a.txt", "some text\n"); }
@@ -34,13 +32,13 @@ class Control : public testing::Test {
   }
   // One that ends is waited for.
   std::string started(const std::string& name, double patience_seconds = 20) const {
-    return refusal_of([&] { start_run(served.shop, form(name), in_english, patience_seconds); });
+    return refusal_of([&] { start_run(served.shop, form(name), patience_seconds); });
   }
   std::string resumed(const std::string& name, std::optional<std::int64_t> step = {}) const {
-    return refusal_of([&] { resume_run(served.shop, name, step, in_english, 20); });
+    return refusal_of([&] { resume_run(served.shop, name, step, 20); });
   }
   std::string stopped(const std::string& name, StopHow how) {
-    return refusal_of([&] { stops.stop(served.shop, name, how, in_english); });
+    return refusal_of([&] { stops.stop(served.shop, name, how); });
   }
   std::string await_text(const std::string& path, const std::string& part = "") const {
     for (const double until = base::monotonic_seconds() + 20; base::monotonic_seconds() < until; ::usleep(10'000))
@@ -97,12 +95,12 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
   EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("no run")));
   EXPECT_THAT(started("../out"), StartsWith("400"));
   EXPECT_THAT(refusal_of([&] {
-                start_run(served.shop, {"a", 2, {{"train.steps", "5"}}}, in_english);
+                start_run(served.shop, {"a", 2, {{"train.steps", "5"}}});
               }),
               AllOf(StartsWith("400"), HasSubstr("data.train")));
   Form impossible = form("a");
   impossible.settings.emplace_back("parallel.pp", "3");
-  EXPECT_THAT(refusal_of([&] { start_run(served.shop, impossible, in_english); }), StartsWith("error "));
+  EXPECT_THAT(refusal_of([&] { start_run(served.shop, impossible); }), StartsWith("error "));
   EXPECT_FALSE(base::directory_exists(served / "a"));
 }
 
@@ -124,7 +122,7 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   EXPECT_EQ(stopped("first", StopHow::save), "done");
   RunStops of_another_server;
   served.add_event(served / "first", records::EventKind::stop_requested, base::wall_seconds());
-  EXPECT_EQ(refusal_of([&] { of_another_server.stop(served.shop, "first", StopHow::save, in_english); }), "done");
+  EXPECT_EQ(refusal_of([&] { of_another_server.stop(served.shop, "first", StopHow::save); }), "done");
   ::usleep(100'000);
   EXPECT_EQ(base::read_file(served / "first/heard"), "term\n");
   EXPECT_EQ(stopped("first", StopHow::now), "done");
@@ -140,7 +138,7 @@ TEST_F(Control, EndsAtOnceWhatDoesNotListen) {
   const auto pid = std::stol(base::read_file(served / "first/pid"));
   served.add_event(served / "first", records::EventKind::launch, base::wall_seconds(),
                    {{"pid", pid}, {"process_start", host::process_start(pid)}});
-  EXPECT_EQ(refusal_of([&] { impatient.stop(served.shop, "first", StopHow::now, in_english); }), "done");
+  EXPECT_EQ(refusal_of([&] { impatient.stop(served.shop, "first", StopHow::now); }), "done");
   for (const double until = base::monotonic_seconds() + 10; host::process_start(pid) != 0; ::usleep(10'000))
     ASSERT_LT(base::monotonic_seconds(), until);
 }
@@ -220,7 +218,7 @@ TEST(ResumeWords, BeginWhereTheRunWasStarted) {
 
 TEST_F(Control, ExportsACheckpointBesideThePage) {
   const auto exported = [&](std::optional<std::int64_t> step = {}) {
-    return refusal_of([&] { export_checkpoint(served.shop, "a", step, in_english); });
+    return refusal_of([&] { export_checkpoint(served.shop, "a", step); });
   };
   served.program_is("[ \"$1\" = export ] || exit 9; echo \"from $2\"; mkdir \"$3\"; echo '{}' > \"$3/config.json\"");
   const std::string folder = served.make_run("a");

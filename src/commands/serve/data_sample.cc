@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/log_text.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/short_program.h"
 
 namespace troika::commands::serve {
@@ -37,8 +39,8 @@ std::string data_sample(const Form& form, const Options& options, double deadlin
   const ShortEnd end = run_short(inspect);
   const std::string text = base::file_exists(inspect.log) ? readable(base::read_file(inspect.log)) : "";
   if (end == ShortEnd::well) return text;
-  throw base::DataError(
-      end == ShortEnd::too_late ? fmt::format("the data were not read within {:.0f} s", deadline_seconds) : text);
+  throw base::DataError(end == ShortEnd::too_late ? base::say(refusal_texts.data_late, deadline_seconds)
+                                                  : base::say(refusal_texts.data_words, text));
 }
 
 }  // namespace troika::commands::serve

@@ -18,8 +18,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/launch/worker.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -149,7 +151,7 @@ int open_log(const std::string& path) {
   if (log >= 0 && ::fstat(log, &facts) == 0 && S_ISREG(facts.st_mode)) return log;
   const int reason = log < 0 ? errno : EINVAL;
   if (log >= 0) ::close(log);
-  throw base::ConfigError(fmt::format("cannot write to '{}': {}", path, ::strerror(reason)));
+  throw base::ConfigError(base::say(refusal_texts.no_log, path, ::strerror(reason)));
 }
 
 }  // namespace
@@ -170,13 +172,13 @@ DetachedStart start_detached(const DetachedProgram& program, double patience_sec
 
   OwnedDescriptor log(above_the_first(open_log(program.log)));
   if (::flock(log.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw base::ConfigError(fmt::format("what was started before still writes to '{}'", program.log));
+    throw base::ConfigError(base::say(refusal_texts.still_writes, program.log));
   struct stat facts {};
   ::fstat(log.get(), &facts);
   const OwnedDescriptor null(above_the_first(::open("/dev/null", O_RDWR | O_CLOEXEC)));
   int pipe[2] = {-1, -1};
   if (null.get() < 0 || ::pipe2(pipe, O_CLOEXEC) != 0)
-    throw base::ConfigError(fmt::format("cannot start '{}': {}", program.words.front(), ::strerror(errno)));
+    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), ::strerror(errno)));
   const OwnedDescriptor hearing(pipe[0]);
   OwnedDescriptor telling(above_the_first(pipe[1]));
   prepared.input = null.get();
@@ -189,7 +191,7 @@ DetachedStart start_detached(const DetachedProgram& program, double patience_sec
   telling.close();
   log.close();
   if (between < 0)
-    throw base::ConfigError(fmt::format("cannot start '{}': {}", program.words.front(), ::strerror(fork_error)));
+    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), ::strerror(fork_error)));
   Told told{};
   DetachedStart start;
   const bool heard = hear(hearing.get(), base::monotonic_seconds() + patience_seconds + slack_seconds, &told);
@@ -197,7 +199,7 @@ DetachedStart start_detached(const DetachedProgram& program, double patience_sec
   }
   if (!heard) return start;
   if (told.what == Told::What::cannot_start)
-    throw base::ConfigError(fmt::format("cannot start '{}': {}", program.words.front(), ::strerror(told.value)));
+    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), ::strerror(told.value)));
   start.ended = true;
   start.exit_code = WIFSIGNALED(told.value) ? 128 + WTERMSIG(told.value) : WEXITSTATUS(told.value);
   start.last_words = base::printable(last_lines(program.log, facts.st_size, lines_of_last_words), most_last_words);

@@ -7,11 +7,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/launch/worker.h"
 #include "commands/serve/complete_steps.h"
 #include "commands/serve/detached.h"
 #include "commands/serve/form.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/run_texts.h"
 
 namespace troika::commands::serve {
@@ -71,19 +73,19 @@ std::string to_json(const std::vector<ExportState>& exports) {
   return list.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string export_checkpoint(const Shop& shop, const std::string& name, std::optional<std::int64_t> step,
-                              base::Language language) {
+std::string export_checkpoint(const Shop& shop, const std::string& name, std::optional<std::int64_t> step) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::vector<std::int64_t> steps = complete_steps(folder);
-  if (steps.empty()) throw Refused{409, said(language, Say::no_checkpoint, name)};
+  if (steps.empty()) throw Refused{409, said(Say::no_checkpoint, name)};
   const std::int64_t of = step.value_or(steps.back());
   if (std::find(steps.begin(), steps.end(), of) == steps.end())
-    throw Refused{409, said(language, Say::no_checkpoint_of_step, name, of)};
+    throw Refused{409, said(Say::no_checkpoint_of_step, name, of)};
   const std::string to = folder_of_export(folder, of), log = to + ".log";
-  if (has_writer(log)) throw Refused{409, said(language, Say::being_exported, name, of)};
-  if (is_exported(to)) throw Refused{409, said(language, Say::exported, name, of, to)};
+  if (has_writer(log)) throw Refused{409, said(Say::being_exported, name, of)};
+  if (is_exported(to)) throw Refused{409, said(Say::exported, name, of, to)};
   base::make_directories(exports_folder(folder));
-  if (!is_plain_folder(exports_folder(folder))) throw base::DataError(exports_folder(folder) + " is a link");
+  if (!is_plain_folder(exports_folder(folder)))
+    throw base::DataError(base::say(refusal_texts.is_link, exports_folder(folder)));
   base::remove_tree(to + ".partial");  // of an export that was killed
   const DetachedStart start = start_detached({{shop.options.program, "export", step_folder(folder, of), to},
                                               environment_of_runs(shop.options.environment),
@@ -91,7 +93,7 @@ std::string export_checkpoint(const Shop& shop, const std::string& name, std::op
                                               log},
                                              export_patience);
   if (start.ended && start.exit_code != 0)
-    throw Refused{409, said(language, Say::ended_at_once, start.exit_code, start.last_words)};
+    throw Refused{409, said(Say::ended_at_once, start.exit_code, start.last_words)};
   return to;
 }
 

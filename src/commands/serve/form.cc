@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/form_paths.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "config/fields.h"
 
@@ -31,13 +33,17 @@ const config::Field* field_of_key(const std::string& key) {
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string unknown_key(const std::string& key) {
+base::Text unknown_key(const std::string& key) {
   std::vector<std::string> names;
   for (const config::Field& field : config::fields()) names.push_back(field.key());
   const config::Field* other = config::find_field(key);
   const std::string near = other != nullptr ? other->key() : base::nearest(key, names);
-  return fmt::format("there is no setting '{}'{}", base::printable(key, 100),
-                     near.empty() ? "" : "; did you mean " + near + "?");
+  return base::say(refusal_texts.no_setting, base::printable(key, 100),
+                   near.empty() ? base::Text{} : base::say(refusal_texts.did_you_mean, near));
+}
+
+base::Text of_setting(const std::string& key, const base::Text& what) {
+  return base::say({"{} {}", "{} {}"}, key, what);
 }
 
 class FormReader {
@@ -53,38 +59,39 @@ class FormReader {
       } else if (key == "settings") {
         read_settings(value);
       } else {
-        refuse(fmt::format("a form has no '{}': it has name, processes and settings", base::printable(key, 100)));
+        refuse(base::say(refusal_texts.no_part, base::printable(key, 100)));
       }
     }
   }
 
  private:
-  void refuse(std::string error) { checked_.errors.push_back(std::move(error)); }
+  void refuse(base::Text error) { checked_.errors.push_back(std::move(error)); }
 
   void read_name(const Json& value) {
     if (value.is_null()) return;
-    if (!value.is_string()) return refuse("the name of the run is no text");
-    const std::string fault = value.get<std::string>().empty() ? "" : fault_of_run_name(value.get<std::string>());
-    if (!fault.empty()) return refuse(fault);
-    checked_.form.name = value.get<std::string>();
+    if (!value.is_string()) return refuse(base::say(refusal_texts.name_no_text));
+    const std::string name = value.get<std::string>();
+    if (name.empty()) return;
+    if (const auto fault = fault_of_run_name(name)) return refuse(*fault);
+    checked_.form.name = name;
   }
 
   void read_processes(const Json& value) {
     const bool right = value.is_number_integer() && value >= 1 && value <= most_processes;
-    if (!right) return refuse(fmt::format("the number of processes is a whole number from 1 to {}", most_processes));
+    if (!right) return refuse(base::say(refusal_texts.processes, most_processes));
     checked_.form.processes = value.get<int>();
   }
 
   void read_settings(const Json& settings) {
-    if (!settings.is_object()) return refuse("the settings are an object of keys and texts");
+    if (!settings.is_object()) return refuse(base::say(refusal_texts.settings_object));
     std::map<std::string, std::string> values;
     for (const auto& [key, value] : settings.items()) {
       if (field_of_key(key) == nullptr) {
         refuse(unknown_key(key));
-      } else if (const std::string_view reason = why_not_of_a_page(key); !reason.empty()) {
-        refuse(fmt::format("{} {}", key, reason));
+      } else if (const base::Bilingual* reason = why_not_of_a_page(key)) {
+        refuse(of_setting(key, base::say(*reason)));
       } else if (!value.is_string()) {
-        refuse(fmt::format("{} is given as no text", key));
+        refuse(base::say(refusal_texts.no_text, key));
       } else {
         values[key] = value.get<std::string>();
       }
@@ -97,15 +104,14 @@ class FormReader {
 
   void read_setting(const config::Field& field, const std::string& text, bool names_data_sets) {
     const std::string key = field.key();
-    if (has_controls(text)) return refuse(fmt::format("{} holds a control character", key));
+    if (has_controls(text)) return refuse(base::say(refusal_texts.control_character, key));
     config::Settings scratch;
-    if (const std::string wrong = config::set_text(field, text, &scratch); !wrong.empty())
-      return refuse(fmt::format("{} {}", key, wrong));
+    if (const auto wrong = config::set_text(field, text, &scratch)) return refuse(of_setting(key, *wrong));
     try {
       const std::string as_read = path_kind_of(key) == PathKind::none ? text : config::get_text(field, scratch);
       checked_.form.settings.emplace_back(key, whole_path({key, as_read, names_data_sets}, options_.root));
     } catch (const base::ConfigError& error) {
-      refuse(fmt::format("{} {}", key, error.what()));
+      refuse(of_setting(key, base::text_of(error)));
     }
   }
 
@@ -115,22 +121,21 @@ class FormReader {
 
 }  // namespace
 
-std::string fault_of_run_name(const std::string& name) {
+std::optional<base::Text> fault_of_run_name(const std::string& name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
   });
-  if (name.empty()) return "the run needs a name";
-  if (!plain) return "the name of a run has letters from a to z, digits, '.', '_' and '-', and nothing else";
-  if (name.front() == '.' || name.front() == '-') return "the name of a run begins with a letter, a digit or '_'";
-  if (name.size() > longest_run_name)
-    return fmt::format("the name of a run has at most {} characters", longest_run_name);
-  return "";
+  if (name.empty()) return base::say(refusal_texts.needs_name);
+  if (!plain) return base::say(refusal_texts.name_letters);
+  if (name.front() == '.' || name.front() == '-') return base::say(refusal_texts.name_begins);
+  if (name.size() > longest_run_name) return base::say(refusal_texts.name_long, longest_run_name);
+  return std::nullopt;
 }
 
 CheckedForm checked_form(const std::string& json, const Options& options) {
   const Json body = Json::parse(json, nullptr, false);
-  if (!body.is_object()) throw Refused{400, "the body is no JSON object with name, processes and settings"};
+  if (!body.is_object()) throw Refused{400, base::say(refusal_texts.no_form)};
   CheckedForm checked;
   FormReader(options, &checked).read(body);
   return checked;

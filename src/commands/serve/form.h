@@ -1,11 +1,13 @@
 // The form of a new run: what a page sends, checked with the table of settings, and as what else can be copied.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/language.h"
 #include "commands/serve/options.h"
 #include "config/config.h"
 
@@ -18,22 +20,22 @@ struct Form {
 };
 
 struct CheckedForm {
-  Form form;                        // without what is wrong
-  std::vector<std::string> errors;  // a sentence each
+  Form form;                       // without what is wrong
+  std::vector<base::Text> errors;  // a sentence each
 };
 
 // `json` is the body. Every value is checked by itself; paths lie below options.root. Refused 400 where it is no form at all.
 CheckedForm checked_form(const std::string& json, const Options& options);
 
-// Why a run cannot be called that; "".
-std::string fault_of_run_name(const std::string& name);
+// Why a run cannot be called that; nothing where it can.
+std::optional<base::Text> fault_of_run_name(const std::string& name);
 
 // What a value names, unless it is one of the words that the setting has besides: a file or folder that is read, several of them, or a
 // folder that is written to.
 enum class PathKind { none, input, input_list, output };
 PathKind path_kind_of(std::string_view key);
-// Settings that no page sets, with the reason as the end of a sentence; "" for others.
-std::string_view why_not_of_a_page(std::string_view key);
+// Settings that no page sets, with the reason as the end of a sentence; nullptr for others.
+const base::Bilingual* why_not_of_a_page(std::string_view key);
 
 std::vector<std::string> words_of_settings(const Form& form);  // {"--train.steps", "100", ...}, as train takes them
 // The same run in `folder`, as a file of settings and as what is typed: "troika launch --nproc-per-node 2 -- train ...".

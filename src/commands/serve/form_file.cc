@@ -3,7 +3,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "commands/serve/form.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "config/yaml.h"
 
@@ -13,29 +15,30 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A run that goes on in its own folder is not made from a form.
-bool stays_out(const std::string& key) { return key == "train.resume" || !why_not_of_a_page(key).empty(); }
+bool stays_out(const std::string& key) { return key == "train.resume" || why_not_of_a_page(key) != nullptr; }
 
 }  // namespace
 
-std::string form_of_file(const std::string& body) {
+std::string form_of_file(const std::string& body, base::Language language) {
   const Json asked = Json::parse(body, nullptr, false);
   if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
-    throw Refused{400, "the body is no JSON object with the text of the file as \"yaml\""};
+    throw Refused{400, base::say(refusal_texts.no_file)};
   config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), "the file");
   std::map<const config::Field*, std::string> values;
   for (const config::Assignment& assignment : layer.assignments) {
     config::Settings scratch;
-    const std::string wrong = config::set_text(*assignment.field, assignment.value, &scratch);
-    if (wrong.empty())
+    const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch);
+    if (!wrong)
       values[assignment.field] = config::get_text(*assignment.field, scratch);
     else
-      layer.errors.push_back(assignment.field->key() + " " + wrong);
+      layer.errors.push_back(base::say({"{} {}", "{} {}"}, assignment.field->key(), *wrong));
   }
   Json settings = Json::object();
   for (const config::Field& field : config::fields())
     if (const auto value = values.find(&field); value != values.end() && !stays_out(field.key()))
       settings[field.key()] = value->second;
-  const Json answer = {{"settings", std::move(settings)}, {"errors", layer.errors}, {"notes", layer.notes}};
+  const Json answer = {
+      {"settings", std::move(settings)}, {"errors", base::in(layer.errors, language)}, {"notes", layer.notes}};
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "base/language.h"
+
 namespace troika::commands::serve {
 
 // `body`: {"yaml": TEXT}, of Troika or LLaMA-Factory. Refused 400 where it is no such object.
-std::string form_of_file(const std::string& body);
+std::string form_of_file(const std::string& body, base::Language language);
 
 }  // namespace troika::commands::serve

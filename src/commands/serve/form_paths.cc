@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/paths_below.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -40,8 +42,8 @@ const PathSetting* path_setting(std::string_view key) {
   return found == path_settings.end() ? nullptr : &*found;
 }
 
-std::string named(const std::string& text, const base::ConfigError& error) {
-  return fmt::format("'{}' {}", base::printable(text, 500), error.what());
+base::Text named(const std::string& text, const base::ConfigError& error) {
+  return base::say(refusal_texts.named, base::printable(text, 500), base::text_of(error));
 }
 
 std::string input_below(const std::string& root, const std::string& text) {
@@ -67,8 +69,7 @@ std::string list_below(const std::string& root, const std::string& text, bool na
     const bool may_be_a_name = names_data_sets && word.find('/') == std::string::npos && word != "..";
     const bool is_there = base::file_exists(root + "/" + word) || base::directory_exists(root + "/" + word);
     whole.push_back(may_be_a_name && !is_there ? word : input_below(root, word));
-    if (whole.back().find(',') != std::string::npos)
-      throw base::ConfigError(fmt::format("'{}' has a comma in its path, which separates files: rename it", word));
+    if (whole.back().find(',') != std::string::npos) throw base::ConfigError(base::say(refusal_texts.comma, word));
   }
   return base::join(whole, ",");
 }
@@ -88,10 +89,10 @@ PathKind path_kind_of(std::string_view key) {
   return setting == nullptr ? PathKind::none : setting->kind;
 }
 
-std::string_view why_not_of_a_page(std::string_view key) {
-  if (key == "train.out") return "is not set here: the name of the run says where it goes";
-  if (key == "log.on_event") return "is not set here: a page starts no commands";
-  return "";
+const base::Bilingual* why_not_of_a_page(std::string_view key) {
+  if (key == "train.out") return &refusal_texts.out_not_here;
+  if (key == "log.on_event") return &refusal_texts.on_event_not_here;
+  return nullptr;
 }
 
 std::string whole_path(const FormValue& value, const std::string& root) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/plan/arguments.h"
 #include "commands/plan/plan.h"
@@ -23,38 +24,38 @@ bool computes_on_cores(const config::Environment& environment) {
 }
 
 // The layout that the run would have; null where it leaves that open.
-Json asked_layout(const planner::Question& question, const config::ParsedSettings& parsed) {
+Json asked_layout(const planner::Question& question, const config::ParsedSettings& parsed, base::Language language) {
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic) return nullptr;
   const planner::Layout layout = planner::layout_of(config::resolve(question.settings, question.world));
   const auto estimate = planner::estimate_layout(question, layout);
-  return estimate ? Json::parse(estimate_json(question, *estimate)) : Json(nullptr);
+  return estimate ? Json::parse(estimate_json(question, *estimate, language)) : Json(nullptr);
 }
 
-Json planned(const Form& form, const config::Environment& environment) {
+Json planned(const Form& form, const config::Environment& environment, base::Language language) {
   std::vector<std::string> words = words_of_settings(form);
   if (computes_on_cores(environment)) words.insert(words.begin(), {"--nproc", std::to_string(form.processes)});
   const PlanArguments arguments = parse_plan(words, environment);
   const planner::Question question = question_of(arguments, environment);
-  Json asked = asked_layout(question, arguments.parsed);
+  Json asked = asked_layout(question, arguments.parsed, language);
   const planner::Answer answer = planner::search(question);
-  Json json = Json::parse(commands::plan_json(question, answer));
+  Json json = Json::parse(commands::plan_json(question, answer, language));
   json["asked"] = std::move(asked);
-  json["nearest"] = answer.best.empty() ? Json(planner::what_is_lacking(question, answer)) : Json(nullptr);
+  json["nearest"] = answer.best.empty() ? Json(planner::what_is_lacking(question, answer).in(language)) : Json(nullptr);
   return json;
 }
 
 }  // namespace
 
-std::string plan_json(const CheckedForm& checked, const Options& options) {
-  std::vector<std::string> errors = checked.errors;
+std::string plan_json(const CheckedForm& checked, const Options& options, base::Language language) {
+  std::vector<std::string> errors = base::in(checked.errors, language);
   Json json = {{"layouts", Json::array()}, {"asked", nullptr}, {"rejected", 0}, {"nearest", nullptr}};
   if (errors.empty()) {
     try {
-      json = planned(checked.form, environment_of_runs(options.environment));
+      json = planned(checked.form, environment_of_runs(options.environment), language);
     } catch (const base::ConfigError& error) {
-      errors = base::split(error.what(), '\n');
+      errors = base::split(error.in(language), '\n');
     } catch (const base::DataError& error) {
-      errors = base::split(error.what(), '\n');
+      errors = base::split(error.in(language), '\n');
     }
   }
   json["errors"] = errors;

@@ -3,12 +3,13 @@
 
 #include <string>
 
+#include "base/language.h"
 #include "commands/serve/form.h"
 
 namespace troika::commands::serve {
 
 // As `troika plan --json` has it, of this host with the form's processes, with errors, nearest, yaml and command. Takes seconds for
 // large models.
-std::string plan_json(const CheckedForm& checked, const Options& options);
+std::string plan_json(const CheckedForm& checked, const Options& options, base::Language language);
 
 }  // namespace troika::commands::serve

@@ -1,6 +1,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/choices.h"
 #include "commands/serve/data_sample.h"
@@ -34,16 +35,16 @@ std::vector<Route> form_routes(const Shop& shop) {
              return json_response(200, to_json(choices_below(options.root, asked.language)));
            }},
           {http::Method::post, "/api/form", Right::change,
-           [](const Asked& asked) { return json_response(200, form_of_file(asked.body)); }},
+           [](const Asked& asked) { return json_response(200, form_of_file(asked.body, asked.language)); }},
           {http::Method::post, "/api/data", Right::change,
            [&options](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
-             if (!checked.errors.empty()) throw Refused{400, base::join(checked.errors, "\n")};
+             if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
              return json_response(200, json_of_text(data_sample(checked.form, options, sample_deadline)));
            }},
           {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
-             return json_response(200, plans->make([&] { return plan_json(checked, options); }));
+             return json_response(200, plans->make([&] { return plan_json(checked, options, asked.language); }));
            }}};
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/say.h"
 #include "commands/serve/form_file.h"
 #include "commands/serve/form_plan.h"
 #include "commands/serve/served_runs_test_support.h"
@@ -30,9 +31,12 @@ class RunForm : public testing::Test {
     return checked_form(nlohmann::json{{"name", "first"}, {"processes", 2}, {"settings", settings}}.dump(),
                         served.options);
   }
-  std::vector<std::string> errors(const nlohmann::json& settings) const { return read(settings).errors; }
-  nlohmann::json plan(const nlohmann::json& settings) const {
-    return nlohmann::json::parse(plan_json(read(settings), served.options));
+  std::vector<std::string> errors(const nlohmann::json& settings,
+                                  base::Language language = base::Language::english) const {
+    return base::in(read(settings).errors, language);
+  }
+  nlohmann::json plan(const nlohmann::json& settings, base::Language language = base::Language::english) const {
+    return nlohmann::json::parse(plan_json(read(settings), served.options, language));
   }
 
   const ServedRuns served;
@@ -54,6 +58,21 @@ TEST_F(RunForm, IsTheSameRunAsACommandLineAndAsYaml) {
   EXPECT_EQ(config::to_yaml(config::settings_from_yaml(yaml, "it")), config::to_yaml(parsed.settings));
 }
 
+TEST_F(RunForm, SpeaksChineseToAChinesePage) {
+  const auto chinese = [&](const nlohmann::json& settings) { return errors(settings, base::Language::chinese); };
+  EXPECT_THAT(chinese({{"train.steps", "many"}, {"batch.seq_len", "0"}, {"parallel.schedule", "gpip"}}),
+              testing::UnorderedElementsAre("train.steps 应为整数，而不是“many”", "batch.seq_len 至少为 1，而不能是 0",
+                                            HasSubstr("您是想写 gpipe 吗？")));
+  EXPECT_THAT(chinese({{"data.train", "nowhere.txt"}}), ElementsAre(HasSubstr("路径“nowhere.txt”不存在")));
+  EXPECT_THAT(chinese({{"trian.steps", "1"}}), ElementsAre(HasSubstr("没有名为“trian.steps”的设置")));
+  const nlohmann::json misfit = plan({{"batch.seq_len", "1000000"}}, base::Language::chinese);
+  EXPECT_THAT(misfit["errors"].dump(), HasSubstr("batch.seq_len 1000000 超过了 model.max_positions"));
+  const nlohmann::json fits = plan({{"data.train", "data/a.txt"}}, base::Language::chinese);
+  EXPECT_THAT(fits["questions"].dump(), HasSubstr("放得下模型"));
+  for (const nlohmann::json& reason : fits["layouts"][0]["reasons"])
+    EXPECT_EQ(base::fault_of({"English", reason.get_ref<const std::string&>()}), "");
+}
+
 TEST_F(RunForm, NamesEveryError) {
   EXPECT_THAT(errors({{"trian.steps", "1"}, {"train.steps", "many"}, {"batch.seq_len", "0"}, {"train.seed", 5}}),
               testing::UnorderedElementsAre("there is no setting 'trian.steps'; did you mean train.steps?",
@@ -61,7 +80,8 @@ TEST_F(RunForm, NamesEveryError) {
                                             HasSubstr("batch.seq_len must be"), "train.seed is given as no text"));
   EXPECT_THAT(errors({{"train.profile", "a\nb"}}), ElementsAre("train.profile holds a control character"));
   EXPECT_THAT(refusal_of([&] { checked_form("[]", served.options); }), HasSubstr("400"));
-  EXPECT_THAT(checked_form(R"({"name": "a/b", "processes": 0, "shell": "x"})", served.options).errors,
+  EXPECT_THAT(base::in(checked_form(R"({"name": "a/b", "processes": 0, "shell": "x"})", served.options).errors,
+                       base::Language::english),
               testing::UnorderedElementsAre(HasSubstr("has letters from a to z"), HasSubstr("from 1 to"),
                                             HasSubstr("no 'shell'")));
 }
@@ -104,10 +124,10 @@ TEST_F(RunForm, KnowsOfEverySettingWhetherItNamesAFile) {
 }
 
 TEST_F(RunForm, HasNamesThatAreNoPaths) {
-  for (const char* name : {"a", "Run_1.b-c", "9"}) EXPECT_EQ(fault_of_run_name(name), "") << name;
+  for (const char* name : {"a", "Run_1.b-c", "9"}) EXPECT_FALSE(fault_of_run_name(name)) << name;
   for (const char* name : {"", ".", "..", "-a", ".hidden", "a/b", "a b", "ä", "a\n"})
-    EXPECT_NE(fault_of_run_name(name), "") << name;
-  EXPECT_NE(fault_of_run_name(std::string(101, 'a')), "");
+    EXPECT_TRUE(fault_of_run_name(name)) << name;
+  EXPECT_TRUE(fault_of_run_name(std::string(101, 'a')));
 }
 
 TEST_F(RunForm, IsNotChangedByTheEnvironmentOfTheServer) {
@@ -148,7 +168,7 @@ TEST_F(RunForm, SaysWhatIsLackingWhereNothingFits) {
 
 TEST_F(RunForm, ComesFromAFileOfSettings) {
   const auto of = [](const std::string& yaml) {
-    return nlohmann::json::parse(form_of_file(nlohmann::json{{"yaml", yaml}}.dump()));
+    return nlohmann::json::parse(form_of_file(nlohmann::json{{"yaml", yaml}}.dump(), base::Language::english));
   };
   const nlohmann::json ours =
       of("train:\n  steps: 5\n  out: runs/a\n  resume: never\nparallel:\n  stage_layers: [2, 1]\n");
@@ -157,7 +177,7 @@ TEST_F(RunForm, ComesFromAFileOfSettings) {
   EXPECT_EQ(of("max_steps: 7\n")["settings"]["train.steps"], "7");
   EXPECT_THAT(of("train:\n  stepz: 5\n")["errors"].dump(), HasSubstr("stepz"));
   EXPECT_THAT(of("train:\n  steps: five\n")["errors"].dump(), HasSubstr("train.steps takes a whole number"));
-  EXPECT_THAT(refusal_of([] { form_of_file("{}"); }), HasSubstr("400"));
+  EXPECT_THAT(refusal_of([] { form_of_file("{}", base::Language::english); }), HasSubstr("400"));
 }
 
 TEST_F(RunForm, HasTheTableOfSettings) {

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "commands/serve/refusal_texts.h"
+#include "commands/serve/routes.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -37,6 +39,10 @@ bool stands_twice(const http::Request& request) {
     return std::count_if(request.headers.begin(), request.headers.end(),
                          [&](const http::Header& header) { return header.name == name; }) > 1;
   });
+}
+
+http::Response refused(const http::Request& request, int status, const base::Bilingual& text) {
+  return error_response(status, std::string(text.in(language_in(Query(request.query)))));
 }
 
 bool is_json(std::string_view content_type) {
@@ -100,37 +106,33 @@ bool Gate::has_session(const http::Request& request) const {
 }
 
 std::optional<http::Response> Gate::refusal(const http::Request& request, Asks asks, Right right) const {
-  if (stands_twice(request)) return error_response(400, "a header of this request stands there twice");
+  if (stands_twice(request)) return refused(request, 400, refusal_texts.header_twice);
   const std::string_view forwarded = request.header("x-forwarded-host");
   const std::string_view host = proxy_ == Proxy::in_front && !forwarded.empty() ? forwarded : request.header("host");
-  if (!is_host(host))
-    return error_response(421, "this server does not answer for that host name; --allow-host gives it another one");
+  if (!is_host(host)) return refused(request, 421, refusal_texts.other_host);
 
   const std::string_view site = request.header("sec-fetch-site"), origin = request.header("origin");
   const bool by_a_page_of_others = !site.empty() && site != "same-origin" && site != "none";
   if (asks == Asks::asset) {
     // A link from anywhere may lead here; no page of others gets parts of this one.
     if (by_a_page_of_others && request.header("sec-fetch-mode") != "navigate")
-      return error_response(403, "this page cannot be a part of another one");
+      return refused(request, 403, refusal_texts.part_of_another);
     return std::nullopt;
   }
   // "none": the reader typed the address, which changes nothing.
   const bool changes_by_none = request.method != http::Method::get && site == "none";
   if (by_a_page_of_others || changes_by_none || (!origin.empty() && !is_own_origin(origin)))
-    return error_response(403, "only a page of this server may ask this");
+    return refused(request, 403, refusal_texts.only_own_page);
   if (request.method != http::Method::get) {
-    if (right == Right::change && access_ == Access::view_only)
-      return error_response(403, "this server was started with --view-only: nothing can be changed here");
-    if (request.header("x-troika") != "1") return error_response(403, "the header 'X-Troika: 1' is missing");
-    if (!is_json(request.header("content-type")))
-      return error_response(415, "the body of a request that changes something is application/json");
+    if (right == Right::change && access_ == Access::view_only) return refused(request, 403, refusal_texts.view_only);
+    if (request.header("x-troika") != "1") return refused(request, 403, refusal_texts.no_x_troika);
+    if (!is_json(request.header("content-type"))) return refused(request, 415, refusal_texts.no_json_type);
     if (origin.empty() && !has_token(request) && asks != Asks::login)
-      return error_response(403, "a request that changes something names its Origin, or has the token");
+      return refused(request, 403, refusal_texts.no_origin);
   }
   if (asks == Asks::login) return std::nullopt;
   if (has_token(request) || has_session(request)) return std::nullopt;
-  http::Response response =
-      error_response(401, "the token is missing or of another server; `troika serve --url` prints the address with it");
+  http::Response response = refused(request, 401, refusal_texts.no_token);
   response.headers.push_back({"www-authenticate", "Bearer"});
   return response;
 }

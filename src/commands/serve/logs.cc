@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/log_text.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 
 namespace troika::commands::serve {
@@ -103,8 +105,7 @@ Json logs_in(const std::string& folder) {
 std::string file_of_log(const std::string& which) {
   std::int64_t rank = 0;
   if (which == "run" || which == "launch") return which + ".log";
-  if (!base::parse_int(which, &rank) || rank < 0)
-    throw Refused{400, fmt::format("rank is the number of a rank, run or launch, not '{}'", which)};
+  if (!base::parse_int(which, &rank) || rank < 0) throw Refused{400, base::say(refusal_texts.no_rank, which)};
   return fmt::format("logs/rank-{:05}.log", rank);
 }
 

@@ -11,7 +11,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -52,8 +54,8 @@ bool lies_below(const std::string& root, const std::string& real_path) {
 }
 
 std::string path_below(const std::string& root, const std::string& path, Missing missing) {
-  if (path.empty()) throw base::ConfigError("is empty");
-  if (path.size() >= PATH_MAX) throw base::ConfigError("is too long for a path");
+  if (path.empty()) throw base::ConfigError(base::say(refusal_texts.is_empty));
+  if (path.size() >= PATH_MAX) throw base::ConfigError(base::say(refusal_texts.is_too_long));
   const std::string full = path.front() == '/' ? path : root + "/" + path;
   if (const std::optional<std::string> real = real_path_of(full); real && lies_below(root, *real)) return *real;
   // Of what is elsewhere nothing is told, not even whether it is there.
@@ -61,8 +63,8 @@ std::string path_below(const std::string& root, const std::string& path, Missing
   const std::optional<std::string> to_be = real_path_to_be(full);
   const bool would_be_below = to_be && lies_below(root, *to_be) && lies_below(root, plain);
   if (!would_be_below || (missing == Missing::allowed && goes_up(path)))
-    throw base::ConfigError(fmt::format("is not below {}, the folder that this page may name files of", root));
-  if (missing == Missing::refused) throw base::ConfigError("is not there");
+    throw base::ConfigError(base::say(refusal_texts.not_below, root));
+  if (missing == Missing::refused) throw base::ConfigError(base::say(refusal_texts.not_there));
   return *to_be;
 }
 

@@ -1,5 +1,7 @@
 #include "commands/serve/plan_queue.h"
 
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 
 namespace troika::commands::serve {
@@ -20,7 +22,7 @@ std::string PlanQueue::make(const std::function<std::string()>& plan) {
     const std::int64_t mine = ++newest_;
     changed_.notify_all();
     changed_.wait(lock, [&] { return !busy_ || newest_ != mine; });
-    if (newest_ != mine) throw Refused{503, "another form was sent while this one waited to be planned"};
+    if (newest_ != mine) throw Refused{503, base::say(refusal_texts.another_form)};
     busy_ = true;
   }
   const auto leave = [this] {

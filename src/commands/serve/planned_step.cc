@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/reading_texts.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "config/config.h"
 #include "mesh/mesh.h"
@@ -37,7 +39,7 @@ planner::ThisMachine machine_like(const plan::Plan& plan, int hosts, int ranks_p
   planner::ThisMachine here = trains_on_cores(plan.settings())
                                   ? planner::this_machine(planner::machine_file(environment))
                                   : planner::accelerators_of_this_machine(ranks_per_host);
-  if (here.cluster.hosts.empty()) throw base::ConfigError("the machine file names no host");
+  if (here.cluster.hosts.empty()) throw base::ConfigError(base::say(refusal_texts.no_host));
   here.cluster.hosts.resize(1);
   here.cluster.pairs.clear();
   machine::Host& host = here.cluster.hosts.front();
@@ -68,8 +70,7 @@ void refuse_large(const plan::Plan& plan) {
   std::size_t instructions = 0;
   for (const auto& of_rank : plan.program.ranks) instructions += of_rank.size();
   if (instructions > most_instructions)
-    throw Refused{404, fmt::format("a step has {} instructions, more than the {} that the page simulates", instructions,
-                                   most_instructions)};
+    throw Refused{404, base::say(refusal_texts.large_step, instructions, most_instructions)};
 }
 
 void place_lanes(const planner::Column& column, const RunSize& size, int ranks_per_host, schedule::StepTrace* trace) {
@@ -84,7 +85,7 @@ void place_lanes(const planner::Column& column, const RunSize& size, int ranks_p
 
 plan::Plan plan_of_run(const std::string& folder, int ranks) {
   const std::optional<ConfigFile> config = last_config(folder);
-  if (!config) throw base::DataError(folder + " has no config.yaml");
+  if (!config) throw base::DataError(base::say(refusal_texts.no_config, folder));
   config::Settings settings = config::settings_from_yaml(config->yaml, config->name);
   settings.batch.find_micro_batch_size = false;
   settings.parallel.schedule_file.clear();  // nothing that settings name is opened here
@@ -119,7 +120,7 @@ PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const conf
     const planner::Column column{plan, plan.stages, plan.program, planner::Pipelines::whole};
     step.trace = schedule::simulate(plan.program, schedule::unit_costs());
     place_lanes(column, size, ranks_per_host, &step.trace);
-    step.why_no_seconds = error.what();
+    step.why_no_seconds = base::text_of(error);
   }
   return step;
 }

@@ -21,7 +21,7 @@ struct PlannedStep {
   plan::Memory memory;        // of the rank that needs most
   std::optional<double>
       seconds;  // of the step; nothing where the machines are not known: then every computation takes 1 s
-  std::string why_no_seconds;  // a sentence
+  std::optional<base::Text> why_no_seconds;  // a sentence
   std::vector<std::string> notes;
 };
 

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/say.h"
 #include "commands/serve/catalog.h"
 #include "commands/serve/checkpoints.h"
 #include "commands/serve/grid.h"
 #include "commands/serve/logs.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "commands/serve/run_config.h"
 #include "commands/serve/run_events.h"
@@ -22,7 +24,7 @@ constexpr std::size_t most_search_bytes = 200;
 LogQuestion log_question(const Query& query) {
   LogQuestion question;
   question.search = query.one("search").value_or("");
-  if (question.search.size() > most_search_bytes) throw Refused{400, "what is searched for is longer than 200 bytes"};
+  if (question.search.size() > most_search_bytes) throw Refused{400, base::say(refusal_texts.long_search)};
   question.before = query.integer("before");
   const auto usual = static_cast<std::int64_t>(question.lines);
   question.lines =

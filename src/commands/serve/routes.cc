@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -47,7 +49,7 @@ std::optional<Number> number_in(const std::optional<std::string>& text, std::str
   Number value{};
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size())
-    throw Refused{400, "'" + std::string(name) + "' is no number: " + *text};
+    throw Refused{400, base::say(refusal_texts.no_number, name, *text)};
   return value;
 }
 
@@ -119,6 +121,10 @@ http::Response json_response(int status, std::string json) {
   return {status, {{"content-type", "application/json; charset=utf-8"}}, std::move(json)};
 }
 
+base::Language language_in(const Query& query) {
+  return query.one("lang").value_or("") == "zh" ? base::Language::chinese : base::Language::english;
+}
+
 http::Response error_response(int status, const std::string& text) {
   using Json = nlohmann::ordered_json;
   return json_response(status, Json{{"error", text}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -128,15 +134,15 @@ http::Response answered(const Route& route, const Asked& asked) {
   try {
     return route.answer(asked);
   } catch (const Refused& refused) {
-    return error_response(refused.status, refused.text);
+    return error_response(refused.status, refused.text.in(asked.language));
   } catch (const base::ConfigError& error) {
-    return error_response(400, error.what());
+    return error_response(400, error.in(asked.language));
   } catch (const base::DataError& error) {
-    return error_response(400, error.what());
+    return error_response(400, error.in(asked.language));
   } catch (const base::PeerError& error) {
-    return error_response(503, error.what());
+    return error_response(503, error.in(asked.language));
   } catch (const std::exception&) {
-    return error_response(500, "this request could not be answered; that is a fault of Troika");
+    return error_response(500, std::string(refusal_texts.own_fault.in(asked.language)));
   }
 }
 

@@ -36,6 +36,9 @@ class Query {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
+// Of "lang": zh is Chinese, all else English.
+base::Language language_in(const Query& query);
+
 // Nothing for a text that is no percent-encoding of UTF-8 without control characters. '+' stays.
 std::optional<std::string> percent_decoded(std::string_view text);
 
@@ -58,10 +61,10 @@ struct Route {
   std::function<http::Response(const Asked&)> answer;  // on a thread of the desk, several at once; may take seconds
 };
 
-// Thrown by an answer: {"error": text} with that status.
+// Thrown by an answer: {"error": text} with that status, in the language of who asked.
 struct Refused {
   int status = 400;
-  std::string text;
+  base::Text text;
 };
 
 http::Response json_response(int status, std::string json);

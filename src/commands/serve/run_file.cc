@@ -8,8 +8,10 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 
@@ -73,8 +75,8 @@ std::optional<std::string> text_of_run(const std::string& folder, const std::str
   const std::optional<RunFile> file = RunFile::open(folder, name);
   if (!file) return std::nullopt;
   if (file->facts().bytes > most_bytes)
-    throw base::DataError(fmt::format("{} has {}, more than the {} that are read of it", name,
-                                      base::format_bytes(file->facts().bytes), base::format_bytes(most_bytes)));
+    throw base::DataError(base::say(refusal_texts.large_file, name, base::format_bytes(file->facts().bytes),
+                                    base::format_bytes(most_bytes)));
   return file->text(0, file->facts().bytes);
 }
 

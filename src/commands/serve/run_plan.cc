@@ -99,11 +99,11 @@ Predicted predicted(const std::string& folder, const records::RunReader& run, co
     if (step.seconds)
       result.seconds = *step.seconds;
     else
-      note(reading_texts.no_seconds, step.why_no_seconds);
+      note(reading_texts.no_seconds, step.why_no_seconds.value_or(base::Text{}).in(language));
   } catch (const Refused& refused) {
-    return without(refused.text);
+    return without(refused.text.in(language));
   } catch (const base::Error& error) {
-    return without(error.what());
+    return without(error.in(language));
   }
   return result;
 }

@@ -1,12 +1,10 @@
 // What the page is told of what may not be done with a run, in both languages.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <string>
 #include <vector>
 
 #include "base/language.h"
+#include "base/say.h"
 
 namespace troika::commands::serve {
 
@@ -37,8 +35,8 @@ const base::Bilingual& text_of(Say text);
 std::vector<base::Bilingual> all_run_texts();  // for their test
 
 template <class... Arguments>
-std::string said(base::Language language, Say text, const Arguments&... arguments) {
-  return fmt::format(fmt::runtime(text_of(text).in(language)), arguments...);
+base::Text said(Say text, const Arguments&... arguments) {
+  return base::say(text_of(text), arguments...);
 }
 
 }  // namespace troika::commands::serve

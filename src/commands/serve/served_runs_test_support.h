@@ -105,7 +105,7 @@ inline std::string refusal_of(const std::function<void()>& act) {
   try {
     act();
   } catch (const Refused& refused) {
-    return std::to_string(refused.status) + " " + refused.text;
+    return std::to_string(refused.status) + " " + refused.text.english;
   } catch (const base::Error& error) {
     return std::string("error ") + error.what();
   }

@@ -17,6 +17,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -51,7 +53,7 @@ pid_t spawned(const ShortProgram& program) {
   const int error = ::posix_spawn(&child, words.front().c_str(), &files, &attributes, argv.data(), envp.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) throw base::ConfigError(fmt::format("cannot start '{}': {}", words.front(), ::strerror(error)));
+  if (error != 0) throw base::ConfigError(base::say(refusal_texts.no_start, words.front(), ::strerror(error)));
   return child;
 }
 
@@ -83,8 +85,7 @@ ShortEnd run_short(const ShortProgram& program) {
 
 ScratchFolder::ScratchFolder() {
   char path[] = "/tmp/troika-page-XXXXXX";
-  if (::mkdtemp(path) == nullptr)
-    throw base::ConfigError(fmt::format("cannot make a folder below /tmp: {}", ::strerror(errno)));
+  if (::mkdtemp(path) == nullptr) throw base::ConfigError(base::say(refusal_texts.no_scratch, ::strerror(errno)));
   path_ = path;
 }
 ScratchFolder::~ScratchFolder() { base::remove_tree(path_); }

@@ -3,13 +3,16 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
+
 namespace troika::commands::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-base::Language language_in(const Query& query) {
-  return query.one("lang").value_or("") == "zh" ? base::Language::chinese : base::Language::english;
+http::Response error_of(const http::Request& request, int status, const base::Bilingual& text) {
+  return error_response(status, std::string(text.in(language_in(Query(request.query)))));
 }
 
 }  // namespace
@@ -31,8 +34,7 @@ http::Response Site::log_in(const http::Request& request) const {
   const Json body = Json::parse(request.body, nullptr, false);
   const bool right = body.is_object() && body.contains("token") && body["token"].is_string() &&
                      gate_.is_token(body["token"].get<std::string>());
-  if (!right)
-    return error_response(401, "that is not the token of this server; `troika serve --url` prints the address with it");
+  if (!right) return error_of(request, 401, refusal_texts.wrong_token);
   http::Response response;
   response.status = 204;
   response.headers.push_back({"set-cookie", gate_.cookie()});
@@ -68,8 +70,8 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   asked.language = language_in(asked.query);
   if (request.method == http::Method::get && path == "/api/live") return live_.follow(asked);
   if (found.route == nullptr) {
-    http::Response response =
-        found.path_known ? error_response(405, "not with this method") : error_response(404, "there is no such page");
+    http::Response response = found.path_known ? error_of(request, 405, refusal_texts.wrong_method)
+                                               : error_of(request, 404, refusal_texts.no_page);
     if (found.path_known) response.headers.push_back({"allow", request.method == http::Method::get ? "POST" : "GET"});
     return response;
   }
@@ -86,7 +88,7 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
         add_guards(given);
         later->give(std::move(given));
       });
-  return taken ? std::move(response) : error_response(503, "too many requests wait; a disk may not answer");
+  return taken ? std::move(response) : error_of(request, 503, refusal_texts.too_many);
 }
 
 }  // namespace troika::commands::serve

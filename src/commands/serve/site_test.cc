@@ -55,7 +55,7 @@ class SiteTest : public ::testing::Test, protected ServedRuns {
         [](const Asked& asked) { return json_response(200, asked.body); }},
        {http::Method::get, "/api/bad", Right::see,
         [](const Asked&) -> http::Response {
-          throw Refused{409, "not now"};
+          throw Refused{409, {"not now", "现在不行"}};
         }},
        {http::Method::get, "/api/fault", Right::see,
         [](const Asked&) -> http::Response { throw std::runtime_error("a secret"); }}},

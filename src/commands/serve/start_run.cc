@@ -31,18 +31,18 @@ bool is_at_work(const std::string& folder) {
 }
 
 // What is there already: a run that has come to nothing may be started again.
-void refuse_taken(const std::string& folder, const std::string& name, base::Language language) {
+void refuse_taken(const std::string& folder, const std::string& name) {
   const bool usable = is_own_folder(folder) && (is_served_run(folder) || base::list_directory(folder).empty());
-  if (!usable) throw Refused{409, said(language, Say::something_else, name)};
-  if (is_at_work(folder)) throw Refused{409, said(language, Say::under_way, name)};
+  if (!usable) throw Refused{409, said(Say::something_else, name)};
+  if (is_at_work(folder)) throw Refused{409, said(Say::under_way, name)};
   if (base::file_exists(folder + "/metrics.jsonl") || !complete_steps(folder).empty())
-    throw Refused{409, said(language, Say::name_taken, name)};
+    throw Refused{409, said(Say::name_taken, name)};
 }
 
-void take_folder(const std::string& folder, const std::string& name, base::Language language) {
+void take_folder(const std::string& folder, const std::string& name) {
   if (::mkdir(folder.c_str(), 0755) == 0) return;
   if (errno != EEXIST) base::make_directories(folder);  // for its error
-  refuse_taken(folder, name, language);
+  refuse_taken(folder, name);
 }
 
 // Where the program has left nothing, the name is free again.
@@ -65,27 +65,27 @@ std::vector<std::string> words_of_start(const Shop& shop, const Form& form, cons
   return words;
 }
 
-void refuse_end(const DetachedStart& start, int status, base::Language language) {
+void refuse_end(const DetachedStart& start, int status) {
   if (start.ended && start.exit_code != 0)
-    throw Refused{status, said(language, Say::ended_at_once, start.exit_code, start.last_words)};
+    throw Refused{status, said(Say::ended_at_once, start.exit_code, start.last_words)};
 }
 
 }  // namespace
 
-std::string start_run(const Shop& shop, const Form& form, base::Language language, double patience_seconds) {
+std::string start_run(const Shop& shop, const Form& form, double patience_seconds) {
   const Options& options = shop.options;
-  if (const std::string fault = fault_of_run_name(form.name); !fault.empty()) throw Refused{400, fault};
+  if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
   const config::Environment environment = environment_of_runs(options.environment);
-  if (settled(form, environment).settings.data.train.empty()) throw Refused{400, said(language, Say::needs_data)};
-  if (is_served_run(options.folder)) throw Refused{409, said(language, Say::served_is_run)};
+  if (settled(form, environment).settings.data.train.empty()) throw Refused{400, said(Say::needs_data)};
+  if (is_served_run(options.folder)) throw Refused{409, said(Say::served_is_run)};
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
-  take_folder(folder, form.name, language);
+  take_folder(folder, form.name);
   try {
     base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
     refuse_end(start_detached({words_of_start(shop, form, folder), environment, options.root, folder + launch_log},
                               patience_seconds),
-               400, language);
+               400);
   } catch (...) {
     leave_folder(folder);
     shop.catalog.look_again();
@@ -95,24 +95,23 @@ std::string start_run(const Shop& shop, const Form& form, base::Language languag
   return form.name;
 }
 
-void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, base::Language language,
-                double patience_seconds) {
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, double patience_seconds) {
   const std::string folder = shop.catalog.folder_of(name);
-  if (is_at_work(folder)) throw Refused{409, said(language, Say::under_way, name)};
+  if (is_at_work(folder)) throw Refused{409, said(Say::under_way, name)};
   const std::vector<std::int64_t> steps = complete_steps(folder);
   if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
-    throw Refused{409, said(language, Say::no_checkpoint_of_step, name, *step)};
+    throw Refused{409, said(Say::no_checkpoint_of_step, name, *step)};
   const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
-  if (!resume) throw Refused{409, said(language, Say::no_settings, name)};
+  if (!resume) throw Refused{409, said(Say::no_settings, name)};
   if (resume->hosts.size() > 1)
-    throw Refused{409, said(language, Say::several_hosts, name, resume->hosts.size(), lines_of_hosts(*resume))};
+    throw Refused{409, said(Say::several_hosts, name, resume->hosts.size(), lines_of_hosts(*resume))};
   std::vector<std::string> words = {shop.options.program};
   words.insert(words.end(), resume->words.begin(), resume->words.end());
   const std::string works_in = resume->works_in.empty() ? shop.options.root : resume->works_in;
   const DetachedStart start = start_detached(
       {words, environment_of_runs(shop.options.environment), works_in, folder + launch_log}, patience_seconds);
   shop.catalog.look_again();
-  refuse_end(start, 409, language);
+  refuse_end(start, 409);
 }
 
 }  // namespace troika::commands::serve

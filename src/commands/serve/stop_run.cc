@@ -20,18 +20,17 @@ bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {
   return true;
 }
 
-void RunStops::stop(const Shop& shop, const std::string& name, StopHow how, base::Language language) {
+void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
-  if (!leader) throw Refused{409, said(language, Say::not_under_way, name)};
-  if (!leader->is_here)
-    throw Refused{409, said(language, Say::led_elsewhere, name, leader->host.empty() ? "?" : leader->host)};
+  if (!leader) throw Refused{409, said(Say::not_under_way, name)};
+  if (!leader->is_here) throw Refused{409, said(Say::led_elsewhere, name, leader->host.empty() ? "?" : leader->host)};
   const host::HeldProcess process(leader->id);
-  if (!process.found()) throw Refused{409, said(language, Say::not_under_way, name)};
+  if (!process.found()) throw Refused{409, said(Say::not_under_way, name)};
   const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
   if (first || how == StopHow::now)
     if (!process.send(SIGTERM) && !process.ends_within(0))
-      throw Refused{409, said(language, Say::not_reached, name, leader->id.pid)};
+      throw Refused{409, said(Say::not_reached, name, leader->id.pid)};
   if (how == StopHow::now && !process.ends_within(apart_seconds)) {
     process.send(SIGTERM);
     if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);

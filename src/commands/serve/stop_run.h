@@ -23,7 +23,7 @@ class RunStops {
   explicit RunStops(double seconds_until_killed = 5) : seconds_until_killed_(seconds_until_killed) {}
 
   // Only a process of this host that leads the run. `now` waits until it has ended, for some seconds. Refused 404, 409.
-  void stop(const Shop& shop, const std::string& name, StopHow how, base::Language language);
+  void stop(const Shop& shop, const std::string& name, StopHow how);
 
  private:
   bool is_first(const std::string& folder, const host::ProcessId& id);

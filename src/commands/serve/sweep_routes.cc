@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "base/say.h"
 #include "commands/serve/catalog.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "commands/serve/sweeps.h"
 
@@ -9,7 +11,7 @@ namespace troika::commands::serve {
 static http::Response answer_of_sweep(const std::vector<NamedFolder>& sweeps, const std::string& name) {
   const auto found =
       std::find_if(sweeps.begin(), sweeps.end(), [&](const NamedFolder& sweep) { return sweep.name == name; });
-  if (found == sweeps.end()) throw Refused{404, "there is no sweep '" + name + "'"};
+  if (found == sweeps.end()) throw Refused{404, base::say(refusal_texts.no_sweep, name)};
   return json_response(200, sweep_json(*found));
 }
 

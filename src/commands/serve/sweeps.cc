@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/sweep/kept.h"
 #include "commands/sweep/summary_csv.h"
 
@@ -30,7 +32,7 @@ SweepFile file_of_sweep(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) return {};
   if (!S_ISREG(facts.st_mode) || facts.st_size > most_sweep_bytes)
-    throw base::DataError("'" + path + "' is no file that a sweep has written");
+    throw base::DataError(base::say(refusal_texts.no_sweep_file, path));
   return {true, static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec)};
 }
 

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
 
@@ -23,8 +25,8 @@ class Turn {
     Held(Turn& turn, const std::string& folder) : turn_(turn) {
       std::unique_lock<std::mutex> lock(turn_.mutex_);
       if (!turn_.ended_.wait_for(lock, turn_.patience_, [this] { return !turn_.taken_; }))
-        throw base::PeerError(fmt::format("the disk of {} has not answered for {:g} s", folder,
-                                          std::chrono::duration<double>(turn_.patience_).count()));
+        throw base::PeerError(
+            base::say(refusal_texts.silent_disk, folder, std::chrono::duration<double>(turn_.patience_).count()));
       turn_.taken_ = true;
     }
     ~Held() {

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "diagnosis/causes.h"
 #include "doctor/command_output.h"
@@ -28,7 +30,7 @@ std::string why_json(const std::string& program, const std::string& folder, base
   const std::string said = doctor::output_of({program, "why", folder, "--json", "--lang", lang}, patience_seconds);
   const Json found = Json::parse(said, nullptr, false);
   if (!found.is_object() || !found.contains("cause") || !found["cause"].is_string())
-    throw Refused{404, "this run has no records yet that could tell why"};
+    throw Refused{404, base::say(refusal_texts.no_why)};
   Json answer = {{"cause", found["cause"]}, {"sentence", meaning_of(found["cause"], language)}};
   for (const auto& item : found.items())
     if (item.key() != "cause") answer[item.key()] = item.value();

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/checks.h"
 #include "config/huggingface/json_keys.h"
@@ -116,11 +117,12 @@ Problems broken_rules(const ModelSettings& m) {
   settings.model = m;
   Findings findings;
   for (const Field& field : fields()) {
-    const std::string wrong = violation(field, settings);
-    if (field.section == "model" && !wrong.empty()) findings.errors.push_back(field.key() + " " + wrong);
+    const auto wrong = violation(field, settings);
+    if (field.section == "model" && wrong)
+      findings.errors.push_back(base::say({"{} {}", "{} {}"}, field.key(), *wrong));
   }
   if (findings.errors.empty()) check_shape(m, &findings);
-  return findings.errors;
+  return base::in(findings.errors, base::Language::english);
 }
 
 void throw_if_any(const Problems& problems, const std::string& origin) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "config/import/deepspeed_json.h"
 
 namespace troika::config {
@@ -54,8 +55,8 @@ Layer read_by_name(const std::string& path, const std::string& origin) {
                                       path, usual.stage, usual.offload));
     return layer;
   }
-  layer.errors.push_back(fmt::format(
-      "{}: deepspeed '{}' is not there, nor beside this file: copy it, or set parallel.zero instead", origin, path));
+  layer.errors.push_back(base::verbatim(fmt::format(
+      "{}: deepspeed '{}' is not there, nor beside this file: copy it, or set parallel.zero instead", origin, path)));
   return layer;
 }
 
@@ -84,8 +85,8 @@ const Assignment* last_of(const Layer& layer, const Field& field) {
 
 void take_deepspeed(DeepSpeed theirs, Layer* mine) {
   const auto contradict = [&](const Assignment& own, const std::string& value, const std::string& origin) {
-    mine->errors.push_back(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own.origin, own.field->key(),
-                                       own.value, value, origin));
+    mine->errors.push_back(base::verbatim(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own.origin,
+                                                      own.field->key(), own.value, value, origin)));
   };
   for (const Assignment& out : theirs.ruled_out) {
     const Assignment* own = last_of(*mine, *out.field);

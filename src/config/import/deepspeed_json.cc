@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/language.h"
 #include "base/text.h"
 
 namespace troika::config {
@@ -139,7 +140,7 @@ class DeepSpeedReader {
     if (const auto text = stated(value)) assign(key, *text);
   }
 
-  void fail(const std::string& what) { layer_.errors.push_back(origin_ + ": " + what); }
+  void fail(const std::string& what) { layer_.errors.push_back(base::verbatim(origin_ + ": " + what)); }
 
   void check_section(const Section& section) {
     const Json* value = &root_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/language.h"
 #include "base/text.h"
 #include "config/import/deepspeed.h"
 #include "config/import/llama_factory_combined.h"
@@ -36,7 +37,7 @@ class LlamaFactoryReader {
   using Meaning = LlamaFactoryKey::Meaning;
 
   void fail(const FlatKey& key, const std::string& what) {
-    layer_.errors.push_back(fmt::format("{}: {}", key.origin, what));
+    layer_.errors.push_back(base::verbatim(fmt::format("{}: {}", key.origin, what)));
   }
 
   void check_twice() {
@@ -144,8 +145,9 @@ void refuse_contradictions(Layer* layer) {
     });
     if (first == later || later->origin == llama_factory_default) continue;
     if (canonical_text(field, first->value) == canonical_text(field, later->value)) continue;
-    layer->errors.push_back(fmt::format("{}: {} is given twice, as {} here and first as {} in {}", later->origin,
-                                        field.key(), later->value, first->value, first->origin));
+    layer->errors.push_back(
+        base::verbatim(fmt::format("{}: {} is given twice, as {} here and first as {} in {}", later->origin,
+                                   field.key(), later->value, first->value, first->origin)));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/language.h"
 #include "base/text.h"
 #include "config/import/llama_factory.h"
 
@@ -34,7 +35,7 @@ void CombinedKeys::set_aside(std::initializer_list<std::string_view> names) cons
 
 void CombinedKeys::fail(std::string_view name, const std::string& what) const {
   const FlatKey* key = keys.find(name);
-  layer.errors.push_back(fmt::format("{}: {}", key == nullptr ? keys.file() : key->origin, what));
+  layer.errors.push_back(base::verbatim(fmt::format("{}: {}", key == nullptr ? keys.file() : key->origin, what)));
 }
 
 void CombinedKeys::fail_word(std::string_view name, const std::vector<std::string>& words) const {

@@ -1,0 +1,229 @@
+// What is wrong with settings, in both languages.
+#pragma once
+
+#include "base/language.h"
+
+namespace troika::config {
+
+struct ConfigTexts {
+  // Of one value, as the end of a sentence.
+  base::Bilingual at_least = {"must be at least {}, not {}", "至少为 {}，而不能是 {}"};
+  base::Bilingual at_most = {"must be at most {}, not {}", "最大为 {}，而不能是 {}"};
+  base::Bilingual above_0 = {"must be above 0, not {}", "必须大于 0，而不能是 {}"};
+  base::Bilingual entry = {"has an entry that {}", "中有一项{}"};
+  base::Bilingual takes = {"takes {}, not '{}'", "应为{}，而不是“{}”"};
+  base::Bilingual one_of = {"takes {}, not '{}'{}", "可取 {}，而不是“{}”{}"};
+  base::Bilingual did_you_mean = {"; did you mean {}?", "；您是想写 {} 吗？"};
+  base::Bilingual truth = {"true or false", " true 或 false "};
+  base::Bilingual size = {"a size such as 500MB or 64MiB", "大小，如 500MB 或 64MiB"};
+  base::Bilingual whole = {"a whole number", "整数"};
+  base::Bilingual natural = {"a whole number from 0 to 2^64 - 1", " 0 到 2^64 - 1 的整数"};
+  base::Bilingual time = {"a time such as 30, 500ms or 2m", "时间，如 30、500ms 或 2m"};
+  base::Bilingual number = {"a number", "数字"};
+  base::Bilingual text = {"text in UTF-8", " UTF-8 文本"};
+  base::Bilingual numbers = {"numbers such as 0.5,1,2", "一组数字，如 0.5,1,2"};
+  base::Bilingual wholes = {"whole numbers such as 2,1,1", "一组整数，如 2,1,1"};
+
+  // Of the model and the run.
+  base::Bilingual min_lr = {"optimizer.min_lr {} is above optimizer.lr {}: it is where the decay ends, so at most {}",
+                            "optimizer.min_lr {} 大于 optimizer.lr {}：它是衰减的终点，最大为 {}"};
+  base::Bilingual loss_scale = {"precision.loss_scale {} is below precision.loss_scale_min {}: at least {}",
+                                "precision.loss_scale {} 小于 precision.loss_scale_min {}：至少为 {}"};
+  base::Bilingual heads = {"model.heads {} is not a multiple of model.kv_heads {}: {}",
+                           "model.heads {} 不是 model.kv_heads {} 的倍数：{}"};
+  base::Bilingual odd_head = {"model.head_dim {} is odd, but RoPE rotates pairs: {}",
+                              "model.head_dim {} 是奇数，而 RoPE 成对旋转：{}"};
+  base::Bilingual rope_factors = {
+      "model.rope_low_freq_factor {} is not below model.rope_high_freq_factor {}: frequencies are interpolated between "
+      "them",
+      "model.rope_low_freq_factor {} 不小于 model.rope_high_freq_factor {}：频率在二者之间插值"};
+  base::Bilingual gpt2_kv = {
+      "model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so set kv_heads "
+      "to "
+      "{}, or take a preset such as gpt2-124m",
+      "model.kv_heads {} 与 model.heads {} 不同：gpt2 的每个查询头各有一个键头和值头，请将 kv_heads 设为 {}，或选用 "
+      "gpt2-124m 之类的预设"};
+  base::Bilingual gpt2_hidden = {
+      "model.heads {} x model.head_dim {} is {}, but model.hidden is {}: the heads of gpt2 divide its hidden size, so "
+      "set "
+      "hidden to {}",
+      "model.heads {} x model.head_dim {} 等于 {}，但 model.hidden 是 {}：gpt2 的各个头平分隐藏维度，请将 hidden 设为 "
+      "{}"};
+  base::Bilingual gpt2_rope = {
+      "model.rope_scaling {} needs RoPE, and gpt2 learns an embedding for each position: set it to none",
+      "model.rope_scaling {} 需要 RoPE，而 gpt2 为每个位置学习一个嵌入：请设为 none"};
+  base::Bilingual weights = {"data.weights has {} numbers, but data.train names {} sources: one for each",
+                             "data.weights 有 {} 个数，但 data.train 有 {} 个数据源：每个数据源一个"};
+  base::Bilingual no_weight = {"data.weights are all 0, so nothing is left to train on: give one above 0",
+                               "data.weights 全为 0，没有可训练的数据：请至少给出一个大于 0 的数"};
+  base::Bilingual two_valid = {
+      "data.valid '{}' and data.valid_share {} both say what to evaluate on: leave one of them out",
+      "data.valid “{}”和 data.valid_share {} 都指定了验证数据：请去掉其中一个"};
+  base::Bilingual valid_share = {
+      "data.valid_share {} is a number of samples, as it is above 1, but not whole: {} and {} are the nearest that are",
+      "data.valid_share {} 大于 1，表示样本数，但不是整数：最接近的整数是 {} 和 {}"};
+  base::Bilingual middle_layers = {"model.middle_layers {} is more than the model's {} layers: at most {} can be kept",
+                                   "model.middle_layers {} 超过了模型的 {} 层：最多保留 {} 层"};
+  base::Bilingual seq_len = {"batch.seq_len {} is more than model.max_positions {}: at most {}, or raise max_positions",
+                             "batch.seq_len {} 超过了 model.max_positions {}：最大为 {}，或增大 max_positions"};
+  base::Bilingual warmup = {"optimizer.warmup_steps {} is more than train.steps {}: at most {}",
+                            "optimizer.warmup_steps {} 超过了 train.steps {}：最大为 {}"};
+  base::Bilingual device = {"train.device takes auto, cpu, cuda or cuda:N, not '{}'",
+                            "train.device 可取 auto、cpu、cuda 或 cuda:N，而不是“{}”"};
+  base::Bilingual profile = {"train.profile takes all, a step such as 3, or steps and ranges such as 2,5-7, not '{}'",
+                             "train.profile 可取 all、某一步（如 3）或多个步和区间（如 2,5-7），而不是“{}”"};
+  base::Bilingual no_out = {"train.out is empty: name the run's folder", "train.out 为空：请给出运行的目录"};
+  base::Bilingual auto_layout = {"parallel.layout is auto, but only train chooses a layout: state one (--dp, --pp)",
+                                 "parallel.layout 为 auto，但只有 train 会选择布局：请指定一个（--dp、--pp）"};
+
+  // Of the layout.
+  base::Bilingual indivisible = {"parallel: {} does not divide the world of {} process{}: start {} processes{}{}",
+                                 "parallel：{} 不能整除 {} 个进程{}：请启动 {} 个进程{}{}"};
+  base::Bilingual either = {"{} or {}", "{} 或 {}"};
+  base::Bilingual or_pp = {", or set pp to {}", "，或将 pp 设为 {}"};
+  base::Bilingual other_world = {"parallel: {}{}, but the world has {} process{}: start {}{}, or set dp to {}",
+                                 "parallel：{}{}，但共有 {} 个进程{}：请启动 {} 个{}，或将 dp 设为 {}"};
+  base::Bilingual head = {"a query head", "一个查询头"};
+  base::Bilingual column = {"a column of the feed-forward layer", "前馈层的一列"};
+  base::Bilingual vocabulary = {"a row of the vocabulary", "词表的一行"};
+  base::Bilingual tp = {"parallel.tp {} is more than {} {}: each tensor-parallel rank needs {}, so tp is at most {}",
+                        "parallel.tp {} 大于 {} {}：每个张量并行 rank 至少需要{}，因此 tp 最大为 {}"};
+  base::Bilingual cp = {
+      "batch.seq_len {} is too short for parallel.cp {}: each context-parallel rank takes 2 pieces of a sequence, so "
+      "seq_len is at least {}, or cp at most {}",
+      "batch.seq_len {} 对 parallel.cp {} 来说太短：每个上下文并行 rank 取序列的 2 段，因此 seq_len 至少为 {}，或 cp "
+      "最大为 "
+      "{}"};
+  base::Bilingual shares = {
+      "parallel.shares has {} entr{} for dp {}: give one number of microbatches per data-parallel rank",
+      "parallel.shares 有 {} 项{}，而 dp 为 {}：请为每个数据并行 rank 给出一个微批数"};
+  base::Bilingual shares_zero = {
+      "parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch",
+      "使用 parallel.shares 时 zero 应为 0 或 1，而不是 {}：ZeRO 2 和 3 中所有副本在每个微批都要通信"};
+  base::Bilingual bits = {
+      "parallel.reproducible=bits refuses {}: sums that are split over these ranks end in other bits; set tp and cp to "
+      "1, "
+      "or reproducible to run",
+      "parallel.reproducible=bits 不允许 {}：求和拆分到这些 rank 后逐位结果会不同；请将 tp 和 cp 设为 1，或将 "
+      "reproducible "
+      "设为 run"};
+
+  // Of the pipeline.
+  base::Bilingual no_pipeline = {"parallel.{} needs a pipeline, but pp is 1: set pp to 2 or more, or take {}",
+                                 "parallel.{} 需要流水线，但 pp 为 1：请将 pp 设为 2 以上，或改用 {}"};
+  base::Bilingual plain_1f1b = {"schedule 1f1b with virtual_stages 1", "schedule 1f1b 和 virtual_stages 1"};
+  base::Bilingual one_stage = {
+      "parallel.schedule {} has one stage per rank, but virtual_stages is {}: set schedule to interleaved, or "
+      "virtual_stages to 1",
+      "parallel.schedule {} 每个 rank 只有一个阶段，但 virtual_stages 为 {}：请将 schedule 设为 interleaved，或将 "
+      "virtual_stages 设为 1"};
+  base::Bilingual many_stages = {
+      "parallel.{} is more than the model's {} transformer layers: each stage needs one, so {}",
+      "parallel.{} 超过了模型的 {} 个 transformer 层：每个阶段至少需要一层，因此{}"};
+  base::Bilingual pp_at_most = {"pp is at most {}", " pp 最大为 {}"};
+  base::Bilingual pp_at_most_without = {"pp is at most {}, with virtual_stages 1",
+                                        "在 virtual_stages 为 1 时 pp 最大为 {}"};
+  base::Bilingual virtual_at_most = {"virtual_stages is at most {}", " virtual_stages 最大为 {}"};
+  base::Bilingual set_1f1b = {"set schedule to 1f1b and virtual_stages to 1",
+                              "请将 schedule 设为 1f1b，将 virtual_stages 设为 1"};
+  base::Bilingual stage_entries = {
+      "parallel.stage_layers has {} entries, but there are {} stages ({}): give one entry per stage, or leave it out",
+      "parallel.stage_layers 有 {} 项，但共有 {} 个阶段（{}）：请为每个阶段给出一项，或不设置"};
+  base::Bilingual stage_sum = {
+      "parallel.stage_layers {} sums to {}, but the model has {} layers: give entries that sum to {}",
+      "parallel.stage_layers {} 之和为 {}，但模型有 {} 层：各项之和应为 {}"};
+  base::Bilingual stage_costs = {
+      "parallel.stage_costs has {} numbers, but embedding, {} transformer layers and head are {} segments: give {} "
+      "numbers, or leave it out",
+      "parallel.stage_costs 有 {} 个数，但嵌入层、{} 个 transformer 层和输出头共 {} 段：请给出 {} 个数，或不设置"};
+  base::Bilingual no_costs = {"parallel.stage_costs are all 0: give the relative seconds of each segment, such as 1",
+                              "parallel.stage_costs 全为 0：请给出各段的相对耗时，如 1"};
+  base::Bilingual two_cuts = {"parallel: {} each decide where stages are cut: keep one of them",
+                              "parallel：{} 都决定阶段的切分位置：请只保留一个"};
+  base::Bilingual both = {" and ", " 和 "};
+
+  // Of the batch.
+  base::Bilingual nearest_multiple = {"{} is the nearest that is", "最接近的是 {}"};
+  base::Bilingual nearest_multiples = {"{} and {} are the nearest that are", "最接近的是 {} 和 {}"};
+  base::Bilingual no_multiple = {"batch.{} {}{} is not a multiple of {}: {}", "batch.{} {}{} 不是 {} 的倍数：{}"};
+  base::Bilingual tokens = {" tokens", " 个 token"};
+  base::Bilingual not_equal = {"batch.{} {}{} is not {}: leave one of them out, and it is derived",
+                               "batch.{} {}{} 与 {} 不符：请去掉其中一个，由其余的推出"};
+  base::Bilingual too_many_tokens = {
+      "batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 tokens per step: give a "
+      "smaller one",
+      "batch：micro_batch_size {} x microbatches {} x dp {} x seq_len {} 超过每步 2^50 个 token：请减小"};
+  base::Bilingual beside_shares = {
+      "{} and parallel.shares both say how many sequences a rank has: leave out one of them; micro_batch_size and "
+      "global_batch_size go with shares",
+      "{} 和 parallel.shares 都指定了每个 rank 的序列数：请去掉其中一个；micro_batch_size 和 global_batch_size 可与 "
+      "shares 同时使用"};
+  base::Bilingual no_multiple_of_shares = {"batch.{} {} is not a multiple of {}", "batch.{} {} 不是 {} 的倍数"};
+  base::Bilingual not_equal_to_shares = {"batch.{} {} is not {}", "batch.{} {} 不等于 {}"};
+  base::Bilingual sum_of_shares = {"the sum of parallel.shares", "parallel.shares 之和"};
+  base::Bilingual shares_too_many = {"batch: parallel.shares make more than 2^50 tokens per step: give smaller ones",
+                                     "batch：parallel.shares 使每步超过 2^50 个 token：请减小"};
+  base::Bilingual two_microbatches = {"batch.microbatches {} is not {}: leave one of them out",
+                                      "batch.microbatches {} 与 {} 不符：请去掉其中一个"};
+  base::Bilingual accumulation = {"batch.microbatches {} is not a multiple of accumulation {}: {}",
+                                  "batch.microbatches {} 不是 accumulation {} 的倍数：{}"};
+
+  // Of frozen parts and adapters.
+  base::Bilingual freeze_part = {"train.freeze takes embedding, head, and layers such as 7 or 0-3, not '{}'",
+                                 "train.freeze 可取 embedding、head 以及 7 或 0-3 这样的层，而不是“{}”"};
+  base::Bilingual freeze_range = {"train.freeze '{}' is not in the model's layers 0-{}{}",
+                                  "train.freeze “{}”不在模型的 0-{} 层之内{}"};
+  base::Bilingual is_below = {": {} is below {}", "：{} 小于 {}"};
+  base::Bilingual trainable_layers = {"train.trainable_layers is {}, but the model has {} layers: from {} to {}",
+                                      "train.trainable_layers 为 {}，但模型有 {} 层：应在 {} 到 {} 之间"};
+  base::Bilingual half_a_table = {
+      "train.freeze '{}' names the {} alone, but the head of this model multiplies by the embedding's table "
+      "(model.tie_embeddings): freeze both, as embedding,head, or neither",
+      "train.freeze “{}”只冻结了 "
+      "{}，但该模型的输出头与嵌入层共用一张表（model.tie_embeddings）：请一起冻结（embedding,head）"
+      "，或都不冻结"};
+  base::Bilingual freeze_and_lora = {"{} and lora.rank {} exclude each other: adapters freeze all other weights",
+                                     "{} 与 lora.rank {} 不能同时使用：适配器会冻结其他所有权重"};
+  base::Bilingual freeze_twice = {
+      "train.freeze '{}' and train.trainable_layers {} exclude each other: state what is frozen, or what is not",
+      "train.freeze “{}”与 train.trainable_layers {} 不能同时使用：请只指定冻结的部分或训练的部分"};
+  base::Bilingual nothing_left = {"train.freeze '{}' leaves nothing to train: leave out a part",
+                                  "train.freeze “{}”使得没有可训练的部分：请去掉一项"};
+  base::Bilingual lora_target = {"lora.targets names '{}', which is not a projection of a layer: all, or some of {}{}",
+                                 "lora.targets 中的“{}”不是层中的投影：应为 all，或 {} 中的几个{}"};
+  base::Bilingual nearest = {"; nearest: {}", "；最接近的是 {}"};
+  base::Bilingual lora_path = {"lora.path is '{}', but lora.rank is 0: set --lora.rank to the rank of that adapter",
+                               "lora.path 为“{}”，但 lora.rank 为 0：请将 --lora.rank 设为该适配器的秩"};
+  base::Bilingual lora_base = {
+      "lora.rank is {}, but model.path is not set: adapters need base weights, so name a model folder or a run with "
+      "--model.path PATH",
+      "lora.rank 为 {}，但未设置 model.path：适配器需要基础权重，请用 --model.path PATH 指定模型目录或运行"};
+  base::Bilingual lora_gpt2 = {
+      "lora.rank is {}, but adapters are not supported for model.architecture gpt2: freeze parts with --train.freeze, "
+      "or "
+      "take qwen3, qwen2, llama or mistral",
+      "lora.rank 为 {}，但 model.architecture gpt2 不支持适配器：请用 --train.freeze 冻结部分参数，或选用 "
+      "qwen3、qwen2、llama、mistral"};
+
+  // Of the model that is named.
+  base::Bilingual no_preset = {"model.preset '{}' is unknown: the presets are {}",
+                               "没有名为“{}”的 model.preset：可用的预设有 {}"};
+  base::Bilingual near_preset = {"model.preset '{}' is unknown: did you mean {}?",
+                                 "没有名为“{}”的 model.preset：您是想写 {} 吗？"};
+  base::Bilingual contradicts = {"{0} {1} ({2}) contradicts {3} in {4}; leave it out",
+                                 "{0} {1}（{2}）与 {4} 中的 {3} 矛盾；请去掉"};
+  base::Bilingual preset_and_path = {"model.preset {} ({}) and model.path {} ({}) both say what the model is; take one",
+                                     "model.preset {}（{}）和 model.path {}（{}）都指定了模型；请只用一个"};
+  base::Bilingual base_alone = {
+      "model.base {} ({}) is the base of an adapter; name the adapter with model.path, or leave model.base out",
+      "model.base {}（{}）是适配器的基础模型；请用 model.path 指定适配器，或去掉 model.base"};
+  base::Bilingual python_file = {
+      "'{}' is a Python file, which is not run here: give a YAML file, --preset conservative, balanced or aggressive, "
+      "or "
+      "--model.preset with one of {}",
+      "“{}”是 Python 文件，这里不会运行它：请给出 YAML 文件，或 --preset conservative、balanced、aggressive，或用 "
+      "--model.preset 指定 {} 之一"};
+};
+inline constexpr ConfigTexts texts{};
+
+}  // namespace troika::config
