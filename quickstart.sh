@@ -3,7 +3,8 @@
 # Everything it makes is under build/ and runs/quickstart; a second run builds nothing again and continues what is there.
 #   --cuda [TORCH_FOLDER]   for an NVIDIA GPU: builds against a pip torch with CUDA into build/cuda, prepares the tokens, and
 #                           says what to type then. TORCH_FOLDER: .../site-packages/torch; else the one that python3 imports
-# In a bundle (tools/bundle.sh) it takes the programs beside it and installs and builds nothing.
+#   --build                 builds also where the packages (tools/package.sh) are installed
+# In a bundle (tools/bundle.sh) it takes the programs beside it, else those of installed packages; then it installs and builds nothing.
 #   STEPS   of the pipeline, 700 by default; the data-parallel run continues for a seventh of them
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -17,11 +18,12 @@ die() {
   echo "quickstart: $1" >&2
   exit 2
 }
-cuda=
+cuda= build= corpus=()
 case ${1:-} in
   "") ;;
-  --cuda) cuda=yes ;;
-  *) die "usage: ./quickstart.sh [--cuda [TORCH_FOLDER]]" ;;
+  --cuda) cuda=yes build=yes ;;
+  --build) build=yes ;;
+  *) die "usage: ./quickstart.sh [--build | --cuda [TORCH_FOLDER]]" ;;
 esac
 [ -z "$cuda" ] || [ ! -x bin/troika ] || die "this bundle computes on CPUs; build in a clone with ./quickstart.sh --cuda"
 
@@ -41,7 +43,8 @@ if [ -x bin/troika ]; then
   troika=bin/troika
   corpus=(licenses)
   of_what="the licenses in this bundle"
-  prompt="Permission is "
+elif [ -z "$build" ] && [ -x /usr/lib/troika/troika-engine ]; then
+  troika=/usr/bin/troika
 else
   troika=build/release/troika
   title "Packages"
@@ -56,13 +59,20 @@ else
     [ -f build/release/build.ninja ] || tools/configure.sh programs
     cmake --build --preset release --target troika troika-engine
   fi
+fi
 
-  corpus=()
+prompt="Permission is "
+if [ -z "${corpus:-}" ]; then
   for folder in /usr/include/c++ /usr/include/linux /usr/include/asm-generic; do
     if [ -d "$folder" ]; then corpus+=("$folder"); fi
   done
   of_what="the C and C++ headers of this machine"
-  prompt="#ifndef _"
+  if [ -n "${corpus:-}" ]; then
+    prompt="#ifndef _"
+  else
+    corpus=(/usr/share/common-licenses)
+    of_what="the licences of this machine"
+  fi
 fi
 
 title "Corpus and tokenizer: $of_what"

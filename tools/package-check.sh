@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs packages (tools/package.sh) into a fresh Debian 12 of its own, trains there in two layouts, and removes them.
+# Installs packages (tools/package.sh) into a fresh Debian 12 of its own, trains there in two layouts, upgrades, and removes them.
 # One line per check; fails when one does.
 #
 #   tools/package-check.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/packages; ROOT: a root that debootstrap made)
@@ -35,6 +35,7 @@ else
 fi
 # shellcheck disable=SC2086
 cp $files "$root/root/"
+cp "$here/quickstart.sh" "$root/root/"
 cp /etc/resolv.conf "$root/etc/"
 mount -t proc proc "$root/proc"
 
@@ -56,6 +57,19 @@ install_packages() { apt-get update -qq && apt-get install -y -qq --no-install-r
 tokens() { troika data tokenizer /usr/share/common-licenses --vocab 512 --out tokenizer && troika data prepare /usr/share/common-licenses --tokenizer tokenizer --out tokens; }
 pipeline() { troika launch --nproc-per-node 3 -- train --pp 3 --steps "$STEPS" $common; }
 data_parallel() { troika launch --nproc-per-node 2 -- train --dp 2 --steps $((STEPS + 5)) $common && grep -q "resumed from step $STEPS" out.text; }
+higher_version() { # the same programs, packaged as 9.0
+  local file
+  for file in troika_*.deb troika-engine_*.deb; do
+    rm -rf unpacked && dpkg-deb -R "$file" unpacked &&
+      sed -i -E -e 's/^Version: .*/Version: 9.0/' -e 's/(troika(-engine)?) \(= [^)]*\)/\1 (= 9.0)/' unpacked/DEBIAN/control &&
+      dpkg-deb --root-owner-group -Znone -b unpacked "upgrade-${file%%_*}.deb" || return 1
+  done
+  rm -rf unpacked
+  apt-get install -y -qq ./upgrade-troika.deb ./upgrade-troika-engine.deb && dpkg-query -W troika | grep -q 9.0
+}
+after_upgrade() {
+  troika launch --nproc-per-node 2 -- train --dp 2 --steps $((STEPS + 10)) $common && grep -q "resumed from step $((STEPS + 5))" out.text
+}
 purge() { apt-get purge -y -qq troika troika-engine; }
 # The libraries that apt fetched stay for both lists: what is compared is what the two packages leave.
 list_without() { purge && files > before.list && apt-get install -y -qq ./troika_*.deb ./troika-engine_*.deb; }
@@ -68,6 +82,10 @@ check "tokenizer and tokens of the licences" tokens
 check "three processes as a pipeline" pipeline
 check "two data-parallel continue its checkpoint" data_parallel
 check "a sample" troika generate run --prompt "Permission is " --max-new-tokens 20
+check "quickstart.sh takes the packages" env STEPS=70 ./quickstart.sh
+grep "^first step" out.text
+check "a higher version is installed over it" higher_version
+check "the run goes on" after_upgrade
 check "purged, it leaves no file" purged
 exit $failures
 END_OF_CHECK
