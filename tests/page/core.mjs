@@ -114,6 +114,26 @@ await in_room(async (room) => {
     await browser.reload();
     await until('it stays Chinese', async () => await browser.script(() => document.documentElement.lang) === 'zh-CN');
   });
+  await room.check('what is wrong is told to a Chinese page in Chinese, and so are the reasons of a plan', async () => {
+    const asked = async (path, body) => (await server.ask(`${path}?lang=zh`, body === undefined ? {}
+      : {method: 'POST', headers: {'x-troika': '1', 'content-type': 'application/json'}, body: JSON.stringify(body)})).json;
+    const form = (settings) => ({name: 'wrong', processes: 1, settings});
+    const told = [
+      (await asked('/api/runs/nowhere/plan')).error, (await asked('/api/runs/nowhere/stop', {how: 'save'})).error,
+      (await asked('/api/runs', form({'train.steps': 'many'}))).error, (await asked('/api/runs', {...form({}), name: '-'})).error,
+      (await asked('/api/runs', form({}))).error,
+      ...(await asked('/api/plan', form({'data.train': '../../etc/passwd', 'optimizer.lr': '-1', 'trian.steps': '5'}))).errors,
+      ...(await asked('/api/plan', form({'batch.seq_len': '100000', 'parallel.pp': '9'}))).errors];
+    const large = await asked('/api/plan', form({'model.preset': 'qwen3-32b', 'parallel.offload': 'none'}));
+    if (large.nearest !== null) told.push(large.nearest);
+    const small = await asked('/api/plan', form({}));
+    told.push(...small.questions, ...small.helps, ...small.layouts[0].reasons);
+    assert(told.length >= 12, told.join('\n'));
+    for (const text of told) {
+      assert(/[\u4e00-\u9fff]/.test(text), text);
+      assert.doesNotMatch(text, /(?:\b[A-Za-z]{2,}\b[ ,]+){6,}/);
+    }
+  });
   await room.check('serve ends by its signal', async () => {
     browser.permit(/ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|EMPTY_RESPONSE|CONNECTION_RESET)/);
     assert.equal(await server.end(), 0);
