@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts Troika into one folder that runs on machines without any of its packages: programs, all shared libraries but glibc's,
-# documents, licenses. Copy the folder, or a tar of it, and run its quickstart.sh.
+# documents, licenses. Copy the folder, or FOLDER.tar, and run its quickstart.sh. The same programs and commit make the same tar.
 #
 #   tools/bundle.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/bundle, build/release)
 #
@@ -46,4 +46,7 @@ done)
 [ -z "$outside" ] || die "the programs do not take these from the bundle: $(xargs <<< "$outside")"
 
 seal "$bundle" "$target"
+epoch=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2> /dev/null || echo 0)}
+tar --sort=name --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=gnu --exclude=./runs \
+  -C "$target" --transform="s#^\.#troika#S" -cf "$target.tar" .
 echo "bundle: $target, $(find "$target/lib" -type f | wc -l) libraries of ${#packages[@]} packages, $(du -sm "$target" | cut -f 1) MB"

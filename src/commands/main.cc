@@ -61,7 +61,8 @@ int become_engine(const Call& call, char** argv) {
   path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
   const std::string engine = path.substr(0, path.rfind('/') + 1) + "troika-engine";
   ::execv(engine.c_str(), argv);
-  throw ConfigError("cannot start '" + engine + "': " + std::strerror(errno) + "; it must stand beside troika");
+  throw ConfigError("cannot start '" + engine + "': " + std::strerror(errno) +
+                    "; it must stand beside troika: install the package troika-engine, or build both programs");
 }
 
 int print(const std::string& text) {
