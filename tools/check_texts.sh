@@ -10,10 +10,10 @@ set -eu
 
 # Whose errors a page can meet.
 rooms='commands/serve config planner/reasons.cc planner/search.cc planner/open_layout.cc'
-# What only a command line meets: starting the server, and flags. Files of other programs, and the folder of a model, are read by
+# What only a command line meets: starting the server, and flags. Files of other programs are read by
 # rooms that speak English alone. The catalog keeps what a run has said, which is English, and beside it why one cannot be read.
 exempt='commands/serve/arguments.cc commands/serve/serve.cc commands/serve/token_file.cc commands/serve/gate.cc config/flag_table.cc
-config/import/ config/huggingface/'
+config/import/ config/huggingface/hugging_face_config.cc config/huggingface/checkpoint_folder.cc'
 
 check() {
   root=$1

@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "config/huggingface/checkpoint_folder.h"
 #include "config/huggingface/hugging_face_config.h"
+#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 namespace {
@@ -47,24 +49,18 @@ bool is_adapter_folder(const std::string& path) { return base::file_exists(path 
 std::string base_named_by(const std::string& path) {
   const std::string file = path + "/" + adapter_config_name;
   const nlohmann::json root = base::parse_json(base::read_file(file), file);
-  if (!root.is_object()) throw base::DataError(fmt::format("{} is not a JSON object", file));
+  if (!root.is_object()) throw base::DataError(base::say(model_texts.no_object, file));
   const auto place = root.find("base_model_name_or_path");
   return place != root.end() && place->is_string() ? place->get<std::string>() : "";
 }
 
 base::ConfigError without_base(const std::string& path, const std::string& named) {
-  if (named.empty())
-    return base::ConfigError(
-        fmt::format("the adapter '{}' does not name its base model; give that model's folder with --base PATH", path));
-  return base::ConfigError(
-      fmt::format("the base model of the adapter '{}' is '{}', which is not a folder here; give that model's folder "
-                  "with --base PATH",
-                  path, named));
+  if (named.empty()) return base::ConfigError(base::say(model_texts.no_base, path));
+  return base::ConfigError(base::say(model_texts.base_elsewhere, path, named));
 }
 
 base::DataError too_many_adapters(const std::string& path) {
-  return base::DataError(fmt::format("'{}' is an adapter on an adapter, more than {} times over; does one name itself?",
-                                     path, most_adapters));
+  return base::DataError(base::say(model_texts.too_many_adapters, path, most_adapters));
 }
 
 std::string tokenizer_of(const std::string& path, const std::string& base) {
@@ -78,27 +74,21 @@ std::string tokenizer_of(const std::string& path, const std::string& base) {
 
 std::string model_folder_of(const std::string& given, const std::string& base) {
   const std::string path = without_adapters(without_slashes_at_end(given), base, [](const std::string&) {});
-  if (path.empty()) throw base::DataError("the path of a model is empty");
+  if (path.empty()) throw base::DataError(base::say(model_texts.no_path));
   if (has_config(path)) return path;
   if (has_config(path + "/model")) return path + "/model";
   for (const std::string& checkpoints : {path + "/checkpoints", path}) {
     const std::string folder = newest_checkpoint_model(checkpoints);
     if (!folder.empty()) return folder;
   }
-  if (!base::directory_exists(path))
-    throw base::DataError(
-        fmt::format("'{}' is not a folder here: nothing is downloaded, so copy the model's folder", path));
-  throw base::DataError(fmt::format(
-      "'{}' holds no model: neither config.json (a model's folder), nor model/config.json (a checkpoint), nor "
-      "checkpoints/step-NNNNNNNN/model/config.json (a run)",
-      path));
+  if (!base::directory_exists(path)) throw base::DataError(base::say(model_texts.no_folder, path));
+  throw base::DataError(base::say(model_texts.no_model, path));
 }
 
 ModelSettings read_hugging_face_config(const std::string& path, const std::string& base) {
   const std::string file = model_folder_of(path, base) + "/config.json";
   const std::int64_t bytes = base::file_size(file);
-  if (bytes > most_bytes)
-    throw base::DataError(fmt::format("{} has {} bytes; at most {} are read", file, bytes, most_bytes));
+  if (bytes > most_bytes) throw base::DataError(base::say(model_texts.too_large, file, bytes, most_bytes));
   ModelSettings model = parse_hugging_face_config(base::read_file(file), file);
   model.path = path;
   return model;
