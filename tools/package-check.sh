@@ -9,15 +9,15 @@
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")/.." && pwd)
-packages=$(cd "${1:-$here/build/packages}" && pwd) || exit 2
 given=${2:-}
 
 die() {
   echo "package-check: $1" >&2
   exit 2
 }
+packages=$(cd "${1:-$here/build/packages}" 2> /dev/null && pwd) || die "there is no folder '${1:-build/packages}'; tools/package.sh makes it"
 [ "$(id -u)" = 0 ] || die "chroot needs root; run it with sudo"
-files=$(ls "$packages"/troika_*.deb "$packages"/troika-engine_*.deb) || die "'$packages' has no packages; tools/package.sh makes them"
+files=$(ls "$packages"/troika_*.deb "$packages"/troika-engine_*.deb 2> /dev/null) || die "'$packages' has no packages; tools/package.sh makes them"
 
 work=$(mktemp -d "$packages/../troika-root-XXXXXX")
 root=$work/root

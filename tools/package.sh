@@ -21,12 +21,14 @@ die() {
 for tool in dpkg-deb dpkg-shlibdeps dpkg-gencontrol strip chrpath; do
   command -v $tool > /dev/null || die "$tool is missing; install dpkg-dev, binutils and chrpath"
 done
-programs=$(cd "${2:-$root/build/release}" && pwd) || exit 2
+programs=$(cd "${2:-$root/build/release}" 2> /dev/null && pwd) || die "there is no folder '${2:-build/release}'; build the programs first: cmake --build --preset release"
 check_programs "$programs" "cmake --build --preset release" troika troika-engine
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
   SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct) || die "this is no git checkout; set SOURCE_DATE_EPOCH"
 fi
 export SOURCE_DATE_EPOCH
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -73,7 +75,6 @@ for package in troika troika-engine; do
 done
 cp -r "$root"/README*.md "$root/docs" troika/usr/share/doc/troika/
 
-mkdir -p "$target"
 for package in troika troika-engine; do
   dpkg-shlibdeps -Tdebian/substvars -e"$package/usr/lib/troika/$package"
   mkdir -p "$package/DEBIAN"
