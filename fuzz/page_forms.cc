@@ -36,20 +36,23 @@ void require_form(const std::string& body) {
   }
   const Form& form = checked.form;
   require(form.processes >= 1, "a run has a process");
-  require(form.name.empty() || fault_of_run_name(form.name).empty(), "a name is no path");
+  require(form.name.empty() || !fault_of_run_name(form.name), "a name is no path");
   require(form.name.find('/') == std::string::npos, "a name is one part");
   for (const auto& [key, value] : form.settings) {
-    require(config::field_of(key).key() == key && why_not_of_a_page(key).empty(), "a page sets what it may");
+    require(config::field_of(key).key() == key && why_not_of_a_page(key) == nullptr, "a page sets what it may");
     for (const unsigned char c : value) require(c >= 0x20 && c != 0x7f, "values are text");
     require_below(key, value);
   }
-  for (const std::string& error : checked.errors) (void)error_response(400, error);
+  for (const base::Text& error : checked.errors) {
+    require(!error.english.empty() && !error.chinese.empty(), "an error is told in both languages");
+    (void)error_response(400, error.chinese);
+  }
 }
 
 void require_file(const std::string& text) {
   const nlohmann::json body = {{"yaml", text}};
   const std::string sent = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const nlohmann::json answer = nlohmann::json::parse(form_of_file(sent));
+  const nlohmann::json answer = nlohmann::json::parse(form_of_file(sent, base::Language::chinese));
   require(answer["settings"].is_object() && answer["errors"].is_array(), "an answer is whole");
   require(!answer["settings"].contains("train.out"), "a file says not where a run goes");
 }

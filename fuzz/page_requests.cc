@@ -64,7 +64,7 @@ void require_names(const http::Request& request) {
       (void)query.number(name);
     } catch (const Refused& refused) {
       require(refused.status == 400, "what is no number is the client's fault");
-      (void)error_response(refused.status, refused.text);
+      (void)error_response(refused.status, refused.text.chinese);
     }
   }
 }
