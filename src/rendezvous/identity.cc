@@ -101,23 +101,40 @@ static Identity from_rank_variables(const Environment& environment) {
   return me;
 }
 
-static Identity from_mpirun(const Environment& environment) {
+namespace {
+
+// What a kind of mpirun leaves in the environment, and how it takes a variable for its ranks.
+struct MpiLauncher {
+  const char *rank, *size, *local_rank, *local_size, *job, *other_job, *gives_address;
+};
+
+constexpr MpiLauncher mpi_launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+     "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "-x MASTER_ADDR=<host of rank 0>"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "", "",
+     "-genv MASTER_ADDR <host of rank 0>"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "", "", "-genv MASTER_ADDR <host of rank 0>"},
+};
+
+}  // namespace
+
+static Identity from_mpirun(const Environment& environment, const MpiLauncher& mpi) {
   Identity me;
   me.source = Identity::Source::mpirun;
-  me.world_rank = required(environment, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0);
-  me.world_size = required(environment, "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", 1);
-  me.local_rank = number_of(environment, "OMPI_COMM_WORLD_LOCAL_RANK", 0, 0, 1 << 24);
-  me.local_size = number_of(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", me.local_rank + 1, 1, 1 << 24);
+  me.world_rank = required(environment, mpi.rank, mpi.size, 0);
+  me.world_size = required(environment, mpi.size, mpi.rank, 1);
+  me.local_rank = number_of(environment, mpi.local_rank, 0, 0, 1 << 24);
+  me.local_size = number_of(environment, mpi.local_size, me.local_rank + 1, 1, 1 << 24);
   me.node_rank = me.world_rank / me.local_size;
-  check(me, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE");
+  check(me, mpi.rank, mpi.size, mpi.local_rank, mpi.local_size);
   if (me.local_size < me.world_size && !has(environment, "MASTER_ADDR")) {
     throw ConfigError(
-        "MASTER_ADDR is not set and the ranks are on several hosts: give mpirun -x MASTER_ADDR=<host of rank 0>");
+        fmt::format("MASTER_ADDR is not set and the ranks are on several hosts: give mpirun {}", mpi.gives_address));
   }
   me.master_address = text_of(environment, "MASTER_ADDR", me.master_address);
   me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
-  me.launch = text_of(environment, "PMIX_NAMESPACE", text_of(environment, "OMPI_MCA_ess_base_jobid", ""));
+  me.launch = text_of(environment, mpi.job, text_of(environment, mpi.other_job, ""));
   return me;
 }
 
@@ -147,11 +164,49 @@ static Identity from_srun(const Environment& environment) {
   return me;
 }
 
+static constexpr const char* start_launch =
+    "start `troika launch -- train ...` in each pod, which starts its processes";
+
+// A pod of a PyTorchJob has RANK, but it counts pods; where each pod is to have one process, both counts agree.
+static void refuse_rank_of_pod(const Environment& environment) {
+  if (has(environment, "TROIKA_STORE") || has(environment, "LOCAL_RANK") || !has(environment, "PET_NNODES")) return;
+  const std::string pods = environment.at("PET_NNODES"), size = text_of(environment, "WORLD_SIZE", "");
+  if (size == pods) return;
+  throw ConfigError(
+      fmt::format("RANK is {} and WORLD_SIZE {}, but PET_NNODES is {} and LOCAL_RANK is not set: RANK is the number of "
+                  "this pod, not of a process; {}",
+                  text_of(environment, "RANK", "not set"), size.empty() ? "not set" : size, pods, start_launch));
+}
+
+// PET_* are defaults of a launcher; a process that finds them and no rank would train for itself beside the others.
+static void refuse_pod_without_launcher(const Environment& environment) {
+  const std::string pods = text_of(environment, "PET_NNODES", "1"),
+                    ranks = text_of(environment, "PET_NPROC_PER_NODE", "1");
+  std::int64_t number = 0;
+  const bool several = base::parse_int(ranks, &number) && number > 1;
+  if (pods == "1" && !several) return;
+  throw ConfigError(fmt::format("PET_NNODES is {} and PET_NPROC_PER_NODE is {}, but this process was given no rank: {}",
+                                pods, ranks, start_launch));
+}
+
 static Identity from_environment(const Environment& environment) {
-  if (has(environment, "RANK") || has(environment, "WORLD_SIZE")) return from_rank_variables(environment);
-  if (has(environment, "OMPI_COMM_WORLD_SIZE") || has(environment, "OMPI_COMM_WORLD_RANK"))
-    return from_mpirun(environment);
-  if (has(environment, "SLURM_STEP_ID") && has(environment, "SLURM_PROCID")) return from_srun(environment);
+  if (has(environment, "RANK") || has(environment, "WORLD_SIZE")) {
+    refuse_rank_of_pod(environment);
+    return from_rank_variables(environment);
+  }
+  const bool in_step = has(environment, "SLURM_STEP_ID") && has(environment, "SLURM_PROCID");
+  for (const MpiLauncher& mpi : mpi_launchers) {
+    // srun --mpi=pmi2 sets PMI_RANK too; Hydra's own processes may run in a step of SLURM and number ranks within the host.
+    const bool by_it = has(environment, mpi.rank) || has(environment, mpi.size);
+    if (by_it && (!in_step || has(environment, mpi.local_rank))) return from_mpirun(environment, mpi);
+  }
+  if (in_step) return from_srun(environment);
+  if (has(environment, "PMIX_RANK"))
+    throw ConfigError(
+        "PMIX_RANK is set, but nothing says how many ranks there are: set RANK, WORLD_SIZE, LOCAL_RANK, "
+        "LOCAL_WORLD_SIZE "
+        "and MASTER_ADDR for each process");
+  refuse_pod_without_launcher(environment);
   return {};
 }
 

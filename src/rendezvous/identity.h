@@ -24,9 +24,9 @@ struct Identity {
 };
 
 // RANK/WORLD_SIZE first (ours when TROIKA_STORE is set, else torchrun: then the agent holds MASTER_PORT and ours is
-// MASTER_PORT + 1), then OMPI_*, then SLURM_* only inside an srun step (SLURM_STEP_ID), else alone.
-// Ranks that are all on one host meet at its loopback. The secret is that of secret_of.
-// Throws ConfigError for contradictory or malformed values, naming the variable.
+// MASTER_PORT + 1), then Open MPI, MVAPICH, Hydra (MPICH, Intel), then SLURM_* only inside a step (SLURM_STEP_ID), else alone.
+// Ranks that are all on one host meet at its loopback. The secret is that of secret_of. Throws ConfigError for contradictory or
+// malformed values, naming the variable, and in a pod that was given PET_* for a launcher and no rank of its own.
 Identity identify(const std::map<std::string, std::string>& environment);
 
 // TROIKA_SECRET, or what the file TROIKA_SECRET_FILE holds; "" where neither is set. ConfigError when both are, when the file

@@ -83,6 +83,59 @@ TEST(Identity, PrefersRankOverMpirunAndMpirunOverSrun) {
   EXPECT_EQ(identify(environment).source, Identity::Source::torchrun);
 }
 
+TEST(Identity, ReadsHydraAndMvapich) {
+  const Environment hydra = {
+      {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}, {"MASTER_ADDR", "pi0"}};
+  const Identity me = identify(hydra);
+  EXPECT_EQ(me.source, Identity::Source::mpirun);
+  EXPECT_EQ(me.world_rank, 3);
+  EXPECT_EQ(me.world_size, 4);
+  EXPECT_EQ(me.local_rank, 1);
+  EXPECT_EQ(me.local_size, 2);
+  EXPECT_EQ(me.node_rank, 1);
+  EXPECT_EQ(me.master_address, "pi0");
+  EXPECT_FALSE(me.hosts_store);
+  EXPECT_EQ(identify({{"MV2_COMM_WORLD_RANK", "0"},
+                      {"MV2_COMM_WORLD_SIZE", "2"},
+                      {"MV2_COMM_WORLD_LOCAL_RANK", "0"},
+                      {"MV2_COMM_WORLD_LOCAL_SIZE", "2"}})
+                .world_size,
+            2);
+  EXPECT_THAT(error_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "1"}}),
+              HasSubstr("-genv MASTER_ADDR <host of rank 0>"));
+  EXPECT_THAT(error_of({{"PMI_RANK", "0"}}), HasSubstr("PMI_SIZE is not set though PMI_RANK is"));
+  EXPECT_THAT(error_of({{"PMIX_RANK", "1"}}), HasSubstr("nothing says how many ranks"));
+}
+
+TEST(Identity, TellsHydraInAStepOfSlurmFromSrunWithPmi2) {
+  Environment environment = {{"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"},
+                             {"SLURM_LOCALID", "1"}, {"PMI_RANK", "3"},     {"PMI_SIZE", "4"}};
+  EXPECT_EQ(identify(environment).source, Identity::Source::srun);
+  EXPECT_EQ(identify(environment).world_size, 2);
+  environment.insert({{"MPI_LOCALRANKID", "3"}, {"MPI_LOCALNRANKS", "4"}});
+  EXPECT_EQ(identify(environment).source, Identity::Source::mpirun);
+  EXPECT_EQ(identify(environment).world_size, 4);
+}
+
+TEST(Identity, APodsNumberIsNoRank) {
+  Environment pod = {{"RANK", "1"},       {"WORLD_SIZE", "4"},         {"MASTER_ADDR", "job-master-0"},
+                     {"PET_NNODES", "2"}, {"PET_NPROC_PER_NODE", "2"}, {"PET_NODE_RANK", "1"}};
+  EXPECT_THAT(error_of(pod), HasSubstr("RANK is the number of this pod, not of a process; start `troika launch --"));
+  pod["LOCAL_RANK"] = "0";  // of a launcher in the pod
+  EXPECT_EQ(identify(pod).world_size, 4);
+  pod.erase("LOCAL_RANK");
+  pod["WORLD_SIZE"] = "2";  // one process in each pod
+  EXPECT_EQ(identify(pod).world_rank, 1);
+}
+
+TEST(Identity, APodWithoutRankIsToldToLaunch) {
+  EXPECT_THAT(
+      error_of({{"PET_NNODES", "2"}, {"PET_NODE_RANK", "0"}}),
+      HasSubstr("PET_NNODES is 2 and PET_NPROC_PER_NODE is 1, but this process was given no rank: start `troika"));
+  EXPECT_THAT(error_of({{"PET_NPROC_PER_NODE", "2"}}), HasSubstr("was given no rank"));
+  EXPECT_EQ(identify({{"PET_NNODES", "1"}, {"PET_NPROC_PER_NODE", "auto"}}).source, Identity::Source::alone);
+}
+
 TEST(Identity, ReadsSrunsLists) {
   const Environment environment = {{"SLURM_STEP_ID", "4"},
                                    {"SLURM_PROCID", "0"},

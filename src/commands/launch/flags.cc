@@ -4,7 +4,9 @@ namespace troika::commands {
 namespace {
 
 void add_run_flags(config::FlagTable& table, LaunchFlags& f) {
-  table.add("max-restarts", f.max_restarts, "Start all ranks again after a failure, this many times.").range(0, 1000);
+  table.add("max-restarts", f.max_restarts, "Start all ranks again after a failure, this many times.")
+      .variables({"PET_MAX_RESTARTS"})
+      .range(0, 1000);
   table.add("log-dir", f.log_folder, "Folder for the output of ranks other than 0.").shown("DIR").unset("OUT/logs");
   table.add(
       "bind", f.bind,

@@ -33,12 +33,29 @@ void ask_slurm(HostFlags* f, const Environment& environment) {
   if (base::parse_int(found->second, &node)) f->node_rank = node;
 }
 
+// Where a cluster numbers pods or hosts with RANK and WORLD_SIZE, no launcher has set LOCAL_RANK.
+void ask_pod(HostFlags* f, const Environment& environment, FlagReading* reading) {
+  const auto rank = environment.find("RANK"), size = environment.find("WORLD_SIZE");
+  if (f->node_rank || f->standalone || f->master_address.empty() || environment.count("LOCAL_RANK") > 0) return;
+  std::int64_t node = 0;
+  if (rank == environment.end() || size == environment.end() || !base::parse_int(rank->second, &node)) return;
+  f->node_rank = node;
+  if (f->nnodes.empty()) f->nnodes = size->second;
+  reading->notes.push_back(
+      fmt::format("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes));
+}
+
 int count_hosts(const HostFlags& f, FlagReading* reading) {
-  if (f.nnodes.find(':') != std::string::npos) {
-    reading->refuse(fmt::format("--nnodes is '{}' but a range of hosts is not supported; give one number", f.nnodes));
+  if (f.standalone) return 1;
+  const auto colon = f.nnodes.find(':');
+  if (colon != std::string::npos && f.nnodes.substr(0, colon) != f.nnodes.substr(colon + 1)) {
+    reading->refuse(
+        fmt::format("--nnodes is '{}' but a range of hosts is not supported; give one number (in a PyTorchJob without "
+                    "elasticPolicy)",
+                    f.nnodes));
     return 1;
   }
-  return f.standalone ? 1 : positive_count("--nnodes", f.nnodes, 65536, reading);
+  return positive_count("--nnodes", f.nnodes.substr(0, colon), 65536, reading);
 }
 
 void check_hosts(const HostFlags& f, const HostOptions& options, FlagReading* reading) {
@@ -103,6 +120,7 @@ void add_host_flags(config::FlagTable& table, HostFlags& f) {
 
 HostOptions settle_hosts(HostFlags f, const Environment& environment, FlagReading* reading) {
   ask_slurm(&f, environment);
+  ask_pod(&f, environment, reading);
   split_endpoint(&f, reading);
   HostOptions options;
   options.nnodes = count_hosts(f, reading);

@@ -76,6 +76,40 @@ TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
   EXPECT_FALSE(options.hosts.port_is_given);
 }
 
+TEST(LaunchOptions, TakesWhatAPodIsGiven) {
+  const Environment job = {{"RANK", "1"},
+                           {"WORLD_SIZE", "4"},
+                           {"MASTER_ADDR", "job-master-0"},
+                           {"PET_NNODES", "2:2"},
+                           {"PET_NPROC_PER_NODE", "2"},
+                           {"PET_NODE_RANK", "1"},
+                           {"MASTER_PORT", "23456"},
+                           {"PET_MAX_RESTARTS", "3"}};
+  const auto options = parse_launch({"--program", "x", "y"}, job);
+  EXPECT_EQ(options.hosts.nnodes, 2);
+  EXPECT_EQ(options.hosts.node_rank, 1);
+  EXPECT_EQ(options.nproc_per_node, 2);
+  EXPECT_EQ(options.hosts.master_address, "job-master-0");
+  EXPECT_EQ(options.hosts.master_port, 23456);
+  EXPECT_EQ(options.max_restarts, 3);
+  const auto trainer = parse_launch({"--program", "x", "y"}, {{"PET_NNODES", "2"},
+                                                              {"PET_NPROC_PER_NODE", "cpu"},
+                                                              {"PET_NODE_RANK", "0"},
+                                                              {"PET_MASTER_ADDR", "job-node-0-0.job"},
+                                                              {"PET_MASTER_PORT", "29500"}});
+  EXPECT_EQ(trainer.hosts.master_address, "job-node-0-0.job");
+  EXPECT_EQ(trainer.hosts.nnodes, 2);
+}
+
+TEST(LaunchOptions, RankWithoutLocalRankNumbersHosts) {
+  const Environment pods = {{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}};
+  const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "y"}, pods);
+  EXPECT_EQ(options.hosts.nnodes, 2);
+  EXPECT_EQ(options.hosts.node_rank, 1);
+  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("this is host 1 of 2")));
+  EXPECT_EQ(parse_launch({"--standalone", "--program", "x", "y"}, pods).hosts.nnodes, 1);
+}
+
 TEST(LaunchOptions, TakesTheEndpointApart) {
   const auto options =
       parse_launch({"--rdzv-endpoint", "pi3:2000", "--nnodes", "2", "--node-rank", "0", "--program", "x", "y"}, {});
