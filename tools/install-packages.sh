@@ -1,15 +1,23 @@
 #!/bin/sh
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
-#   tools/install-packages.sh [build|test]      test adds what only the tests use
+#   tools/install-packages.sh [build|test|arm64]   test adds what only the tests use, arm64 what compiling for and imitating arm64 needs
+#   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
 kind=${1:-build}
+machine=$(uname -m)
+[ "$kind" != list ] || machine=$2
 
 packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
   libyaml-cpp-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libsodium-dev libhwy-dev zlib1g-dev libzstd-dev"
-case $(uname -m) in
+case $machine in
   x86_64) packages="$packages libdnnl-dev" ;;
   *) packages="$packages libopenblas-pthread-dev" ;;
 esac
+if [ "$kind" = list ]; then
+  echo $packages libgtest-dev libgmock-dev
+  exit 0
+fi
+[ "$kind" != arm64 ] || packages="g++-aarch64-linux-gnu qemu-user-static ninja-build cmake ccache pkg-config"
 if [ "$kind" = test ]; then
   packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox
     chromium chromium-driver fonts-wqy-microhei"
