@@ -15,8 +15,8 @@ if(TROIKA_TESTS)
 endif()
 include(cmake/torch.cmake)
 
-# The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, the BLAS beside libtorch elsewhere. Beside a
-# pip torch oneDNN is loaded by cpu/dnnl_apart.cc.
+# The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, cpu/product.cc elsewhere. Beside a pip torch
+# oneDNN is loaded by cpu/dnnl_apart.cc.
 if(NOT TROIKA_FUZZ)
   find_package(OpenMP REQUIRED)
   find_package(hwy REQUIRED)
@@ -30,7 +30,5 @@ if(NOT TROIKA_FUZZ)
       set(OpenMP_CXX_LIBRARIES gomp)
       set_property(TARGET OpenMP::OpenMP_CXX PROPERTY INTERFACE_LINK_LIBRARIES gomp)
     endif()
-  else()
-    find_library(TROIKA_GEMM openblas REQUIRED)
   endif()
 endif()

@@ -13,7 +13,7 @@ tools/install-packages.sh arm64
 # What tools/install-packages.sh installs on a machine with arm64, and the compiler's own libraries. libtorch-dev is not
 # Multi-Arch, so dpkg could not have it beside the host's.
 packages="libc6-dev libstdc++-12-dev libgcc-12-dev linux-libc-dev $(tools/install-packages.sh list aarch64 | tr ' ' '\n' | grep -v -x -E 'g\+\+|cmake|ninja-build|ccache|pkg-config')"
-wanted="$suite $packages"
+wanted="2 $suite $packages" # 2: with a database
 [ "$(cat "$folder/complete" 2>/dev/null || true)" != "$wanted" ] || exit 0
 
 mkdir -p "$folder" "$folder.apt"
@@ -41,15 +41,32 @@ export APT_CONFIG="$apt/apt.conf"
 apt-get -qq update
 # Of what the packages depend on only libraries and headers serve a program; interpreters, scripts and fonts do not.
 # shellcheck disable=SC2086
-apt-get -qq --print-uris install $packages | cut -d ' ' -f 2 | sed 's/_.*//' |
+apt-get -qq --simulate install $packages | sed -n 's/^Inst \([^ :]*\).*/\1/p' |
   grep -v -x -E 'adduser|bash|dash|debconf|dpkg|perl.*|python3.*|cmake.*|gcc-12-base|passwd|tar|ucf|libpam.*|debianutils|init-system-helpers' > "$apt/names"
 (cd "$apt/archives" && xargs apt-get -qq download < "$apt/names")
 rm -rf "$folder/usr" "$folder/etc" "$folder/var" "$folder/lib"
 mkdir -p "$folder/usr/lib"
 ln -s usr/lib "$folder/lib"
+# And a database of what it holds, for dpkg-query --admindir and dpkg-shlibdeps (tools/package.sh, bundle.sh).
+database=$folder/var/lib/dpkg
+mkdir -p "$database/info" "$database/updates" "$database/triggers"
+printf 'amd64\narm64\n' > "$database/arch"
+echo 1 > "$database/info/format"
 while read -r name; do
-  dpkg-deb -x "$(ls "$apt/archives/$name"_*.deb)" "$folder"
+  archive=$(ls "$apt/archives/$name"_*.deb)
+  dpkg-deb -x "$archive" "$folder"
+  { dpkg-deb -f "$archive" && printf 'Status: install ok installed\n\n'; } >> "$database/status"
+  of=$name
+  [ "$(dpkg-deb -f "$archive" Multi-Arch)" != same ] || of=$name:arm64
+  dpkg-deb --fsys-tarfile "$archive" | tar -tf - | sed -e 's#^\.##' -e 's#/$##' -e 's#^$#/.#' -e 's#^/lib\(64\)\{0,1\}/#/usr&#' > "$database/info/$of.list"
+  for control in symbols shlibs; do
+    dpkg-deb -I "$archive" $control > "$database/info/$of.$control" 2> /dev/null || rm -f "$database/info/$of.$control"
+  done
 done < "$apt/names"
+# What its maintainer scripts would choose.
+for library in libblas.so.3 liblapack.so.3; do
+  ln -sfn "openblas-pthread/$library" "$folder/usr/lib/aarch64-linux-gnu/$library"
+done
 
 # Links from the root (/lib/..., /etc/alternatives/...) would leave the folder.
 find "$folder" -type l -lname '/*' | while read -r link; do

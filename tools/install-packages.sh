@@ -9,10 +9,7 @@ machine=$(uname -m)
 
 packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
   libyaml-cpp-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libsodium-dev libhwy-dev zlib1g-dev libzstd-dev"
-case $machine in
-  x86_64) packages="$packages libdnnl-dev" ;;
-  *) packages="$packages libopenblas-pthread-dev" ;;
-esac
+[ "$machine" != x86_64 ] || packages="$packages libdnnl-dev"
 if [ "$kind" = list ]; then
   echo $packages libgtest-dev libgmock-dev
   exit 0

@@ -136,29 +136,103 @@ struct Span {
   std::int64_t begin, end;
 };
 
+// sum[m][j] += words (m0 + m, i) of A by vector j of row i of B, for one i.
+template <class Kind, int kVectors, class A, class Tile>
+HWY_INLINE void add_word(const A& a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t m0,
+                         std::int64_t i, Tile& sum) {
+  const hn::ScalableTag<typename Kind::Word> dw;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(dw));
+  hn::Vec<decltype(dw)> row[kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(dw, b + i * b_stride + j * lanes);
+#pragma GCC unroll 16
+  for (int m = 0; m < kTileRows; ++m) {
+    const auto factor = hn::Set(dw, a.at(m0 + m, i));
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) sum[m][j] = Kind::multiply_add(factor, row[j], sum[m][j]);
+  }
+}
+
+#if HWY_ARCH_ARM_A64
+// A factor is a lane of a vector here, so four words of A are one load instead of four.
+template <int kLane, class V>
+HWY_INLINE V add_lane(V sum, V row, float32x4_t a) {
+  return V(vfmaq_laneq_f32(sum.raw, row.raw, a, kLane));
+}
+
+template <class Kind, int kVectors, class Tile>
+HWY_INLINE void add_words(const ByColumn<Floats>& a, const float* b, std::int64_t b_stride, std::int64_t m0, Span span,
+                          Tile& sum) {
+  const hn::Full128<float> d;
+  const float* factors = a.data + span.begin * a.stride + m0;
+  const float* rows = b + span.begin * b_stride;
+#pragma GCC unroll 2
+  for (std::int64_t i = span.begin; i < span.end; ++i, factors += a.stride, rows += b_stride) {
+    hn::Vec<decltype(d)> row[kVectors];
+#pragma GCC unroll 4
+    for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(d, rows + 4 * j);
+#pragma GCC unroll 2
+    for (int m = 0; m < kTileRows; m += 4) {
+      const float32x4_t four = vld1q_f32(factors + m);
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j) {
+        sum[m][j] = add_lane<0>(sum[m][j], row[j], four);
+        sum[m + 1][j] = add_lane<1>(sum[m + 1][j], row[j], four);
+        sum[m + 2][j] = add_lane<2>(sum[m + 2][j], row[j], four);
+        sum[m + 3][j] = add_lane<3>(sum[m + 3][j], row[j], four);
+      }
+    }
+  }
+}
+
+template <int kLane, int kVectors, class Tile>
+HWY_INLINE void add_lanes(const float32x4_t (&four)[kTileRows], const float* rows, Tile& sum) {
+  const hn::Full128<float> d;
+#pragma GCC unroll 4
+  for (int j = 0; j < kVectors; ++j) {
+    const auto row = hn::Load(d, rows + 4 * j);
+#pragma GCC unroll 8
+    for (int m = 0; m < kTileRows; ++m) sum[m][j] = add_lane<kLane>(sum[m][j], row, four[m]);
+  }
+}
+
+template <class Kind, int kVectors, class Tile>
+HWY_INLINE void add_words(const ByRow<Floats>& a, const float* b, std::int64_t b_stride, std::int64_t m0, Span span,
+                          Tile& sum) {
+  std::int64_t i = span.begin;
+  const float* factors = a.data + m0 * a.stride + i;
+  const float* rows = b + i * b_stride;
+  for (; i + 4 <= span.end; i += 4, factors += 4, rows += 4 * b_stride) {
+    float32x4_t four[kTileRows];
+#pragma GCC unroll 8
+    for (int m = 0; m < kTileRows; ++m) four[m] = vld1q_f32(factors + m * a.stride);
+    add_lanes<0, kVectors>(four, rows, sum);
+    add_lanes<1, kVectors>(four, rows + b_stride, sum);
+    add_lanes<2, kVectors>(four, rows + 2 * b_stride, sum);
+    add_lanes<3, kVectors>(four, rows + 3 * b_stride, sum);
+  }
+  for (; i < span.end; ++i) add_word<Kind, kVectors>(a, b, b_stride, m0, i, sum);
+}
+#else
+template <class Kind, int kVectors, class A, class Tile>
+HWY_INLINE void add_words(const A& a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t m0, Span span,
+                          Tile& sum) {
+  for (std::int64_t i = span.begin; i < span.end; ++i) add_word<Kind, kVectors>(a, b, b_stride, m0, i, sum);
+}
+#endif
+
 // A function of its own: inlined into a task it finds no registers free for its addresses.
 template <class Kind, int kVectors, class A, class Finish>
 HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t b_stride, Block c, std::int64_t m0,
                                 Span span, Finish finish) {
   const hn::ScalableTag<float> d;
-  const hn::ScalableTag<typename Kind::Word> dw;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> sum[kTileRows][kVectors];
 #pragma GCC unroll 16
   for (int m = 0; m < kTileRows; ++m)
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) sum[m][j] = hn::Zero(d);
-  for (std::int64_t i = span.begin; i < span.end; ++i) {
-    hn::Vec<decltype(dw)> row[kVectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(dw, b + i * b_stride + j * lanes);
-#pragma GCC unroll 16
-    for (int m = 0; m < kTileRows; ++m) {
-      const auto factor = hn::Set(dw, a.at(m0 + m, i));
-#pragma GCC unroll 4
-      for (int j = 0; j < kVectors; ++j) sum[m][j] = Kind::multiply_add(factor, row[j], sum[m][j]);
-    }
-  }
+  add_words<Kind, kVectors>(a, b, b_stride, m0, span, sum);
 #pragma GCC unroll 16
   for (int m = 0; m < kTileRows; ++m) {
     float* c_row = c.data + (m0 + m) * c.stride;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "cpu/product.h"
 #include "cpu/sgemm.h"
 
 #define TROIKA_TEXT(x) #x
@@ -40,20 +41,6 @@ Products load() {
 // Loaded before main: what compares ranks looks at the libraries that the process has.
 const Products products = load();
 
-// Every element's sum in ascending k.
-void plain_product(bool rows_of_a, bool rows_of_b, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K, const float* A,
-                   dnnl_dim_t lda, const float* B, dnnl_dim_t ldb, float beta, float* C, dnnl_dim_t ldc) {
-  for (dnnl_dim_t m = 0; m < M; ++m) {
-    float* const row = C + m * ldc;
-    if (beta == 0)
-      for (dnnl_dim_t n = 0; n < N; ++n) row[n] = 0;
-    for (dnnl_dim_t k = 0; k < K; ++k) {
-      const float a = rows_of_a ? A[m * lda + k] : A[k * lda + m];
-      for (dnnl_dim_t n = 0; n < N; ++n) row[n] += a * (rows_of_b ? B[k * ldb + n] : B[n * ldb + k]);
-    }
-  }
-}
-
 }  // namespace
 
 std::string missing_library() { return products.product == nullptr ? libraries[0] : ""; }
@@ -65,7 +52,10 @@ extern "C" dnnl_status_t dnnl_sgemm(char transa, char transb, dnnl_dim_t M, dnnl
                                     float* C, dnnl_dim_t ldc) {
   if (troika::cpu::products.product != nullptr)
     return troika::cpu::products.product(transa, transb, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc);
-  troika::cpu::plain_product(transa == 'N', transb == 'N', M, N, K, A, lda, B, ldb, beta, C, ldc);
+  const auto by = [](char order, const float* data, dnnl_dim_t distance) {
+    return order == 'N' ? troika::cpu::Matrix{data, distance, 1} : troika::cpu::Matrix{data, 1, distance};
+  };
+  troika::cpu::product(M, N, K, by(transa, A, lda), by(transb, B, ldb), beta, C, ldc);
   return dnnl_success;
 }
 

@@ -28,6 +28,7 @@ constexpr std::size_t part_lanes = hn::MaxLanes(Part());
 struct F16 {
   static constexpr std::size_t count = 16 / part_lanes;
   PartVec part[count];
+  HWY_INLINE F16() {}  // the compiler's own would not be of this target
 };
 
 // function(part of each input) for every part.

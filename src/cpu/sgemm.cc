@@ -2,19 +2,14 @@
 
 #ifdef TROIKA_WITH_DNNL
 #include <dnnl.h>
-#else
-#include <cblas.h>
-#endif
 
 #include <algorithm>
 
-#ifdef TROIKA_WITH_DNNL
 // Exported by oneDNN since 1.0, but in none of its headers.
 extern "C" dnnl_status_t dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K,
                                                float alpha, const std::uint16_t* A, dnnl_dim_t lda,
                                                const std::uint16_t* B, dnnl_dim_t ldb, float beta, float* C,
                                                dnnl_dim_t ldc);
-#endif
 
 namespace troika::cpu {
 namespace {
@@ -37,20 +32,10 @@ Stored stored(const MatrixOf<Element>& m, std::int64_t rows, std::int64_t column
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
           std::int64_t c_stride) {
   const Stored sa = stored(a, M, K), sb = stored(b, K, N);
-  const std::int64_t c_distance = M == 1 ? N : c_stride;
-#ifdef TROIKA_WITH_DNNL
   return dnnl_sgemm(sa.by_rows ? 'N' : 'T', sb.by_rows ? 'N' : 'T', M, N, K, 1.0f, a.data, sa.distance, b.data,
-                    sb.distance, beta, c, c_distance);
-#else
-  const auto order = [](const Stored& s) { return s.by_rows ? CblasNoTrans : CblasTrans; };
-  const auto number = [](std::int64_t value) { return static_cast<blasint>(value); };
-  cblas_sgemm(CblasRowMajor, order(sa), order(sb), number(M), number(N), number(K), 1.0f, a.data, number(sa.distance),
-              b.data, number(sb.distance), beta, c, number(c_distance));
-  return 0;
-#endif
+                    sb.distance, beta, c, M == 1 ? N : c_stride);
 }
 
-#ifdef TROIKA_WITH_DNNL
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
           float* c, std::int64_t c_stride) {
   const Stored sa = stored(a, M, K), sb = stored(b, K, N);
@@ -69,16 +54,28 @@ bool multiplies_halves() {
   }();
   return does;
 }
+
+}  // namespace troika::cpu
 #else
+#include "cpu/product.h"
+
+namespace troika::cpu {
+
+int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,
+          std::int64_t c_stride) {
+  product(M, N, K, a, b, beta, c, c_stride);
+  return 0;
+}
+
 int sgemm(std::int64_t, std::int64_t, std::int64_t, const HalfMatrix&, const HalfMatrix&, float, float*, std::int64_t) {
   return sgemm_unknown;
 }
 
 bool multiplies_halves() { return false; }
+
+}  // namespace troika::cpu
 #endif
 
 #ifndef TROIKA_DNNL_APART
-std::string missing_library() { return ""; }
+std::string troika::cpu::missing_library() { return ""; }
 #endif
-
-}  // namespace troika::cpu

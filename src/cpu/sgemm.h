@@ -1,4 +1,4 @@
-// The matrix library behind gemm.h: oneDNN on x86-64, the BLAS that libtorch uses elsewhere.
+// The product behind gemm.h: oneDNN's on x86-64, our own elsewhere (product.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
           float* c, std::int64_t c_stride);
 
-// Empty, or the file of the matrix library where this process has not found it; plain loops multiply then.
+// Empty, or the file of the matrix library where this process has not found it; our own product multiplies then.
 std::string missing_library();
 
 }  // namespace troika::cpu

@@ -5,14 +5,12 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <omp.h>
-#include <sys/mman.h>
 #include <torch/csrc/api/include/torch/version.h>
 
 #include <set>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/units.h"
 
 namespace troika::tensor {
 
@@ -74,32 +72,6 @@ std::vector<int> cores_of_openmp() {
     cores.insert(numbers.begin(), numbers.end());
   }
   return {cores.begin(), cores.end()};
-}
-
-#ifdef TROIKA_WITH_DNNL
-constexpr bool blas_multiplies = false;
-#else
-constexpr bool blas_multiplies = true;
-#endif
-
-// OpenBLAS asks for 128 MiB of address space per thread in it, of which little becomes resident. The GEMM runs with all
-// threads, so that there is room when OpenMP's threads call it at once.
-void reserve_workspace() {
-  if (!blas_multiplies || openblas_set_num_threads == nullptr) return;
-  const int threads = at::get_num_threads();
-  const std::size_t bytes = (std::size_t{136} << 20) * static_cast<std::size_t>(threads);
-  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) {
-    throw base::ConfigError(
-        fmt::format("out of memory: the BLAS library needs {} of address space for its {} threads, and this process "
-                    "may not have as much; raise the limit (ulimit -d, ulimit -v) or use fewer --train.threads",
-                    base::format_bytes(static_cast<std::int64_t>(bytes)), threads));
-  }
-  munmap(room, bytes);
-  set_blas_threads(threads);
-  const at::Tensor a = at::ones({256, 256});
-  at::mm(a, a);
-  set_threads(threads);
 }
 
 // Only what is copied out of pinned memory is copied without a wait; libtorch keeps the memory until then.

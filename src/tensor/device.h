@@ -25,10 +25,6 @@ void set_threads(int threads);
 // none.
 std::vector<int> cores_of_openmp();
 
-// Lets the BLAS library take its room for packed matrices now: it waits forever for it when memory is short, in the middle
-// of a step. ConfigError when there is none. Call after set_threads. Nothing where oneDNN multiplies.
-void reserve_workspace();
-
 // The tensor itself for the CPU, else a copy of it, which lies on the host. The copy is queued on the current stream, and the
 // thread does not wait for it.
 at::Tensor to_device(const at::Tensor& host, const c10::Device& device);

@@ -106,12 +106,11 @@ Machine prepare_machine(const RankContext& context) {
   Machine machine;
   machine.threads = threads_for(s.train, context.identity.local_size);
   tensor::set_threads(machine.threads);
-  tensor::reserve_workspace();
   machine.device = device_of(context);
   if (machine.device.is_cpu() && !cpu::missing_library().empty())
     say(context,
-        fmt::format("note: {} is not found, so matrices are multiplied by plain loops; install the package that "
-                    "has it (on Debian 12 libdnnl2)",
+        fmt::format("note: {} is not found, so Troika's own product multiplies matrices, slower than that library; "
+                    "install the package that has it (on Debian 12 libdnnl2)",
                     cpu::missing_library()));
   tensor::add_halves_in_fp32(machine.device);
   machine.streams = tensor::make_streams(machine.device);

@@ -94,7 +94,6 @@ bool read_membership(const std::vector<std::string>& words, Membership* membersh
 int run_member(const Membership& membership, std::FILE* in, std::FILE* out) {
   bind_to(membership.core);
   tensor::set_threads(membership.threads);
-  tensor::reserve_workspace();
   Member member(membership.threads);
   answer(out, member.resident());
   std::string line;
