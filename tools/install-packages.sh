@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
-#   tools/install-packages.sh [build|test|arm64]   test adds what only the tests use, arm64 what compiling for and imitating arm64 needs
+#   tools/install-packages.sh [build|test|arm64|clusters]   test adds what only the tests use, arm64 what compiling for and imitating arm64
+#                                                           needs, clusters what slurm-proofs.sh and mpi-proofs.sh start
 #   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
 kind=${1:-build}
@@ -15,6 +16,7 @@ if [ "$kind" = list ]; then
   exit 0
 fi
 [ "$kind" != arm64 ] || packages="g++-aarch64-linux-gnu qemu-user-static ninja-build cmake ccache pkg-config"
+[ "$kind" != clusters ] || packages="slurmctld slurmd slurm-client munge openmpi-bin mpich iproute2 util-linux jq procps"
 if [ "$kind" = test ]; then
   packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox
     chromium chromium-driver fonts-wqy-microhei"

@@ -5,7 +5,8 @@
 #
 # Needs root (for namespaces), iproute2 with tc, util-linux 2.38 and jq. A host is a network, host name and time namespace
 # with a folder of its own, $work/hostN; a fourth namespace is the router, a bridge. They have no names in the system, so
-# several scripts may run at once, and they vanish with their last process, whatever becomes of the script.
+# several scripts may run at once, and they vanish with their last process, whatever becomes of the script. With spaces+=(--mount)
+# the hosts also know each other, and the router, by name (name_hosts).
 export LC_ALL=C OMP_NUM_THREADS=1
 unset BATCH_SIZE MICROBATCH_NUM
 
@@ -29,6 +30,8 @@ launcher=()
 niceness=0 # of the processes on the hosts
 group=() # per host, the folder of a control group that its processes join; unset: none
 failures=0
+[ -n "${spaces:-}" ] || spaces=(--net --uts) # what a host has of its own, beside a clock
+lifetime=${lifetime:-900}                    # seconds after which the namespaces vanish in any case
 
 # --- checks ---------------------------------------------------------------------------------------------------------
 
@@ -83,7 +86,7 @@ trap 'exit 130' INT TERM HUP
 hold() { # hold NODE FLAGS...: namespaces that live as long as a sleeping process
   local node=$1
   shift
-  unshare --net --uts "$@" --fork sh -c 'echo $$ $PPID > "$1.new" && mv "$1.new" "$1" && exec sleep 900' hold "$work/holder$node" 2> "$work/holder$node.error" &
+  unshare "${spaces[@]}" "$@" --fork sh -c 'echo $$ $PPID > "$1.new" && mv "$1.new" "$1" && exec sleep "$2"' hold "$work/holder$node" "$lifetime" 2> "$work/holder$node.error" &
   disown
   for _ in $(seq 100); do
     [ -s "$work/holder$node" ] && break
@@ -95,7 +98,7 @@ hold() { # hold NODE FLAGS...: namespaces that live as long as a sleeping proces
 net() { # net NODE COMMAND...
   local node=$1
   shift
-  nsenter --target "${holder[$node]}" --net --uts -- "$@"
+  nsenter --target "${holder[$node]}" "${spaces[@]}" --wdns="$PWD" -- "$@"
 }
 shape() { net "$1" tc qdisc replace dev "$2" root tbf rate "$rate" burst 16kb latency 200ms; }
 shape_all() { # with the rate of now
@@ -126,6 +129,15 @@ make_hosts() {
   set +e
 }
 
+name_hosts() { # the names of all in each one's /etc/hosts, instead of this machine's
+  local node
+  net 3 ip address add 10.77.0.4/24 dev switch
+  net 3 ip link set lo up
+  net 3 hostname head
+  { echo '127.0.0.1 localhost' && for node in 0 1 2; do echo "${address[$node]} pi$node"; done && echo '10.77.0.4 head'; } > "$work/hosts"
+  for node in 0 1 2 3; do net $node mount --bind "$work/hosts" /etc/hosts || die "cannot mount over /etc/hosts of a host"; done
+}
+
 on_host() { # on_host NODE LOG ARGUMENTS...: troika, as a person starts it on that host
   local node=$1 log=$2
   shift 2
@@ -133,7 +145,7 @@ on_host() { # on_host NODE LOG ARGUMENTS...: troika, as a person starts it on th
     cd "$work/host$node" || exit 2
     [ -z "${group[$node]:-}" ] || echo $BASHPID > "${group[$node]}/cgroup.procs"
     export XDG_CONFIG_HOME=$work/host$node/config # what is known of machines is each host's own
-    exec nice -n "$niceness" nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@"
+    exec nice -n "$niceness" nsenter --target "${holder[$node]}" "${spaces[@]}" --time --wdns="$PWD" -- "$bin/troika" "$@"
   ) > "$work/host$node/$log.text" 2>&1 &
   launcher[node]=$!
 }
@@ -152,7 +164,7 @@ start() { # start NODE OUT FLAGS...
 alone() { # alone NODE FOLDER ARGUMENTS...: one process on that host, in that working folder
   local node=$1 folder=$2
   shift 2
-  (export XDG_CONFIG_HOME=$work/host$node/config && cd "$folder" && exec nsenter --target "${holder[$node]}" --net --uts --time -- "$bin/troika" "$@")
+  (export XDG_CONFIG_HOME=$work/host$node/config && cd "$folder" && exec nsenter --target "${holder[$node]}" "${spaces[@]}" --time --wdns="$PWD" -- "$bin/troika" "$@")
 }
 start_all() { # in an order as good as any
   start 2 "$@"

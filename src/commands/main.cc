@@ -54,7 +54,7 @@ void keep_the_heap_whole() {
 
 int become_engine(const Call& call, char** argv) {
   keep_the_heap_whole();
-  if (call.verb->name == "train") block_signals({SIGINT, SIGTERM});
+  if (call.verb->name == "train") block_signals({SIGINT, SIGTERM, SIGUSR2});
   if (call.verb->name == "chat") block_signals({SIGINT});
   std::string path(4096, '\0');
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());

@@ -14,17 +14,19 @@ namespace troika::commands {
 // `timeout` and some terminals send one signal twice, to the process and to its group.
 constexpr double same_request_seconds = 0.3;
 
-static sigset_t stop_set() {
+static sigset_t stop_set(FirstUserSignal first) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR2);
+  if (first == FirstUserSignal::asks_to_stop) sigaddset(&set, SIGUSR1);
   return set;
 }
 
-StopSignals::StopSignals(Notices notices) : notices_(std::move(notices)) {
-  const sigset_t set = stop_set();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+StopSignals::StopSignals(Notices notices, FirstUserSignal first)
+    : notices_(std::move(notices)), heard_(stop_set(first)) {
+  pthread_sigmask(SIG_BLOCK, &heard_, nullptr);
   thread_ = std::thread([this] { listen(); });
 }
 
@@ -54,9 +56,8 @@ void StopSignals::leave_unless_polled() {
 }
 
 void StopSignals::listen() {
-  const sigset_t set = stop_set();
   double first = 0;
-  for (int signal = 0; sigwait(&set, &signal) == 0 && !end_;) {
+  for (int signal = 0; sigwait(&heard_, &signal) == 0 && !end_;) {
     leave_unless_polled();
     const double now = base::monotonic_seconds();
     if (requested_ && now - first < same_request_seconds) continue;

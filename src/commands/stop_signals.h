@@ -1,6 +1,8 @@
-// Ctrl-C and SIGTERM as stop requests. At first one ends the process at once: whatever it does can be begun again. From
+// Ctrl-C, SIGTERM and SIGUSR2 as stop requests, and SIGUSR1 where it is one. At first one ends the process at once: whatever it does can be begun again. From
 // begin_polling() on, the first asks the run to save and stop after the step, and a second ends the process at once.
 #pragma once
+
+#include <signal.h>
 
 #include <atomic>
 #include <functional>
@@ -8,10 +10,12 @@
 #include <string>
 #include <thread>
 
+#include "commands/user_signals.h"
+
 namespace troika::commands {
 
 // Made before any other thread of ours, so that all of them leave the signals to this one; threads that libraries start
-// while they are loaded got the mask from `troika`, which blocks both signals before it becomes the engine.
+// while they are loaded got the mask from `troika`, which blocks these signals before it becomes the engine.
 class StopSignals {
  public:
   // What goes to stderr at the first signal; "": nothing.
@@ -19,7 +23,7 @@ class StopSignals {
     std::string at_once;
     std::string after_the_step;
   };
-  explicit StopSignals(Notices notices);
+  explicit StopSignals(Notices notices, FirstUserSignal first = FirstUserSignal::asks_where);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -36,6 +40,7 @@ class StopSignals {
   void leave_unless_polled();
 
   const Notices notices_;
+  const sigset_t heard_;
   std::mutex mutex_;  // guards the two below, and is held while a function runs
   bool polled_ = false;
   std::function<void()> last_words_;

@@ -3,46 +3,18 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "rendezvous/slurm.h"
+#include "rendezvous/variables.h"
 
 namespace troika::rendezvous {
 using base::ConfigError;
-using Environment = std::map<std::string, std::string>;
 
 static constexpr int default_port = 29500;
-
-static bool has(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found != environment.end() && !found->second.empty();
-}
-
-static std::string text_of(const Environment& environment, const std::string& name, const std::string& otherwise) {
-  return has(environment, name) ? environment.at(name) : otherwise;
-}
-
-// The variable as a number in [low, high]; `otherwise` when it is not set.
-static int number_of(const Environment& environment, const std::string& name, int otherwise, int low, int high) {
-  if (!has(environment, name)) return otherwise;
-  std::int64_t value = 0;
-  const std::string& text = environment.at(name);
-  if (!base::parse_int(text, &value))
-    throw ConfigError(fmt::format("{} is '{}' but must be a whole number", name, text));
-  if (value < low || value > high) {
-    throw ConfigError(fmt::format("{} is {} but must be between {} and {}", name, value, low, high));
-  }
-  return static_cast<int>(value);
-}
-
-static int required(const Environment& environment, const std::string& name, const std::string& because, int low) {
-  if (!has(environment, name)) {
-    throw ConfigError(
-        fmt::format("{} is not set though {} is: set both, or neither for a run of one process", name, because));
-  }
-  return number_of(environment, name, 0, low, 1 << 24);
-}
 
 static void check(const Identity& me, const std::string& rank, const std::string& size, const std::string& local_rank,
                   const std::string& local_size) {
@@ -78,9 +50,9 @@ static Identity from_rank_variables(const Environment& environment) {
   me.world_rank = required(environment, "RANK", "WORLD_SIZE", 0);
   me.world_size = required(environment, "WORLD_SIZE", "RANK", 1);
   // torchrun and our launcher set LOCAL_*; by hand they may be left out, then this is the only rank of its host.
-  me.local_rank = number_of(environment, "LOCAL_RANK", 0, 0, 1 << 24);
-  me.local_size = number_of(environment, "LOCAL_WORLD_SIZE", me.local_rank + 1, 1, 1 << 24);
-  me.node_rank = number_of(environment, "GROUP_RANK", me.world_rank / me.local_size, 0, 1 << 24);
+  me.local_rank = number_of(environment, "LOCAL_RANK", 0, 0, most_ranks);
+  me.local_size = number_of(environment, "LOCAL_WORLD_SIZE", me.local_rank + 1, 1, most_ranks);
+  me.node_rank = number_of(environment, "GROUP_RANK", me.world_rank / me.local_size, 0, most_ranks);
   check(me, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE");
   if (has(environment, "TROIKA_STORE")) {
     take_store_of_launcher(me, environment);
@@ -123,8 +95,8 @@ static Identity from_mpirun(const Environment& environment, const MpiLauncher& m
   me.source = Identity::Source::mpirun;
   me.world_rank = required(environment, mpi.rank, mpi.size, 0);
   me.world_size = required(environment, mpi.size, mpi.rank, 1);
-  me.local_rank = number_of(environment, mpi.local_rank, 0, 0, 1 << 24);
-  me.local_size = number_of(environment, mpi.local_size, me.local_rank + 1, 1, 1 << 24);
+  me.local_rank = number_of(environment, mpi.local_rank, 0, 0, most_ranks);
+  me.local_size = number_of(environment, mpi.local_size, me.local_rank + 1, 1, most_ranks);
   me.node_rank = me.world_rank / me.local_size;
   check(me, mpi.rank, mpi.size, mpi.local_rank, mpi.local_size);
   if (me.local_size < me.world_size && !has(environment, "MASTER_ADDR")) {
@@ -138,29 +110,20 @@ static Identity from_mpirun(const Environment& environment, const MpiLauncher& m
   return me;
 }
 
-static Identity from_srun(const Environment& environment) {
+static Identity from_srun(const Environment& environment, const SlurmStep& step) {
   Identity me;
   me.source = Identity::Source::srun;
-  const std::string size = has(environment, "SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
-  me.world_rank = required(environment, "SLURM_PROCID", "SLURM_STEP_ID", 0);
-  me.world_size = required(environment, size, "SLURM_STEP_ID", 1);
-  me.local_rank = number_of(environment, "SLURM_LOCALID", 0, 0, 1 << 24);
-  me.node_rank = number_of(environment, "SLURM_NODEID", 0, 0, 1 << 24);
-  const std::string per_node = text_of(environment, "SLURM_STEP_TASKS_PER_NODE", std::to_string(me.local_rank + 1));
-  me.local_size = slurm_tasks_of_node(per_node, me.node_rank);
-  check(me, "SLURM_PROCID", size, "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE");
-  const std::string nodes =
-      text_of(environment, "SLURM_STEP_NODELIST", text_of(environment, "SLURM_NODELIST", "127.0.0.1"));
-  me.master_address = text_of(environment, "MASTER_ADDR", slurm_first_host(nodes));
-  // Jobs that share a node must not meet at one port, so the default comes from the job's number.
-  const int job = number_of(environment, "SLURM_JOB_ID", 0, 0, INT32_MAX);
-  const int step = number_of(environment, "SLURM_STEP_ID", 0, 0, INT32_MAX);
-  me.store_port = number_of(environment, "MASTER_PORT", 20000 + (job % 1000) * 10 + step % 10, 1, 65535);
+  me.world_rank = step.rank;
+  me.world_size = step.tasks;
+  me.local_rank = step.local_rank;
+  me.local_size = step.local_tasks;
+  me.node_rank = step.node;
+  me.master_address = text_of(environment, "MASTER_ADDR", step.first_node);
+  me.store_port = number_of(environment, "MASTER_PORT", step.port(), 1, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
-  const std::string restarts = text_of(environment, "SLURM_RESTART_COUNT", "0");
-  me.generation = fmt::format("{}.{}.{}", job, step, restarts);
-  me.restarted = restarts != "0";
-  me.launch = fmt::format("{}.{}", job, step);
+  me.generation = fmt::format("{}.{}.{}", step.job, step.step, step.restarts);
+  me.restarted = step.restarts > 0;
+  me.launch = fmt::format("{}.{}", step.job, step.step);
   return me;
 }
 
@@ -194,13 +157,13 @@ static Identity from_environment(const Environment& environment) {
     refuse_rank_of_pod(environment);
     return from_rank_variables(environment);
   }
-  const bool in_step = has(environment, "SLURM_STEP_ID") && has(environment, "SLURM_PROCID");
+  const std::optional<SlurmStep> step = slurm_step(environment);
   for (const MpiLauncher& mpi : mpi_launchers) {
     // srun --mpi=pmi2 sets PMI_RANK too; Hydra's own processes may run in a step of SLURM and number ranks within the host.
     const bool by_it = has(environment, mpi.rank) || has(environment, mpi.size);
-    if (by_it && (!in_step || has(environment, mpi.local_rank))) return from_mpirun(environment, mpi);
+    if (by_it && (!step || has(environment, mpi.local_rank))) return from_mpirun(environment, mpi);
   }
-  if (in_step) return from_srun(environment);
+  if (step) return from_srun(environment, *step);
   if (has(environment, "PMIX_RANK"))
     throw ConfigError(
         "PMIX_RANK is set, but nothing says how many ranks there are: set RANK, WORLD_SIZE, LOCAL_RANK, "
@@ -240,37 +203,6 @@ std::string secret_of(const Environment& environment) {
 
 std::string key_of(const Identity& identity, const std::string& name) {
   return fmt::format("{}/{}/{}", identity.launch.empty() ? "-" : identity.launch, identity.generation, name);
-}
-
-std::string slurm_first_host(const std::string& node_list) {
-  const auto end = node_list.find_first_of(",[");
-  if (end == std::string::npos || node_list[end] == ',') return node_list.substr(0, end);
-  const auto stop = node_list.find_first_of(",-]", end + 1);
-  const auto close = node_list.find(']', end);
-  if (stop == std::string::npos || close == std::string::npos) {
-    throw base::ConfigError(fmt::format("the node list '{}' has no closing bracket", node_list));
-  }
-  const std::string suffix = node_list.substr(close + 1, node_list.find(',', close) - close - 1);
-  return node_list.substr(0, end) + node_list.substr(end + 1, stop - end - 1) + suffix;
-}
-
-int slurm_tasks_of_node(const std::string& tasks_per_node, int node) {
-  int first = 0;
-  for (const std::string& part : base::split(tasks_per_node, ',')) {
-    const auto bracket = part.find("(x");
-    std::int64_t tasks = 0, repeats = 1;
-    bool good = base::parse_int(part.substr(0, bracket), &tasks) && tasks > 0;
-    if (bracket != std::string::npos) {
-      good =
-          good && part.back() == ')' && base::parse_int(part.substr(bracket + 2, part.size() - bracket - 3), &repeats);
-    }
-    if (!good)
-      throw base::ConfigError(
-          fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}', which is not a list like 2(x3),1", tasks_per_node));
-    if (node < first + repeats) return static_cast<int>(tasks);
-    first += static_cast<int>(repeats);
-  }
-  throw base::ConfigError(fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}', which has no node {}", tasks_per_node, node));
 }
 
 }  // namespace troika::rendezvous

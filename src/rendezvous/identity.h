@@ -24,7 +24,7 @@ struct Identity {
 };
 
 // RANK/WORLD_SIZE first (ours when TROIKA_STORE is set, else torchrun: then the agent holds MASTER_PORT and ours is
-// MASTER_PORT + 1), then Open MPI, MVAPICH, Hydra (MPICH, Intel), then SLURM_* only inside a step (SLURM_STEP_ID), else alone.
+// MASTER_PORT + 1), then Open MPI, MVAPICH, Hydra (MPICH, Intel), then SLURM_* only in a task of a step (slurm.h), else alone.
 // Ranks that are all on one host meet at its loopback. The secret is that of secret_of. Throws ConfigError for contradictory or
 // malformed values, naming the variable, and in a pod that was given PET_* for a launcher and no rank of its own.
 Identity identify(const std::map<std::string, std::string>& environment);
@@ -35,14 +35,5 @@ std::string secret_of(const std::map<std::string, std::string>& environment);
 
 // The key `name` of this attempt: "<launch>/<generation>/" + name.
 std::string key_of(const Identity& identity, const std::string& name);
-
-// SLURM's compressed lists, as srun leaves them in the environment.
-
-// The first host of a node list: "node[003-007,12],login" -> "node003".
-std::string slurm_first_host(const std::string& node_list);
-
-// How many tasks node `node` has: "2(x3),1" holds 2 for nodes 0 to 2 and 1 for node 3. Throws ConfigError when
-// malformed.
-int slurm_tasks_of_node(const std::string& tasks_per_node, int node);
 
 }  // namespace troika::rendezvous

@@ -205,17 +205,5 @@ TEST(Identity, NamesTheVariableThatIsWrong) {
       HasSubstr("-x MASTER_ADDR"));
 }
 
-TEST(SlurmLists, AreReadAsSlurmWritesThem) {
-  EXPECT_EQ(slurm_first_host("login"), "login");
-  EXPECT_EQ(slurm_first_host("a,b"), "a");
-  EXPECT_EQ(slurm_first_host("node[003-007,12],login"), "node003");
-  EXPECT_EQ(slurm_first_host("n[5]-ib,x"), "n5-ib");
-  EXPECT_THROW(slurm_first_host("n[5"), base::ConfigError);
-  EXPECT_EQ(slurm_tasks_of_node("2(x3),1", 2), 2);
-  EXPECT_EQ(slurm_tasks_of_node("2(x3),1", 3), 1);
-  EXPECT_THROW(slurm_tasks_of_node("2(x3),1", 4), base::ConfigError);
-  EXPECT_THROW(slurm_tasks_of_node("two", 0), base::ConfigError);
-}
-
 }  // namespace
 }  // namespace troika::rendezvous

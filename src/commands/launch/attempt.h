@@ -27,7 +27,7 @@ struct Grace {
 
 // Starts the workers and returns when all have ended. `identity` names the store and the generation. When one fails, the
 // failure report goes to the store; the others have `grace` to end by themselves (their heartbeat clients tell them); one that survives SIGKILL for 10 s (the kernel keeps it: a disk or driver does not answer) is named and left.
-// The first SIGINT, SIGTERM or SIGHUP to the launcher is passed on, every SIGUSR1 too; a second one kills all ranks at once. A store that does not
+// The first SIGINT, SIGTERM, SIGHUP or SIGUSR2 to the launcher is passed on, every SIGUSR1 too; a second one kills all ranks at once. A store that does not
 // answer for `patience_seconds` is gone, which ends the ranks. What happens goes to `records`.
 Outcome run_attempt(const std::vector<WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
                     Signals& signals, LaunchRecords& records, const Grace& grace = {});

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/identity.h"
+#include "rendezvous/slurm.h"
 
 namespace troika::commands {
 using config::Environment;
@@ -25,12 +26,26 @@ void split_endpoint(HostFlags* f, FlagReading* reading) {
   f->master_port = port;
 }
 
-// SLURM numbers the hosts of a step.
-void ask_slurm(HostFlags* f, const Environment& environment) {
-  const auto found = environment.find("SLURM_NODEID");
-  std::int64_t node = 0;
-  if (f->node_rank || environment.count("SLURM_STEP_ID") == 0 || found == environment.end()) return;
-  if (base::parse_int(found->second, &node)) f->node_rank = node;
+// A step of SLURM with a launcher on each of its nodes numbers them and says where they meet.
+void ask_slurm(HostFlags* f, const Environment& environment, FlagReading* reading) {
+  if (f->standalone) return;
+  std::optional<rendezvous::SlurmStep> step;
+  try {
+    step = rendezvous::slurm_step(environment);
+  } catch (const base::ConfigError& error) {
+    return reading->refuse(error.what());
+  }
+  if (!step) return;
+  if (step->tasks != step->nodes)
+    return reading->refuse(
+        fmt::format("srun starts {} launchers on {} node{}: start one on each (srun --ntasks-per-node=1 troika launch "
+                    "--nproc-per-node N ...), or the ranks themselves (srun troika train ...)",
+                    step->tasks, step->nodes, step->nodes == 1 ? "" : "s"));
+  if (f->nnodes.empty()) f->nnodes = std::to_string(step->nodes);
+  if (!f->node_rank) f->node_rank = step->node;
+  if (step->nodes == 1 || !f->endpoint.empty()) return;
+  if (f->master_address.empty()) f->master_address = step->first_node;
+  if (!f->master_port) f->master_port = step->port();
 }
 
 // Where a cluster numbers pods or hosts with RANK and WORLD_SIZE, no launcher has set LOCAL_RANK.
@@ -88,7 +103,7 @@ void add_host_flags(config::FlagTable& table, HostFlags& f) {
   table.add("nnodes", f.nnodes, "Hosts of the run.")
       .variables({"NNODES", "PET_NNODES", "NUM_NODES"})
       .shown("N")
-      .unset("1");
+      .unset("1; in a step of SLURM its nodes");
   table.add("node-rank", f.node_rank, "Which of them this is, from 0.")
       .variables({"NODE_RANK", "PET_NODE_RANK"})
       .range(0, 65535)
@@ -97,11 +112,11 @@ void add_host_flags(config::FlagTable& table, HostFlags& f) {
   table.add("master-addr", f.master_address, "Address of host 0, as the others reach it.")
       .variables({"MASTER_ADDR", "PET_MASTER_ADDR"})
       .shown("HOST")
-      .unset("127.0.0.1");
+      .unset("127.0.0.1; in a step of SLURM its first node");
   table.add("master-port", f.master_port, "Port of the store on host 0.")
       .variables({"MASTER_PORT", "PET_MASTER_PORT"})
       .range(1, 65535)
-      .unset("29500; on one host any free one");
+      .unset("29500; on one host any free one; in a step of SLURM by its number");
   table.add("rdzv-endpoint", f.endpoint, "The same as --master-addr and --master-port.")
       .shown("HOST[:PORT]")
       .unset("none");
@@ -119,7 +134,7 @@ void add_host_flags(config::FlagTable& table, HostFlags& f) {
 }
 
 HostOptions settle_hosts(HostFlags f, const Environment& environment, FlagReading* reading) {
-  ask_slurm(&f, environment);
+  ask_slurm(&f, environment, reading);
   ask_pod(&f, environment, reading);
   split_endpoint(&f, reading);
   HostOptions options;

@@ -33,7 +33,7 @@ struct HostOptions {
   bool leads() const { return node_rank == 0; }
 };
 
-// `f` with its variables read, then SLURM_NODEID in an srun step, then RANK as a pod's number, then defaults. What is wrong goes to `reading`.
+// `f` with its variables read, then what a step of SLURM says, then RANK as a pod's number, then defaults. What is wrong goes to `reading`.
 HostOptions settle_hosts(HostFlags f, const config::Environment& environment, config::FlagReading* reading);
 
 // A count given as text, from 1 to `most`; empty: 1.

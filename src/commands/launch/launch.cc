@@ -258,7 +258,7 @@ static int launch(const LaunchOptions& options, const Environment& environment, 
     launcher_says(
         fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
-  Signals signals;  // before any thread starts, so that all of them block the same
+  Signals signals(first_user_signal(environment));  // before any thread starts, so that all of them block the same
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
   say_how_to_join(options);

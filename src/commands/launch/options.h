@@ -36,7 +36,7 @@ struct LaunchOptions {
 };
 
 // Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
-// SLURM_NODEID in an srun step) < arguments.
+// the nodes of a step of SLURM) < arguments.
 // When the worker is `train`, `eval` or `bench step`, its settings are parsed too: their errors are told once, here, and
 // the run's folder and comm.join_seconds are taken from them. Throws one ConfigError with all that is wrong.
 LaunchOptions parse_launch(const std::vector<std::string>& arguments,

@@ -126,9 +126,35 @@ TEST(LaunchOptions, TheEnvironmentGivesDefaultsAndFlagsWin) {
   EXPECT_EQ(options.hosts.master_address, "a");
   EXPECT_EQ(options.hosts.master_port, 5);
   EXPECT_EQ(options.nproc_per_node, 2);
-  const auto in_step = parse_launch({"--nnodes", "4", "--master-addr", "a", "--program", "x", "y"},
-                                    {{"SLURM_STEP_ID", "0"}, {"SLURM_NODEID", "3"}});
-  EXPECT_EQ(in_step.hosts.node_rank, 3);
+}
+
+TEST(LaunchOptions, AStepOfSlurmSaysWhichHostsThereAre) {
+  Environment step = {{"SLURM_JOB_ID", "71"},
+                      {"SLURM_STEP_ID", "0"},
+                      {"SLURM_PROCID", "1"},
+                      {"SLURM_NODEID", "1"},
+                      {"SLURM_LOCALID", "0"},
+                      {"SLURM_STEP_NUM_TASKS", "2"},
+                      {"SLURM_STEP_NUM_NODES", "2"},
+                      {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                      {"SLURM_STEP_NODELIST", "pi[3-4]"}};
+  const auto options = parse_launch({"--program", "x", "y"}, step);
+  EXPECT_EQ(options.hosts.nnodes, 2);
+  EXPECT_EQ(options.hosts.node_rank, 1);
+  EXPECT_EQ(options.hosts.master_address, "pi3");
+  EXPECT_EQ(options.hosts.master_port, 20710);
+  EXPECT_TRUE(options.hosts.port_is_given);
+  const auto stated = parse_launch(
+      {"--nnodes", "4", "--node-rank", "3", "--master-addr", "a", "--master-port", "5", "--program", "x", "y"}, step);
+  EXPECT_EQ(stated.hosts.nnodes, 4);
+  EXPECT_EQ(stated.hosts.node_rank, 3);
+  EXPECT_EQ(stated.hosts.master_address, "a");
+  EXPECT_EQ(stated.hosts.master_port, 5);
+  EXPECT_EQ(parse_launch({"--standalone", "--program", "x", "y"}, step).hosts.nnodes, 1);
+  step["SLURM_STEP_NUM_TASKS"] = "4";
+  step["SLURM_STEP_TASKS_PER_NODE"] = "2(x2)";
+  EXPECT_THAT(error_of({"--program", "x", "y"}, step),
+              HasSubstr("srun starts 4 launchers on 2 nodes: start one on each"));
 }
 
 TEST(FamiliarLaunches, ThreeHostsStartedByHand) {

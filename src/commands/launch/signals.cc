@@ -8,12 +8,12 @@
 
 namespace troika::commands {
 
-bool asks_to_stop(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
+bool asks_to_stop(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGUSR2; }
 
-Signals::Signals() : descriptor_(-1) {
+Signals::Signals(FirstUserSignal first) : first_(first), descriptor_(-1) {
   sigset_t heard;
   ::sigemptyset(&heard);
-  for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGPIPE}) ::sigaddset(&heard, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGCHLD, SIGUSR1, SIGUSR2, SIGPIPE}) ::sigaddset(&heard, signal);
   struct sigaction hangup {};
   if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) ::sigaddset(&heard, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &heard, &before_);
@@ -30,7 +30,8 @@ int Signals::wait(int milliseconds) {
   ::poll(&polled, 1, milliseconds);
   signalfd_siginfo info{};
   if (::read(descriptor_, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return 0;
-  return static_cast<int>(info.ssi_signo);
+  const bool to_stop = info.ssi_signo == SIGUSR1 && first_ == FirstUserSignal::asks_to_stop;
+  return to_stop ? SIGTERM : static_cast<int>(info.ssi_signo);
 }
 
 }  // namespace troika::commands

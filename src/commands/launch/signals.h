@@ -4,14 +4,17 @@
 
 #include <signal.h>
 
+#include "commands/user_signals.h"
+
 namespace troika::commands {
 
 bool asks_to_stop(int signal);  // of what Signals::wait returns
 
-// Blocks SIGINT, SIGTERM, SIGUSR1, SIGCHLD, SIGPIPE and, unless it is ignored (nohup), SIGHUP for this thread (and those it starts later) for its lifetime.
+// Blocks SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE and, unless it is ignored (nohup), SIGHUP for this thread (and those it starts later) for its lifetime.
 class Signals {
  public:
-  Signals();
+  // `first` says what SIGUSR1 means; where it asks to stop, wait() returns SIGTERM for it.
+  explicit Signals(FirstUserSignal first = FirstUserSignal::asks_where);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -20,6 +23,7 @@ class Signals {
   int wait(int milliseconds);
 
  private:
+  const FirstUserSignal first_;
   int descriptor_;
   sigset_t before_;
 };

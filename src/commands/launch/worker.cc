@@ -46,9 +46,10 @@ void point_at(std::vector<std::string>& texts, std::vector<char*>& pointers) {
     ::dup2(prepared.output, STDERR_FILENO);
   }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
-  sigset_t blocked;  // SIGUSR1 would end a rank that does not listen to it yet
+  sigset_t blocked;  // a scheduler sends these to all processes; they would end a rank that does not listen to them yet
   ::sigemptyset(&blocked);
   ::sigaddset(&blocked, SIGUSR1);
+  ::sigaddset(&blocked, SIGUSR2);
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
   ::execve(program, prepared.argv.data(), prepared.envp.data());
   const int code = errno;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -26,12 +27,15 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
-  StatusSignal status;
+  const FirstUserSignal first = first_user_signal(environment);
+  std::optional<StatusSignal> status;
+  if (first == FirstUserSignal::asks_where) status.emplace();
   StopSignals signals(speaks(request.identity)
                           ? StopSignals::Notices{"troika: stopped before the first step; the same command begins again "
                                                  "and uses what was tokenized\n",
                                                  "troika: stopping after this step; once more ends at once\n"}
-                          : StopSignals::Notices{});
+                          : StopSignals::Notices{},
+                      first);
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
     request.open_layout = planner::kept_by_choice(parsed.stated, parsed.settings);
   request.resolved = request.open_layout
@@ -49,7 +53,9 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   request.stop.requested = [&signals] { return signals.requested(); };
   request.stop.before_leaving = [&signals](std::function<void()> words) { signals.before_leaving(std::move(words)); };
   request.stop.begin_polling = [&signals] { signals.begin_polling(); };
-  request.answer_status = [&status](std::function<void()> answer) { status.set_answer(std::move(answer)); };
+  request.answer_status = [&status](std::function<void()> answer) {
+    if (status) status->set_answer(std::move(answer));
+  };
   const train::RunResult result = train::run(request);
   const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
   if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary).c_str(), stdout);
