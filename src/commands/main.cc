@@ -21,6 +21,7 @@
 #include "commands/launch/options.h"
 #include "commands/metrics/metrics.h"
 #include "commands/monitor/monitor.h"
+#include "commands/own_program.h"
 #include "commands/plan/plan.h"
 #include "commands/roofline/roofline.h"
 #include "commands/serve/serve.h"
@@ -56,10 +57,7 @@ int become_engine(const Call& call, char** argv) {
   keep_the_heap_whole();
   if (call.verb->name == "train") block_signals({SIGINT, SIGTERM, SIGUSR2});
   if (call.verb->name == "chat") block_signals({SIGINT});
-  std::string path(4096, '\0');
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  const std::string engine = path.substr(0, path.rfind('/') + 1) + "troika-engine";
+  const std::string engine = program_beside("troika-engine");
   ::execv(engine.c_str(), argv);
   throw ConfigError("cannot start '" + engine + "': " + std::strerror(errno) +
                     "; it must stand beside troika: install the package troika-engine, or build both programs");

@@ -5,9 +5,11 @@ namespace troika::commands {
 config::FlagTable doctor_flags(DoctorArguments& a) {
   config::FlagTable table("troika doctor");
   table.usage("[CONFIG] [settings of train] [--quick] [--json] [--lang en|zh|auto]");
-  table.usage("--hosts FILE ...   every host of the file, by ssh");
-  table.add("hosts", a.hosts_file, "Hosts to look at by ssh: a line for each, [user@]host[:port], # begins a comment.")
-      .shown("FILE")
+  table.usage("--hosts A,B,C|FILE ...   every one of these hosts, by ssh");
+  table
+      .add("hosts", a.hosts,
+           "Hosts to look at by ssh: [user@]host[:port] with commas between, or a file with a line for each.")
+      .shown("A,B,C|FILE")
       .unset("this host, or those of the launch");
   table.add("quick", a.quick, "Only what takes no time: nothing is measured.").alone();
   table.add("json", a.json, "One JSON array; an object with host, check, status, measured, wanted, advice a line.")

@@ -17,6 +17,8 @@
 #include "commands/doctor/ssh_members.h"
 #include "commands/doctor/standard_lines.h"
 #include "commands/doctor/store_members.h"
+#include "commands/own_program.h"
+#include "commands/ssh/hosts.h"
 #include "doctor/check.h"
 #include "doctor/consultation.h"
 #include "doctor/member.h"
@@ -33,13 +35,6 @@ using rendezvous::Identity;
 
 constexpr int doctor_port = 29500;
 constexpr double doctor_join_seconds = 12;  // that a rank tries to reach the store
-
-std::string path_of_troika() {
-  std::string path(4096, '\0');
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  return path;
-}
 
 int print_findings(const std::vector<Finding>& findings, std::size_t hosts, double began, const DoctorArguments& a,
                    base::Language language) {
@@ -71,7 +66,7 @@ doctor::MemberJob job_of(const doctor::Want& want, const Environment& environmen
                          doctor::PortState port = doctor::PortState::not_asked) {
   doctor::MemberJob job;
   job.view = doctor::view_of_this_host(want, environment, port);
-  job.program = path_of_troika();
+  job.program = own_program();
   job.quick = quick;
   return job;
 }
@@ -101,11 +96,6 @@ int look_at_this_host(const DoctorArguments& a, const Environment& environment, 
   return print_findings(doctor::look_at(view), 1, began, a, language);
 }
 
-bool is_this_host(const std::string& host) {
-  if (host == "localhost" || host == "127.0.0.1" || host == "::1" || host == base::host_name()) return true;
-  return doctor::interface_with(doctor::read_interfaces("/sys"), host) != nullptr;
-}
-
 // The first host is where the ranks will meet; of the others nobody needs that port.
 std::vector<MemberProcess> processes_for(const std::vector<SshHost>& hosts, const DoctorArguments& a) {
   std::vector<MemberProcess> processes;
@@ -113,19 +103,19 @@ std::vector<MemberProcess> processes_for(const std::vector<SshHost>& hosts, cons
     const int port = processes.empty() ? static_cast<int>(a.master_port.value_or(doctor_port)) : 0;
     const doctor::Want want =
         want_of(a.parsed.settings, {static_cast<int>(hosts.size()), static_cast<int>(a.nproc)}, port);
-    const bool here = is_this_host(host.host) && host.port == 0;
-    const std::string own = path_of_troika();
+    const bool here = is_this_host(host);
+    const std::string own = own_program();
     std::vector<std::string> command = {here || a.program.empty() ? own : a.program, "doctor", "--member",
                                         doctor::to_json(want)};
     if (a.quick) command.emplace_back("--quick");
-    processes.push_back({host.host, here ? command : ssh_words(host, command)});
+    processes.push_back({host.host, here ? command : ssh_words(host, shell_words(command))});
   }
   return processes;
 }
 
 int look_at_hosts(const DoctorArguments& a, const Environment& environment, base::Language language) {
   const double began = base::monotonic_seconds();
-  const std::vector<MemberProcess> processes = processes_for(read_hosts(a.hosts_file), a);
+  const std::vector<MemberProcess> processes = processes_for(hosts_of(a.hosts), a);
   doctor::Consultation consultation;
   {
     ProcessMembers members(processes, environment);
@@ -181,7 +171,7 @@ int run_doctor(const Call& call) {
   const DoctorArguments a = parse_doctor(call.words, call.environment);
   if (!a.member.empty()) return be_member(a, call.environment);
   const base::Language language = base::language_of(a.lang, base::locale_in(call.environment));
-  if (!a.hosts_file.empty()) return look_at_hosts(a, call.environment, language);
+  if (!a.hosts.empty()) return look_at_hosts(a, call.environment, language);
   const Identity me = rendezvous::identify(call.environment);
   if (me.local_rank != 0) return 0;  // the first rank of the host looks at it
   if (hosts_of(me) > 1) return look_at_launch(a, call.environment, me, language);

@@ -170,7 +170,7 @@ TEST(DoctorProgram, RefusesAHostsFileWithTypos) {
   const DoctorEnd end = folder.look_at("pi1\npi2 slots=4\n", {});
   EXPECT_EQ(end.code, 2);
   EXPECT_THAT(end.errors, HasSubstr("hosts line 2: 'pi2 slots=4'"));
-  EXPECT_EQ(DoctorProcess(folder.path(), {"doctor", "--hosts", "nowhere"}).wait().code, 3);
+  EXPECT_EQ(DoctorProcess(folder.path(), {"doctor", "--hosts", "./nowhere"}).wait().code, 3);
 }
 
 std::map<std::string, std::string> variables_of_rank(int rank, int port) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/doctor/hosts_file.h"
+#include "commands/ssh/host_process.h"
 #include "doctor/lines.h"
 
 namespace troika::commands {
@@ -25,25 +25,19 @@ class ProcessMembers : public doctor::Members {
   ProcessMembers(const ProcessMembers&) = delete;
   ProcessMembers& operator=(const ProcessMembers&) = delete;
 
-  std::size_t count() const override { return processes_.size(); }
-  std::string name(std::size_t member) const override { return processes_[member].name; }
-  void say(std::size_t member, const std::string& line) override;
+  std::size_t count() const override { return members_.size(); }
+  std::string name(std::size_t member) const override { return members_[member].name; }
+  void say(std::size_t member, const std::string& line) override { members_[member].process.tell(line); }
   std::vector<Heard> hear(double seconds) override;
 
  private:
-  struct Process {
+  struct Member {
     std::string name;
-    int pid = -1, in = -1, out = -1, error = -1;  // it reads, writes, complains
-    std::string unread, complaint;
+    HostProcess process;
+    std::string unread{};
   };
-  void start(const MemberProcess& process, std::vector<char*>& environment);
   void read_lines(std::size_t member, std::vector<Heard>& heard);
-  void read_complaint(Process& process);
-  std::string end_of(Process& process);
-  std::vector<Process> processes_;
+  std::vector<Member> members_;
 };
-
-// `ssh -o BatchMode=yes -o ConnectTimeout=5 [-p PORT] DESTINATION COMMAND`: `command` as one text for the shell there.
-std::vector<std::string> ssh_words(const SshHost& host, const std::vector<std::string>& command);
 
 }  // namespace troika::commands

@@ -23,6 +23,22 @@ void add_run_flags(config::FlagTable& table, LaunchFlags& f) {
   table.add("program", f.program, "Start this program instead of troika itself.").shown("FILE").unset("troika");
 }
 
+void add_ssh_flags(config::FlagTable& table, LaunchFlags& f) {
+  table
+      .add("hosts", f.by_ssh,
+           "Start the launchers of these hosts by ssh, the first is host 0: [user@]host[:port] with commas between, or "
+           "a file with a line for each.")
+      .familiar({"hostfile"})
+      .shown("A,B,C|FILE")
+      .unset("this host alone");
+  table.add("remote-program", f.remote_program, "Where troika is on those hosts.").shown("FILE").unset("as here");
+  table.add("remote-folder", f.remote_folder, "The folder that the run starts in on those hosts.")
+      .shown("DIR")
+      .unset("as here");
+  table.add("orders-on-input", f.orders_on_input, "How --hosts starts a launcher on a host; it is not for people.")
+      .alone();
+}
+
 void ignore_torchruns_flags(config::FlagTable& table) {
   for (const char* name : {"rdzv-id", "rdzv-backend", "rdzv-conf", "local-addr"})
     table.ignore(name, "ranks meet at the store of host 0");
@@ -37,12 +53,14 @@ void ignore_torchruns_flags(config::FlagTable& table) {
 config::FlagTable launch_flags(LaunchFlags& f) {
   config::FlagTable table("troika launch");
   table.usage("[flags] -- VERB [arguments of each rank]");
+  table.usage("--hosts A,B,C|FILE [flags] -- VERB ...   on all of these hosts, by ssh");
   table.hint("Flags of the training go behind `-- train`.");
   table.add("nproc-per-node", f.nproc_per_node, "Ranks on this host: a number, cpu, gpu or auto.")
       .variables({"NPROC_PER_NODE", "PET_NPROC_PER_NODE", "NUM_GPUS"})
       .shown("N|cpu|gpu|auto")
       .unset("1");
   add_host_flags(table, f.hosts);
+  add_ssh_flags(table, f);
   add_run_flags(table, f);
   ignore_torchruns_flags(table);
   table.rest("VERB ...", f.worker,

@@ -20,6 +20,10 @@ struct LaunchFlags {
   Bind bind = Bind::automatic;
   std::optional<std::int64_t> metrics_port;
   std::string metrics_address = "127.0.0.1";
+  std::string by_ssh;          // the hosts to start on (ssh/hosts.h); empty: this one
+  std::string remote_program;  // troika there; empty: the path it has here
+  std::string remote_folder;   // the run's there; empty: the same as here
+  bool orders_on_input = false;
   std::string program;  // another one than this, for tests
   std::vector<std::string> worker;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,8 +21,10 @@
 #include "commands/launch/hosts.h"
 #include "commands/launch/launch_records.h"
 #include "commands/launch/options.h"
+#include "commands/launch/orders.h"
 #include "commands/launch/restart_pause.h"
 #include "commands/launch/say.h"
+#include "commands/launch/spread.h"
 #include "commands/shell_word.h"
 #include "exporters/event_command.h"
 #include "exporters/metrics_server.h"
@@ -40,7 +43,7 @@ namespace {
 
 // What is typed on the other hosts, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
-  if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0) return;
+  if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0 || options.orders_on_input) return;
   const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
   std::vector<std::string> worker;
   for (const std::string& word : options.worker) worker.push_back(shell_word(word));
@@ -259,6 +262,8 @@ static int launch(const LaunchOptions& options, const Environment& environment, 
         fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
   }
   Signals signals(first_user_signal(environment));  // before any thread starts, so that all of them block the same
+  std::optional<Orders> orders;
+  if (options.orders_on_input) orders.emplace();
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
   say_how_to_join(options);
@@ -275,7 +280,18 @@ static int launch(const LaunchOptions& options, const Environment& environment, 
   }
 }
 
-int run_launch(const std::vector<std::string>& arguments, const Environment& environment) {
+int run_launch(const std::vector<std::string>& arguments, const Environment& given) {
+  config::FlagReading reading;
+  const LaunchFlags flags = read_launch_flags(arguments, given, &reading);
+  if (!flags.by_ssh.empty()) {
+    reading.finish();
+    return spread_launch(flags, given);
+  }
+  Environment environment = given;
+  if (flags.orders_on_input) {
+    environment["TROIKA_SECRET"] = read_secret();
+    environment.erase("TROIKA_SECRET_FILE");
+  }
   const LaunchOptions options = parse_launch(arguments, environment);
   for (const std::string& note : options.notes) launcher_says(note);
   exporters::EventCommands commands(event_command(options, environment), launcher_says);

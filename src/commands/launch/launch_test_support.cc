@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 
@@ -48,7 +49,10 @@ Launcher::Launcher(const std::vector<std::string>& words, const std::string& fol
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  start(folder, [&] { return ::execv(TROIKA_BINARY_DIR "/troika", arguments.data()); });
+  start(folder, [&] {
+    ::setenv("PATH", (folder + "/bin:" + ::getenv("PATH")).c_str(), 1);
+    return ::execv(TROIKA_BINARY_DIR "/troika", arguments.data());
+  });
 }
 
 void Launcher::start(const std::string& folder, const std::function<int()>& run) {

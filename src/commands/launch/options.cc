@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "commands/launch/flags.h"
 #include "commands/verbs.h"
 #include "config/config.h"
 #include "config/resolve.h"
@@ -47,15 +46,6 @@ int processes(const std::string& text, const Environment& environment, FlagReadi
   return positive_count("--nproc-per-node", text, 4096, reading);
 }
 
-// The flags, then the environment.
-LaunchFlags read_launch_flags(const Words& arguments, const Environment& environment, FlagReading* reading) {
-  LaunchFlags f;
-  const config::FlagTable table = launch_flags(f);
-  *reading = config::read_flags({&table}, arguments);
-  read_variables(table, environment, reading);
-  return f;
-}
-
 LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, FlagReading* reading) {
   LaunchOptions options;
   options.nproc_per_node = processes(f.nproc_per_node, environment, reading);
@@ -72,6 +62,7 @@ LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, F
   }
   options.program = f.program;
   options.worker = f.worker;
+  options.orders_on_input = f.orders_on_input;
   options.notes = reading->notes;
   if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
@@ -158,6 +149,14 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
 }
 
 }  // namespace
+
+LaunchFlags read_launch_flags(const Words& arguments, const Environment& environment, FlagReading* reading) {
+  LaunchFlags f;
+  const config::FlagTable table = launch_flags(f);
+  *reading = config::read_flags({&table}, arguments);
+  read_variables(table, environment, reading);
+  return f;
+}
 
 bool launches_itself(const Environment& environment) {
   if (rendezvous::identify(environment).source != rendezvous::Identity::Source::alone) return false;

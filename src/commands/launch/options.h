@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/launch/binding.h"
+#include "commands/launch/flags.h"
 #include "commands/launch/host_flags.h"
 #include "config/resolve.h"
 #include "host/nvidia_neighbours.h"
@@ -32,8 +33,13 @@ struct LaunchOptions {
   std::string on_event;                        // the run's log.on_event
   std::optional<config::Resolved> training;    // of a worker `train` that computes on the processor
   std::optional<planner::Fixed> open_layout;  // parallel.layout auto: what is stated; `training` is in some layout then
+  bool orders_on_input = false;               // launch --hosts has started this launcher
   std::vector<std::string> notes;             // flags that were accepted and ignored
 };
+
+// The flags, then the environment; what is wrong goes to `reading`.
+LaunchFlags read_launch_flags(const std::vector<std::string>& arguments,
+                              const std::map<std::string, std::string>& environment, config::FlagReading* reading);
 
 // Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
 // the nodes of a step of SLURM) < arguments.

@@ -111,18 +111,6 @@ int Child::wait() {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-std::string path_of_this_program() {
-  std::string path(4096, '\0');
-  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
-  path.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
-  return path;
-}
-
-std::string program_beside(const std::string& name) {
-  const std::string path = path_of_this_program();
-  return path.substr(0, path.rfind('/') + 1) + name;
-}
-
 std::map<std::string, std::string> environment_of_nobody(std::map<std::string, std::string> environment) {
   static const char* const names[] = {"RANK",
                                       "WORLD_SIZE",

@@ -32,10 +32,6 @@ class Child {
   std::FILE* out_ = nullptr;  // it writes
 };
 
-// /proc/self/exe, and the program of that name beside it.
-std::string path_of_this_program();
-std::string program_beside(const std::string& name);
-
 // Without what makes a process a rank of a launched run, or says how many threads it has.
 std::map<std::string, std::string> environment_of_nobody(std::map<std::string, std::string> environment);
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "commands/own_program.h"
 #include "commands/probe/fit.h"
 #include "commands/probe/host_facts.h"
 #include "commands/probe/inside_link.h"

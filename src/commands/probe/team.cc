@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "commands/own_program.h"
 
 namespace troika::commands {
 
@@ -18,7 +19,7 @@ Team::Team(const std::vector<Membership>& members, const std::map<std::string, s
   for (const Membership& member : members) {
     auto variables = environment_of_nobody(environment);
     variables["OMP_NUM_THREADS"] = std::to_string(member.threads);
-    std::vector<std::string> words{path_of_this_program(), "probe"};
+    std::vector<std::string> words{own_program(), "probe"};
     for (const std::string& word : words_of(member)) words.push_back(word);
     members_.push_back(std::make_unique<Child>(words, variables));
   }

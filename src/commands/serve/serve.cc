@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "commands/launch/signals.h"
+#include "commands/own_program.h"
 #include "commands/serve/arguments.h"
 #include "commands/serve/catalog.h"
 #include "commands/serve/column_cache.h"
@@ -39,12 +40,6 @@ std::string absolute_folder(const std::string& folder, const std::string& what) 
   if (error || !std::filesystem::is_directory(path, error))
     throw base::ConfigError(fmt::format("{} '{}' is no folder{}", what, folder, error ? ": " + error.message() : ""));
   return path;
-}
-
-std::string own_program() {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "/proc/self/exe" : path.string();
 }
 
 std::string host_of_this_machine() {

@@ -61,7 +61,7 @@ std::string bytes_cell(std::int64_t bytes) {
 std::string seconds_cell(double seconds) { return cell(seconds, base::format_duration(seconds)); }
 std::string share_cell(double share) { return cell(share, fmt::format("{:.1f} %", 100 * share)); }
 
-std::string cells_of(const SweepRow& row) {
+std::string html_cells(const SweepRow& row) {
   const std::string name = html_text(planner::name_of(row.layout));
   std::string text = fmt::format("<td data-value=\"{}\">{}</td>", name, name);
   if (!row.measured) {
@@ -83,7 +83,7 @@ std::string table_of(const SweepRows& rows) {
       "<th>bubble</th></tr></thead>\n<tbody>\n";
   const char* best = " class=\"best\"";
   for (const SweepRow& row : best_first(rows)) {
-    text += fmt::format("<tr{}>{}</tr>\n", row.measured ? best : "", cells_of(row));
+    text += fmt::format("<tr{}>{}</tr>\n", row.measured ? best : "", html_cells(row));
     best = "";
   }
   return text + "</tbody>\n</table></div>\n";

@@ -1,9 +1,10 @@
-#include "commands/doctor/hosts_file.h"
+#include "commands/ssh/hosts.h"
 
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "commands/doctor/ssh_members.h"
+#include "base/file.h"
+#include "base/temporary_folder_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -45,9 +46,36 @@ TEST(HostsFile, IsRefusedWithEveryTypoAndItsLine) {
   EXPECT_THAT(fault_of_hosts("# nobody\n"), HasSubstr("holds no host"));
 }
 
-TEST(HostsFile, BecomesTheUsersSsh) {
-  EXPECT_THAT(ssh_words({"me@pi2", "pi2", 2222}, {"/opt/troika", "doctor", "--member", "{\"a\": 'b'}"}),
-              ElementsAre("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-p", "2222", "me@pi2",
+TEST(HostsFile, IsWhatAFlagNamesWhereThereIsOne) {
+  const base::TemporaryFolder folder;
+  const std::string path = folder.path() + "/pis";
+  base::write_file_atomic(path, "pi1\nme@pi2\n");
+  EXPECT_EQ(hosts_of(path).size(), 2u);
+  EXPECT_THROW(hosts_of(folder.path() + "/nowhere"), base::DataError);
+}
+
+TEST(Hosts, StandBetweenCommas) {
+  const auto hosts = hosts_of("localhost, me@pi2:2222,[fe80::1]:22,");
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_TRUE(is_this_host(hosts[0]));
+  EXPECT_EQ(hosts[1].destination, "me@pi2");
+  EXPECT_FALSE(is_this_host(hosts[1]));
+  EXPECT_EQ(hosts[2].host, "fe80::1");
+  EXPECT_THROW(hosts_of("pi1,pi1"), base::ConfigError);
+  EXPECT_THROW(hosts_of("pi1 pi2"), base::ConfigError);
+  EXPECT_THROW(hosts_of(" , "), base::ConfigError);
+}
+
+TEST(Hosts, WithAUserOrAPortAreReachedBySsh) {
+  EXPECT_TRUE(is_this_host({"127.0.0.1", "127.0.0.1", 0}));
+  EXPECT_FALSE(is_this_host({"me@127.0.0.1", "127.0.0.1", 0}));
+  EXPECT_FALSE(is_this_host({"127.0.0.1", "127.0.0.1", 2222}));
+}
+
+TEST(Hosts, BecomeTheUsersSsh) {
+  EXPECT_THAT(ssh_words({"me@pi2", "pi2", 2222}, shell_words({"/opt/troika", "doctor", "--member", "{\"a\": 'b'}"})),
+              ElementsAre("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "ServerAliveInterval=5", "-o",
+                          "ServerAliveCountMax=3", "-p", "2222", "me@pi2",
                           "/opt/troika doctor --member '{\"a\": '\\''b'\\''}'"));
 }
 
