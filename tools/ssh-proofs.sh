@@ -116,18 +116,18 @@ said() { check "$1" holds "$2" "$work/$3.text"; }
 # --- the runs ---------------------------------------------------------------------------------------------------------
 
 goes_well() {
-  (machine 0 "$work/host0" "exec '$bin/troika' launch --nproc-per-node 3 -- train $(echo $model) --out alone --train_steps 200") > "$work/alone.text" 2>&1
-  from 3 well "$(train well --train_steps 30)"
+  (machine 0 "$work/host0" "exec '$bin/troika' launch --nproc-per-node 3 -- train $(echo $model) --out alone --train_steps 100") > "$work/alone.text" 2>&1
+  from 3 well "$(train well --train_steps 100)"
   ended 60
   check "three hosts are started from a fourth machine and end well (exit code $code)" [ "$code" = 0 ]
   [ "$code" = 0 ] || say < "$work/well.text"
-  check "with the bits of three processes on one host in all 30 steps" same_bits well 30
+  check "with the bits of three processes on one host in all 100 steps" same_bits well 100
   said "it says where the hosts meet" "3 hosts meet at ${address[0]}:29500" well
   check "nothing is left running" nobody_trains
-  from 0 own "--hosts localhost,${address[1]},${address[2]} -- train $(echo $model) --out own --train_steps 20"
+  from 0 own "--hosts localhost,${address[1]},${address[2]} -- train $(echo $model) --out own --train_steps 100"
   ended 60
   check "from host 0 itself, as localhost (exit code $code)" [ "$code" = 0 ]
-  check "the same bits" same_bits own 20
+  check "the same bits" same_bits own 100
   from 3 doctor "--hosts $hosts -- doctor --quick"
   ended 60
   check "a doctor of the three hosts (exit code $code)" [ "$code" = 0 ]
@@ -135,16 +135,16 @@ goes_well() {
 }
 
 stops() {
-  from 3 stopped "$(train stopped --train_steps 200 --log.every 1)"
+  from 3 stopped "$(train stopped --train_steps 100)"
   await_step stopped 5
   signal_launch INT
   ended 20
   check "Ctrl-C ends it with 130 ($code)" [ "$code" = 130 ]
   check "every host has saved" saved stopped
   check "nothing is left running" nobody_trains
-  from 3 stopped2 "$(train stopped --train_steps 200)"
+  from 3 stopped2 "$(train stopped --train_steps 100)"
   ended 90
-  check "it resumes to the same bits in all 200 steps (exit code $code)" same_bits stopped 200
+  check "it resumes to the same bits in all 100 steps (exit code $code)" same_bits stopped 100
   from 3 twice "$(train twice --train_steps 2000)"
   await_step twice 5
   signal_launch TERM
