@@ -42,7 +42,7 @@ apt-get -qq update
 # Of what the packages depend on only libraries and headers serve a program; interpreters, scripts and fonts do not.
 # shellcheck disable=SC2086
 apt-get -qq --simulate install $packages | sed -n 's/^Inst \([^ :]*\).*/\1/p' |
-  grep -v -x -E 'adduser|bash|dash|debconf|dpkg|perl.*|python3.*|cmake.*|gcc-12-base|passwd|tar|ucf|libpam.*|debianutils|init-system-helpers' > "$apt/names"
+  grep -v -x -E 'adduser|bash|dash|debconf|dpkg|perl.*|python3.*|cmake.*|passwd|tar|ucf|libpam.*|debianutils|init-system-helpers' > "$apt/names"
 (cd "$apt/archives" && xargs apt-get -qq download < "$apt/names")
 rm -rf "$folder/usr" "$folder/etc" "$folder/var" "$folder/lib"
 mkdir -p "$folder/usr/lib"
@@ -58,13 +58,13 @@ while read -r name; do
   { dpkg-deb -f "$archive" && printf 'Status: install ok installed\n\n'; } >> "$database/status"
   of=$name
   [ "$(dpkg-deb -f "$archive" Multi-Arch)" != same ] || of=$name:arm64
-  dpkg-deb --fsys-tarfile "$archive" | tar -tf - | sed -e 's#^\.##' -e 's#/$##' -e 's#^$#/.#' -e 's#^/lib\(64\)\{0,1\}/#/usr&#' > "$database/info/$of.list"
+  dpkg-deb --fsys-tarfile "$archive" | tar -tf - | sed -e 's#^\.##' -e 's#/$##' -e 's#^$#/.#' > "$database/info/$of.list"
   for control in symbols shlibs; do
     dpkg-deb -I "$archive" $control > "$database/info/$of.$control" 2> /dev/null || rm -f "$database/info/$of.$control"
   done
 done < "$apt/names"
 # What its maintainer scripts would choose.
-for library in libblas.so.3 liblapack.so.3; do
+for library in libblas.so.3 liblapack.so.3 libopenblas.so.0; do
   ln -sfn "openblas-pthread/$library" "$folder/usr/lib/aarch64-linux-gnu/$library"
 done
 

@@ -4,7 +4,8 @@
 #
 #   tools/bundle.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/bundle, build/release)
 #
-# The machine it runs on needs the same architecture and a glibc that is not older than this one's.
+# The machine it runs on needs the architecture of the programs (build/arm64: those of preset arm64) and a glibc that is not older than
+# the one they were built with.
 set -euo pipefail
 export LC_ALL=C
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -20,12 +21,13 @@ die() {
 . "$root/tools/bundle-parts.sh"
 check_programs "$programs" "cmake --build --preset release" troika troika-engine
 check_target "$target"
+machine_of "$programs/troika" "$root"
 
 rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/lib" "$bundle/licenses"
 
 for program in troika troika-engine; do
-  [[ $(objdump -p "$programs/$program") == *" RPATH "*'$ORIGIN/../lib'* ]] ||
+  [[ $("${prefix}objdump" -p "$programs/$program") == *" RPATH "*'$ORIGIN/../lib'* ]] ||
     die "$program has no RPATH of \$ORIGIN/../lib and would not find the bundle's libraries; build it with this tree's CMake"
 done
 strip_into "$bundle/bin" "$programs/troika" "$programs/troika-engine"
@@ -36,9 +38,9 @@ copy_libraries "$libraries" "$bundle/lib"
 [ ! -d "$programs/unused" ] || cp -a "$programs/unused/." "$bundle/lib/" # cmake/unused-libraries.sh
 cp -r "$root"/README*.md "$root/ARCHITECTURE.md" "$root/CONTRIBUTING.md" "$root/LICENSE" "$root/docs" "$root/benchmarks" "$root/quickstart.sh" "$bundle/"
 write_licenses "$bundle/licenses"
-{ "$bundle/bin/troika" version && describe_machine "$root"; } > "$bundle/VERSION"
+{ run_program "$bundle/bin/troika" version && describe_machine "$root"; } > "$bundle/VERSION"
 
-inside=$(ldd "$bundle/bin/troika-engine")
+inside=$(loaded_by "$bundle/bin/troika-engine")
 outside=$(awk -v lib="$(cd "$bundle/lib" && pwd)/" -v bin="$(cd "$bundle/bin" && pwd)/../lib/" \
   '$2 == "=>" && index($3, lib) != 1 && index($3, bin) != 1 { print $1 }' <<< "$inside" | while read -r name; do
   [ ! -e "$bundle/lib/$name" ] || echo "$name"

@@ -4,8 +4,9 @@
 #
 #   tools/package-check.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/packages; ROOT: a root that debootstrap made)
 #
-# STEPS (default 20) are those of the training. Needs root, debootstrap, and a Debian mirror; nothing of this machine is mounted
-# into the root but /proc. The root is copied, not changed; the copy vanishes.
+# STEPS (default 20) are those of the training, QUICKSTART_STEPS (default 70) those of quickstart.sh. Needs root, debootstrap, and a
+# Debian mirror; nothing of this machine is mounted into the root but /proc. The root is copied, not changed; the copy vanishes.
+# Packages for arm64 are checked on another machine by qemu (tools/arm64-parts.sh), 10 to 30 times slower, with 5 and 14 steps.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -19,11 +20,21 @@ packages=$(cd "${1:-$here/build/packages}" 2> /dev/null && pwd) || die "there is
 [ "$(id -u)" = 0 ] || die "chroot needs root; run it with sudo"
 files=$(ls "$packages"/troika_*.deb "$packages"/troika-engine_*.deb 2> /dev/null) || die "'$packages' has no packages; tools/package.sh makes them"
 
+architecture=$(dpkg-deb -f "$(head -n 1 <<< "$files")" Architecture)
+# shellcheck source=tools/arm64-parts.sh
+. "$here/tools/arm64-parts.sh"
+if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
+  [ "$architecture" = arm64 ] || die "the packages are for $architecture, which is not imitated here"
+  STEPS=${STEPS:-5} QUICKSTART_STEPS=${QUICKSTART_STEPS:-14}
+  imitate_arm64
+fi
+
 work=$(mktemp -d "$packages/../troika-root-XXXXXX")
 root=$work/root
 leave() {
   ! mountpoint -q "$root/proc" || umount "$root/proc"
   rm -rf "$work"
+  stop_imitating
 }
 trap leave EXIT
 trap 'exit 130' INT TERM HUP
@@ -31,7 +42,7 @@ trap 'exit 130' INT TERM HUP
 if [ -n "$given" ]; then
   cp -a "$given" "$root"
 else
-  debootstrap --variant=minbase bookworm "$root" > "$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log" && die "debootstrap failed"; }
+  debootstrap --arch="$architecture" --variant=minbase bookworm "$root" > "$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log" && die "debootstrap failed"; }
 fi
 # shellcheck disable=SC2086
 cp $files "$root/root/"
@@ -82,7 +93,7 @@ check "tokenizer and tokens of the licences" tokens
 check "three processes as a pipeline" pipeline
 check "two data-parallel continue its checkpoint" data_parallel
 check "a sample" troika generate run --prompt "Permission is " --max-new-tokens 20
-check "quickstart.sh takes the packages" env STEPS=70 ./quickstart.sh
+check "quickstart.sh takes the packages" env STEPS="$QUICKSTART_STEPS" ./quickstart.sh
 grep "^first step" out.text
 check "a higher version is installed over it" higher_version
 check "the run goes on" after_upgrade
@@ -92,6 +103,6 @@ END_OF_CHECK
 
 status=0
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
-  STEPS="${STEPS:-20}" OMP_NUM_THREADS=1 /bin/bash /root/check.sh || status=$?
+  STEPS="${STEPS:-20}" QUICKSTART_STEPS="${QUICKSTART_STEPS:-70}" OMP_NUM_THREADS=1 /bin/bash /root/check.sh || status=$?
 [ "$status" = 0 ] && echo "package-check: all of it works in a fresh root" || echo "package-check: $status checks failed"
 exit "$status"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes Debian packages of built programs: troika, without libtorch, and troika-engine, for the architecture of this machine.
+# Makes Debian packages of built programs: troika, without libtorch, and troika-engine, for the architecture of the programs
+# (build/arm64: those of preset arm64).
 #
 #   tools/package.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/packages, build/release)
 #
@@ -23,6 +24,8 @@ for tool in dpkg-deb dpkg-shlibdeps dpkg-gencontrol strip chrpath; do
 done
 programs=$(cd "${2:-$root/build/release}" 2> /dev/null && pwd) || die "there is no folder '${2:-build/release}'; build the programs first: cmake --build --preset release"
 check_programs "$programs" "cmake --build --preset release" troika troika-engine
+machine_of "$programs/troika" "$root"
+export DEB_HOST_ARCH=$architecture
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
   SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct) || die "this is no git checkout; set SOURCE_DATE_EPOCH"
 fi
@@ -38,7 +41,7 @@ cd "$work"
 program_into() { # program_into PROGRAM PACKAGE: into its /usr/lib/troika
   local file=$2/usr/lib/troika/$1
   mkdir -p "$2/usr/lib/troika"
-  strip --strip-unneeded --remove-section=.comment --remove-section=.note.gnu.build-id -o "$file" "$programs/$1"
+  "${prefix}strip" --strip-unneeded --remove-section=.comment --remove-section=.note.gnu.build-id -o "$file" "$programs/$1"
   chrpath --delete "$file" > /dev/null
 }
 
@@ -52,16 +55,16 @@ install -m 644 debian/troika@.service troika/lib/systemd/system/
 troika=$programs/troika
 completions() { # completions SHELL FILE
   mkdir -p "troika/usr/share/$(dirname "$2")"
-  "$troika" completion "$1" > "troika/usr/share/$2"
+  run_program "$troika" completion "$1" > "troika/usr/share/$2"
 }
 completions bash bash-completion/completions/troika
 completions zsh zsh/vendor-completions/_troika
 completions fish fish/vendor_completions.d/troika.fish
 
-if "$troika" help manual > /dev/null 2>&1; then
-  for page in $("$troika" manual); do
+if run_program "$troika" help manual > /dev/null 2>&1; then
+  for page in $(run_program "$troika" manual); do
     mkdir -p "troika/usr/share/man/man${page##*.}"
-    "$troika" manual "$page" | gzip -9n > "troika/usr/share/man/man${page##*.}/$page.gz"
+    run_program "$troika" manual "$page" | gzip -9n > "troika/usr/share/man/man${page##*.}/$page.gz"
   done
 else
   echo "package: this troika has no verb 'manual', so the packages have no man pages" >&2
@@ -75,8 +78,16 @@ for package in troika troika-engine; do
 done
 cp -r "$root"/README*.md "$root/docs" troika/usr/share/doc/troika/
 
+# dpkg-shlibdeps asks dpkg's database for the packages of files as it finds them, so for another machine that has its root in their
+# names.
+from=()
+if [ -n "$libraries_root" ]; then
+  cp -r "$libraries_root/var/lib/dpkg" "$work/database"
+  sed -i "s#^/#$libraries_root/#" "$work"/database/info/*.list
+  from=("--admindir=$work/database" "-l$libraries_root/lib/aarch64-linux-gnu" "-l$libraries_root/usr/lib/aarch64-linux-gnu")
+fi
 for package in troika troika-engine; do
-  dpkg-shlibdeps -Tdebian/substvars -e"$package/usr/lib/troika/$package"
+  dpkg-shlibdeps "${from[@]}" -Tdebian/substvars -e"$package/usr/lib/troika/$package"
   mkdir -p "$package/DEBIAN"
   (cd "$package" && find . -path ./DEBIAN -prune -o -type f -printf '%P\n' | sort | xargs -d '\n' md5sum) > "$work/sums"
   mv "$work/sums" "$package/DEBIAN/md5sums"
