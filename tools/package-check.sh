@@ -6,7 +6,7 @@
 #
 # STEPS (default 20) are those of the training, QUICKSTART_STEPS (default 70) those of quickstart.sh. Needs root, debootstrap, and a
 # Debian mirror; nothing of this machine is mounted into the root but /proc. The root is copied, not changed; the copy vanishes.
-# Packages for arm64 are checked on another machine by qemu (tools/arm64-parts.sh), 10 to 30 times slower, with 5 and 14 steps.
+# Packages for arm64 are checked on another machine by qemu (tools/arm64-parts.sh), 10 to 30 times slower, with 5 and 21 steps.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,7 +25,7 @@ architecture=$(dpkg-deb -f "$(head -n 1 <<< "$files")" Architecture)
 . "$here/tools/arm64-parts.sh"
 if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
   [ "$architecture" = arm64 ] || die "the packages are for $architecture, which is not imitated here"
-  STEPS=${STEPS:-5} QUICKSTART_STEPS=${QUICKSTART_STEPS:-14}
+  STEPS=${STEPS:-5} QUICKSTART_STEPS=${QUICKSTART_STEPS:-21}
   imitate_arm64
 fi
 
