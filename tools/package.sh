@@ -4,8 +4,8 @@
 #
 #   tools/package.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/packages, build/release)
 #
-# The same programs make the same bytes: debug information and build ids are left out, and dates are those of the last commit
-# (or SOURCE_DATE_EPOCH). A source tree in another folder changes troika-engine, which names one source file by its path. The version is that of packaging/debian/changelog.
+# The same sources make the same bytes in any folder: debug information is left out, programs have no build id, and dates are those of
+# the last commit (or SOURCE_DATE_EPOCH). The version is that of packaging/debian/changelog.
 # Needs dpkg-dev, binutils and chrpath.
 set -euo pipefail
 export LC_ALL=C TZ=UTC
@@ -41,7 +41,7 @@ cd "$work"
 program_into() { # program_into PROGRAM PACKAGE: into its /usr/lib/troika
   local file=$2/usr/lib/troika/$1
   mkdir -p "$2/usr/lib/troika"
-  "${prefix}strip" --strip-unneeded --remove-section=.comment --remove-section=.note.gnu.build-id -o "$file" "$programs/$1"
+  "${prefix}strip" --strip-unneeded --remove-section=.comment -o "$file" "$programs/$1"
   chrpath --delete "$file" > /dev/null
 }
 
