@@ -85,5 +85,9 @@ fi
 cd - > /dev/null
 instructions=$(tools/arm64-instructions.py "$arm/troika-engine") || failed=$((failed + $(grep -c '^FAIL' <<< "$instructions")))
 echo "$instructions"
+status=0
+crypto=$(aarch64-linux-gnu-objdump -d --no-show-raw-insn "$arm/troika-engine" "$arm/troika" | awk '$2 ~ /^(aes|sha[0-9]|pmull)/ { n++ } END { print n + 0 }')
+[ "$crypto" = 0 ] || status=1
+report $status "the programs have $crypto instructions for AES, SHA and polynomials, which a Raspberry Pi 4 lacks and qemu's Cortex-A72 has"
 echo "$failed failed"
 exit "$((failed > 0))"
