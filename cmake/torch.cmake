@@ -34,7 +34,7 @@ else()
 endif()
 
 # leave_out_unused_libraries(PROGRAM): does not load what Debian's libtorch names and never uses; the program's RPATH begins
-# with the folder `unused` beside it, or lib/troika/unused where it is installed.
+# with the folder `unused` beside it, or lib/troika/unused where it is installed. docs/decisions/0028-libraries-that-are-never-used.md
 function(leave_out_unused_libraries program)
   if(NOT TROIKA_TORCH_CPU)
     return()
