@@ -18,19 +18,20 @@ std::map<std::string, std::string> capture_environment(char** environment) {
   return variables;
 }
 
-int guarded(const std::function<int()>& verb) {
+int guarded(const std::function<int()>& verb, const std::function<void(const std::string& text)>& last_words) {
+  const auto end = [&](const std::string& text, int code) {
+    std::fprintf(stderr, "troika: %s\n", text.c_str());
+    if (last_words) last_words(text);
+    return code;
+  };
   try {
     return verb();
   } catch (const base::Error& error) {
-    std::fprintf(stderr, "troika: %s\n", error.what());
-    return error.exit_code();
+    return end(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
-    std::fprintf(
-        stderr, "troika: out of memory; use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)\n");
-    return 70;
+    return end("out of memory; use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)", 70);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "troika: a fault of Troika itself: %s\n", error.what());
-    return 70;
+    return end(std::string("a fault of Troika itself: ") + error.what(), 70);
   }
 }
 

@@ -9,7 +9,8 @@ namespace troika::commands {
 
 std::map<std::string, std::string> capture_environment(char** environment);
 
-// Runs `verb` and returns its exit code; an exception becomes its text on stderr and the code of its kind.
-int guarded(const std::function<int()>& verb);
+// Runs `verb` and returns its exit code; an exception becomes its text on stderr and the code of its kind. `last_words` gets the text
+// too; empty: nobody does.
+int guarded(const std::function<int()>& verb, const std::function<void(const std::string& text)>& last_words = {});
 
 }  // namespace troika::commands

@@ -29,6 +29,7 @@
 #include "commands/timeline/timeline.h"
 #include "commands/verbs.h"
 #include "commands/why/why.h"
+#include "host/termination_message.h"
 
 namespace {
 using troika::base::ConfigError;
@@ -108,8 +109,10 @@ int run(int argc, char** argv, char** environment) {
 }  // namespace
 
 int main(int argc, char** argv, char** environment) {
-  return guarded([&] {
-    const troika::base::MappingGuard unreadable_files_are_errors;
-    return run(argc, argv, environment);
-  });
+  return guarded(
+      [&] {
+        const troika::base::MappingGuard unreadable_files_are_errors;
+        return run(argc, argv, environment);
+      },
+      [](const std::string& text) { troika::host::leave_termination_message(text); });
 }

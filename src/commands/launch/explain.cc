@@ -27,9 +27,9 @@ std::string explanation_of(const std::string& folder, base::Language language) {
 
 }  // namespace
 
-void explain_failure(const std::string& folder, base::Language language) {
+std::string explain_failure(const std::string& folder, base::Language language) {
   constexpr std::chrono::seconds patience(10);
-  if (folder.empty()) return;
+  if (folder.empty()) return "";
   const auto promise = std::make_shared<std::promise<std::string>>();
   std::future<std::string> text = promise->get_future();
   std::thread([promise, folder, language] {
@@ -39,9 +39,13 @@ void explain_failure(const std::string& folder, base::Language language) {
       promise->set_exception(std::current_exception());
     }
   }).detach();
-  if (text.wait_for(patience) != std::future_status::ready)
-    return launcher_says(fmt::format("troika why {} says more", shell_word(folder)));
-  std::fputs(text.get().c_str(), stderr);
+  if (text.wait_for(patience) != std::future_status::ready) {
+    launcher_says(fmt::format("troika why {} says more", shell_word(folder)));
+    return "";
+  }
+  const std::string explanation = text.get();
+  std::fputs(explanation.c_str(), stderr);
+  return explanation;
 }
 
 }  // namespace troika::commands

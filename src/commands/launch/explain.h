@@ -7,8 +7,8 @@
 
 namespace troika::commands {
 
-// Prints cause, evidence and advice on stderr; nothing where no cause is found or `folder` is "". A disk that does not answer
-// within some seconds is not waited for.
-void explain_failure(const std::string& folder, base::Language language);
+// Prints cause, evidence and advice on stderr, and returns them; nothing where no cause is found or `folder` is "". A disk that does
+// not answer within some seconds is not waited for.
+std::string explain_failure(const std::string& folder, base::Language language);
 
 }  // namespace troika::commands

@@ -30,6 +30,7 @@
 #include "exporters/metrics_server.h"
 #include "host/cores.h"
 #include "host/memory.h"
+#include "host/termination_message.h"
 #include "planner/preflight.h"
 #include "records/gatherer.h"
 #include "rendezvous/failure_monitor.h"
@@ -223,15 +224,21 @@ class Attempts {
   RestartPause pause_;
 };
 
-int run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
-                 LaunchRecords& records) {
+// What a launch ends with.
+struct Ending {
+  int exit_code = 0;
+  std::string text;  // the failure report; "": there is none
+};
+
+Ending run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
+                    LaunchRecords& records) {
   Attempts attempts(options, hosts, signals, records);
   for (;;) {
     const double began = base::monotonic_seconds();
     Watches watches;
     const Outcome outcome = attempt_once(options, hosts, environment, signals, watches, records);
     const auto code = attempts.settle(outcome, base::monotonic_seconds() - began);
-    if (code) return *code;
+    if (code) return {*code, outcome.text};
   }
 }
 
@@ -248,15 +255,14 @@ exporters::EventCommand event_command(const LaunchOptions& options, const Enviro
   return {options.hosts.node_rank == 0 ? options.on_event : "", options.run_folder, environment};
 }
 
-// Once the records of all hosts are there; not of a run that was asked to stop.
-void explain(int exit_code, const LaunchRecords& records, const Environment& environment) {
-  if (exit_code == 0 || exit_code == base::exit_interrupted) return;
-  explain_failure(records.folder(), base::language_of("auto", base::locale_in(environment)));
+// Once the records of all hosts are there.
+std::string explain(const LaunchRecords& records, const Environment& environment) {
+  return explain_failure(records.folder(), base::language_of("auto", base::locale_in(environment)));
 }
 
 }  // namespace
 
-static int launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
+static Ending launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
   if (const int cores = host::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
     launcher_says(
         fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
@@ -298,16 +304,18 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
   LaunchRecords records(options.run_folder, options.hosts.node_rank,
                         [&commands](const records::Event& event) { commands.tell(event); });
   try {
-    const int code = launch(options, environment, records);
+    const Ending ending = launch(options, environment, records);
     records.flush();
-    if (options.hosts.node_rank == 0) explain(code, records, environment);
-    return code;
+    if (ending.exit_code == 0 || ending.exit_code == base::exit_interrupted) return ending.exit_code;
+    const std::string explanation = options.hosts.node_rank == 0 ? explain(records, environment) : "";
+    host::leave_termination_message(ending.text + "\n" + explanation);
+    return ending.exit_code;
   } catch (const Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
     records.failed({error.exit_code(), error.what()});
     records.flush();
-    explain(error.exit_code(), records, environment);
+    explain(records, environment);
     throw;
   }
 }
