@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks that what a page shows exists in both languages: the rooms below throw no error that is an English sentence alone. Such
-# an error begins with a string or fmt::format; one in both languages begins with base::say or another base::Text.
+# an error begins with a string or fmt::format; one in both languages begins with base::say or another base::Text. Neither do they
+# hide a sentence of their own in base::verbatim, which is for paths, flags, commands and what others have said.
 # (Pairs that lack a language or an argument are found by the unit tests of the tables of texts.)
 # Prints each violation as file:line and exits 1 if there is one.
 #
@@ -8,12 +9,12 @@
 #   tools/check_texts.sh --self-test       proves on a small tree that it can fail
 set -eu
 
-# Whose errors a page can meet.
-rooms='commands/serve config planner/reasons.cc planner/search.cc planner/open_layout.cc'
-# What only a command line meets: starting the server, and flags. Files of other programs are read by
-# rooms that speak English alone. The catalog keeps what a run has said, which is English, and beside it why one cannot be read.
-exempt='commands/serve/arguments.cc commands/serve/serve.cc commands/serve/token_file.cc commands/serve/gate.cc config/flag_table.cc
-config/import/ config/huggingface/hugging_face_config.cc config/huggingface/checkpoint_folder.cc'
+# Whose errors a page can meet, and the verbs that speak both languages.
+rooms='base/file.cc base/json.cc base/language.cc base/mapping_guard.cc base/scratch_mapping.cc commands/data/inspect.cc
+commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan commands/serve config data machine plan planner
+schedule/build shape/adapter.cc shape/layout.cc tokenizer'
+# What only a command line meets: starting the server.
+exempt='commands/serve/arguments.cc commands/serve/serve.cc commands/serve/token_file.cc'
 
 check() {
   root=$1
@@ -27,25 +28,38 @@ check() {
   fi
   # shellcheck disable=SC2086
   awk -v root="$root/" -v exempt="$exempt" '
-    BEGIN { count = split(exempt, free, /[ \n]+/) }
+    BEGIN {
+      count = split(exempt, free, /[ \n]+/)
+      english = "(\"|fmt::format|std::string\\()"
+      sentence = "\"[^\"]*[a-z]+[,;:]? [a-z]+[^\"]*\""  # two words of small letters, but for what begins as a command does
+    }
+    function found(what) { print FILENAME ":" FNR ": " what; ++bad }
+    function hides(text) { return text ~ ("^[^\"]*" sentence) && text !~ /^[^"]*"troika / }
     FNR == 1 {
       name = substr(FILENAME, length(root) + 1)
       skip = name ~ /_test/
       for (i = 1; i <= count; ++i) if (index(name, free[i]) == 1) skip = 1
-      open = 0
+      open = open_verbatim = 0
       ++files
     }
     skip { next }
     open {
-      if ($0 ~ /^[ ]*("|fmt::format|std::string\()/) { print FILENAME ":" FNR ": an error in English alone"; ++bad }
+      if ($0 ~ ("^[ ]*" english)) found("an error in English alone")
       open = 0
     }
-    /(Config|Data|Peer)Error\(("|fmt::format|std::string\()/ || /Refused\{[0-9]+, *("|fmt::format)/ {
-      print FILENAME ":" FNR ": an error in English alone"
-      ++bad
+    open_verbatim {
+      if (hides($0)) found("a sentence in base::verbatim")
+      open_verbatim = 0
     }
-    / = error\.what\(\)/ && name != "commands/serve/catalog.cc" { print FILENAME ":" FNR ": base::text_of(error) keeps both languages"; ++bad }
-    /(Config|Data|Peer)Error\($/ || /Refused\{[0-9]+,$/ { open = 1 }
+    $0 ~ ("(Config|Data|Peer|Disk)Error\\(" english) || /Refused\{[0-9]+, *("|fmt::format)/ { found("an error in English alone") }
+    /refuse\(fmt::format/ || $0 ~ ("refuse\\(" sentence) { found("an error in English alone") }
+    / = error\.what\(\)/ { found("base::text_of(error) keeps both languages") }
+    match($0, /base::verbatim\(/) {
+      rest = substr($0, RSTART + RLENGTH)
+      if (hides(rest)) found("a sentence in base::verbatim")
+      if (rest ~ /^(fmt::format\()?$/) open_verbatim = 1
+    }
+    /(Config|Data|Peer|Disk)Error\($/ || /Refused\{[0-9]+,$/ || /refuse\($/ { open = 1 }
     END {
       printf "check_texts: %d files, %d violation%s\n", files, bad, bad == 1 ? "" : "s"
       exit bad > 0
@@ -55,7 +69,7 @@ check() {
 self_test() {
   tree=$(mktemp -d)
   trap 'rm -rf "$tree"' EXIT
-  mkdir -p "$tree/config/import" "$tree/commands/serve"
+  mkdir -p "$tree/config/import" "$tree/commands/serve" "$tree/data" "$tree/plan" "$tree/schedule/build"
   failures=0
   expect() {  # WHETHER FILE TEXT
     printf '%s\n' "$3" > "$tree/$2"
@@ -71,7 +85,19 @@ self_test() {
       fmt::format("{}", 1));'
   expect fails commands/serve/a.cc 'throw Refused{400, "English"};'
   expect fails config/a.cc 'refusal = error.what();'
-  expect passes config/import/a.cc 'throw base::ConfigError("English");'
+  expect fails config/import/a.cc 'throw base::ConfigError("English");'
+  expect fails data/a.cc 'throw DiskError(fmt::format("{}", 1));'
+  expect fails schedule/build/a.cc 'throw ConfigError(
+        fmt::format("{}", 1));'
+  expect fails config/a.cc 'return flags->refuse(fmt::format("{}", path));'
+  expect passes config/a.cc 'return flags->refuse(base::say(texts.x, path));'
+  expect fails plan/a.cc 'notes.push_back(base::verbatim("the first of a run"));'
+  expect fails plan/a.cc 'notes.push_back(base::verbatim(
+      fmt::format("{} of the run", 1)));'
+  expect fails plan/a.cc 'fail(base::verbatim(fmt::format("{}: nothing is left", name)));'
+  expect passes plan/a.cc 'fail(base::verbatim(path + " " + name));'
+  expect passes plan/a.cc 'line(base::verbatim("troika train " + flags));'
+  expect passes commands/serve/serve.cc 'throw base::ConfigError("English");'
   expect passes config/a_test.cc 'throw base::ConfigError("English");'
   [ "$failures" -eq 0 ] || exit 1
   echo "check_texts: self-test passed"

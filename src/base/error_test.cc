@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/say.h"
+
 namespace troika::base {
 namespace {
 
@@ -50,6 +52,12 @@ TEST(Error, SpeaksTheLanguageOfItsReader) {
   EXPECT_EQ(both.in(Language::chinese), "没有这个运行\n  at /api/why");
   EXPECT_EQ(both.in(Language::english), both.what());
   EXPECT_EQ(ConfigError("no such run").in(Language::chinese), "no such run");
+}
+
+TEST(Error, IsMadeAgainWithWhereItHappenedInBothLanguages) {
+  const DataError error = with_context(DataError(Text{"no such run", "没有这个运行"}), {"while reading", "读取时出错"});
+  EXPECT_STREQ(error.what(), "no such run\n  while reading");
+  EXPECT_EQ(error.in(Language::chinese), "没有这个运行\n  读取时出错");
 }
 
 TEST(Error, IsAStandardException) { EXPECT_THROW(throw BugError("x"), std::exception); }

@@ -11,13 +11,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_texts.h"
 #include "base/mapping_guard.h"
+#include "base/say.h"
+#include "base/system_cause.h"
 
 namespace troika::base {
 namespace fs = std::filesystem;
@@ -27,8 +29,8 @@ std::string without_end_slashes(const std::string& path) {
   return end == std::string::npos ? path : path.substr(0, end + 1);
 }
 
-[[noreturn]] static void fail(const std::string& action, const std::string& path, int code) {
-  throw DataError(fmt::format("cannot {} '{}': {}", action, path, std::strerror(code)));
+[[noreturn]] static void fail(const Bilingual& what, const std::string& path, int code) {
+  throw DataError(say(what, path, system_cause(code)));
 }
 
 namespace {
@@ -46,20 +48,20 @@ static void write_all(int descriptor, std::string_view content, const std::strin
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", path, errno);
+    if (written < 0) fail(file_texts.write, path, errno);
     content.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
 std::string read_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.value < 0) fail("open", path, errno);
+  if (file.value < 0) fail(file_texts.open, path, errno);
   std::string content;
   char buffer[65536];
   for (;;) {
     const ssize_t got = ::read(file.value, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", path, errno);
+    if (got < 0) fail(file_texts.read, path, errno);
     if (got == 0) return content;
     content.append(buffer, static_cast<std::size_t>(got));
   }
@@ -67,10 +69,10 @@ std::string read_file(const std::string& path) {
 
 void sync_directory(const std::string& path) {
   const Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (directory.value < 0) fail("open folder", path, errno);
+  if (directory.value < 0) fail(file_texts.open_folder, path, errno);
   if (::fsync(directory.value) == 0) return;
   const bool needless = errno == EINVAL || errno == ENOTSUP;  // file systems that do not sync folders
-  if (!needless) fail("sync folder", path, errno);
+  if (!needless) fail(file_texts.sync_folder, path, errno);
 }
 
 static void sync_directory_of(const std::string& path) {
@@ -84,7 +86,7 @@ static Descriptor create_temporary(const std::string& path, std::string* tempora
     *temporary = fmt::format("{}.tmp.{}.{}", path, ::getpid(), attempt);
     const int descriptor = ::open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor >= 0) return Descriptor{descriptor};
-    if (errno != EEXIST) fail("create", *temporary, errno);
+    if (errno != EEXIST) fail(file_texts.create, *temporary, errno);
   }
 }
 
@@ -93,8 +95,8 @@ void write_file_atomic(const std::string& path, std::string_view content) {
   const Descriptor file = create_temporary(path, &temporary);
   try {
     write_all(file.value, content, temporary);
-    if (::fsync(file.value) != 0) fail("sync", temporary, errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to", path, errno);
+    if (::fsync(file.value) != 0) fail(file_texts.sync, temporary, errno);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail(file_texts.rename_to, path, errno);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
@@ -104,14 +106,14 @@ void write_file_atomic(const std::string& path, std::string_view content) {
 
 void append_file(const std::string& path, std::string_view content) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
-  if (file.value < 0) fail("open", path, errno);
+  if (file.value < 0) fail(file_texts.open, path, errno);
   write_all(file.value, content, path);
 }
 
 void make_directories(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) fail("create folder", path, error.value());
+  if (error) fail(file_texts.create_folder, path, error.value());
 }
 
 bool file_exists(const std::string& path) {
@@ -126,18 +128,19 @@ bool directory_exists(const std::string& path) {
 
 std::int64_t file_size(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) fail("read the size of", path, errno);
+  if (::stat(path.c_str(), &status) != 0) fail(file_texts.read_size, path, errno);
   return status.st_size;
 }
 
 void remove_tree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
-  if (error) fail("remove", path, error.value());
+  if (error) fail(file_texts.remove, path, error.value());
 }
 
 void replace_file(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) fail("rename '" + from + "' to", to, errno);
+  if (::rename(from.c_str(), to.c_str()) == 0) return;
+  throw DataError(say(file_texts.rename, from, to, system_cause(errno)));
 }
 
 void rename_path(const std::string& from, const std::string& to) {
@@ -148,7 +151,7 @@ void rename_path(const std::string& from, const std::string& to) {
 bool exchange_paths(const std::string& a, const std::string& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
-    fail("exchange '" + a + "' with", b, errno);
+    throw DataError(say(file_texts.exchange, a, b, system_cause(errno)));
   }
   sync_directory_of(b);
   return true;
@@ -160,7 +163,7 @@ std::vector<std::string> list_directory(const std::string& path) {
   for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
     names.push_back(entry->path().filename().string());
   }
-  if (error && error != std::errc::no_such_file_or_directory) fail("list", path, error.value());
+  if (error && error != std::errc::no_such_file_or_directory) fail(file_texts.list, path, error.value());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -171,7 +174,7 @@ std::string hash_bytes(std::string_view bytes) {
 
 std::string hash_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.value < 0) fail("open", path, errno);
+  if (file.value < 0) fail(file_texts.open, path, errno);
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);
   std::vector<char> buffer(1 << 17);  // stays in a cache of the core
@@ -184,13 +187,13 @@ std::string hash_file(const std::string& path) {
   const int code = errno;
   const std::uint64_t digest = XXH3_64bits_digest(state);
   XXH3_freeState(state);
-  if (got < 0) fail("read", path, code);
+  if (got < 0) fail(file_texts.read, path, code);
   return fmt::format("{:016x}", digest);
 }
 
 static Descriptor open_to_read(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail("open", path, errno);
+  if (descriptor < 0) fail(file_texts.open, path, errno);
   return Descriptor{descriptor};
 }
 
@@ -198,12 +201,12 @@ MappedFile::MappedFile(const std::string& path) : MappedFile(open_to_read(path).
 
 MappedFile::MappedFile(int descriptor, const std::string& name) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail("read the size of", name, errno);
-  if (!S_ISREG(status.st_mode)) throw DataError(fmt::format("'{}' is not a regular file", name));
+  if (::fstat(descriptor, &status) != 0) fail(file_texts.read_size, name, errno);
+  if (!S_ISREG(status.st_mode)) throw DataError(say(file_texts.not_regular, name));
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (mapped == MAP_FAILED) fail("map", name, errno);
+  if (mapped == MAP_FAILED) fail(file_texts.map, name, errno);
   data_ = static_cast<const std::byte*>(mapped);
   watch_mapping(*this, name);
 }
@@ -243,14 +246,14 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 FileLock::FileLock(const std::string& path, const std::function<void()>& while_waiting)
     : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-  if (descriptor_ < 0) fail("open", path, errno);
+  if (descriptor_ < 0) fail(file_texts.open, path, errno);
   Descriptor owner{descriptor_};
   while (::flock(descriptor_, LOCK_EX | (while_waiting ? LOCK_NB : 0)) != 0) {
     if (errno == EWOULDBLOCK) {
       while_waiting();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     } else if (errno != EINTR) {
-      fail("lock", path, errno);
+      fail(file_texts.lock, path, errno);
     }
   }
   descriptor_ = owner.release();

@@ -6,17 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include "base/origin.h"
+
 namespace troika::base {
 
 // Parses one document. `origin` (a path, "line 3 of x.jsonl") is named in the DataError. Nesting deeper than 256 is refused.
-nlohmann::json parse_json(std::string_view text, const std::string& origin);
-nlohmann::ordered_json parse_ordered_json(std::string_view text, const std::string& origin);  // keys in their order
+nlohmann::json parse_json(std::string_view text, Origin origin);
+nlohmann::ordered_json parse_ordered_json(std::string_view text, Origin origin);  // keys in their order
 
 // Typed values of an object; a missing key or another type is a DataError that names origin and key.
-std::int64_t json_int(const nlohmann::json& object, const std::string& key, const std::string& origin);
-double json_double(const nlohmann::json& object, const std::string& key, const std::string& origin);
-std::string json_string(const nlohmann::json& object, const std::string& key, const std::string& origin);
-const nlohmann::json& json_array(const nlohmann::json& object, const std::string& key, const std::string& origin);
-const nlohmann::json& json_object(const nlohmann::json& object, const std::string& key, const std::string& origin);
+std::int64_t json_int(const nlohmann::json& object, const std::string& key, Origin origin);
+double json_double(const nlohmann::json& object, const std::string& key, Origin origin);
+std::string json_string(const nlohmann::json& object, const std::string& key, Origin origin);
+const nlohmann::json& json_array(const nlohmann::json& object, const std::string& key, Origin origin);
+const nlohmann::json& json_object(const nlohmann::json& object, const std::string& key, Origin origin);
+
+Text kind_of(const nlohmann::json& value);  // "string", for errors
 
 }  // namespace troika::base

@@ -103,5 +103,20 @@ TEST(JsonInt, HoldsEveryInt64AndRefusesWhatWouldWrap) {
   EXPECT_THAT(error_of([&] { json_int(j, "far", "f"); }), HasSubstr("whole number"));
 }
 
+TEST(ParseJson, TellsWhereAndWhatInBothLanguages) {
+  const auto chinese = [](const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const DataError& error) {
+      return error.in(Language::chinese);
+    }
+    return std::string();
+  };
+  const Text third_line{"line 3 of 'x'", "“x”第 3 行"};
+  EXPECT_EQ(error_of([&] { parse_json("[", third_line); }), "line 3 of 'x': not valid JSON at byte 2");
+  EXPECT_EQ(chinese([&] { parse_json("[", third_line); }), "“x”第 3 行：第 2 字节处不是有效的 JSON");
+  EXPECT_EQ(chinese([] { json_string({{"a", 1}}, "a", "x.json"); }), "x.json：“a”应为字符串，而不是数字");
+}
+
 }  // namespace
 }  // namespace troika::base

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::base {
 
 Language language_of(const std::string& word, const std::string& locale) {
   if (word == "en") return Language::english;
   if (word == "zh") return Language::chinese;
-  if (word != "auto") throw ConfigError(fmt::format("--lang is en, zh or auto, not '{}'", word));
+  if (word != "auto")
+    throw ConfigError(say({"--lang is en, zh or auto, not '{}'", "--lang 应为 en、zh 或 auto，而不是“{}”"}, word));
   return locale.rfind("zh", 0) == 0 ? Language::chinese : Language::english;
 }
 

@@ -13,6 +13,9 @@
 #include <string>
 #include <utility>
 
+#include "base/file_texts.h"
+#include "base/say.h"
+
 namespace troika::base {
 namespace {
 
@@ -94,14 +97,10 @@ std::size_t bytes_at(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
 }
 
-std::string cause_of(const WatchedMapping& entry, std::size_t mapped_bytes) {
+Text cause_of(const WatchedMapping& entry, std::size_t mapped_bytes) {
   const std::size_t now = bytes_at(entry.name);
-  if (entry.is_named_file && now < mapped_bytes)
-    return fmt::format("it was cut to {} of its {} bytes while it was read; restore it", now, mapped_bytes);
-  return fmt::format(
-      "its disk or network file system fails, or it was changed while it was read ({} bytes); see the system's "
-      "messages (dmesg), and restore it",
-      mapped_bytes);
+  if (entry.is_named_file && now < mapped_bytes) return say(file_texts.was_cut, now, mapped_bytes);
+  return say(file_texts.disk_fails, mapped_bytes);
 }
 
 }  // namespace
@@ -153,8 +152,7 @@ void check_mapping(const MappedFile& file) {
   const std::lock_guard<std::mutex> lock(watch->mutex);
   const WatchedMapping* entry = entry_of(*watch, file);
   if (entry == nullptr || entry->failed_at < 0) return;
-  throw DataError(fmt::format("'{}' cannot be read at byte {}: {}", entry->name, entry->failed_at.load(),
-                              cause_of(*entry, file.size())));
+  throw DataError(say(file_texts.unreadable, entry->name, entry->failed_at.load(), cause_of(*entry, file.size())));
 }
 
 }  // namespace troika::base

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/language.h"
+#include "base/origin.h"
 
 namespace troika::base {
 
@@ -17,6 +18,7 @@ const T& part_in(Language, const T& value) {
   return value;
 }
 inline const std::string& part_in(Language language, const Text& part) { return part.in(language); }
+inline std::string_view part_in(Language language, const Origin& part) { return part.in(language); }
 
 // The arguments are alike in both, but for one that is a Text itself: of that each language takes its own.
 template <class... Arguments>
@@ -30,6 +32,12 @@ inline Text in_english_only(std::string_view ending) { return {std::string(endin
 
 // What an error says, as a part of another sentence.
 inline Text text_of(const Error& error) { return {error.what(), error.in(Language::chinese)}; }
+
+// The same error, of a kind that may be made of a Text, with where it happened below its sentence.
+template <class Kind>
+Kind with_context(const Kind& error, const Text& where) {
+  return Kind(say({"{}\n  {}", "{}\n  {}"}, text_of(error), where));
+}
 
 // All of them in one language.
 inline std::vector<std::string> in(const std::vector<Text>& texts, Language language) {

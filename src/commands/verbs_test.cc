@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "commands/eval/arguments.h"
 #include "config/command_line.h"
 
@@ -81,7 +82,7 @@ TEST(Verbs, HelpIsAskedForByAFlagAndNotByAValueOrARank) {
 TEST(Verbs, AMisspelledFlagOfEachIsToldWithTheNearestAndNeverWithItsValue) {
   for (const Words& command : commands()) {
     const config::FlagReading reading = read_with_flags_of(call_of(command).last(), {"--hepl", "geheim"});
-    const std::string text = ::testing::PrintToString(reading.errors);
+    const std::string text = base::lines(reading.errors).english;
     EXPECT_THAT(text, AllOf(HasSubstr("unknown flag --hepl; did you mean --help?"), Not(HasSubstr("geheim"))));
   }
 }

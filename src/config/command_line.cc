@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/import/deepspeed.h"
 #include "config/spellings.h"
+#include "config/texts.h"
+#include "config/yaml_texts.h"
 
 namespace troika::config {
 namespace {
@@ -15,7 +18,7 @@ bool starts_with(std::string_view text, std::string_view start) { return text.su
 Take file_taker(SettingsReading& reading) {
   return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
     if (!file.empty())
-      return flags->refuse(fmt::format("'{}' is a second configuration file beside '{}'; one is read", path, file));
+      return flags->refuse(base::say(yaml_texts.second_file, path, file));
     file = path;
   };
 }
@@ -25,14 +28,14 @@ Take word_taker(SettingsReading& reading) {
   return [&layer = reading.line.layer, take_file = file_taker(reading)](const std::string& path,
                                                                         const std::string& shown, FlagReading* flags) {
     if (!base::directory_exists(path)) return take_file(path, shown, flags);
-    layer.assignments.push_back({&field_of("model.path"), path, path});
+    layer.assignments.push_back({&field_of("model.path"), path, base::verbatim(path)});
   };
 }
 
 Take reporters_taker(SettingsReading& reading) {
   return [&layer = reading.line.layer](const std::string& text, const std::string& shown, FlagReading* flags) {
     const Reporters reporters = reporters_of(text);
-    if (reporters.tensorboard) layer.assignments.push_back({&field_of("log.tensorboard"), "on", shown});
+    if (reporters.tensorboard) layer.assignments.push_back({&field_of("log.tensorboard"), "on", base::verbatim(shown)});
     if (!reporters.others.empty())
       flags->notes.push_back(shown + " is ignored but for tensorboard: metrics are written to the run's folder");
   };
@@ -59,15 +62,15 @@ void add_file_flags(FlagTable& table, SettingsReading& reading) {
 
 Take setting_taker(const Field& field, SettingsReading& reading) {
   return [&layer = reading.line.layer, &field](const std::string& text, const std::string& shown, FlagReading*) {
-    layer.assignments.push_back({&field, text, shown});
+    layer.assignments.push_back({&field, text, base::verbatim(shown)});
   };
 }
 
 Take switch_taker(const Switch& row, SettingsReading& reading) {
   return [&layer = reading.line.layer, &row](const std::string& text, const std::string& shown, FlagReading* flags) {
     const auto on = parse_bool(text);
-    if (!on) return flags->refuse(shown + " takes true or false");
-    if (*on) layer.assignments.push_back({&field_of(row.key), std::string(row.value), shown});
+    if (!on) return flags->refuse(base::say(yaml_texts.truth, shown));
+    if (*on) layer.assignments.push_back({&field_of(row.key), std::string(row.value), base::verbatim(shown)});
   };
 }
 
@@ -86,11 +89,10 @@ void read_variables_of(const Field& field, const Environment& environment, Layer
   for (const auto variable : field.variables) {
     const auto found = environment.find(std::string(variable));
     if (found == environment.end() || found->second.empty()) continue;
-    const std::string origin = fmt::format("{} in the environment", variable);
+    const base::Text origin = base::say(texts.in_environment, variable);
     const bool is_interface = field.key() == "comm.interface";
     if (is_interface && found->second.front() == '^') {
-      layer->notes.push_back(origin +
-                             " is ignored: it names interfaces to avoid, and --comm.interface takes one to use");
+      layer->notes.push_back(base::say(texts.interfaces, origin));
       continue;
     }
     layer->assignments.push_back({&field, is_interface ? first_interface(found->second) : found->second, origin});
@@ -105,8 +107,8 @@ void note_ignored(const Environment& environment, Layer* layer) {
       if (matches(name, row.name)) present.push_back(name);
     }
     if (present.empty()) continue;
-    layer->notes.push_back(fmt::format("{} in the environment {} ignored: {}", base::join(present, ", "),
-                                       present.size() > 1 ? "are" : "is", row.why));
+    layer->notes.push_back(base::say(texts.variables_ignored, base::join(present, ", "),
+                                     base::in_english_only(present.size() > 1 ? "are" : "is"), base::say(row.why)));
   }
 }
 
@@ -122,7 +124,7 @@ FlagTable settings_table(SettingsReading& reading) {
   }
   for (const Switch& row : switches())
     table.add(row.name, reading.switched, row.key).taken_by(switch_taker(row, reading));
-  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why);
+  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why.english);
   table.on_word(word_taker(reading));
   return table;
 }
@@ -135,10 +137,11 @@ CommandLine read_command_line(const std::vector<std::string>& arguments, const F
   if (own != nullptr) read_variables(*own, environment, &flags);
   CommandLine& line = reading.line;
   line.help = flags.help;
-  line.layer.notes = std::move(flags.notes);
-  for (std::string& error : flags.errors) line.layer.errors.push_back(base::verbatim(std::move(error)));
+  line.notes = std::move(flags.notes);
+  line.layer.errors = std::move(flags.errors);
   for (std::size_t i = 0; i < reading.deepspeed.size(); i += 2) {
-    const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1], reading.deepspeed[i]};
+    const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1],
+                       base::verbatim(reading.deepspeed[i])};
     take_deepspeed(read_deepspeed(file, ""), &line.layer);
   }
   return std::move(line);

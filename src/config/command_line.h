@@ -11,7 +11,8 @@ namespace troika::config {
 
 struct CommandLine {
   Layer layer;
-  std::string file;  // the YAML file, "" when none is named
+  std::vector<std::string> notes;  // on flags that are ignored, never with their values
+  std::string file;                // the YAML file, "" when none is named
   bool print_config = false;
   bool help = false;
 };

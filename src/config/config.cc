@@ -26,9 +26,8 @@ bool ends_with(const std::string& text, std::string_view end) {
 // configs/dual_gpu/balanced.py, or the word alone.
 Layer preset_layer(const std::string& path, const std::string& preset) {
   Layer layer;
-  layer.assignments.push_back({&field_of("train.preset"), preset, path});
-  if (path != preset)
-    layer.notes.push_back(fmt::format("'{}' selects --preset {} by its name; the file is not read", path, preset));
+  layer.assignments.push_back({&field_of("train.preset"), preset, base::verbatim(path)});
+  if (path != preset) layer.notes.push_back(base::say(texts.preset_by_name, path, preset));
   return layer;
 }
 
@@ -69,7 +68,7 @@ Layer read_file_beside(CommandLine* command_line, const Environment& environment
 
 }  // namespace
 
-Settings settings_from_yaml(const std::string& text, const std::string& origin) {
+Settings settings_from_yaml(const std::string& text, base::Origin origin) {
   const MergedSettings result = merge_layers({read_yaml(text, origin)}, Paths::left);
   if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   return result.settings;
@@ -90,7 +89,9 @@ static ParsedSettings parse(CommandLine command_line, const Environment& environ
       merge_layers({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
   if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   parsed.settings = std::move(result.settings);
-  for (const std::string& note : result.notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
+  std::vector<std::string> notes = base::in(result.notes, base::Language::english);
+  notes.insert(notes.end(), command_line.notes.begin(), command_line.notes.end());
+  for (const std::string& note : notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
   return parsed;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "config/flag_table.h"
 #include "config/settings.h"
 
@@ -35,7 +36,7 @@ std::string to_yaml(const Settings& settings);
 std::string to_yaml(const Settings& settings, const std::vector<std::string>& keys);
 
 // The settings that YAML text (of to_yaml, say) stands for. `origin` is named in errors. A model.path is not followed.
-Settings settings_from_yaml(const std::string& text, const std::string& origin);
+Settings settings_from_yaml(const std::string& text, base::Origin origin);
 
 // Help of the settings, grouped by section, with defaults, units and familiar spellings.
 std::string settings_help();

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "config/flag_table.h"
+#include "config/flag_texts.h"
 
 namespace troika::config {
 namespace {
@@ -34,7 +36,7 @@ class FlagReader {
     } else if (begins(word, "--")) {
       read_flag(word);
     } else {
-      reading_.refuse("unknown flag " + word.substr(0, 2) + ": flags begin with two dashes");
+      reading_.refuse(base::say(flag_texts.one_dash, word.substr(0, 2)));
       has_inline_ = false;
       skip_value();
     }
@@ -76,7 +78,7 @@ class FlagReader {
       return;
     }
     const auto text = text_of(row);
-    if (!text) return reading_.refuse(shown_ + " needs a value");
+    if (!text) return reading_.refuse(base::say(flag_texts.needs_value, shown_));
     reading_.stated.push_back(row.flag->key());
     row.take(*text, shown_, &reading_);
   }
@@ -102,10 +104,12 @@ class FlagReader {
 
   void refuse_unknown(const std::string& name) {
     const std::string near = nearest_flag(name);
-    std::string text =
-        "unknown flag " + shown_ + (near.empty() ? "; --help lists all" : "; did you mean " + near + "?");
+    base::Text text =
+        near.empty() ? base::say(flag_texts.unknown, shown_) : base::say(flag_texts.unknown_near, shown_, near);
     for (const FlagTable* table : tables_) {
-      if (!table->hint().empty()) text += (near.empty() ? ". " : " ") + table->hint();
+      if (table->hint().empty()) continue;
+      text.english += (near.empty() ? ". " : " ") + table->hint();
+      text.chinese += (near.empty() ? "。" : "") + table->hint();
     }
     reading_.refuse(std::move(text));
   }
@@ -169,8 +173,8 @@ class FlagReader {
 
   void refuse_word(const std::string& word) {
     const bool behind_truth = !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_;
-    reading_.refuse(fmt::format("there is no place for '{}'; {}", word,
-                                behind_truth ? truth_ + " takes true or false" : "--help lists what may come here"));
+    reading_.refuse(behind_truth ? base::say(flag_texts.behind_truth, word, truth_)
+                                 : base::say(flag_texts.no_place, word));
   }
 
   void require(const FlagTable& table) {
@@ -178,7 +182,7 @@ class FlagReader {
       for (const FlagRow& row : *rows) {
         if (!row.flag->is_required || reading_.states(row.flag->key())) continue;
         const std::string name = rows == &table.words() ? std::string(row.flag->name) : row.flag->flag();
-        reading_.refuse(fmt::format("{0} needs {1}; see {0} --help", table.command(), name));
+        reading_.refuse(base::say(flag_texts.required, table.command(), name));
       }
     }
   }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/say.h"
 
 namespace troika::config {
 
@@ -14,7 +14,7 @@ bool FlagReading::states(std::string_view key) const {
 }
 
 void FlagReading::finish() const {
-  if (!errors.empty()) throw base::ConfigError(base::join(errors, "\n"));
+  if (!errors.empty()) throw base::ConfigError(base::lines(errors));
 }
 
 FlagRow& FlagTable::bind(std::deque<FlagRow>& rows, std::string_view name, Target target, std::string_view help) {
@@ -24,7 +24,8 @@ FlagRow& FlagTable::bind(std::deque<FlagRow>& rows, std::string_view name, Targe
   const Takes takes = is_truth(target) ? Takes::truth : Takes::value;
   const Flag* const columns = &flag;
   const Take take = [columns, target](const std::string& text, const std::string& shown, FlagReading* reading) {
-    if (const auto wrong = set_text(*columns, text, target)) reading->refuse(shown + " " + wrong->english);
+    if (const auto wrong = set_text(*columns, text, target))
+      reading->refuse(base::say({"{} {}", "{} {}"}, shown, *wrong));
   };
   return rows.emplace_back(FlagRow{columns, takes, target, take});
 }

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/language.h"
 #include "config/flag.h"
 #include "config/value.h"
 
@@ -29,10 +30,13 @@ struct FlagReading {
   bool help = false;                // --help or -h; then values and errors count for nothing
   std::vector<std::string> stated;  // keys of the rows that it states
   std::vector<std::string> notes;   // one sentence each, never with the value of an ignored flag
-  std::vector<std::string> errors;  // one sentence each, never with the value of an unknown flag
+  std::vector<base::Text> errors;   // one sentence each, never with the value of an unknown flag
 
   bool states(std::string_view key) const;
-  void refuse(std::string error) { errors.push_back(std::move(error)); }
+  void refuse(base::Text error) { errors.push_back(std::move(error)); }
+  void refuse(const std::string& english) {
+    errors.push_back({english, english});
+  }                     // of verbs that speak English alone
   void finish() const;  // throws one ConfigError with all errors, a line each; does nothing without any
 };
 

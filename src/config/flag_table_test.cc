@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "config/flag_help.h"
 
 namespace troika::config {
@@ -53,7 +54,7 @@ TEST(FlagTable, TakesValuesOfEveryKind) {
   Values v;
   const FlagReading reading = read(v, {"a", "--count", "5", "--size=2KiB", "b", "--seconds", "500ms", "--id", "7",
                                        "--id=8", "--text", "--loud", "--way", "BACK", "c"});
-  EXPECT_THAT(reading.errors, IsEmpty());
+  EXPECT_THAT(base::in(reading.errors, base::Language::english), IsEmpty());
   EXPECT_EQ(v.from, "a");
   EXPECT_THAT(v.to, ElementsAre("b", "c"));
   EXPECT_EQ(v.count, 5);
@@ -100,7 +101,7 @@ TEST(FlagTable, AllErrorsAreToldTogetherAndNoValueThatIsNotKnown) {
   Values v;
   const FlagReading reading = read(v, {"--cuont", "geheim", "--count", "0", "--size", "big", "--id", "100", "--way",
                                        "bak", "-x", "geheim", "--pass_word", "geheim", "--loud=loudly", "--seconds"});
-  EXPECT_THAT(reading.errors,
+  EXPECT_THAT(base::in(reading.errors, base::Language::english),
               ElementsAre("unknown flag --cuont; did you mean --count?", "--count must be at least 1, not 0",
                           "--size takes a size such as 500MB or 64MiB, not 'big'", "--id must be at most 99, not 100",
                           "--way takes there or back, not 'bak'; did you mean back?",
@@ -122,7 +123,8 @@ TEST(FlagTable, VariablesCountWhereNoFlagStandsAndAreNamedWhenWrong) {
   FlagReading reading = read_flags({&table}, {"a", "--way", "back"});
   read_variables(table, {{"COUNT", "many"}, {"WAY", "there"}}, &reading);
   EXPECT_EQ(v.way, Way::back);
-  EXPECT_THAT(reading.errors, ElementsAre("COUNT in the environment: --count takes a whole number, not 'many'"));
+  EXPECT_THAT(base::in(reading.errors, base::Language::english),
+              ElementsAre("COUNT in the environment: --count takes a whole number, not 'many'"));
   FlagReading good = read_flags({&table}, {"a"});
   read_variables(table, {{"COUNT", "7"}, {"WAY", ""}}, &good);
   EXPECT_EQ(v.count, 7);
@@ -138,7 +140,7 @@ TEST(FlagTable, TheRestGoesToAnotherCommandUntouched) {
         std::vector<std::string>{"--count", "2", "--", "go", "--count", "x", "--", "-h"}}) {
     v.rest.clear();
     const FlagReading reading = read_flags({&table}, words);
-    EXPECT_THAT(reading.errors, IsEmpty());
+    EXPECT_THAT(base::in(reading.errors, base::Language::english), IsEmpty());
     EXPECT_FALSE(reading.help);
     EXPECT_THAT(v.rest, ElementsAre("go", "--count", "x", "--", "-h"));
   }

@@ -115,7 +115,7 @@ void lay(const Layer& layer, MergedSettings* merged) {
     if (field->key() == "model.preset") continue;  // already below
     const auto wrong = set_text(*field, value, &merged->settings);
     if (!wrong) continue;
-    const bool named = normalised(origin) == field->flag();
+    const bool named = normalised(origin.english) == field->flag();
     merged->errors.push_back(named ? base::say({"{} {}", "{} {}"}, origin, *wrong)
                                    : base::say({"{}: {} {}", "{}：{} {}"}, origin, field->key(), *wrong));
   }

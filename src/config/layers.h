@@ -15,18 +15,18 @@ namespace troika::config {
 struct Assignment {
   const Field* field;
   std::string value;
-  std::string origin;
+  base::Text origin;
 };
 
 struct Layer {
   std::vector<Assignment> assignments;  // in order; the last one for a field counts
-  std::vector<std::string> notes;
+  std::vector<base::Text> notes;
   std::vector<base::Text> errors;
 };
 
 struct MergedSettings {
   Settings settings;
-  std::vector<std::string> notes;
+  std::vector<base::Text> notes;
   std::vector<base::Text> errors;
 };
 

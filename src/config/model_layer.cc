@@ -41,18 +41,18 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
     merged->errors.push_back(base::say({"{}: {}", "{}：{}"}, preset->origin, base::text_of(error)));
     return;
   }
-  std::vector<std::string> standing;
+  std::vector<base::Text> standing;
   for (std::size_t i = 0; i < level; ++i) {
     for (const auto& a : layers[i].assignments) {
       if (a.field->section == "model" && a.field->key() != "model.preset" &&
           get_text(*a.field, merged->settings) != a.value) {
-        standing.push_back(fmt::format("{} {} ({})", a.field->key(), a.value, a.origin));
+        standing.push_back(base::say({"{} {} ({})", "{} {}（{}）"}, a.field->key(), a.value, a.origin));
       }
     }
   }
   if (!standing.empty()) {
-    merged->notes.push_back(fmt::format("preset {} lies below single model settings, so these are kept: {}",
-                                        merged->settings.model.preset, base::join(standing, ", ")));
+    merged->notes.push_back(
+        base::say(texts.preset_below, merged->settings.model.preset, base::join(standing, {", ", "、"})));
   }
 }
 
@@ -88,8 +88,7 @@ static void choose_path(const std::vector<Layer>& layers, MergedSettings* merged
     merged->errors.push_back(
         base::say(texts.preset_and_path, preset->value, preset->origin, path->value, path->origin));
   } else {
-    merged->notes.push_back(fmt::format("model.preset {} ({}) is replaced by model.path {} ({})", preset->value,
-                                        preset->origin, path->value, path->origin));
+    merged->notes.push_back(base::say(texts.preset_replaced, preset->value, preset->origin, path->value, path->origin));
   }
 }
 

@@ -5,12 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::config {
 
 // A flag (or flat YAML key) that is read and dropped. Its value is neither stored nor printed.
 struct Ignored {
   std::string_view name;  // with '-'; ends in '*' when a prefix (variables only)
-  std::string_view why;   // end of the sentence "NAME is ignored: ..."
+  base::Bilingual why;    // end of the sentence "NAME is ignored: ..."
 };
 const std::vector<Ignored>& ignored_flags();
 const std::vector<Ignored>& ignored_variables();

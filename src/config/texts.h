@@ -205,6 +205,22 @@ struct ConfigTexts {
       "lora.rank 为 {}，但 model.architecture gpt2 不支持适配器：请用 --train.freeze 冻结部分参数，或选用 "
       "qwen3、qwen2、llama、mistral"};
 
+  // Where something stands.
+  base::Bilingual line = {"{} line {}", "{} 第 {} 行"};
+  base::Bilingual in_environment = {"{} in the environment", "环境变量 {}"};
+
+  // Notes.
+  base::Bilingual ignored = {"{} is ignored: {}", "忽略 {}：{}"};
+  base::Bilingual variables_ignored = {"{} in the environment {} ignored: {}", "忽略环境变量 {}{}：{}"};
+  base::Bilingual interfaces = {"{} is ignored: it names interfaces to avoid, and --comm.interface takes one to use",
+                                "忽略{}：它列出要避开的网络接口，而 --comm.interface 指定要使用的接口"};
+  base::Bilingual preset_below = {"preset {} lies below single model settings, so these are kept: {}",
+                                  "预设 {} 的优先级低于单独给出的模型设置，因此保留：{}"};
+  base::Bilingual preset_replaced = {"model.preset {} ({}) is replaced by model.path {} ({})",
+                                     "model.preset {}（{}）被 model.path {}（{}）取代"};
+  base::Bilingual preset_by_name = {"'{}' selects --preset {} by its name; the file is not read",
+                                    "“{}”按名称选用 --preset {}；不会读取该文件"};
+
   // Of the model that is named.
   base::Bilingual no_preset = {"model.preset '{}' is unknown: the presets are {}",
                                "没有名为“{}”的 model.preset：可用的预设有 {}"};

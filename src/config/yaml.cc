@@ -1,7 +1,6 @@
 // The one file that sees yaml-cpp.
 #include "config/yaml.h"
 
-#include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
 #include <map>
@@ -9,6 +8,7 @@
 
 #include "base/say.h"
 #include "base/text.h"
+#include "config/did_you_mean.h"
 #include "config/import/flat_keys.h"
 #include "config/import/llama_factory.h"
 #include "config/spellings.h"
@@ -19,13 +19,12 @@ namespace troika::config {
 namespace {
 
 base::Text named(std::string_view name, const base::Text& section_clause, const std::string& near) {
-  return base::say(yaml_texts.unknown, name, section_clause,
-                   near.empty() ? base::Text{} : base::say(texts.did_you_mean, near));
+  return base::say(yaml_texts.unknown, name, section_clause, did_you_mean(near));
 }
 
 class YamlReader {
  public:
-  explicit YamlReader(const std::string& origin) : origin_(origin) {}
+  explicit YamlReader(base::Origin origin) : origin_(origin.text()) {}
 
   Layer read(const std::string& text) {
     if (text.size() > most_bytes) {
@@ -45,8 +44,8 @@ class YamlReader {
 
   bool gives_up() const { return layer_.errors.size() >= most_errors; }
 
-  std::string at(const YAML::Mark& mark) const {
-    return mark.is_null() ? origin_ : fmt::format("{} line {}", origin_, mark.line + 1);
+  base::Text at(const YAML::Mark& mark) const {
+    return mark.is_null() ? origin_ : base::say(texts.line, origin_, mark.line + 1);
   }
 
   void fail(const YAML::Node& node, const base::Text& what) {
@@ -153,7 +152,7 @@ class YamlReader {
   void read_flat(const YAML::Node& key, const YAML::Node& value) {
     const std::string name = key.Scalar();
     if (const Ignored* row = find_ignored(name)) {
-      layer_.notes.push_back(fmt::format("{} is ignored: {}", name, row->why));
+      layer_.notes.push_back(base::say(texts.ignored, name, base::say(row->why)));
     } else if (const Switch* on = find_switch(name)) {
       read_switch(*on, key, value);
     } else if (const Field* field = find_field(name)) {
@@ -214,13 +213,13 @@ class YamlReader {
     return near;
   }
 
-  std::string origin_;
+  base::Text origin_;
   Layer layer_;
   std::map<const Field*, int> lines_;
 };
 
 }  // namespace
 
-Layer read_yaml(const std::string& text, const std::string& origin) { return YamlReader(origin).read(text); }
+Layer read_yaml(const std::string& text, base::Origin origin) { return YamlReader(origin).read(text); }
 
 }  // namespace troika::config

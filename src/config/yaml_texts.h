@@ -21,6 +21,8 @@ struct YamlTexts {
   base::Bilingual twice = {"{} is given twice, first on line {}", "{} 给出了两次，第一次在第 {} 行"};
   base::Bilingual one_value_no_section = {"{} takes one value, not a section", "{} 只能有一个值，不能是一节"};
   base::Bilingual one_value_no_list = {"{} takes one value, not a list", "{} 只能有一个值，不能是列表"};
+  base::Bilingual second_file = {"'{}' is a second configuration file beside '{}'; one is read",
+                                 "“{}”是“{}”之外的第二个配置文件；只读取一个"};
 };
 inline constexpr YamlTexts yaml_texts{};
 

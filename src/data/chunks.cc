@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "data/json_records.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -42,8 +44,7 @@ static Elements cut_elements(std::string_view rest, std::size_t most_bytes, cons
   Elements found{element_end(rest, 0), 1};
   while (found.bytes < most_bytes && rest[found.bytes] == ',')
     found = {element_end(rest, found.bytes + 1), found.count + 1};
-  if (found.bytes == std::string_view::npos)
-    throw base::DataError(fmt::format("'{}' ends inside its array of records: copy it again", path));
+  if (found.bytes == std::string_view::npos) throw base::DataError(base::say(data_texts.ends_inside, path));
   return found;
 }
 
@@ -52,7 +53,7 @@ static std::size_t behind_element(std::string_view text, std::size_t at, const s
   if (text[at] == ',') return at + 1;
   const std::size_t more = text.find_first_not_of(" \t\r\n", at + 1);
   if (more == std::string_view::npos) return text.size();
-  throw base::DataError(fmt::format("'{}' has text after its array of records, at byte {}", path, more));
+  throw base::DataError(base::say(data_texts.text_after, path, more));
 }
 
 std::size_t ChunkReader::cut(std::string_view rest) {
@@ -91,41 +92,37 @@ std::optional<Chunk> ChunkReader::next() {
       all,   begin == 0,           at_ == all.size(), number_++,   behind - std::exchange(counted_bytes_, behind)};
 }
 
-static void for_each_line(const Chunk& chunk, const std::function<void(std::string_view, const std::string&)>& use) {
+static void for_each_line(const Chunk& chunk, const std::function<void(std::string_view, const base::Text&)>& use) {
   std::int64_t number = chunk.first_record;
   for (std::size_t at = 0; at < chunk.text.size(); ++number) {
     const std::size_t end = behind_line(chunk.text, at);
     const std::string_view line = chunk.text.substr(at, end - at);
     at = end;
-    if (!base::trim(line).empty()) use(line, fmt::format("line {} of '{}'", number, chunk.path));
+    if (!base::trim(line).empty()) use(line, base::say(data_texts.line, number, chunk.path));
   }
 }
 
-static void for_each_element(const Chunk& chunk, const std::function<void(std::string_view, const std::string&)>& use) {
+static void for_each_element(const Chunk& chunk, const std::function<void(std::string_view, const base::Text&)>& use) {
   if (base::trim(chunk.text).empty()) return;
   std::int64_t index = chunk.first_record;
   for (std::size_t at = 0; at <= chunk.text.size(); ++index) {
     const std::size_t end = std::min(element_end(chunk.text, at), chunk.text.size());
-    use(chunk.text.substr(at, end - at), fmt::format("[{}] of '{}'", index, chunk.path));
+    use(chunk.text.substr(at, end - at), base::say(data_texts.element, index, chunk.path));
     at = end + 1;
   }
 }
 
 void for_each_record(const Chunk& chunk,
-                     const std::function<void(std::string_view record, const std::string& origin)>& use) {
+                     const std::function<void(std::string_view record, const base::Text& origin)>& use) {
   chunk.file->while_reading(
       [&] { chunk.kind == FileKind::json_array ? for_each_element(chunk, use) : for_each_line(chunk, use); });
 }
 
-static std::string text_of(std::string_view record, const std::string& origin, const std::string& text_key) {
+static std::string text_of(std::string_view record, const base::Text& origin, const std::string& text_key) {
   try {
     return base::json_string(base::parse_json(record, origin), text_key, origin);
-  } catch (base::DataError& error) {
-    error.add_context(
-        fmt::format("while reading JSON lines; each must be an object with the text under '{}' "
-                    "(another key: --data.text-key KEY, or --text-key KEY of 'troika data')",
-                    text_key));
-    throw;
+  } catch (const base::DataError& error) {
+    throw base::with_context(error, base::say(data_texts.while_reading_lines, text_key));
   }
 }
 
@@ -133,7 +130,7 @@ void for_each_part(const Chunk& chunk, const std::string& text_key,
                    const std::function<void(const DocumentPart&)>& use) {
   if (chunk.kind == FileKind::text)
     return chunk.file->while_reading([&] { use({"", chunk.text, chunk.document, chunk.begins, chunk.ends}); });
-  for_each_record(chunk, [&](std::string_view record, const std::string& origin) {
+  for_each_record(chunk, [&](std::string_view record, const base::Text& origin) {
     DocumentPart part;
     part.text = text_of(record, origin, text_key);
     part.view = part.document = part.text;

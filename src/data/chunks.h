@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/language.h"
 #include "data/corpus.h"
 #include "data/input_text.h"
 
@@ -57,7 +58,7 @@ class ChunkReader {
 // `use` made of earlier records is worthless. `origin` names the place: "line 3
 // of 'x.jsonl'", "[2] of 'x.json'".
 void for_each_record(const Chunk& chunk,
-                     const std::function<void(std::string_view record, const std::string& origin)>& use);
+                     const std::function<void(std::string_view record, const base::Text& origin)>& use);
 
 // The texts of one chunk: itself, or the value of `text_key` in each record. Throws DataError naming file, place and
 // remedy.

@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_texts.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "data/json_records.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -38,13 +41,12 @@ void add_message(const char* role, std::string content, Json* messages) {
   messages->push_back({{"role", role}, {"content", std::move(content)}});
 }
 
-Json alpaca_messages(const Json& record, const Columns& columns, const std::string& origin) {
+Json alpaca_messages(const Json& record, const Columns& columns, base::Origin origin) {
   Json messages = Json::array();
   if (const Json* history = find_key(record, columns.history)) {
     for (const Json& turn : as_array(*history, columns.history, origin)) {
       if (as_array(turn, columns.history, origin).size() != 2)
-        throw base::DataError(fmt::format("{}: a turn of '{}' must be [question, answer], not {} texts", origin,
-                                          columns.history, turn.size()));
+        throw base::DataError(base::say(data_texts.turn, origin, columns.history, turn.size()));
       add_message("user", as_string(turn[0], columns.history, origin), &messages);
       add_message("assistant", as_string(turn[1], columns.history, origin), &messages);
     }
@@ -60,8 +62,8 @@ Json alpaca_messages(const Json& record, const Columns& columns, const std::stri
 }
 
 // {"name": ..., "arguments": ...} or a list of those, as text -> what templates know as tool_calls.
-Json tool_calls_of(const std::string& text, const std::string& name, const std::string& origin) {
-  Json calls = base::parse_ordered_json(text, fmt::format("{}: '{}'", origin, name)), result = Json::array();
+Json tool_calls_of(const std::string& text, const std::string& name, base::Origin origin) {
+  Json calls = base::parse_ordered_json(text, base::say(data_texts.within, origin, name)), result = Json::array();
   if (!calls.is_array()) calls = Json::array({calls});
   for (const Json& call : calls) {
     as_string(required_key(as_object(call, name, origin), "name", origin), name + ".name", origin);
@@ -81,22 +83,22 @@ std::string role_of(const std::string& word, const RecordShape& shape) {
   return shape.format == Format::messages ? word : "";  // such as developer: the template decides
 }
 
-Json message_of(const Json& given, const RecordShape& shape, const std::string& place, const std::string& origin) {
+Json message_of(const Json& given, const RecordShape& shape, const std::string& place, base::Origin origin) {
   const Tags& tags = shape.tags;
   const std::string role_name = place + "." + tags.role, content_name = place + "." + tags.content;
   as_object(given, place, origin);
   const Json* role = find_key(given, tags.role);
-  if (role == nullptr) throw base::DataError(fmt::format("{}: '{}' is missing", origin, role_name));
+  if (role == nullptr) throw base::DataError(base::say(base::file_texts.missing, origin, role_name));
   const std::string& word = as_string(*role, role_name, origin);
   const std::string ours = role_of(word, shape);
   if (ours.empty()) {
-    throw base::DataError(fmt::format("{}: '{}' is '{}', but may be {}, {}, {}, {} or {}", origin, role_name, word,
-                                      tags.user, tags.assistant, tags.system, tags.observation, tags.function));
+    throw base::DataError(base::say(data_texts.role, origin, role_name, word, tags.user, tags.assistant, tags.system,
+                                    tags.observation, tags.function));
   }
   const Json* content = find_key(given, tags.content);
   const bool calls = !tags.function.empty() && word == tags.function;
   if (content == nullptr && (calls || find_key(given, "tool_calls") == nullptr))
-    throw base::DataError(fmt::format("{}: '{}' is missing", origin, content_name));
+    throw base::DataError(base::say(base::file_texts.missing, origin, content_name));
   const std::string text = content == nullptr ? "" : text_of_content(*content, content_name, origin);
   Json message{{"role", ours}, {"content", calls ? "" : text}};
   if (calls) message["tool_calls"] = tool_calls_of(text, content_name, origin);
@@ -106,25 +108,25 @@ Json message_of(const Json& given, const RecordShape& shape, const std::string& 
   return message;
 }
 
-Json listed_messages(const Json& record, const RecordShape& shape, const std::string& origin) {
+Json listed_messages(const Json& record, const RecordShape& shape, base::Origin origin) {
   const std::string& name = shape.columns.messages;
   const Json& given = as_array(required_key(record, name, origin), name, origin);
   Json messages = Json::array();
   for (std::size_t i = 0; i < given.size(); ++i)
     messages.push_back(message_of(given[i], shape, fmt::format("{}[{}]", name, i), origin));
-  if (messages.empty()) throw base::DataError(fmt::format("{}: '{}' has no messages", origin, name));
+  if (messages.empty()) throw base::DataError(base::say(data_texts.no_messages, origin, name));
   return messages;
 }
 
 // A list, or such a list as text; a description without its wrapping is wrapped, as published templates print them.
-Json tools_of(const Json& record, const std::string& name, const std::string& origin) {
+Json tools_of(const Json& record, const std::string& name, base::Origin origin) {
   const Json* given = find_key(record, name);
   if (given == nullptr) return nullptr;
   Json list = *given;
   if (list.is_string()) {
     const std::string text = list.get<std::string>();
     if (base::trim(text).empty()) return nullptr;
-    list = base::parse_ordered_json(text, fmt::format("{}: '{}'", origin, name));
+    list = base::parse_ordered_json(text, base::say(data_texts.within, origin, name));
   }
   Json tools = Json::array();
   for (const Json& tool : as_array(list, name, origin)) {
@@ -175,15 +177,13 @@ void parse_arguments(Json* message) {
 
 }  // namespace
 
-std::string text_of_content(const Json& content, const std::string& name, const std::string& origin) {
+std::string text_of_content(const Json& content, const std::string& name, base::Origin origin) {
   if (!content.is_array()) return as_string(content, name, origin);
   std::string text;
   for (const Json& part : content) {
     const std::string& type =
         as_string(required_key(as_object(part, name, origin), "type", origin), name + ".type", origin);
-    if (type != "text")
-      throw base::DataError(
-          fmt::format("{}: '{}' has a part of type '{}'; only text is read, leave the record out", origin, name, type));
+    if (type != "text") throw base::DataError(base::say(data_texts.only_text_parts, origin, name, type));
     text += as_string(required_key(part, "text", origin), name + ".text", origin);
   }
   return text;
@@ -195,9 +195,8 @@ void prepare_for_template(Json* message) {
   parse_arguments(message);
 }
 
-Conversation conversation_of(const Json& record, const RecordShape& shape, const std::string& origin) {
-  if (!record.is_object())
-    throw base::DataError(fmt::format("{}: a record must be an object, not {}", origin, record.type_name()));
+Conversation conversation_of(const Json& record, const RecordShape& shape, base::Origin origin) {
+  if (!record.is_object()) throw base::DataError(base::say(data_texts.record_object, origin, base::kind_of(record)));
   Json messages = shape.format == Format::alpaca ? alpaca_messages(record, shape.columns, origin)
                                                  : listed_messages(record, shape, origin);
   std::string system = string_or_empty(record, shape.columns.system, origin);

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/origin.h"
 #include "data/record_format.h"
 
 namespace troika::data {
@@ -33,11 +34,11 @@ class Conversation {
 
 // The messages of a record as {"role", "content", ...}. What a template may want besides (tool_calls,
 // reasoning_content) is kept in its place. DataError naming `origin` and the key that is missing or of another type.
-Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, const std::string& origin);
+Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin);
 
 // The text of a message's content: a string, or a list of {"type": "text", "text": ...}, joined with nothing between
 // them. DataError naming `origin`, `name` and, for a part of another kind, its type.
-std::string text_of_content(const nlohmann::ordered_json& content, const std::string& name, const std::string& origin);
+std::string text_of_content(const nlohmann::ordered_json& content, const std::string& name, base::Origin origin);
 
 // Gives a message the form that templates are written for, as transformers' apply_chat_template does:
 // - members that are null are left out: a template that asks for a key that is there must find a value;

@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
+#include "data/texts.h"
 
 namespace troika::data {
 namespace fs = std::filesystem;
@@ -47,10 +49,9 @@ static void add_folder(const std::string& path, const std::string& name, JsonFil
 }
 
 static void add_named_file(const std::string& path, JsonFiles json_files, Corpus* corpus) {
-  if (base::file_size(path) == 0)
-    throw base::DataError(fmt::format("'{}' is empty: give a file that holds text", path));
+  if (base::file_size(path) == 0) throw base::DataError(base::say(data_texts.empty_file, path));
   if (!add_file(path, fs::path(path).filename().string(), json_files, corpus)) {
-    throw base::DataError(fmt::format("'{}' is not text (it holds NUL bytes): give text, JSONL or token shards", path));
+    throw base::DataError(base::say(data_texts.no_text, path));
   }
 }
 
@@ -61,21 +62,15 @@ Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files)
       const std::size_t before = corpus.files.size();
       add_folder(input, "", json_files, &corpus);
       if (corpus.files.size() == before) {
-        throw base::DataError(
-            fmt::format("the folder '{}' holds no text files ({} binary ones were passed over): give "
-                        "a folder with text or .jsonl files",
-                        input, corpus.skipped_binary));
+        throw base::DataError(base::say(data_texts.no_text_files, input, corpus.skipped_binary));
       }
     } else if (base::file_exists(input)) {
       add_named_file(input, json_files, &corpus);
     } else {
-      throw base::DataError(
-          fmt::format("'{}' does not exist: give a text file, a .jsonl file, a folder of them, or a "
-                      "folder of token shards",
-                      input));
+      throw base::DataError(base::say(data_texts.no_input_file, input));
     }
   }
-  if (corpus.files.empty()) throw base::DataError("no input was given: name a text file, a .jsonl file or a folder");
+  if (corpus.files.empty()) throw base::DataError(base::say(data_texts.no_input));
   return corpus;
 }
 

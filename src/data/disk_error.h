@@ -1,16 +1,15 @@
 // A disk that refuses what is tokenized. Unlike bad input it is no reason to throw away what is done.
 #pragma once
 
-#include <string>
-
 #include "base/error.h"
+#include "base/say.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
 class DiskError : public base::DataError {
  public:
-  explicit DiskError(const std::string& what)
-      : DataError(what + "; free some space, or choose another folder (--out, --data.cache)") {}
+  explicit DiskError(const base::Text& what) : DataError(base::say(data_texts.make_room, what)) {}
 };
 
 }  // namespace troika::data

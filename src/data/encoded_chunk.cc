@@ -10,9 +10,11 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "data/conversations.h"
 #include "data/narrow_ids.h"
 #include "data/part_store.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -129,16 +131,15 @@ static void add_sequence(const std::vector<TextSpan>& spans, const Encoding& enc
   ++records->sequences_of_record.back();
 }
 
-static void add_record(std::string_view record, const std::string& origin, const Encoding& encoding,
+static void add_record(std::string_view record, base::Origin origin, const Encoding& encoding,
                        EncodedRecords* records) {
   const Conversation conversation = conversation_of(base::parse_ordered_json(record, origin), encoding.shape, origin);
   records->sequences_of_record.push_back(0);
   try {
     for (const std::vector<TextSpan>& spans : encoding.chat_template.samples(conversation, encoding.loss_on))
       add_sequence(spans, encoding, records);
-  } catch (base::DataError& error) {
-    error.add_context(fmt::format("while rendering {}", origin));
-    throw;
+  } catch (const base::DataError& error) {
+    throw base::with_context(error, base::say(data_texts.while_rendering, origin));
   }
 }
 
@@ -150,7 +151,7 @@ EncodedRecords encode_records(const Chunk& chunk, const Encoding& encoding, cons
     records.reused = true;
     return records;
   }
-  for_each_record(chunk, [&](std::string_view record, const std::string& origin) {
+  for_each_record(chunk, [&](std::string_view record, const base::Text& origin) {
     add_record(record, origin, encoding, &records);
   });
   store.put(chunk.number, to_bytes(records));

@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "base/system_cause.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -69,9 +72,7 @@ class ScratchFile {
 
  private:
   [[noreturn]] void refuse() const {
-    throw base::DataError(
-        fmt::format("'{}' cannot hold decompressed text: {}; free some space or name another --data.cache", folder_,
-                    std::strerror(errno)));
+    throw base::DataError(base::say(data_texts.no_room, folder_, base::system_cause(errno)));
   }
 
   const std::string folder_;
@@ -117,13 +118,12 @@ namespace {
 
 constexpr std::size_t piece_bytes = 1 << 18;
 
-[[noreturn]] void refuse_damage(const std::string& path, std::size_t at, const std::string& what) {
-  throw base::DataError(fmt::format("'{}' is damaged at byte {}: {}; copy or compress it again", path, at, what));
+[[noreturn]] void refuse_damage(const std::string& path, std::size_t at, const base::Text& what) {
+  throw base::DataError(base::say(data_texts.damaged_at, path, at, what));
 }
 
 [[noreturn]] void refuse_end(const std::string& path, std::size_t bytes) {
-  throw base::DataError(
-      fmt::format("'{}' ends after {} bytes in the middle of its compressed data: copy it again", path, bytes));
+  throw base::DataError(base::say(data_texts.ends_early, path, bytes));
 }
 
 class GzipStream {
@@ -148,7 +148,7 @@ class GzipStream {
     *made = out->size() - stream_.avail_out;
     if (code == Z_STREAM_END) return true;
     if (code != Z_OK && code != Z_BUF_ERROR)
-      refuse_damage(path, *at, stream_.msg != nullptr ? stream_.msg : "not gzip data");
+      refuse_damage(path, *at, stream_.msg != nullptr ? base::verbatim(stream_.msg) : base::say(data_texts.not_gzip));
     return false;
   }
   void next_member() { ::inflateReset(&stream_); }
@@ -170,7 +170,7 @@ class ZstdStream {
     const std::size_t left = ::ZSTD_decompressStream(stream_.get(), &to, &in);
     *at = in.pos;
     *made = to.pos;
-    if (::ZSTD_isError(left) != 0) refuse_damage(path, *at, ::ZSTD_getErrorName(left));
+    if (::ZSTD_isError(left) != 0) refuse_damage(path, *at, base::verbatim(::ZSTD_getErrorName(left)));
     return left == 0;
   }
   void next_member() {}  // the next frame begins by itself

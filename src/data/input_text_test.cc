@@ -59,8 +59,8 @@ std::vector<std::string> records_of(const std::string& path, std::size_t chunk_b
   std::vector<std::string> records;
   std::int64_t bytes = 0;
   while (const auto chunk = reader.next()) {
-    for_each_record(*chunk, [&](std::string_view record, const std::string& origin) {
-      records.push_back(origin.substr(0, origin.find(" of")) + " " + base::trim(record));
+    for_each_record(*chunk, [&](std::string_view record, const base::Text& origin) {
+      records.push_back(origin.english.substr(0, origin.english.find(" of")) + " " + base::trim(record));
     });
     bytes += chunk->input_bytes;
   }

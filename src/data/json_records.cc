@@ -5,6 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_texts.h"
+#include "base/json.h"
+#include "base/say.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -33,8 +37,7 @@ std::size_t content_begin(std::string_view text) {
 
 std::size_t array_begin(std::string_view text, const std::string& path) {
   const std::size_t at = content_begin(text);
-  if (at == std::string_view::npos || text[at] != '[')
-    throw base::DataError(fmt::format("'{}' does not begin with '[', as an array of records does", path));
+  if (at == std::string_view::npos || text[at] != '[') throw base::DataError(base::say(data_texts.no_array, path));
   return at + 1;
 }
 
@@ -44,31 +47,32 @@ const Json* find_key(const Json& object, const std::string& name) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-const Json& required_key(const Json& object, const std::string& name, const std::string& origin) {
+const Json& required_key(const Json& object, const std::string& name, base::Origin origin) {
   const Json* found = find_key(object, name);
-  if (found == nullptr) throw base::DataError(fmt::format("{}: '{}' is missing", origin, name));
+  if (found == nullptr) throw base::DataError(base::say(base::file_texts.missing, origin, name));
   return *found;
 }
 
-static const Json& checked(const Json& value, bool good, const char* kind, const std::string& name,
-                           const std::string& origin) {
-  if (!good) throw base::DataError(fmt::format("{}: '{}' must be {}, not {}", origin, name, kind, value.type_name()));
+static const Json& checked(const Json& value, bool good, const base::Bilingual& kind, const std::string& name,
+                           base::Origin origin) {
+  if (!good)
+    throw base::DataError(base::say(base::file_texts.wrong_type, origin, name, base::say(kind), base::kind_of(value)));
   return value;
 }
 
-const std::string& as_string(const Json& value, const std::string& name, const std::string& origin) {
-  return checked(value, value.is_string(), "a string", name, origin).get_ref<const std::string&>();
+const std::string& as_string(const Json& value, const std::string& name, base::Origin origin) {
+  return checked(value, value.is_string(), base::file_texts.a_string, name, origin).get_ref<const std::string&>();
 }
 
-const Json& as_array(const Json& value, const std::string& name, const std::string& origin) {
-  return checked(value, value.is_array(), "an array", name, origin);
+const Json& as_array(const Json& value, const std::string& name, base::Origin origin) {
+  return checked(value, value.is_array(), base::file_texts.an_array, name, origin);
 }
 
-const Json& as_object(const Json& value, const std::string& name, const std::string& origin) {
-  return checked(value, value.is_object(), "an object", name, origin);
+const Json& as_object(const Json& value, const std::string& name, base::Origin origin) {
+  return checked(value, value.is_object(), base::file_texts.an_object, name, origin);
 }
 
-std::string string_or_empty(const Json& object, const std::string& name, const std::string& origin) {
+std::string string_or_empty(const Json& object, const std::string& name, base::Origin origin) {
   const Json* found = find_key(object, name);
   return found == nullptr ? "" : as_string(*found, name, origin);
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/origin.h"
+
 namespace troika::data {
 
 // Where the value that begins at or after `at` ends: the place of the comma or bracket after it. npos when the text
@@ -25,10 +27,10 @@ using Json = nlohmann::ordered_json;
 const Json* find_key(const Json& object, const std::string& name);  // null when it is absent or JSON's null
 
 // DataError: "line 3 of 'x.jsonl': messages[1].role must be a string, not a number".
-const Json& required_key(const Json& object, const std::string& name, const std::string& origin);
-const std::string& as_string(const Json& value, const std::string& name, const std::string& origin);
-const Json& as_array(const Json& value, const std::string& name, const std::string& origin);
-const Json& as_object(const Json& value, const std::string& name, const std::string& origin);
-std::string string_or_empty(const Json& object, const std::string& name, const std::string& origin);
+const Json& required_key(const Json& object, const std::string& name, base::Origin origin);
+const std::string& as_string(const Json& value, const std::string& name, base::Origin origin);
+const Json& as_array(const Json& value, const std::string& name, base::Origin origin);
+const Json& as_object(const Json& value, const std::string& name, base::Origin origin);
+std::string string_or_empty(const Json& object, const std::string& name, base::Origin origin);
 
 }  // namespace troika::data

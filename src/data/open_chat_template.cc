@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "data/chat_template.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -79,7 +81,7 @@ static json tokenizer_config(const std::string& folder) {
   const std::string path = folder + "/tokenizer_config.json";
   if (folder.empty() || !base::file_exists(path)) return json::object();
   json config = base::parse_json(base::read_file(path), path);
-  if (!config.is_object()) throw base::DataError(fmt::format("{} is not a JSON object", path));
+  if (!config.is_object()) throw base::DataError(base::say(data_texts.no_object, path));
   return config;
 }
 
@@ -103,9 +105,7 @@ static ChatTemplate from_config(const json& config, const std::string& path, Cha
   const json& given = config.at("chat_template");
   if (given.is_string()) return ChatTemplate(given.get<std::string>(), path + " chat_template", std::move(options));
   const std::string source = given.is_array() ? named_template(given, "default") : "";
-  if (source.empty())
-    throw base::DataError(
-        fmt::format("{}: chat_template is neither a string nor a list with a template 'default'", path));
+  if (source.empty()) throw base::DataError(base::say(data_texts.no_default_template, path));
   options.tools_source = named_template(given, "tool_use");
   return ChatTemplate(source, path + " chat_template", std::move(options));
 }
@@ -116,10 +116,7 @@ static ChatTemplate of_tokenizer(const std::string& tokenizer, const std::string
   if (!folder.empty() && base::file_exists(file)) return ChatTemplate(base::read_file(file), file, std::move(options));
   if (config.contains("chat_template") && !config["chat_template"].is_null())
     return from_config(config, folder + "/tokenizer_config.json", std::move(options));
-  throw base::ConfigError(fmt::format(
-      "data.chat_template is auto, but the tokenizer '{}' has no chat template (neither chat_template.jinja nor "
-      "chat_template in tokenizer_config.json); set data.chat_template to chatml, alpaca or a Jinja file",
-      tokenizer));
+  throw base::ConfigError(base::say(data_texts.no_template, tokenizer));
 }
 
 const BuiltInTemplate* find_built_in_template(std::string_view name) {
@@ -145,8 +142,7 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
   }
   if (choice == config::tokenizers_template) return of_tokenizer(tokenizer, folder, config, std::move(options));
   if (!base::file_exists(choice)) {
-    throw base::ConfigError(fmt::format(
-        "data.chat_template is '{}', which is no file; it takes auto, chatml, alpaca or a Jinja file", choice));
+    throw base::ConfigError(base::say(data_texts.template_no_file, choice));
   }
   return ChatTemplate(base::read_file(choice), choice, std::move(options));
 }

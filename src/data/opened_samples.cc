@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "data/mixture.h"
 #include "data/open_chat_template.h"
+#include "data/texts.h"
 #include "data/validation_split.h"
 
 namespace troika::data {
@@ -25,8 +27,7 @@ std::vector<Weighted> weighted_sources(const OpenRequest& request, const config:
   for (const Source& source : find_sources(request.stated, settings))
     weighted.emplace_back(source, equal || weighted.size() >= weights.size() ? 1 : weights[weighted.size()]);
   if (!equal && weights.size() != weighted.size())
-    throw base::ConfigError(fmt::format("data.weights has {} numbers for {} sources of data.train; give one for each",
-                                        weights.size(), weighted.size()));
+    throw base::ConfigError(base::say(data_texts.weights, weights.size(), weighted.size()));
   return weighted;
 }
 
@@ -84,7 +85,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   std::vector<double> weights;
   for (const auto& [source, weight] : sources) {
     if (weight == 0) {
-      opened.report.push_back(fmt::format("'{}': left out, its weight is 0", source.name));
+      opened.report.push_back(base::say(data_texts.weight_0, source.name));
       continue;
     }
     const OpenedSource one = open_source(source, opening);
@@ -99,10 +100,10 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   if (training && settings.valid_share > 0) {
     const Parts validation = split_all(&parts, settings.valid_share, request);
     opened.validation = mixed(validation, std::vector<double>(validation.size(), 1), Mix::concat, request.seed);
-    opened.report.push_back(fmt::format("samples kept for evaluation: {}", opened.validation->samples()));
+    opened.report.push_back(base::say(data_texts.kept_for_evaluation, opened.validation->samples()));
   }
   opened.samples = mixed(parts, weights, training ? settings.mix : Mix::concat, request.seed);
-  if (parts.size() > 1) opened.report.push_back(fmt::format("samples in an epoch: {}", opened.samples->samples()));
+  if (parts.size() > 1) opened.report.push_back(base::say(data_texts.in_an_epoch, opened.samples->samples()));
   return opened;
 }
 

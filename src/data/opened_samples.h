@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/settings.h"
 #include "data/made_once.h"
 #include "data/opened_source.h"
@@ -20,7 +21,7 @@ struct OpenedSamples {
   std::int64_t vocab = 0;                     // every id is below
   std::int64_t tokens = 0;                    // in the sources
   std::int64_t truncated = 0;                 // samples that are cut to seq_len
-  std::vector<std::string> report;            // lines for people
+  std::vector<base::Text> report;             // lines for people
 };
 
 struct OpenRequest {

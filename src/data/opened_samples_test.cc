@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text_files_test_support.h"
 #include "data/compress_test_support.h"
 #include "data/loader.h"
@@ -59,7 +60,7 @@ TEST_F(Opened, ConversationsAreASampleEachWithLossOnTheAnswer) {
   EXPECT_EQ(opened.samples->samples(), 3);
   EXPECT_EQ(text(*opened.samples, 1), "u:q1;a:yes;| [yes;|]");
   EXPECT_EQ(opened.vocab, tokenizer::ByteTokenizer().vocab_size());
-  EXPECT_THAT(opened.report,
+  EXPECT_THAT(base::in(opened.report, base::Language::english),
               Contains(HasSubstr("alpaca, 3 records as 3 samples with 36 tokens, 15 of them with loss")));
 }
 
@@ -73,9 +74,11 @@ TEST_F(Opened, SamplesAreCutDroppedAndCountedOnce) {
   EXPECT_EQ(opened.samples->samples(), 2);
   EXPECT_EQ(opened.truncated, 1);
   EXPECT_EQ(text(*opened.samples, 1), "u:q;a:a lon [a lon]");
-  EXPECT_THAT(opened.report, Contains(HasSubstr("2 samples with 22 tokens, 10 of them with loss")));
-  EXPECT_THAT(opened.report, Contains(HasSubstr("left out: 1 duplicate, 1 whose answers begin after 11 ids")));
-  EXPECT_THAT(opened.report, Contains(HasSubstr("1 of 2 samples in")));
+  EXPECT_THAT(base::in(opened.report, base::Language::english),
+              Contains(HasSubstr("2 samples with 22 tokens, 10 of them with loss")));
+  EXPECT_THAT(base::in(opened.report, base::Language::english),
+              Contains(HasSubstr("left out: 1 duplicate, 1 whose answers begin after 11 ids")));
+  EXPECT_THAT(base::in(opened.report, base::Language::english), Contains(HasSubstr("1 of 2 samples in")));
   settings_.dedup = false;
   EXPECT_EQ(open(path, 64).samples->samples(), 4);
   settings_.max_samples = 1;
@@ -115,8 +118,9 @@ TEST_F(Opened, TokenIdsWithoutALabelAreLeftOut) {
                                          "{\"input_ids\": [98, 97]}\n");
   const OpenedSamples opened = open(path, 2);
   EXPECT_EQ(opened.samples->samples(), 2);
-  EXPECT_THAT(opened.report, Contains(HasSubstr("token ids, 2 samples with 4 tokens, 2 of them with loss; left out: 2 "
-                                                "without a label within 2 ids")));
+  EXPECT_THAT(base::in(opened.report, base::Language::english),
+              Contains(HasSubstr("token ids, 2 samples with 4 tokens, 2 of them with loss; left out: 2 "
+                                 "without a label within 2 ids")));
   EXPECT_THAT(base::message_of<base::DataError>([&] { open(path, 1); }),
               HasSubstr("4 samples, but no position with a target"));
 }
@@ -174,7 +178,8 @@ TEST_F(Opened, ASourceOfWeightZeroIsNotRead) {
   const OpenedSamples opened = open(alpaca("a.jsonl", 4) + "," + folder_.write("bad.jsonl", "not JSON"));
   EXPECT_EQ(opened.samples->samples(), 2);
   EXPECT_EQ(opened.validation->samples(), 2);
-  EXPECT_THAT(opened.report, Contains(HasSubstr("bad.jsonl': left out, its weight is 0")));
+  EXPECT_THAT(base::in(opened.report, base::Language::english),
+              Contains(HasSubstr("bad.jsonl': left out, its weight is 0")));
 }
 
 TEST_F(Opened, ASourceOfOneSampleMayGiveNoneForEvaluation) {
@@ -203,8 +208,9 @@ TEST_F(Opened, PackingPutsSeveralIntoASample) {
   const OpenedSamples opened = open(alpaca("a.jsonl", 10));  // 12 ids each
   EXPECT_EQ(opened.samples->samples(), 5);
   EXPECT_EQ(opened.samples->documents(), Documents::apart);
-  EXPECT_THAT(opened.report, Contains(AllOf(HasSubstr("5 samples of 32 ids"), HasSubstr("2.0 sequences each"),
-                                            HasSubstr("75.0 % full"))));
+  EXPECT_THAT(
+      base::in(opened.report, base::Language::english),
+      Contains(AllOf(HasSubstr("5 samples of 32 ids"), HasSubstr("2.0 sequences each"), HasSubstr("75.0 % full"))));
 }
 
 TEST_F(Opened, WithoutATemplateOneSaysSo) {

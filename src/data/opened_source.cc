@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "data/prepare.h"
 #include "data/sequence_samples.h"
 #include "data/sequences.h"
 #include "data/shard_index.h"
 #include "data/source_shape.h"
+#include "data/texts.h"
 #include "data/token_stream.h"
 #include "data/tokenize_once.h"
 #include "data/tokenized_lines.h"
@@ -19,8 +21,8 @@
 namespace troika::data {
 namespace {
 
-std::string counted(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+base::Text counted(std::int64_t count, const base::Bilingual& one, const base::Bilingual& many) {
+  return base::say(count == 1 ? one : many, count);
 }
 
 std::shared_ptr<const TokenStream> open_stream(const Source& source, JsonFiles json_files, const Opening& opening) {
@@ -41,18 +43,15 @@ OpenedSource open_text(const Source& source, JsonFiles json_files, const Opening
   } else {
     opened.samples = std::make_shared<const TokenWindows>(stream, opening.seq_len);
   }
-  opened.report = {fmt::format("'{}': text, {} in {}, {} of {} ids", source.name, counted(stream->tokens(), "token"),
-                               counted(stream->documents(), "document"), counted(opened.samples->samples(), "sample"),
-                               opening.seq_len)};
-  if (opening.settings.packing)
-    opened.report.push_back(fmt::format("'{}': data.packing has no effect, its samples are full already", source.name));
+  opened.report = {
+      base::say(data_texts.text_report, source.name, counted(stream->tokens(), data_texts.one_token, data_texts.tokens),
+                counted(stream->documents(), data_texts.one_document, data_texts.documents),
+                counted(opened.samples->samples(), data_texts.one_sample, data_texts.samples), opening.seq_len)};
+  if (opening.settings.packing) opened.report.push_back(base::say(data_texts.no_packing, source.name));
   if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
-    opened.report.push_back(fmt::format(
-        "note: {} in '{}' have no hashes of their pieces, so damage shows only where an id is beyond the "
-        "vocabulary; 'troika data prepare' with the same input and --out checks them once and adds the hashes",
-        base::format_bytes(bytes), stream->path()));
+    opened.report.push_back(base::say(data_texts.unhashed, base::format_bytes(bytes), stream->path()));
   if (source.max_samples > 0 && looks_like_shards(source.path))
-    opened.report.push_back(fmt::format("'{}': data.max_samples is ignored for prepared shards", source.name));
+    opened.report.push_back(base::say(data_texts.max_samples_ignored, source.name));
   return opened;
 }
 
@@ -70,28 +69,25 @@ void arrange(std::shared_ptr<const Sequences> sequences, const Source& source, c
   const auto packed = std::make_shared<const PackedSamples>(std::move(sequences), opening.seq_len, source.name);
   take(packed);
   const double each = static_cast<double>(count) / static_cast<double>(packed->samples());
-  opened->report.push_back(fmt::format("'{}': packed, {} of {} ids with {:.1f} sequences each, {:.1f} % full",
-                                       source.name, counted(packed->samples(), "sample"), opening.seq_len, each,
-                                       100 * packed->fill()));
+  opened->report.push_back(base::say(data_texts.packed, source.name,
+                                     counted(packed->samples(), data_texts.one_sample, data_texts.samples),
+                                     opening.seq_len, each, 100 * packed->fill()));
 }
 
 void report_truncated(const Source& source, const Opening& opening, std::int64_t sequences, OpenedSource* opened) {
   if (opened->truncated == 0) return;
-  opened->report.push_back(
-      fmt::format("note: {} of {} samples in '{}' are longer than {} ids and are cut to that; a larger --seq-len keeps "
-                  "them whole",
-                  opened->truncated, sequences, source.name, opening.seq_len));
+  opened->report.push_back(base::say(data_texts.cut, opened->truncated, sequences, source.name, opening.seq_len));
 }
 
 // `what` and `left_out` stand before and after the counts of the first line of the report.
-OpenedSource open_sequences(WithTargets taught, const std::string& what, const std::string& left_out,
+OpenedSource open_sequences(WithTargets taught, const base::Text& what, const base::Text& left_out,
                             const Source& source, const Opening& opening) {
   const std::int64_t kept = taught.sequences->count();
   OpenedSource opened;
   arrange(std::move(taught.sequences), source, opening, &opened);
-  const std::string counts =
-      fmt::format("'{}': {}{} with {}, {} of them with loss{}", source.name, what, counted(kept, "sample"),
-                  counted(opened.tokens, "token"), taught.targets, left_out);
+  const base::Text counts =
+      base::say(data_texts.counts, source.name, what, counted(kept, data_texts.one_sample, data_texts.samples),
+                counted(opened.tokens, data_texts.one_token, data_texts.tokens), taught.targets, left_out);
   opened.report.insert(opened.report.begin(), counts);
   report_truncated(source, opening, kept, &opened);
   return opened;
@@ -101,7 +97,7 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const Corpus corpus = record_files(source);
   const CorpusFile& file = corpus.files.front();
   if (corpus.files.size() != 1 || file.kind == FileKind::json_array)
-    throw base::DataError(fmt::format("'{}': token ids are read from one file with an object per line", source.path));
+    throw base::DataError(base::say(data_texts.one_file, source.path));
   const std::int64_t vocab = opening.vocab > 0 ? opening.vocab : opening.tokenizer.vocab_size();
   std::shared_ptr<const Sequences> lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
   if (source.max_samples > 0) lines = first_sequences(std::move(lines), source.max_samples);
@@ -109,23 +105,23 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const std::int64_t count = lines->count();
   WithTargets taught = with_targets(std::move(lines), opening.seq_len);
   const std::int64_t without = count - taught.sequences->count();
-  const std::string left_out =
-      without == 0 ? "" : fmt::format("; left out: {} without a label within {} ids", without, opening.seq_len);
-  OpenedSource opened = open_sequences(std::move(taught), "token ids, ", left_out, source, opening);
+  const base::Text left_out =
+      without == 0 ? base::Text{}
+                   : base::say(data_texts.left_out, base::say(data_texts.without_label, without, opening.seq_len));
+  OpenedSource opened = open_sequences(std::move(taught), base::say(data_texts.token_ids), left_out, source, opening);
   opened.vocab = vocab;
   return opened;
 }
 
 // What was left out, and why; "" when nothing was.
-std::string left_out(const SequenceCounts& counts, std::int64_t behind, std::int64_t seq_len) {
-  std::string text;
-  const auto add = [&](std::int64_t count, const std::string& what) {
-    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "; left out: " : ", ", count, what);
-  };
-  add(counts.duplicates, counts.duplicates == 1 ? "duplicate" : "duplicates");
-  add(counts.without_answer, "without an answer");
-  add(behind, fmt::format("whose answers begin after {} ids", seq_len));
-  return text;
+base::Text left_out(const SequenceCounts& counts, std::int64_t behind, std::int64_t seq_len) {
+  std::vector<base::Text> parts;
+  if (counts.duplicates > 0)
+    parts.push_back(
+        base::say(counts.duplicates == 1 ? data_texts.duplicate : data_texts.duplicates, counts.duplicates));
+  if (counts.without_answer > 0) parts.push_back(base::say(data_texts.without_answer, counts.without_answer));
+  if (behind > 0) parts.push_back(base::say(data_texts.late_answers, behind, seq_len));
+  return parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
 }
 
 OpenedSource open_conversations(const Source& source, const RecordShape& shape, const Opening& opening) {
@@ -138,10 +134,9 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   const SequenceCounts& counts = file->counts();
   WithTargets taught = with_targets(file, opening.seq_len);
   const std::int64_t kept = taught.sequences->count();
-  if (kept == 0)
-    throw base::DataError(
-        fmt::format("every answer of '{}' begins after {} ids: set a larger --seq-len", source.path, opening.seq_len));
-  const std::string what = fmt::format("{}, {} as ", word_of(shape.format), counted(counts.records, "record"));
+  if (kept == 0) throw base::DataError(base::say(data_texts.all_late, source.path, opening.seq_len));
+  const base::Text what = base::say(data_texts.from_records, word_of(shape.format),
+                                    counted(counts.records, data_texts.one_record, data_texts.records));
   OpenedSource opened = open_sequences(std::move(taught), what,
                                        left_out(counts, counts.sequences - kept, opening.seq_len), source, opening);
   opened.vocab = opening.tokenizer.vocab_size();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/settings.h"
 #include "data/chat_template.h"
 #include "data/made_once.h"
@@ -22,10 +23,10 @@ enum class Reading { training, evaluation };
 
 struct OpenedSource {
   std::shared_ptr<const Samples> samples;
-  std::int64_t vocab = 0;           // every id is below: the tokenizer's, or what bounds pre-tokenized lines
-  std::int64_t tokens = 0;          // kept ids
-  std::int64_t truncated = 0;       // sequences that were longer than seq_len and are cut to it
-  std::vector<std::string> report;  // what became of its records, plain lines
+  std::int64_t vocab = 0;          // every id is below: the tokenizer's, or what bounds pre-tokenized lines
+  std::int64_t tokens = 0;         // kept ids
+  std::int64_t truncated = 0;      // sequences that were longer than seq_len and are cut to it
+  std::vector<base::Text> report;  // what became of its records, plain lines
 };
 
 // What all sources are opened with.

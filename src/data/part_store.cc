@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "data/disk_error.h"
 
 namespace troika::data {
@@ -41,7 +42,7 @@ void PartStore::put(std::int64_t chunk, std::string_view content) const {
   } catch (const base::DataError& error) {
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
-    throw DiskError(error.what());
+    throw DiskError(base::text_of(error));
   }
 }
 

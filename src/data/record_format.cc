@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "data/conversations.h"
 #include "data/json_records.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -60,23 +63,21 @@ bool lists_messages(const Json& record, const std::string& name, RecordShape* sh
   return true;
 }
 
-[[noreturn]] void refuse_keys(const Json& record, const std::string& text_key, const std::string& origin) {
+[[noreturn]] void refuse_keys(const Json& record, const std::string& text_key, base::Origin origin) {
   std::vector<std::string> names;
   for (const auto& entry : record.items()) {
     names.push_back(entry.key());
     if (names.size() == 12) break;
   }
-  throw base::DataError(fmt::format(
-      "{}: the keys {} match no known format: known are messages, conversations, instruction with output, input_ids, "
-      "and '{}' for text; --data.text-key names another key, --data.format text reads a .json file as plain text",
-      origin, names.empty() ? "(none)" : base::join(names, ", "), text_key));
+  throw base::DataError(
+      base::say(data_texts.keys, origin,
+                names.empty() ? base::say(data_texts.no_keys) : base::verbatim(base::join(names, ", ")), text_key));
 }
 
 }  // namespace
 
-RecordShape shape_of(const Json& record, const std::string& text_key, const std::string& origin) {
-  if (!record.is_object())
-    throw base::DataError(fmt::format("{}: a record must be an object, not {}", origin, record.type_name()));
+RecordShape shape_of(const Json& record, const std::string& text_key, base::Origin origin) {
+  if (!record.is_object()) throw base::DataError(base::say(data_texts.record_object, origin, base::kind_of(record)));
   const bool has_text = find_key(record, text_key) != nullptr;
   RecordShape shape;
   if (has_text && text_key != "text") return usual_shape(Format::text);

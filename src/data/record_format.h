@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/origin.h"
 #include "config/choices.h"
 
 namespace troika::data {
@@ -37,6 +38,6 @@ std::string describe(const RecordShape& shape);
 
 // The format of a record where none is stated, found from its keys. A `text_key` other than "text" decides first, since it was
 // stated. DataError naming the keys when they match none.
-RecordShape shape_of(const nlohmann::ordered_json& record, const std::string& text_key, const std::string& origin);
+RecordShape shape_of(const nlohmann::ordered_json& record, const std::string& text_key, base::Origin origin);
 
 }  // namespace troika::data

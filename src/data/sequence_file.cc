@@ -12,20 +12,23 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_texts.h"
 #include "base/mapping_guard.h"
+#include "base/say.h"
+#include "base/system_cause.h"
 #include "data/disk_error.h"
 #include "data/loader.h"
 #include "data/samples.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
 static void check_contents(std::string_view file, const SequenceHeader& header, const std::string& path) {
   const auto expected = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
   if (static_cast<std::int64_t>(file.size()) != expected)
-    throw base::DataError(
-        fmt::format("'{}' has {} bytes, not {}: it is truncated or damaged", path, file.size(), expected));
+    throw base::DataError(base::say(data_texts.sequence_bytes, path, file.size(), expected));
   if (base::hash_bytes(file.substr(sequence_header_bytes)) != header.payload_hash)
-    throw base::DataError(fmt::format("'{}' is damaged: its contents have another hash than its header says", path));
+    throw base::DataError(base::say(data_texts.sequence_hash, path));
 }
 
 SequenceFile::SequenceFile(const std::string& path) : path_(path), file_(path) {
@@ -52,7 +55,7 @@ SequenceFile::StoredSequence SequenceFile::stored(std::int64_t sequence) const {
     end = end_of(sequence);
   });
   if (begin < 0 || end <= begin || end > header_.payload_bytes)
-    throw base::DataError(fmt::format("'{}' is damaged: sequence {} does not lie in it", path_, sequence));
+    throw base::DataError(base::say(data_texts.sequence_place, path_, sequence));
   return {file_.data() + sequence_header_bytes + begin, length_of(end - begin, header_.bytes_per_id)};
 }
 
@@ -78,7 +81,7 @@ void SequenceFile::copy(std::int64_t sequence, std::int32_t* ids, std::int32_t* 
   if (header_.bytes_per_id == 4) copy_ids<std::int32_t>(at.begin, at.length, ids);
   for (std::int64_t i = 0; i < at.length; ++i) {
     if (ids[i] < 0 || ids[i] >= header_.vocab_size)
-      throw base::DataError(fmt::format("'{}' is damaged: sequence {} has the id {}", path_, sequence, ids[i]));
+      throw base::DataError(base::say(data_texts.sequence_id, path_, sequence, ids[i]));
     const bool has_loss = (std::to_integer<int>(bits[i / 8]) >> (i % 8) & 1) != 0;
     labels[i] = has_loss ? ids[i] : ignore_index;
   }
@@ -110,12 +113,12 @@ SequenceHeader decode_header(std::string_view file, const std::string& path) {
   const bool whole = file.size() >= sequence_header_bytes &&
                      content.substr(0, sequence_magic.size()) == sequence_magic &&
                      file.substr(content.size(), hash_characters) == base::hash_bytes(content);
-  if (!whole) throw base::DataError(fmt::format("'{}' is no sequence file, or its header is damaged", path));
+  if (!whole) throw base::DataError(base::say(data_texts.no_sequences, path));
   std::array<std::int64_t, numbers> v{};
   std::memcpy(v.data(), file.data() + sequence_magic.size(), 8 * numbers);
-  if (v[1] != 2 && v[1] != 4) throw base::DataError(fmt::format("'{}' has ids of {} bytes, not 2 or 4", path, v[1]));
+  if (v[1] != 2 && v[1] != 4) throw base::DataError(base::say(data_texts.id_bytes, path, v[1]));
   if (v[0] != sequence_version)
-    throw base::DataError(fmt::format("'{}' has sequence_version {}, not {}", path, v[0], sequence_version));
+    throw base::DataError(base::say(data_texts.sequence_version, path, v[0], sequence_version));
   SequenceHeader header;
   header.bytes_per_id = v[1];
   header.vocab_size = v[2];
@@ -138,7 +141,7 @@ struct SequenceWriter::Output {
         descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
         hash(::XXH3_createState()) {
     ::XXH3_64bits_reset(hash);
-    if (descriptor < 0) fail("create");
+    if (descriptor < 0) fail(base::file_texts.create);
   }
   ~Output() {
     ::XXH3_freeState(hash);
@@ -158,19 +161,20 @@ struct SequenceWriter::Output {
     for (std::string_view left = buffer; !left.empty();) {
       const ssize_t written = ::write(descriptor, left.data(), left.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail("write");
+      if (written < 0) fail(base::file_texts.write);
       left.remove_prefix(static_cast<std::size_t>(written));
     }
     buffer.clear();
   }
   void close_with(const std::string& header) {
     flush();
-    if (::pwrite(descriptor, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size())) fail("write");
-    if (::fsync(descriptor) != 0) fail("sync");
+    if (::pwrite(descriptor, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()))
+      fail(base::file_texts.write);
+    if (::fsync(descriptor) != 0) fail(base::file_texts.sync);
     ::close(std::exchange(descriptor, -1));
   }
-  [[noreturn]] void fail(const char* action) const {
-    throw DiskError(fmt::format("cannot {} '{}': {}", action, name, std::strerror(errno)));
+  [[noreturn]] void fail(const base::Bilingual& what) const {
+    throw DiskError(base::say(what, name, base::system_cause(errno)));
   }
 
   const std::string name;
@@ -184,7 +188,7 @@ SequenceWriter::SequenceWriter(const std::string& path, std::int64_t vocab_size)
   header_.vocab_size = vocab_size;
   header_.bytes_per_id = vocab_size <= 65536 ? 2 : 4;
   if (::lseek(output_->descriptor, sequence_header_bytes, SEEK_SET) < 0)
-    output_->fail("write");  // the header comes last
+    output_->fail(base::file_texts.write);  // the header comes last
 }
 
 SequenceWriter::~SequenceWriter() = default;

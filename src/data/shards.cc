@@ -11,9 +11,13 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_texts.h"
 #include "base/mapping_guard.h"
+#include "base/say.h"
+#include "base/system_cause.h"
 #include "data/disk_error.h"
 #include "data/narrow_ids.h"
+#include "data/texts.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -21,13 +25,12 @@
 
 namespace troika::data {
 
-static const char* const remedy = "delete it and prepare the data again ('troika data prepare')";
+static base::Text prepare_again() { return base::say(data_texts.prepare_again); }
 
 static void check_contents(const base::MappedFile& file, const ShardHeader& header, const std::string& path) {
   const std::string found = base::hash_bytes(file.text().substr(shard_header_bytes));
   if (found != header.payload_hash) {
-    throw base::DataError(fmt::format("'{}' is damaged: the hash of its contents is {}, its header says {}; {}", path,
-                                      found, header.payload_hash, remedy));
+    throw base::DataError(base::say(data_texts.other_hash, path, found, header.payload_hash, prepare_again()));
   }
 }
 
@@ -37,10 +40,8 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
     header_ = decode_shard_header(file_.text(), path);
     const std::size_t expected = shard_file_bytes(header_);
     if (file_.size() != expected) {
-      throw base::DataError(
-          fmt::format("'{}' is {}: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}", path,
-                      file_.size() < expected ? "truncated" : "too long", header_.tokens, header_.documents, expected,
-                      file_.size(), remedy));
+      throw base::DataError(base::say(file_.size() < expected ? data_texts.truncated : data_texts.too_long, path,
+                                      header_.tokens, header_.documents, expected, file_.size(), prepare_again()));
     }
     if (verify == Verify::contents) check_contents(file_, header_, path);
   });
@@ -53,8 +54,7 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
   }
   const std::int64_t last = header_.documents == 0 ? 0 : document_end(header_.documents - 1);
   if (last != header_.tokens) {
-    throw base::DataError(fmt::format("'{}' is damaged: its last document ends at token {}, but it has {} tokens; {}",
-                                      path, last, header_.tokens, remedy));
+    throw base::DataError(base::say(data_texts.last_document, path, last, header_.tokens, prepare_again()));
   }
 }
 
@@ -89,8 +89,7 @@ void TokenShard::copy(std::int64_t first, std::int64_t count, std::int32_t* out)
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
   if (largest >= header_.vocab_size) {
     throw base::DataError(
-        fmt::format("'{}' is damaged: between tokens {} and {} is the id {}, but the vocabulary has {}; {}", path_,
-                    first, first + count, largest, header_.vocab_size, remedy));
+        base::say(data_texts.id_beyond, path_, first, first + count, largest, header_.vocab_size, prepare_again()));
   }
 }
 
@@ -108,8 +107,8 @@ std::int64_t TokenShard::document_end(std::int64_t index) const {
     if (index > 0) previous = stored_end(index - 1);
   });
   if (end <= previous || previous < 0 || end > header_.tokens) {
-    throw base::DataError(fmt::format("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index,
-                                      previous, end, header_.tokens, remedy));
+    throw base::DataError(
+        base::say(data_texts.document_range, path_, index, previous, end, header_.tokens, prepare_again()));
   }
   return end;
 }
@@ -130,7 +129,6 @@ std::int64_t TokenShard::document_at(std::int64_t token) const {
 static constexpr std::string_view shard_magic = "TRTOKENS";
 static constexpr std::uint64_t shard_version = 1;
 static constexpr std::size_t checked_bytes = shard_header_bytes - 16;  // covered by the hash at the end of the header
-static const char* const shard_remedy = "delete it and prepare the data again ('troika data prepare')";
 
 static void put(std::uint64_t value, std::size_t bytes, std::string* out) {
   for (std::size_t i = 0; i < bytes; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
@@ -166,21 +164,13 @@ std::string encode_shard_header(const ShardHeader& header) {
 
 ShardHeader decode_shard_header(std::string_view file, const std::string& path) {
   if (file.size() < shard_header_bytes) {
-    throw base::DataError(
-        fmt::format("'{}' holds {} bytes, but a token shard begins with a header of {}: it is empty or "
-                    "truncated; {}",
-                    path, file.size(), shard_header_bytes, shard_remedy));
+    throw base::DataError(base::say(data_texts.no_header, path, file.size(), shard_header_bytes, prepare_again()));
   }
   if (file.substr(0, shard_magic.size()) != shard_magic) {
-    throw base::DataError(
-        fmt::format("'{}' is not a token shard: it does not begin with '{}'; give a text file, a folder "
-                    "or shards made by 'troika data prepare'",
-                    path, shard_magic));
+    throw base::DataError(base::say(data_texts.no_shard, path, shard_magic));
   }
   if (get(file, 8, 4) != shard_version) {
-    throw base::DataError(
-        fmt::format("'{}' is a token shard of shard_version {}, and this program reads shard_version {}; {}", path,
-                    get(file, 8, 4), shard_version, shard_remedy));
+    throw base::DataError(base::say(data_texts.shard_version, path, get(file, 8, 4), shard_version, prepare_again()));
   }
   const std::string stored(file.substr(checked_bytes, 16)), actual = base::hash_bytes(file.substr(0, checked_bytes));
   const auto field = [&](std::size_t at, std::size_t bytes) { return static_cast<std::int64_t>(get(file, at, bytes)); };
@@ -192,8 +182,7 @@ ShardHeader decode_shard_header(std::string_view file, const std::string& path) 
                     header.vocab_size > 0 && header.vocab_size < (std::int64_t{1} << 31) &&
                     (header.bytes_per_token == 2 || header.bytes_per_token == 4);
   if (stored != actual || !sane) {
-    throw base::DataError(fmt::format("the header of '{}' is damaged (its hash is {}, {} is written there); {}", path,
-                                      actual, stored, shard_remedy));
+    throw base::DataError(base::say(data_texts.damaged_header, path, actual, stored, prepare_again()));
   }
   return header;
 }
@@ -212,15 +201,15 @@ class ShardWriter::Hasher {
   XXH3_state_t* state_;
 };
 
-[[noreturn]] static void fail(const char* action, const std::string& path) {
-  throw DiskError(fmt::format("cannot {} '{}': {}", action, path, std::strerror(errno)));
+[[noreturn]] static void fail(const base::Bilingual& what, const std::string& path) {
+  throw DiskError(base::say(what, path, base::system_cause(errno)));
 }
 
 static void write_all(int descriptor, const char* bytes, std::size_t size, const std::string& path) {
   while (size > 0) {
     const ssize_t written = ::write(descriptor, bytes, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", path);
+    if (written < 0) fail(base::file_texts.write, path);
     bytes += written;
     size -= static_cast<std::size_t>(written);
   }
@@ -231,12 +220,13 @@ ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const
       temporary_(fmt::format("{}.tmp.{}", path, ::getpid())),
       descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
       hasher_(std::make_unique<Hasher>()) {
-  if (descriptor_ < 0) fail("create", temporary_);
+  if (descriptor_ < 0) fail(base::file_texts.create, temporary_);
   header_.vocab_size = vocab_size;
   header_.bytes_per_token = vocab_size <= narrow_vocab_size ? 2 : 4;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
   header_.payload_hash = std::string(16, '0');
-  if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0) fail("write", temporary_);  // the header comes last
+  if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0)
+    fail(base::file_texts.write, temporary_);  // the header comes last
 }
 
 ShardWriter::~ShardWriter() {
@@ -278,11 +268,11 @@ void ShardWriter::end_document() {
 
 void ShardWriter::write_at_start(const std::string& bytes) {
   if (::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    fail("write", temporary_);
+    fail(base::file_texts.write, temporary_);
 }
 
 void ShardWriter::close_file() {
-  if (::fsync(descriptor_) != 0) fail("sync", temporary_);
+  if (::fsync(descriptor_) != 0) fail(base::file_texts.sync, temporary_);
   ::close(std::exchange(descriptor_, -1));
 }
 

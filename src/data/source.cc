@@ -11,9 +11,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
+#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -28,8 +30,7 @@ void refuse_table(const std::string& path) {
   static constexpr std::array<const char*, 6> tables = {".parquet", ".csv", ".tsv", ".arrow", ".feather", ".xlsx"};
   for (const char* ending : tables)
     if (ends_with(without_compression(path), ending))
-      throw base::DataError(
-          fmt::format("'{}': {} files are not read; convert it to JSON lines, an object per record", path, ending + 1));
+      throw base::DataError(base::say(data_texts.table, path, ending + 1));
 }
 
 // Of a folder all that find_corpus would look at.
@@ -45,13 +46,10 @@ void refuse_tables(const std::string& path) {
 
 [[noreturn]] void refuse_name(const std::string& word, const std::string& folder,
                               const std::vector<std::string>& names) {
-  std::string text = fmt::format(
-      "'{}' does not exist: give a text file, a JSON or JSONL file, a folder of them, or a folder of token shards",
-      word);
-  if (!folder.empty()) text += fmt::format("; nor is it a name in '{}/dataset_info.json'", folder);
   const std::string nearest = base::nearest(word, names);
-  if (!nearest.empty()) text += fmt::format(" (nearest: {})", nearest);
-  throw base::DataError(text);
+  throw base::DataError(base::say(data_texts.no_source, word,
+                                  folder.empty() ? base::Text{} : base::say(data_texts.no_name, folder),
+                                  nearest.empty() ? base::Text{} : base::say(data_texts.nearest, nearest)));
 }
 
 Source named_source(const std::string& word, const config::DataSettings& settings) {
@@ -65,10 +63,8 @@ Source named_source(const std::string& word, const config::DataSettings& setting
   Source found = *info.found;
   if (settings.format == Format::text) found.shape = usual_shape(Format::text);
   if (source.shape && source.shape->format != found.shape->format)
-    throw base::ConfigError(fmt::format(
-        "data.format is {}, but '{}' of '{}/dataset_info.json' is {}: leave data.format auto, or change the entry's "
-        "formatting",
-        word_of(settings.format), word, settings.folder, word_of(found.shape->format)));
+    throw base::ConfigError(base::say(data_texts.other_format, word_of(settings.format), word, settings.folder,
+                                      word_of(found.shape->format)));
   return found;
 }
 
@@ -86,7 +82,7 @@ std::vector<Source> find_sources(const std::string& stated, const config::DataSe
     sources.back().max_samples = fewer(sources.back().max_samples, settings.max_samples);
     if (settings.format != Format::text) refuse_tables(sources.back().path);
   }
-  if (sources.empty()) throw base::DataError(fmt::format("'{}' names no data", stated));
+  if (sources.empty()) throw base::DataError(base::say(data_texts.no_data, stated));
   return sources;
 }
 
@@ -94,67 +90,60 @@ namespace {
 
 struct Refusal {
   const char* key;
-  const char* reason;
+  base::Bilingual reason;
 };
 
-constexpr const char* download =
-    "nothing is downloaded: put the file beside dataset_info.json and name it in file_name";
-constexpr std::array<Refusal, 5> refused_members = {
-    {{"hf_hub_url", download},
-     {"ms_hub_url", download},
-     {"om_hub_url", download},
-     {"cloud_file_name", download},
-     {"script_url", "data set scripts are not run: convert it to JSON lines"}}};
-constexpr const char* pictures = "only text is trained on";
-constexpr const char* preferences =
-    "preference training is not supported, only answers (stage sft) and text (stage pt)";
-constexpr std::array<Refusal, 7> refused_columns = {{{"images", pictures},
-                                                     {"videos", pictures},
-                                                     {"audios", pictures},
-                                                     {"image", pictures},
-                                                     {"kto_tag", preferences},
-                                                     {"chosen", preferences},
-                                                     {"rejected", preferences}}};
+constexpr std::array<Refusal, 5> refused_members = {{{"hf_hub_url", data_texts.download},
+                                                     {"ms_hub_url", data_texts.download},
+                                                     {"om_hub_url", data_texts.download},
+                                                     {"cloud_file_name", data_texts.download},
+                                                     {"script_url", data_texts.script}}};
+constexpr std::array<Refusal, 7> refused_columns = {{{"images", data_texts.pictures},
+                                                     {"videos", data_texts.pictures},
+                                                     {"audios", data_texts.pictures},
+                                                     {"image", data_texts.pictures},
+                                                     {"kto_tag", data_texts.preferences},
+                                                     {"chosen", data_texts.preferences},
+                                                     {"rejected", data_texts.preferences}}};
 
 template <std::size_t N>
-void refuse(const Json& object, const std::array<Refusal, N>& refusals, const std::string& origin) {
+void refuse(const Json& object, const std::array<Refusal, N>& refusals, base::Origin origin) {
   for (const Refusal& refusal : refusals)
     if (object.contains(refusal.key))
-      throw base::DataError(fmt::format("{} has '{}': {}", origin, refusal.key, refusal.reason));
+      throw base::DataError(base::say(data_texts.has, origin, refusal.key, base::say(refusal.reason)));
 }
 
-void refuse_what_is_not_done(const Json& entry, const std::string& origin) {
+void refuse_what_is_not_done(const Json& entry, base::Origin origin) {
   if (!entry.contains("file_name")) refuse(entry, refused_members, origin);
   const Json* ranking = find_key(entry, "ranking");
   if (ranking != nullptr && *ranking == true)
-    throw base::DataError(fmt::format("{} has 'ranking': {}", origin, preferences));
+    throw base::DataError(base::say(data_texts.has, origin, "ranking", base::say(data_texts.preferences)));
   if (const Json* columns = find_key(entry, "columns")) refuse(*columns, refused_columns, origin);
 }
 
 using Name = std::pair<const char*, std::string*>;
 
 // Overwrites the names that the object `object_key` of the entry gives.
-void read_names(const Json& entry, const char* object_key, const std::vector<Name>& names, const std::string& origin) {
+void read_names(const Json& entry, const char* object_key, const std::vector<Name>& names, base::Origin origin) {
   const Json* given = find_key(entry, object_key);
   if (given == nullptr) return;
   for (const auto& [key, value] : as_object(*given, object_key, origin).items()) {
     const std::string& wanted = key;
     const auto known = std::find_if(names.begin(), names.end(), [&](const Name& name) { return wanted == name.first; });
-    if (known == names.end())
-      throw base::DataError(fmt::format("{}: '{}' of '{}' is not known", origin, key, object_key));
+    if (known == names.end()) throw base::DataError(base::say(data_texts.not_known, origin, key, object_key));
     *known->second = value.is_null() ? "" : as_string(value, key, origin);
   }
 }
 
-Format format_of(const Json& entry, const std::string& origin) {
+Format format_of(const Json& entry, base::Origin origin) {
   const std::string word = string_or_empty(entry, "formatting", origin);
   if (word.empty() || word == "alpaca") return Format::alpaca;
   if (word == "sharegpt") return Format::sharegpt;
   if (word == "openai") return Format::messages;
-  throw base::DataError(fmt::format("{}: 'formatting' may be alpaca, sharegpt or openai, not '{}'", origin, word));
+  throw base::DataError(base::say(data_texts.formatting, origin, word));
 }
 
-RecordShape shape_of_entry(const Json& entry, const std::string& origin) {
+RecordShape shape_of_entry(const Json& entry, base::Origin origin) {
   RecordShape shape = usual_shape(format_of(entry, origin));
   Columns& c = shape.columns;
   Tags& t = shape.tags;
@@ -180,16 +169,13 @@ RecordShape shape_of_entry(const Json& entry, const std::string& origin) {
 }
 
 // A list of data sets that came from elsewhere names no files outside its folder.
-void refuse_to_leave(const std::string& name, const char* key, const std::string& origin) {
+void refuse_to_leave(const std::string& name, const char* key, base::Origin origin) {
   const std::vector<std::string> parts = base::split(name, '/');
   if (std::find(parts.begin(), parts.end(), "..") != parts.end())
-    throw base::DataError(
-        fmt::format("{}: '{}' is '{}', which leaves the folder of dataset_info.json: put the file there, or "
-                    "a link to it",
-                    origin, key, name));
+    throw base::DataError(base::say(data_texts.leaves, origin, key, name));
 }
 
-std::string path_of(const Json& entry, const std::string& folder, const std::string& origin) {
+std::string path_of(const Json& entry, const std::string& folder, base::Origin origin) {
   const std::string name = as_string(required_key(entry, "file_name", origin), "file_name", origin);
   const std::string below = string_or_empty(entry, "folder", origin);
   refuse_to_leave(name, "file_name", origin);
@@ -197,20 +183,19 @@ std::string path_of(const Json& entry, const std::string& folder, const std::str
   std::string path = folder + "/" + name;
   if (!below.empty()) path += "/" + below;
   if (!base::file_exists(path) && !base::directory_exists(path))
-    throw base::DataError(fmt::format("{} names '{}', which does not exist: put it there", origin, path));
+    throw base::DataError(base::say(data_texts.names_nothing, origin, path));
   return path;
 }
 
-std::int64_t count_of(const Json& entry, const std::string& origin) {
+std::int64_t count_of(const Json& entry, base::Origin origin) {
   const Json* count = find_key(entry, "num_samples");
   if (count == nullptr) return 0;
   if (!count->is_number_integer() || *count < 1)
-    throw base::DataError(
-        fmt::format("{}: 'num_samples' must be a whole number above 0, not {}", origin, count->dump()));
+    throw base::DataError(base::say(data_texts.num_samples, origin, count->dump()));
   return count->get<std::int64_t>();
 }
 
-Source source_of(const Json& entry, const std::string& folder, const std::string& name, const std::string& origin) {
+Source source_of(const Json& entry, const std::string& folder, const std::string& name, base::Origin origin) {
   refuse_what_is_not_done(as_object(entry, name, origin), origin);
   Source source;
   source.name = name;
@@ -227,10 +212,10 @@ DatasetInfo read_dataset_info(const std::string& folder, const std::string& name
   const std::string path = folder + "/dataset_info.json";
   DatasetInfo info;
   if (!base::file_exists(path)) return info;
-  const Json all = base::parse_ordered_json(base::read_file(path), fmt::format("'{}'", path));
+  const Json all = base::parse_ordered_json(base::read_file(path), base::say(data_texts.path_quoted, path));
   for (const auto& [key, entry] : as_object(all, "dataset_info.json", path).items()) {
     info.names.push_back(key);
-    if (key == name) info.found = source_of(entry, folder, name, fmt::format("'{}' of '{}'", name, path));
+    if (key == name) info.found = source_of(entry, folder, name, base::say(data_texts.of_file, name, path));
   }
   return info;
 }

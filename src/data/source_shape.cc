@@ -9,12 +9,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "data/chunks.h"
 #include "data/conversations.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
 #include "data/shard_index.h"
+#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -38,7 +40,7 @@ std::optional<FirstRecord> first_record(const CorpusFile& file) {
     const std::string text = first_text(file.path, most);
     const bool whole = text.size() < most;
     std::string record = record_of(text, file.kind, whole, file.path);
-    if (!record.empty()) return FirstRecord{std::move(record), fmt::format("the first record of '{}'", file.path)};
+    if (!record.empty()) return FirstRecord{std::move(record), base::say(data_texts.first_record, file.path)};
     if (whole) return std::nullopt;
   }
 }
@@ -59,13 +61,11 @@ bool holds_records(const Corpus& corpus) {
 
 RecordShape detected_shape(const Source& source, const Corpus& corpus) {
   const std::optional<FirstRecord> first = first_record(corpus);
-  if (!first) throw base::DataError(fmt::format("'{}' has no records: give a file that has some", source.path));
+  if (!first) throw base::DataError(base::say(data_texts.no_records, source.path));
   try {
     return shape_of(base::parse_ordered_json(first->text, first->origin), source.text_key, first->origin);
-  } catch (base::DataError& error) {
-    error.add_context(
-        "while finding out what the data are; --data.format says it, and text takes .json files as they are");
-    throw;
+  } catch (const base::DataError& error) {
+    throw base::with_context(error, base::say(data_texts.while_detecting));
   }
 }
 
@@ -88,11 +88,9 @@ void refuse_records_beside_text(const Source& source, const Corpus& corpus) {
     const std::optional<Format> format = known_format(file, source.text_key);
     const bool lines = ends_with(without_compression(file.name), ".jsonl");
     if (!format || (*format == Format::text && lines)) continue;
-    throw base::DataError(fmt::format(
-        "'{}' holds records ('{}': {}) beside text ('{}'): state --data.format, {} for its .json and .jsonl files "
-        "alone, {}or put them into folders of their own",
-        source.path, file.name, word_of(*format), text->name, word_of(*format),
-        *format == Format::text ? "" : "text for all of it as it stands, "));
+    throw base::DataError(base::say(data_texts.mixed, source.path, file.name, word_of(*format), text->name,
+                                    word_of(*format),
+                                    *format == Format::text ? base::Text{} : base::say(data_texts.text_for_all)));
   }
 }
 
@@ -129,8 +127,9 @@ Corpus record_files(const Source& source) {
   const auto is_text = [](const CorpusFile& file) { return file.kind == FileKind::text; };
   corpus.files.erase(std::remove_if(corpus.files.begin(), corpus.files.end(), is_text), corpus.files.end());
   if (corpus.files.empty())
-    throw base::DataError(fmt::format("'{}' has no .json or .jsonl files, which {} records need", source.path,
-                                      source.shape ? word_of(source.shape->format) : "such"));
+    throw base::DataError(
+        base::say(data_texts.no_json, source.path,
+                  source.shape ? base::verbatim(word_of(source.shape->format)) : base::say(data_texts.such)));
   corpus.bytes = 0;
   for (const CorpusFile& file : corpus.files) corpus.bytes += file.bytes;
   return corpus;

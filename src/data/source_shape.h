@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/language.h"
 #include "data/corpus.h"
 #include "data/record_format.h"
 #include "data/source.h"
@@ -26,7 +27,8 @@ Corpus record_files(const Source& source);
 
 // A look at what a source holds.
 struct FirstRecord {
-  std::string text, origin;
+  std::string text;
+  base::Text origin;
 };
 // Of a file; reads no more of it than needed. Nothing when it has none, or is text.
 std::optional<FirstRecord> first_record(const CorpusFile& file);

@@ -8,8 +8,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "data/loader.h"
 #include "data/shard_index.h"
+#include "data/texts.h"
 
 namespace troika::data {
 
@@ -18,20 +20,15 @@ static constexpr std::int64_t verified_bytes = std::int64_t{256} << 20;
 static void check_entry(const TokenShard& shard, const ShardIndex::Entry& entry, const ShardIndex& index) {
   const ShardHeader& header = shard.header();
   if (!entry.piece_hashes.empty() && !shard.is_verified()) {
-    throw base::DataError(
-        fmt::format("'{}' is missing, which index.json names beside its shard: copy the whole folder again, or prepare "
-                    "the data again ('troika data prepare')",
-                    piece_hashes_path(shard.path())));
+    throw base::DataError(base::say(data_texts.missing_hashes, piece_hashes_path(shard.path())));
   }
   if (header.tokens == entry.tokens && header.documents == entry.documents &&
       header.payload_hash == entry.payload_hash && header.vocab_size == index.vocab_size &&
       header.tokenizer_fingerprint == index.tokenizer_fingerprint) {
     return;
   }
-  throw base::DataError(
-      fmt::format("'{}' is not the shard its index.json describes ({} tokens with hash {}, expected {} with {}): "
-                  "prepare the data again ('troika data prepare')",
-                  shard.path(), header.tokens, header.payload_hash, entry.tokens, entry.payload_hash));
+  throw base::DataError(base::say(data_texts.other_shard, shard.path(), header.tokens, header.payload_hash,
+                                  entry.tokens, entry.payload_hash));
 }
 
 static std::vector<TokenShard> shards_at(const std::string& path, Verify verify) {
@@ -70,7 +67,7 @@ TokenStream::TokenStream(std::string path, std::vector<TokenShard> shards)
     starts_.push_back(starts_.back() + shard.header().tokens);
     documents_ += shard.header().documents;
   }
-  if (starts_.back() == 0) throw base::DataError(fmt::format("'{}' holds no tokens: prepare it from text", path_));
+  if (starts_.back() == 0) throw base::DataError(base::say(data_texts.no_tokens, path_));
 }
 
 std::int64_t TokenStream::unverified_bytes() const {
@@ -123,10 +120,8 @@ TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < seq_len + 1) {
-    throw base::DataError(
-        fmt::format("'{}' holds {} tokens, but one sample of --seq-len {} needs {}: add text, or set "
-                    "--seq-len to at most {}",
-                    stream_->path(), stream_->tokens(), seq_len, seq_len + 1, stream_->tokens() - 1));
+    throw base::DataError(base::say(data_texts.too_few_tokens, stream_->path(), stream_->tokens(), seq_len, seq_len + 1,
+                                    stream_->tokens() - 1));
   }
 }
 
@@ -151,8 +146,7 @@ TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < 2) {
-    throw base::DataError(fmt::format("'{}' holds {} tokens, but an evaluation needs 2 at least: add text",
-                                      stream_->path(), stream_->tokens()));
+    throw base::DataError(base::say(data_texts.too_few_to_evaluate, stream_->path(), stream_->tokens()));
   }
 }
 

@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "data/encoded_chunk.h"
 #include "data/made_once.h"
 #include "data/ordered_map.h"
+#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -91,8 +93,7 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
       worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
       [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
-    throw base::DataError(fmt::format("none of the {} records of '{}' has an answer to train on", sink.counts().records,
-                                      corpus.files.front().path));
+    throw base::DataError(base::say(data_texts.no_answers, sink.counts().records, corpus.files.front().path));
   }
   writer.finish(sink.counts());
 }

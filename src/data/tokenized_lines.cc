@@ -7,9 +7,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/file_texts.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "data/loader.h"
 #include "data/samples.h"
+#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -20,7 +23,7 @@ using nlohmann::json;
 // The numbers of two arrays of the outermost object, without building anything else of the line.
 class LineReader final : public json::json_sax_t {
  public:
-  explicit LineReader(const std::string& origin) : origin_(origin) {}
+  explicit LineReader(base::Origin origin) : origin_(origin) {}
 
   std::vector<std::int64_t> ids, labels;
   bool has_ids = false, has_labels = false;
@@ -43,26 +46,26 @@ class LineReader final : public json::json_sax_t {
   bool number_unsigned(number_unsigned_t value) override {
     return number(static_cast<std::int64_t>(std::min<number_unsigned_t>(value, INT64_MAX)));
   }
-  bool null() override { return other("null"); }
-  bool boolean(bool) override { return other("a truth value"); }
-  bool number_float(number_float_t, const string_t& text) override { return other(text.substr(0, 40)); }
-  bool string(string_t&) override { return other("a string"); }
-  bool binary(binary_t&) override { return other("bytes"); }
+  bool null() override { return other(data_texts.null_value); }
+  bool boolean(bool) override { return other(data_texts.truth_value); }
+  bool number_float(number_float_t, const string_t& text) override { return other_number(text.substr(0, 40)); }
+  bool string(string_t&) override { return other(data_texts.a_string); }
+  bool binary(binary_t&) override { return other(data_texts.bytes); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
-    throw DataError(fmt::format("{}: not valid JSON at byte {}", origin_, byte));
+    throw DataError(base::say(base::file_texts.not_json, origin_, byte));
   }
 
  private:
   enum class Container { object, array };
 
   bool open(Container container) {
-    if (depth_ == 0 && container == Container::array) other("an array");
-    if (filled_ != nullptr) other(container == Container::object ? "an object" : "an array");
+    if (depth_ == 0 && container == Container::array) other(data_texts.an_array);
+    if (filled_ != nullptr) other(container == Container::object ? data_texts.an_object : data_texts.an_array);
     if (depth_ == 1 && wanted_ != nullptr) {
-      if (container == Container::object) other("an object");
+      if (container == Container::object) other(data_texts.an_object);
       filled_ = wanted_;
     }
-    if (++depth_ > 256) throw DataError(fmt::format("{}: JSON is nested deeper than 256 levels", origin_));
+    if (++depth_ > 256) throw DataError(base::say(base::file_texts.deep, origin_));
     return true;
   }
 
@@ -72,42 +75,41 @@ class LineReader final : public json::json_sax_t {
   }
 
   void choose(std::vector<std::int64_t>* numbers, bool* has, const char* name) {
-    if (*has) throw DataError(fmt::format("{}: '{}' appears twice", origin_, name));
+    if (*has) throw DataError(base::say(data_texts.twice, origin_, name));
     *has = true;
     name_ = name;
     wanted_ = numbers;
   }
 
   bool number(std::int64_t value) {
-    if (filled_ == nullptr) return depth_ == 1 && wanted_ == nullptr ? true : other(std::to_string(value));
+    if (filled_ == nullptr) return depth_ == 1 && wanted_ == nullptr ? true : other_number(std::to_string(value));
     filled_->push_back(value);
     return true;
   }
 
   // A value that is no number of the two arrays.
-  bool other(const std::string& what) {
-    if (depth_ == 0)
-      throw DataError(fmt::format("{}: a line must be an object with 'input_ids', not {}", origin_, what));
-    if (filled_ != nullptr) throw DataError(fmt::format("{}: '{}' holds {}, not only ids", origin_, name_, what));
-    if (depth_ == 1 && wanted_ != nullptr)
-      throw DataError(fmt::format("{}: '{}' must be an array of ids, not {}", origin_, name_, what));
+  bool other(const base::Bilingual& what) { return other(base::say(what)); }
+  bool other_number(const std::string& number) { return other(base::say(data_texts.number, number)); }
+  bool other(const base::Text& what) {
+    if (depth_ == 0) throw DataError(base::say(data_texts.line_object, origin_, what));
+    if (filled_ != nullptr) throw DataError(base::say(data_texts.only_ids, origin_, name_, what));
+    if (depth_ == 1 && wanted_ != nullptr) throw DataError(base::say(data_texts.array_of_ids, origin_, name_, what));
     return true;
   }
 
-  const std::string& origin_;
+  const base::Origin origin_;
   int depth_ = 0;
   const char* name_ = "";
   std::vector<std::int64_t>*wanted_ = nullptr, *filled_ = nullptr;
 };
 
-std::int32_t checked_id(std::int64_t id, std::int64_t vocab, const char* name, std::size_t place,
-                        const std::string& origin) {
+std::int32_t checked_id(std::int64_t id, std::int64_t vocab, const char* name, std::size_t place, base::Origin origin) {
   if (id >= 0 && id < vocab) return static_cast<std::int32_t>(id);
-  throw DataError(fmt::format("{}: {} [{}] is {}, but ids must be from 0 to {}{}", origin, name, place, id, vocab - 1,
-                              name[0] == 'l' ? ", or -100 for no loss" : ""));
+  throw DataError(base::say(data_texts.id_range, origin, name, place, id, vocab - 1,
+                            name[0] == 'l' ? base::say(data_texts.or_no_loss) : base::Text{}));
 }
 
-std::vector<std::int32_t> checked_ids(const LineReader& line, std::int64_t vocab, const std::string& origin) {
+std::vector<std::int32_t> checked_ids(const LineReader& line, std::int64_t vocab, base::Origin origin) {
   std::vector<std::int32_t> ids;
   ids.reserve(line.ids.size());
   for (std::size_t i = 0; i < line.ids.size(); ++i)
@@ -115,7 +117,7 @@ std::vector<std::int32_t> checked_ids(const LineReader& line, std::int64_t vocab
   return ids;
 }
 
-std::vector<std::int32_t> checked_labels(const LineReader& line, std::int64_t vocab, const std::string& origin) {
+std::vector<std::int32_t> checked_labels(const LineReader& line, std::int64_t vocab, base::Origin origin) {
   std::vector<std::int32_t> labels;
   labels.reserve(line.labels.size());
   for (std::size_t i = 0; i < line.labels.size(); ++i) {
@@ -129,13 +131,12 @@ std::size_t line_end(std::string_view text, std::size_t begin) { return std::min
 
 }  // namespace
 
-TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, const std::string& origin) {
+TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin) {
   LineReader reader(origin);
   json::sax_parse(line.begin(), line.end(), &reader);
-  if (!reader.has_ids) throw DataError(fmt::format("{}: 'input_ids' is missing", origin));
+  if (!reader.has_ids) throw DataError(base::say(base::file_texts.missing, origin, "input_ids"));
   if (reader.has_labels && reader.labels.size() != reader.ids.size()) {
-    throw DataError(fmt::format("{}: {} labels for {} input_ids; each id needs one label", origin, reader.labels.size(),
-                                reader.ids.size()));
+    throw DataError(base::say(data_texts.labels, origin, reader.labels.size(), reader.ids.size()));
   }
   return {checked_ids(reader, vocab, origin), checked_labels(reader, vocab, origin)};
 }
@@ -151,7 +152,7 @@ void TokenizedLines::find_lines() {
   for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
     const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
     if (base::trim(line).empty()) continue;
-    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, fmt::format("line {} of '{}'", number, path_));
+    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, base::say(data_texts.line, number, path_));
     if (!parsed.ids.empty()) lines_.push_back({begin, static_cast<std::int64_t>(parsed.ids.size())});
   }
   fingerprint_ = base::hash_bytes("tokenized " + base::hash_bytes(text));
@@ -165,9 +166,7 @@ const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {
 // The caller's room is for as many as there were.
 void TokenizedLines::refuse_other_length(std::int64_t sequence, const TokenizedLine& parsed) const {
   if (static_cast<std::int64_t>(parsed.ids.size()) == length(sequence)) return;
-  throw base::DataError(
-      fmt::format("sequence {} of '{}' has {} ids, and had {} when the run began: the file was changed", sequence,
-                  path_, parsed.ids.size(), length(sequence)));
+  throw base::DataError(base::say(data_texts.file_changed, sequence, path_, parsed.ids.size(), length(sequence)));
 }
 
 std::int64_t TokenizedLines::length(std::int64_t sequence) const { return line(sequence).ids; }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/origin.h"
 #include "data/input_text.h"
 #include "data/sequences.h"
 
@@ -19,7 +20,7 @@ struct TokenizedLine {
 
 // Reads one object. `labels` may be missing; in it -100 means no loss. Other keys are ignored. Every id and label
 // must lie in [0, vocab). DataError naming `origin` ("line 3 of 'x.jsonl'") and what is wrong.
-TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, const std::string& origin);
+TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin);
 
 // Sequence i is the i-th line that has ids. The file is mapped; of every line its place and length are kept, 16 bytes.
 // Threads: const use is safe.

@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/profiles.h"
 #include "machine/quantities.h"
+#include "machine/texts.h"
 
 namespace troika::machine {
 namespace {
@@ -28,28 +30,27 @@ class Reader {
     Cluster cluster;
     try {
       if (text.size() > most_bytes)
-        throw base::ConfigError(
-            fmt::format("{} has {} bytes, but a cluster has at most {}", origin_, text.size(), most_bytes));
+        throw base::ConfigError(base::say(machine_texts.too_large, origin_, text.size(), most_bytes));
       read_root(YAML::Load(text), cluster);
     } catch (const YAML::Exception& error) {
-      errors_.push_back(fmt::format("{} is not valid YAML: {}", at(error.mark), error.msg));
+      errors_.push_back(base::say(machine_texts.not_yaml, at(error.mark), error.msg));
     }
-    if (!errors_.empty()) throw base::ConfigError(base::join(errors_, "\n"));
+    if (!errors_.empty()) throw base::ConfigError(base::lines(errors_));
     return cluster;
   }
 
  private:
   using Keys = std::map<std::string, std::function<void(const YAML::Node&)>>;
 
-  std::string at(const YAML::Mark& mark) const {
-    return mark.is_null() ? origin_ : fmt::format("{} line {}", origin_, mark.line + 1);
+  base::Text at(const YAML::Mark& mark) const {
+    return mark.is_null() ? base::verbatim(origin_) : base::say(machine_texts.line, origin_, mark.line + 1);
   }
-  void fail(const YAML::Node& node, const std::string& what) {
-    errors_.push_back(fmt::format("{}: {}", at(node.Mark()), what));
+  void fail(const YAML::Node& node, const base::Text& what) {
+    errors_.push_back(base::say({"{}: {}", "{}：{}"}, at(node.Mark()), what));
   }
 
-  void read_map(const YAML::Node& node, const std::string& what, const Keys& keys) {
-    if (!node.IsMap()) return fail(node, fmt::format("{} has keys below it", what));
+  void read_map(const YAML::Node& node, base::Origin what, const Keys& keys) {
+    if (!node.IsMap()) return fail(node, base::say(machine_texts.needs_keys, what));
     std::vector<std::string> names;
     for (const auto& [name, take] : keys) names.push_back(name);
     for (const auto& entry : node) {
@@ -60,66 +61,66 @@ class Reader {
         continue;
       }
       const std::string near = base::nearest(key, names);
-      fail(entry.first,
-           fmt::format("unknown key '{}' of {}; {}", key, what,
-                       near.empty() ? "the keys are " + base::join(names, ", ") : "did you mean " + near + "?"));
+      fail(entry.first, base::say(machine_texts.unknown_key, key, what,
+                                  near.empty() ? base::say(machine_texts.keys, base::join(names, ", "))
+                                               : base::say(machine_texts.did_you_mean, near)));
     }
   }
 
-  std::string text_of(const YAML::Node& node, const std::string& what) {
+  std::string text_of(const YAML::Node& node, base::Origin what) {
     if (node.IsScalar()) return base::trim(node.Scalar());
-    fail(node, fmt::format("{} is one value", what));
+    fail(node, base::say(machine_texts.one_value, what));
     return "";
   }
 
-  void read_text(const YAML::Node& node, const std::string& what, std::string* value) { *value = text_of(node, what); }
+  void read_text(const YAML::Node& node, base::Origin what, std::string* value) { *value = text_of(node, what); }
 
-  void read_count(const YAML::Node& node, const std::string& what, int least, int* value) {
+  void read_count(const YAML::Node& node, base::Origin what, int least, int* value) {
     std::int64_t count = 0;
     if (base::parse_int(text_of(node, what), &count) && count >= least && count <= most_hosts)
       *value = static_cast<int>(count);
     else
-      fail(node,
-           fmt::format("{} is '{}', but is a number from {} to {}", what, text_of(node, what), least, most_hosts));
+      fail(node, base::say(machine_texts.count, what, text_of(node, what), least, most_hosts));
   }
 
-  void read_number(const YAML::Node& node, const std::string& what, double* value) {
+  void read_number(const YAML::Node& node, base::Origin what, double* value) {
     double number = 0;
     if (base::parse_double(text_of(node, what), &number) && number > 0 && number <= 1e6)
       *value = number;
     else
-      fail(node, fmt::format("{} is '{}', but is a number above 0", what, text_of(node, what)));
+      fail(node, base::say(machine_texts.above_0, what, text_of(node, what)));
   }
 
-  void read_unit(const YAML::Node& node, const std::string& what, bool (*parse)(std::string_view, double*),
+  void read_unit(const YAML::Node& node, base::Origin what, bool (*parse)(std::string_view, double*),
                  const std::string& like, double* value) {
     const std::string text = text_of(node, what);
-    if (!parse(text, value))
-      fail(node, fmt::format("{} is '{}', but is a number with its unit, such as {}", what, text, like));
+    if (!parse(text, value)) fail(node, base::say(machine_texts.with_unit, what, text, like));
   }
 
-  void read_bytes(const YAML::Node& node, const std::string& what, std::int64_t* value) {
+  void read_bytes(const YAML::Node& node, base::Origin what, std::int64_t* value) {
     std::string text = text_of(node, what);
     text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
     std::int64_t bytes = 0;
     if (base::parse_bytes(text, &bytes) && bytes > 0)
       *value = bytes;
     else
-      fail(node, fmt::format("{} is '{}', but is a number with its unit, such as 3.5 GiB", what, text));
+      fail(node, base::say(machine_texts.with_unit, what, text, "3.5 GiB"));
   }
 
-  void read_products(const YAML::Node& node, const std::string& what, ProductRate* rate) {
+  void read_products(const YAML::Node& node, base::Origin what, ProductRate* rate) {
     read_map(node, what,
              {{"products",
                [&](const auto& n) {
-                 read_unit(n, what + "'s products", parse_flops, "480 GFLOP/s", &rate->flops_per_second);
+                 read_unit(n, base::say(machine_texts.products_of, what), parse_flops, "480 GFLOP/s",
+                           &rate->flops_per_second);
                }},
               {"bytes", [&](const auto& n) {
-                 read_unit(n, what + "'s bytes", parse_byte_rate, "20 GB/s", &rate->bytes_per_second);
+                 read_unit(n, base::say(machine_texts.bytes_of, what), parse_byte_rate, "20 GB/s",
+                           &rate->bytes_per_second);
                }}});
   }
 
-  void read_rates(const YAML::Node& node, const std::string& what, Rates* rates) {
+  void read_rates(const YAML::Node& node, base::Origin what, Rates* rates) {
     read_map(
         node, what,
         {{"fp32", [&](const auto& n) { read_products(n, "fp32", &rates->fp32); }},
@@ -135,7 +136,7 @@ class Reader {
          {"call", [&](const auto& n) { read_unit(n, "call", parse_latency, "6 us", &rates->call_seconds); }}});
   }
 
-  void read_link(const YAML::Node& node, const std::string& what, Link* link) { read_map(node, what, link_keys(link)); }
+  void read_link(const YAML::Node& node, base::Origin what, Link* link) { read_map(node, what, link_keys(link)); }
   Keys link_keys(Link* link) {
     return {{"latency",
              [this, link](const auto& n) { read_unit(n, "latency", parse_latency, "0.2 ms", &link->latency_seconds); }},
@@ -155,19 +156,19 @@ class Reader {
     try {
       return find_profile(name);
     } catch (const base::ConfigError& error) {
-      fail(device, fmt::format("{}; or state the host's rates", error.what()));
+      fail(device, base::say(machine_texts.or_rates, base::text_of(error)));
     }
     return {};
   }
 
   void read_host(const YAML::Node& node, Cluster& cluster) {
-    if (!node.IsMap()) return fail(node, "a host has keys below it, such as device and count");
+    if (!node.IsMap()) return fail(node, base::say(machine_texts.host_keys));
     Profile profile = profile_of(node);
     Host& host = profile.host;
     if (node["device"]) host.name.clear();
     if (cluster.network.bytes_per_second == 0) cluster.network = profile.network;
     double speed = 1;
-    read_map(node, "a host",
+    read_map(node, base::say(machine_texts.a_host),
              {{"name", [&](const auto& n) { read_text(n, "name", &host.name); }},
               {"count", [&](const auto& n) { read_count(n, "count", 1, &host.count); }},
               {"device", [&](const auto& n) { read_text(n, "device", &host.device); }},
@@ -192,8 +193,8 @@ class Reader {
     if (!node["alone"] && node["rates"]) host.alone = host.rates.times(host.computes_on_cores() ? host.cores : 1);
     if (host.rates.fp32.flops_per_second == 0 && host.rates.bf16.flops_per_second == 0 &&
         host.rates.fp16.flops_per_second == 0)
-      fail(node, "a host needs a device that has a profile, or rates with products");
-    if (host.memory_bytes == 0) fail(node, "a host needs memory, such as 3.5 GiB, or a device that has a profile");
+      fail(node, base::say(machine_texts.no_rates));
+    if (host.memory_bytes == 0) fail(node, base::say(machine_texts.no_memory));
     if (host.name.empty()) host.name = host.device.empty() ? "host" : host.device;
     for (Rates* rates : {&host.rates, &host.alone}) {
       *rates = rates->times(speed);
@@ -209,25 +210,25 @@ class Reader {
     Keys keys = link_keys(&pair.link);
     keys["from"] = [&](const auto& n) { read_text(n, "from", &pair.from); };
     keys["to"] = [&](const auto& n) { read_text(n, "to", &pair.to); };
-    read_map(node, "a pair", keys);
+    read_map(node, base::say(machine_texts.a_pair), keys);
     cluster.pairs.push_back(pair);
   }
 
   void read_network(const YAML::Node& node, Cluster& cluster) {
     Keys keys = link_keys(&cluster.network);
     keys["pairs"] = [&](const auto& n) {
-      if (!n.IsSequence()) return fail(n, "pairs is a list of from, to, latency and bandwidth");
+      if (!n.IsSequence()) return fail(n, base::say(machine_texts.pairs));
       for (const auto& pair : n) read_pair(pair, cluster);
     };
     read_map(node, "network", keys);
   }
 
   void read_root(const YAML::Node& root, Cluster& cluster) {
-    if (!root.IsMap()) return errors_.push_back(fmt::format("{} is no cluster: it needs hosts:, a list", origin_));
+    if (!root.IsMap()) return errors_.push_back(base::say(machine_texts.no_cluster, origin_));
     const YAML::Node hosts = root["hosts"];
     if (!hosts || !hosts.IsSequence() || hosts.size() == 0)
-      errors_.push_back(fmt::format("{} names no hosts: it needs hosts:, a list with a device or rates each", origin_));
-    read_map(root, "a cluster",
+      errors_.push_back(base::say(machine_texts.no_hosts, origin_));
+    read_map(root, base::say(machine_texts.a_cluster),
              {{"name", [&](const auto& n) { read_text(n, "name", &cluster.name); }},
               {"hosts",
                [&](const auto& n) {
@@ -236,13 +237,13 @@ class Reader {
               {"network", [](const auto&) {}}});
     if (root["network"]) read_network(root["network"], cluster);
     if (cluster.host_count() > 1 && cluster.network.bytes_per_second == 0)
-      errors_.push_back(fmt::format("{} has several hosts and no network: with latency and bandwidth", origin_));
+      errors_.push_back(base::say(machine_texts.no_network, origin_));
     if (cluster.host_count() > most_hosts)
-      errors_.push_back(fmt::format("{} has more than {} hosts", origin_, most_hosts));
+      errors_.push_back(base::say(machine_texts.too_many_hosts, origin_, most_hosts));
   }
 
   const std::string origin_;
-  std::vector<std::string> errors_;
+  std::vector<base::Text> errors_;
 };
 
 std::string bytes_text(std::int64_t bytes) { return fmt::format("{:.0f} MiB", static_cast<double>(bytes) / (1 << 20)); }
@@ -294,7 +295,7 @@ std::string host_text(const Host& host) {
 Cluster parse_cluster(const std::string& text, const std::string& origin) { return Reader(origin).read(text); }
 
 Cluster read_cluster(const std::string& path) {
-  if (!base::file_exists(path)) throw base::ConfigError(fmt::format("there is no cluster file '{}'", path));
+  if (!base::file_exists(path)) throw base::ConfigError(base::say(machine_texts.no_file, path));
   return parse_cluster(base::read_file(path), path);
 }
 

@@ -6,7 +6,9 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "machine/texts.h"
 
 namespace troika::machine {
 namespace {
@@ -16,8 +18,6 @@ using Bf16 = Accelerator::Bf16;
 constexpr double gib = 1024.0 * 1024 * 1024;
 constexpr double product_reuse = 4;  // products read what they need again from caches
 constexpr double inside_seconds = 3e-6, network_seconds = 10e-6, call_seconds = 5e-6;
-
-std::string unmeasured(const std::string& what) { return what + "; not measured with Troika"; }
 
 double reached_halves(const Accelerator& a) { return a.half_measured > 0 ? a.half_measured : 0.8 * a.half_sheet; }
 
@@ -43,12 +43,12 @@ Host processor(const std::string& name, int cores, double memory_gib, double gfl
 
 const std::vector<Profile>& processors() {
   static const std::vector<Profile> rows = [] {
-    const std::string published = unmeasured("figures that others published");
+    const std::string published = std::string(machine_texts.published.english);
     std::vector<Profile> all;
     all.push_back({processor("raspberry-pi-4", 4, 3.3, 22, 2.7, published), {0.2e-3, 939e6 / 8}});
     all.push_back({processor("raspberry-pi-5", 4, 7.3, 62, 4.8, published), {0.2e-3, 938e6 / 8}});
     // Two cores of a server with AVX-512 and bf16 units, as virtual machines have them: docs/benchmarks.md.
-    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, "measured by troika probe on such a machine");
+    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, std::string(machine_texts.measured_there.english));
     cloud.alone.bf16 = {930e9, 40e9};
     cloud.rates.bf16 = {465e9, 20e9};
     cloud.alone.call_seconds = cloud.rates.call_seconds = 6e-6;
@@ -82,7 +82,7 @@ Reach fitted_reach() { return {0.9236, 0.1024, 0.6187}; }
 Host host_of(const Accelerator& a, int devices, const Reach& reach) {
   Host host;
   host.name = host.device = a.name;
-  host.source = unmeasured("data sheets and published rows of other programs");
+  host.source = machine_texts.data_sheets.english;
   host.devices = devices;
   host.memory_bytes = static_cast<std::int64_t>(a.memory_gibibytes * gib);
   host.program_bytes = std::int64_t{1} << 30;  // context, cuBLAS and NCCL
@@ -132,10 +132,19 @@ std::vector<std::string> profile_names() {
   return names;
 }
 
-static std::string unknown(const std::string& what, const std::string& name, const std::vector<std::string>& names) {
+static base::Text unknown(base::Origin what, const std::string& name, const std::vector<std::string>& names) {
   const std::string near = base::nearest(name, names);
-  return fmt::format("{} '{}' is unknown ({})", what, name,
-                     near.empty() ? "the names are " + base::join(names, ", ") : "did you mean " + near + "?");
+  return base::say(machine_texts.unknown_flag, what, name,
+                   near.empty() ? base::say(machine_texts.names, base::join(names, ", "))
+                                : base::say(machine_texts.did_you_mean, near));
+}
+
+base::Text source_of(const Host& host) {
+  const MachineTexts& t = machine_texts;
+  for (const base::Bilingual& known : {t.data_sheets, t.published, t.measured_there, t.probed})
+    if (host.source == known.english) return base::say(known);
+  const base::Text of_profile = base::say(t.of_profile, host.device);
+  return host.source == of_profile.english ? of_profile : base::verbatim(host.source);
 }
 
 const Accelerator& find_accelerator(const std::string& name, const std::string& flag) {
@@ -152,7 +161,7 @@ Profile find_profile(const std::string& name) {
   for (const Profile& profile : processors()) {
     if (profile.host.name == name) return profile;
   }
-  throw base::ConfigError(unknown("device", name, profile_names()));
+  throw base::ConfigError(unknown(base::say(machine_texts.device), name, profile_names()));
 }
 
 }  // namespace troika::machine

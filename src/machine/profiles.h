@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "machine/cluster.h"
 
 namespace troika::machine {
@@ -47,6 +48,9 @@ struct Profile {
 };
 Profile find_profile(const std::string& name);
 std::vector<std::string> profile_names();
+// Where its rates are from, in both languages where Troika says so; else as its file has it.
+base::Text source_of(const Host& host);
+
 // Of accelerators alone, in the order in which they are listed.
 const Accelerator& find_accelerator(const std::string& name, const std::string& flag);
 std::vector<std::string> accelerator_names();

@@ -1,9 +1,9 @@
 #include "plan/device_check.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "plan/texts.h"
 
 namespace troika::plan {
 namespace {
@@ -11,51 +11,35 @@ namespace {
 using Build = CudaHere::Build;
 using config::DeviceKind;
 
-[[noreturn]] void refuse_device(const std::string& device, const std::string& why) {
-  throw base::ConfigError(fmt::format("train.device is '{}', but {}", device, why));
+base::Text plural(int devices) { return base::in_english_only(devices == 1 ? "" : "s"); }
+
+[[noreturn]] void refuse_device(const std::string& device, const base::Text& why) {
+  throw base::ConfigError(base::say(texts.device, device, why));
 }
 
 void check_build(const std::string& device, Build build) {
-  if (build == Build::cpu_libtorch)
-    refuse_device(device,
-                  "this build has a libtorch for CPUs alone; build with that of a pip torch with CUDA "
-                  "(./quickstart.sh --cuda), or use --device cpu");
-  if (build == Build::without_kernels)
-    refuse_device(device,
-                  "this build has no CUDA kernels, though its libtorch has CUDA; build with the preset cuda "
-                  "(./quickstart.sh --cuda), or use --device cpu");
+  if (build == Build::cpu_libtorch) refuse_device(device, base::say(texts.cpu_build));
+  if (build == Build::without_kernels) refuse_device(device, base::say(texts.no_kernels));
 }
 
 void check_presence(const std::string& device, const CudaHere& here) {
   if (here.devices && *here.devices > 0) return;
-  if (here.driver == host::NvidiaDriver::absent)
-    refuse_device(device,
-                  "this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); install it, or use "
-                  "--device cpu");
-  if (here.devices)
-    refuse_device(device,
-                  "the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or "
-                  "use --device cpu");
+  if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say(texts.no_driver));
+  if (here.devices) refuse_device(device, base::say(texts.no_devices));
 }
 
 void check_number(const std::string& device, int devices) {
   std::int64_t number = 0;
   if (!base::parse_int(device.substr(device.find(':') + 1), &number) || number < devices) return;
-  refuse_device(device, fmt::format("this host has {} CUDA device{}; the last is cuda:{}", devices,
-                                    devices == 1 ? "" : "s", devices - 1));
+  refuse_device(device, base::say(texts.last_device, devices, plural(devices), devices - 1));
 }
 
 void check_sharing(const std::string& device, const RanksOfHost& ranks, int devices) {
   if (ranks.backend == config::Backend::gloo) return;
   if (device.find(':') != std::string::npos && ranks.count > 1)
-    refuse_device(device, fmt::format("{} ranks of this host would share it; use --device cuda, or let them share over "
-                                      "gloo with --comm.backend gloo",
-                                      ranks.count));
+    refuse_device(device, base::say(texts.shared_device, ranks.count));
   if (ranks.count > devices)
-    throw base::ConfigError(fmt::format(
-        "this host has {} CUDA device{} for {} ranks; use --nproc-per-node {}, or let ranks share a device over gloo "
-        "with --comm.backend gloo, or --device cpu",
-        devices, devices == 1 ? "" : "s", ranks.count, devices));
+    throw base::ConfigError(base::say(texts.too_few_devices, devices, plural(devices), ranks.count, devices));
 }
 
 }  // namespace

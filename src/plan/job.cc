@@ -1,12 +1,12 @@
 #include "plan/job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "config/freeze.h"
+#include "plan/texts.h"
 #include "shape/adapter.h"
 #include "tokenizer/tokenizer.h"
 
@@ -20,13 +20,10 @@ config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokeniz
   config::ModelSettings& model = resolved.settings.model;
   if (model.vocab == 0) model.vocab = padded(tokenizer_vocab);
   if (model.vocab < tokenizer_vocab) {
-    throw base::ConfigError(fmt::format("model.vocab is {}, but the tokenizer has {} ids; use --model.vocab {} or more",
-                                        model.vocab, tokenizer_vocab, tokenizer_vocab));
+    throw base::ConfigError(base::say(texts.vocabulary, model.vocab, tokenizer_vocab, tokenizer_vocab));
   }
   if (model.vocab < resolved.layout.tp) {
-    throw base::ConfigError(
-        fmt::format("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it",
-                    resolved.layout.tp, model.vocab));
+    throw base::ConfigError(base::say(texts.tp_of_vocabulary, resolved.layout.tp, model.vocab));
   }
   return resolved;
 }
@@ -43,8 +40,7 @@ std::int64_t warmup_of(const config::OptimizerSettings& optimizer, std::int64_t 
           ? optimizer.warmup_steps
           : static_cast<std::int64_t>(std::ceil(optimizer.warmup_ratio * static_cast<double>(steps)));
   if (warmup <= steps) return warmup;
-  throw base::ConfigError(
-      fmt::format("optimizer.warmup_steps is {}, more than the {} steps of this run", warmup, steps));
+  throw base::ConfigError(base::say(texts.warmup, warmup, steps));
 }
 
 mesh::Shape mesh_of(const config::Layout& layout) {

@@ -1,19 +1,18 @@
 #include "plan/memory_check.h"
 
-#include <fmt/format.h>
+#include <optional>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
+#include "plan/texts.h"
 
 namespace troika::plan {
 namespace {
 
-std::string other_ways_to_fit(const Plan& plan) {
-  if (!plan.trains()) return "use --zero 3 over more ranks, more stages (--pp), --tp, or --precision.compute bf16";
-  return fmt::format(
-      "use --zero 3 over more ranks, --recompute full, --offload file, fewer layers (--middle-layers){}, "
-      "or more stages (--pp)",
-      plan.model().path.empty() ? ", a smaller --model.hidden" : "");
+base::Text other_ways_to_fit(const Plan& plan) {
+  if (!plan.trains()) return base::say(texts.evaluated);
+  return base::say(texts.trained, plan.model().path.empty() ? base::say(texts.smaller_hidden) : base::Text{});
 }
 
 // State that is offloaded lies on the host.
@@ -29,12 +28,14 @@ Memory needed(const Plan& plan, int grid_rank, Room::Where where) {
   return need;
 }
 
-// Another place for the optimizer's state that would let the rank fit; "" where there is none.
-std::string offload_that_fits(const Plan& plan, const Memory& need, const Room& room, std::int64_t share) {
+// Another place for the optimizer's state that would let the rank fit; nothing where there is none.
+std::optional<base::Text> offload_that_fits(const Plan& plan, const Memory& need, const Room& room,
+                                            std::int64_t share) {
   const config::Offload now = plan.settings().parallel.offload;
-  if (!plan.trains() || need.total() - need.state > share) return "";
-  if (room.where == Room::Where::gpu) return now == config::Offload::none ? "--offload host would fit" : "";
-  return now == config::Offload::file ? "" : "--offload file would fit, and be slower";
+  if (!plan.trains() || need.total() - need.state > share) return std::nullopt;
+  const bool on_gpu = room.where == Room::Where::gpu;
+  if (on_gpu ? now != config::Offload::none : now == config::Offload::file) return std::nullopt;
+  return base::say(on_gpu ? texts.offload_host : texts.offload_file);
 }
 
 }  // namespace
@@ -43,12 +44,10 @@ bool fits(const Plan& plan, int grid_rank, const Room& room) {
   return needed(plan, grid_rank, room.where).total() <= room.available_bytes / room.ranks;
 }
 
-std::string describe_lack(const Plan& plan, int grid_rank, const Room& room) {
-  const bool on_gpu = room.where == Room::Where::gpu;
-  return fmt::format("this rank needs {}{}, but its share of {} free memory is {} ({} ranks {})",
-                     on_gpu ? "at least " : "", describe(needed(plan, grid_rank, room.where)),
-                     on_gpu ? "its GPU's" : "this host's", base::format_bytes(room.available_bytes / room.ranks),
-                     room.ranks, on_gpu ? "on it" : "here");
+base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room) {
+  return base::say(room.where == Room::Where::gpu ? texts.lack_on_gpu : texts.lack_here,
+                   text_of(needed(plan, grid_rank, room.where)), base::format_bytes(room.available_bytes / room.ranks),
+                   room.ranks);
 }
 
 void check_memory(const Plan& plan, int grid_rank, const Room& room) {
@@ -58,13 +57,12 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   const std::int64_t fixed = need.lasting + need.snapshot + need.program;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
-  const std::string offload = offload_that_fits(plan, need, room, share);
+  const std::optional<base::Text> offload = offload_that_fits(plan, need, room, share);
   const bool without_snapshot = need.total() - need.snapshot <= share;
-  const std::string remedy = without_snapshot  ? "--checkpoint.async off would fit"
-                             : fitting >= 1    ? fmt::format("--micro-batch-size {} would fit", fitting)
-                             : offload.empty() ? other_ways_to_fit(plan)
-                                               : offload;
-  throw base::ConfigError(describe_lack(plan, grid_rank, room) + "; " + remedy);
+  const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)
+                            : fitting >= 1   ? base::say(texts.micro, fitting)
+                                             : offload.value_or(other_ways_to_fit(plan));
+  throw base::ConfigError(base::say(texts.lack_and_remedy, describe_lack(plan, grid_rank, room), remedy));
 }
 
 }  // namespace troika::plan

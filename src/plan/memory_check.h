@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "base/language.h"
 #include "plan/plan.h"
 
 namespace troika::plan {
@@ -17,7 +17,7 @@ struct Room {
 
 bool fits(const Plan& plan, int grid_rank, const Room& room);
 // "this rank needs 1.2 GiB (...), but its share of this host's free memory is 1.0 GiB (2 ranks here)"
-std::string describe_lack(const Plan& plan, int grid_rank, const Room& room);
+base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room);
 
 // ConfigError when a rank of this grid rank needs more than its share of the room, with what would fit. On a GPU a lower
 // bound is compared: tensors and cuBLAS's workspace, without what libtorch's allocator loses between blocks and what NCCL

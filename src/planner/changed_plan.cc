@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "planner/refusal_texts.h"
 
 namespace troika::planner {
 namespace {
@@ -14,9 +16,8 @@ namespace {
 int ranks_on_hosts(const Recording& recording, int more_hosts) {
   const int hosts = static_cast<int>(recording.hosts.size());
   if (hosts + more_hosts < 1) {
-    throw base::ConfigError(hosts == 1 ? "--what-if: the run had one host, which cannot be taken away"
-                                       : fmt::format("--what-if: {} hosts without {} leave none; take away {} at most",
-                                                     hosts, -more_hosts, hosts - 1));
+    throw base::ConfigError(hosts == 1 ? base::say(refusal_texts.last_host)
+                                       : base::say(refusal_texts.no_host_left, hosts, -more_hosts, hosts - 1));
   }
   const int each = recording.ranks_on(0);
   int gone = 0;
@@ -33,10 +34,7 @@ void set_axes(const plan::Plan& plan, int ranks, config::ParallelSettings* paral
   } else if (ranks % plan.shape.pp == 0) {
     parallel->dp = ranks / plan.shape.pp;
   } else {
-    throw base::ConfigError(fmt::format(
-        "--what-if: {} ranks are no multiple of pp {}; a host for each of its stages, such as {} more, makes a "
-        "data-parallel rank",
-        ranks, plan.shape.pp, plan.shape.pp));
+    throw base::ConfigError(base::say(refusal_texts.no_multiple_of_pp, ranks, plan.shape.pp, plan.shape.pp));
   }
 }
 
@@ -93,15 +91,14 @@ std::size_t find_host(const Recording& recording, const std::string& host) {
   if (base::parse_int(host, &number) && number >= 0 && number < hosts) return static_cast<std::size_t>(number);
   std::vector<std::string> there;
   for (const std::string& name : recording.hosts) there.push_back(fmt::format("{} ({})", there.size(), name));
-  throw base::ConfigError(fmt::format("--what-if: there is no host {}; the run had {}", host, base::join(there, ", ")));
+  throw base::ConfigError(base::say(refusal_texts.no_such_host, host, base::join(there, ", ")));
 }
 
 std::vector<double> host_factors_of(const Recording& recording, const Changes& changes, const std::vector<int>& hosts) {
   std::vector<double> factors(static_cast<std::size_t>(*std::max_element(hosts.begin(), hosts.end())) + 1, 1);
   for (const HostChange& change : changes.hosts) {
     const std::size_t host = find_host(recording, change.host);
-    if (host >= factors.size())
-      throw base::ConfigError(fmt::format("--what-if: host {} is changed and taken away", change.host));
+    if (host >= factors.size()) throw base::ConfigError(base::say(refusal_texts.changed_and_gone, change.host));
     factors[host] *= change.factor;
   }
   return factors;
@@ -120,9 +117,7 @@ void set_plan(const Recording& recording, const Changes& changes, ChangedPlan* c
   }
   changed->host_of_rank = hosts_of(recording, changed->plan.program.ranks.size());
   const std::int64_t before = old.resolved.batch.global, after = changed->plan.resolved.batch.global;
-  if (before != after)
-    changed->notes.push_back(
-        fmt::format("a step then has {} sequences instead of {}: compare tokens/s", after, before));
+  if (before != after) changed->notes.push_back(base::say(refusal_texts.other_batch, after, before));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The plan of a recorded run with other hosts, schedule or microbatches.
 #pragma once
 
+#include "base/language.h"
 #include "planner/changes.h"
 #include "planner/recording.h"
 
@@ -10,7 +11,7 @@ struct ChangedPlan {
   plan::Plan plan;
   std::vector<int> host_of_rank;     // of each grid rank, an index into Recording::hosts; those beyond it are new
   std::vector<double> host_factors;  // by host: it computes so many times as fast
-  std::vector<std::string> notes;
+  std::vector<base::Text> notes;
 };
 
 // Hosts come and go at the end, with as many ranks as the first has: in data parallelism where the run has it or is one

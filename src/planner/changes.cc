@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "machine/quantities.h"
+#include "planner/refusal_texts.h"
 
 namespace troika::planner {
 namespace {
@@ -14,8 +16,12 @@ namespace {
 constexpr const char* all_changes =
     "link x10, link 100Mbit/s, latency x2, latency 5ms, host 2 x0.5, +1 host, -1 host, schedule zb-h1, micro_batch 2";
 
-[[noreturn]] void refuse_change(const std::string& what) {
-  throw base::ConfigError(fmt::format("--what-if: {}; changes are {}", what, all_changes));
+[[noreturn]] void refuse_change(const base::Text& what) {
+  throw base::ConfigError(base::say(refusal_texts.change, what, all_changes));
+}
+
+base::Text nearest(const std::string& near) {
+  return near.empty() ? base::Text{} : base::say(refusal_texts.nearest, near);
 }
 
 // "x0.5". False for anything else.
@@ -23,7 +29,7 @@ bool parse_factor(const std::string& word, double* factor) {
   double value = 0;
   if (word.size() < 2 || (word[0] != 'x' && word[0] != 'X') || !base::parse_double(word.substr(1), &value))
     return false;
-  if (!std::isfinite(value) || value <= 0) refuse_change(fmt::format("the factor '{}' is not above 0", word));
+  if (!std::isfinite(value) || value <= 0) refuse_change(base::say(refusal_texts.factor, word));
   *factor = value;
   return true;
 }
@@ -37,14 +43,14 @@ class Reader {
   }
 
   Changes read() {
-    if (words_.empty()) refuse_change("no change is named");
-    while (next_ < words_.size()) read_one(take("a change"));
+    if (words_.empty()) refuse_change(base::say(refusal_texts.no_change));
+    while (next_ < words_.size()) read_one(take(refusal_texts.a_change));
     return changes_;
   }
 
  private:
-  const std::string& take(const std::string& what) {
-    if (next_ == words_.size()) refuse_change(fmt::format("behind '{}' stands no {}", words_.back(), what));
+  const std::string& take(const base::Bilingual& what) {
+    if (next_ == words_.size()) refuse_change(base::say(refusal_texts.nothing_behind, words_.back(), base::say(what)));
     return words_[next_++];
   }
 
@@ -57,7 +63,7 @@ class Reader {
     if (word == "micro_batch" || word == "micro-batch") return read_micro();
     if (word[0] == '+' || word[0] == '-') return read_count(word);
     const std::string near = base::nearest(word, names);
-    refuse_change(fmt::format("'{}' is no change{}", word, near.empty() ? "" : fmt::format("; nearest is '{}'", near)));
+    refuse_change(base::say(refusal_texts.unknown_change, word, nearest(near)));
   }
 
   using Parse = bool (*)(std::string_view, double*);
@@ -70,34 +76,33 @@ class Reader {
   }
 
   void read_link() {
-    const std::string& word = take("factor or rate");
+    const std::string& word = take(refusal_texts.factor_or_rate);
     double factor = 0, rate = 0;
     if (parse_factor(word, &factor)) {
       changes_.link.bandwidth_factor *= factor;
     } else if (parse_quantity(word, machine::parse_byte_rate, &rate)) {
       changes_.link.bytes_per_second = rate;
     } else {
-      refuse_change(fmt::format("link '{}' is neither a factor such as x10 nor a rate such as 100Mbit/s", word));
+      refuse_change(base::say(refusal_texts.link, word));
     }
   }
 
   void read_latency() {
-    const std::string& word = take("factor or duration");
+    const std::string& word = take(refusal_texts.factor_or_duration);
     double factor = 0, seconds = 0;
     if (parse_factor(word, &factor)) {
       changes_.link.latency_factor *= factor;
     } else if (parse_quantity(word, machine::parse_latency, &seconds)) {
       changes_.link.latency_seconds = seconds;
     } else {
-      refuse_change(fmt::format("latency '{}' is neither a factor such as x2 nor a duration such as 5ms", word));
+      refuse_change(base::say(refusal_texts.latency, word));
     }
   }
 
   void read_host() {
-    HostChange change{take("number or name"), 1};
-    const std::string& word = take("factor");
-    if (!parse_factor(word, &change.factor))
-      refuse_change(fmt::format("host {} '{}' is no factor such as x0.5", change.host, word));
+    HostChange change{take(refusal_texts.number_or_name), 1};
+    const std::string& word = take(refusal_texts.a_factor);
+    if (!parse_factor(word, &change.factor)) refuse_change(base::say(refusal_texts.host_factor, change.host, word));
     changes_.hosts.push_back(change);
   }
 
@@ -105,30 +110,26 @@ class Reader {
     constexpr std::int64_t most = 10000;
     std::int64_t count = 0;
     if (!base::parse_int(word.substr(1), &count) || count < 1 || count > most)
-      refuse_change(fmt::format("'{}' is no number of hosts", word));
-    const std::string& unit = take("'host'");
-    if (unit != "host" && unit != "hosts")
-      refuse_change(fmt::format("behind '{}' stands '{}', not 'host'", word, unit));
+      refuse_change(base::say(refusal_texts.hosts, word));
+    const std::string& unit = take(refusal_texts.a_host);
+    if (unit != "host" && unit != "hosts") refuse_change(base::say(refusal_texts.not_host, word, unit));
     changes_.more_hosts += static_cast<int>(word[0] == '+' ? count : -count);
   }
 
   void read_schedule() {
-    const std::string& word = take("schedule");
+    const std::string& word = take(refusal_texts.a_schedule);
     changes_.schedule = config::parse_word<config::Schedule>(word);
     if (changes_.schedule) return;
     std::vector<std::string> names;
     for (const std::string_view name : config::words_of(config::Schedule{})) names.emplace_back(name);
     const std::string near = base::nearest(word, names);
-    throw base::ConfigError(fmt::format("--what-if: '{}' is no schedule{}; schedules are {}", word,
-                                        near.empty() ? "" : fmt::format("; nearest is '{}'", near),
-                                        base::join(names, ", ")));
+    throw base::ConfigError(base::say(refusal_texts.no_schedule, word, nearest(near), base::join(names, ", ")));
   }
 
   void read_micro() {
-    const std::string& word = take("number");
+    const std::string& word = take(refusal_texts.a_number);
     std::int64_t micro = 0;
-    if (!base::parse_int(word, &micro) || micro < 1)
-      refuse_change(fmt::format("micro_batch '{}' is no number of sequences", word));
+    if (!base::parse_int(word, &micro) || micro < 1) refuse_change(base::say(refusal_texts.micro, word));
     changes_.micro = micro;
   }
 

@@ -133,7 +133,7 @@ std::vector<std::string> Forecast::before() const {
   const std::vector<Estimate> all = layouts(machines_.cluster, own_);
   lines.push_back(describe_link(all));
   lines.push_back(describe_layouts(all, own_.layout) +
-                  fmt::format("\n        (simulated; {})", sources_of(machines_.cluster)));
+                  fmt::format("\n        (simulated; {})", sources_of(machines_.cluster).english));
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/resolve.h"
 
 namespace troika::planner {
@@ -26,7 +27,8 @@ bool operator==(const Layout& a, const Layout& b);
 
 // "dp 2 x pp 2, zero 1, interleaved with 2 stages a rank, micro batch 4, recompute full, bf16": what is not the default of its
 // kind is named, the axes always ("one rank" where there is one).
-std::string name_of(const Layout& layout);
+base::Text text_of(const Layout& layout);   // in both languages
+std::string name_of(const Layout& layout);  // the English one
 
 // {"--dp", "2", "--pp", "2", ...}: every choice, the batch too, for a command line of train.
 std::vector<std::string> flags_of(const Layout& layout);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/say.h"
 #include "base/units.h"
+#include "planner/what_if_texts.h"
 #include "schedule/trace/summary.h"
 
 namespace troika::planner {
@@ -32,18 +34,21 @@ double with_faster_host(Replay replay, std::size_t host) {
   return seconds_of(replay);
 }
 
-std::string name_of(std::size_t host, const std::vector<std::string>& hosts) {
-  return host < hosts.size() ? fmt::format("host {} ({})", host, hosts[host]) : fmt::format("the new host {}", host);
+base::Text name_of(std::size_t host, const std::vector<std::string>& hosts) {
+  return host < hosts.size() ? base::say(what_if_texts.host, host, hosts[host])
+                             : base::say(what_if_texts.new_host, host);
 }
 
 }  // namespace
 
-std::string limit_of(const Replay& replay, const std::vector<std::string>& hosts) {
+base::Text limit_of(const Replay& replay, const std::vector<std::string>& hosts) {
   constexpr double most_of = 0.7;
   const double now = seconds_of(replay), links = with_faster_links(replay), processors = with_faster_hosts(replay);
-  const std::string other = fmt::format("links twice as fast would make the step {}, processors twice as fast {}",
-                                        base::format_duration(links), base::format_duration(processors));
-  if (now - links > now - processors) return "the links limit it: " + other;
+  const auto limited_by = [&](const base::Bilingual& what) {
+    return base::say(what_if_texts.twice_as_fast, base::say(what), base::format_duration(links),
+                     base::format_duration(processors));
+  };
+  if (now - links > now - processors) return limited_by(what_if_texts.links);
   std::size_t slowest = 0;
   double best = now;
   for (std::size_t host = 0; replay.host_factors.size() > 1 && host < replay.host_factors.size(); ++host) {
@@ -52,9 +57,9 @@ std::string limit_of(const Replay& replay, const std::vector<std::string>& hosts
     best = seconds;
     slowest = host;
   }
-  if (now - best <= most_of * (now - processors)) return "computing limits it: " + other;
-  return fmt::format("{} limits it: it alone twice as fast would make the step {}, links twice as fast {}",
-                     name_of(slowest, hosts), base::format_duration(best), base::format_duration(links));
+  if (now - best <= most_of * (now - processors)) return limited_by(what_if_texts.computing);
+  return base::say(what_if_texts.slowest, name_of(slowest, hosts), base::format_duration(best),
+                   base::format_duration(links));
 }
 
 }  // namespace troika::planner

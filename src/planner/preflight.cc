@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "config/micro_batch.h"
 #include "plan/memory_check.h"
 #include "planner/nearest.h"
 #include "planner/open_layout.h"
 #include "planner/reasons.h"
+#include "planner/refusal_texts.h"
 #include "planner/this_machine.h"
 
 namespace troika::planner {
@@ -71,9 +73,8 @@ void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const
   const Layout asked = layout_of(plan.resolved);
   const auto nearest = nearest_that_fits(std::move(question), asked);
   if (!nearest) return plan::check_memory(plan, grid_rank, room);
-  throw base::ConfigError(fmt::format("{}; the nearest layout that fits is {} ({} a rank)",
-                                      plan::describe_lack(plan, grid_rank, room), flags_to(nearest->layout, asked),
-                                      base::format_bytes(nearest->memory.total())));
+  throw base::ConfigError(base::say(refusal_texts.nearest_that_fits, plan::describe_lack(plan, grid_rank, room),
+                                    flags_to(nearest->layout, asked), base::format_bytes(nearest->memory.total())));
 }
 
 }  // namespace

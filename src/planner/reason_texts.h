@@ -74,6 +74,13 @@ struct ReasonTexts {
   base::Bilingual one_layout = {"{} is for one layout, but parallel.layout auto chooses one: leave one of the two out",
                                 "{} 只适用于单个布局，而 parallel.layout auto 会自行选择：请去掉其中一个"};
 
+  // A layout.
+  base::Bilingual one_rank = {"one rank", "1 个 rank"};
+  base::Bilingual interleaved = {"interleaved with {} stages a rank", "interleaved，每个 rank {} 个阶段"};
+  base::Bilingual micro_batch = {"micro batch {}", "微批大小 {}"};
+  base::Bilingual recompute = {"recompute {}", "重计算 {}"};
+  base::Bilingual offload = {"offload {}", "卸载 {}"};
+
   // Machines.
   base::Bilingual one_host = {"one host", "1 台主机"};
   base::Bilingual hosts = {"{} hosts", "{} 台主机"};

@@ -9,6 +9,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "machine/profiles.h"
 #include "machine/quantities.h"
 #include "planner/model_states.h"
 #include "planner/real.h"
@@ -94,7 +95,7 @@ void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>&
   if (const auto fewer = fastest_on_fewer_hosts(q, best.tokens_per_second()))
     helps.push_back(
         {fewer->estimate.tokens_per_second() / best.tokens_per_second(),
-         say(reason_texts.fewer_hosts, fewer->hosts, q.cluster.host_count(), name_of(fewer->estimate.layout))});
+         say(reason_texts.fewer_hosts, fewer->hosts, q.cluster.host_count(), text_of(fewer->estimate.layout))});
 }
 
 // In more replicas of the same.
@@ -192,7 +193,7 @@ std::vector<Text> what_would_help(const Question& q, const Estimate& best) {
 
 Text what_is_lacking(const Question& q, const Answer& answer) {
   const Nearest& nearest = *answer.nearest;
-  return say(reason_texts.nothing_fits, describe(q), name_of(nearest.layout), base::format_bytes(nearest.need_bytes),
+  return say(reason_texts.nothing_fits, describe(q), text_of(nearest.layout), base::format_bytes(nearest.need_bytes),
              base::format_bytes(nearest.have_bytes));
 }
 
@@ -208,7 +209,7 @@ Text nothing_fits(const Question& q, const Answer& answer) {
     if (more.cluster.network.bytes_per_second == 0) more.cluster.network = more.cluster.hosts.front().inside;
     more.global = q.global * (q.global % more.world == 0 ? 1 : times);
     if (const auto fits = fastest_that_fits(more))
-      return say(reason_texts.hosts_would_do, text, more.cluster.host_count(), name_of(fits->layout));
+      return say(reason_texts.hosts_would_do, text, more.cluster.host_count(), text_of(fits->layout));
   }
   return say(reason_texts.smaller_would_do, text);
 }
@@ -226,12 +227,15 @@ Text describe(const Question& q) {
   return base::join(parts, {"; ", "；"});
 }
 
-std::string sources_of(const machine::Cluster& cluster) {
-  std::vector<std::string> all;
+base::Text sources_of(const machine::Cluster& cluster) {
+  std::vector<std::string> seen;
+  std::vector<base::Text> all;
   for (const machine::Host& host : cluster.hosts) {
-    if (!host.source.empty() && std::find(all.begin(), all.end(), host.source) == all.end()) all.push_back(host.source);
+    if (host.source.empty() || std::find(seen.begin(), seen.end(), host.source) != seen.end()) continue;
+    seen.push_back(host.source);
+    all.push_back(machine::source_of(host));
   }
-  return base::join(all, "; ");
+  return base::join(all, {"; ", "；"});
 }
 
 }  // namespace troika::planner

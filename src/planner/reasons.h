@@ -35,6 +35,6 @@ base::Text what_is_lacking(const Question& question, const Answer& answer);
 
 // "64 hosts with 8 x h100, 78.2 GiB each" and what kind of numbers these are.
 base::Text describe(const Question& question);
-std::string sources_of(const machine::Cluster& cluster);
+base::Text sources_of(const machine::Cluster& cluster);
 
 }  // namespace troika::planner

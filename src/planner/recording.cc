@@ -10,8 +10,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "planner/refusal_texts.h"
+#include "planner/what_if_texts.h"
 #include "schedule/trace/trace_folder.h"
 
 namespace troika::planner {
@@ -28,9 +31,7 @@ std::vector<std::string> attempts(const std::string& run, const std::string& nam
     paths.insert(paths.begin(), path);
     path = fmt::format("{}/{}-{}{}", run, name, attempt, ending);
   }
-  if (paths.empty())
-    throw base::DataError(
-        fmt::format("{}/{}{} is missing, which rank 0 of every run writes; copy it from its host", run, name, ending));
+  if (paths.empty()) throw base::DataError(base::say(refusal_texts.no_file_of_rank_0, run, name, ending));
   return paths;
 }
 
@@ -77,25 +78,19 @@ void refuse_holes(const std::string& run, const StepTrace& trace) {
     events += timeline.events.size();
     ranks.insert(timeline.world_rank);
   }
-  if (events == 0)
-    throw base::DataError(
-        fmt::format("{}/timeline: step {} holds no event; record another with --profile", run, trace.step));
+  if (events == 0) throw base::DataError(base::say(refusal_texts.no_event, run, trace.step));
   for (int rank = 0; rank <= *ranks.rbegin(); ++rank) {
     if (ranks.count(rank) != 0) continue;
-    throw base::DataError(fmt::format(
-        "{0}/timeline: step {1} lacks rank {2}; copy timeline_batch{1}_rank{2}.json from its host and merge: "
-        "troika timeline {0} --step {1} --merge",
-        run, trace.step, rank));
+    throw base::DataError(base::say(refusal_texts.no_rank, run, trace.step, rank));
   }
 }
 
 std::vector<StepTrace> read_steps(const std::string& run) {
-  if (!base::directory_exists(run)) throw base::ConfigError(fmt::format("there is no run folder {}", run));
+  if (!base::directory_exists(run)) throw base::ConfigError(base::say(refusal_texts.no_run, run));
   const std::string folder = run + "/timeline";
   const auto files = schedule::list_traces(folder);
   if (files.empty()) {
-    throw base::ConfigError(
-        fmt::format("{} holds no recorded step; run it with --profile, such as --profile 3,4,5, and ask again", run));
+    throw base::ConfigError(base::say(refusal_texts.no_step, run));
   }
   std::vector<StepTrace> steps;
   for (const auto& [step, of_step] : files) {
@@ -115,7 +110,7 @@ plan::DataFacts facts_of(const config::Settings& settings, const schedule::Progr
 
 // The plan of these settings with this program; none when they do not fit together.
 std::optional<plan::Plan> plan_of(const std::string& settings_path, const std::string& program_path,
-                                  const schedule::Program& program, std::int64_t world, std::string* why) {
+                                  const schedule::Program& program, std::int64_t world, base::Text* why) {
   try {
     config::Settings settings = config::settings_from_yaml(base::read_file(settings_path), settings_path);
     const std::string stated = std::exchange(settings.parallel.schedule_file, program_path);
@@ -124,22 +119,22 @@ std::optional<plan::Plan> plan_of(const std::string& settings_path, const std::s
     plan.resolved.settings.parallel.schedule_file = stated;
     return plan;
   } catch (const base::ConfigError& error) {
-    *why = error.what();
+    *why = base::text_of(error);
   } catch (const base::DataError& error) {
-    *why = error.what();
+    *why = base::text_of(error);
   }
   return std::nullopt;
 }
 
 plan::Plan find_plan(const std::string& run, const StepTrace& newest) {
   const auto world = static_cast<std::int64_t>(newest.ranks.size());
-  std::string why = fmt::format("no program of the run has the instructions of its step {}", newest.step);
+  base::Text why = base::say(refusal_texts.no_program, newest.step);
   for (const std::string& program_path : attempts(run, "program", ".txt")) {
     schedule::Program program;
     try {
       program = schedule::parse_program(base::read_file(program_path));
     } catch (const base::ConfigError& error) {
-      throw base::DataError(fmt::format("{}: {}", program_path, error.what()));
+      throw base::DataError(base::say(refusal_texts.of_file, program_path, base::text_of(error)));
     }
     if (program.evaluates() || !ran(program, newest)) continue;
     for (const std::string& settings_path : attempts(run, "config", ".yaml")) {
@@ -147,7 +142,7 @@ plan::Plan find_plan(const std::string& run, const StepTrace& newest) {
       if (plan) return std::move(*plan);
     }
   }
-  throw base::DataError(fmt::format("{} cannot be replayed: {}", run, why));
+  throw base::DataError(base::say(refusal_texts.no_replay, run, why));
 }
 
 void take_usable(std::vector<StepTrace> steps, Recording* recording) {
@@ -161,17 +156,18 @@ void take_usable(std::vector<StepTrace> steps, Recording* recording) {
       recording->steps.push_back(std::move(step));
     }
   }
-  const auto note = [&](const std::vector<std::string>& left_out, const char* why) {
+  const auto note = [&](const std::vector<std::string>& left_out, const base::Bilingual& why) {
     if (!left_out.empty())
-      recording->notes.push_back(
-          fmt::format("step{} {} left out: {}", left_out.size() == 1 ? "" : "s", base::join(left_out, ", "), why));
+      recording->notes.push_back(base::say(what_if_texts.left_out,
+                                           base::in_english_only(left_out.size() == 1 ? "" : "s"),
+                                           base::join(left_out, ", "), base::say(why)));
   };
-  note(other_program, "of another program than the newest");
-  note(several_runs, "the program ran more than once");
+  note(other_program, what_if_texts.other_program);
+  note(several_runs, what_if_texts.ran_again);
   auto& usable = recording->steps;
   if (usable.size() > 1 && usable.front().step == 1) {
     usable.erase(usable.begin());
-    note({"1"}, "the first of a run, which makes its buffers");
+    note({"1"}, what_if_texts.first_step);
   }
 }
 
@@ -196,9 +192,7 @@ Recording read_recording(const std::string& run) {
   Recording recording;
   recording.plan = find_plan(run, steps.back());
   take_usable(std::move(steps), &recording);
-  if (recording.steps.empty())
-    throw base::ConfigError(fmt::format(
-        "every recorded step of {} ran its program more than once; record a later one with --profile", run));
+  if (recording.steps.empty()) throw base::ConfigError(base::say(refusal_texts.several_times, run));
   name_hosts(&recording);
   return recording;
 }

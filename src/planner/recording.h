@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "plan/plan.h"
 #include "schedule/trace/trace.h"
 
@@ -14,7 +15,7 @@ struct Recording {
   std::vector<schedule::StepTrace> steps;  // of that program, ascending; every rank is in them
   std::vector<std::string> hosts;          // by their first rank
   std::vector<int> host_of_rank;           // of each grid rank, an index into hosts
-  std::vector<std::string> notes;          // sentences about steps that were left out
+  std::vector<base::Text> notes;           // sentences about steps that were left out
 
   int ranks_on(int host) const;  // grid ranks
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/say.h"
 #include "base/temporary_folder_test_support.h"
 #include "planner/recorded_run_test_support.h"
 #include "schedule/schedule.h"
@@ -44,7 +45,7 @@ TEST_F(RecordedRun, LeavesTheFirstStepOutWhereThereAreOthers) {
   const Recording recording = read_recording(run());
   ASSERT_EQ(recording.steps.size(), 1U);
   EXPECT_EQ(recording.steps[0].step, 2);
-  EXPECT_THAT(recording.notes, testing::ElementsAre(HasSubstr("step 1 left out")));
+  EXPECT_THAT(base::in(recording.notes, base::Language::english), testing::ElementsAre(HasSubstr("step 1 left out")));
 }
 
 TEST_F(RecordedRun, LeavesStepsOutThatRanTwice) {
@@ -60,7 +61,8 @@ TEST_F(RecordedRun, LeavesStepsOutThatRanTwice) {
     }
   }
   base::write_file_atomic(merged(2), schedule::write_chrome(trace));
-  EXPECT_THAT(read_recording(run()).notes, testing::ElementsAre(HasSubstr("step 2 left out: the program ran more")));
+  EXPECT_THAT(base::in(read_recording(run()).notes, base::Language::english),
+              testing::ElementsAre(HasSubstr("step 2 left out: the program ran more")));
 }
 
 TEST_F(RecordedRun, TakesTheProgramOfTheAttemptThatTheNewestStepBelongsTo) {
@@ -73,7 +75,8 @@ TEST_F(RecordedRun, TakesTheProgramOfTheAttemptThatTheNewestStepBelongsTo) {
   const Recording recording = read_recording(run());
   EXPECT_EQ(recording.plan.shape.pp, 3);
   EXPECT_EQ(recording.steps.size(), 1U);
-  EXPECT_THAT(recording.notes, testing::ElementsAre(HasSubstr("step 2 left out: of another program")));
+  EXPECT_THAT(base::in(recording.notes, base::Language::english),
+              testing::ElementsAre(HasSubstr("step 2 left out: of another program")));
 }
 
 TEST_F(RecordedRun, WithoutAStepSaysHowToRecordOne) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "host/cores.h"
 #include "host/memory.h"
@@ -12,13 +13,15 @@
 #include "machine/calibration.h"
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
+#include "machine/texts.h"
+#include "planner/refusal_texts.h"
 
 namespace troika::planner {
 namespace {
 
 machine::Host of_a_profile() {
   machine::Host host = machine::find_profile("cloud-2-cores").host;
-  host.source = "rates of the profile " + host.name + ", for each core; `troika probe` measures this host's";
+  host.source = base::say(machine::machine_texts.of_profile, host.device).english;
   const int cores = host::usable_cores();
   host.alone = host.alone.times(static_cast<double>(cores) / host.cores);
   host.cores = cores;
@@ -60,8 +63,7 @@ ThisMachine accelerators_of_this_machine(int devices) {
   const std::string model = all.empty() ? "" : all.front().model;
   const machine::Accelerator* kind = machine::accelerator_called(model);
   if (kind == nullptr)
-    throw base::ConfigError(fmt::format("no profile is called '{}'; --gpu knows {}", model,
-                                        base::join(machine::accelerator_names(), ", ")));
+    throw base::ConfigError(base::say(refusal_texts.no_profile, model, base::join(machine::accelerator_names(), ", ")));
   ThisMachine here;
   here.cluster.hosts.push_back(host_of(*kind, devices, machine::fitted_reach()));
   here.cluster.hosts.front().name = base::host_name();

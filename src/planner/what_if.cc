@@ -6,34 +6,39 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "plan/instruction_units.h"
 #include "planner/changed_plan.h"
 #include "planner/learnt_speeds.h"
 #include "planner/limit.h"
 #include "planner/link_fit.h"
+#include "planner/refusal_texts.h"
 #include "planner/replay.h"
+#include "planner/what_if_texts.h"
 #include "schedule/trace/summary.h"
 
 namespace troika::planner {
 namespace {
 
-std::string layout_of(const plan::Plan& plan) {
+base::Text layout_of(const plan::Plan& plan) {
   const mesh::Shape& shape = plan.shape;
   std::vector<std::string> axes;
   for (const auto& [name, extent] : {std::pair("dp", shape.dp), {"pp", shape.pp}, {"tp", shape.tp}, {"cp", shape.cp}}) {
     if (extent > 1) axes.push_back(fmt::format("{} {}", name, extent));
   }
-  std::string text = axes.empty() ? "one rank" : base::join(axes, " x ");
-  if (plan.program.shards(1)) text += fmt::format(", zero {}", plan.program.zero);
+  std::vector<base::Text> parts{axes.empty() ? base::say(what_if_texts.one_rank)
+                                             : base::verbatim(base::join(axes, " x "))};
+  if (plan.program.shards(1)) parts.push_back(base::verbatim(fmt::format(", zero {}", plan.program.zero)));
   const auto& parallel = plan.settings().parallel;
   if (!parallel.schedule_file.empty()) {
-    text += ", a schedule file";
+    parts.push_back(base::say(what_if_texts.schedule_file));
   } else if (shape.pp > 1) {
-    text += ", " + config::word_of(parallel.schedule);
+    parts.push_back(base::verbatim(", " + config::word_of(parallel.schedule)));
   }
   const config::Batch& batch = plan.resolved.batch;
-  return text + fmt::format(", {} microbatches of {} x {} tokens", batch.microbatches, batch.micro, batch.seq_len);
+  return base::say(what_if_texts.microbatches, base::join(parts, {"", ""}), batch.microbatches, batch.micro,
+                   batch.seq_len);
 }
 
 StepShares shares_of(const schedule::StepTrace& trace) {
@@ -94,9 +99,8 @@ class Answering {
     const bool known = (recorded_ || fitted_) && !to_a_new_network();
     if (crosses && !known && !changes_.link.bytes_per_second) {
       throw base::ConfigError(
-          fmt::format("--what-if: the run tells of no link between {}; say what it carries, such as "
-                      "link 100Mbit/s",
-                      to_a_new_network() ? "hosts, for it had one" : "its ranks"));
+          base::say(refusal_texts.unknown_link,
+                    base::say(to_a_new_network() ? refusal_texts.new_hosts : refusal_texts.its_ranks)));
     }
   }
 
@@ -189,9 +193,8 @@ class Answering {
     answer->highest_seconds = *std::max_element(possible.begin(), possible.end());
     answer->limit = limit_of(with_change(median, link_to_change()), recording_.hosts);
     if (recording_.plan.shape.tp * recording_.plan.shape.cp > 1)
-      answer->notes.push_back("what tp and cp ranks exchange inside passes stands with computing where it is replayed");
-    if (recording_.steps.size() == 1)
-      answer->notes.push_back("of one step: record several, such as --profile 3,4,5,6, for error bars that hold");
+      answer->notes.push_back(base::say(what_if_texts.inside_passes));
+    if (recording_.steps.size() == 1) answer->notes.push_back(base::say(what_if_texts.one_step));
   }
 
   // Once as simulated, once as far off as the replay without a change is.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "planner/changes.h"
 #include "planner/recording.h"
 
@@ -20,7 +21,7 @@ struct StepShares {
 struct WhatIf {
   std::string run, changes;
   std::vector<std::int64_t> steps;              // that were replayed
-  std::string layout, changed_layout;           // "pp 3, 1f1b, 4 microbatches of 2 x 64 tokens"
+  base::Text layout, changed_layout;            // "pp 3, 1f1b, 4 microbatches of 2 x 64 tokens"
   std::int64_t tokens = 0, changed_tokens = 0;  // of a step
 
   // Between hosts, or between the ranks of one: as the run measured it before its steps, and as fitted to their transfers;
@@ -35,8 +36,8 @@ struct WhatIf {
   // without a change is off.
   double lowest_seconds = 0, highest_seconds = 0;
 
-  std::string limit;               // a sentence: what the changed step waits for most
-  std::vector<std::string> notes;  // sentences
+  base::Text limit;               // a sentence: what the changed step waits for most
+  std::vector<base::Text> notes;  // sentences
 };
 
 // `words`: changes.h. Where one host becomes several, a change must say what the link between them carries; its latency is
@@ -45,7 +46,7 @@ struct WhatIf {
 WhatIf what_if(const std::string& run, const std::vector<std::string>& words);
 WhatIf what_if(const std::string& run, const Recording& recording, const Changes& changes);
 
-std::string to_text(const WhatIf& answer);
-std::string to_json(const WhatIf& answer);  // one object, one line
+std::string to_text(const WhatIf& answer, base::Language language);
+std::string to_json(const WhatIf& answer, base::Language language);  // one object, one line
 
 }  // namespace troika::planner

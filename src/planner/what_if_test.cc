@@ -99,20 +99,20 @@ TEST(WhatIf, AnotherMicrobatchIsTheSimulationWithIt) {
   const WhatIf answer = run.ask({"micro_batch", "4"});
   expect_seconds(answer.changed.step_seconds, seconds_of_step(made_up(other, run.hosts(), made_up_link)));
   EXPECT_EQ(answer.changed_tokens, answer.tokens);
-  EXPECT_EQ(answer.changed_layout, "pp 3, 1f1b, 3 microbatches of 4 x 32 tokens");
+  EXPECT_EQ(answer.changed_layout.english, "pp 3, 1f1b, 3 microbatches of 4 x 32 tokens");
 }
 
 TEST(WhatIf, MoreHostsAreReplicasOrStages) {
   const MadeUpRun replicas(made_up_plan(3, 1, 1, 1));
-  EXPECT_EQ(replicas.ask({"+1 host"}).changed_layout, "dp 4, zero 1, 12 microbatches of 1 x 32 tokens");
-  EXPECT_EQ(replicas.ask({"-1 host"}).changed_layout, "dp 2, zero 1, 12 microbatches of 1 x 32 tokens");
+  EXPECT_EQ(replicas.ask({"+1 host"}).changed_layout.english, "dp 4, zero 1, 12 microbatches of 1 x 32 tokens");
+  EXPECT_EQ(replicas.ask({"-1 host"}).changed_layout.english, "dp 2, zero 1, 12 microbatches of 1 x 32 tokens");
   EXPECT_LT(replicas.ask({"+1 host", "link x1000"}).changed.compute_seconds,
             replicas.ask({"link x1000"}).changed.compute_seconds);
   const MadeUpRun stages(made_up_plan(1, 3, 0, 2));
-  EXPECT_EQ(stages.ask({"+1 host"}).changed_layout, "pp 4, 1f1b, 6 microbatches of 2 x 32 tokens");
+  EXPECT_EQ(stages.ask({"+1 host"}).changed_layout.english, "pp 4, 1f1b, 6 microbatches of 2 x 32 tokens");
   const MadeUpRun both(made_up_plan(2, 2, 0, 1));
   EXPECT_THAT(both.refused_words({"+1 host"}), HasSubstr("5 ranks are no multiple of pp 2"));
-  EXPECT_EQ(both.ask({"+2 hosts"}).changed_layout, "dp 3 x pp 2, 1f1b, 12 microbatches of 1 x 32 tokens");
+  EXPECT_EQ(both.ask({"+2 hosts"}).changed_layout.english, "dp 3 x pp 2, 1f1b, 12 microbatches of 1 x 32 tokens");
 }
 
 TEST(WhatIf, AsksForTheLinkToAHostBesideTheOnlyOne) {
@@ -123,7 +123,7 @@ TEST(WhatIf, AsksForTheLinkToAHostBesideTheOnlyOne) {
   EXPECT_THAT(refused<base::ConfigError>([&] { what_if(folder.path(), {"+1 host"}); }),
               HasSubstr("no link between hosts, for it had one; say what it carries"));
   const WhatIf answer = what_if(folder.path(), {"+1 host", "link 100Mbit/s"});
-  EXPECT_EQ(answer.changed_layout, "dp 4, 12 microbatches of 1 x 32 tokens");
+  EXPECT_EQ(answer.changed_layout.english, "dp 4, 12 microbatches of 1 x 32 tokens");
   EXPECT_EQ(answer.changed_link->bytes_per_second, 12.5e6);
   EXPECT_THAT(refused<base::ConfigError>([&] { what_if(folder.path(), {"-1 host"}); }), HasSubstr("one host"));
 }
@@ -157,10 +157,10 @@ TEST(WhatIf, RangesOverTheStepsThatWereRecorded) {
 
 TEST(WhatIf, SaysWhatLimitsTheStep) {
   const MadeUpRun run(made_up_plan(1, 3, 0, 2));
-  EXPECT_THAT(run.ask({"link x0.01"}).limit, HasSubstr("the links limit it"));
-  EXPECT_THAT(run.ask({"host", "1", "x0.02", "link x1000"}).limit, HasSubstr("host 1 (h1) limits it"));
+  EXPECT_THAT(run.ask({"link x0.01"}).limit.english, HasSubstr("the links limit it"));
+  EXPECT_THAT(run.ask({"host", "1", "x0.02", "link x1000"}).limit.english, HasSubstr("host 1 (h1) limits it"));
   const MadeUpRun replicas(made_up_plan(3, 1, 0, 1));
-  EXPECT_THAT(replicas.ask({"link x1000", "host", "1", "x0.8", "host", "2", "x0.6667"}).limit,
+  EXPECT_THAT(replicas.ask({"link x1000", "host", "1", "x0.8", "host", "2", "x0.6667"}).limit.english,
               HasSubstr("computing limits it"));
 }
 
@@ -177,10 +177,10 @@ TEST(WhatIf, RefusesHostsAndSchedulesThatCannotBe) {
 TEST(WhatIf, IsATableForPeopleAndAnObjectForPrograms) {
   const MadeUpRun run(made_up_plan(1, 3, 0, 2));
   const WhatIf answer = run.ask({"link x0.1"});
-  const std::string text = to_text(answer);
+  const std::string text = to_text(answer, base::Language::english);
   for (const char* part : {"measured", "replayed", "with change", "range", "limit", "record several", "10 Mbit/s"})
     EXPECT_THAT(text, HasSubstr(part));
-  const auto json = nlohmann::json::parse(to_json(answer));
+  const auto json = nlohmann::json::parse(to_json(answer, base::Language::english));
   EXPECT_EQ(json["with_change"]["step_seconds"], answer.changed.step_seconds);
   EXPECT_EQ(json["measured"]["step_seconds"], answer.measured.step_seconds);
   EXPECT_EQ(json["link_from"], "run");

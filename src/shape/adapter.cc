@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "config/lora.h"
 #include "shape/architecture.h"
 #include "shape/layout_builder.h"
+#include "shape/texts.h"
 
 namespace troika::shape {
 
@@ -33,11 +35,8 @@ std::vector<Target> targets_of(const config::ModelSettings& model, const config:
       return info.name.size() > ending.size() &&
              info.name.compare(info.name.size() - ending.size(), ending.size(), ending) == 0;
     });
-    if (found == infos.end()) {
-      throw base::ConfigError(
-          fmt::format("lora.targets names {}, but layers of model.architecture {} have no such projection",
-                      word_of(projection), word_of(model.architecture)));
-    }
+    if (found == infos.end())
+      throw base::ConfigError(base::say(shape_texts.no_projection, word_of(projection), word_of(model.architecture)));
     const std::string stem = found->name.substr(0, found->name.size() - std::string("weight").size());
     targets.push_back({stem, projection, found->shape[1], found->shape[0]});
   }

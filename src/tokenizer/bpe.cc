@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
+#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -66,7 +68,7 @@ BpeTokenizer::BpeTokenizer(BpeModel model)
 void BpeTokenizer::take_added() {
   std::vector<AddedToken> raw, normalized;
   for (AddedToken token : model_.added) {
-    if (token.id < 0) throw base::DataError(fmt::format("the added token '{}' has the id {}", token.content, token.id));
+    if (token.id < 0) throw base::DataError(base::say(tokenizer_texts.bad_id, token.content, token.id));
     const auto id = static_cast<std::size_t>(token.id);
     if (id >= model_.tokens.size()) model_.tokens.resize(id + 1);
     if (model_.tokens[id].empty()) {
@@ -89,8 +91,7 @@ void BpeTokenizer::make_tables() {
   for (int byte = 0; byte < 256; ++byte) {
     const std::int32_t id = ids_.find(std::string(1, static_cast<char>(byte)));
     if (id < 0) {
-      throw base::DataError(
-          fmt::format("the vocabulary has no token for the byte 0x{:02x}; it is not byte-level BPE", byte));
+      throw base::DataError(base::say(tokenizer_texts.no_byte, byte));
     }
     byte_ids[static_cast<std::size_t>(byte)] = id;
   }

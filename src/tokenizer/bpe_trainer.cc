@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -158,8 +160,7 @@ class Trainer {
 
 BpeModel train_bpe(const WordCounts& words, const BpeTrainerOptions& options) {
   if (options.vocab_size < 257) {
-    throw base::ConfigError(fmt::format(
-        "the vocabulary size {} is too small: 256 bytes and <|endoftext|> need at least 257", options.vocab_size));
+    throw base::ConfigError(base::say(tokenizer_texts.small_vocabulary, options.vocab_size));
   }
   std::vector<std::string> bytes;
   for (const unsigned char byte : bytes_in_alphabet_order()) bytes.emplace_back(1, static_cast<char>(byte));

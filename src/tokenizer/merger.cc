@@ -8,6 +8,8 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -39,11 +41,10 @@ Merger::Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::stri
   };
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = merges[rank];
-    if (!is_token(left) || !is_token(right))
-      throw base::DataError(fmt::format("merge {} is of a token that is not in the vocabulary", rank));
+    if (!is_token(left) || !is_token(right)) throw base::DataError(base::say(tokenizer_texts.merge_token, rank));
     const std::int32_t result =
         ids.find(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);
-    if (result < 0) throw base::DataError(fmt::format("the result of merge {} is not in the vocabulary", rank));
+    if (result < 0) throw base::DataError(base::say(tokenizer_texts.merge_result, rank));
     merges_.set(left, right, static_cast<std::int32_t>(rank), result);
   }
   characters_ = CharSymbols(byte_ids, tokens, merges, merges_);

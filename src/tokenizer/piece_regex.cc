@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -56,10 +58,8 @@ class Rewriter {
       R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})"
       R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw base::DataError(fmt::format(
-        "the tokenizer's pattern '{}' uses {}, which is not supported: Oniguruma and PCRE2 mean different things by it",
-        pattern_, what));
+  [[noreturn]] void refuse(const base::Text& what) const {
+    throw base::DataError(base::say(tokenizer_texts.pattern_part, pattern_, what));
   }
 
   bool follows(std::string_view text) const { return pattern_.compare(at_, text.size(), text) == 0; }
@@ -71,8 +71,9 @@ class Rewriter {
 
   void escape() {
     const char kind = pattern_[at_ + 1];
-    if (std::string_view("bBhHvVQE").find(kind) != std::string_view::npos) refuse(fmt::format("\\{}", kind));
-    if (kind == 'W' && in_class_) refuse("\\W in a class");
+    if (std::string_view("bBhHvVQE").find(kind) != std::string_view::npos)
+      refuse(base::verbatim(fmt::format("\\{}", kind)));
+    if (kind == 'W' && in_class_) refuse(base::say(tokenizer_texts.in_class, "\\W"));
     if (std::string_view("sSwW").find(kind) == std::string_view::npos) {
       copy(2);
       if (std::string_view("pPxogk").find(kind) != npos && follows("{"))
@@ -86,8 +87,8 @@ class Rewriter {
   }
 
   void inside_class() {
-    if (follows("[")) refuse("[ in a class");
-    if (follows("&&")) refuse("&& in a class");
+    if (follows("[")) refuse(base::say(tokenizer_texts.in_class, "["));
+    if (follows("&&")) refuse(base::say(tokenizer_texts.in_class, "&&"));
     in_class_ = !follows("]");
     copy(1);
   }
@@ -108,14 +109,14 @@ class Rewriter {
 
   void check_options() const {
     for (std::size_t i = at_ + 2; i < pattern_.size() && std::string_view("imsnxJU-^").find(pattern_[i]) != npos; ++i) {
-      if (pattern_[i] == 'm' || pattern_[i] == 'x') refuse(fmt::format("(?{})", pattern_[i]));
+      if (pattern_[i] == 'm' || pattern_[i] == 'x') refuse(base::verbatim(fmt::format("(?{})", pattern_[i])));
     }
   }
 
   void check_count() const {
     const std::size_t end = pattern_.find('}', at_);
-    if (end != npos && end + 1 < pattern_.size() && pattern_[end + 1] == '+') refuse("{n}+");
-    if (follows("{,")) refuse("{,n}");
+    if (end != npos && end + 1 < pattern_.size() && pattern_[end + 1] == '+') refuse(base::verbatim("{n}+"));
+    if (follows("{,")) refuse(base::verbatim("{,n}"));
   }
 
   static constexpr std::size_t npos = std::string_view::npos;
@@ -129,8 +130,8 @@ class Rewriter {
 
 PieceRegex::Compiled::Compiled(const std::string& pattern) {
   if (pattern.size() > longest_pattern) {
-    throw base::DataError(fmt::format("the tokenizer's pattern '{}...' is {} bytes long; at most {} are read",
-                                      pattern.substr(0, 60), pattern.size(), longest_pattern));
+    throw base::DataError(
+        base::say(tokenizer_texts.long_pattern, pattern.substr(0, 60), pattern.size(), longest_pattern));
   }
   const std::string rewritten = Rewriter(pattern).rewrite();
   int error = 0;
@@ -138,14 +139,14 @@ PieceRegex::Compiled::Compiled(const std::string& pattern) {
   code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),
                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (code == nullptr) {
-    throw base::DataError(fmt::format("the tokenizer's pattern '{}' is not understood before '{}': {}", pattern,
-                                      rewritten.substr(std::min(offset, rewritten.size()), 20), error_text(error)));
+    throw base::DataError(base::say(tokenizer_texts.unknown_pattern, pattern,
+                                    rewritten.substr(std::min(offset, rewritten.size()), 20), error_text(error)));
   }
   std::uint32_t matches_empty = 0;
   pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &matches_empty);
   if (matches_empty != 0) {
     pcre2_code_free(std::exchange(code, nullptr));
-    throw base::DataError(fmt::format("the tokenizer's pattern '{}' can match nothing, so it cuts no text", pattern));
+    throw base::DataError(base::say(tokenizer_texts.empty_pattern, pattern));
   }
   just_in_time = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
 }
@@ -199,8 +200,9 @@ void PieceRegex::cut(std::string_view text, Scratch* scratch,
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(memory.match);
     const std::size_t begin = found < 0 ? at : bounds[0], end = found < 0 ? at : bounds[1];
     if (begin < at || end <= begin) {
-      throw base::DataError(fmt::format("the tokenizer's pattern '{}' failed on {} bytes of text: {}", pattern_,
-                                        text.size(), found < 0 ? error_text(found) : "it matches nothing"));
+      throw base::DataError(
+          base::say(tokenizer_texts.failed_pattern, pattern_, text.size(),
+                    found < 0 ? base::verbatim(error_text(found)) : base::say(tokenizer_texts.matches_nothing)));
     }
     if (begin > at) on_piece(text.substr(at, begin - at));
     on_piece(text.substr(begin, end - begin));

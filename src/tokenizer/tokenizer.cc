@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "config/choices.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/texts.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace troika::tokenizer {
@@ -23,15 +25,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer) return std::make_unique<ByteTokenizer>();
   const std::string path = base::directory_exists(spec) ? spec + "/tokenizer.json" : spec;
   if (!base::file_exists(path)) {
-    throw base::DataError(fmt::format(
-        "the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
+    throw base::DataError(base::say(tokenizer_texts.absent, path));
   }
   BpeModel model = load_tokenizer_json(path);
   try {
     return std::make_unique<BpeTokenizer>(std::move(model));
-  } catch (base::DataError& error) {
-    error.add_context(fmt::format("while making a tokenizer of '{}'", path));
-    throw;
+  } catch (const base::DataError& error) {
+    throw base::with_context(error, base::say(tokenizer_texts.while_making, path));
   }
 }
 

@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_texts.h"
+#include "base/say.h"
+#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 using nlohmann::json;
@@ -57,15 +60,15 @@ class DocumentReader final : public nlohmann::json_sax<json> {
   }
   bool end_array() override {
     if (where_ != Where::pair) return close();
-    if (pair_.size() != 2) refuse_merge(fmt::format("an array of {} strings", pair_.size()));
+    if (pair_.size() != 2) refuse_merge(base::say(tokenizer_texts.array_of_strings, pair_.size()));
     lists_.merges.emplace_back(std::move(pair_[0]), std::move(pair_[1]));
     where_ = Where::merges;
     return true;
   }
 
   bool parse_error(std::size_t position, const std::string&, const json::exception& error) override {
-    if (error.id == 406) throw base::DataError(fmt::format("{}: a number is too large for a double", origin_));
-    throw base::DataError(fmt::format("{}: not valid JSON at byte {}", origin_, position));
+    if (error.id == 406) throw base::DataError(base::say(base::file_texts.large_number, origin_));
+    throw base::DataError(base::say(base::file_texts.not_json, origin_, position));
   }
 
  private:
@@ -81,7 +84,7 @@ class DocumentReader final : public nlohmann::json_sax<json> {
 
   bool value(json given) {
     if (where_ == Where::vocab) return token(-1);
-    if (where_ != Where::rest) refuse_merge(given.dump());
+    if (where_ != Where::rest) refuse_merge(base::verbatim(given.dump()));
     place(std::move(given));
     return true;
   }
@@ -93,21 +96,20 @@ class DocumentReader final : public nlohmann::json_sax<json> {
 
   bool merge(const std::string& text) {
     const std::size_t space = text.find(' ');
-    if (space == std::string::npos) refuse_merge(fmt::format("'{}'", text));
+    if (space == std::string::npos) refuse_merge(base::say({"'{}'", "“{}”"}, text));
     lists_.merges.emplace_back(text.substr(0, space), text.substr(space + 1));
     return true;
   }
 
-  [[noreturn]] void refuse_merge(const std::string& what) const {
-    throw base::DataError(fmt::format("{}: the merge {} ({}) is not a pair", origin_, lists_.merges.size(), what));
+  [[noreturn]] void refuse_merge(const base::Text& what) const {
+    throw base::DataError(base::say(tokenizer_texts.no_pair, origin_, lists_.merges.size(), what));
   }
 
   bool open(json&& empty) {
-    if (where_ == Where::vocab)
-      throw base::DataError(fmt::format("{}: the token '{}' has no usable id", origin_, key_));
-    if (where_ != Where::rest) refuse_merge("a nested value");
+    if (where_ == Where::vocab) throw base::DataError(base::say(tokenizer_texts.no_id, origin_, key_));
+    if (where_ != Where::rest) refuse_merge(base::say(tokenizer_texts.nested_value));
     if (open_.size() >= deepest) {
-      throw base::DataError(fmt::format("{}: JSON is nested deeper than {} levels", origin_, deepest));
+      throw base::DataError(base::say(tokenizer_texts.deep, origin_, deepest));
     }
     if (open_.size() == 1) model_key_ = key_;
     open_.push_back(place(std::move(empty)));

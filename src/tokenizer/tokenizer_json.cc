@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/texts.h"
 #include "tokenizer/tokenizer_document.h"
 #include "tokenizer/tokenizer_parts.h"
 
@@ -31,7 +33,7 @@ class Vocabulary {
   // Ids may leave gaps, but a file of few tokens must not ask for the memory of many.
   std::size_t index_of(const std::string& name, std::int64_t id) {
     if (id < 0 || id >= most_ids_ || id >= largest_vocabulary || name.empty()) {
-      throw base::DataError(fmt::format("{}: the token '{}' has no usable id", path_, name));
+      throw base::DataError(base::say(tokenizer_texts.no_id, path_, name));
     }
     const auto index = static_cast<std::size_t>(id);
     if (index >= result_.tokens.size()) result_.tokens.resize(index + 1);
@@ -40,7 +42,7 @@ class Vocabulary {
 
   void add(const std::string& spelling, std::int64_t id) {
     std::string& token = result_.tokens[index_of(spelling, id)];
-    if (!token.empty()) throw base::DataError(fmt::format("{}: two tokens have the id {}", path_, id));
+    if (!token.empty()) throw base::DataError(base::say(tokenizer_texts.same_id, path_, id));
     const std::optional<std::string> bytes = alphabet_.bytes_of(spelling);
     token = bytes.value_or(spelling);
     if (!bytes) result_.outside.push_back(static_cast<std::int32_t>(id));
@@ -52,7 +54,7 @@ class Vocabulary {
     const bool is_new = token.empty();
     const bool same_mark = marks_.emplace(id, content).first->second == content;
     if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content))) {
-      throw base::DataError(fmt::format("{}: the added token '{}' has the id {} of another token", path_, content, id));
+      throw base::DataError(base::say(tokenizer_texts.id_of_another, path_, content, id));
     }
     if (!is_new) return;
     token = content;
@@ -82,8 +84,7 @@ static void read_merges(const TokenizerLists& lists, const std::string& path, co
   for (const auto& [left, right] : lists.merges) {
     const std::int32_t a = id_of_spelling(left), b = id_of_spelling(right);
     if (a < 0 || b < 0) {
-      throw base::DataError(
-          fmt::format("{}: the merge '{} {}' names a token that is not in the vocabulary", path, left, right));
+      throw base::DataError(base::say(tokenizer_texts.merge_of_unknown, path, left, right));
     }
     result->merges.emplace_back(a, b);
   }
@@ -96,8 +97,7 @@ static void check_ids(const TokenizerLists& lists, const std::unordered_map<std:
   for (const auto& [spelling, id] : lists.vocab) {
     const auto found = added.find(spelling);
     if (found == added.end() || found->second == id) continue;
-    throw base::DataError(fmt::format("{}: the added token '{}' has the id {}, but {} in the vocabulary", path,
-                                      spelling, found->second, id));
+    throw base::DataError(base::say(tokenizer_texts.other_id, path, spelling, found->second, id));
   }
 }
 
@@ -121,8 +121,7 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
     const std::int64_t id = base::json_int(item, "id", path);
     const auto [before, is_new] = known.emplace(token.content, id);
     if (before->second != id) {
-      throw base::DataError(
-          fmt::format("{}: the added token '{}' has two ids, {} and {}", path, token.content, before->second, id));
+      throw base::DataError(base::say(tokenizer_texts.two_ids, path, token.content, before->second, id));
     }
     vocabulary->add_mark(token.content, id);
     token.id = static_cast<std::int32_t>(id);
@@ -171,7 +170,7 @@ BpeModel parse_tokenizer_json(std::string_view text, const std::string& origin) 
   try {
     return model_of(root, lists, origin);
   } catch (const json::exception& error) {  // a value of another type than the format has
-    throw base::DataError(fmt::format("{}: not a tokenizer.json as Hugging Face writes it: {}", origin, error.what()));
+    throw base::DataError(base::say(tokenizer_texts.not_hugging_face, origin, error.what()));
   }
 }
 

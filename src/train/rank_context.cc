@@ -79,7 +79,7 @@ data::OpenedSamples open_data(const RankContext& context, const DataRequest& req
       data::open_samples({request.stated, request.cache, s.batch.seq_len, s.model.vocab, request.reading, s.train.seed},
                          request.settings, tokenizer, [&](const data::Progress& p) { progress->show(p); });
   progress.reset();
-  for (const std::string& line : opened.report) say(context, line);
+  for (const base::Text& line : opened.report) say(context, line.english);
   return opened;
 }
 

@@ -7,10 +7,12 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/huggingface/json_keys.h"
 #include "shape/adapter.h"
+#include "weights/peft_texts.h"
 
 namespace troika::weights {
 namespace {
@@ -36,7 +38,7 @@ void refuse_pattern(JsonKeys& members, const std::string& key, double value) {
   if (pattern == nullptr) return;
   bool same = pattern->is_object();
   for (const json& one : *pattern) same = same && one.is_number() && one.get<double>() == value;
-  if (!same) members.fail(key, "one rank and one alpha for all projections are supported");
+  if (!same) members.fail(key, base::say(peft_texts.one_rank));
 }
 
 // null, or the first layers without a gap, as whole numbers.
@@ -45,7 +47,7 @@ void refuse_gaps(JsonKeys& members) {
   if (layers == nullptr) return;
   json first = json::array();
   for (std::size_t i = 0; i < layers->size(); ++i) first.push_back(i);
-  if (*layers != first) members.fail("layers_to_transform", "adapters in every layer are supported");
+  if (*layers != first) members.fail("layers_to_transform", base::say(peft_texts.every_layer));
 }
 
 // What is not stated is as PEFT has it.
@@ -53,7 +55,7 @@ config::LoraSettings read_lora(JsonKeys& members) {
   config::LoraSettings lora;
   lora.rank = members.whole("r", config::field_of("lora.rank"), 8);
   const double alpha = members.number("lora_alpha", config::field_of("lora.alpha"), 8);
-  if (alpha <= 0) members.fail("lora_alpha", "a number above 0 is needed");
+  if (alpha <= 0) members.fail("lora_alpha", base::say(peft_texts.above_0));
   refuse_pattern(members, "rank_pattern", static_cast<double>(lora.rank));
   refuse_pattern(members, "alpha_pattern", alpha);
   const bool by_root = members.truth("use_rslora", false);  // alpha / sqrt(r) instead of alpha / r
@@ -66,18 +68,17 @@ config::LoraSettings read_lora(JsonKeys& members) {
 
 PeftConfig parse_peft_config(std::string_view text, const std::string& origin) {
   const json root = base::parse_json(text, origin);
-  if (!root.is_object()) throw base::DataError(fmt::format("{} is not a JSON object", origin));
-  std::vector<std::string> problems;
+  if (!root.is_object()) throw base::DataError(base::say(peft_texts.no_object, origin));
+  std::vector<base::Text> problems;
   JsonKeys members(root, "", &problems);
   const std::string kind = members.word("peft_type", "");
-  if (kind != "LORA") members.fail("peft_type", "only \"LORA\" is supported");
+  if (kind != "LORA") members.fail("peft_type", base::say(peft_texts.only_lora));
   const config::LoraSettings lora = read_lora(members);
   refuse_unsupported(members);
   refuse_gaps(members);
   const std::string base = members.word("base_model_name_or_path", "");
   if (!problems.empty())
-    throw base::DataError(
-        fmt::format("{} describes an adapter that is not supported:\n  {}", origin, base::join(problems, "\n  ")));
+    throw base::DataError(base::say(peft_texts.not_supported, origin, base::join(problems, {"\n  ", "\n  "})));
   const json* layers = members.find("layers_to_transform");
   const json* modules = members.find("target_modules");
   return {lora, base, ModulePattern(modules == nullptr ? json() : *modules, origin),

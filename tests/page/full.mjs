@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {execFileSync} from 'node:child_process';
 import {setTimeout as pause} from 'node:timers/promises';
+import {english_of} from './english.mjs';
 import {colours_of, focus_is_seen, hard_to_read, nearest_colour, sticks_out, without_names} from './faults.mjs';
 import {Page, colours_in, tabs} from './page.mjs';
 import {in_room, processes_of} from './room.mjs';
@@ -33,6 +34,7 @@ await in_room(async (room) => {
       await pause(200);   // what a part asks for when it is there
       found.push(...(await look(what)).map((text) => `${what}: ${text}`));
     }
+    for (const fault of found) console.log(`       ${fault}`);
     assert.deepEqual(found, []);
   };
 
@@ -112,6 +114,35 @@ await in_room(async (room) => {
     await browser.scheme('light');
   });
   await room.check('everything that can be used has a name, and every page one head and one main part', async () => each_page(async () => without_names(browser)));
+
+  await room.check('a wrong setting, a wrong path and a plan that does not fit are drawn in Chinese', async () => {
+    await page.go('runs');
+    await browser.click(await browser.find('button.language'));
+    const drawn = async (what, wanted) => until(() => `${what} is drawn in Chinese`, async () => wanted.test(await browser.text(await browser.find('main'))), 60);
+    const begin = async () => {
+      await page.go('runs');
+      await browser.script(() => sessionStorage.clear());  // what was typed before
+      await page.go('new');
+      await browser.click(await browser.find('.essentials input[type=radio][value=scratch]'));
+    };
+    await begin();
+    await page.set('optimizer.lr', '-1');
+    await drawn('a wrong setting', /optimizer\.lr 至少为 0/);
+    await begin();
+    await page.set('data.train', '../../etc/passwd');
+    await drawn('a wrong path', /路径“[^”]*passwd”不在 .* 之下/);
+    await begin();
+    await page.set('model.preset', 'qwen3-32b');
+    await page.set('parallel.offload', 'none');
+    await drawn('a plan that does not fit', /没有布局能放进|放不下：需要/);
+    await page.go('runs');
+    await browser.script(() => sessionStorage.clear());
+  });
+  await room.check('no page shows an English sentence to who reads it in Chinese', async () => each_page(async () => english_of(browser)));
+  await room.check('the page goes back to English', async () => {
+    await browser.click(await browser.find('button.language'));
+    await until('it is English', async () => await browser.script(() => document.documentElement.lang) === 'en');
+  });
 
   await room.check('by keyboard alone: the token, the list, a run, its parts, a curve, and a run from the form', async () => {
     const tab_to = async (what, wanted, limit = 120) => {

@@ -6,13 +6,16 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "commands/data/arguments.h"
 #include "commands/data/encode.h"
 #include "commands/data/inspect.h"
 #include "commands/data/inspect_samples.h"
+#include "commands/data/inspect_texts.h"
 #include "commands/data/shown_progress.h"
 #include "commands/stop_signals.h"
+#include "commands/told_in.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
@@ -98,18 +101,22 @@ void run_decode(const Call& call, const Streams& to) {
 }
 
 // SHARDS is the first word; all else is about the samples of a run with the settings of train.
-void run_inspect(const Call& call, const Streams& to) {
+void inspect(const Call& call, base::Language language, const Streams& to) {
   if (call.words.empty() || !data::looks_like_shards(call.words.front()))
-    return inspect_samples(call.words, call.environment, to.out, to.progress);
+    return inspect_samples(call.words, call.environment, language, to.out, to.progress);
   InspectArguments a;
   const config::FlagTable table = inspect_flags(a);
   config::FlagReading reading = config::read_flags({&table}, {call.words.begin() + 1, call.words.end()});
   for (const char* name : {"sample", "ids", "color"}) {
-    if (reading.states(name))
-      reading.refuse(fmt::format("--{} is for the samples of a run; leave it out with prepared shards", name));
+    if (reading.states(name)) reading.refuse(base::say(inspect_texts.of_samples, name));
   }
   reading.finish();
-  std::fputs(inspect_shards(call.words.front(), a.samples.value_or(0), a.tokenizer).c_str(), to.out);
+  std::fputs(inspect_shards(call.words.front(), a.samples.value_or(0), a.tokenizer, language).c_str(), to.out);
+}
+
+void run_inspect(const Call& call, const Streams& to) {
+  const base::Language language = language_of_words(call);
+  told_in(language, [&] { inspect(call, language, to); });
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
+#include "commands/data/inspect_texts.h"
 #include "data/token_stream.h"
 #include "tokenizer/tokenizer.h"
 
@@ -21,10 +23,8 @@ static std::unique_ptr<tokenizer::Tokenizer> matching_tokenizer(const std::strin
   if (spec.empty()) return nullptr;
   auto tokenizer = tokenizer::open_tokenizer(spec);
   if (tokenizer->fingerprint() == stream.tokenizer_fingerprint()) return tokenizer;
-  throw base::DataError(
-      fmt::format("the tokens in '{}' were made by a tokenizer with the fingerprint {}, but '{}' has {}: give "
-                  "the one that 'troika data prepare' was given",
-                  stream.path(), stream.tokenizer_fingerprint(), spec, tokenizer->fingerprint()));
+  throw base::DataError(base::say(inspect_texts.other_tokenizer, stream.path(), stream.tokenizer_fingerprint(), spec,
+                                  tokenizer->fingerprint()));
 }
 
 static std::string shown(const std::vector<std::int32_t>& ids, const tokenizer::Tokenizer* tokenizer) {
@@ -34,7 +34,7 @@ static std::string shown(const std::vector<std::int32_t>& ids, const tokenizer::
 
 // The document with this number in the whole stream.
 static std::string shown_document(const data::TokenStream& stream, std::int64_t number,
-                                  const tokenizer::Tokenizer* tokenizer) {
+                                  const tokenizer::Tokenizer* tokenizer, base::Language language) {
   std::int64_t index = number;
   for (const data::TokenShard& shard : stream.shards()) {
     if (index >= shard.header().documents) {
@@ -44,28 +44,34 @@ static std::string shown_document(const data::TokenStream& stream, std::int64_t 
     const std::int64_t begin = index == 0 ? 0 : shard.document_end(index - 1), size = shard.document_end(index) - begin;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(size, shown_tokens)));
     shard.read(begin, static_cast<std::int64_t>(ids.size()), ids.data());
-    return fmt::format("document {} ({} tokens): {}{}\n", number, size, shown(ids, tokenizer),
-                       size > shown_tokens ? " ..." : "");
+    return base::say(inspect_texts.document, number, size, shown(ids, tokenizer), size > shown_tokens ? " ..." : "")
+               .in(language) +
+           "\n";
   }
   throw base::BugError(fmt::format("document {} is not in '{}'", number, stream.path()));
 }
 
-std::string inspect_shards(const std::string& path, std::int64_t samples, const std::string& tokenizer_spec) {
+std::string inspect_shards(const std::string& path, std::int64_t samples, const std::string& tokenizer_spec,
+                           base::Language language) {
+  const InspectTexts& t = inspect_texts;
   const data::TokenStream stream = data::TokenStream::open(path, data::Verify::contents);
   const auto tokenizer = matching_tokenizer(tokenizer_spec, stream);
-  std::string text =
-      fmt::format("{}\n  tokens      {}\n  documents   {} ({:.1f} tokens on average)\n", path, stream.tokens(),
-                  stream.documents(), static_cast<double>(stream.tokens()) / static_cast<double>(stream.documents()));
-  text += fmt::format("  vocabulary  {}\n  tokenizer   {}\n  data        {}\n", stream.vocab_size(),
-                      stream.tokenizer_fingerprint(), stream.fingerprint());
+  const auto line = [&](const base::Bilingual& title, const std::string& value) {
+    return fmt::format("  {:<11} {}\n", title.in(language), value);
+  };
+  std::string text = path + "\n" + line(t.tokens, fmt::to_string(stream.tokens()));
+  const double average = static_cast<double>(stream.tokens()) / static_cast<double>(stream.documents());
+  text += line(t.documents, base::say(t.on_average, stream.documents(), average).in(language));
+  text += line(t.vocabulary, fmt::to_string(stream.vocab_size()));
+  text += line(t.tokenizer, stream.tokenizer_fingerprint()) + line(t.data, stream.fingerprint());
   for (const data::TokenShard& shard : stream.shards()) {
-    text += fmt::format("  shard       {}: {} tokens, {} documents, {}, contents verified\n",
-                        shard.path().substr(shard.path().rfind('/') + 1), shard.header().tokens,
-                        shard.header().documents, base::format_bytes(base::file_size(shard.path())));
+    text += line(t.shard, base::say(t.of_shard, shard.path().substr(shard.path().rfind('/') + 1), shard.header().tokens,
+                                    shard.header().documents, base::format_bytes(base::file_size(shard.path())))
+                              .in(language));
   }
   const std::int64_t count = std::min(samples, stream.documents());
   for (std::int64_t i = 0; i < count; ++i)
-    text += shown_document(stream, i * stream.documents() / count, tokenizer.get());
+    text += shown_document(stream, i * stream.documents() / count, tokenizer.get(), language);
   return text;
 }
 

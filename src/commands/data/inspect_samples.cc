@@ -1,12 +1,13 @@
 #include "commands/data/inspect_samples.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "commands/data/arguments.h"
+#include "commands/data/inspect_texts.h"
 #include "commands/data/sample_text.h"
 #include "commands/data/shown_progress.h"
 #include "data/opened_samples.h"
@@ -27,9 +28,7 @@ SampleStyle style_of(const InspectArguments& a, std::FILE* out) {
 
 data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokenizer& tokenizer, std::FILE* progress) {
   const bool training = !s.data.train.empty();
-  if (!training && s.data.valid.empty())
-    throw base::ConfigError(
-        "data.train is not set; name text, JSON lines or a name of dataset_info.json with --data.train");
+  if (!training && s.data.valid.empty()) throw base::ConfigError(base::say(inspect_texts.no_data));
   const std::string cache = s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
   return data::open_samples({training ? s.data.train : s.data.valid, cache, s.batch.seq_len, s.model.vocab,
                              training ? data::Reading::training : data::Reading::evaluation, s.train.seed},
@@ -38,7 +37,7 @@ data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokeni
 
 std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t samples) {
   if (a.sample && *a.sample >= samples)
-    throw base::ConfigError(fmt::format("--sample {} is not there: the samples are 0 to {}", *a.sample, samples - 1));
+    throw base::ConfigError(base::say(inspect_texts.no_sample, *a.sample, samples - 1));
   if (a.sample) return {*a.sample};
   std::vector<std::int64_t> numbers;
   const std::int64_t count = std::min(a.samples.value_or(usual_samples), samples);
@@ -48,18 +47,17 @@ std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t sam
 
 }  // namespace
 
-void inspect_samples(const std::vector<std::string>& arguments, const config::Environment& environment, std::FILE* out,
-                     std::FILE* progress) {
+void inspect_samples(const std::vector<std::string>& arguments, const config::Environment& environment,
+                     base::Language language, std::FILE* out, std::FILE* progress) {
   InspectArguments a;
   const config::Settings settings = config::parse_settings(arguments, environment, inspect_flags(a)).settings;
-  if (!a.tokenizer.empty())
-    throw base::ConfigError("--tokenizer is for prepared shards; that of a run is --data.tokenizer");
+  if (!a.tokenizer.empty()) throw base::ConfigError(base::say(inspect_texts.tokenizer_of_shards));
   const SampleStyle style = style_of(a, out);
   const auto tokenizer = tokenizer::open_tokenizer(settings.data.tokenizer);
   const data::OpenedSamples opened = open_data(settings, *tokenizer, progress);
-  for (const std::string& line : opened.report) std::fputs((line + "\n").c_str(), out);
+  for (const base::Text& line : opened.report) std::fputs((line.in(language) + "\n").c_str(), out);
   for (const std::int64_t number : numbers_of(a, opened.samples->samples()))
-    std::fputs(("\n" + sample_text(*opened.samples, number, *tokenizer, style)).c_str(), out);
+    std::fputs(("\n" + sample_text(*opened.samples, number, *tokenizer, style, language)).c_str(), out);
 }
 
 }  // namespace troika::commands

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/say.h"
 #include "base/text.h"
+#include "commands/data/inspect_texts.h"
 #include "data/loader.h"
 
 namespace troika::commands {
@@ -76,17 +78,18 @@ std::int64_t with_loss(const Tokens& tokens) {
 }  // namespace
 
 std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
-                        const SampleStyle& style) {
+                        const SampleStyle& style, base::Language language) {
   const Tokens tokens = tokens_of(samples, number);
   std::vector<std::size_t> starts{0};
   for (const std::int64_t start : samples.document_starts(number))
     if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
-  std::string text =
-      fmt::format("sample {} of {}: {} tokens of {}, {} with loss, {} document{}\n", number, samples.samples(),
-                  tokens.size(), samples.seq_len(), with_loss(tokens), starts.size(), starts.size() == 1 ? "" : "s");
+  std::string text = base::say(inspect_texts.sample, number, samples.samples(), tokens.size(), samples.seq_len(),
+                               with_loss(tokens), starts.size(), base::in_english_only(starts.size() == 1 ? "" : "s"))
+                         .in(language) +
+                     "\n";
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : tokens.size();
-    if (i > 0) text += fmt::format("--- document {} of this sample, from position {} ---\n", i, starts[i]);
+    if (i > 0) text += base::say(inspect_texts.next_document, i, starts[i]).in(language) + "\n";
     text += text_of(tokens, starts[i], end, tokenizer, style) + "\n";
     if (style.ids == TokenIds::shown) text += ids_of(tokens, starts[i], end, style) + "\n";
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/language.h"
 #include "data/samples.h"
 #include "tokenizer/tokenizer.h"
 
@@ -20,6 +21,6 @@ struct SampleStyle {
 // A line with numbers, then the text; what carries loss is marked, documents that a sample holds have a line between
 // them, and what fills the sample up is not shown. Control characters are escaped.
 std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
-                        const SampleStyle& style);
+                        const SampleStyle& style, base::Language language);
 
 }  // namespace troika::commands

@@ -1,12 +1,12 @@
 #include "commands/plan/arguments.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "commands/plan/plan_texts.h"
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
 #include "machine/quantities.h"
@@ -20,7 +20,7 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.usage("[CONFIG] [settings of train] --gpu NAME --gpus N [--gpus-per-node N] [--network RATE]");
   table.usage("[CONFIG] [settings of train] --cluster FILE [--nproc N]");
   table.usage("[CONFIG] [settings of train] [--nproc N]");
-  table.usage("--what-if RUN CHANGE ... [--json]");
+  table.usage("--what-if RUN CHANGE ... [--json] [--lang en|zh|auto]");
   table.add("cluster", a.cluster, "The machines, as a file that `troika probe` writes or you do.")
       .shown("FILE")
       .unset("the accelerators of --gpu, else this host");
@@ -42,6 +42,9 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.add("tokens", a.tokens, "Tokens of the whole run, such as 300B, for its time.").unset("those of train.steps");
   table.add("top", a.top, "How many layouts to list.").range(1, 1000);
   table.add("json", a.json, "One JSON object.").alone();
+  table.add("lang", a.lang, "Language of the sentences: en, zh, or auto, which takes the locale's.")
+      .shown("en|zh|auto")
+      .words(std::vector<std::string_view>{"en", "zh", "auto"});
   table.add("write", a.write, "Write the settings with the best layout as YAML.")
       .shown("FILE")
       .unset("nothing is written");
@@ -69,10 +72,8 @@ config::FlagTable plan_flags(PlanArguments& a) {
 PlanArguments parse_plan(const std::vector<std::string>& words, const config::Environment& environment) {
   PlanArguments a;
   a.parsed = config::parse_settings(words, environment, plan_flags(a));
-  if (!a.cluster.empty() && !a.gpu.empty())
-    throw base::ConfigError("--cluster and --gpu both name the machines: give one of them");
-  if (a.gpu.empty() && (a.gpus || a.gpus_per_node))
-    throw base::ConfigError("--gpus says how many: give --gpu the name of the accelerator too, such as --gpu h100");
+  if (!a.cluster.empty() && !a.gpu.empty()) throw base::ConfigError(base::say(plan_texts.two_machines));
+  if (a.gpu.empty() && (a.gpus || a.gpus_per_node)) throw base::ConfigError(base::say(plan_texts.which_gpu));
   return a;
 }
 
@@ -90,7 +91,7 @@ double token_count(const std::string& text) {
   double count = 0;
   if (base::parse_double(number, &count) && std::isfinite(count) && count > 0 && count * factor < 1e18)
     return count * factor;
-  throw base::ConfigError(fmt::format("--tokens is '{}', but is a number above 0 such as 300B, 20M or 1e9", text));
+  throw base::ConfigError(base::say(plan_texts.tokens, text));
 }
 
 namespace {
@@ -101,8 +102,8 @@ machine::Cluster cluster_of_gpus(const PlanArguments& a) {
       a.gpus_per_node.value_or(std::min<std::int64_t>(kind.devices_per_host, a.gpus.value_or(1 << 20)));
   const std::int64_t gpus = a.gpus.value_or(per_node);
   if (gpus % per_node != 0 && gpus > per_node)
-    throw base::ConfigError(fmt::format("--gpus {} are not whole hosts of {}: use {} or {}, or --gpus-per-node", gpus,
-                                        per_node, gpus / per_node * per_node, (gpus / per_node + 1) * per_node));
+    throw base::ConfigError(base::say(plan_texts.whole_hosts, gpus, per_node, gpus / per_node * per_node,
+                                      (gpus / per_node + 1) * per_node));
   machine::Cluster cluster;
   cluster.hosts.push_back(host_of(kind, static_cast<int>(std::min(gpus, per_node)), machine::fitted_reach()));
   cluster.hosts.front().count = static_cast<int>(std::max<std::int64_t>(1, gpus / per_node));
@@ -116,8 +117,7 @@ machine::Cluster cluster_of(const PlanArguments& a, const config::Environment& e
                                                 : planner::this_machine(planner::machine_file(environment)).cluster;
   if (a.network.empty()) return cluster;
   if (!machine::parse_byte_rate(a.network, &cluster.network.bytes_per_second))
-    throw base::ConfigError(fmt::format(
-        "--network is '{}', but is a number with its unit, such as '1.6 Tbit/s' or '939 Mbit/s'", a.network));
+    throw base::ConfigError(base::say(plan_texts.network, a.network));
   cluster.pairs.clear();
   return cluster;
 }
@@ -131,9 +131,7 @@ planner::Question question_of(const PlanArguments& a, const config::Environment&
   q.cluster = cluster_of(a, environment);
   const bool on_cores = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
                                     [](const machine::Host& host) { return host.computes_on_cores(); });
-  if (a.nproc && !on_cores)
-    throw base::ConfigError(
-        "--nproc is for hosts that compute on their cores; a host with devices runs a rank on each");
+  if (a.nproc && !on_cores) throw base::ConfigError(base::say(plan_texts.nproc));
   q.ranks_per_host = static_cast<int>(a.nproc.value_or(0));
   q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
   q.settings.model.vocab = plan::vocabulary_of(q.settings);

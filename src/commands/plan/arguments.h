@@ -19,6 +19,7 @@ struct PlanArguments {
   std::string tokens;   // of the whole run: "300B"
   std::int64_t top = 10;
   bool json = false;
+  std::string lang = "auto";
   std::string write;    // a YAML file for the best layout
   std::string what_if;  // a run; read by what_if.h
   config::ParsedSettings parsed;

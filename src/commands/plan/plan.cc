@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/plan/arguments.h"
+#include "commands/plan/plan_texts.h"
 #include "commands/plan/what_if.h"
+#include "commands/told_in.h"
 #include "machine/quantities.h"
 #include "planner/reasons.h"
 #include "shape/layout.h"
@@ -55,28 +57,34 @@ nlohmann::ordered_json json_of(const Question& question, const Estimate& e, base
   return json;
 }
 
-std::string table(const Answer& answer) {
+std::string table(const Answer& answer, base::Language language) {
+  const PlanPageTexts& t = plan_texts;
   std::string text = fmt::format("{:>3} {:>10} {:>10} {:>9} {:>6} {:>10} {:>8} {:>7} {:>7}  {}\n", "", "tokens/s",
-                                 "step", "TFLOP/s", "MFU", "memory", "compute", "comm.", "bubble", "layout");
+                                 t.step.in(language), "TFLOP/s", "MFU", t.memory.in(language), t.compute.in(language),
+                                 t.communication.in(language), t.bubble.in(language), t.layout.in(language));
   int number = 0;
   for (const Estimate& e : answer.best) {
-    const planner::TimeSplit& t = e.time;
+    const planner::TimeSplit& time = e.time;
     text += fmt::format("{:>3} {:>10} {:>10} {:>9.3g} {:>5.1f}% {:>10} {:>7.1f}% {:>6.1f}% {:>6.1f}%  {}\n", ++number,
                         base::format_count(static_cast<std::int64_t>(e.tokens_per_second())),
-                        base::format_duration(t.step), e.model_flops_per_device() / 1e12, 100 * e.utilisation(),
-                        base::format_bytes(e.memory.total()), 100 * t.share(t.compute + t.optimizer),
-                        100 * t.share(t.communication()), 100 * t.share(t.bubble), name_of(e.layout));
+                        base::format_duration(time.step), e.model_flops_per_device() / 1e12, 100 * e.utilisation(),
+                        base::format_bytes(e.memory.total()), 100 * time.share(time.compute + time.optimizer),
+                        100 * time.share(time.communication()), 100 * time.share(time.bubble),
+                        text_of(e.layout).in(language));
   }
   return text;
 }
 
-std::string days(double seconds) {
-  return seconds < 2 * 86400 ? base::format_duration(seconds) : fmt::format("{:.1f} days", seconds / 86400);
+base::Text days(double seconds) {
+  return seconds < 2 * 86400 ? base::verbatim(base::format_duration(seconds))
+                             : base::say(plan_texts.days, seconds / 86400);
 }
 
-std::string lines(const std::string& title, const std::vector<std::string>& sentences) {
+// Sentences behind a title, which stands before the first.
+std::string lines(const base::Bilingual& title, const std::vector<base::Text>& sentences, base::Language language) {
   std::string text;
-  for (const std::string& sentence : sentences) text += fmt::format("{:<8}{}\n", text.empty() ? title : "", sentence);
+  for (const base::Text& sentence : sentences)
+    text += fmt::format("{:<8}{}\n", text.empty() ? title.in(language) : "", sentence.in(language));
   return text;
 }
 
@@ -89,37 +97,35 @@ double tokens_of_run(const PlanArguments& a, const Question& q) {
 
 }  // namespace
 
-std::string plan_text(const Question& q, const Answer& answer, double run_tokens) {
+std::string plan_text(const Question& q, const Answer& answer, double run_tokens, base::Language language) {
+  const PlanPageTexts& t = plan_texts;
   const config::ModelSettings& model = q.settings.model;
-  std::string text =
-      fmt::format("model   {} parameters, {} layers, width {}, vocabulary {}\n",
-                  base::format_count(shape::parameter_count(model)), model.layers, model.hidden, model.vocab);
-  text += fmt::format("batch   {} sequences of {}: {} tokens per step, the same in every layout\n", q.global,
-                      q.settings.batch.seq_len, base::format_count(q.global * q.settings.batch.seq_len));
-  text +=
-      fmt::format("on      {}{}\n", describe(q).english,
-                  q.cluster.host_count() > 1
-                      ? fmt::format("; {} between hosts", machine::format_bit_rate(q.cluster.network.bytes_per_second))
-                      : "");
-  if (const std::string sources = planner::sources_of(q.cluster); !sources.empty())
-    text += fmt::format("        {}\n", sources);
-  text += lines("fits?", base::in(planner::three_questions(q), base::Language::english));
-  text += "\n" + table(answer) + "\n";
+  const auto line = [&](const base::Bilingual& title, const base::Text& said) {
+    return lines(title, {said}, language);
+  };
+  std::string text = line(t.model, base::say(t.of_model, base::format_count(shape::parameter_count(model)),
+                                             model.layers, model.hidden, model.vocab));
+  text += line(t.batch, base::say(t.of_batch, q.global, q.settings.batch.seq_len,
+                                  base::format_count(q.global * q.settings.batch.seq_len)));
+  const base::Text machines = describe(q);
+  text += line(t.on,
+               q.cluster.host_count() > 1
+                   ? base::say(t.between_hosts, machines, machine::format_bit_rate(q.cluster.network.bytes_per_second))
+                   : machines);
+  if (const base::Text sources = planner::sources_of(q.cluster); !sources.english.empty())
+    text += fmt::format("        {}\n", sources.in(language));
+  text += lines(t.fits, planner::three_questions(q), language);
+  text += "\n" + table(answer, language) + "\n";
   const Estimate& best = answer.best.front();
-  text += lines("first", base::in(planner::reasons_of(q, best), base::Language::english));
+  text += lines(t.first, planner::reasons_of(q, best), language);
   if (run_tokens > 0)
-    text += fmt::format("run     {} tokens are {:.0f} steps and take {}\n",
-                        base::format_count(static_cast<std::int64_t>(run_tokens)),
-                        run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second()));
-  text += lines("helps", base::in(planner::what_would_help(q, best), base::Language::english));
-  text += fmt::format(
-      "left    {} layouts considered, {} do not fit, {} followed, {} simulated; the rest is slower by a lower bound\n",
-      answer.considered, answer.too_large, answer.followed, answer.simulated);
-  text += fmt::format("start   troika train {}\n", base::join(flags_of(best.layout), " "));
-  text +=
-      "MFU: 6 FLOPs per token and weight, attention by the whole mask, nothing for recomputation, over the data "
-      "sheet's rate\n";
-  return text;
+    text += line(t.run,
+                 base::say(t.of_run, base::format_count(static_cast<std::int64_t>(run_tokens)),
+                           run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second())));
+  text += lines(t.helps, planner::what_would_help(q, best), language);
+  text += line(t.left, base::say(t.of_left, answer.considered, answer.too_large, answer.followed, answer.simulated));
+  text += line(t.start, base::verbatim("troika train " + base::join(flags_of(best.layout), " ")));
+  return text + std::string(t.utilisation.in(language)) + "\n";
 }
 
 std::string estimate_json(const Question& q, const Estimate& estimate, base::Language language) {
@@ -136,20 +142,23 @@ std::string plan_json(const Question& q, const Answer& answer, base::Language la
   json["questions"] = base::in(planner::three_questions(q), language);
   json["helps"] = answer.best.empty() ? std::vector<std::string>{}
                                       : base::in(planner::what_would_help(q, answer.best.front()), language);
-  json["sources"] = planner::sources_of(q.cluster);
+  json["sources"] = planner::sources_of(q.cluster).in(language);
   return json.dump(2) + "\n";
 }
 
 std::string plan_report(const Call& call) {
-  if (asks_what_if(call.words)) return what_if_report(call.words);
-  const PlanArguments a = parse_plan(call.words, call.environment);
-  const Question question = question_of(a, call.environment);
-  const double run_tokens = tokens_of_run(a, question);
-  const Answer answer = planner::search(question);
-  if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
-  if (!a.write.empty())
-    base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, answer.best.front().layout)));
-  return a.json ? plan_json(question, answer, base::Language::english) : plan_text(question, answer, run_tokens);
+  const base::Language language = language_of_words(call);
+  return told_in(language, [&] {
+    if (asks_what_if(call.words)) return what_if_report(call.words, language);
+    const PlanArguments a = parse_plan(call.words, call.environment);
+    const Question question = question_of(a, call.environment);
+    const double run_tokens = tokens_of_run(a, question);
+    const Answer answer = planner::search(question);
+    if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
+    if (!a.write.empty())
+      base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, answer.best.front().layout)));
+    return a.json ? plan_json(question, answer, language) : plan_text(question, answer, run_tokens, language);
+  });
 }
 
 }  // namespace troika::commands

@@ -24,7 +24,7 @@ std::vector<std::string> flags_first(const std::vector<std::string>& words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     const bool is_flag = words[at].rfind('-', 0) == 0 && !takes_hosts_away(words[at]);
     (is_flag ? flags : changes).push_back(words[at]);
-    if (words[at] == asking && at + 1 < words.size()) flags.push_back(words[++at]);
+    if ((words[at] == asking || words[at] == "--lang") && at + 1 < words.size()) flags.push_back(words[++at]);
   }
   flags.emplace_back("--");
   flags.insert(flags.end(), changes.begin(), changes.end());
@@ -35,17 +35,18 @@ std::vector<std::string> flags_first(const std::vector<std::string>& words) {
 
 bool asks_what_if(const std::vector<std::string>& words) { return std::any_of(words.begin(), words.end(), is_asking); }
 
-std::string what_if_report(const std::vector<std::string>& words) {
-  std::string run;
+std::string what_if_report(const std::vector<std::string>& words, base::Language language) {
+  std::string run, lang;
   std::vector<std::string> changes;
   bool json = false;
   config::FlagTable table("troika plan --what-if");
   table.add("what-if", run, "The run.").required();
   table.add("json", json, "One JSON object.").alone();
+  table.add("lang", lang, "Language of the sentences, which `language` is.");
   table.rest("CHANGE", changes, "What to change.");
   config::read_flags({&table}, flags_first(words)).finish();
   const planner::WhatIf answer = planner::what_if(run, changes);
-  return json ? planner::to_json(answer) : planner::to_text(answer);
+  return json ? planner::to_json(answer, language) : planner::to_text(answer, language);
 }
 
 }  // namespace troika::commands

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 std::string refusal_of_what_if(const std::vector<std::string>& words) {
   try {
-    what_if_report(words);
+    what_if_report(words, base::Language::english);
   } catch (const base::ConfigError& error) {
     return error.what();
   }

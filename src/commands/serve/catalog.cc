@@ -27,7 +27,7 @@ RunSummary looked_at_or_unknown(const NamedFolder& run, RunFollower& follower, d
     summary.name = run.name;
     summary.folder = run.path;
     summary.state = "unknown";
-    summary.text = error.what();
+    summary.text = base::text_of(error);
     return summary;
   }
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/say.h"
 #include "commands/serve/served_runs_test_support.h"
 #include "host/process.h"
 
@@ -46,7 +47,7 @@ TEST_F(Catalog, SaysWhatARunIsAndHowFarItHasCome) {
   EXPECT_EQ(run.ranks, 1);
   EXPECT_THAT(run.hosts, ElementsAre(base::host_name()));
   EXPECT_THAT(run.can, ElementsAre());
-  const nlohmann::json json = nlohmann::json::parse(to_json(run));
+  const nlohmann::json json = nlohmann::json::parse(to_json(run, base::Language::english));
   EXPECT_TRUE(json["valid_loss"].is_null());
   EXPECT_EQ(json["model"], "tiny: 4 layers");
 }
@@ -61,6 +62,16 @@ TEST_F(Catalog, TheOneThatBeganLastComesFirst) {
   EXPECT_EQ(served.catalog.folder_of("c/d"), served / "c/d");
   EXPECT_THAT(refusal_of([&] { served.catalog.folder_of("../a"); }), HasSubstr("404"));
   EXPECT_FALSE(served.catalog.known_folder_of("e"));
+}
+
+TEST_F(Catalog, WhyARunCannotBeReadIsToldInTheLanguageOfTheReader) {
+  RunSummary run;
+  run.text = base::text_of(base::DataError(base::Text{"cannot open 'a'", "无法打开“a”"}));
+  run.exit_code = 3;
+  const auto told = [&](base::Language language) { return nlohmann::json::parse(to_json(run, language)); };
+  EXPECT_EQ(told(base::Language::english)["text"], "cannot open 'a'");
+  EXPECT_EQ(told(base::Language::chinese)["text"], "无法打开“a”");
+  EXPECT_EQ(told(base::Language::chinese)["exit_code"], 3);
 }
 
 TEST_F(Catalog, ARunThatHasDiedWithoutAWordIsSilent) {

@@ -26,10 +26,12 @@ std::string readable(const std::string& text) {
 
 }  // namespace
 
-std::string data_sample(const Form& form, const Options& options, double deadline_seconds) {
+std::string data_sample(const Form& form, const Options& options, base::Language language, double deadline_seconds) {
   const ScratchFolder folder;
   ShortProgram inspect;
-  inspect.words = {options.program, "data", "inspect", "--samples", samples_shown, "--color", "never"};
+  inspect.words = {options.program, "data",        "inspect",
+                   "--samples",     samples_shown, "--color",
+                   "never",         "--lang",      language == base::Language::english ? "en" : "zh"};
   for (std::string& word : words_of_settings(form)) inspect.words.push_back(std::move(word));
   inspect.words.insert(inspect.words.end(), {"--train.out", folder.file("run")});
   inspect.environment = environment_of_runs(options.environment);

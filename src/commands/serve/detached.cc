@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 #include "commands/launch/worker.h"
 #include "commands/serve/refusal_texts.h"
@@ -151,7 +152,7 @@ int open_log(const std::string& path) {
   if (log >= 0 && ::fstat(log, &facts) == 0 && S_ISREG(facts.st_mode)) return log;
   const int reason = log < 0 ? errno : EINVAL;
   if (log >= 0) ::close(log);
-  throw base::ConfigError(base::say(refusal_texts.no_log, path, ::strerror(reason)));
+  throw base::ConfigError(base::say(refusal_texts.no_log, path, base::system_cause(reason)));
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ DetachedStart start_detached(const DetachedProgram& program, double patience_sec
   const OwnedDescriptor null(above_the_first(::open("/dev/null", O_RDWR | O_CLOEXEC)));
   int pipe[2] = {-1, -1};
   if (null.get() < 0 || ::pipe2(pipe, O_CLOEXEC) != 0)
-    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), ::strerror(errno)));
+    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), base::system_cause(errno)));
   const OwnedDescriptor hearing(pipe[0]);
   OwnedDescriptor telling(above_the_first(pipe[1]));
   prepared.input = null.get();
@@ -191,7 +192,7 @@ DetachedStart start_detached(const DetachedProgram& program, double patience_sec
   telling.close();
   log.close();
   if (between < 0)
-    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), ::strerror(fork_error)));
+    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), base::system_cause(fork_error)));
   Told told{};
   DetachedStart start;
   const bool heard = hear(hearing.get(), base::monotonic_seconds() + patience_seconds + slack_seconds, &told);
@@ -199,7 +200,7 @@ DetachedStart start_detached(const DetachedProgram& program, double patience_sec
   }
   if (!heard) return start;
   if (told.what == Told::What::cannot_start)
-    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), ::strerror(told.value)));
+    throw base::ConfigError(base::say(refusal_texts.no_start, program.words.front(), base::system_cause(told.value)));
   start.ended = true;
   start.exit_code = WIFSIGNALED(told.value) ? 128 + WTERMSIG(told.value) : WEXITSTATUS(told.value);
   start.last_words = base::printable(last_lines(program.log, facts.st_size, lines_of_last_words), most_last_words);

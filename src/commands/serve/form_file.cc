@@ -23,7 +23,7 @@ std::string form_of_file(const std::string& body, base::Language language) {
   const Json asked = Json::parse(body, nullptr, false);
   if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
     throw Refused{400, base::say(refusal_texts.no_file)};
-  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), "the file");
+  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say(refusal_texts.the_file));
   std::map<const config::Field*, std::string> values;
   for (const config::Assignment& assignment : layer.assignments) {
     config::Settings scratch;
@@ -37,8 +37,9 @@ std::string form_of_file(const std::string& body, base::Language language) {
   for (const config::Field& field : config::fields())
     if (const auto value = values.find(&field); value != values.end() && !stays_out(field.key()))
       settings[field.key()] = value->second;
-  const Json answer = {
-      {"settings", std::move(settings)}, {"errors", base::in(layer.errors, language)}, {"notes", layer.notes}};
+  const Json answer = {{"settings", std::move(settings)},
+                       {"errors", base::in(layer.errors, language)},
+                       {"notes", base::in(layer.notes, language)}};
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

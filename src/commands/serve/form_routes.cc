@@ -40,7 +40,8 @@ std::vector<Route> form_routes(const Shop& shop) {
            [&options](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
              if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
-             return json_response(200, json_of_text(data_sample(checked.form, options, sample_deadline)));
+             return json_response(200,
+                                  json_of_text(data_sample(checked.form, options, asked.language, sample_deadline)));
            }},
           {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);

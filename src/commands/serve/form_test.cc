@@ -180,6 +180,19 @@ TEST_F(RunForm, ComesFromAFileOfSettings) {
   EXPECT_THAT(refusal_of([] { form_of_file("{}", base::Language::english); }), HasSubstr("400"));
 }
 
+TEST_F(RunForm, TellsWhatIsWrongWithAFileOfAnotherProgramInChinese) {
+  const auto of = [](const std::string& yaml) {
+    return nlohmann::json::parse(form_of_file(nlohmann::json{{"yaml", yaml}}.dump(), base::Language::chinese));
+  };
+  const nlohmann::json told = of("stage: dpo\nfp8: true\ncutoff_lne: 5\ndo_train: true\nsave_strategy: epoch\n");
+  EXPECT_THAT(told["errors"].dump(), AllOf(HasSubstr("该文件 第 1 行：stage dpo 需要偏好数据"),
+                                           HasSubstr("不支持 fp8：以 fp32、bf16 和 fp16 计算"),
+                                           HasSubstr("未知的键“cutoff_lne”；您是想写 cutoff_len 吗？")));
+  EXPECT_THAT(told["notes"].dump(), AllOf(HasSubstr("未写明的项取其默认值"), HasSubstr("检查点按步数")));
+  EXPECT_THAT(of("deepspeed: {amp: {enabled: true}}\nstage: sft\n")["errors"].dump(),
+              HasSubstr("不支持 amp：计算精度由"));
+}
+
 TEST_F(RunForm, HasTheTableOfSettings) {
   const nlohmann::json table = nlohmann::json::parse(settings_json());
   std::map<std::string, nlohmann::json> settings;

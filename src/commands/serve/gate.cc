@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "base/system_cause.h"
 #include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 
@@ -166,7 +168,7 @@ std::string new_secret() {
   while (filled < bytes.size()) {
     const ssize_t count = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
     if (count < 0 && errno != EINTR)
-      throw base::ConfigError(fmt::format("the system gives no random numbers for a token: {}", std::strerror(errno)));
+      throw base::ConfigError(base::say(refusal_texts.no_random, base::system_cause(errno)));
     if (count > 0) filled += static_cast<std::size_t>(count);
   }
   std::string text;

@@ -52,6 +52,7 @@ struct Live::Impl {
   };
   struct Follower {
     std::shared_ptr<http::Stream> stream;
+    base::Language language = base::Language::english;
     std::vector<Looked> looks;
   };
 
@@ -64,7 +65,7 @@ struct Live::Impl {
   bool ends = false, hurries = false;
   std::vector<Follower> followers;
   std::map<Looked, Told> told;
-  std::string list_event;
+  std::map<base::Language, std::string> list_events;
   bool lists = false;  // the list is being made
   std::int64_t ticks = 0;
 
@@ -76,17 +77,19 @@ struct Live::Impl {
   }
 
   void look_at_list() {
-    std::string event;
+    std::map<base::Language, std::string> events;
     try {
-      event = event_text("runs", without_line_ends(to_json(catalog.list())));
+      const std::vector<RunSummary> runs = catalog.list();
+      for (const base::Language language : {base::Language::english, base::Language::chinese})
+        events[language] = event_text("runs", without_line_ends(to_json(runs, language)));
     } catch (const std::exception&) {
-      event.clear();  // a folder that cannot be read now may be readable in two seconds
+      events.clear();  // a folder that cannot be read now may be readable in two seconds
     }
     const std::lock_guard<std::mutex> lock(mutex);
     lists = false;
-    if (event.empty() || event == list_event) return;
-    list_event = event;
-    tell(event, nullptr);
+    if (events.empty() || events == list_events) return;
+    list_events = std::move(events);
+    for (const Follower& follower : followers) follower.stream->write(list_events[follower.language]);
   }
 
   void look_at(const Looked& looked) {
@@ -184,13 +187,14 @@ bool Live::end() {
 http::Response Live::follow(const Asked& asked) {
   Impl::Follower follower;
   follower.stream = std::make_shared<http::Stream>();
+  follower.language = asked.language;
   for (const std::string& name : asked.query.all("run")) {
     if (follower.looks.size() == most_followed) break;
     if (std::optional<std::string> folder = impl_->catalog.known_folder_of(name))
       follower.looks.push_back({name, std::move(*folder), asked.language});
   }
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  follower.stream->write("retry: 2000\n\n" + impl_->list_event);
+  follower.stream->write("retry: 2000\n\n" + impl_->list_events[asked.language]);
   for (const Impl::Looked& looked : follower.looks) {
     const auto last = impl_->told.find(looked);
     if (last == impl_->told.end() || last->second.event.empty()) continue;

@@ -33,6 +33,9 @@ struct RefusalTexts {
       "the token is missing or of another server; `troika serve --url` prints the address with it",
       "缺少令牌，或令牌属于另一个服务；`troika serve --url` 会打印带令牌的地址"};
 
+  base::Bilingual no_random = {"the system gives no random numbers for a token: {}",
+                               "系统没有给出生成令牌所需的随机数：{}"};
+
   // Of what is read.
   base::Bilingual no_run = {"there is no run '{}'", "没有名为“{}”的运行"};
   base::Bilingual no_sweep = {"there is no sweep '{}'", "没有名为“{}”的扫描"};
@@ -82,6 +85,7 @@ struct RefusalTexts {
                              "请求体不是含有 name、processes 和 settings 的 JSON 对象"};
   base::Bilingual no_file = {"the body is no JSON object with the text of the file as \"yaml\"",
                              "请求体不是以 \"yaml\" 给出文件内容的 JSON 对象"};
+  base::Bilingual the_file = {"the file", "该文件"};
   base::Bilingual no_setting = {"there is no setting '{}'{}", "没有名为“{}”的设置{}"};
   base::Bilingual did_you_mean = {"; did you mean {}?", "；您是想写 {} 吗？"};
   base::Bilingual no_part = {"a form has no '{}': it has name, processes and settings",

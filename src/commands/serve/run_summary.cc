@@ -49,7 +49,7 @@ std::string printable_in_json(const Json& json) { return json.dump(-1, ' ', fals
 
 Json known(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json json_of(const RunSummary& run) {
+Json json_of(const RunSummary& run, base::Language language) {
   const auto time = [](double seconds) { return seconds > 0 ? Json(seconds) : Json(nullptr); };
   return {{"name", run.name},
           {"folder", run.folder},
@@ -68,17 +68,20 @@ Json json_of(const RunSummary& run) {
           {"hosts", run.hosts},
           {"began", time(run.began)},
           {"changed", time(run.changed)},
-          {"text", run.text},
+          {"text", run.text.in(language)},
+          {"exit_code", run.exit_code},
           {"can", run.can}};
 }
 
 }  // namespace
 
-std::string to_json(const RunSummary& run) { return printable_in_json(json_of(run)) + "\n"; }
+std::string to_json(const RunSummary& run, base::Language language) {
+  return printable_in_json(json_of(run, language)) + "\n";
+}
 
-std::string to_json(const std::vector<RunSummary>& runs) {
+std::string to_json(const std::vector<RunSummary>& runs, base::Language language) {
   Json list = Json::array();
-  for (const RunSummary& run : runs) list.push_back(json_of(run));
+  for (const RunSummary& run : runs) list.push_back(json_of(run, language));
   return printable_in_json(list) + "\n";
 }
 
@@ -127,7 +130,8 @@ struct RunFollower::Impl {
     summary.layout = state.layout;
     summary.precision = state.precision;
     summary.began = state.began;
-    summary.text = state.text;
+    summary.text = base::verbatim(state.text);
+    summary.exit_code = state.exit_code;
     summary.ranks = static_cast<int>(state.ranks.size());
     for (const records::RankPlace& rank : state.ranks)
       if (std::find(summary.hosts.begin(), summary.hosts.end(), rank.host) == summary.hosts.end())

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "commands/serve/run_folders.h"
 #include "exporters/openmetrics.h"
 
@@ -22,12 +23,13 @@ struct RunSummary {
   int ranks = 0;
   std::vector<std::string> hosts;
   double began = 0, changed = 0;
-  std::string text;              // of its end
+  base::Text text;               // of its end, as the run has said it; why it cannot be read
+  int exit_code = 0;             // of its end
   std::vector<std::string> can;  // "stop", "resume", "export"
 };
 
-std::string to_json(const RunSummary& run);
-std::string to_json(const std::vector<RunSummary>& runs);  // a list, in this order
+std::string to_json(const RunSummary& run, base::Language language);
+std::string to_json(const std::vector<RunSummary>& runs, base::Language language);  // a list, in this order
 
 // Follows one run. Of what was written before the first look only the end is read, and a run that is over is not read again until one
 // of its files changes. Threads: one.

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
@@ -53,7 +54,7 @@ pid_t spawned(const ShortProgram& program) {
   const int error = ::posix_spawn(&child, words.front().c_str(), &files, &attributes, argv.data(), envp.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) throw base::ConfigError(base::say(refusal_texts.no_start, words.front(), ::strerror(error)));
+  if (error != 0) throw base::ConfigError(base::say(refusal_texts.no_start, words.front(), base::system_cause(error)));
   return child;
 }
 
@@ -85,7 +86,8 @@ ShortEnd run_short(const ShortProgram& program) {
 
 ScratchFolder::ScratchFolder() {
   char path[] = "/tmp/troika-page-XXXXXX";
-  if (::mkdtemp(path) == nullptr) throw base::ConfigError(base::say(refusal_texts.no_scratch, ::strerror(errno)));
+  if (::mkdtemp(path) == nullptr)
+    throw base::ConfigError(base::say(refusal_texts.no_scratch, base::system_cause(errno)));
   path_ = path;
 }
 ScratchFolder::~ScratchFolder() { base::remove_tree(path_); }

@@ -75,11 +75,12 @@ TEST(DataSample, IsWhatInspectSaysWithoutEscapeCodes) {
   Form form;
   form.settings = {{"data.train", "/tmp/a.jsonl"}};
   const StandIn program(R"(echo "$1 $2"; printf '\033[31mred\033[0m\n'; pwd)");
-  const std::string text = data_sample(form, program.options, 20);
+  const std::string text = data_sample(form, program.options, base::Language::english, 20);
   EXPECT_THAT(text, HasSubstr("data inspect\n"));
   EXPECT_THAT(text, HasSubstr("/tmp\n"));
   EXPECT_EQ(text.find('\033'), std::string::npos);
-  EXPECT_THROW(data_sample(form, StandIn("exit 2").options, 20), base::DataError);
+  EXPECT_THAT(data_sample(form, StandIn(R"(echo "$@")").options, base::Language::chinese, 20), HasSubstr("--lang zh"));
+  EXPECT_THROW(data_sample(form, StandIn("exit 2").options, base::Language::english, 20), base::DataError);
 }
 
 TEST(TokenFile, IsForThisUserAloneAndGoesWithItsServer) {

@@ -145,7 +145,7 @@ class SweepEnd {
     page.facts = {{"processes", std::to_string(plan_.host.world())},
                   {"hosts", std::to_string(plan_.host.hosts.nnodes)},
                   {"machine", planner::describe(question_).english},
-                  {"rates of the plan", planner::sources_of(question_.cluster)},
+                  {"rates of the plan", planner::sources_of(question_.cluster).english},
                   {"step", fmt::format("{} samples, {} tokens", step.samples, step.tokens)},
                   {"steps of a layout", std::to_string(step.steps)},
                   {"layouts", std::to_string(outcome_.rows.size())},

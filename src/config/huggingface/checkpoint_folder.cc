@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 namespace {
@@ -63,10 +65,7 @@ void check_model_file(const std::string& model_folder, const std::string& name) 
   for (const nlohmann::json& listed : base::json_array(manifest, "files", path)) {
     if (base::json_string(listed, "file", path) != "model/" + name) continue;
     if (base::hash_file(file) == base::json_string(listed, "xxh3", path)) return;
-    throw base::DataError(fmt::format(
-        "'{}' is not the file that was saved with the checkpoint: its hash is not that of the manifest; copy it from "
-        "another checkpoint or host of the run, or remove it and name a tokenizer with --data.tokenizer",
-        file));
+    throw base::DataError(base::say(model_texts.other_file, file));
   }
 }
 

@@ -1,12 +1,11 @@
 #include "config/huggingface/json_keys.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/say.h"
+#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 
@@ -18,7 +17,7 @@ std::string shown(const json& value) {
   return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
-JsonKeys::JsonKeys(const json& object, std::string where, std::vector<std::string>* problems)
+JsonKeys::JsonKeys(const json& object, std::string where, std::vector<base::Text>* problems)
     : object_(object), where_(std::move(where)), problems_(problems) {}
 
 const json* JsonKeys::find(const std::string& key) const {
@@ -26,9 +25,10 @@ const json* JsonKeys::find(const std::string& key) const {
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
-void JsonKeys::fail(const std::string& key, const std::string& what) {
+void JsonKeys::fail(const std::string& key, const base::Text& what) {
   const json* value = find(key);
-  problems_->push_back(fmt::format("{}{} is {}: {}", where_, key, value == nullptr ? "absent" : shown(*value), what));
+  problems_->push_back(value == nullptr ? base::say(model_texts.absent, where_, key, what)
+                                        : base::say(model_texts.key, where_, key, shown(*value), what));
 }
 
 std::int64_t JsonKeys::whole(const std::string& key, const Field& field, std::int64_t fallback) {
@@ -37,7 +37,7 @@ std::int64_t JsonKeys::whole(const std::string& key, const Field& field, std::in
   const double least = std::max(1.0, field.min);
   const bool fits = value->is_number_integer() && value->get<double>() >= least && value->get<double>() <= field.max;
   if (fits) return value->get<std::int64_t>();
-  fail(key, fmt::format("a whole number from {:.0f} to {:.0f} is needed", least, field.max));
+  fail(key, base::say(model_texts.whole, least, field.max));
   return fallback;
 }
 
@@ -46,7 +46,7 @@ double JsonKeys::number(const std::string& key, const Field& field, double fallb
   if (value == nullptr) return fallback;
   const bool fits = value->is_number() && value->get<double>() >= field.min && value->get<double>() <= field.max;
   if (fits) return value->get<double>();
-  fail(key, fmt::format("a number from {:g} to {:g} is needed", field.min, field.max));
+  fail(key, base::say(model_texts.number, field.min, field.max));
   return fallback;
 }
 
@@ -54,7 +54,7 @@ bool JsonKeys::truth(const std::string& key, bool fallback) {
   const json* value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
-  fail(key, "true or false is needed");
+  fail(key, base::say(model_texts.truth));
   return fallback;
 }
 
@@ -62,16 +62,17 @@ std::string JsonKeys::word(const std::string& key, const std::string& fallback) 
   const json* value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_string()) return value->get<std::string>();
-  fail(key, "a word is needed");
+  fail(key, base::say(model_texts.word));
   return fallback;
 }
 
 void JsonKeys::allow(const std::string& key, const json& accepted) {
   const json* value = find(key);
   if (value == nullptr || std::find(accepted.begin(), accepted.end(), *value) != accepted.end()) return;
-  std::vector<std::string> words;
-  for (const json& one : accepted) words.push_back(shown(one));
-  fail(key, words.empty() ? "this is not supported" : fmt::format("only {} is supported", base::join(words, " or ")));
+  std::vector<base::Text> words;
+  for (const json& one : accepted) words.push_back(base::verbatim(shown(one)));
+  fail(key, words.empty() ? base::say(model_texts.none_supported)
+                          : base::say(model_texts.only, base::join(words, model_texts.alternative)));
 }
 
 }  // namespace troika::config

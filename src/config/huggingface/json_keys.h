@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/fields.h"
 
 namespace troika::config {
@@ -15,7 +16,7 @@ namespace troika::config {
 class JsonKeys {
  public:
   // `where` stands before the keys in sentences: "rope_scaling." or "".
-  JsonKeys(const nlohmann::json& object, std::string where, std::vector<std::string>* problems);
+  JsonKeys(const nlohmann::json& object, std::string where, std::vector<base::Text>* problems);
 
   // nullptr when absent or null.
   const nlohmann::json* find(const std::string& key) const;
@@ -28,12 +29,12 @@ class JsonKeys {
 
   // Absent or one of `accepted`, an array; else a problem.
   void allow(const std::string& key, const nlohmann::json& accepted);
-  void fail(const std::string& key, const std::string& what);  // "hidden_size is 0: ..."; `what` is behind the colon
+  void fail(const std::string& key, const base::Text& what);  // "hidden_size is 0: ..."; `what` is behind the colon
 
  private:
   const nlohmann::json& object_;
   std::string where_;
-  std::vector<std::string>* problems_;
+  std::vector<base::Text>* problems_;
 };
 
 // Compact, at most 60 bytes.

@@ -1,7 +1,5 @@
 #include "config/import/deepspeed.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,8 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/language.h"
+#include "base/say.h"
 #include "config/import/deepspeed_json.h"
+#include "config/import/import_texts.h"
 
 namespace troika::config {
 namespace {
@@ -45,31 +44,28 @@ constexpr UsualName usual_names[] = {
     {"ds_z2_offload_config.json", "2", "host"}, {"ds_z3_offload_config.json", "3", "host"},
 };
 
-Layer read_by_name(const std::string& path, const std::string& origin) {
+Layer read_by_name(const std::string& path, const base::Text& origin) {
   Layer layer;
   for (const UsualName& usual : usual_names) {
     if (name_of(path) != usual.name) continue;
     layer.assignments.push_back({&field_of("parallel.zero"), std::string(usual.stage), origin});
     layer.assignments.push_back({&field_of("parallel.offload"), std::string(usual.offload), origin});
-    layer.notes.push_back(fmt::format("deepspeed '{}' is not there; by its name it means parallel.zero {}, offload {}",
-                                      path, usual.stage, usual.offload));
+    layer.notes.push_back(base::say(import_texts.known_by_name, path, usual.stage, usual.offload));
     return layer;
   }
-  layer.errors.push_back(base::verbatim(fmt::format(
-      "{}: deepspeed '{}' is not there, nor beside this file: copy it, or set parallel.zero instead", origin, path)));
+  layer.errors.push_back(base::say(import_texts.absent, origin, path));
   return layer;
 }
 
 // Of two values for a key one would be ignored, so DeepSpeed refuses them, and so does this.
-nlohmann::json parse_without_repeats(const std::string& text, const std::string& origin) {
+nlohmann::json parse_without_repeats(const std::string& text, const base::Text& origin) {
   base::parse_json(text, origin);  // its errors name the place
   std::vector<std::set<std::string>> open;
   const auto on_event = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
     if (event == nlohmann::json::parse_event_t::object_start) open.emplace_back();
     if (event == nlohmann::json::parse_event_t::object_end) open.pop_back();
     if (event == nlohmann::json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-      throw base::DataError(
-          fmt::format("{}: {} is given twice: leave one of them out", origin, parsed.get<std::string>()));
+      throw base::DataError(base::say(import_texts.given_twice, origin, parsed.get<std::string>()));
     return true;
   };
   return nlohmann::json::parse(text, on_event);
@@ -84,13 +80,12 @@ const Assignment* last_of(const Layer& layer, const Field& field) {
 }  // namespace
 
 void take_deepspeed(DeepSpeed theirs, Layer* mine) {
-  const auto contradict = [&](const Assignment& own, const std::string& value, const std::string& origin) {
-    mine->errors.push_back(base::verbatim(fmt::format("{}: {} is {}, but {} in {}; write \"auto\" there", own.origin,
-                                                      own.field->key(), own.value, value, origin)));
+  const auto contradict = [&](const base::Bilingual& text, const Assignment& own, const Assignment& other) {
+    mine->errors.push_back(base::say(text, own.origin, own.field->key(), own.value, other.value, other.origin));
   };
   for (const Assignment& out : theirs.ruled_out) {
     const Assignment* own = last_of(*mine, *out.field);
-    if (own != nullptr && own->value == out.value) contradict(*own, "not " + out.value, out.origin);
+    if (own != nullptr && own->value == out.value) contradict(import_texts.ruled_out, *own, out);
   }
   for (Assignment& assignment : theirs.layer.assignments) {
     const Field& field = *assignment.field;
@@ -98,7 +93,7 @@ void take_deepspeed(DeepSpeed theirs, Layer* mine) {
     if (own == nullptr) {
       mine->assignments.push_back(std::move(assignment));
     } else if (canonical_text(field, own->value) != canonical_text(field, assignment.value)) {
-      contradict(*own, assignment.value, assignment.origin);
+      contradict(import_texts.contradiction, *own, assignment);
     }
   }
   mine->notes.insert(mine->notes.end(), theirs.layer.notes.begin(), theirs.layer.notes.end());
@@ -109,12 +104,12 @@ DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {
   const bool is_inline = key.kind == FlatKey::Kind::object;
   const std::string file = is_inline ? "" : find_file(key.text, yaml);
   if (!is_inline && file.empty()) return {read_by_name(key.text, key.origin), {}};
-  const std::string origin = is_inline ? key.origin + " deepspeed" : "deepspeed '" + file + "'";
+  const base::Text origin =
+      is_inline ? base::say(import_texts.deepspeed_inside, key.origin) : base::say(import_texts.deepspeed, file);
   if (!is_inline && base::file_size(file) > most_deepspeed_bytes)
-    throw base::DataError(fmt::format("{} has {} bytes, but DeepSpeed's settings have at most {}", origin,
-                                      base::file_size(file), most_deepspeed_bytes));
+    throw base::DataError(base::say(import_texts.too_large, origin, base::file_size(file), most_deepspeed_bytes));
   const nlohmann::json root = parse_without_repeats(is_inline ? key.text : base::read_file(file), origin);
-  if (!root.is_object()) throw base::DataError(origin + " is not a JSON object: DeepSpeed's settings are one");
+  if (!root.is_object()) throw base::DataError(base::say(import_texts.no_object, origin));
   return read_deepspeed_json(root, origin);
 }
 

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/language.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/did_you_mean.h"
+#include "config/import/import_texts.h"
 
 namespace troika::config {
 namespace {
@@ -116,7 +118,7 @@ const std::vector<Section> sections = {
 
 class DeepSpeedReader {
  public:
-  DeepSpeedReader(const Json& root, std::string origin) : root_(root), origin_(std::move(origin)) {}
+  DeepSpeedReader(const Json& root, base::Text origin) : root_(root), origin_(std::move(origin)) {}
 
   DeepSpeed read() {
     for (const Section& section : sections) check_section(section);
@@ -124,8 +126,8 @@ class DeepSpeedReader {
     read_batch();
     read_precision();
     read_optimizer(at(root_, "optimizer"));
-    refuse("scheduler", "give lr_scheduler_type and warmup_ratio or warmup_steps in the YAML instead");
-    refuse("amp", "bf16 and fp16 say what is computed in");
+    refuse("scheduler", import_texts.scheduler);
+    refuse("amp", import_texts.amp);
     copy(at(at(root_, "tensor_parallel"), "autotp_size"), "parallel.tp");
     note_rest();
     return {std::move(layer_), std::move(ruled_out_)};
@@ -140,52 +142,49 @@ class DeepSpeedReader {
     if (const auto text = stated(value)) assign(key, *text);
   }
 
-  void fail(const std::string& what) { layer_.errors.push_back(base::verbatim(origin_ + ": " + what)); }
+  void fail(const base::Text& what) { layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, origin_, what)); }
 
   void check_section(const Section& section) {
     const Json* value = &root_;
     for (const std::string& name : base::split(std::string(section.path), '.')) value = &at(*value, name);
     if (value->is_null()) return;
-    if (!value->is_object()) return fail(fmt::format("{} is {}, but must be a section", section.path, value->dump()));
+    if (!value->is_object()) return fail(base::say(import_texts.no_section, section.path, value->dump()));
     for (const auto& [name, nested] : value->items()) {
       const auto has = [&, &named = name](const auto& names) {
         return std::find(names.begin(), names.end(), named) != names.end();
       };
       if (has(section.read)) continue;
       if (has(section.idle)) {
-        idle_nested_.push_back(fmt::format("{}.{}", section.path, name));
+        idle_nested_.push_back(base::verbatim(fmt::format("{}.{}", section.path, name)));
         continue;
       }
       std::vector<std::string> names = section.read;
       names.insert(names.end(), section.idle.begin(), section.idle.end());
       const std::string near = base::nearest(name, names);
-      fail(fmt::format("unknown key '{}' in {}{}", name, section.path,
-                       near.empty() ? "" : "; did you mean " + near + "?"));
+      fail(base::say(import_texts.unknown_in, name, section.path, did_you_mean(near)));
     }
   }
 
   static bool is_object_with_content(const Json& value) { return value.is_object() && !value.empty(); }
 
-  void refuse(const std::string& name, const std::string& remedy) {
+  void refuse(const std::string& name, const base::Bilingual& remedy) {
     const Json& value = at(root_, name);
     if (is_object_with_content(value) && stated(at(value, "enabled")) != std::optional<std::string>("false"))
-      fail(fmt::format("{} is not supported: {}", name, remedy));
+      fail(base::say(import_texts.not_supported, name, base::say(remedy)));
   }
 
   void read_zero(const Json& zero) {
     copy(at(zero, "stage"), "parallel.zero");
-    if (is_object_with_content(at(zero, "zenflow")))
-      fail("zero_optimization.zenflow is not supported: every update uses the gradients of its own step");
+    if (is_object_with_content(at(zero, "zenflow"))) fail(base::say(import_texts.zenflow));
     const Json& offload = at(zero, "offload_optimizer");
     if (offload.is_null() && stated(at(zero, "cpu_offload")) == std::optional<std::string>("true"))
       assign("parallel.offload", "cpu");  // its older name
     const std::string device = stated(at(offload, "device")).value_or("none");
     if (device == "cpu" || device == "nvme") assign("parallel.offload", device);
     if (device == "nvme") copy(at(offload, "nvme_path"), "parallel.offload_folder");
-    if (device != "cpu" && device != "nvme" && device != "none")
-      fail(fmt::format("zero_optimization.offload_optimizer.device is '{}' but must be cpu, nvme or none", device));
+    if (device != "cpu" && device != "nvme" && device != "none") fail(base::say(import_texts.offload_device, device));
     if (stated(at(at(zero, "offload_param"), "device")).value_or("none") != "none")
-      idle_.emplace_back("offload_param (parameters stay where they are computed with)");
+      idle_.push_back(base::say(import_texts.offload_param));
   }
 
   void read_batch() {
@@ -214,8 +213,7 @@ class DeepSpeedReader {
     if (is_on(at(root_, "bf16"))) assign("precision.compute", "bf16");
     if (!is_on(fp16)) return;
     assign("precision.compute", "fp16");
-    if (stated(at(fp16, "loss_scale")).value_or("0") != "0")
-      return fail("fp16.loss_scale fixes the loss scale, and here it adapts itself: set it to 0");
+    if (stated(at(fp16, "loss_scale")).value_or("0") != "0") return fail(base::say(import_texts.fixed_scale));
     double power = 0;
     if (const auto text = stated(at(fp16, "initial_scale_power")); text && base::parse_double(*text, &power))
       assign("precision.loss_scale", fmt::format("{}", std::exp2(power)));
@@ -226,7 +224,7 @@ class DeepSpeedReader {
   void read_optimizer(const Json& optimizer) {
     if (!optimizer.is_object()) return;
     const std::string type = stated(at(optimizer, "type")).value_or("AdamW");
-    if (type != "AdamW" && type != "Adam") return fail(fmt::format("optimizer {} is not AdamW: leave it out", type));
+    if (type != "AdamW" && type != "Adam") return fail(base::say(import_texts.other_optimizer, type));
     const Json& params = at(optimizer, "params");
     copy(at(params, "lr"), "optimizer.lr");
     copy(at(params, "eps"), "optimizer.eps");
@@ -251,23 +249,23 @@ class DeepSpeedReader {
                                                   "amp",
                                                   "tensor_parallel"};
     for (const auto& [name, value] : root_.items()) {
-      if (std::find(read.begin(), read.end(), name) == read.end()) idle_.push_back(name);
+      if (std::find(read.begin(), read.end(), name) == read.end()) idle_.push_back(base::verbatim(name));
     }
     idle_.insert(idle_.end(), idle_nested_.begin(), idle_nested_.end());
     if (!idle_.empty())
-      layer_.notes.push_back(fmt::format("{} has keys without effect here: {}", origin_, base::join(idle_, ", ")));
+      layer_.notes.push_back(base::say(import_texts.idle_keys, origin_, base::join(idle_, {", ", "、"})));
   }
 
   const Json& root_;
-  const std::string origin_;
+  const base::Text origin_;
   Layer layer_;
   std::vector<Assignment> ruled_out_;
-  std::vector<std::string> idle_, idle_nested_;
+  std::vector<base::Text> idle_, idle_nested_;
 };
 
 }  // namespace
 
-DeepSpeed read_deepspeed_json(const Json& root, const std::string& origin) {
+DeepSpeed read_deepspeed_json(const Json& root, const base::Text& origin) {
   return DeepSpeedReader(root, origin).read();
 }
 

@@ -9,6 +9,6 @@
 namespace troika::config {
 
 // `root`: an object. `origin` is named in errors, which stand in the layer.
-DeepSpeed read_deepspeed_json(const nlohmann::json& root, const std::string& origin);
+DeepSpeed read_deepspeed_json(const nlohmann::json& root, const base::Text& origin);
 
 }  // namespace troika::config

@@ -6,14 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::config {
 
 struct FlatKey {
   enum class Kind { nothing, text, object };
   std::string name;  // as written
   Kind kind = Kind::nothing;
-  std::string text;    // of a scalar; the parts of a list, joined by commas; the JSON of an object, its scalars as text
-  std::string origin;  // "run.yaml line 3"
+  std::string text;   // of a scalar; the parts of a list, joined by commas; the JSON of an object, its scalars as text
+  base::Text origin;  // "run.yaml line 3"
 
   bool asks_nothing() const;  // nothing, or a word for it: false, none
 };
@@ -21,16 +23,16 @@ struct FlatKey {
 // Names may be written with '-' or '_'.
 class FlatKeys {
  public:
-  FlatKeys(std::string file, std::vector<FlatKey> keys) : file_(std::move(file)), keys_(std::move(keys)) {}
+  FlatKeys(base::Text file, std::vector<FlatKey> keys) : file_(std::move(file)), keys_(std::move(keys)) {}
 
-  const std::string& file() const { return file_; }
+  const base::Text& file() const { return file_; }  // its path, or words for it
   const std::vector<FlatKey>& all() const { return keys_; }
   const FlatKey* find(std::string_view name) const;  // nullptr when absent or without a value
   std::string text(std::string_view name, const std::string& otherwise = "") const;
   bool is_on(std::string_view name) const;  // says true, in one of the words of parse_bool
 
  private:
-  std::string file_;
+  base::Text file_;
   std::vector<FlatKey> keys_;
 };
 

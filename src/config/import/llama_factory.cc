@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
-#include "base/language.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/did_you_mean.h"
 #include "config/import/deepspeed.h"
+#include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 #include "config/import/llama_factory_keys.h"
 #include "config/spellings.h"
@@ -36,14 +38,14 @@ class LlamaFactoryReader {
  private:
   using Meaning = LlamaFactoryKey::Meaning;
 
-  void fail(const FlatKey& key, const std::string& what) {
-    layer_.errors.push_back(base::verbatim(fmt::format("{}: {}", key.origin, what)));
+  void fail(const FlatKey& key, const base::Text& what) {
+    layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, key.origin, what));
   }
 
   void check_twice() {
     for (auto key = keys_.all().begin(); key != keys_.all().end(); ++key) {
       const auto first = std::find_if(keys_.all().begin(), key, [&](const FlatKey& k) { return k.name == key->name; });
-      if (first != key) fail(*key, fmt::format("{} is given twice, first in {}", key->name, first->origin));
+      if (first != key) fail(*key, base::say(import_texts.twice, key->name, first->origin));
     }
   }
 
@@ -55,7 +57,7 @@ class LlamaFactoryReader {
     if (row->meaning != Meaning::refused) {
       idle_.push_back(key.name);
     } else if (!key.asks_nothing()) {
-      fail(key, fmt::format("{} is not supported: {}", key.name, row->text));
+      fail(key, base::say(import_texts.not_supported, key.name, base::say({row->text, row->chinese})));
     }
   }
 
@@ -68,7 +70,7 @@ class LlamaFactoryReader {
     } else if (field == nullptr && on == nullptr) {
       fail_unknown(key);
     } else if (key.kind == FlatKey::Kind::object) {
-      fail(key, key.name + " takes one value, not a section");
+      fail(key, base::say(import_texts.one_value, key.name));
     } else if (key.kind == FlatKey::Kind::nothing) {
       return;
     } else if (on != nullptr) {
@@ -80,7 +82,7 @@ class LlamaFactoryReader {
 
   void read_switch(const Switch& on, const FlatKey& key) {
     const auto set = parse_bool(key.text);
-    if (!set) return fail(key, fmt::format("{} takes true or false, not '{}'", key.name, key.text));
+    if (!set) return fail(key, base::say(import_texts.truth, key.name, key.text));
     if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), key.origin});
   }
 
@@ -90,14 +92,14 @@ class LlamaFactoryReader {
     for (const auto& row : fields()) names.insert(names.end(), row.familiar.begin(), row.familiar.end());
     std::string near = base::nearest(normalised(key.name), names);
     std::replace(near.begin(), near.end(), '-', '_');
-    fail(key, fmt::format("unknown key '{}'{}", key.name, near.empty() ? "" : "; did you mean " + near + "?"));
+    fail(key, base::say(import_texts.unknown, key.name, did_you_mean(near)));
   }
 
   // What DeepSpeed's file states must agree with what this file states.
   void read_sharding() {
     const FlatKey* deepspeed = keys_.find("deepspeed");
     if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
-    take_deepspeed(read_deepspeed(*deepspeed, keys_.file()), &layer_);
+    take_deepspeed(read_deepspeed(*deepspeed, keys_.file().english), &layer_);
   }
 
   void take_defaults() {
@@ -105,19 +107,16 @@ class LlamaFactoryReader {
     for (const LlamaFactoryDefault& row : llama_factory_defaults()) {
       const Field& field = field_of(row.key);
       if (assigns(layer_, field)) continue;
-      layer_.assignments.push_back({&field, std::string(row.value), llama_factory_default});
+      layer_.assignments.push_back({&field, std::string(row.value), llama_factory_default()});
       taken.push_back(fmt::format("{} {}", row.key, row.value));
     }
     if (taken.empty()) return;
-    layer_.notes.push_back(
-        fmt::format("'{}' is read as a file of LLaMA-Factory, whose defaults hold for what it leaves out: {}",
-                    keys_.file(), base::join(taken, ", ")));
+    layer_.notes.push_back(base::say(import_texts.defaults_hold, keys_.file(), base::join(taken, ", ")));
   }
 
   void note_idle() {
     if (idle_.empty()) return;
-    layer_.notes.push_back(fmt::format("'{}' has keys without effect here (docs/llama-factory.md): {}", keys_.file(),
-                                       base::join(idle_, ", ")));
+    layer_.notes.push_back(base::say(import_texts.idle, keys_.file(), base::join(idle_, ", ")));
   }
 
   const FlatKeys& keys_;
@@ -135,19 +134,24 @@ bool is_llama_factory(const FlatKeys& keys) {
   });
 }
 
+base::Text llama_factory_default() { return base::say(import_texts.default_origin); }
+
 Layer read_llama_factory(const FlatKeys& keys) { return LlamaFactoryReader(keys).read(); }
 
 void refuse_contradictions(Layer* layer) {
+  const auto by_default = [origin = llama_factory_default().english](const Assignment& assignment) {
+    return assignment.origin.english == origin;
+  };
   for (auto later = layer->assignments.begin(); later != layer->assignments.end(); ++later) {
     const Field& field = *later->field;
     const auto first = std::find_if(layer->assignments.begin(), later, [&](const Assignment& assignment) {
-      return assignment.field == &field && assignment.origin != llama_factory_default;
+      return assignment.field == &field && !by_default(assignment);
     });
-    if (first == later || later->origin == llama_factory_default) continue;
+    if (first == later || by_default(*later)) continue;
     if (canonical_text(field, first->value) == canonical_text(field, later->value)) continue;
     layer->errors.push_back(
-        base::verbatim(fmt::format("{}: {} is given twice, as {} here and first as {} in {}", later->origin,
-                                   field.key(), later->value, first->value, first->origin)));
+        base::say({"{}: {}", "{}：{}"}, later->origin,
+                  base::say(import_texts.twice_unlike, field.key(), later->value, first->value, first->origin)));
   }
 }
 

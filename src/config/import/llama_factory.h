@@ -15,7 +15,7 @@ bool is_llama_factory(const FlatKeys& keys);
 Layer read_llama_factory(const FlatKeys& keys);
 
 // The origin of what the file leaves out.
-inline const char* const llama_factory_default = "LLaMA-Factory's default";
+base::Text llama_factory_default();
 
 // An error for each setting to which two keys, or a key and a section of ours, give different values.
 void refuse_contradictions(Layer* layer);

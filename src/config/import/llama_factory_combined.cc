@@ -1,11 +1,11 @@
 #include "config/import/llama_factory_combined.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/language.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/did_you_mean.h"
+#include "config/import/import_texts.h"
 #include "config/import/llama_factory.h"
 
 namespace troika::config {
@@ -16,7 +16,7 @@ void CombinedKeys::assign(std::string_view setting, const std::string& value, st
 }
 
 void CombinedKeys::assign_default(std::string_view setting, const std::string& value) const {
-  layer.assignments.push_back({&field_of(setting), value, llama_factory_default});
+  layer.assignments.push_back({&field_of(setting), value, llama_factory_default()});
 }
 
 void CombinedKeys::copy(std::string_view setting, std::string_view name) const {
@@ -33,15 +33,14 @@ void CombinedKeys::set_aside(std::initializer_list<std::string_view> names) cons
   }
 }
 
-void CombinedKeys::fail(std::string_view name, const std::string& what) const {
+void CombinedKeys::fail(std::string_view name, const base::Text& what) const {
   const FlatKey* key = keys.find(name);
-  layer.errors.push_back(base::verbatim(fmt::format("{}: {}", key == nullptr ? keys.file() : key->origin, what)));
+  layer.errors.push_back(base::say({"{}: {}", "{}：{}"}, key == nullptr ? keys.file() : key->origin, what));
 }
 
 void CombinedKeys::fail_word(std::string_view name, const std::vector<std::string>& words) const {
   const std::string near = base::nearest(keys.text(name), words);
-  fail(name, fmt::format("{} takes {}, not '{}'{}", name, base::join(words, ", "), keys.text(name),
-                         near.empty() ? "" : "; did you mean " + near + "?"));
+  fail(name, base::say(import_texts.one_of, name, base::join(words, ", "), keys.text(name), did_you_mean(near)));
 }
 
 bool is_one_of(const std::string& text, const std::vector<std::string>& words) {

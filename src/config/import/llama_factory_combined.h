@@ -24,7 +24,7 @@ struct CombinedKeys {
   void copy(std::string_view setting, std::string_view name) const;               // where it is stated
   void when_on(std::string_view name, std::string_view setting, const std::string& value) const;  // where it is true
   void set_aside(std::initializer_list<std::string_view> names) const;                            // without effect
-  void fail(std::string_view name, const std::string& what) const;
+  void fail(std::string_view name, const base::Text& what) const;
   // "save_strategy takes steps, epoch, no, not 'x'", with the nearest word.
   void fail_word(std::string_view name, const std::vector<std::string>& words) const;
 };

@@ -7,9 +7,11 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
+#include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 
 namespace troika::config {
@@ -20,7 +22,7 @@ void read_stage(const CombinedKeys& t) {
   if (stage == "pt") return t.assign("data.format", "text", "stage");
   if (stage == "sft") return;
   if (!is_one_of(stage, {"rm", "ppo", "dpo", "kto"})) return t.fail_word("stage", {"sft", "pt"});
-  t.fail("stage", fmt::format("stage {} learns from preferences, which is not supported: sft and pt are", stage));
+  t.fail("stage", base::say(import_texts.preferences, stage));
 }
 
 void read_freeze(const CombinedKeys& t) {
@@ -28,14 +30,11 @@ void read_freeze(const CombinedKeys& t) {
   if (t.keys.find("freeze_trainable_layers") == nullptr) t.assign_default("train.trainable_layers", "2");
   t.copy("train.trainable_layers", "freeze_trainable_layers");
   if (base::parse_int(t.keys.text("freeze_trainable_layers", "2"), &layers) && layers == 0)
-    t.fail("freeze_trainable_layers",
-           "freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full");
+    t.fail("freeze_trainable_layers", base::say(import_texts.no_layer));
   if (t.keys.text("freeze_trainable_modules", "all") != "all")
-    t.fail("freeze_trainable_modules", "freeze_trainable_modules takes all: whole layers are trained or frozen");
-  if (const FlatKey* extra = t.keys.find("freeze_extra_modules"); extra != nullptr && !extra->asks_nothing()) {
-    t.fail("freeze_extra_modules",
-           "freeze_extra_modules is not supported: train.freeze names the parts that are not trained instead");
-  }
+    t.fail("freeze_trainable_modules", base::say(import_texts.whole_layers));
+  if (const FlatKey* extra = t.keys.find("freeze_extra_modules"); extra != nullptr && !extra->asks_nothing())
+    t.fail("freeze_extra_modules", base::say(import_texts.extra_modules));
 }
 
 constexpr std::int64_t most_adapter_bytes = 1 << 20;
@@ -95,9 +94,7 @@ bool states(const Layer& layer, std::string_view setting) {
 void read_lora(const CombinedKeys& t) {
   if (t.keys.find("adapter_name_or_path") != nullptr) {
     if (t.keys.text("adapter_name_or_path").find(',') != std::string::npos)
-      t.fail("adapter_name_or_path",
-             "adapter_name_or_path names several folders, but one adapter is trained: merge the "
-             "others first with troika export --merge");
+      t.fail("adapter_name_or_path", base::say(import_texts.several_adapters));
     t.copy("lora.path", "adapter_name_or_path");
     read_adapter(t);
     read_run(t);
@@ -116,10 +113,7 @@ void read_method(const CombinedKeys& t) {
   if (type == "lora") {
     read_lora(t);
   } else if (t.keys.find("adapter_name_or_path") != nullptr) {
-    t.fail("adapter_name_or_path",
-           fmt::format("adapter_name_or_path goes with finetuning_type lora, not {}: give the merged model's folder as "
-                       "model_name_or_path",
-                       type));
+    t.fail("adapter_name_or_path", base::say(import_texts.adapter_without_lora, type));
   }
 }
 
@@ -135,10 +129,7 @@ void read_datasets(const CombinedKeys& t) {
   }
   const std::string folder = t.keys.text("dataset_dir");
   if (folder == "ONLINE" || folder.rfind("REMOTE:", 0) == 0) {
-    t.fail("dataset_dir",
-           fmt::format("dataset_dir {} means a download, and nothing is downloaded: copy the data into a "
-                       "folder with dataset_info.json",
-                       folder));
+    t.fail("dataset_dir", base::say(import_texts.download, folder));
   } else {
     t.copy("data.folder", "dataset_dir");
   }
@@ -149,11 +140,10 @@ void read_conversations(const CombinedKeys& t) {
   if (name == "alpaca" || name == "chatml") {
     t.assign("data.chat_template", name, "template");
   } else if (!name.empty() && !pretrains(t.keys)) {
-    t.layer.notes.push_back(fmt::format(
-        "template {}: the chat template in the model's own folder is used; data.chat_template names another", name));
+    t.layer.notes.push_back(base::say(import_texts.template_of_model, name));
   }
   if (t.keys.is_on("train_on_prompt") && t.keys.is_on("mask_history"))
-    t.fail("mask_history", "mask_history and train_on_prompt exclude each other: leave one of them out");
+    t.fail("mask_history", base::say(import_texts.two_losses));
   t.when_on("train_on_prompt", "data.loss_on", "all");
   t.when_on("mask_history", "data.loss_on", "last_answer");
   t.when_on("disable_shuffling", "data.shuffle", "false");

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 #include "config/spellings.h"
 
@@ -23,8 +25,7 @@ bool is_share(const std::string& text) {
 }
 
 void copy_steps(const CombinedKeys& t, std::string_view setting, std::string_view name) {
-  if (is_share(t.keys.text(name)))
-    return t.fail(name, fmt::format("{} {} is a share of all steps: give a number of steps", name, t.keys.text(name)));
+  if (is_share(t.keys.text(name))) return t.fail(name, base::say(import_texts.share_of_steps, name, t.keys.text(name)));
   t.copy(setting, name);
 }
 
@@ -35,10 +36,7 @@ void read_saving(const CombinedKeys& t) {
     return t.set_aside({"save_steps"});
   }
   if (!is_one_of(strategy, {"steps", "epoch"})) return t.fail_word("save_strategy", {"steps", "epoch", "no"});
-  if (strategy == "epoch") {
-    t.layer.notes.emplace_back(
-        "save_strategy epoch: checkpoints are saved by steps (checkpoint.every) and at the end of the run");
-  }
+  if (strategy == "epoch") t.layer.notes.push_back(base::say(import_texts.save_epoch));
   copy_steps(t, "checkpoint.every", "save_steps");
 }
 
@@ -46,9 +44,7 @@ void read_evaluation(const CombinedKeys& t) {
   const std::string name = t.keys.find("eval_strategy") != nullptr ? "eval_strategy" : "evaluation_strategy";
   const std::string strategy = t.keys.text(name, "no");
   if (!is_one_of(strategy, {"steps", "epoch", "no"})) return t.fail_word(name, {"steps", "epoch", "no"});
-  if (strategy == "epoch")
-    t.layer.notes.emplace_back(name +
-                               " epoch: the loss on data.valid is computed at the end; train.eval_every sets steps");
+  if (strategy == "epoch") t.layer.notes.push_back(base::say(import_texts.evaluate_epoch, name));
   if (strategy != "steps") return t.set_aside({"eval_steps", "logging_steps"});
   if (t.keys.find("eval_steps") != nullptr)
     return t.set_aside({"logging_steps"}), copy_steps(t, "train.eval_every", "eval_steps");
@@ -80,7 +76,7 @@ void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
   const FlatKey* key = t.keys.find("lr_scheduler_kwargs");
   if (key == nullptr || key->asks_nothing() || key->text == "{}") return;
   const auto numbers = base::parse_json(key->text, key->origin);
-  if (!numbers.is_object()) return t.fail(key->name, "lr_scheduler_kwargs takes names with numbers");
+  if (!numbers.is_object()) return t.fail(key->name, base::say(import_texts.scheduler_numbers));
   for (const auto& [name, value] : numbers.items()) {
     double rate = 0, lr = 0;
     if (type == "cosine_with_min_lr" && name == "min_lr") {
@@ -89,9 +85,7 @@ void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
                base::parse_double(t.keys.text("learning_rate", "5e-5"), &lr)) {
       t.assign("optimizer.min_lr", fmt::format("{}", rate * lr), key->name);
     } else {
-      t.fail(key->name, fmt::format("lr_scheduler_kwargs.{} of lr_scheduler_type {} is not supported: only min_lr and "
-                                    "min_lr_rate of cosine_with_min_lr are",
-                                    name, type));
+      t.fail(key->name, base::say(import_texts.scheduler_number, name, type));
     }
   }
 }
@@ -109,8 +103,7 @@ void read_schedule(const CombinedKeys& t) {
 void read_optimizer(const CombinedKeys& t) {
   const std::vector<std::string> adamw = {"adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused"};
   const std::string optimizer = t.keys.text("optim", "adamw_torch");
-  if (!is_one_of(optimizer, adamw))
-    t.fail("optim", fmt::format("optim {} is not supported: the optimizer is AdamW, adamw_torch", optimizer));
+  if (!is_one_of(optimizer, adamw)) t.fail("optim", base::say(import_texts.optimizer, optimizer));
 }
 
 void read_fsdp(const CombinedKeys& t) {
@@ -128,8 +121,7 @@ void read_fsdp(const CombinedKeys& t) {
     } else if (word == "offload") {
       t.assign("parallel.offload", "host", "fsdp");
     } else if (!word.empty() && word != "auto_wrap") {
-      t.fail("fsdp",
-             fmt::format("fsdp {} is not supported: full_shard, shard_grad_op, no_shard and offload are", word));
+      t.fail("fsdp", base::say(import_texts.fsdp, word));
     }
   }
 }

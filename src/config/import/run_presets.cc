@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
+#include "config/import/import_texts.h"
 #include "config/presets.h"
 
 namespace troika::config {
@@ -23,11 +25,11 @@ std::string stated(const std::vector<Layer>& layers, std::string_view key) {
   return "";
 }
 
-void assign(Layer* layer, std::string_view key, std::int64_t value, const std::string& origin) {
+void assign(Layer* layer, std::string_view key, std::int64_t value, const base::Text& origin) {
   layer->assignments.push_back({&field_of(key), fmt::to_string(value), origin});
 }
 
-void assign_model(Layer* layer, std::int64_t layers, const std::string& origin) {
+void assign_model(Layer* layer, std::int64_t layers, const base::Text& origin) {
   const std::int64_t width = width_per_layer * layers, heads = (width + head_dim - 1) / head_dim;
   layer->assignments.push_back({&field_of("model.preset"), std::string(no_preset), origin});
   assign(layer, "model.layers", layers, origin);
@@ -63,14 +65,14 @@ Layer run_preset_layer(const std::vector<Layer>& layers) {
   Layer layer;
   for (const RunPreset& preset : run_presets()) {
     if (preset.preset != named.train.preset) continue;
-    const std::string origin = "train.preset " + word_of(preset.preset);
+    const base::Text origin = base::verbatim("train.preset " + word_of(preset.preset));
     std::int64_t depth = preset.layers;
     base::parse_int(stated(layers, "model.layers"), &depth);
     const std::string other = other_model(layers);
     if (other.empty()) {
       assign_model(&layer, std::clamp<std::int64_t>(depth, 1, 10000), origin);
     } else {
-      layer.notes.push_back(fmt::format("{} gives the batch alone, because {} says what the model is", origin, other));
+      layer.notes.push_back(base::say(import_texts.batch_alone, origin, other));
     }
     assign(&layer, "batch.seq_len", preset.seq_len, origin);
     assign(&layer, "batch.micro_batch_size", preset.micro_batch_size, origin);

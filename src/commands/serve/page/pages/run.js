@@ -7,7 +7,7 @@ import { live } from '../live.js';
 import { makeLivePart } from '../live_table.js';
 import { busy, failed, note, progress, stateMark } from '../parts.js';
 import { hashOf } from '../routes.js';
-import { t } from '../texts.js';
+import { language, lookup, t } from '../texts.js';
 import { makeActions } from './run/actions.js';
 import { makeStanding } from './run/standing.js';
 
@@ -51,12 +51,19 @@ function makeProgress() {
   };
 }
 
-// What the run said at its end, with the way to the reasons.
+// What a run said at its end, in English as it says it, below the same in the page's language.
+function endWords(text, code) {
+  if (language() === 'en') return text;
+  const sentence = lookup(`run.end.${code}`) ?? (code > 128 ? t('run.end.signal', { signal: code - 128 }) : t('run.end.other', { code }));
+  return el('details', {}, el('summary', {}, sentence), el('span', { lang: 'en' }, text));
+}
+
+// What the run said at its end, with the way to the reasons; why one cannot be read.
 function endPart(name) {
-  return makeLivePart({ class: 'run-end', 'aria-live': 'polite' }, ({ state, text }) => {
-    if (text === '' || !['failed', 'stopped'].includes(state)) return null;
+  return makeLivePart({ class: 'run-end', 'aria-live': 'polite' }, ({ state, text, code }) => {
+    if (text === '' || !['failed', 'stopped', 'unknown'].includes(state)) return null;
     const more = state === 'failed' ? el('p', {}, el('a', { href: hashOf('run', name, 'why') }, t('run.why'))) : null;
-    const said = note(state === 'failed' ? 'error' : 'info', text, more);
+    const said = note(state === 'stopped' ? 'info' : 'error', state === 'failed' ? endWords(text, code) : text, more);
     said.removeAttribute('role');
     return said;
   });
@@ -97,7 +104,8 @@ export function mount(parent, context) {
     state.show({ word: now.state, text: now.text });
     actions.show(now);
     steps.show(view?.progress ?? summary, now.underWay);
-    end.show({ state: now.state, text: view?.run?.text ?? summary?.text ?? '' });
+    const told = now.state === 'unknown' ? summary : view?.run ?? summary;
+    end.show({ state: now.state, text: told?.text ?? '', code: told?.exit_code ?? 0 });
   }
 
   // The summary, until it and the view say the same.

@@ -40,7 +40,7 @@ function tone(event) {
 // have not read of it.
 function textCell(event) {
   const text = event.text ?? '', sentence = told(event);
-  const said = () => (sentence === null ? text : el('details', {}, el('summary', {}, sentence), text));
+  const said = () => (sentence === null ? text : el('details', {}, el('summary', {}, sentence), el('span', { lang: 'en' }, text)));
   if (!explained.has(event.event)) return sentence === null ? text : { key: text, make: said };
   return { key: text, make: () => [said(), el('div', { class: 'muted' }, t(`event.how.${event.event}`))] };
 }

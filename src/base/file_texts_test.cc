@@ -1,0 +1,15 @@
+#include "base/file_texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::base {
+namespace {
+
+TEST(FileTexts, AreGoodInBothLanguages) {
+  for (const Bilingual& text : every_text_of(file_texts)) EXPECT_EQ(fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::base

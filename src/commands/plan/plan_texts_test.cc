@@ -1,0 +1,16 @@
+#include "commands/plan/plan_texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::commands {
+namespace {
+
+TEST(PlanTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(plan_texts))
+    EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::commands

@@ -1,0 +1,16 @@
+// The end of an error that says what is near.
+#pragma once
+
+#include <string>
+
+#include "base/say.h"
+#include "config/texts.h"
+
+namespace troika::config {
+
+// "; did you mean save_steps?", or nothing where nothing is near.
+inline base::Text did_you_mean(const std::string& near) {
+  return near.empty() ? base::Text{} : base::say(texts.did_you_mean, near);
+}
+
+}  // namespace troika::config

@@ -1,0 +1,16 @@
+#include "config/flag_texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::config {
+namespace {
+
+TEST(FlagTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(flag_texts))
+    EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::config

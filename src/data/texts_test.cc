@@ -1,0 +1,16 @@
+#include "data/texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::data {
+namespace {
+
+TEST(DataTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(data_texts))
+    EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,15 @@
+#include "plan/texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::plan {
+namespace {
+
+TEST(PlanTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(texts)) EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::plan

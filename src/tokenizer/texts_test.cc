@@ -1,0 +1,16 @@
+#include "tokenizer/texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::tokenizer {
+namespace {
+
+TEST(TokenizerTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(tokenizer_texts))
+    EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::tokenizer

@@ -1,0 +1,16 @@
+#include "weights/peft_texts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+
+namespace troika::weights {
+namespace {
+
+TEST(PeftTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(peft_texts))
+    EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::weights
