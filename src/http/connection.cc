@@ -20,6 +20,10 @@ void Connection::end_stream() {
   stream_.reset();
 }
 
+void Connection::client_ends() {
+  if (later_ != nullptr) later_->client_ends();
+}
+
 void Connection::leave_later() {
   if (later_ != nullptr) later_->leave();
   later_.reset();

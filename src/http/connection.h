@@ -38,6 +38,9 @@ class Connection {
   bool wants() const { return (out_.empty() && later_ == nullptr) || stream_ != nullptr; }
   void receive(std::string_view bytes, double now);
   void receive_end(double now);  // the client sends no more; it may still read
+  // Whether an answer is to come, whose maker may hear that the client has ended its side. Says so to him.
+  bool awaits() const { return later_ != nullptr; }
+  void client_ends();
 
   std::string_view unsent() const { return std::string_view(out_).substr(out_begin_); }
   void sent(std::size_t count, double now);

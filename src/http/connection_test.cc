@@ -72,6 +72,16 @@ TEST(Connection, WaitsForAnAnswerThatComesLaterBeforeTheNextRequest) {
   EXPECT_THAT(told, AllOf(HasSubstr("\r\n\r\nlater"), EndsWith("\r\n\r\n/a")));
 }
 
+TEST(Connection, WhoeverMakesAnAnswerHearsThatItsClientHasEnded) {
+  Spoken spoken;
+  spoken.say("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_TRUE(spoken.connection.awaits());
+  EXPECT_FALSE(spoken.later->client_has_ended());
+  spoken.connection.client_ends();
+  EXPECT_TRUE(spoken.later->client_has_ended());
+  EXPECT_TRUE(spoken.later->wanted());
+}
+
 TEST(Connection, AClientThatHasSaidEverythingStillGetsTheLaterAnswer) {
   Spoken spoken;
   spoken.say("GET /later HTTP/1.1\r\nHost: x\r\n\r\n");

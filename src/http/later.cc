@@ -24,6 +24,16 @@ bool Later::wanted() const {
   return !left_;
 }
 
+bool Later::client_has_ended() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return client_has_ended_;
+}
+
+void Later::client_ends() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  client_has_ended_ = true;
+}
+
 void Later::on_news(std::function<void()> wake) {
   const std::lock_guard<std::mutex> lock(mutex_);
   wake_ = std::move(wake);

@@ -30,6 +30,7 @@ struct Client {
   std::unique_ptr<Connection> connection;
   std::uint32_t watched = 0;
   double drained_until = 0;  // 0: it is not over
+  bool has_ended = false;    // its side, while an answer is awaited
 };
 
 }  // namespace
@@ -58,6 +59,7 @@ struct Server::Impl {
   void look_away(double now);
   void make_room();
   void open(int socket, double now);
+  static void hear_end(Client& client);
   void read_from(Number number, double now);
   void flush(Number number, double now);
   void watch(Number number, Client& client);
@@ -124,6 +126,7 @@ void Server::Impl::run() {
       } else if (number == listener_event) {
         accept_all(now);
       } else if (clients.count(number) > 0) {
+        if ((event.events & EPOLLRDHUP) != 0) hear_end(clients.at(number));
         if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read_from(number, now);
         flush(number, now);
       }
@@ -186,6 +189,12 @@ void Server::Impl::open(int socket, double now) {
   ::epoll_ctl(events, EPOLL_CTL_ADD, socket, &event);
 }
 
+// Heard while it is not read from, so that whoever makes its answer may stop.
+void Server::Impl::hear_end(Client& client) {
+  client.has_ended = true;
+  client.connection->client_ends();
+}
+
 void Server::Impl::read_from(Number number, double now) {
   Client& client = clients.at(number);
   char buffer[16384];
@@ -223,6 +232,8 @@ void Server::Impl::watch(Number number, Client& client) {
   std::uint32_t what = 0;
   if (client.drained_until > 0 || connection.wants()) what |= EPOLLIN;
   if (!connection.unsent().empty()) what |= EPOLLOUT;
+  if (connection.awaits() && !client.has_ended) what |= EPOLLRDHUP;
+  if (client.has_ended) client.connection->client_ends();
   if (what == client.watched) return;
   client.watched = what;
   epoll_event event{what, {}};

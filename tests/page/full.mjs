@@ -144,6 +144,33 @@ await in_room(async (room) => {
     await until('it is English', async () => await browser.script(() => document.documentElement.lang) === 'en');
   });
 
+  await room.check('a conversation is held: an answer, one that goes on from it, one that is stopped, and the next at once', async () => {
+    const data = path.join(room.folder, 'talk.jsonl');
+    fs.writeFileSync(data, Array.from({length: 40}, (_, i) => JSON.stringify({messages: [{role: 'user', content: `say ${i}`}, {role: 'assistant', content: `yes ${i}`}]}) + '\n').join(''));
+    const talk = await launch(room, 'talk', 1, {'data.train': data, 'data.chat_template': 'chatml', 'batch.seq_len': '128', 'train.steps': '3'});
+    await until('it ends', () => talk.ended === 0, 60);
+    await page.to_run('talk', 'chat');
+    const turns = () => browser.script(() => document.querySelector('.chat-log').childElementCount);
+    const send = async (text) => {
+      await browser.fill(await browser.find('.chat-form textarea'), text);
+      await browser.click(await browser.find('.chat-form button[data-action="chat"]:not(:disabled)'));
+    };
+    await browser.fill(await browser.find('.chat-form input[type=number][max="4096"]'), '8');
+    await send('hello');
+    await until('it answers', async () => await turns() === 2, 60);
+    await send('and?');
+    await until('it goes on', async () => await turns() === 4, 60);
+    await browser.fill(await browser.find('.chat-form input[type=number][max="4096"]'), '4096');
+    await send('for long');
+    await browser.click(await browser.find('.chat-form button', {text: page.t('chat.stop')}));
+    await until('the turn is taken back', async () => await turns() === 4);
+    await pause(1000);  // the server hears of it several times a second
+    await browser.fill(await browser.find('.chat-form input[type=number][max="4096"]'), '8');
+    await send('again');
+    await until('it answers again', async () => await turns() === 6, 60);
+    assert(!await browser.has('.tab [role=alert]'), await browser.text(await browser.find('.tab')));
+  });
+
   await room.check('by keyboard alone: the token, the list, a run, its parts, a curve, and a run from the form', async () => {
     const tab_to = async (what, wanted, limit = 120) => {
       for (let i = 0; i < limit; ++i) {

@@ -65,7 +65,7 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
   turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
   const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
   if (!guard.owns_lock()) throw Refused{409, said(Say::answers_already)};
-  const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline);
+  const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline, asked.abandoned);
   const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
   return json_response(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }

@@ -36,7 +36,8 @@ ChatAnswer read_answer(const std::string& path) {
 
 }  // namespace
 
-ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds) {
+ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds,
+                     const std::function<bool()>& abandoned) {
   const ScratchFolder folder;
   const std::string asked = folder.file("asked.jsonl"), told = folder.file("told.jsonl"), log = folder.file("log");
   base::write_file_atomic(asked, fmt::format("{{\"messages\": {}}}\n", turn.messages));
@@ -56,8 +57,10 @@ ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadli
   chat.environment = environment_of_runs(options.environment);
   chat.log = log;
   chat.deadline_seconds = deadline_seconds;
+  chat.abandoned = abandoned;
   const ShortEnd end = run_short(chat);
   if (end == ShortEnd::too_late) throw base::DataError(base::say(refusal_texts.answer_late, deadline_seconds));
+  if (end == ShortEnd::abandoned) throw base::DataError(base::say(refusal_texts.no_answer));
   if (end == ShortEnd::badly)
     throw base::DataError(
         base::say(refusal_texts.chat_words, base::printable(last_lines(log, 0, lines_of_chat), most_chat_words)));

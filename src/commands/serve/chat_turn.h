@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,8 +24,9 @@ struct ChatAnswer {
   std::int64_t tokens = 0;
 };
 
-// Waits for the answer, no longer than `deadline_seconds`. DataError with the last words of a model that does not answer, ConfigError
+// Waits for the answer, no longer than `deadline_seconds` and until `abandoned` says so. DataError with the last words of a model that does not answer, ConfigError
 // where nothing can be started.
-ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds);
+ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds,
+                     const std::function<bool()>& abandoned = {});
 
 }  // namespace troika::commands::serve

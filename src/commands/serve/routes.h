@@ -48,6 +48,7 @@ struct Asked {
   Query query;
   std::string body;
   base::Language language = base::Language::english;
+  std::function<bool()> abandoned = [] { return false; };  // whoever has asked has gone away; any thread, at any time
 
   const std::string& name(const std::string& key) const { return names.at(key); }
 };

@@ -58,29 +58,37 @@ pid_t spawned(const ShortProgram& program) {
   return child;
 }
 
-bool ends_by(pid_t child, double deadline_seconds) {
+// Why it is waited for no longer; `well` when it has ended, however that was.
+ShortEnd awaited(pid_t child, const ShortProgram& program) {
+  constexpr double slice_seconds = 0.2;
   const int handle = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (handle < 0) return false;
-  const double until = base::monotonic_seconds() + deadline_seconds;
-  int ready = 0;
-  do {
+  if (handle < 0) return ShortEnd::too_late;
+  const double until = base::monotonic_seconds() + program.deadline_seconds;
+  ShortEnd end = ShortEnd::too_late;
+  for (double left = program.deadline_seconds; left > 0; left = until - base::monotonic_seconds()) {
     pollfd polled{handle, POLLIN, 0};
-    ready = ::poll(&polled, 1, static_cast<int>(1000 * std::max(0.0, until - base::monotonic_seconds())));
-  } while (ready < 0 && errno == EINTR);
+    const int ready = ::poll(&polled, 1, 1 + static_cast<int>(1000 * std::min(slice_seconds, left)));
+    if (ready < 0 && errno != EINTR) break;
+    if (ready > 0)
+      end = ShortEnd::well;
+    else if (program.abandoned && program.abandoned())
+      end = ShortEnd::abandoned;
+    if (end != ShortEnd::too_late) break;
+  }
   ::close(handle);
-  return ready > 0;
+  return end;
 }
 
 }  // namespace
 
 ShortEnd run_short(const ShortProgram& program) {
   const pid_t child = spawned(program);
-  const bool in_time = ends_by(child, program.deadline_seconds);
-  ::kill(-child, SIGKILL);  // at the deadline; else what it has left behind
+  const ShortEnd end = awaited(child, program);
+  ::kill(-child, SIGKILL);  // in time too: what it has left behind
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!in_time) return ShortEnd::too_late;
+  if (end != ShortEnd::well) return end;
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ShortEnd::well : ShortEnd::badly;
 }
 

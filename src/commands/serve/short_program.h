@@ -1,6 +1,7 @@
 // A program that somebody waits for: started, and ended with what it has started when it takes too long.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,12 @@ struct ShortProgram {
   std::string folder;  // it works in; "": this process's
   std::string log;     // gets its output; made
   double deadline_seconds = 60;
+  std::function<bool()> abandoned = {};  // asked several times a second: nobody waits any more; empty: somebody does
 };
 
-enum class ShortEnd { well, badly, too_late };
+enum class ShortEnd { well, badly, too_late, abandoned };
 
-// Returns when it has ended, or was killed at the deadline; what it leaves behind is killed as well. No signal is blocked or ignored in
+// Returns when it has ended, or was killed at the deadline, or because nobody waits for it; what it leaves behind is killed as well. No signal is blocked or ignored in
 // it. ConfigError when it cannot be started. Threads: any.
 ShortEnd run_short(const ShortProgram& program);
 

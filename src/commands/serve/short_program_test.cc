@@ -71,6 +71,17 @@ TEST(ChatTurn, AModelThatDoesNotAnswerHasItsLastWords) {
   EXPECT_THROW(answer_of({"/runs/a", "[]"}, StandIn("sleep 60").options, 0.2), base::DataError);
 }
 
+TEST(ShortProgram, EndsWhenNobodyWaitsForItAnyMore) {
+  const ScratchFolder folder;
+  ShortProgram program;
+  program.words = {"/bin/sh", "-c", "sleep 60"};
+  program.log = folder.file("log");
+  const double begin = base::monotonic_seconds();
+  program.abandoned = [begin] { return base::monotonic_seconds() > begin + 0.3; };
+  EXPECT_EQ(run_short(program), ShortEnd::abandoned);
+  EXPECT_LT(base::monotonic_seconds() - begin, 20);
+}
+
 TEST(DataSample, IsWhatInspectSaysWithoutEscapeCodes) {
   Form form;
   form.settings = {{"data.train", "/tmp/a.jsonl"}};

@@ -81,6 +81,7 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
 
   http::Response response;
   response.later = std::make_shared<http::Later>();
+  asked.abandoned = [later = response.later] { return !later->wanted() || later->client_has_ended(); };
   const bool taken =
       desk_.post([later = response.later, routes = routes_, route = found.route, asked = std::move(asked)] {
         if (!later->wanted()) return;
