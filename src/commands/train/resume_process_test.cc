@@ -110,6 +110,23 @@ TEST_F(Resume, CtrlCSavesAndEndsWith130) {
   expect_rows(read_rows(out_), alone_, "interrupted");
 }
 
+// What schedulers send before the time limit: SIGUSR1 to a task of SLURM, SIGUSR2 to anything.
+TEST_F(Resume, SignalsOfASchedulerSaveAndEndWith130) {
+  const Variables task{
+      {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}};
+  for (const bool by_launcher : {false, true}) {
+    base::remove_tree(out_);
+    const Words endless = train({"--steps", "100000", "--checkpoint.every", "0"});
+    Program program(by_launcher ? launch(2, endless + Words{"--dp", "2"}) : troika(endless),
+                    by_launcher ? Variables{} : task);
+    await_step(out_, 3);
+    program.signal(by_launcher ? SIGUSR2 : SIGUSR1);
+    const End end = program.wait();
+    EXPECT_EQ(end.code, 130) << end.output;
+    EXPECT_EQ(checkpoints(out_).size(), 1u);
+  }
+}
+
 // With steps so long that none would end within the time.
 TEST_F(Resume, ASecondCtrlCEndsAtOnce) {
   const Words endless = train({"--global-batch-size", "24000"});
