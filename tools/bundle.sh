@@ -38,6 +38,7 @@ copy_libraries "$libraries" "$bundle/lib"
 [ ! -d "$programs/unused" ] || cp -a "$programs/unused/." "$bundle/lib/" # cmake/unused-libraries.sh
 cp -r "$root"/README*.md "$root/ARCHITECTURE.md" "$root/CONTRIBUTING.md" "$root/LICENSE" "$root/docs" "$root/benchmarks" "$root/quickstart.sh" "$bundle/"
 write_licenses "$bundle/licenses"
+run_program "$bundle/bin/troika" manual --out "$bundle/share/man"
 { run_program "$bundle/bin/troika" version && describe_machine "$root"; } > "$bundle/VERSION"
 
 inside=$(loaded_by "$bundle/bin/troika-engine")

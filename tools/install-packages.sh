@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
-#   tools/install-packages.sh [build|test|arm64|clusters]   test adds what only the tests use, arm64 what compiling for and imitating arm64
-#                                                           needs, clusters what slurm-proofs.sh and mpi-proofs.sh start
+#   tools/install-packages.sh [build|test|package|arm64|clusters]
+#       test adds what only the tests use, package what tools/package.sh needs, arm64 what compiling for and imitating arm64 needs, clusters
+#       what slurm-proofs.sh and mpi-proofs.sh start
 #   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
 kind=${1:-build}
@@ -19,9 +20,10 @@ fi
 [ "$kind" != clusters ] || packages="slurmctld slurmd slurm-client munge openmpi-bin mpich iproute2 util-linux jq procps"
 if [ "$kind" = test ]; then
   packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox
-    chromium chromium-driver fonts-wqy-microhei"
+    chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
+[ "$kind" != package ] || packages="$packages dpkg-dev chrpath"
 
 missing=
 for package in $packages; do

@@ -64,7 +64,13 @@ check() { # check TEXT COMMAND...
 files() { find / -xdev \( -path /proc -o -path /root -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log -o -path /tmp \) -prune -o -print | sort; }
 common="--data.train tokens --data.tokenizer tokenizer --out run --seed 1 --seq-len 64 --micro-batch-size 1 --global-batch-size 6
   --model.layers 3 --model.hidden 64 --model.heads 2 --model.kv-heads 1 --model.head-dim 32 --model.ffn 128 --train.threads 1"
-install_packages() { apt-get update -qq && apt-get install -y -qq --no-install-recommends ./troika_*.deb ./troika-engine_*.deb; }
+install_packages() { apt-get update -qq && apt-get install -y -qq --no-install-recommends man-db ./troika_*.deb ./troika-engine_*.deb; }
+pages() {
+  local page
+  for page in troika troika-train; do
+    MANPAGER=cat man --warnings "$page" > page.text 2> page.warnings && grep -q "^NAME" page.text && ! grep . page.warnings || return 1
+  done
+}
 tokens() { troika data tokenizer /usr/share/common-licenses --vocab 512 --out tokenizer && troika data prepare /usr/share/common-licenses --tokenizer tokenizer --out tokens; }
 pipeline() { troika launch --nproc-per-node 3 -- train --pp 3 --steps "$STEPS" $common; }
 data_parallel() { troika launch --nproc-per-node 2 -- train --dp 2 --steps $((STEPS + 5)) $common && grep -q "resumed from step $STEPS" out.text; }
@@ -89,6 +95,7 @@ check "apt installs the packages and what they need" install_packages
 check "purged and installed again" list_without
 check "troika answers" troika help
 check "completions are there" test -s /usr/share/bash-completion/completions/troika
+check "man troika, man troika-train, without a warning" pages
 check "tokenizer and tokens of the licences" tokens
 check "three processes as a pipeline" pipeline
 check "two data-parallel continue its checkpoint" data_parallel

@@ -6,7 +6,7 @@
 #
 # The same sources make the same bytes in any folder: debug information is left out, programs have no build id, and dates are those of
 # the last commit (or SOURCE_DATE_EPOCH). The version is that of packaging/debian/changelog.
-# Needs dpkg-dev, binutils and chrpath.
+# Needs dpkg-dev, binutils and chrpath: tools/install-packages.sh package.
 set -euo pipefail
 export LC_ALL=C TZ=UTC
 umask 022
@@ -20,7 +20,7 @@ die() {
 # shellcheck source=tools/bundle-parts.sh
 . "$root/tools/bundle-parts.sh"
 for tool in dpkg-deb dpkg-shlibdeps dpkg-gencontrol strip chrpath; do
-  command -v $tool > /dev/null || die "$tool is missing; install dpkg-dev, binutils and chrpath"
+  command -v $tool > /dev/null || die "$tool is missing; tools/install-packages.sh package installs them"
 done
 programs=$(cd "${2:-$root/build/release}" 2> /dev/null && pwd) || die "there is no folder '${2:-build/release}'; build the programs first: cmake --build --preset release"
 check_programs "$programs" "cmake --build --preset release" troika troika-engine
@@ -61,14 +61,12 @@ completions bash bash-completion/completions/troika
 completions zsh zsh/vendor-completions/_troika
 completions fish fish/vendor_completions.d/troika.fish
 
-if run_program "$troika" help manual > /dev/null 2>&1; then
-  for page in $(run_program "$troika" manual); do
-    mkdir -p "troika/usr/share/man/man${page##*.}"
-    run_program "$troika" manual "$page" | gzip -9n > "troika/usr/share/man/man${page##*.}/$page.gz"
-  done
-else
-  echo "package: this troika has no verb 'manual', so the packages have no man pages" >&2
-fi
+# Each page is in the package that has its verb.
+for program in troika engine; do
+  share=${program/#engine/troika-engine}/usr/share
+  run_program "$troika" manual --of $program --out "$share/man"
+  gzip -9n "$share"/man/man1/*.1
+done
 
 for package in troika troika-engine; do
   documents=$package/usr/share/doc/$package

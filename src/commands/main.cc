@@ -16,9 +16,11 @@
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/data.h"
+#include "commands/demo/demo.h"
 #include "commands/doctor/doctor.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
+#include "commands/manual/manual.h"
 #include "commands/metrics/metrics.h"
 #include "commands/monitor/monitor.h"
 #include "commands/own_program.h"
@@ -82,8 +84,9 @@ const Runs runs = {
     {"why", [](const Call& call) { return print(why_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"metrics", [](const Call& call) { return print(metrics_report(call.words)); }},
-    {"completion",
-     [](const Call& call) { return print(completion_script(parse_completion_arguments(call.words).shell)); }},
+    {"completion", [](const Call& call) { return print(completion_report(parse_completion_arguments(call.words))); }},
+    {"demo", [](const Call& call) { return run_demo(call, own_program()); }},
+    {"manual", [](const Call& call) { return print(manual_report(call)); }},
     {"version",
      [](const Call& call) {
        read_with_flags_of(call.last(), call.words).finish();

@@ -11,11 +11,13 @@
 #include "commands/chat/arguments.h"
 #include "commands/completion/completion.h"
 #include "commands/data/arguments.h"
+#include "commands/demo/arguments.h"
 #include "commands/doctor/arguments.h"
 #include "commands/eval/arguments.h"
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
 #include "commands/launch/flags.h"
+#include "commands/manual/arguments.h"
 #include "commands/metrics/arguments.h"
 #include "commands/monitor/arguments.h"
 #include "commands/plan/arguments.h"
@@ -43,6 +45,7 @@ config::FlagTable unbound() {
 
 config::FlagTable train_flags() {
   config::FlagTable table("troika train");
+  table.usage("[CONFIG.yaml] [flags]");
   table.settings({});
   return table;
 }
@@ -122,6 +125,14 @@ std::string listed(const std::vector<Verb>& among) {
   return text;
 }
 
+// "0 done, 2 settings, ...", on two lines.
+std::string listed_exit_codes() {
+  std::string text;
+  for (const ExitCode& row : exit_codes())
+    text += fmt::format("{}{} {}", text.empty() ? "" : row.code == 75 ? ",\n" : ", ", row.code, row.meaning);
+  return text;
+}
+
 std::string page_of(const Verb& verb) {
   if (verb.parts.empty())
     return verb.flags == train_flags ? config::settings_help() : config::help_page(verb.flags(), verb.line);
@@ -134,6 +145,8 @@ std::string page_of(const Verb& verb) {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> rows = {
+      {"demo", "train a small model on text of this machine, in two layouts, and look at it: troika demo",
+       Program::troika, unbound<DemoArguments, demo_flags>},
       {"train", "train a model; alone, or as one rank of a launched run", Program::engine, train_flags},
       {"launch", "start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...",
        Program::troika, unbound<LaunchFlags, launch_flags>},
@@ -169,6 +182,7 @@ const std::vector<Verb>& verbs() {
        unbound<MetricsArguments, metrics_flags>},
       {"completion", "print a completion script for bash, zsh or fish", Program::troika,
        unbound<CompletionArguments, completion_flags>},
+      {"manual", "print a page for man, or write all of them", Program::troika, unbound<ManualArguments, manual_flags>},
       {"help", "this page; `troika help train` lists every setting", Program::troika,
        unbound<HelpArguments, help_flags>},
       {"version", "the version", Program::troika, version_flags},
@@ -220,8 +234,19 @@ std::string overview() {
          "\n" +
          listed(verbs()) +
          "\n"
-         "`troika VERB --help` explains a verb. Exit codes: 0 done, 2 settings, 3 data, 70 a fault of Troika,\n"
-         "75 another rank or the network, 130 interrupted after saving.\n";
+         "`troika VERB --help` explains a verb. Exit codes: " +
+         listed_exit_codes() + ".\n";
+}
+
+const std::vector<ExitCode>& exit_codes() {
+  static const std::vector<ExitCode> rows = {
+      {0, "done", "Done."},
+      {2, "settings", "A setting, a flag or the machine does not fit; the message says what to change."},
+      {3, "data", "A file is wrong or cannot be read or written; the message names it."},
+      {70, "a fault of Troika", "A fault of Troika itself."},
+      {75, "another rank or the network", "Another rank or the network failed; the same again may succeed."},
+      {130, "interrupted after saving", "Interrupted by Ctrl-C or SIGTERM; a training has saved."}};
+  return rows;
 }
 
 config::FlagReading read_with_flags_of(const Verb& verb, const Words& words) {

@@ -46,6 +46,13 @@ bool asks_for_help(const Words& arguments);
 std::string help_for(const Words& arguments);
 std::string overview();  // `troika help`
 
+struct ExitCode {
+  int code;
+  std::string_view meaning;      // in a word or a few
+  std::string_view explanation;  // a sentence
+};
+const std::vector<ExitCode>& exit_codes();  // of every verb
+
 // Reads words with the flags of a verb, and those of train where it takes them; for its errors and notes.
 config::FlagReading read_with_flags_of(const Verb& verb, const Words& words);
 

@@ -1,4 +1,4 @@
-// `troika completion SHELL`: a script that completes verbs, flags and the words of values, made from the tables.
+// `troika completion SHELL`: the script of a shell, and with words behind `--` what that script asks for at every Tab.
 #pragma once
 
 #include <string>
@@ -14,11 +14,13 @@ constexpr config::Words<3> words_of(Shell) { return {"bash", "zsh", "fish"}; }
 
 struct CompletionArguments {
   Shell shell = Shell::bash;
+  std::vector<std::string>
+      words;  // of a command line behind "troika", up to the cursor; empty: the script is asked for
 };
 
 config::FlagTable completion_flags(CompletionArguments& a);
 CompletionArguments parse_completion_arguments(const std::vector<std::string>& words);  // ConfigError
 
-std::string completion_script(Shell shell);
+std::string completion_report(const CompletionArguments& a);
 
 }  // namespace troika::commands

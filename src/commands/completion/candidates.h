@@ -1,0 +1,28 @@
+// What may stand for the last word of a command line of troika, from the tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/verbs.h"
+
+namespace troika::commands {
+
+// Which paths may stand there as well.
+enum class Paths { none, files, folders, settings_files };
+
+struct Candidate {
+  std::string word, help;  // help: "" or one sentence
+};
+
+struct Candidates {
+  std::vector<Candidate> words;  // whole, so that the last word is the beginning of each: "--schedule=1f1b"
+  Paths paths = Paths::none;     // behind the "=" where the last word has one
+};
+
+// `words`: those behind "troika", the last one as far as it is typed, maybe "". Familiar spellings of a flag are candidates where
+// none of its own begins so; '-' and '_' stand as they were typed. Behind `launch ... --` the command of the ranks counts. Nothing for a command
+// line that cannot be.
+Candidates candidates_for(const Words& words);
+
+}  // namespace troika::commands

@@ -1,0 +1,19 @@
+// The text that `troika demo` trains on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace troika::commands {
+
+struct Corpus {
+  std::vector<std::string> paths;
+  std::string what;    // "the C and C++ headers of this machine"
+  std::string prompt;  // that its texts begin with
+};
+
+// `given` where it is not empty; else, where the programs' folder is the bin of a bundle, the licenses there; else what is below
+// `root`, which is "" but in tests: headers, or licences. ConfigError where there is none.
+Corpus corpus_of(const std::vector<std::string>& given, const std::string& programs, const std::string& root);
+
+}  // namespace troika::commands

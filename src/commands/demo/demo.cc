@@ -1,0 +1,191 @@
+#include "commands/demo/demo.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "commands/demo/arguments.h"
+#include "commands/demo/corpus.h"
+#include "commands/demo/stages.h"
+#include "commands/shell_word.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr std::int64_t bytes_of_data = 64LL << 20;  // tokenizer and tokens of the headers
+constexpr std::int64_t bytes_of_run = 192LL << 20;  // two checkpoints and one being written, timelines, tokens
+
+void title(const std::string& text) { fmt::print("\n== {}\n", text); }
+
+std::string another_folder(const std::string& folder) {
+  return fmt::format("; name another folder: troika demo {}", shell_word(folder + "-2"));
+}
+
+void check_contents(const std::string& folder) {
+  if (std::filesystem::exists(folder) && !base::directory_exists(folder))
+    throw base::ConfigError(fmt::format("'{}' is there and is no folder{}", folder, another_folder(folder)));
+  const auto names = base::list_directory(folder);
+  if (names.empty() || base::directory_exists(folder + "/tokenizer")) return;
+  throw base::ConfigError(fmt::format("'{}' holds something else than a demo ('{}' and {} more){}", folder,
+                                      names.front(), names.size() - 1, another_folder(folder)));
+}
+
+void make_writable(const std::string& folder) {
+  try {
+    base::make_directories(folder);
+  } catch (const base::Error& error) {
+    throw base::ConfigError(error.what() + another_folder("/tmp/troika-demo"));
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw base::ConfigError(
+        fmt::format("cannot write into '{}': {}{}", folder, std::strerror(errno), another_folder("/tmp/troika-demo")));
+}
+
+void check_room(const std::string& folder, std::int64_t wanted) {
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  if (error || static_cast<std::int64_t>(space.available) >= wanted || base::directory_exists(folder + "/run")) return;
+  throw base::ConfigError(
+      fmt::format("the disk of '{}' has {} free, and the demo takes {}; free some space, or name a folder "
+                  "on another disk: troika demo FOLDER",
+                  folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
+}
+
+void check_engine(const std::string& program) {
+  const std::string engine = program.substr(0, program.rfind('/') + 1) + "troika-engine";
+  if (::access(engine.c_str(), X_OK) == 0) return;
+  throw base::ConfigError(
+      fmt::format("there is no '{}', which trains: install the package troika-engine, or build both programs", engine));
+}
+
+struct Step {
+  std::string title;
+  Words words;
+};
+
+Words joined(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+std::vector<Step> data_steps(const std::string& folder, const Corpus& corpus) {
+  std::vector<Step> steps;
+  const std::string heading = "Corpus and tokenizer: " + corpus.what, tokenizer = folder + "/tokenizer";
+  const bool trained = base::file_exists(tokenizer + "/tokenizer.json");
+  if (!trained)
+    steps.push_back(
+        {heading, joined(joined({"data", "tokenizer"}, corpus.paths), {"--vocab", "512", "--out", tokenizer})});
+  steps.push_back({trained ? heading : "", joined(joined({"data", "prepare"}, corpus.paths),
+                                                  {"--tokenizer", tokenizer, "--out", folder + "/tokens"})});
+  return steps;
+}
+
+// What both trainings have in common.
+Words training(const std::string& folder) {
+  return {"--data.train",
+          folder + "/tokens",
+          "--data.tokenizer",
+          folder + "/tokenizer",
+          "--out",
+          folder + "/run",
+          "--seed",
+          "1",
+          "--seq-len",
+          "128",
+          "--micro-batch-size",
+          "1",
+          "--global-batch-size",
+          "6",
+          "--lr",
+          "3e-3",
+          "--optimizer.min-lr",
+          "3e-4",
+          "--warmup-steps",
+          "20",
+          "--model.layers",
+          "3",
+          "--model.hidden",
+          "192",
+          "--model.init-std",
+          "0.06",
+          "--model.heads",
+          "4",
+          "--model.kv-heads",
+          "2",
+          "--model.head-dim",
+          "48",
+          "--model.ffn",
+          "512"};
+}
+
+std::vector<Step> run_steps(const std::string& folder, std::int64_t steps, const std::string& prompt) {
+  const std::string run = folder + "/run";
+  const std::string in_pipeline = std::to_string(steps / 7), in_data_parallel = std::to_string(steps + steps / 14);
+  return {
+      {"Train: three processes, one pipeline of three stages",
+       joined({"launch", "--nproc-per-node", "3", "--", "train", "--pp", "3", "--steps", std::to_string(steps),
+               "--profile", in_pipeline},
+              training(folder))},
+      {"Continue the same checkpoint: two processes, data-parallel",
+       joined({"launch", "--nproc-per-node", "2", "--", "train", "--dp", "2", "--steps",
+               std::to_string(steps + steps / 7), "--profile", in_data_parallel},
+              training(folder))},
+      {fmt::format("What every rank did in step {} (pipeline)", in_pipeline), {"timeline", run, "--step", in_pipeline}},
+      {fmt::format("What every rank did in step {} (data-parallel)", in_data_parallel),
+       {"timeline", run, "--step", in_data_parallel}},
+      {"A sample",
+       {"generate", run, "--prompt", prompt, "--max-new-tokens", "400", "--temperature", "0.7", "--seed", "3"}}};
+}
+
+std::string loss_in(const std::string& line) {
+  const std::string key = "\"loss\": ";
+  const std::size_t begin = line.find(key);
+  if (begin == std::string::npos) return "unknown";
+  const std::size_t from = begin + key.size();
+  return line.substr(from, line.find_first_of(",}", from) - from);
+}
+
+void print_loss(const std::string& metrics) {
+  std::string text = base::read_file(metrics);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const std::size_t last = text.rfind('\n');
+  title("Loss");
+  fmt::print("first step {}, last step {}\n", loss_in(text.substr(0, text.find('\n'))),
+             loss_in(last == std::string::npos ? text : text.substr(last + 1)));
+}
+
+}  // namespace
+
+int run_demo(const Call& call, const std::string& program) {
+  DemoArguments a = parse_demo_arguments(call.words);
+  a.folder = base::without_end_slashes(a.folder);
+  const Corpus corpus = corpus_of(a.texts, std::filesystem::path(program).parent_path().string(), "");
+  check_contents(a.folder);
+  if (!a.only_data) check_engine(program);
+  make_writable(a.folder);
+  check_room(a.folder, bytes_of_data + (a.only_data ? 0 : bytes_of_run));
+
+  std::vector<Step> steps = data_steps(a.folder, corpus);
+  if (!a.only_data)
+    for (Step& step : run_steps(a.folder, a.steps, corpus.prompt)) steps.push_back(std::move(step));
+  {
+    Stages stages(program);
+    for (const Step& step : steps) {
+      if (!step.title.empty()) title(step.title);
+      const int code = stages.run(step.words);
+      if (code == 130) fmt::print(stderr, "troika demo: stopped; the same command goes on from here\n");
+      if (code != 0) return code;
+    }
+  }
+  if (!a.only_data) print_loss(a.folder + "/run/metrics.jsonl");
+  return 0;
+}
+
+}  // namespace troika::commands
