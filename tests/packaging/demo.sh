@@ -45,6 +45,6 @@ refused "'strange' holds something else than a demo" strange
 refused "'strange/letter.txt' is there and is no folder" strange/letter.txt
 refused "there is no file or folder 'nowhere'" new --text nowhere
 refused "steps" new --steps 3
-refused "/proc/demo.*name a" /proc/demo
+refused "/proc/demo.*name a folder that can be written" /proc/demo
 [ ! -e new ] || fail "a refused demo left its folder"
 echo "demo: stopped at step $steps, went on, $loss"

@@ -19,10 +19,12 @@
 namespace troika::commands {
 namespace {
 
-constexpr std::int64_t bytes_of_data = 64LL << 20;  // tokenizer and tokens of the headers
-constexpr std::int64_t bytes_of_run = 192LL << 20;  // two checkpoints and one being written, timelines, tokens
+constexpr std::int64_t bytes_of_data = 32LL << 20;  // tokenizer and tokens of the headers
+constexpr std::int64_t bytes_of_run = 64LL << 20;   // three checkpoints, timelines
 
 void title(const std::string& text) { fmt::print("\n== {}\n", text); }
+
+constexpr const char* any_other_folder = "; name a folder that can be written: troika demo FOLDER";
 
 std::string another_folder(const std::string& folder) {
   return fmt::format("; name another folder: troika demo {}", shell_word(folder + "-2"));
@@ -41,11 +43,11 @@ void make_writable(const std::string& folder) {
   try {
     base::make_directories(folder);
   } catch (const base::Error& error) {
-    throw base::ConfigError(error.what() + another_folder("/tmp/troika-demo"));
+    throw base::ConfigError(error.what() + any_other_folder);
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     throw base::ConfigError(
-        fmt::format("cannot write into '{}': {}{}", folder, std::strerror(errno), another_folder("/tmp/troika-demo")));
+        fmt::format("cannot write into '{}': {}{}", folder, std::strerror(errno), any_other_folder));
 }
 
 void check_room(const std::string& folder, std::int64_t wanted) {
