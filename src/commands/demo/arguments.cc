@@ -7,7 +7,7 @@ config::FlagTable demo_flags(DemoArguments& a) {
   table.usage("[DIR] [--steps N] [--text PATH] [--only-data]");
   table.word("DIR", a.folder, "The folder of tokenizer, tokens and run; one that a demo began is continued.");
   table.add("steps", a.steps, "Steps of the pipeline; the data-parallel run continues for a seventh of them.")
-      .range(14, 1e9);
+      .range(21, 1e9);
   table.add("text", a.texts, "Text to train on, a file or a folder; may be given several times.")
       .shown("PATH")
       .repeated()
