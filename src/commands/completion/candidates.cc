@@ -21,7 +21,7 @@ void offer(Candidates* to, std::string_view typed, std::string word, std::string
   if (begins(word, typed)) to->words.push_back({std::move(word), std::string(help)});
 }
 
-const Verb* verb_named(const std::vector<Verb>& among, std::string_view name) {
+const Verb* verb_among(const std::vector<Verb>& among, std::string_view name) {
   const auto found = std::find_if(among.begin(), among.end(), [&](const Verb& verb) { return verb.name == name; });
   return found == among.end() ? nullptr : &*found;
 }
@@ -183,7 +183,7 @@ class FlagsAt {
     if (words.size() > 1) return candidates_for(words);
     Candidates found;
     for (const std::string_view name : of_ranks)
-      offer(&found, words.front(), std::string(name), verb_named(verbs(), name)->line);
+      offer(&found, words.front(), std::string(name), verb_among(verbs(), name)->line);
     return found;
   }
 
@@ -211,11 +211,11 @@ Candidates candidates_for(const Words& words) {
       offer(&found, words.front(), "--version", "Print the version and end.");
     return found;
   }
-  const Verb* verb = verb_named(verbs(), words.front());
+  const Verb* verb = verb_among(verbs(), words.front());
   std::size_t behind = 1;
   if (verb != nullptr && !verb->parts.empty()) {
     if (words.size() == 2) return of_list(verb->parts, words.back());
-    verb = verb_named(verb->parts, words[1]);
+    verb = verb_among(verb->parts, words[1]);
     behind = 2;
   }
   if (verb == nullptr) return {};

@@ -32,7 +32,7 @@ std::string with_colons_kept(const std::string& word) {
 }
 
 template <class Line>
-std::string lines_of(const Candidates& candidates, const Line& line) {
+std::string answer_lines(const Candidates& candidates, const Line& line) {
   std::string text;
   for (const Candidate& candidate : candidates.words) text += line(candidate) + "\n";
   return text + fmt::format(":{}\n", paths_word(candidates.paths));
@@ -69,16 +69,16 @@ std::string answer_for(Shell shell, const Candidates& candidates) {
 }  // namespace
 
 std::string answer_for_bash(const Candidates& candidates) {
-  return lines_of(candidates, [](const Candidate& one) { return one.word; });
+  return answer_lines(candidates, [](const Candidate& one) { return one.word; });
 }
 
 std::string answer_for_zsh(const Candidates& candidates) {
-  return lines_of(candidates,
-                  [](const Candidate& one) { return with_help(with_colons_kept(one.word), ':', one.help); });
+  return answer_lines(candidates,
+                      [](const Candidate& one) { return with_help(with_colons_kept(one.word), ':', one.help); });
 }
 
 std::string answer_for_fish(const Candidates& candidates) {
-  return lines_of(candidates, [](const Candidate& one) { return with_help(one.word, '\t', one.help); });
+  return answer_lines(candidates, [](const Candidate& one) { return with_help(one.word, '\t', one.help); });
 }
 
 config::FlagTable completion_flags(CompletionArguments& a) {

@@ -73,7 +73,7 @@ struct Step {
   std::string needs = {};  // a file without which it is left out
 };
 
-Words joined(Words words, const Words& more) {
+Words with_words(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -84,9 +84,9 @@ std::vector<Step> data_steps(const std::string& folder, const Corpus& corpus) {
   const bool trained = base::file_exists(tokenizer + "/tokenizer.json");
   if (!trained)
     steps.push_back(
-        {heading, joined(joined({"data", "tokenizer"}, corpus.paths), {"--vocab", "512", "--out", tokenizer})});
-  steps.push_back({trained ? heading : "", joined(joined({"data", "prepare"}, corpus.paths),
-                                                  {"--tokenizer", tokenizer, "--out", folder + "/tokens"})});
+        {heading, with_words(with_words({"data", "tokenizer"}, corpus.paths), {"--vocab", "512", "--out", tokenizer})});
+  steps.push_back({trained ? heading : "", with_words(with_words({"data", "prepare"}, corpus.paths),
+                                                      {"--tokenizer", tokenizer, "--out", folder + "/tokens"})});
   return steps;
 }
 
@@ -137,13 +137,13 @@ std::vector<Step> run_steps(const std::string& folder, std::int64_t steps, const
   const std::string run = folder + "/run";
   const std::string in_pipeline = std::to_string(steps / 7), in_data_parallel = std::to_string(steps + steps / 14);
   return {{"Train: three processes, one pipeline of three stages",
-           joined({"launch", "--nproc-per-node", "3", "--", "train", "--pp", "3", "--steps", std::to_string(steps),
-                   "--profile", in_pipeline},
-                  training(folder))},
+           with_words({"launch", "--nproc-per-node", "3", "--", "train", "--pp", "3", "--steps", std::to_string(steps),
+                       "--profile", in_pipeline},
+                      training(folder))},
           {"Continue the same checkpoint: two processes, data-parallel",
-           joined({"launch", "--nproc-per-node", "2", "--", "train", "--dp", "2", "--steps",
-                   std::to_string(steps + steps / 7), "--profile", in_data_parallel},
-                  training(folder))},
+           with_words({"launch", "--nproc-per-node", "2", "--", "train", "--dp", "2", "--steps",
+                       std::to_string(steps + steps / 7), "--profile", in_data_parallel},
+                      training(folder))},
           {fmt::format("What every rank did in step {} (pipeline)", in_pipeline),
            {"timeline", run, "--step", in_pipeline},
            recorded(run, in_pipeline)},

@@ -19,7 +19,7 @@ const Note machine_yaml{"$XDG_CONFIG_HOME/troika/machine.yaml, else ~/.config/tr
 const Note locale{"LC_ALL, LC_MESSAGES, LANG", "The language of the sentences where --lang is auto."};
 const Note threads{"OMP_NUM_THREADS", "Threads of a rank where --train.threads does not say it."};
 
-const std::vector<PageNotes>& rows() {
+const std::vector<PageNotes>& all_notes() {
   static const std::vector<PageNotes> table = {
       {"troika",
        {{"troika demo", "Train a small model on text of this machine, in two layouts."},
@@ -181,8 +181,9 @@ const std::vector<PageNotes>& rows() {
 }  // namespace
 
 const PageNotes& notes_of(std::string_view page) {
-  const auto found = std::find_if(rows().begin(), rows().end(), [&](const PageNotes& row) { return row.page == page; });
-  if (found == rows().end())
+  const auto found =
+      std::find_if(all_notes().begin(), all_notes().end(), [&](const PageNotes& row) { return row.page == page; });
+  if (found == all_notes().end())
     throw base::BugError("commands/manual/notes.cc has no row for '" + std::string(page) + "'");
   return *found;
 }

@@ -65,7 +65,7 @@ std::string tag_of(const FlagRow& row) {
 }
 
 // Behind a row's own sentence: names that may stand there, the default, other spellings.
-std::string facts_of(const FlagRow& row) {
+std::string facts_behind(const FlagRow& row) {
   const Flag& flag = *row.flag;
   std::string text;
   if (flag.offered != nullptr) text += " Known: " + roff_text(base::join(flag.offered(), ", ")) + ".";
@@ -80,11 +80,11 @@ std::string facts_of(const FlagRow& row) {
 }
 
 void add_row(RoffPage& page, const FlagRow& row) {
-  page.item(tag_of(row), roff_prose(as_sentence(std::string(row.flag->help))) + facts_of(row));
+  page.item(tag_of(row), roff_prose(as_sentence(std::string(row.flag->help))) + facts_behind(row));
 }
 
 void add_word(RoffPage& page, const FlagRow& row) {
-  page.item(roff_italic(row.flag->name), roff_prose(as_sentence(std::string(row.flag->help))) + facts_of(row));
+  page.item(roff_italic(row.flag->name), roff_prose(as_sentence(std::string(row.flag->help))) + facts_behind(row));
 }
 
 void add_help_row(RoffPage& page) { page.item(roff_bold("-h") + ", " + roff_bold("--help"), "Print help and end."); }
@@ -282,7 +282,7 @@ void add_see_also(RoffPage& page, const std::string& name, const PageNotes& note
                  roff_text("docs") + " of a bundle or a clone.");
 }
 
-RoffPage begun(const std::string& name, std::string_view line) {
+RoffPage begun_page(const std::string& name, std::string_view line) {
   RoffPage page;
   page.head(title_of(name), base::release_date, fmt::format("troika {}", base::version));
   page.section("NAME");
@@ -294,7 +294,7 @@ RoffPage begun(const std::string& name, std::string_view line) {
 std::string page_of_verb(const std::string& name, const Verb& verb) {
   const std::vector<FlagTable> tables = tables_of(verb);
   const PageNotes& notes = notes_of(name);
-  RoffPage page = begun(name, without_example(verb.line));
+  RoffPage page = begun_page(name, without_example(verb.line));
   for (const FlagTable& table : tables) add_synopsis(page, table);
   add_description(page, verb, tables);
   add_options(page, verb, tables);
@@ -308,7 +308,7 @@ std::string page_of_verb(const std::string& name, const Verb& verb) {
 
 std::string page_of_program() {
   const PageNotes& notes = notes_of("troika");
-  RoffPage page = begun("troika", "trains language models on the machines you have");
+  RoffPage page = begun_page("troika", "trains language models on the machines you have");
   page.paragraph(roff_bold("troika") + " " + roff_italic("VERB") + " [arguments]");
   page.break_line();
   page.filled(roff_bold("troika help") + " [" + roff_italic("VERB") + "]");

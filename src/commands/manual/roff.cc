@@ -45,7 +45,7 @@ std::string guarded_line(const std::string& line) {
   return (line.front() == '.' || line.front() == '\'' ? "\\&" : "") + line + "\n";
 }
 
-std::string wrapped(const std::string& text) {
+std::string wrapped_source(const std::string& text) {
   std::string result, line;
   for (const std::string& word : base::split(text, ' ')) {
     if (word.empty()) continue;
@@ -99,16 +99,16 @@ void RoffPage::head(std::string_view name, std::string_view date, std::string_vi
 
 void RoffPage::section(std::string_view title) { text_ += fmt::format(".SH {}\n", title), below_heading_ = true; }
 void RoffPage::subsection(std::string_view title) { text_ += fmt::format(".SS {}\n", title), below_heading_ = true; }
-void RoffPage::filled(const std::string& text) { text_ += wrapped(text); }
+void RoffPage::filled(const std::string& text) { text_ += wrapped_source(text); }
 void RoffPage::break_line() { text_ += ".br\n"; }
 
 void RoffPage::paragraph(const std::string& text) {
-  text_ += (below_heading_ ? "" : ".PP\n") + wrapped(text);
+  text_ += (below_heading_ ? "" : ".PP\n") + wrapped_source(text);
   below_heading_ = false;
 }
 
 void RoffPage::item(const std::string& tag, const std::string& text) {
-  text_ += ".TP\n" + guarded_line(tag) + wrapped(text);
+  text_ += ".TP\n" + guarded_line(tag) + wrapped_source(text);
   below_heading_ = false;
 }
 
