@@ -43,7 +43,7 @@ void make_writable(const std::string& folder) {
   try {
     base::make_directories(folder);
   } catch (const base::Error& error) {
-    throw base::ConfigError(error.what() + any_other_folder);
+    throw base::ConfigError(std::string(error.what()) + any_other_folder);
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     throw base::ConfigError(
