@@ -132,7 +132,8 @@ void add_familiar(RoffPage& page) {
   for (const auto& row : config::switches())
     page.item(roff_bold(fmt::format("--{}", row.name)), roff_text(fmt::format("Sets {} to {}.", row.key, row.value)));
   for (const auto& row : config::ignored_flags())
-    page.item(roff_bold(fmt::format("--{}", row.name)), roff_text("Ignored: " + as_sentence(std::string(row.why))));
+    page.item(roff_bold(fmt::format("--{}", row.name)),
+              roff_text("Ignored: " + as_sentence(std::string(row.why.english))));
 }
 
 void add_settings(RoffPage& page) {
@@ -247,7 +248,7 @@ void add_environment(RoffPage& page, const Verb& verb, const std::vector<FlagTab
                                                    [](const FlagTable& table) { return table.takes_settings(); });
   if (settings) {
     for (const auto& row : config::ignored_variables())
-      rows.item(roff_bold(row.name), roff_text("Ignored: " + as_sentence(std::string(row.why))));
+      rows.item(roff_bold(row.name), roff_text("Ignored: " + as_sentence(std::string(row.why.english))));
   }
   if (rows.text().empty() && !takes_them) return;
   page.section("ENVIRONMENT");
