@@ -183,6 +183,9 @@ LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Envi
     read_settings(environment, reading, options);
   } catch (const base::ConfigError& error) {
     reading.refuse(error.what());
+  } catch (const base::DataError&) {
+    reading.finish();  // a flag that is wrong comes before a file that is
+    throw;
   }
   if (options.metrics && !options.worker.empty() && options.worker.front() != "train")
     reading.refuse(fmt::format("--metrics-port serves what a training's folder tells, and '{}' has none; leave it out",

@@ -39,6 +39,11 @@ TEST(LaunchOptions, UnderstandsTorchrunsSpellings) {
   EXPECT_THAT(options.worker, ElementsAre("--a", "b"));
 }
 
+TEST(LaunchOptions, AWrongFlagComesBeforeAMissingFile) {
+  EXPECT_THAT(error_of({"--host", "a,b", "--", "train", "/nowhere.yaml"}), HasSubstr("unknown flag --host"));
+  EXPECT_THROW(parse_launch({"--", "train", "/nowhere.yaml"}, {}), base::DataError);
+}
+
 TEST(LaunchOptions, BindsUnlessToldOtherwise) {
   EXPECT_EQ(parse_launch({"--program", "x", "y"}, {}).bind, Bind::automatic);
   EXPECT_EQ(parse_launch({"--bind", "auto", "--program", "x", "y"}, {}).bind, Bind::automatic);
