@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "checkpoint/texts.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -65,26 +67,23 @@ static bool safe_part_name(const std::string& file) {
 static void check_own_hash(json document, const std::string& origin) {
   const std::string stated = base::json_string(document, "manifest_xxh3", origin);
   document.erase("manifest_xxh3");
-  if (base::hash_bytes(document.dump()) != stated)
-    throw DataError(fmt::format("{}: damaged, its own hash differs", origin));
+  if (base::hash_bytes(document.dump()) != stated) throw DataError(base::say(manifest_texts.damaged, origin));
 }
 
 // A member that counts something.
 static std::int64_t count_of(const json& object, const std::string& key, const std::string& origin) {
   const std::int64_t count = base::json_int(object, key, origin);
-  if (count < 0) throw DataError(fmt::format("{}: '{}' is {}, which is below 0", origin, key, count));
+  if (count < 0) throw DataError(base::say(manifest_texts.below_zero, origin, key, count));
   return count;
 }
 
 Manifest manifest_from_text(const std::string& text, const std::string& origin) {
   const json document = base::parse_json(text, origin);
   if (base::json_string(document, "format", origin) != format_name)
-    throw DataError(fmt::format("{}: this is not the manifest of a checkpoint", origin));
+    throw DataError(base::say(manifest_texts.no_manifest, origin));
   const std::int64_t version = base::json_int(document, "version", origin);
   if (version != format_version)
-    throw DataError(
-        fmt::format("{}: format version {} is not known (this program reads {}); use the program that wrote it", origin,
-                    version, format_version));
+    throw DataError(base::say(manifest_texts.other_version, origin, version, format_version));
   check_own_hash(document, origin);
   Manifest manifest;
   manifest.facts.step = count_of(document, "step", origin);
@@ -95,7 +94,7 @@ Manifest manifest_from_text(const std::string& text, const std::string& origin) 
   manifest.world_size = count_of(document, "world_size", origin);
   for (const json& part : base::json_array(document, "parts", origin)) {
     const std::string file = base::json_string(part, "file", origin);
-    if (!safe_part_name(file)) throw DataError(fmt::format("{}: '{}' cannot be a part", origin, file));
+    if (!safe_part_name(file)) throw DataError(base::say(manifest_texts.no_part, origin, file));
     manifest.parts.push_back({file,
                               count_of(part, "bytes", origin),
                               base::json_string(part, "xxh3", origin),

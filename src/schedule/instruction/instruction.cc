@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "schedule/instruction/texts.h"
 
 namespace troika::schedule {
 
@@ -32,15 +34,15 @@ std::string to_text(const Instruction& instruction) {
   return text;
 }
 
-[[noreturn]] static void refuse(std::string_view text, std::size_t position, const std::string& reason) {
-  throw base::ConfigError(fmt::format("instruction '{}', character {}: {}", text, position + 1, reason));
+[[noreturn]] static void refuse(std::string_view text, std::size_t position, const base::Text& reason) {
+  throw base::ConfigError(base::say(program_texts.instruction, text, position + 1, reason));
 }
 
 static int parse_index(std::string_view part, std::string_view whole, std::size_t position) {
   if (part == "*") return -1;
   std::int64_t value = 0;
   if (!base::parse_int(part, &value) || value < 0 || value > std::numeric_limits<int>::max()) {
-    refuse(whole, position, fmt::format("'{}' is neither a whole number nor '*'; write it like 'fwd 4.1'", part));
+    refuse(whole, position, base::say(program_texts.no_index, part));
   }
   return static_cast<int>(value);
 }
@@ -52,12 +54,13 @@ static Kind parse_kind_or_refuse(std::string_view word, std::string_view whole) 
   for (const Traits& row : kinds) names.emplace_back(row.name);
   const std::string near = base::nearest(word, names);
   refuse(whole, 0,
-         fmt::format("'{}' is no kind of instruction{}", word, near.empty() ? "" : "; nearest is '" + near + "'"));
+         base::say(program_texts.no_kind, word,
+                   near.empty() ? base::Text{} : base::say(program_texts.nearest_kind, near)));
 }
 
 Instruction parse_instruction(std::string_view text) {
   constexpr std::size_t longest = 60;  // a kind and three numbers are shorter
-  if (text.size() > longest) refuse(text.substr(0, longest), longest, "an instruction is never that long");
+  if (text.size() > longest) refuse(text.substr(0, longest), longest, base::say(program_texts.too_long));
   const std::size_t space = text.find(' ');
   Instruction instruction;
   instruction.kind = parse_kind_or_refuse(text.substr(0, space), text);
@@ -70,7 +73,7 @@ Instruction parse_instruction(std::string_view text) {
     if (dot == std::string_view::npos) return instruction;
     begin = dot + 1;
   }
-  refuse(text, begin, "more than microbatch.stage.segment");
+  refuse(text, begin, base::say(program_texts.too_many));
 }
 
 }  // namespace troika::schedule

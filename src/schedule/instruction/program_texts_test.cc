@@ -1,0 +1,15 @@
+#include <gtest/gtest.h>
+
+#include "base/text_table_test_support.h"
+#include "schedule/instruction/texts.h"
+
+namespace troika::schedule {
+namespace {
+
+TEST(ProgramTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(program_texts))
+    EXPECT_EQ(base::fault_of(text), "") << text.english;
+}
+
+}  // namespace
+}  // namespace troika::schedule
