@@ -85,7 +85,7 @@ const Runs runs = {
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"metrics", [](const Call& call) { return print(metrics_report(call.words)); }},
     {"completion", [](const Call& call) { return print(completion_report(parse_completion_arguments(call.words))); }},
-    {"demo", [](const Call& call) { return run_demo(call, own_program()); }},
+    {"demo", run_demo},
     {"manual", [](const Call& call) { return print(manual_report(call)); }},
     {"version",
      [](const Call& call) {

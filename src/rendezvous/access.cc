@@ -23,6 +23,14 @@ std::string new_nonce() {
   return nonce;
 }
 
+std::string new_token() {
+  const std::string nonce = new_nonce();
+  std::string text(2 * nonce.size() + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), reinterpret_cast<const unsigned char*>(nonce.data()), nonce.size());
+  text.pop_back();  // sodium's end of text
+  return text;
+}
+
 std::string proof(const std::string& secret, Prover prover, std::string_view client_nonce,
                   std::string_view server_nonce, std::string_view launch) {
   if (secret.empty()) return "";

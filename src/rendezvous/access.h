@@ -18,6 +18,7 @@ inline constexpr std::size_t nonce_bytes = 16, proof_bytes = 32;
 
 // Bytes that nobody foresees.
 std::string new_nonce();
+std::string new_token();  // the same as text: hexadecimal digits
 
 // That its sender knows the secret, for this meeting alone: HMAC-SHA-256 over who proves it, both nonces and the launch. ""
 // without a secret.

@@ -15,7 +15,7 @@ std::string LauncherPeer::name() const { return fmt::format("host {}, pid {}", h
 
 LauncherPeer this_launcher() {
   LauncherPeer mine;
-  for (const char byte : new_nonce()) mine.token += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  mine.token = new_token();
   mine.host = base::host_name();
   mine.pid = ::getpid();
   return mine;

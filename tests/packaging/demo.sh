@@ -27,7 +27,7 @@ kill -INT $demo
 code=0
 wait $demo || code=$?
 [ "$code" = 130 ] || fail "stopped, it ends with $code and not 130"
-grep -q "troika demo: stopped; the same command goes on" "$folder/out" || fail "it does not say that it goes on"
+grep -q "troika demo: stopped; the same command continues" "$folder/out" || fail "it does not say that it goes on"
 [ -n "$(ls troika-demo/run/checkpoints)" ] || fail "it stopped without a checkpoint"
 steps=$(wc -l < troika-demo/run/metrics.jsonl)
 

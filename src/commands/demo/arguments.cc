@@ -14,7 +14,8 @@ config::FlagTable demo_flags(DemoArguments& a) {
       .unset("the C and C++ headers of this machine, else its licences; in a bundle the licenses there");
   table.add("only-data", a.only_data, "End after tokenizer and tokens, for a training of your own.").alone();
   table.paragraph(
-      "Trains a tokenizer, then a model of 3 layers with three processes as a pipeline, goes on with two data-parallel "
+      "Trains a tokenizer, then a model of 3 layers with three processes as a pipeline, continues with two "
+      "data-parallel "
       "from the\n"
       "same checkpoint, shows what each rank did in a step, a sample and the loss. Ctrl-C saves; the same command goes "
       "on.");

@@ -7,13 +7,17 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "commands/demo/arguments.h"
 #include "commands/demo/corpus.h"
 #include "commands/demo/stages.h"
+#include "commands/own_program.h"
 #include "commands/shell_word.h"
 
 namespace troika::commands {
@@ -60,8 +64,8 @@ void check_room(const std::string& folder, std::int64_t wanted) {
                   folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
 }
 
-void check_engine(const std::string& program) {
-  const std::string engine = program.substr(0, program.rfind('/') + 1) + "troika-engine";
+void check_engine() {
+  const std::string engine = program_beside("troika-engine");
   if (::access(engine.c_str(), X_OK) == 0) return;
   throw base::ConfigError(
       fmt::format("there is no '{}', which trains: install the package troika-engine, or build both programs", engine));
@@ -154,31 +158,22 @@ std::vector<Step> run_steps(const std::string& folder, std::int64_t steps, const
            {"generate", run, "--prompt", prompt, "--max-new-tokens", "400", "--temperature", "0.7", "--seed", "3"}}};
 }
 
-std::string loss_in(const std::string& line) {
-  const std::string key = "\"loss\": ";
-  const std::size_t begin = line.find(key);
-  if (begin == std::string::npos) return "unknown";
-  const std::size_t from = begin + key.size();
-  return line.substr(from, line.find_first_of(",}", from) - from);
-}
-
 void print_loss(const std::string& metrics) {
-  std::string text = base::read_file(metrics);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  const std::size_t last = text.rfind('\n');
+  const std::vector<std::string> lines = base::split(base::trim(base::read_file(metrics)), '\n');
+  const auto loss_in = [&](const std::string& line) { return base::parse_json(line, metrics).at("loss").dump(); };
   title("Loss");
-  fmt::print("first step {}, last step {}\n", loss_in(text.substr(0, text.find('\n'))),
-             loss_in(last == std::string::npos ? text : text.substr(last + 1)));
+  fmt::print("first step {}, last step {}\n", loss_in(lines.front()), loss_in(lines.back()));
 }
 
 }  // namespace
 
-int run_demo(const Call& call, const std::string& program) {
+int run_demo(const Call& call) {
+  const std::string program = own_program();
   DemoArguments a = parse_demo_arguments(call.words);
   a.folder = base::without_end_slashes(a.folder);
   const Corpus corpus = corpus_of(a.texts, std::filesystem::path(program).parent_path().string(), "");
   check_contents(a.folder);
-  if (!a.only_data) check_engine(program);
+  if (!a.only_data) check_engine();
   make_writable(a.folder);
   check_room(a.folder, bytes_of_data + (a.only_data ? 0 : bytes_of_run));
 
@@ -191,7 +186,8 @@ int run_demo(const Call& call, const std::string& program) {
       if (!step.needs.empty() && !base::file_exists(step.needs)) continue;
       if (!step.title.empty()) title(step.title);
       const int code = stages.run(step.words);
-      if (code == 130) fmt::print(stderr, "troika demo: stopped; the same command goes on from here\n");
+      if (code == base::exit_interrupted)
+        fmt::print(stderr, "troika demo: stopped; the same command continues from here\n");
       if (code != 0) return code;
     }
   }

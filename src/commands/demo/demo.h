@@ -5,8 +5,8 @@
 
 namespace troika::commands {
 
-// program: the path of troika. Returns 0, 130 when stopped, or the code of the command that failed, which has said why.
+// Returns 0, 130 when stopped, or the code of the command that failed, which has said why.
 // ConfigError: the folder holds something else, cannot be written, or has no room; troika-engine is missing; no text.
-int run_demo(const Call& call, const std::string& program);
+int run_demo(const Call& call);
 
 }  // namespace troika::commands

@@ -51,7 +51,8 @@ int Stages::run(const std::vector<std::string>& words) {
   for (bool stopped = false;;) {
     siginfo_t info{};
     const int signal = ::sigwaitinfo(&waited_, &info);
-    if (signal == SIGCHLD && ::waitpid(child, &status, WNOHANG) == child) return stopped ? 130 : code_of(status);
+    if (signal == SIGCHLD && ::waitpid(child, &status, WNOHANG) == child)
+      return stopped ? base::exit_interrupted : code_of(status);
     if (signal != SIGINT && signal != SIGTERM) continue;
     stopped = true;
     if (!came_from_the_terminal(info)) ::kill(child, signal);

@@ -9,13 +9,6 @@ using rendezvous::StoreServer;
 
 namespace {
 
-// Of this launch and no other.
-std::string new_launch_id() {
-  std::string id;
-  for (const char byte : rendezvous::new_nonce()) id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return id;
-}
-
 std::unique_ptr<StoreServer> serve_on(int port, const HostOptions& hosts, const rendezvous::Identity& identity) {
   const auto reach = hosts.nnodes > 1 ? rendezvous::Reach::networks : rendezvous::Reach::this_host;
   return std::make_unique<StoreServer>(port, reach, rendezvous::access_of(identity),
@@ -45,7 +38,7 @@ HostStore open_host_store(const HostOptions& hosts, int nproc) {
   identity.node_rank = hosts.node_rank;
   identity.secret = hosts.secret;
   if (!hosts.leads()) return store;
-  identity.launch = new_launch_id();
+  identity.launch = rendezvous::new_token();
   store.server = serve(hosts, identity);
   identity.store_port = store.server->port();
   return store;

@@ -298,7 +298,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
     environment["TROIKA_SECRET"] = read_secret();
     environment.erase("TROIKA_SECRET_FILE");
   }
-  const LaunchOptions options = parse_launch(arguments, environment);
+  const LaunchOptions options = settle_launch(flags, std::move(reading), environment);
   for (const std::string& note : options.notes) launcher_says(note);
   exporters::EventCommands commands(event_command(options, environment), launcher_says);
   LaunchRecords records(options.run_folder, options.hosts.node_rank,

@@ -12,17 +12,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/version.h"
-#include "commands/launch/greeting.h"
 #include "commands/launch/options.h"
 #include "commands/launch/orders.h"
+#include "commands/launch/roll_call.h"
 #include "commands/launch/say.h"
 #include "commands/launch/signals.h"
 #include "commands/launch/store_line.h"
 #include "commands/own_program.h"
 #include "commands/shell_word.h"
 #include "commands/ssh/host_process.h"
-#include "commands/ssh/hosts.h"
 #include "config/flag_table.h"
 #include "rendezvous/access.h"
 #include "rendezvous/identity.h"
@@ -32,18 +30,9 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-constexpr int ssh_failed = 255;                  // what ssh ends with when it has no connection, or lost it
-constexpr double greeting_seconds = 20;          // for all hosts together
 constexpr double end_together_seconds = 20;      // hosts end together by themselves; one that does not is told to stop
 constexpr double after_last_order_seconds = 10;  // then ssh is killed
 constexpr double same_press_seconds = 0.3;       // `timeout` and some terminals send one signal twice
-
-struct Place {
-  SshHost host;
-  bool here = false;
-};
-
-std::string name_of(const Place& place) { return place.here ? "this host" : place.host.destination; }
 
 // What is wrong with flags that say the same as --hosts.
 void refuse_contradictions(const LaunchFlags& f, std::size_t hosts) {
@@ -65,39 +54,28 @@ void refuse_contradictions(const LaunchFlags& f, std::size_t hosts) {
 std::string secret_for(const LaunchFlags& f, Environment environment) {
   if (!f.hosts.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = f.hosts.secret_file;
   if (const std::string given = rendezvous::secret_of(environment); !given.empty()) return given;
-  std::string secret;
-  for (const char byte : rendezvous::new_nonce()) secret += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return secret;
+  return rendezvous::new_token();
 }
 
 // ssh itself fails with 255 and passes on what the launcher returns; a signal ended one of the two.
-bool is_loss(const Place& place, int code) {
-  return !place.here && (code == ssh_failed || (code > 128 && code != base::exit_interrupted));
+bool is_loss(const LaunchHost& host, int code) {
+  return !host.here && (code == ssh_failed || (code > 128 && code != base::exit_interrupted));
 }
 
 class Spread {
  public:
   Spread(const LaunchFlags& f, const Environment& environment)
       : f_(f), environment_(environment), secret_(secret_for(f, environment)) {
-    for (const SshHost& host : hosts_of(f.by_ssh)) places_.push_back({host, is_this_host(host)});
-    folder_ = f.remote_folder.empty() ? std::filesystem::current_path().string() : f.remote_folder;
-    program_ = f.remote_program.empty() ? own_program() : f.remote_program;
+    for (const SshHost& host : hosts_of(f.by_ssh)) hosts_.push_back({host, is_this_host(host)});
+    run_.folder = f.remote_folder.empty() ? std::filesystem::current_path().string() : f.remote_folder;
+    run_.program = f.remote_program.empty() ? own_program() : f.remote_program;
   }
 
-  std::size_t hosts() const { return places_.size(); }
+  std::size_t count() const { return hosts_.size(); }
   int run();
 
  private:
-  struct Asked {
-    std::size_t host;
-    HostProcess process;
-    std::string said{};
-  };
-  void greet();
-  bool all_answered(std::deque<Asked>& asked);
-  void judge_greetings(std::deque<Asked>& asked);
-  std::string fault_of(Asked& asked, bool* unreachable);
-  std::string meeting_address() const;
+  std::string meeting_address(const std::vector<Greeting>& greetings) const;
   void start(const std::string& address);
   void hear(int signal);
   void tell_all(const std::string& order);
@@ -109,9 +87,8 @@ class Spread {
   const LaunchFlags& f_;
   const Environment& environment_;
   const std::string secret_;
-  std::vector<Place> places_;
-  std::string folder_, program_;
-  std::vector<Greeting> greetings_;  // of each host; empty ones for this host
+  std::vector<LaunchHost> hosts_;
+  RemoteRun run_;
   Signals signals_;
   std::deque<HostProcess> launchers_;
   std::vector<std::optional<int>> ends_;
@@ -121,86 +98,26 @@ class Spread {
   double first_end_ = 0;   // of a host
 };
 
-// Every host at once, so that many that do not answer take no longer than one.
-void Spread::greet() {
-  greetings_.resize(places_.size());
-  std::deque<Asked> asked;
-  for (std::size_t host = 0; host < places_.size(); ++host) {
-    if (places_[host].here) continue;
-    const auto words = ssh_words(places_[host].host, greeting_command(folder_, program_));
-    asked.push_back({host, HostProcess(words, environment_, HostProcess::Output::read)});
-    asked.back().process.end_input();
-  }
-  const double until = base::monotonic_seconds() + greeting_seconds;
-  while (!all_answered(asked) && base::monotonic_seconds() < until)
-    if (asks_to_stop(signals_.wait(50))) throw Stopped();
-  judge_greetings(asked);
-}
-
-bool Spread::all_answered(std::deque<Asked>& asked) {
-  bool all = true;
-  for (Asked& one : asked) {
-    one.said += one.process.read_output();
-    one.process.read_complaints();
-    all = all && one.process.output() < 0 && one.process.end();
-  }
-  return all;
-}
-
-void Spread::judge_greetings(std::deque<Asked>& asked) {
-  std::vector<std::string> faults;
-  bool any_unreachable = false;
-  for (Asked& one : asked) {
-    greetings_[one.host] = read_greeting(one.said);
-    if (std::string fault = fault_of(one, &any_unreachable); !fault.empty())
-      faults.push_back(fmt::format("host {} ({}): {}", one.host, name_of(places_[one.host]), fault));
-  }
-  if (faults.empty()) return;
-  if (any_unreachable) throw base::PeerError(base::join(faults, "\n"));
-  throw base::ConfigError(base::join(faults, "\n"));
-}
-
-std::string Spread::fault_of(Asked& asked, bool* unreachable) {
-  const Place& place = places_[asked.host];
-  const std::optional<int> code = asked.process.end();
-  const std::string by_hand = fmt::format("`{}` must work without a password",
-                                          shell_words(ssh_words(place.host, greeting_command(folder_, program_))));
-  if (!code || *code == ssh_failed) {
-    *unreachable = true;
-    return fmt::format(
-        "{}; {}", code ? asked.process.complaint() : fmt::format("no word within {:g} s", greeting_seconds), by_hand);
-  }
-  if (*code != 0)
-    return fmt::format(
-        "{} (exit code {}); --remote-folder and --remote-program say where the run's folder and troika are there",
-        asked.process.complaint(), *code);
-  const std::string here = "troika " + std::string(base::version);
-  if (greetings_[asked.host].version != here)
-    return fmt::format("'{}' is {} there and {} here; install one version on all hosts", program_,
-                       base::printable(greetings_[asked.host].version, 60), here);
-  return "";
-}
-
 // How the others reach host 0: as this machine does, or, where host 0 is this machine, as the next host sees it.
-std::string Spread::meeting_address() const {
+std::string Spread::meeting_address(const std::vector<Greeting>& greetings) const {
   if (!f_.hosts.master_address.empty()) return f_.hosts.master_address;
   std::string address;
-  if (!places_[0].here) address = greetings_[0].host_address;
-  for (std::size_t host = 1; host < places_.size() && places_[0].here && address.empty(); ++host)
-    address = greetings_[host].from;
-  const bool nobody_else = places_.size() == 1;
+  if (!hosts_[0].here) address = greetings[0].host_address;
+  for (std::size_t host = 1; host < hosts_.size() && hosts_[0].here && address.empty(); ++host)
+    address = greetings[host].from;
+  const bool nobody_else = std::all_of(hosts_.begin(), hosts_.end(), [](const LaunchHost& host) { return host.here; });
   if (address.empty() && !nobody_else)
     throw base::ConfigError("ssh does not say by which address host 0 is reached; give --master-addr");
   return address.empty() ? "127.0.0.1" : address;
 }
 
 void Spread::start(const std::string& address) {
-  ends_.resize(places_.size());
-  for (std::size_t host = 0; host < places_.size(); ++host) {
+  ends_.resize(hosts_.size());
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
     std::vector<std::string> words =
-        launch_words(f_, {static_cast<int>(places_.size()), static_cast<int>(host), address});
-    words.insert(words.begin(), places_[host].here ? own_program() : program_);
-    if (!places_[host].here) words = ssh_words(places_[host].host, in_folder(folder_) + "exec " + shell_words(words));
+        launch_words(f_, {static_cast<int>(hosts_.size()), static_cast<int>(host), address});
+    words.insert(words.begin(), hosts_[host].here ? own_program() : run_.program);
+    if (!hosts_[host].here) words = ssh_words(hosts_[host].ssh, in_folder(run_.folder) + "exec " + shell_words(words));
     launchers_.emplace_back(words, environment_, HostProcess::Output::inherited);
     launchers_.back().tell(secret_);
   }
@@ -233,12 +150,12 @@ bool Spread::take_ends() {
       continue;
     }
     if (first_end_ == 0) first_end_ = base::monotonic_seconds();
-    if (!is_loss(places_[host], *ends_[host])) continue;
+    if (!is_loss(hosts_[host], *ends_[host])) continue;
     lost_ = true;
     launcher_says(
         fmt::format("host {} ({}): ssh has ended before the launcher there (exit code {}); that one stops by itself, "
                     "and so does the run",
-                    host, name_of(places_[host]), *ends_[host]));
+                    host, hosts_[host].name(), *ends_[host]));
     if (stops_ == 0) stop_all();
   }
   return all;
@@ -256,8 +173,8 @@ void Spread::hurry() {
   } else if (stops_ > 1 && now - last_order_ > after_last_order_seconds) {
     for (std::size_t host = 0; host < launchers_.size(); ++host) {
       if (ends_[host]) continue;
-      launcher_says(fmt::format("host {} ({}) has not ended; look there for what is left of the run", host,
-                                name_of(places_[host])));
+      launcher_says(
+          fmt::format("host {} ({}) has not ended; look there for what is left of the run", host, hosts_[host].name()));
       launchers_[host].kill();
     }
   }
@@ -272,11 +189,10 @@ int Spread::code() const {
 }
 
 int Spread::run() {
-  greet();
-  const std::string address = meeting_address();
-  if (places_.size() > 1)
-    launcher_says(fmt::format("{} hosts meet at {}:{} on host 0 ({})", places_.size(), address,
-                              f_.hosts.master_port.value_or(29500), name_of(places_[0])));
+  const std::string address = meeting_address(call_roll(hosts_, run_, environment_, signals_));
+  if (hosts_.size() > 1)
+    launcher_says(fmt::format("{} hosts meet at {}:{} on host 0 ({})", hosts_.size(), address,
+                              f_.hosts.master_port.value_or(29500), hosts_[0].name()));
   start(address);
   double said_here = 0;
   while (!take_ends()) {
@@ -318,7 +234,7 @@ std::vector<std::string> launch_words(const LaunchFlags& f, const HostPlace& pla
 
 int spread_launch(const LaunchFlags& f, const Environment& environment) {
   Spread spread(f, environment);
-  refuse_contradictions(f, spread.hosts());
+  refuse_contradictions(f, spread.count());
   try {
     return spread.run();
   } catch (const Stopped&) {

@@ -50,7 +50,7 @@ std::vector<std::string> launch_of(const std::string& hosts, const std::string& 
   return words;
 }
 
-// Leaves its process number in pid.RANK and goes on for a long time, or until it is asked to stop.
+// Leaves its process number in pid.RANK and runs until it is asked to stop.
 const char* const patient =
     "trap 'echo stopped > stopped.$RANK; exit 130' TERM; echo $$ > pid.$RANK; while :; do sleep 0.05; done";
 

@@ -38,7 +38,7 @@ const std::vector<PageNotes>& all_notes() {
       {"train",
        {{"troika train run.yaml --steps 100 --out runs/a", "Settings of a file; the command line counts before it."},
         {"troika launch --nproc-per-node 3 -- train run.yaml --pp 3 --out runs/a",
-         "The same run as a pipeline of three stages; it goes on from the newest checkpoint."},
+         "The same run as a pipeline of three stages; it resumes from the newest checkpoint."},
         {"troika train run.yaml --print-config", "What the settings are then, as YAML."}},
        {config_yaml,
         {"RUN/config.yaml", "The resolved settings; RUN is the folder of --out."},

@@ -23,7 +23,7 @@ class RoffPage {
   void item(const std::string& tag, const std::string& text);  // the tag hangs out
   void lines(const std::string& text);                         // one below the other, as they are
   void break_line();                                           // within a paragraph
-  void filled(const std::string& text);                        // goes on in the paragraph
+  void filled(const std::string& text);                        // continues the paragraph
   void append(const RoffPage& other) { text_ += other.text_; }
   const std::string& text() const { return text_; }
 
