@@ -93,7 +93,8 @@ void Launcher::await_output(const std::string& part) const {
 }
 
 std::string fresh_folder(const std::string& name) {
-  const std::string folder = fmt::format("{}/launch-test/{}", TROIKA_BINARY_DIR, name);
+  const std::string suite = testing::UnitTest::GetInstance()->current_test_info()->test_suite_name();
+  const std::string folder = fmt::format("{}/launch-test/{}/{}", TROIKA_BINARY_DIR, suite, name);
   base::remove_tree(folder);
   base::make_directories(folder);
   return folder;

@@ -34,7 +34,7 @@ class Launcher {
   std::string output_path_;
 };
 
-// A fresh, empty folder for one test.
+// A fresh, empty folder for one test: `name` is its own within the suite.
 std::string fresh_folder(const std::string& name);
 
 // Waits until the file holds something; fails the test after 20 s.
