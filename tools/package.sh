@@ -74,7 +74,7 @@ for package in troika troika-engine; do
   cp debian/copyright "$documents/"
   gzip -9n < debian/changelog > "$documents/changelog.gz"
 done
-cp -r "$root"/README*.md "$root/docs" troika/usr/share/doc/troika/
+cp -r "$root"/README*.md "$root/docs" "$root/examples" troika/usr/share/doc/troika/
 
 # dpkg-shlibdeps asks dpkg's database for the packages of files as it finds them, so for another machine that has its root in their
 # names.

@@ -123,6 +123,19 @@ TEST(Failures, TheLengthThatCutsAnswersOffIsDoubled) {
   EXPECT_THAT(flags_of(found), Contains("--seq-len 128"));
 }
 
+TEST(Failures, ARankThatDiedBetweenSamplesWasSeenAtTheLastStepWrittenDown) {
+  const auto evidence = [](bool old_samples) {
+    MadeRun run;
+    run.start();
+    run.train(20);
+    if (old_samples) run.sample([](records::Sample& s) { s.place.step = std::min<std::int64_t>(s.place.step, 1); });
+    run.killed(1, 9);
+    return evidence_of(run.why());
+  };
+  EXPECT_THAT(evidence(false), HasSubstr("rank 1 on pi1 was last seen at step 20\n"));
+  EXPECT_THAT(evidence(true), HasSubstr("rank 1 on pi1 was last seen at step 20\n"));
+}
+
 TEST(Failures, OldLinesOfALogDoNotSpeakBeforeTheReport) {
   MadeRun run;
   run.start();

@@ -82,6 +82,13 @@ void place_death(const SamplesOfRanks& samples, Death* death) {
   if (death->step < 0) death->step = place.step;
 }
 
+// A step that rank 0 has written down, all ranks had done; samples may be older.
+void place_death_by_rows(const Facts& facts, Death* death) {
+  if (facts.rows.empty() || facts.rows.back().step <= std::max(death->step, facts.first_step)) return;
+  death->step = facts.rows.back().step;
+  death->instruction.clear();
+}
+
 // A rank that wrote its state and had no launcher to tell of it.
 void take_end_from_state(Facts* facts) {
   if (!facts->state || (facts->ending != Ending::running && facts->ending != Ending::unknown)) return;
@@ -138,6 +145,7 @@ Facts gather(const std::string& folder, double now) {
     facts.first_step = std::max<std::int64_t>(event.step, 0);
     facts.has_begun = !facts.rows.empty() && facts.rows.back().step > facts.first_step;
   }
+  if (facts.death && facts.has_begun) place_death_by_rows(facts, &*facts.death);
 
   // On other hosts than that of rank 0 there are no rows.
   for (const auto& [rank, of_rank] : samples)

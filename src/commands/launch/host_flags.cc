@@ -134,10 +134,13 @@ void add_host_flags(config::FlagTable& table, HostFlags& f) {
 }
 
 HostOptions settle_hosts(HostFlags f, const Environment& environment, FlagReading* reading) {
+  const bool given = f.node_rank.has_value();
   ask_slurm(&f, environment, reading);
   ask_pod(&f, environment, reading);
   split_endpoint(&f, reading);
   HostOptions options;
+  options.numbered_by_cluster = (f.node_rank && !given) || environment.count("PET_NODE_RANK") > 0 ||
+                                environment.count("JOB_COMPLETION_INDEX") > 0;
   options.nnodes = count_hosts(f, reading);
   options.node_rank = static_cast<int>(f.node_rank.value_or(0));
   options.port_is_given = f.master_port.has_value();

@@ -25,6 +25,7 @@ struct HostOptions {
   int node_rank = 0;
   std::string master_address = "127.0.0.1";
   int master_port = 29500;
+  bool numbered_by_cluster = false;      // which starts the other hosts' launchers as well
   bool port_is_given = false;            // else, on one host, any free port will do
   std::optional<double> join_seconds{};  // unset: comm.join_seconds
   std::string secret{};                  // of the store; "": none

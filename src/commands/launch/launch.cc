@@ -42,9 +42,11 @@ using rendezvous::Identity;
 
 namespace {
 
-// What is typed on the other hosts, and who else could join.
+// What is typed on the other hosts, where a person starts them, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
   if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0 || options.orders_on_input) return;
+  if (const auto note = note_about_strangers(options.hosts)) launcher_says(*note);
+  if (options.hosts.numbered_by_cluster) return;
   const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
   std::vector<std::string> worker;
   for (const std::string& word : options.worker) worker.push_back(shell_word(word));
@@ -57,7 +59,6 @@ void say_how_to_join(const LaunchOptions& options) {
                   shell_word(options.hosts.master_address), options.hosts.master_port,
                   options.hosts.secret_file.empty() ? "" : " --secret-file " + shell_word(options.hosts.secret_file),
                   base::join(worker, " ")));
-  if (const auto note = note_about_strangers(options.hosts)) launcher_says(*note);
 }
 
 HostTeam team_of(const LaunchOptions& options) {

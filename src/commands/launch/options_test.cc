@@ -149,12 +149,14 @@ TEST(LaunchOptions, AStepOfSlurmSaysWhichHostsThereAre) {
   EXPECT_EQ(options.hosts.master_address, "pi3");
   EXPECT_EQ(options.hosts.master_port, 20710);
   EXPECT_TRUE(options.hosts.port_is_given);
+  EXPECT_TRUE(options.hosts.numbered_by_cluster);
   const auto stated = parse_launch(
       {"--nnodes", "4", "--node-rank", "3", "--master-addr", "a", "--master-port", "5", "--program", "x", "y"}, step);
   EXPECT_EQ(stated.hosts.nnodes, 4);
   EXPECT_EQ(stated.hosts.node_rank, 3);
   EXPECT_EQ(stated.hosts.master_address, "a");
   EXPECT_EQ(stated.hosts.master_port, 5);
+  EXPECT_FALSE(stated.hosts.numbered_by_cluster);
   EXPECT_EQ(parse_launch({"--standalone", "--program", "x", "y"}, step).hosts.nnodes, 1);
   step["SLURM_STEP_NUM_TASKS"] = "4";
   step["SLURM_STEP_TASKS_PER_NODE"] = "2(x2)";

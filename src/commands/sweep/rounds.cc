@@ -76,10 +76,11 @@ SweepRounds::SweepRounds(const SweepHost& host, Signals& signals) : host_(host),
   if (host.hosts.leads()) refuse_taken_port(host.hosts.master_port + 1);
   store_ = open_host_store(host.hosts, static_cast<int>(host.nproc));
   if (host.hosts.leads()) {
-    says(sweep_command,
-         fmt::format("on {}: the same command with --node-rank {}",
-                     host.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", host.hosts.nnodes - 1),
-                     host.hosts.nnodes == 2 ? "1" : "K"));
+    if (!host.hosts.numbered_by_cluster)
+      says(sweep_command,
+           fmt::format("on {}: the same command with --node-rank {}",
+                       host.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", host.hosts.nnodes - 1),
+                       host.hosts.nnodes == 2 ? "1" : "K"));
     if (const auto note = note_about_strangers(host.hosts)) says(sweep_command, *note);
   }
   hosts_ = std::make_unique<Hosts>(team_of(host), store_->identity, signals);
