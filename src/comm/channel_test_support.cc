@@ -1,5 +1,7 @@
 #include "comm/channel_test_support.h"
 
+#include <unistd.h>
+
 #include <condition_variable>
 #include <exception>
 #include <map>
@@ -9,6 +11,7 @@
 #include "comm/by_peer_channel.h"
 #include "comm/flight_log.h"
 #include "comm/gloo_channel.h"
+#include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/nccl_test_support.h"
 #include "comm/threads_channel.h"
@@ -79,6 +82,12 @@ class TextExchange {
   std::condition_variable changed_;
   std::map<std::string, std::map<int, std::string>> said_;
 };
+
+bool memory_can_be_read() {
+  const std::uint64_t written = 42;
+  std::uint64_t read = 0;
+  return read_memory(::getpid(), reinterpret_cast<std::uint64_t>(&written), sizeof read, &read) && read == written;
+}
 
 std::vector<std::unique_ptr<Channel>> make_memory_channels(int size, double deadline_seconds) {
   TextExchange exchange(static_cast<std::size_t>(size));

@@ -18,7 +18,10 @@ struct Backend {
   std::function<std::vector<std::unique_ptr<Channel>>(int size, double deadline_seconds)> make;
 };
 
-// Of ranks that are threads; empty ones where memory cannot be shared.
+// Whether a process here may read a process's memory: some sandboxes, and qemu's imitation of arm64, have no process_vm_readv.
+bool memory_can_be_read();
+
+// Of ranks that are threads; empty ones where memory cannot be read.
 std::vector<std::unique_ptr<Channel>> make_memory_channels(int size, double deadline_seconds);
 
 std::vector<Backend> all_backends();
