@@ -38,17 +38,35 @@ std::string line_of(const std::string& preset, int devices) {
   return text;
 }
 
-TEST(GuidesTable, IsTheGoldenFile) {
+struct Row {
+  std::string preset;
+  std::vector<int> devices;
+};
+
+void expect_golden(const std::string& name, const std::vector<Row>& rows) {
   std::string text;
-  for (const std::string preset : {"llama3.2-1b", "llama3.2-3b", "llama3-8b", "qwen3-32b", "llama3-70b"}) {
-    for (const int devices : {4, 8, 16, 32, 64}) text += line_of(preset, devices);
+  for (const Row& row : rows) {
+    for (const int devices : row.devices) text += line_of(row.preset, devices);
   }
-  const std::string path = std::string(TROIKA_SOURCE_DIR) + "/src/planner/golden/guides_table.txt";
+  const std::string path = TROIKA_SOURCE_DIR "/src/planner/golden/" + name;
   const std::string expected = base::file_exists(path) ? base::read_file(path) : "";
   if (text == expected) return;
-  const std::string fresh = std::string(TROIKA_BINARY_DIR) + "/guides_table.txt";
+  const std::string fresh = TROIKA_BINARY_DIR "/" + name;
   base::write_file_atomic(fresh, text);
   FAIL() << path << " differs from what is printed now, which stands in " << fresh;
+}
+
+TEST(GuidesTable, IsTheGoldenFile) {
+  expect_golden("guides_table.txt", {{"llama3.2-1b", {4, 8, 16, 32, 64}},
+                                     {"llama3.2-3b", {4, 8, 16, 32, 64}},
+                                     {"llama3-8b", {4, 8, 16, 32, 64}},
+                                     {"qwen3-32b", {4, 8, 32, 64}},
+                                     {"llama3-70b", {4, 64}}});
+}
+
+// What barely fits is searched longest.
+TEST(FullGuidesTable, OfWhatBarelyFitsIsTheGoldenFile) {
+  expect_golden("guides_table_full.txt", {{"qwen3-32b", {16}}, {"llama3-70b", {8, 16, 32}}});
 }
 
 }  // namespace

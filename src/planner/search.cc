@@ -231,20 +231,28 @@ class Searcher {
     return not_offloaded_.count(name_of(layout)) > 0;
   }
 
+  bool ends_fit(const Column& column, const Layout& layout, Answer& answer) const {
+    const Need ends = need_of_ends(column, placement_);
+    if (!ends.fits()) leave_out(layout, ends.memory.total(), ends.available_bytes, answer);
+    return ends.fits();
+  }
+
   void try_one(const Layout& layout, Answer& answer, base::Text* refusal) {
     if (offloads_for_nothing(layout)) return;
     try {
       ++answer.followed;
       const Column column = column_of(layout);
-      const Need ends = need_of_ends(column, placement_);
-      if (!ends.fits()) return leave_out(layout, ends.memory.total(), ends.available_bytes, answer);
+      // Of two ways to leave a layout out, the likelier first: once as many fit as are wanted most are too slow.
+      const bool enough = answer.best.size() >= top_;
+      if (!enough && !ends_fit(column, layout, answer)) return;
       ++answer.simulated;
-      Estimate found = estimate(column, placement_, ends);
+      Estimate found = estimate(column, placement_, {});
       const bool known = layout.offload == config::Offload::none;
       if (is_decided(answer, found.time.step)) {
         if (known) not_offloaded_.insert(name_of(layout));
         return;
       }
+      if (enough && !ends_fit(column, layout, answer)) return;
       const Need need = need_of(column, placement_);
       if (!need.fits()) return leave_out(layout, need.memory.total(), need.available_bytes, answer);
       if (known) not_offloaded_.insert(name_of(layout));
