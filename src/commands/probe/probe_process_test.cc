@@ -34,24 +34,18 @@ void expect_measured(const machine::Cluster& cluster) {
   }
 }
 
-TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeople) {
-  const Folder folder;
-  const End end = run(troika({"probe", "--seconds", "0.1", "--out", folder / "m.yaml", "--csv", folder / "m.csv"}));
+TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeopleAndKeepsItWherePlansOfTheHostFindIt) {
+  const Folder folder, configuration;
+  const std::string kept = configuration / "troika/machine.yaml";
+  const Variables home{{"XDG_CONFIG_HOME", configuration.path()}};
+  const Words words = troika({"probe", "--seconds", "0.1", "--out", folder / "m.yaml", "--csv", folder / "m.csv"});
+  const End end = Program(words, home).wait();
   ASSERT_EQ(end.code, 0) << end.output;
   expect_measured(machine::read_cluster(folder / "m.yaml"));
   for (const char* row : {"products in fp32", "gradients and optimizer", "between two processes", "written to"})
     EXPECT_THAT(end.output, HasSubstr(row));
   EXPECT_THAT(base::read_file(folder / "m.csv"), HasSubstr("\"linear dW M 2048 I 512 O 512\",fp32,"));
   EXPECT_EQ(base::list_directory(folder.path()).size(), 2u);
-}
-
-TEST(Probe, IsKeptWherePlansOfTheHostFindIt) {
-  const Folder folder;
-  const std::string kept = folder / "config/troika/machine.yaml";
-  const Variables home{{"XDG_CONFIG_HOME", folder / "config"}};
-  const Words words = troika({"probe", "--seconds", "0.1", "--out", folder / "m.yaml"});
-  const End end = Program(words, home).wait();
-  ASSERT_EQ(end.code, 0) << end.output;
   EXPECT_THAT(end.output, HasSubstr(kept + " from now on"));
   EXPECT_EQ(base::read_file(kept), base::read_file(folder / "m.yaml"));
   const End plan = Program(troika({"plan", "--model.preset", "bench-4m", "--seq-len", "64"}), home).wait();
