@@ -13,8 +13,10 @@
 #
 # Compile time: sources are compiled in batches of n files (UNITY, 8 by default; 1: each by itself), so names in anonymous
 # namespaces of one module must differ. Four precompiled headers are shared: with or without libtorch, with or without
-# GoogleTest; OWN_FLAGS: a library compiled with flags that these refuse.
+# GoogleTest; OWN_FLAGS: a library compiled with flags that these refuse. Tests of modules that compute little are not optimised,
+# with a precompiled header of their own.
 set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
+set(TROIKA_UNOPTIMIZED_TESTS commands config data diagnosis doctor exporters records)
 set(TROIKA_UNITY 8 CACHE STRING "source files of a module in one compilation; 1: each by itself")
 
 set(TROIKA_STD_HEADERS <algorithm> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <set> <sstream> <string>
@@ -41,6 +43,11 @@ endif()
 if(TROIKA_TESTS)
   troika_precompiled(troika_pch_test "")
   troika_precompiled(troika_pch_torch_test TORCH)
+  troika_precompiled(troika_pch_unoptimized_test "")
+  target_compile_options(troika_pch_unoptimized_test PRIVATE $<$<CONFIG:Release>:-O0>)
+  if(NOT TROIKA_TORCH_DIR AND NOT TROIKA_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
+    find_program(TROIKA_GOLD ld.gold)  # links a test in a third of the time
+  endif()
 endif()
 
 function(troika_reuse_precompiled target torch suffix)
@@ -101,7 +108,7 @@ function(troika_module_tests name torch tests others)
       target_link_libraries(${name}_test_support PUBLIC troika_${other})
     endforeach()
     troika_unity(${name}_test_support "")
-    troika_test_options(${name}_test_support "${torch}")
+    troika_test_options(${name}_test_support ${name} "${torch}")
   endif()
   set(libraries ${tests})
   list(FILTER libraries INCLUDE REGEX "_test_library\\.cc$")
@@ -146,8 +153,18 @@ function(troika_test_program module kind torch sources others)
     endif()
   endforeach()
   troika_unity(${program} "")
-  troika_test_options(${program} "${torch}")
+  if(kind STREQUAL "timed")
+    troika_test_options(${program} timed "${torch}")
+  else()
+    troika_test_options(${program} ${module} "${torch}")
+  endif()
+  if(TROIKA_GOLD)
+    target_link_options(${program} PRIVATE -fuse-ld=gold)
+  endif()
   set(environment "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
+  if(NOT kind STREQUAL "timed")  # threads that spin take the cores of the tests beside them
+    list(APPEND environment "OMP_WAIT_POLICY=passive")
+  endif()
   if(TROIKA_SANITIZE)  # a refused allocation is a null pointer, as without a sanitizer
     list(APPEND environment "ASAN_OPTIONS=allocator_may_return_null=1" "TSAN_OPTIONS=allocator_may_return_null=1")
   endif()
@@ -166,6 +183,9 @@ function(troika_test_program module kind torch sources others)
   else()
     add_test(NAME ${program} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Full*)
     set_tests_properties(${program} PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT "${environment}")
+    if(kind MATCHES "process|fault")  # these take long: no core idles at the end
+      set_tests_properties(${program} PROPERTIES COST 30)
+    endif()
   endif()
   if(full)
     add_test(NAME ${program}_full COMMAND ${program} --gtest_brief=1 --gtest_filter=Full*)
@@ -181,10 +201,17 @@ function(troika_test_program module kind torch sources others)
   endif()
 endfunction()
 
-function(troika_test_options target torch)
+function(troika_test_options target module torch)
   target_compile_definitions(${target} PRIVATE TROIKA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TROIKA_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)  # compiles in two thirds of the time
+  set(header test)
+  set(level -O1)  # compiles in two thirds of the time
+  if(module IN_LIST TROIKA_UNOPTIMIZED_TESTS)
+    set(header unoptimized_test)
+    set(level -O0)
+    set(torch "")
+  endif()
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local)  # in a batch, names of other files stand outside
-  troika_reuse_precompiled(${target} "${torch}" "_test")
+  troika_reuse_precompiled(${target} "${torch}" "_${header}")
   target_compile_options(${target} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
 endfunction()
