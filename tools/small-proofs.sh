@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Trainings within 512 MiB (docs/memory.md, "In 512 MiB"): the deepest model that fits, the resident peak of its process beside its plan,
-# what a model one layer deeper is told, three stages of a pipeline with 512 MiB each, and a process that the kernel kills.
+# what a model one layer deeper is told, three stages of a pipeline with 512 MiB each, adapters beside the weights of a checkpoint in
+# one and two processes, and a process that the kernel kills.
 #
 #   tools/small-proofs.sh FOLDER_WITH_TROIKA TOKENS TOKENIZER [LIMIT_IN_MIB [FIRST_LAYERS [STEPS]]]   (default: 512, 1, 4)
 #
 # TOKENS and TOKENIZER: what `troika data` made. Each process runs in a memory control group of its own (version 1 or 2), without swap,
 # so it needs root. Where none can be made it stops: nothing else limits resident memory. Fails where a peak is more than 5 % off
-# its plan. Takes one to three minutes.
+# its plan. Takes three to six minutes, and 1.5 GiB once, for the model that the adapters are beside.
 set -euo pipefail
 export LC_ALL=C OMP_NUM_THREADS=1
 unset BATCH_SIZE MICROBATCH_NUM
@@ -104,23 +105,27 @@ grep -hE "parameters|peak memory" "$log" | head -n 3
 beside "$fits layers in one process" "$(planned "$fits" 1 --pp 1 --offload none)" "$log"
 
 echo "--- three stages, a group for each"
-three=()
+hosts=()
 for rank in 0 1 2; do
-  make_group "stage-$rank"
-  three+=("$group")
+  make_group "host-$rank"
+  hosts+=("$group")
 done
 port=$((20000 + $$ % 10000))
-# stages LAYERS: three launchers, each with one process, as on three hosts.
-stages() {
-  local rank pids=() bad=0
-  for rank in 0 1 2; do
-    limited "${three[$rank]}" "$troika" launch --nnodes 3 --node-rank "$rank" --nproc-per-node 1 --master-addr 127.0.0.1 --master-port "$port" \
-      -- train "${model[@]}" --model.layers "$1" --pp 3 --offload none --steps "$steps" --out "$work/three-$1" > "$work/said-$rank" 2>&1 &
+# on_hosts COUNT FLAGS...: launchers with one process each, as on so many hosts.
+on_hosts() {
+  local count=$1 rank pids=() bad=0
+  shift
+  for rank in $(seq 0 $((count - 1))); do
+    limited "${hosts[$rank]}" "$troika" launch --nnodes "$count" --node-rank "$rank" --nproc-per-node 1 --master-addr 127.0.0.1 \
+      --master-port "$port" -- train "$@" > "$work/said-$rank" 2>&1 &
     pids+=($!)
   done
   for rank in "${pids[@]}"; do wait "$rank" || bad=1; done
   port=$((port + 1))
   return $bad
+}
+stages() { # stages LAYERS
+  on_hosts 3 "${model[@]}" --model.layers "$1" --pp 3 --offload none --steps "$steps" --out "$work/three-$1"
 }
 layers=$((3 * fits))
 while stages "$layers"; do layers=$((layers + 3)); done
@@ -132,13 +137,38 @@ if [ "$layers" = $((3 * fits)) ]; then
 else
   layers=$((layers - 3))
 fi
-most=0 log=
-for file in "$work/three-$layers"/logs/rank-*.log; do
-  peak=$(mebibytes resident "$file")
-  if awk -v a="$peak" -v b="$most" 'BEGIN { exit !(a > b) }'; then most=$peak log=$file; fi
-  echo "$(basename "$file" .log): resident peak $peak MiB"
-done
+# most_resident RUN: sets log, the log of the rank with the highest peak.
+most_resident() {
+  local most=0 file peak
+  log=
+  for file in "$1"/logs/rank-*.log; do
+    peak=$(mebibytes resident "$file")
+    if awk -v a="$peak" -v b="$most" 'BEGIN { exit !(a > b) }'; then most=$peak log=$file; fi
+    echo "$(basename "$file" .log): resident peak $peak MiB"
+  done
+}
+most_resident "$work/three-$layers"
 beside "$layers layers in three stages" "$(planned "$layers" 3 --pp 3 --offload none)" "$log"
+
+echo "--- adapters beside the weights of a checkpoint"
+data=(--data.train "$tokens" --data.tokenizer "$tokenizer" --micro-batch-size 1 --recompute full --offload none --log.progress none)
+"$troika" train --model.preset qwen3-medium "${data[@]}" --seq-len 32 --global-batch-size 1 --steps 1 --out "$work/base" > "$work/said" 2>&1 ||
+  die "no model to adapt: $(tail -n 1 "$work/said")"
+# Saved once while it trains, so that a copy of what is saved is part of the peak where there is room for one.
+adapters=("${data[@]}" --model.path "$work/base" --lora.rank 8 --seq-len 256 --global-batch-size 2 --steps 2 --checkpoint.every 1)
+# adapted NAME HOSTS FLAGS...: the run's own plan, which has the copy, beside the rank with the highest peak.
+adapted() {
+  local name=$1 count=$2 out=$work/adapted-$1
+  shift 2
+  on_hosts "$count" "${adapters[@]}" "$@" --out "$out" || die "adapters, $name, ended with: $(tail -n 1 "$work/said-0")"
+  most_resident "$out" > /dev/null
+  beside "adapters, $name" "$(mebibytes "largest rank" "$out/run.log")" "$log"
+}
+adapted fp32 1 --precision.compute fp32
+adapted bf16 1 --precision.compute bf16
+adapted fp32-dp2 2 --precision.compute fp32 --dp 2
+adapted fp32-pp2 2 --precision.compute fp32 --pp 2
+adapted bf16-dp2-zero3 2 --precision.compute bf16 --dp 2 --zero 3
 
 echo "--- another process takes memory while one trains"
 make_group killed

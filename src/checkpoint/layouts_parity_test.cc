@@ -1,5 +1,6 @@
 // What one layout saves, any other loads with equal bits.
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -89,6 +90,37 @@ TEST(Layouts, TensorsLargerThanOneMessageArriveWhole) {
     for (std::int64_t i = 0; i < half; ++i)
       wrong += wanted.data.data_ptr<float>()[i] != static_cast<float>(world.rank() * half + i) ? 1 : 0;
     EXPECT_EQ(wrong, 0);
+  });
+}
+
+static std::int64_t kibibytes_of(const char* word) {
+  const std::string status = base::read_file("/proc/self/status"), key = std::string(word) + ":";
+  return std::stoll(status.substr(status.find(key) + key.size()));
+}
+
+// 64 tensors of 1 MiB, each less than a message: of all that is read, a few MiB at a time are in memory beside what is wanted.
+TEST(Layouts, WhatWasReadLeavesTheMemoryAsTheReadingGoesOn) {
+  const std::string root = fresh_folder("pages") + "/checkpoints";
+  const std::int64_t elements = 1 << 18;
+  run_ranks(1, [&](comm::Channel& world) {
+    SaveRequest request;
+    request.root = root;
+    for (int i = 0; i < 64; ++i) {
+      request.weights.push_back({fmt::format("w{:02}", i),
+                                 {elements},
+                                 {0, elements, elements, 1},
+                                 at::full({elements}, static_cast<float>(i), at::kFloat)});
+    }
+    save(request, world);
+    const auto found = find_newest(root, world);
+    ASSERT_TRUE(found.has_value());
+    for (Slice& slice : request.weights) slice.data.fill_(-1);
+    base::append_file("/proc/self/clear_refs", "5");  // the peak begins anew
+    const std::int64_t before = kibibytes_of("VmRSS");
+    load(*found, request.weights, world);
+    EXPECT_LT(kibibytes_of("VmHWM") - before, 16 * 1024);
+    for (int i = 0; i < 64; ++i)
+      EXPECT_EQ(request.weights[static_cast<std::size_t>(i)].data.min().item<float>(), static_cast<float>(i));
   });
 }
 

@@ -90,15 +90,15 @@ static void store(const Slice& slice, std::int64_t at, const std::byte* source, 
 // Large pieces in several, and what was read leaves the memory again.
 static void copy_local(const Load& load, std::size_t part, int me, const std::vector<Slice>& wanted) {
   const SafetensorsFile& file = *load.files[part];
+  ReadPages pages(file);
   for_each_piece(load.wants[static_cast<std::size_t>(me)], load.entries[part], [&](const Piece& piece) {
     for (std::int64_t done = 0; done < piece.elements; done += message_elements) {
       const std::int64_t bytes = std::min(message_elements, piece.elements - done) * 4,
                          position = piece.position + done * 4;
       file.while_reading([&] { store(wanted[piece.want], piece.at + done, file.at(position), bytes); });
-      if (piece.elements > message_elements) file.drop(position, bytes);
+      pages.add(position, bytes);
     }
   });
-  file.drop(0, file.bytes());
 }
 
 // What this rank sends and receives, by part, then by receiver.
@@ -131,9 +131,11 @@ class Post {
     std::byte* out = bytes_of(&send_buffers_[current_]);
     std::int64_t filled = 0;
     const SafetensorsFile& file = *load_.files[part];
+    ReadPages pages(file);
     file.while_reading([&] {
       for (const Piece& piece : message) {
         std::memcpy(out + filled, file.at(piece.position), static_cast<std::size_t>(piece.elements * 4));
+        pages.add(piece.position, piece.elements * 4);
         filled += piece.elements * 4;
       }
     });

@@ -14,7 +14,7 @@ namespace troika::checkpoint {
 using base::DataError;
 using nlohmann::json;
 
-static constexpr std::int64_t largest_header_bytes = 100'000'000;
+static constexpr std::int64_t largest_header_bytes = 100'000'000, most_read_pages_bytes = 4 << 20;
 
 namespace {
 struct DTypeRow {
@@ -149,6 +149,18 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path), file_(p
     header_text_ = header_part(file_, path);
     header_ = parse_safetensors_header(header_text_, static_cast<std::int64_t>(file_.size()), path);
   });
+}
+
+void ReadPages::add(std::int64_t position, std::int64_t bytes) {
+  begin_ = read_ == 0 ? position : std::min(begin_, position);
+  end_ = std::max(end_, position + bytes);
+  read_ += bytes;
+  if (read_ >= most_read_pages_bytes) drop();
+}
+
+void ReadPages::drop() {
+  if (read_ > 0) file_.drop(begin_, end_ - begin_);
+  begin_ = end_ = read_ = 0;
 }
 
 }  // namespace troika::checkpoint

@@ -64,4 +64,22 @@ class SafetensorsFile {
   SafetensorsHeader header_;
 };
 
+// What was read of a file leaves the process's memory a few MiB at a time, so that many small reads neither pile up nor cost a
+// system call each. One thread's; the file must outlive it.
+class ReadPages {
+ public:
+  explicit ReadPages(const SafetensorsFile& file) : file_(file) {}
+  ~ReadPages() { drop(); }
+  ReadPages(const ReadPages&) = delete;
+  ReadPages& operator=(const ReadPages&) = delete;
+
+  void add(std::int64_t position, std::int64_t bytes);  // they were read
+
+ private:
+  void drop();
+
+  const SafetensorsFile& file_;
+  std::int64_t begin_ = 0, end_ = 0, read_ = 0;  // since the last drop: what lies around all of them; how many
+};
+
 }  // namespace troika::checkpoint

@@ -7,7 +7,15 @@
 
 namespace troika::plan {
 
+// Nothing is saved before a step has been taken.
+std::int64_t Memory::total() const { return std::max(at_once, in_steps + snapshot) + program; }
+
 void Memory::note(const Memory& now) {
+  note_loading(now);
+  in_steps = std::max(in_steps, now.parameters + now.gradients + now.state + now.activations);
+}
+
+void Memory::note_loading(const Memory& now) {
   parameters = std::max(parameters, now.parameters);
   gradients = std::max(gradients, now.gradients);
   state = std::max(state, now.state);

@@ -19,11 +19,13 @@ inline constexpr std::int64_t gpu_library_bytes = std::int64_t{32} << 20;
 struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
   std::int64_t at_once = 0;   // the most of these four together; less than their sum where not all peak at one time
+  std::int64_t in_steps = 0;  // the same without what loading frozen weights takes before the first step
   std::int64_t lasting = 0;   // the most of the first three together
   std::int64_t snapshot = 0;  // what is being saved, while training runs; on the host
   std::int64_t program = 0;   // the process itself: libtorch, threads, buffers of the operations
-  std::int64_t total() const { return at_once + snapshot + program; }
-  void note(const Memory& now);  // raises what `now` has more of
+  std::int64_t total() const;
+  void note(const Memory& now);          // raises what `now` has more of
+  void note_loading(const Memory& now);  // the same before the first step
 };
 
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"

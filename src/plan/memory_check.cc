@@ -23,6 +23,7 @@ Memory needed(const Plan& plan, int grid_rank, Room::Where where) {
   need.snapshot = 0;
   if (plan.settings().parallel.offload == config::Offload::none) return need;
   need.at_once -= need.state;
+  need.in_steps -= need.state;
   need.lasting -= need.state;
   need.state = 0;
   return need;
@@ -58,7 +59,7 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
   const std::optional<base::Text> offload = offload_that_fits(plan, need, room, share);
-  const bool without_snapshot = need.total() - need.snapshot <= share;
+  const bool without_snapshot = need.at_once + need.program <= share;
   const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)
                             : fitting >= 1   ? base::say(texts.micro, fitting)
                                              : offload.value_or(other_ways_to_fit(plan));

@@ -122,7 +122,7 @@ class Walk {
   // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
   void note_loading(std::int64_t bytes) {
     now_.parameters += bytes;
-    note();
+    most_.note_loading(now_);
     now_.parameters -= bytes;
   }
 

@@ -90,6 +90,7 @@ plan::Memory on_device(plan::Memory memory, const Column& column, const machine:
   const bool elsewhere = column.job.settings().parallel.offload == config::Offload::host && !host.computes_on_cores();
   if (!elsewhere) return memory;
   memory.at_once -= memory.state;
+  memory.in_steps -= memory.state;
   memory.lasting -= memory.state;
   memory.state = 0;
   return memory;

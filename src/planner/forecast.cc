@@ -215,7 +215,7 @@ std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
   const RankTaken mean = mean_of(taken.ranks);
   const TimeSplit& t = own_.time;
   const std::int64_t planned =
-      own_.memory.at_once + own_.memory.snapshot + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
+      own_.memory.total() - own_.memory.program + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
   lines.push_back(fmt::format("predicted {} a step ({}), {} a rank", base::format_duration(t.step),
                               shares(t.step, t.compute, t.optimizer, t.tensor + t.context),
                               base::format_bytes(planned)));

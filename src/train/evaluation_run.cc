@@ -172,6 +172,7 @@ class Run {
     for (plan::Memory& grid_rank : plan_.memory) {
       grid_rank.activations += bytes;
       grid_rank.at_once += bytes;
+      grid_rank.in_steps += bytes;
     }
   }
 
