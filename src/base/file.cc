@@ -15,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file_texts.h"
 #include "base/mapping_guard.h"
@@ -33,17 +34,6 @@ std::string without_end_slashes(const std::string& path) {
   throw DataError(say(what, path, system_cause(code)));
 }
 
-namespace {
-// Owns a descriptor for one scope.
-struct Descriptor {
-  int value;
-  int release() { return std::exchange(value, -1); }
-  ~Descriptor() {
-    if (value >= 0) ::close(value);
-  }
-};
-}  // namespace
-
 static void write_all(int descriptor, std::string_view content, const std::string& path) {
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
@@ -55,11 +45,11 @@ static void write_all(int descriptor, std::string_view content, const std::strin
 
 std::string read_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.value < 0) fail(file_texts.open, path, errno);
+  if (!file) fail(file_texts.open, path, errno);
   std::string content;
   char buffer[65536];
   for (;;) {
-    const ssize_t got = ::read(file.value, buffer, sizeof buffer);
+    const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(file_texts.read, path, errno);
     if (got == 0) return content;
@@ -69,8 +59,8 @@ std::string read_file(const std::string& path) {
 
 void sync_directory(const std::string& path) {
   const Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (directory.value < 0) fail(file_texts.open_folder, path, errno);
-  if (::fsync(directory.value) == 0) return;
+  if (!directory) fail(file_texts.open_folder, path, errno);
+  if (::fsync(directory.number()) == 0) return;
   const bool needless = errno == EINVAL || errno == ENOTSUP;  // file systems that do not sync folders
   if (!needless) fail(file_texts.sync_folder, path, errno);
 }
@@ -94,8 +84,8 @@ void write_file_atomic(const std::string& path, std::string_view content) {
   std::string temporary;
   const Descriptor file = create_temporary(path, &temporary);
   try {
-    write_all(file.value, content, temporary);
-    if (::fsync(file.value) != 0) fail(file_texts.sync, temporary, errno);
+    write_all(file.number(), content, temporary);
+    if (::fsync(file.number()) != 0) fail(file_texts.sync, temporary, errno);
     if (::rename(temporary.c_str(), path.c_str()) != 0) fail(file_texts.rename_to, path, errno);
   } catch (...) {
     ::unlink(temporary.c_str());
@@ -106,8 +96,8 @@ void write_file_atomic(const std::string& path, std::string_view content) {
 
 void append_file(const std::string& path, std::string_view content) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
-  if (file.value < 0) fail(file_texts.open, path, errno);
-  write_all(file.value, content, path);
+  if (!file) fail(file_texts.open, path, errno);
+  write_all(file.number(), content, path);
 }
 
 void make_directories(const std::string& path) {
@@ -174,12 +164,12 @@ std::string hash_bytes(std::string_view bytes) {
 
 std::string hash_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.value < 0) fail(file_texts.open, path, errno);
+  if (!file) fail(file_texts.open, path, errno);
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);
   std::vector<char> buffer(1 << 17);  // stays in a cache of the core
   ssize_t got = 0;
-  while ((got = ::read(file.value, buffer.data(), buffer.size())) != 0) {
+  while ((got = ::read(file.number(), buffer.data(), buffer.size())) != 0) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) break;
     XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
@@ -197,7 +187,7 @@ static Descriptor open_to_read(const std::string& path) {
   return Descriptor{descriptor};
 }
 
-MappedFile::MappedFile(const std::string& path) : MappedFile(open_to_read(path).value, path) {}
+MappedFile::MappedFile(const std::string& path) : MappedFile(open_to_read(path).number(), path) {}
 
 MappedFile::MappedFile(int descriptor, const std::string& name) {
   struct stat status {};
@@ -246,8 +236,8 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 FileLock::FileLock(const std::string& path, const std::function<void()>& while_waiting)
     : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-  if (descriptor_ < 0) fail(file_texts.open, path, errno);
-  Descriptor owner{descriptor_};
+  Descriptor owner(descriptor_);
+  if (!owner) fail(file_texts.open, path, errno);
   while (::flock(descriptor_, LOCK_EX | (while_waiting ? LOCK_NB : 0)) != 0) {
     if (errno == EWOULDBLOCK) {
       while_waiting();
@@ -256,7 +246,7 @@ FileLock::FileLock(const std::string& path, const std::function<void()>& while_w
       fail(file_texts.lock, path, errno);
     }
   }
-  descriptor_ = owner.release();
+  owner.release();
 }
 
 FileLock::~FileLock() { ::close(descriptor_); }

@@ -17,10 +17,10 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/port_holder.h"
-#include "doctor/command_output.h"
 #include "doctor/resolve.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
+#include "host/subprocess.h"
 
 namespace troika::doctor {
 namespace {
@@ -102,7 +102,7 @@ HostView view_of_this_host(const Want& want, const std::map<std::string, std::st
   view.disk = read_disk(want.folder);
   view.cores = std::max<int>(1, static_cast<int>(host::allowed_cores().size()));
   if (word_in(view.proc + "/device-tree/model").find("Raspberry Pi") != std::string::npos)
-    view.vcgencmd = output_of({"vcgencmd", "get_throttled"}, 1.0);
+    view.vcgencmd = host::output_of({"vcgencmd", "get_throttled"}, environment, 1.0);
   view.resolve = [](const std::string& name) { return resolve_within(name, 2.0); };
   return view;
 }

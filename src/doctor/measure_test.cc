@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/host_name.h"
-#include "doctor/command_output.h"
 #include "doctor/echo_server.h"
 #include "doctor/made_host_test_support.h"
 #include "doctor/measure_peer.h"
@@ -127,15 +126,6 @@ TEST(Resolve, KnowsLoopbackAndGivesUpInTime) {
   ASSERT_TRUE(addresses.has_value());
   EXPECT_FALSE(addresses->empty());
   EXPECT_FALSE(resolve_within("localhost", 0).has_value());
-}
-
-TEST(CommandOutput, IsWhatAProgramSaysUnlessItFailsOrTakesTooLong) {
-  EXPECT_EQ(output_of({"sh", "-c", "echo throttled=0x0"}, 5), "throttled=0x0\n");
-  EXPECT_EQ(output_of({"sh", "-c", "echo no; exit 1"}, 5), "");
-  EXPECT_EQ(output_of({"there-is-no-such-program"}, 5), "");
-  const double begin = base::monotonic_seconds();
-  EXPECT_EQ(output_of({"sleep", "10"}, 0.1), "");
-  EXPECT_LT(base::monotonic_seconds() - begin, 5);
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,10 +13,11 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "host/subprocess.h"
 
 namespace troika::exporters {
 using records::EventKind;
@@ -29,45 +27,26 @@ namespace {
 constexpr std::chrono::seconds event_command_last_wait{2};
 constexpr int timed_out = 124;  // of coreutils' timeout
 
-// A descriptor that is closed with it.
-class OwnDescriptor {
- public:
-  explicit OwnDescriptor(int number) : number_(number) {}
-  ~OwnDescriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  OwnDescriptor(const OwnDescriptor&) = delete;
-  OwnDescriptor& operator=(const OwnDescriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 // Readable from its begin; a file, so that a command that does not read it holds up nobody.
-int file_in_memory(const std::string& content) {
-  const int file = ::memfd_create("troika-event", MFD_CLOEXEC);
-  if (file < 0) return file;
-  if (::write(file, content.data(), content.size()) < 0 || ::lseek(file, 0, SEEK_SET) < 0) {
-    ::close(file);
-    return -1;
-  }
+base::Descriptor file_in_memory(const std::string& content) {
+  base::Descriptor file(::memfd_create("troika-event", MFD_CLOEXEC));
+  if (!file || ::write(file.number(), content.data(), content.size()) < 0 || ::lseek(file.number(), 0, SEEK_SET) != 0)
+    throw std::system_error(errno, std::generic_category());
   return file;
 }
 
 // On a disk that refuses, what the command prints is lost and the command runs all the same.
-int output_of(const std::string& run) {
+base::Descriptor log_of(const std::string& run) {
   try {
     base::make_directories(run + "/logs");
     const std::string path = run + "/logs/on-event.log";
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (file >= 0) return file;
+    return base::Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   } catch (const base::DataError&) {
+    return {};
   }
-  return ::open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-std::vector<std::string> variables_of(const EventCommand& command, const records::Event& event) {
+std::map<std::string, std::string> variables_of(const EventCommand& command, const records::Event& event) {
   std::map<std::string, std::string> all = command.environment;
   all.erase("TROIKA_SECRET");
   all["TROIKA_EVENT"] = records::word_of(event.kind);
@@ -75,63 +54,20 @@ std::vector<std::string> variables_of(const EventCommand& command, const records
   all["TROIKA_STEP"] = event.step < 0 ? "" : std::to_string(event.step);
   constexpr std::size_t most_text_bytes = 32768;  // a system's limit is 128 KiB; the JSON has all of it
   all["TROIKA_TEXT"] = event.text.substr(0, most_text_bytes);
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : all)
-    variables.push_back(fmt::format("{}={}", name, value.substr(0, value.find('\0'))));
-  return variables;
+  for (auto& [name, value] : all) value = value.substr(0, value.find('\0'));
+  return all;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// What a spawned process begins with: a session of its own, no signal blocked or ignored.
-class SpawnSettings {
- public:
-  SpawnSettings(int input, int output) {
-    ::posix_spawn_file_actions_init(&files_);
-    ::posix_spawn_file_actions_adddup2(&files_, input, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&files_, output, STDERR_FILENO);
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t none, ours;
-    ::sigemptyset(&none);
-    ::sigemptyset(&ours);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGUSR1, SIGUSR2}) ::sigaddset(&ours, signal);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &ours);
-    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnSettings() {
-    ::posix_spawn_file_actions_destroy(&files_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  int spawn(std::vector<std::string> words, std::vector<std::string> variables, pid_t* process) const {
-    return ::posix_spawnp(process, words.front().c_str(), &files_, &attributes_, pointers_to(words).data(),
-                          pointers_to(variables).data());
-  }
-
- private:
-  posix_spawn_file_actions_t files_{};
-  posix_spawnattr_t attributes_{};
-};
-
-// coreutils' timeout keeps the limit, also when this process has ended. Without one there is no limit. 0, or errno.
-int start(const EventCommand& command, const records::Event& event, pid_t* process) {
-  const OwnDescriptor input(file_in_memory(to_json(event) + "\n")), output(output_of(command.run));
-  if (input.number() < 0 || output.number() < 0) return errno;
-  const SpawnSettings settings(input.number(), output.number());
-  const std::vector<std::string> variables = variables_of(command, event);
-  const std::string limit = fmt::format("{}", command.limit_seconds);
-  const int code =
-      settings.spawn({"timeout", "--kill-after=5", limit, "/bin/sh", "-c", command.command}, variables, process);
-  return code == ENOENT ? settings.spawn({"/bin/sh", "-c", command.command}, variables, process) : code;
+// coreutils' timeout keeps the limit, also when this process has ended. Without one there is no limit.
+host::Subprocess started(const EventCommand& command, const records::Event& event) {
+  const base::Descriptor input = file_in_memory(to_json(event) + "\n"), log = log_of(command.run);
+  host::Command start{{"/bin/sh", "-c", command.command}, variables_of(command, event)};
+  if (!host::find_program("timeout", start.environment).empty())
+    start.words.insert(start.words.begin(), {"timeout", "--kill-after=5", fmt::format("{}", command.limit_seconds)});
+  start.input = host::Stream::to(input);
+  start.output = start.errors = log ? host::Stream::to(log) : host::Stream::nothing();
+  start.group = host::Command::Group::session;
+  return host::Subprocess(start);
 }
 
 }  // namespace
@@ -156,25 +92,24 @@ struct EventCommands::Impl {
 };
 
 void EventCommands::Impl::run(const records::Event& event) {
-  pid_t process = 0;
-  const int code = start(command, event, &process);
-  int status = 0;
-  if (code == 0) {
-    while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
+  const std::string log = command.run + "/logs/on-event.log";
+  std::string what;
+  try {
+    const host::End end = started(command, event).wait();
+    if (end.signal != 0)
+      what = fmt::format("was ended by signal {} (its output: {})", end.signal, log);
+    else if (end.exit_code == timed_out)
+      what = fmt::format("did not end within {:g} s and was ended (its output: {})", command.limit_seconds, log);
+    else if (end.exit_code != 0)
+      what = fmt::format("ended with exit code {} (its output: {})", end.exit_code, log);
+  } catch (const host::StartError& error) {
+    what = fmt::format("could not be started: {}", std::strerror(error.cause()));
+  } catch (const std::system_error& error) {
+    what = fmt::format("could not be started: {}", error.code().message());
   }
   const std::lock_guard<std::mutex> lock(mutex);
   --running;
-  const std::string log = command.run + "/logs/on-event.log";
-  if (code != 0)
-    note(event.kind, fmt::format("could not be started: {}", std::strerror(code)));
-  else if (WIFSIGNALED(status))
-    note(event.kind, fmt::format("was ended by signal {} (its output: {})", WTERMSIG(status), log));
-  else if (WEXITSTATUS(status) == timed_out)
-    note(event.kind,
-         fmt::format("did not end within {:g} s and was ended (its output: {})", command.limit_seconds, log));
-  else if (WEXITSTATUS(status) != 0)
-    note(event.kind, fmt::format("ended with exit code {} (its output: {})", WEXITSTATUS(status), log));
+  if (!what.empty()) note(event.kind, what);
   ended.notify_all();
 }
 

@@ -181,7 +181,7 @@ int run_demo(const Call& call) {
   if (!a.only_data)
     for (Step& step : run_steps(a.folder, a.steps, corpus.prompt)) steps.push_back(std::move(step));
   {
-    Stages stages(program);
+    Stages stages(program, call.environment);
     for (const Step& step : steps) {
       if (!step.needs.empty() && !base::file_exists(step.needs)) continue;
       if (!step.title.empty()) title(step.title);

@@ -1,35 +1,21 @@
 #include "commands/demo/stages.h"
 
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <utility>
 
 #include "base/error.h"
+#include "host/subprocess.h"
 
 namespace troika::commands {
 namespace {
-
-[[noreturn]] void become_stage(const char* program, char* const* words, const sigset_t& mask, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(75);  // it died before the line above
-  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
-  ::execv(program, words);
-  ::perror(program);
-  ::_exit(126);
-}
-
-int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
 // The terminal sends Ctrl-C to all processes of a command line; what another process sends reaches this one alone.
 bool came_from_the_terminal(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
 
 }  // namespace
 
-Stages::Stages(std::string program) : program_(std::move(program)) {
+Stages::Stages(std::string program, std::map<std::string, std::string> environment)
+    : program_(std::move(program)), environment_(std::move(environment)) {
   ::sigemptyset(&waited_);
   for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) ::sigaddset(&waited_, signal);
   ::sigprocmask(SIG_BLOCK, &waited_, &before_);
@@ -38,24 +24,19 @@ Stages::Stages(std::string program) : program_(std::move(program)) {
 Stages::~Stages() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 int Stages::run(const std::vector<std::string>& words) {
-  std::vector<std::string> texts = words;
-  texts.insert(texts.begin(), program_);
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
+  host::Command command{words, environment_};
+  command.words.insert(command.words.begin(), program_);
+  command.signals = {host::SignalStart::Ignored::as_here, before_};
+  command.signal_at_our_end = SIGTERM;
   std::fflush(nullptr);  // what was printed before stands before what the command prints
-  const pid_t parent = ::getpid(), child = ::fork();
-  if (child == 0) become_stage(program_.c_str(), pointers.data(), before_, parent);
-  if (child < 0) throw base::ConfigError(std::string("cannot start a process: ") + std::strerror(errno));
-  int status = 0;
+  host::Subprocess stage(command);
   for (bool stopped = false;;) {
     siginfo_t info{};
     const int signal = ::sigwaitinfo(&waited_, &info);
-    if (signal == SIGCHLD && ::waitpid(child, &status, WNOHANG) == child)
-      return stopped ? base::exit_interrupted : code_of(status);
+    if (signal == SIGCHLD && stage.ends_within(0)) return stopped ? base::exit_interrupted : stage.wait().code();
     if (signal != SIGINT && signal != SIGTERM) continue;
     stopped = true;
-    if (!came_from_the_terminal(info)) ::kill(child, signal);
+    if (!came_from_the_terminal(info)) stage.send(signal);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace troika::commands {
 // process with one thread.
 class Stages {
  public:
-  explicit Stages(std::string program);  // the path of troika
+  // `program`: the path of troika.
+  Stages(std::string program, std::map<std::string, std::string> environment);
   ~Stages();
   Stages(const Stages&) = delete;
   Stages& operator=(const Stages&) = delete;
@@ -23,6 +25,7 @@ class Stages {
 
  private:
   const std::string program_;
+  const std::map<std::string, std::string> environment_;
   sigset_t waited_, before_;
 };
 

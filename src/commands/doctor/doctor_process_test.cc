@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -13,6 +11,7 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "commands/launch/launch_test_support.h"
+#include "host/subprocess.h"
 
 namespace troika::commands {
 namespace {
@@ -40,50 +39,38 @@ class DoctorProcess {
  public:
   DoctorProcess(const std::string& folder, const DoctorWords& words,
                 const std::map<std::string, std::string>& environment = {})
-      : output_(folder + "/output"), errors_(folder + "/errors"), began_(base::monotonic_seconds()) {
-    DoctorWords all = {TROIKA_BINARY_DIR "/troika"}, variables;
-    all.insert(all.end(), words.begin(), words.end());
-    std::map<std::string, std::string> own = {{"PATH", folder + "/bin:" + ::getenv("PATH")}};
-    own.insert(environment.begin(), environment.end());
-    for (const auto& [name, value] : own) variables.push_back(name + "=" + value);
-    pid_ = ::fork();
-    if (pid_ == 0) become(folder, all, variables);
-  }
-  ~DoctorProcess() {
-    if (pid_ > 0) ::kill(pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
-  }
-  DoctorProcess(const DoctorProcess&) = delete;
-  DoctorProcess& operator=(const DoctorProcess&) = delete;
+      : output_(folder + "/output"),
+        errors_(folder + "/errors"),
+        began_(base::monotonic_seconds()),
+        process_(started(folder, words, environment)) {}
 
   DoctorEnd wait() {
-    int status = 0;
-    const double until = base::monotonic_seconds() + 90;
-    while (::waitpid(pid_, &status, WNOHANG) == 0 && base::monotonic_seconds() < until) ::usleep(5000);
-    EXPECT_LT(base::monotonic_seconds(), until);
-    if (base::monotonic_seconds() < until) pid_ = -1;
-    return {WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status), base::monotonic_seconds() - began_,
-            base::read_file(output_), base::read_file(errors_)};
+    const bool ended = process_.ends_within(90);
+    EXPECT_TRUE(ended);
+    const double seconds = base::monotonic_seconds() - began_;
+    const host::End end = ended ? process_.wait() : host::End{-1, 0};
+    return {end.signal != 0 ? 1000 + end.signal : end.exit_code, seconds, base::read_file(output_),
+            base::read_file(errors_)};
   }
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
 
  private:
-  [[noreturn]] void become(const std::string& folder, DoctorWords& words, DoctorWords& variables) const {
-    const auto pointers = [](DoctorWords& texts) {
-      std::vector<char*> all;
-      for (std::string& text : texts) all.push_back(text.data());
-      all.push_back(nullptr);
-      return all;
-    };
-    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
-    ::dup2(::open(output_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
-    ::dup2(::open(errors_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
-    if (::chdir(folder.c_str()) != 0) ::_exit(120);
-    ::execve(words[0].c_str(), pointers(words).data(), pointers(variables).data());
-    ::_exit(121);
+  host::Subprocess started(const std::string& folder, const DoctorWords& words,
+                           const std::map<std::string, std::string>& environment) const {
+    const int how = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    const base::Descriptor output(::open(output_.c_str(), how, 0600)), errors(::open(errors_.c_str(), how, 0600));
+    host::Command command{{TROIKA_BINARY_DIR "/troika"}, {{"PATH", folder + "/bin:" + ::getenv("PATH")}}};
+    command.words.insert(command.words.end(), words.begin(), words.end());
+    command.environment.insert(environment.begin(), environment.end());
+    command.folder = folder;
+    command.input = host::Stream::nothing();
+    command.output = host::Stream::to(output);
+    command.errors = host::Stream::to(errors);
+    return host::Subprocess(command);
   }
   const std::string output_, errors_;
   const double began_;
-  pid_t pid_ = -1;
+  host::Subprocess process_;
 };
 
 // A folder with the stand-in in bin/. Hosts by name: "silent" is stopped before it says a word, "dying" ends with a complaint, "frozen"

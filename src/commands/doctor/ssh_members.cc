@@ -39,7 +39,7 @@ ProcessMembers::~ProcessMembers() {
 
 std::vector<doctor::Members::Heard> ProcessMembers::hear(double seconds) {
   std::vector<pollfd> polled;
-  for (const Member& member : members_) {
+  for (Member& member : members_) {
     polled.push_back({member.process.output(), POLLIN, 0});
     polled.push_back({member.process.complaints(), POLLIN, 0});
   }

@@ -32,7 +32,7 @@ constexpr double same_signal_seconds =
     0.3;  // `timeout` and some terminals send one signal twice, to the process and to its group
 
 std::string name_of(const Worker& worker) {
-  return fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, base::host_name(), worker.pid);
+  return fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, base::host_name(), worker.process.pid());
 }
 
 class Attempt {
@@ -46,7 +46,11 @@ class Attempt {
         records_(records) {
     count_memory_kills(monotonic_seconds());
   }
-  ~Attempt() { kill_all(); }
+  ~Attempt() {
+    kill_all();
+    for (Worker& worker : workers_)
+      if (!worker.ended) worker.process.leave();
+  }
 
   void start(const std::vector<WorkerPlan>& plans) {
     for (const WorkerPlan& plan : plans) workers_.push_back(start_worker(plan));
@@ -176,7 +180,7 @@ void Attempt::watch_stops(Worker& worker, double now) {
     stopped_[rank] = worker.stopped_since;
     tell(StoppedRank::State::stopped,
          fmt::format("{} is stopped by signal {} (SIG{}); kill -CONT {} on its host lets it continue", name_of(worker),
-                     worker.stop, ::sigabbrev_np(worker.stop), worker.pid));
+                     worker.stop, ::sigabbrev_np(worker.stop), worker.process.pid()));
   } else if (!stands && said != stopped_.end()) {
     if (!worker.ended)
       tell(StoppedRank::State::runs, fmt::format("{} continues after {:.0f} s", name_of(worker), now - said->second));
@@ -211,7 +215,7 @@ void Attempt::kill_all() {
 std::string Attempt::names_of_left() const {
   std::vector<std::string> names;
   for (const Worker& worker : workers_)
-    if (!worker.ended) names.push_back(fmt::format("rank {} (pid {})", worker.plan.world_rank, worker.pid));
+    if (!worker.ended) names.push_back(fmt::format("rank {} (pid {})", worker.plan.world_rank, worker.process.pid()));
   return names.empty() ? ""
                        : fmt::format(
                              "{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it "

@@ -75,7 +75,7 @@ std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& t
   records::Event event = event_of(EventKind::rank_ended, text);
   event.rank = worker.plan.world_rank;
   event.numbers[worker.signal != 0 ? "signal" : "exit_code"] = worker.signal != 0 ? worker.signal : worker.exit_code;
-  event.numbers["pid"] = worker.pid;
+  event.numbers["pid"] = worker.process.pid();
   const host::Vitals now = host::read_vitals("");
   if (memory_kills >= 0) event.numbers["memory_kills"] = static_cast<double>(memory_kills);
   add_risen(event, "swap_in_pages", before_.swap_in_pages, now.swap_in_pages);

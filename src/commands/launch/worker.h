@@ -1,12 +1,12 @@
-// One rank's process: started by fork and exec, its end described in words.
+// One rank's process, its end described in words.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "host/subprocess.h"
 
 namespace troika::commands {
 
@@ -21,7 +21,7 @@ struct WorkerPlan {
 
 struct Worker {
   WorkerPlan plan;
-  pid_t pid = 0;
+  host::Subprocess process;
   std::int64_t log_start = 0;  // where this attempt's output begins in the log
   bool ended = false;
   int exit_code = 0;         // when it ended by itself
@@ -31,7 +31,7 @@ struct Worker {
 };
 
 // The child leads a process group of its own (the terminal's Ctrl-C reaches only the launcher, which forwards it once), reads
-// nothing from the terminal, has no signal blocked or ignored, and dies with the launcher. Throws ConfigError when the
+// nothing from the terminal, has SIGUSR1 and SIGUSR2 alone blocked and no signal ignored, and dies with the launcher. Throws ConfigError when the
 // program cannot be started.
 Worker start_worker(const WorkerPlan& plan);
 

@@ -1,81 +1,35 @@
 #include "commands/probe/child.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <chrono>
-#include <cstring>
-#include <thread>
+#include <utility>
 
 #include "base/error.h"
 
 namespace troika::commands {
 namespace {
 
-class SpawnFiles {
- public:
-  SpawnFiles() { ::posix_spawn_file_actions_init(&actions_); }
-  ~SpawnFiles() { ::posix_spawn_file_actions_destroy(&actions_); }
-  SpawnFiles(const SpawnFiles&) = delete;
-  SpawnFiles& operator=(const SpawnFiles&) = delete;
-  void put(int descriptor, int at) { ::posix_spawn_file_actions_adddup2(&actions_, descriptor, at); }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
+constexpr double end_seconds = 2;
 
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-// Both ends are closed in other children, so that each sees the end of its own.
-std::array<int, 2> make_pipe() {
-  std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw base::ConfigError(fmt::format("cannot make a pipe: {}", ::strerror(errno)));
-  return ends;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
+host::Subprocess started(std::vector<std::string> words, const std::map<std::string, std::string>& environment) {
+  host::Command command{std::move(words), environment};
+  command.input = command.output = host::Stream::pipe();
+  command.signals = host::signals_of_this_thread();
+  return host::Subprocess(command);
 }
 
 }  // namespace
 
-Child::Child(std::vector<std::string> words, const std::map<std::string, std::string>& environment) : name_(words[0]) {
-  std::vector<std::string> variables;
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
-  const auto input = make_pipe(), output = make_pipe();
-  SpawnFiles files;
-  files.put(input[0], STDIN_FILENO);
-  files.put(output[1], STDOUT_FILENO);
-  const int code = ::posix_spawn(&pid_, name_.c_str(), files.get(), nullptr, pointers_to(words).data(),
-                                 pointers_to(variables).data());
-  ::close(input[0]);
-  ::close(output[1]);
-  in_ = ::fdopen(input[1], "w");
-  out_ = ::fdopen(output[0], "r");
-  if (code == 0) return;
-  std::fclose(in_);
-  std::fclose(out_);
-  throw base::ConfigError(fmt::format("cannot start '{}': {}", name_, ::strerror(code)));
+Child::Child(std::vector<std::string> words, const std::map<std::string, std::string>& environment)
+    : name_(words.at(0)), process_(started(std::move(words), environment)) {
+  in_ = ::fdopen(process_.input().release(), "w");
+  out_ = ::fdopen(process_.output().release(), "r");
 }
 
 Child::~Child() {
   std::fclose(in_);
   std::fclose(out_);
-  for (int i = 0; pid_ > 0 && i < 200; ++i) {
-    if (::waitpid(pid_, nullptr, WNOHANG) != 0) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
+  process_.ends_within(end_seconds);
 }
 
 void Child::say(const std::string& line) {
@@ -104,12 +58,7 @@ std::string Child::hear_all() {
   return text;
 }
 
-int Child::wait() {
-  int status = 0;
-  ::waitpid(pid_, &status, 0);
-  pid_ = -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
+int Child::wait() { return process_.wait().code(); }
 
 std::map<std::string, std::string> environment_of_nobody(std::map<std::string, std::string> environment) {
   static const char* const names[] = {"RANK",

@@ -1,12 +1,12 @@
 // A process that is asked on its standard input and answers on its standard output, line by line.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdio>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "host/subprocess.h"
 
 namespace troika::commands {
 
@@ -23,11 +23,11 @@ class Child {
   void say(const std::string& line);  // without its end; a child that is gone is found by hear()
   std::string hear();                 // waits for a line, without its end; PeerError when the child ended instead
   std::string hear_all();             // until it ends; what it has said since
-  int wait();                         // exit code, or 128 + the signal; once
+  int wait();                         // exit code, or 128 + the signal
 
  private:
   std::string name_;
-  pid_t pid_ = -1;
+  host::Subprocess process_;
   std::FILE* in_ = nullptr;   // it reads
   std::FILE* out_ = nullptr;  // it writes
 };

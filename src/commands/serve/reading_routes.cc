@@ -49,7 +49,7 @@ std::vector<Route> reading_routes(const Shop& shop) {
   });
   add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
   add("why", [&options](const std::string& folder, const Asked& asked) {
-    return why_json(options.program, folder, asked.language);
+    return why_json(options.program, folder, options.environment, asked.language);
   });
   add("config", [](const std::string& folder, const Asked&) { return config_json(folder); });
   add("checkpoints", [](const std::string& folder, const Asked&) { return checkpoints_json(folder); });

@@ -65,7 +65,6 @@ struct RefusalTexts {
   base::Bilingual no_config = {"{} has no config.yaml", "{} 中没有 config.yaml"};
 
   // Of what is started.
-  base::Bilingual no_start = {"cannot start '{}': {}", "无法启动“{}”：{}"};
   base::Bilingual no_scratch = {"cannot make a folder below /tmp: {}", "无法在 /tmp 下创建目录：{}"};
   base::Bilingual no_log = {"cannot write to '{}': {}", "无法写入“{}”：{}"};
   base::Bilingual still_writes = {"what was started before still writes to '{}'", "先前启动的进程仍在写入“{}”"};

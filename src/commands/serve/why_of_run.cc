@@ -7,7 +7,7 @@
 #include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "diagnosis/causes.h"
-#include "doctor/command_output.h"
+#include "host/subprocess.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -24,10 +24,12 @@ std::string meaning_of(const Json& cause, base::Language language) {
 
 }  // namespace
 
-std::string why_json(const std::string& program, const std::string& folder, base::Language language) {
+std::string why_json(const std::string& program, const std::string& folder, const config::Environment& environment,
+                     base::Language language) {
   constexpr double patience_seconds = 15;
   const std::string lang = language == base::Language::chinese ? "zh" : "en";
-  const std::string said = doctor::output_of({program, "why", folder, "--json", "--lang", lang}, patience_seconds);
+  const std::string said =
+      host::output_of({program, "why", folder, "--json", "--lang", lang}, environment, patience_seconds);
   const Json found = Json::parse(said, nullptr, false);
   if (!found.is_object() || !found.contains("cause") || !found["cause"].is_string())
     throw Refused{404, base::say(refusal_texts.no_why)};

@@ -1,12 +1,12 @@
 // A process that this one talks to over pipes: ssh to another host, or what runs on this one in its place.
 #pragma once
 
-#include <sys/types.h>
-
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "host/subprocess.h"
 
 namespace troika::commands {
 
@@ -20,7 +20,7 @@ class HostProcess {
   HostProcess(std::vector<std::string> words, const std::map<std::string, std::string>& environment, Output output);
   // Ends its input; what has not ended soon after is killed.
   ~HostProcess();
-  HostProcess(HostProcess&& other) noexcept;
+  HostProcess(HostProcess&& other) noexcept = default;
   HostProcess& operator=(HostProcess&&) = delete;
 
   // A line for its input. What does not read has room for 64 KiB; more, and what is told after its end, is dropped.
@@ -28,8 +28,8 @@ class HostProcess {
   void end_input();
 
   // To poll; -1: inherited, or at its end.
-  int output() const { return out_; }
-  int complaints() const { return error_; }
+  int output() { return process_.output().number(); }
+  int complaints() { return process_.errors().number(); }
   std::string read_output();  // what is there, at most 64 KiB; "" and output() is -1: it has ended
   void end_output();
   void read_complaints();
@@ -40,9 +40,7 @@ class HostProcess {
   void kill();
 
  private:
-  pid_t pid_ = -1;
-  int in_ = -1, out_ = -1, error_ = -1;
-  std::optional<int> code_;
+  host::Subprocess process_;
   std::string complaints_;  // the end of them
 };
 

@@ -1,0 +1,15 @@
+// Why a program could not be started, in both languages.
+#pragma once
+
+#include "base/language.h"
+
+namespace troika::host {
+
+struct SubprocessTexts {
+  base::Bilingual no_start = {"cannot start '{}': {}", "无法启动“{}”：{}"};
+  base::Bilingual no_folder = {"cannot start '{0}' in the folder '{1}': {2}", "无法在目录“{1}”中启动“{0}”：{2}"};
+};
+
+inline constexpr SubprocessTexts subprocess_texts{};
+
+}  // namespace troika::host
