@@ -1,9 +1,6 @@
 #include "soak/process.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +9,6 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -27,39 +23,28 @@ bool await(double seconds, const std::function<bool()>& ready) {
   return true;
 }
 
-static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
+static host::Subprocess started(const std::vector<std::string>& words, const std::vector<std::string>& variables,
+                                const std::string& output) {
+  const base::Descriptor file(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  host::Command command{words, {{"PATH", "/usr/bin:/bin"}}};
+  for (const std::string& variable : variables) {
+    const std::size_t name_end = variable.find('=');
+    command.environment[variable.substr(0, name_end)] = variable.substr(name_end + 1);
+  }
+  command.input = host::Stream::nothing();
+  command.output = command.errors = host::Stream::to(file);
+  command.signals = host::signals_of_this_thread();
+  return host::Subprocess(command);
 }
 
 Process::Process(const std::vector<std::string>& words, const std::vector<std::string>& variables,
-                 const std::string& output) {
-  std::vector<std::string> arguments = words, entries = variables;
-  entries.emplace_back("PATH=/usr/bin:/bin");
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  ::posix_spawn_file_actions_adddup2(&files, 1, 2);
-  const int code = ::posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers_to(arguments).data(),
-                                 pointers_to(entries).data());
-  ::posix_spawn_file_actions_destroy(&files);
-  if (code != 0) throw base::ConfigError("cannot start '" + words[0] + "'");
-}
-
-Process::~Process() {
-  if (ended()) return;
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-}
+                 const std::string& output)
+    : process_(started(words, variables, output)) {}
 
 std::optional<int> Process::ended() {
-  int status = 0;
-  if (!code_ && ::waitpid(pid_, &status, WNOHANG) == pid_)
-    code_ = WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
-  return code_;
+  if (!process_.ends_within(0)) return std::nullopt;
+  const host::End end = process_.wait();
+  return end.signal != 0 ? 1000 + end.signal : end.exit_code;
 }
 
 std::string text_from(const std::string& path, std::size_t from) {

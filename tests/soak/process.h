@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "host/subprocess.h"
+
 namespace troika::soak {
 
 // False when `ready` was not true within so many seconds. It looks every millisecond.
@@ -18,16 +20,12 @@ class Process {
  public:
   // words[0] is a path. `variables` are entries NAME=VALUE, beside a PATH.
   Process(const std::vector<std::string>& words, const std::vector<std::string>& variables, const std::string& output);
-  ~Process();
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
   std::optional<int> ended();  // its exit code, or 1000 + the signal that killed it, once it has ended
 
  private:
-  pid_t pid_ = -1;
-  std::optional<int> code_;
+  host::Subprocess process_;
 };
 
 // Live processes, zombies left out, whose environment has all of these entries NAME=VALUE.

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +21,8 @@
 namespace troika::commands {
 using base::monotonic_seconds;
 
+static constexpr const char* mark_name = "TROIKA_TEST_MARK";
+
 static bool await(double seconds, const std::function<bool()>& ready) {
   const double until = monotonic_seconds() + seconds;
   while (!ready()) {
@@ -32,46 +32,42 @@ static bool await(double seconds, const std::function<bool()>& ready) {
   return true;
 }
 
-static std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
+static host::Subprocess started(const Words& words, const Variables& variables, const std::string& input,
+                                const std::string& output) {
+  const base::Descriptor in(::open(input.c_str(), O_RDONLY | O_CLOEXEC)),
+      out(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  host::Command command{words, variables};
+  for (const auto& [name, value] :
+       Variables{{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"GLOG_minloglevel", "2"}})
+    command.environment.insert({name, value});
+  command.input = host::Stream::to(in);
+  command.output = command.errors = host::Stream::to(out);
+  command.signals = host::signals_of_this_thread();
+  return host::Subprocess(command);
+}
+
+static Variables with(Variables variables, const std::string& name, const std::string& value) {
+  variables[name] = value;
+  return variables;
 }
 
 Program::Program(const Words& words, const Variables& variables, const std::string& input)
-    : mark_("TROIKA_TEST_MARK=" + folder_.path()) {
-  Variables environment{{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"GLOG_minloglevel", "2"}};
-  for (const auto& [name, value] : variables) environment[name] = value;
-  std::vector<std::string> arguments = words, entries{mark_};
-  for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  const std::string output = folder_ / "output.txt";
-  ::posix_spawn_file_actions_addopen(&files, 0, input.c_str(), O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, 1, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-  ::posix_spawn_file_actions_adddup2(&files, 1, 2);
-  const int code = ::posix_spawn(&pid_, words[0].c_str(), &files, nullptr, pointers_to(arguments).data(),
-                                 pointers_to(entries).data());
-  ::posix_spawn_file_actions_destroy(&files);
-  EXPECT_EQ(code, 0) << "cannot start " << words[0];
-}
+    : process_(started(words, with(variables, mark_name, folder_.path()), input, folder_ / "output.txt")) {}
 
 Program::~Program() {
   for (const pid_t process : processes()) ::kill(process, SIGKILL);
-  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
 }
 
 End Program::wait() {
-  int status = 0;
-  const bool ended = await(patience_seconds, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  const bool ended = process_.ends_within(patience_seconds);
   EXPECT_TRUE(ended) << "it did not end:\n" << output();
   if (!ended) return {-1, monotonic_seconds(), output()};
-  pid_ = -1;
-  return {WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status), monotonic_seconds(), output()};
+  const double when = monotonic_seconds();
+  const host::End end = process_.wait();
+  return {end.signal != 0 ? 1000 + end.signal : end.exit_code, when, output()};
 }
 
-void Program::signal(int number) const { ::kill(pid_, number); }
+void Program::signal(int number) const { process_.send(number); }
 
 std::string Program::output() const { return base::read_file(folder_ / "output.txt"); }
 
@@ -104,10 +100,12 @@ static std::vector<pid_t> processes_with(const std::string& first, const std::st
   return found;
 }
 
-std::vector<pid_t> Program::processes() const { return processes_with(mark_, mark_); }
+std::string Program::mark() const { return std::string(mark_name) + "=" + folder_.path(); }
+
+std::vector<pid_t> Program::processes() const { return processes_with(mark(), mark()); }
 
 pid_t Program::rank(int world_rank) const {
-  const auto found = processes_with(mark_, fmt::format("RANK={}", world_rank));
+  const auto found = processes_with(mark(), fmt::format("RANK={}", world_rank));
   return found.empty() ? 0 : found.front();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/temporary_folder_test_support.h"
+#include "host/subprocess.h"
 #include "metrics/step_metrics.h"
 
 namespace troika::commands {
@@ -48,14 +49,15 @@ class Program {
   std::string output() const;
   void await_output(const std::string& text) const;
 
-  pid_t pid() const { return pid_; }
+  pid_t pid() const { return process_.pid(); }
   std::vector<pid_t> processes() const;  // alive, of this program, the program itself included
   pid_t rank(int world_rank) const;      // 0: none
 
  private:
+  std::string mark() const;
+
   const Folder folder_;
-  const std::string mark_;
-  pid_t pid_ = -1;
+  host::Subprocess process_;
 };
 
 // The program under test and `words`: "troika" itself, and the ranks of a launched run.
