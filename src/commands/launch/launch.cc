@@ -24,6 +24,7 @@
 #include "commands/launch/orders.h"
 #include "commands/launch/restart_pause.h"
 #include "commands/launch/say.h"
+#include "commands/launch/service_status.h"
 #include "commands/launch/spread.h"
 #include "commands/shell_word.h"
 #include "exporters/event_command.h"
@@ -274,6 +275,9 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
   say_how_to_join(options);
+  const host::ServiceManager manager = service_manager(environment);
+  manager.tell("READY=1\nSTATUS=waiting for all ranks");
+  const ServiceStatus status(manager, records.folder());
   const std::unique_ptr<LaunchCheck> check = check_beside(options, environment);
   Hosts hosts(team_of(options), store.identity, signals);
   try {

@@ -16,6 +16,7 @@
 #include "commands/launch/orders.h"
 #include "commands/launch/roll_call.h"
 #include "commands/launch/say.h"
+#include "commands/launch/service_status.h"
 #include "commands/launch/signals.h"
 #include "commands/launch/store_line.h"
 #include "commands/own_program.h"
@@ -194,6 +195,7 @@ int Spread::run() {
     launcher_says(fmt::format("{} hosts meet at {}:{} on host 0 ({})", hosts_.size(), address,
                               f_.hosts.master_port.value_or(29500), hosts_[0].name()));
   start(address);
+  service_manager(environment_).tell("READY=1");
   double said_here = 0;
   while (!take_ends()) {
     if (const double now = base::monotonic_seconds(); now - said_here > order_pause_seconds)
