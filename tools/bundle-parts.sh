@@ -17,6 +17,14 @@ run_program() {
   if [ -z "$libraries_root" ]; then "$@"; else qemu-aarch64-static -L "$libraries_root" "$@"; fi
 }
 
+# documents_into FOLDER ROOT PROGRAM: what one reads, with its examples, naming the program as it is called beside it.
+documents_into() {
+  cp -r "$2"/README*.md "$2/ARCHITECTURE.md" "$2/CONTRIBUTING.md" "$2/Containerfile" "$2/docs" "$2/examples" "$2/benchmarks" "$1/"
+  mkdir -p "$1/tools"
+  cp -r "$2/tools/grafana" "$1/tools/"
+  find "$1" -name '*.md' -exec sed -i "s#build/release/troika\\b#$3#g" {} +
+}
+
 query_packages() {
   dpkg-query ${libraries_root:+--admindir="$libraries_root/var/lib/dpkg"} "$@"
 }

@@ -36,7 +36,8 @@ libraries=$(libraries_of "$programs/troika" "$programs/troika-engine")
 check_found "$libraries"
 copy_libraries "$libraries" "$bundle/lib"
 [ ! -d "$programs/unused" ] || cp -a "$programs/unused/." "$bundle/lib/" # cmake/unused-libraries.sh
-cp -r "$root"/README*.md "$root/ARCHITECTURE.md" "$root/CONTRIBUTING.md" "$root/LICENSE" "$root/docs" "$root/examples" "$root/benchmarks" "$root/quickstart.sh" "$bundle/"
+documents_into "$bundle" "$root" bin/troika
+cp "$root/LICENSE" "$root/quickstart.sh" "$bundle/"
 write_licenses "$bundle/licenses"
 run_program "$bundle/bin/troika" manual --out "$bundle/share/man"
 { run_program "$bundle/bin/troika" version && describe_machine "$root"; } > "$bundle/VERSION"

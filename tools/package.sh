@@ -74,7 +74,9 @@ for package in troika troika-engine; do
   cp debian/copyright "$documents/"
   gzip -9n < debian/changelog > "$documents/changelog.gz"
 done
-cp -r "$root"/README*.md "$root/docs" "$root/examples" troika/usr/share/doc/troika/
+documents_into troika/usr/share/doc/troika "$root" troika
+ln -s copyright troika/usr/share/doc/troika/LICENSE
+mkdir -p troika/etc/troika # settings of runs as services
 
 # dpkg-shlibdeps asks dpkg's database for the packages of files as it finds them, so for another machine that has its root in their
 # names.

@@ -39,6 +39,7 @@ done
 awk '/^first step/ { found = 1; exit !($3 > $6 + 0.3) } END { exit !found }' "$folder/out" || fail "the loss did not fall"
 
 loss=$(grep '^first step' "$folder/out")
+grep -q "^== What next" "$folder/out" || fail "it does not say what next"
 
 mkdir strange && touch strange/letter.txt
 refused "'strange' holds something else than a demo" strange

@@ -19,6 +19,7 @@
 #include "commands/demo/stages.h"
 #include "commands/own_program.h"
 #include "commands/shell_word.h"
+#include "host/subprocess.h"
 
 namespace troika::commands {
 namespace {
@@ -158,11 +159,47 @@ std::vector<Step> run_steps(const std::string& folder, std::int64_t steps, const
            {"generate", run, "--prompt", prompt, "--max-new-tokens", "400", "--temperature", "0.7", "--seed", "3"}}};
 }
 
-void print_loss(const std::string& metrics) {
-  const std::vector<std::string> lines = base::split(base::trim(base::read_file(metrics)), '\n');
+std::vector<std::string> rows_of(const std::string& metrics) {
+  if (!base::file_exists(metrics)) return {};
+  return base::split(base::trim(base::read_file(metrics)), '\n');
+}
+
+void print_loss(const std::string& metrics, const std::vector<std::string>& before) {
+  const std::vector<std::string> lines = rows_of(metrics);
   const auto loss_in = [&](const std::string& line) { return base::parse_json(line, metrics).at("loss").dump(); };
   title("Loss");
   fmt::print("first step {}, last step {}\n", loss_in(lines.front()), loss_in(lines.back()));
+  if (lines.size() == before.size())
+    fmt::print("nothing was trained: all {} steps were done before; more --steps go on\n", lines.size());
+}
+
+// The guides of a source tree, a bundle or the package, seen from the program's folder; "": none is there.
+std::string guides_near(const std::filesystem::path& programs) {
+  for (const char* place : {"../../docs/guides", "../docs/guides", "../../share/doc/troika/docs/guides"}) {
+    const std::filesystem::path guides = (programs / place).lexically_normal();
+    if (base::directory_exists(guides.string())) return guides.string();
+  }
+  return "";
+}
+
+// What one types for the program: its name where that finds it.
+std::string typed(const std::filesystem::path& program, const config::Environment& environment) {
+  std::error_code error;
+  const std::string found = host::find_program("troika", environment);
+  if (!found.empty() && std::filesystem::equivalent(found, program, error)) return "troika";
+  return shell_word(std::filesystem::proximate(program, error).string());
+}
+
+void print_what_next(const std::string& folder, const std::filesystem::path& program,
+                     const config::Environment& environment) {
+  const std::string troika = typed(program, environment), run = shell_word(folder + "/run");
+  const auto line = [&](const std::string& words, const std::string& what) { fmt::print("{}\n    {}\n", what, words); };
+  title("What next");
+  line(fmt::format("{} generate {} --prompt '...'", troika, run), "More text:");
+  line(fmt::format("{} serve {}", troika, shell_word(folder)), "The run in a browser:");
+  line(fmt::format("{} demo {} --text FOLDER", troika, shell_word(folder + "-2")), "The same with texts of your own:");
+  if (const std::string guides = guides_near(program.parent_path()); !guides.empty())
+    line(guides + "/text-to-chat.md", "From a folder of text to a chat:");
 }
 
 }  // namespace
@@ -177,6 +214,8 @@ int run_demo(const Call& call) {
   make_writable(a.folder);
   check_room(a.folder, bytes_of_data + (a.only_data ? 0 : bytes_of_run));
 
+  const std::string metrics = a.folder + "/run/metrics.jsonl";
+  const std::vector<std::string> before = rows_of(metrics);
   std::vector<Step> steps = data_steps(a.folder, corpus);
   if (!a.only_data)
     for (Step& step : run_steps(a.folder, a.steps, corpus.prompt)) steps.push_back(std::move(step));
@@ -191,7 +230,9 @@ int run_demo(const Call& call) {
       if (code != 0) return code;
     }
   }
-  if (!a.only_data) print_loss(a.folder + "/run/metrics.jsonl");
+  if (a.only_data) return 0;
+  print_loss(metrics, before);
+  print_what_next(a.folder, program, call.environment);
   return 0;
 }
 

@@ -55,11 +55,11 @@ void say_how_to_join(const LaunchOptions& options) {
       fmt::format("on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
                   "--master-port {}{} -- {}",
                   options.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.hosts.nnodes - 1),
-                  itself ? fmt::format("TROIKA_SECRET={} ", shell_word(options.hosts.secret)) : "",
-                  options.hosts.nnodes, options.hosts.nnodes == 2 ? "1" : "K", options.nproc_per_node,
-                  shell_word(options.hosts.master_address), options.hosts.master_port,
+                  itself ? "TROIKA_SECRET=... " : "", options.hosts.nnodes, options.hosts.nnodes == 2 ? "1" : "K",
+                  options.nproc_per_node, shell_word(options.hosts.master_address), options.hosts.master_port,
                   options.hosts.secret_file.empty() ? "" : " --secret-file " + shell_word(options.hosts.secret_file),
                   base::join(worker, " ")));
+  if (itself) launcher_says("... stands for this host's TROIKA_SECRET, which is not printed");
 }
 
 HostTeam team_of(const LaunchOptions& options) {
