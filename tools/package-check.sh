@@ -110,6 +110,8 @@ exit $failures
 END_OF_CHECK
 
 status=0
+dpkg-deb -x "$(ls "$packages"/troika_*.deb)" "$work/unpacked"
+links=$("$here/tools/check_links.sh" "$work/unpacked/usr/share/doc/troika") && echo "ok    links of the documents: $links" || { echo "FAIL  links of the documents" && echo "$links" && exit 1; }
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
   STEPS="${STEPS:-20}" QUICKSTART_STEPS="${QUICKSTART_STEPS:-70}" OMP_NUM_THREADS=1 /bin/bash /root/check.sh || status=$?
 [ "$status" = 0 ] && echo "package-check: all of it works in a fresh root" || echo "package-check: $status checks failed"
