@@ -145,12 +145,16 @@ Need need_of_ends(const Column& column, const machine::Placement& placement) {
   return worst.need();
 }
 
-static std::int64_t most_sent(const schedule::Program& program) {
+static std::int64_t most_sent(const schedule::Program& program, const StepCosts& costs) {
   std::int64_t most = 0;
-  for (const auto& instructions : program.ranks) {
+  for (std::size_t rank = 0; rank < program.ranks.size(); ++rank) {
     std::int64_t bytes = 0;
-    for (const schedule::Instruction& i : instructions) bytes += schedule::sends(i.kind) ? i.bytes : 0;
-    most = std::max(most, bytes);
+    double inside = 0;
+    for (const schedule::Instruction& i : program.ranks[rank]) {
+      if (schedule::sends(i.kind)) bytes += i.bytes;
+      if (schedule::is_computation(i.kind)) inside += costs.pass_of(static_cast<int>(rank), i).sent_bytes;
+    }
+    most = std::max(most, bytes + static_cast<std::int64_t>(inside));
   }
   return most;
 }
@@ -163,9 +167,12 @@ double model_flops_per_token(const config::ModelSettings& model, std::int64_t se
   return 6 * weights + 12 * attention;
 }
 
-std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement) {
-  const StepCosts costs(column, placement);
+static std::vector<TimeSplit> time_of_ranks(const Column& column, const StepCosts& costs) {
   return Splitter(column, costs).split(schedule::simulate(column.program, costs.model()));
+}
+
+std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement) {
+  return time_of_ranks(column, StepCosts(column, placement));
 }
 
 TimeSplit mean_of(const std::vector<TimeSplit>& ranks) {
@@ -185,8 +192,9 @@ Estimate estimate(const Column& column, const machine::Placement& placement, con
   e.available_bytes = need.available_bytes;
   e.microbatches = e.layout.microbatches();
   e.tokens = column.job.resolved.batch.tokens_per_step();
-  e.time = mean_of(time_of_ranks(column, placement));
-  e.sent_bytes = most_sent(column.program);
+  const StepCosts costs(column, placement);
+  e.time = mean_of(time_of_ranks(column, costs));
+  e.sent_bytes = most_sent(column.program, costs);
   e.model_flops =
       static_cast<double>(e.tokens) * model_flops_per_token(column.job.model(), column.job.resolved.batch.seq_len);
   e.peak_flops = placement.peak_flops(column.job.precision());

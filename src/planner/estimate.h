@@ -33,7 +33,7 @@ struct Estimate {
   std::int64_t microbatches = 1;     // of one data-parallel rank and step
   std::int64_t tokens = 0;           // of a step
   TimeSplit time;
-  std::int64_t sent_bytes = 0;  // in a step, the most of one rank: between stages and replicas
+  std::int64_t sent_bytes = 0;  // in a step, the most of one rank: between stages and replicas and inside passes
   double model_flops =
       0;  // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
   double peak_flops = 0;  // per second of all devices, by their data sheets; 0: not known

@@ -185,21 +185,24 @@ std::vector<std::string> Forecast::causes(const StepsTaken& taken) const {
   return lines;
 }
 
-// Every host as its ranks computed.
+// Every host as its ranks computed, by their seconds together: a rank with little to do may be far off and matter little.
 machine::Cluster Forecast::as_taken(const StepsTaken& taken) const {
   machine::Cluster cluster = machines_.cluster;
-  const std::vector<Drift> all = drifts(taken);
+  const auto ratio = [](double seconds, double predicted) { return predicted > 0 ? seconds / predicted : 1; };
   std::size_t rank = 0;
   for (machine::Host& host : cluster.hosts) {
-    Drift mean;
+    RankTaken took;
+    TimeSplit predicted;
     const std::size_t count = static_cast<std::size_t>(host.count) * static_cast<std::size_t>(machines_.ranks_per_host);
-    for (std::size_t end = std::min(all.size(), rank + count); rank < end; ++rank) {
-      mean.compute += all[rank].compute / real(static_cast<std::int64_t>(count));
-      mean.optimizer += all[rank].optimizer / real(static_cast<std::int64_t>(count));
+    for (std::size_t end = std::min(taken.ranks.size(), rank + count); rank < end; ++rank) {
+      took.compute += taken.ranks[rank].compute;
+      took.optimizer += taken.ranks[rank].optimizer;
+      predicted.compute += predicted_of(static_cast<int>(rank)).compute;
+      predicted.optimizer += predicted_of(static_cast<int>(rank)).optimizer;
     }
     machine::Calibration shown;
-    learn(shown.compute[own_.layout.precision], mean.compute);
-    learn(shown.optimizer, mean.optimizer);
+    learn(shown.compute[own_.layout.precision], ratio(took.compute, predicted.compute));
+    learn(shown.optimizer, ratio(took.optimizer, predicted.optimizer));
     host = calibrated(std::move(host), shown);
   }
   return cluster;
@@ -208,6 +211,21 @@ machine::Cluster Forecast::as_taken(const StepsTaken& taken) const {
 Estimate Forecast::estimate_on(const machine::Cluster& cluster) const {
   const machine::Placement placement(cluster, plan_.shape.world(), machines_.ranks_per_host);
   return planner::estimate(column_, placement, {own_.memory, own_.available_bytes});
+}
+
+// This run stands as measured, and what it took over its own simulation counts for the others too: rows that are compared.
+std::string Forecast::layouts_as_taken(const StepsTaken& taken) const {
+  const machine::Cluster cluster = as_taken(taken);
+  std::vector<Estimate> all = layouts(cluster, estimate_on(cluster));
+  const double scale = taken.step_seconds / all.front().time.step;
+  for (Estimate& e : all) e.time.step *= scale;
+  std::string how = "this run as measured";
+  if (all.size() > 1)
+    how += fmt::format(
+        "; the others simulated from the link and the seconds of {} step{}, times {:.2f}: measured over "
+        "simulated of this run",
+        taken.steps, taken.steps == 1 ? "" : "s", scale);
+  return describe_layouts(std::move(all), own_.layout) + fmt::format("\n        ({})", how);
 }
 
 std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
@@ -230,10 +248,7 @@ std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
     for (const std::string& cause : causes(taken)) lines.push_back(cause);
   }
   if (plan_.shape.world() == 1) return lines;
-  const machine::Cluster cluster = as_taken(taken);
-  lines.push_back(describe_layouts(layouts(cluster, estimate_on(cluster)), own_.layout) +
-                  fmt::format("\n        (simulated from the link and the seconds of {} step{})", taken.steps,
-                              taken.steps == 1 ? "" : "s"));
+  lines.push_back(layouts_as_taken(taken));
   return lines;
 }
 

@@ -39,7 +39,7 @@ class Forecast {
   std::vector<std::string> before() const;
 
   // Predicted beside measured, with the parts that explain it where they are more than 15 % apart; the layouts again, by what
-  // was taken.
+  // was taken, this run as measured.
   std::vector<std::string> after(const StepsTaken& taken) const;
 
   std::vector<Drift> drifts(const StepsTaken& taken) const;  // by world rank
@@ -53,6 +53,7 @@ class Forecast {
   const TimeSplit& predicted_of(int world_rank) const;
   std::vector<std::string> causes(const StepsTaken& taken) const;
   machine::Cluster as_taken(const StepsTaken& taken) const;
+  std::string layouts_as_taken(const StepsTaken& taken) const;
   Estimate estimate_on(const machine::Cluster& cluster) const;
 
   const plan::Plan& plan_;

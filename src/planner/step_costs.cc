@@ -54,20 +54,23 @@ double rows_bytes(const PassShape& shape, std::int64_t width) {
          real(shape::bytes_of(shape.microbatch.precision));
 }
 
-// Of all rows of a microbatch, `times` gathered over or scattered to the tp ranks; a sum without sequence parallelism is both.
-double tensor_seconds(const PassShape& shape, const machine::Link& link, double times) {
+// All rows of a microbatch, `times` gathered over or scattered to the tp ranks; a sum without sequence parallelism is both.
+void add_tensor(const PassShape& shape, const machine::Link& link, double times, PassSeconds* pass) {
   const double tp = shape.microbatch.share.size;
-  if (tp == 1) return 0;
+  if (tp == 1) return;
   const double bytes = rows_bytes(shape, shape.model.hidden) * (tp - 1) / tp;
-  return times * ((tp - 1) * link.latency_seconds + bytes / link.bytes_per_second);
+  pass->tensor += times * ((tp - 1) * link.latency_seconds + bytes / link.bytes_per_second);
+  pass->sent_bytes += times * bytes;
 }
 
-// Of the keys and values of a rank, `times` around the ring.
-double context_seconds(const PassShape& shape, const machine::Link& link, double times) {
-  if (shape.cp == 1) return 0;
+// The keys and values of a rank, `times` around the ring.
+void add_context(const PassShape& shape, const machine::Link& link, double times, PassSeconds* pass) {
+  if (shape.cp == 1) return;
   const std::int64_t kv =
       shape::local_widths(shape.model, shape.microbatch.share).kv_heads.count * shape.model.head_dim;
-  return times * (shape.cp - 1) * (link.latency_seconds + rows_bytes(shape, 2 * kv) / link.bytes_per_second);
+  const double bytes = rows_bytes(shape, 2 * kv);
+  pass->context += times * (shape.cp - 1) * (link.latency_seconds + bytes / link.bytes_per_second);
+  pass->sent_bytes += times * (shape.cp - 1) * bytes;
 }
 
 void drop_untrained(const PassShape& shape, int segment, SegmentSeconds* seconds) {
@@ -97,12 +100,12 @@ ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, 
     add(row, seconds_of(row, shape, rates), row.operation == Operation::embedding ? &model.embedding : &model.head);
   std::swap(model.embedding.input.compute, model.embedding.weight.compute);  // its gradient goes to its table alone
   const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
-  model.block.forward.tensor = model.block.input.tensor = tensor_seconds(shape, tensor, 4);
-  model.block.weight.tensor = tensor_seconds(shape, tensor, rows_split ? 2 : 0);
-  model.head.forward.tensor = model.head.input.tensor = tensor_seconds(shape, tensor, 1);
-  model.embedding.forward.tensor = model.embedding.weight.tensor = tensor_seconds(shape, tensor, 1);
-  model.block.forward.context = context_seconds(shape, context, 1);
-  model.block.input.context = context_seconds(shape, context, 2);
+  for (PassSeconds* pass : {&model.block.forward, &model.block.input}) add_tensor(shape, tensor, 4, pass);
+  add_tensor(shape, tensor, rows_split ? 2 : 0, &model.block.weight);
+  for (PassSeconds* pass : {&model.head.forward, &model.head.input, &model.embedding.forward, &model.embedding.weight})
+    add_tensor(shape, tensor, 1, pass);
+  add_context(shape, context, 1, &model.block.forward);
+  add_context(shape, context, 2, &model.block.input);
   const int head = shape::segment_count(shape.model) - 1;
   drop_untrained(shape, 0, &model.embedding);
   drop_untrained(shape, head - 1, &model.block);
@@ -293,6 +296,7 @@ PassSeconds StepCosts::pass_of(int grid_rank, const Instruction& i) const {
     sum.compute += pass.compute;
     sum.tensor += pass.tensor;
     sum.context += pass.context;
+    sum.sent_bytes += pass.sent_bytes;
   };
   for (int g = range.begin; g < range.end; ++g) {
     const SegmentSeconds& segment = model.of(g, column_.program.segments());

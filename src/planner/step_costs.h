@@ -15,6 +15,7 @@ namespace troika::planner {
 struct PassSeconds {
   double compute = 0;
   double tensor = 0, context = 0;  // messages of its tp and cp groups, which nothing overlaps
+  double sent_bytes = 0;           // by these messages
   double all() const { return compute + tensor + context; }
 };
 
