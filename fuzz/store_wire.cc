@@ -44,7 +44,7 @@ class Clients {
 
   void reopen(std::size_t i) {
     if (all_[i] != 0) service_.close(all_[i], i == 0 ? StoreService::Ended::otherwise : StoreService::Ended::by_client);
-    const std::optional<StoreService::Client> client = service_.open(now_);
+    const std::optional<StoreService::Client> client = service_.open(now_, "192.0.2.1");
     require(client.has_value(), "a client may come again");
     all_[i] = *client;
     greeted_[i] = false;

@@ -126,13 +126,17 @@ class Roll {
     const std::string difference = different_addresses(peers_);
     return FailureReport{difference.empty() ? 0 : 2, difference};
   }
-  // Who did not come; first that two came as one rank, where that is why.
+  // Who did not come; first who had a wrong secret, and that two came as one rank, where that is why.
   std::string missing(double seconds) const {
     std::set<int> present;
     for (const auto& peer : peers_) present.insert(peer.first);
     const std::string missing = name_missing(present, identity_, seconds);
     const auto twins = client_.entries(key_of(identity_, "twin/"), 0).changed;
-    return twins.empty() ? missing : fmt::format("{}; {}", twins.front().second, missing);
+    std::uint64_t since = 0;
+    std::vector<std::string> parts = with_wrong_secret(client_, &since);
+    if (!twins.empty()) parts.push_back(twins.front().second);
+    parts.push_back(missing);
+    return base::join(parts, "; ");
   }
 
  private:

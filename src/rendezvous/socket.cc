@@ -72,6 +72,8 @@ static std::string numeric(const std::string& end) {
   return std::string(text).rfind(mapped, 0) == 0 ? text + mapped.size() : text;
 }
 
+std::string peer_address(int socket) { return numeric(end_of(socket, ::getpeername)); }
+
 // TCP lets a socket connect to itself when nobody listens on a port of the range that outgoing connections draw from.
 static bool connected_to_itself(int socket) {
   const std::string here = end_of(socket, ::getsockname), there = end_of(socket, ::getpeername);

@@ -40,6 +40,8 @@ class Socket {
 // about 30 s.
 void set_options(int socket);
 
+std::string peer_address(int socket);  // of a connected one, numeric; "" where it is gone
+
 bool is_numeric_address(const std::string& address);  // not a name
 bool is_loopback(const std::string& address);         // of this host alone, whatever names mean elsewhere
 

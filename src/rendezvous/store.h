@@ -55,6 +55,12 @@ struct StoreEntries {
   std::vector<std::pair<std::string, std::string>> changed;  // key without the prefix, value; sorted
 };
 
+class StoreClient;
+
+// Who came to this store without its secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
+// since a version of the store, which is moved on.
+std::vector<std::string> with_wrong_secret(StoreClient& client, std::uint64_t* since);
+
 // One connection. Threads: every call may come from any thread; calls on one client are serial, so a thread that must
 // not wait behind a blocking get() uses a client of its own. Every call throws PeerError when the server is gone or the
 // deadline passes, naming the address, the operation and the key. Calls without a deadline of their own have 30 s, or

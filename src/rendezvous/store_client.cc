@@ -20,6 +20,15 @@ using base::monotonic_seconds;
 using wire::Operation;
 using wire::Status;
 
+std::vector<std::string> with_wrong_secret(StoreClient& client, std::uint64_t* since) {
+  const StoreEntries entries = client.entries(std::string(wrong_secret_prefix), *since);
+  *since = entries.version;
+  std::vector<std::string> sentences;
+  for (const auto& [address, what] : entries.changed)
+    sentences.push_back(fmt::format("somebody at {} tried to join {}", address, what));
+  return sentences;
+}
+
 Access access_of(const Identity& identity) { return {identity.launch, identity.secret}; }
 
 Reach reach_of(const Identity& identity) {

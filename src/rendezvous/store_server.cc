@@ -195,7 +195,7 @@ void StoreServer::Impl::accept_all(double now) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting(now);
       return;
     }
-    const std::optional<Client> client = service.open(now);
+    const std::optional<Client> client = service.open(now, peer_address(socket));
     if (!client) {
       ::close(socket);
       continue;

@@ -23,12 +23,13 @@ StoreLimits StoreLimits::of(int ranks) {
 StoreService::StoreService(Access access, const StoreLimits& limits, std::function<std::string()> nonce)
     : access_(std::move(access)), limits_(limits), nonce_(std::move(nonce)), table_(limits.table_bytes) {}
 
-std::optional<StoreService::Client> StoreService::open(double now) {
+std::optional<StoreService::Client> StoreService::open(double now, std::string address) {
   if (clients_.size() >= limits_.clients && strangers_.empty()) return std::nullopt;
   if (clients_.size() >= limits_.clients || strangers_.size() >= limits_.strangers) drop(*strangers_.begin());
   const Client client = next_++;
   State& state = clients_[client];
   state.since = now;
+  state.address = std::move(address);
   state.server_nonce = nonce_();
   strangers_.insert(client);
   return client;
@@ -140,6 +141,13 @@ StoreService::Next StoreService::greet(State& state, std::string_view& rest) {
   return Next::goes_on;
 }
 
+// Strangers fill no memory: of so many addresses, each once.
+void StoreService::note_wrong_secret(const State& state, std::string_view what) {
+  constexpr std::size_t most_addresses = 16;
+  if (with_wrong_secret_.size() == most_addresses || !with_wrong_secret_.insert(state.address).second) return;
+  table_.apply(Operation::set, std::string(wrong_secret_prefix) + state.address, what);
+}
+
 // A secret is asked for before anything of this launch is told.
 StoreService::Next StoreService::join(Client client, State& state, const wire::Frame& request) {
   std::string_view rest = request.body, launch, given;
@@ -153,10 +161,17 @@ StoreService::Next StoreService::join(Client client, State& state, const wire::F
     reply(client, state, request.request, Status::refused, why);
     return Next::goes_on;  // it stays a stranger, whose time runs
   };
-  if (access_.secret.empty() && !given.empty()) return refuse("it has no secret, but this process has one");
+  const auto refuse_secret = [&](std::string_view had, std::string_view why) {
+    note_wrong_secret(state, had);
+    return refuse(why);
+  };
+  if (access_.secret.empty() && !given.empty())
+    return refuse_secret("with a secret, where this launch has none", "it has no secret, but this process has one");
   if (!access_.secret.empty() && given.empty())
-    return refuse("it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as where it was started");
-  if (!equal_proofs(given, proves)) return refuse("its secret is another one");
+    return refuse_secret("without the secret of this launch",
+                         "it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as where it was started");
+  if (!equal_proofs(given, proves))
+    return refuse_secret("with another secret than this launch has", "its secret is another one");
   if (claim == wire::Claim::launch && launch != own)
     return refuse(own.empty() ? "it belongs to ranks that no launcher started"
                               : fmt::format("it belongs to another launch ({})", own));

@@ -21,6 +21,9 @@
 
 namespace troika::rendezvous {
 
+// Below it a store notes who came without the right secret: by address, what they had instead. Never anything of a secret.
+inline constexpr std::string_view wrong_secret_prefix = "wrong-secret/";
+
 struct StoreLimits {
   std::size_t table_bytes = std::size_t{32} << 20;
   std::size_t unread_bytes = std::size_t{16} << 20;  // of requests that are not whole
@@ -40,8 +43,8 @@ class StoreService {
   // `nonce` gives nonce_bytes that nobody foresees.
   StoreService(Access access, const StoreLimits& limits, std::function<std::string()> nonce);
 
-  // A connection has come, at this time. Nothing when there are too many.
-  std::optional<Client> open(double now);
+  // A connection has come, at this time, from this address. Nothing when there are too many.
+  std::optional<Client> open(double now, std::string address);
   void receive(Client client, std::string_view bytes);
   enum class Ended { by_client, otherwise };
   void close(Client client, Ended ended);  // its connection has
@@ -59,6 +62,7 @@ class StoreService {
   struct State {
     enum class Stage { greeting, joining, joined } stage = Stage::greeting;
     double since = 0;
+    std::string address;
     std::string client_nonce, server_nonce;
     std::string in, out;
     std::vector<std::string> awaited;  // keys; empty: it waits for none
@@ -71,6 +75,7 @@ class StoreService {
   Next consume(Client client, State& state);
   Next greet(State& state, std::string_view& rest);
   Next answer(Client client, State& state, const wire::Frame& request);
+  void note_wrong_secret(const State& state, std::string_view what);
   Next join(Client client, State& state, const wire::Frame& request);
   Next await(Client client, State& state, const wire::Frame& request, std::string_view rest, const std::string& key);
   bool answer_awaited(Client client, State& state);
@@ -88,6 +93,7 @@ class StoreService {
   std::set<Client> strangers_;  // the oldest first
   std::map<std::string, std::set<Client>> waiting_;
   std::set<Client> touched_;
+  std::set<std::string> with_wrong_secret_;  // addresses, of which the table holds a note
   std::size_t unread_ = 0, unsent_ = 0;
   Client next_ = first_client;
 };

@@ -26,7 +26,7 @@ class StoreServiceTest : public ::testing::Test {
     wire::put_text(body, key);
     return wire::frame(2, static_cast<std::uint8_t>(operation), body + rest);
   }
-  StoreService::Client stranger(double now) { return *service().open(now); }
+  StoreService::Client stranger(double now) { return *service().open(now, "192.0.2.1"); }
   StoreService::Client member() {
     const StoreService::Client client = stranger(0);
     service().receive(client, greeting() + join_frame("a1"));

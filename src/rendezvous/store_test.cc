@@ -199,6 +199,18 @@ TEST(Store, TakesOnlyItsLaunchAndThoseWhoKnowItsSecret) {
   EXPECT_THAT(refusal(closed.port(), {"b2", ""}), Not(HasSubstr("a1")));
 }
 
+TEST(Store, NamesOnceWhoCameWithAWrongSecret) {
+  const Access right{"a1", "a secret of some length"};
+  const StoreServer server(0, Reach::this_host, right, {});
+  StoreClient client("127.0.0.1", server.port(), 5, right);
+  std::uint64_t since = 0;
+  EXPECT_THAT(with_wrong_secret(client, &since), testing::IsEmpty());
+  for (int i = 0; i < 3; ++i) refusal(server.port(), {"a1", "another one"});
+  EXPECT_THAT(with_wrong_secret(client, &since),
+              testing::ElementsAre("somebody at 127.0.0.1 tried to join with another secret than this launch has"));
+  EXPECT_THAT(with_wrong_secret(client, &since), testing::IsEmpty());
+}
+
 bool host_has_version_6() {
   const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in6 address{};

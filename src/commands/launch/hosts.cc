@@ -118,6 +118,12 @@ void Hosts::name_turned_away() {
   }
 }
 
+void Hosts::name_wrong_secrets() {
+  const auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, &wrong_secrets_); });
+  for (const std::string& who : all)
+    says(team_.command, who + ": give every host the same --secret-file, or TROIKA_SECRET");
+}
+
 void Hosts::set_course(const std::string& text) {
   line_.ask([&](StoreClient& store) { return store.set(in_launch("course"), text); });
 }
@@ -187,6 +193,13 @@ std::string Hosts::same_numbers() {
   return text;
 }
 
+// "" where nobody came with a wrong one.
+std::string Hosts::wrong_secrets() {
+  std::uint64_t since = 0;
+  const auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, &since); });
+  return all.empty() ? "" : base::join(all, ", ") + ": give every host the same --secret-file, or TROIKA_SECRET; ";
+}
+
 // Host 0's list of hosts whose launchers are not there, and the tokens of the others.
 std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
   const auto all_of = [&](const std::string& what) {
@@ -223,13 +236,15 @@ void Hosts::lead() {
   std::vector<std::string> tokens, names;
   while (!(names = missing(&tokens)).empty()) {
     name_turned_away();
+    name_wrong_secrets();
     stop_if_called_off();
     const double passed = monotonic_seconds() - since;
     if (passed >= team_.join_seconds)
       throw base::PeerError(fmt::format(
-          "{}{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
+          "{}{}{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
           "and --master-port, and see that port {} of this host is open",
-          same_numbers(), base::join(names, ", "), team_.join_seconds, team_.command, identity_.store_port));
+          wrong_secrets(), same_numbers(), base::join(names, ", "), team_.join_seconds, team_.command,
+          identity_.store_port));
     if (!told && passed > told_after_seconds) {
       told = true;
       says(team_.command, fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), team_.join_seconds));
@@ -237,6 +252,7 @@ void Hosts::lead() {
     wait_or_stop(signals_, look_seconds);
   }
   name_turned_away();
+  name_wrong_secrets();
   stop_if_called_off();
   line_.ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
 }

@@ -94,8 +94,10 @@ class Hosts {
   bool has_left(const std::string& holder);
   bool has_begun(double seconds, bool* with_me);
   std::string same_numbers();
+  std::string wrong_secrets();
   std::vector<std::string> missing(std::vector<std::string>* tokens);
   void name_turned_away();
+  void name_wrong_secrets();
   void end_all(int exit_code, const std::string& text, double patience_seconds);
   Next hear_next(double within_seconds);
 
@@ -106,12 +108,13 @@ class Hosts {
   StoreLine line_;
   std::int64_t attempt_ = 0;
   std::optional<rendezvous::FailureReport> end_;
-  std::string in_the_way_;         // who has this launcher's number while it waits for a seat; "": nobody
-  std::string ended_without_me_;   // what the last launch of host 0 ended with, where this host took no part in it
-  bool seated_ = false;            // this launcher is that of its host, in this attempt
-  bool took_part_ = false;         // in an attempt of this launch
-  bool begun_ = false;             // the attempt has, with this host
-  std::uint64_t turned_away_ = 0;  // version of the store up to which they were named
+  std::string in_the_way_;           // who has this launcher's number while it waits for a seat; "": nobody
+  std::string ended_without_me_;     // what the last launch of host 0 ended with, where this host took no part in it
+  bool seated_ = false;              // this launcher is that of its host, in this attempt
+  bool took_part_ = false;           // in an attempt of this launch
+  bool begun_ = false;               // the attempt has, with this host
+  std::uint64_t turned_away_ = 0;    // version of the store up to which they were named
+  std::uint64_t wrong_secrets_ = 0;  // the same of who had none or another
 };
 
 }  // namespace troika::commands

@@ -285,6 +285,24 @@ TEST(LaunchFaults, AHostWithoutTheSecretIsRefusedAndHostZeroSaysHowToJoin) {
                                        "--node-rank 1 --nproc-per-node 1 --master-addr 127.0.0.1 --master-port " +
                                        port + " -- -c 'echo up'"));
   EXPECT_THAT(zero.output(), Not(HasSubstr("battery")));
+  EXPECT_THAT(zero.output(),
+              HasSubstr("somebody at 127.0.0.1 tried to join without the secret of this launch: give every"));
+}
+
+TEST(LaunchFaults, AHostWithAnotherSecretIsNamedWhereItIsMissing) {
+  const std::string folder = fresh_folder("secrets"), port = std::to_string(free_port());
+  const auto flags = [&](const char* node, const char* join) {
+    return std::vector<std::string>{"--nnodes",       "2",  "--master-addr", "127.0.0.1", "--master-port", port,
+                                    "--join-timeout", join, "--node-rank",   node};
+  };
+  Launcher zero(flags("0", "2"), "echo up", folder, {{"TROIKA_SECRET", "correct horse battery"}});
+  Launcher stranger(flags("1", "30"), "echo up", folder, {{"TROIKA_SECRET", "another horse battery"}});
+  EXPECT_EQ(stranger.wait(), 2);
+  EXPECT_NE(zero.wait(), 0);
+  EXPECT_THAT(zero.output(),
+              AllOf(HasSubstr("somebody at 127.0.0.1 tried to join with another secret than this launch has: "
+                              "give every host the same --secret-file, or TROIKA_SECRET; host 1 did not come"),
+                    Not(HasSubstr("another horse"))));
 }
 
 TEST(LaunchFaults, ATakenPortIsNamedWithItsHolder) {
