@@ -40,6 +40,46 @@ std::string end_mark_of(const std::map<std::string, std::string>& texts) {
   return content.is_string() ? content.get<std::string>() : "";
 }
 
+// Of a token that the tokenizer has as one; -1: it has none such.
+std::int64_t id_of_added_token(const std::map<std::string, std::string>& texts, const std::string& content) {
+  const auto place = texts.find("tokenizer.json");
+  if (place == texts.end()) return -1;
+  const nlohmann::json tokenizer = base::parse_json(place->second, place->first);
+  const nlohmann::json tokens = tokenizer.is_object() ? tokenizer.value("added_tokens", nlohmann::json()) : tokenizer;
+  for (const nlohmann::json& token : tokens) {
+    if (token.is_object() && token.value("content", nlohmann::json()) == content &&
+        token.value("id", nlohmann::json()).is_number_integer())
+      return token["id"].get<std::int64_t>();
+  }
+  return -1;
+}
+
+// The keys stay in their order.
+void set_in_json(const std::string& key, const nlohmann::ordered_json& value, std::string* text) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::parse(*text);
+  object[key] = value;
+  *text = object.dump(2) + "\n";
+}
+
+// What ends a text without a chat still does: its id stays among those of generation_config.json. False: the tokenizer's files
+// do not allow it.
+bool make_end_mark(const std::string& mark, std::map<std::string, std::string>* texts) {
+  const std::int64_t id = id_of_added_token(*texts, mark);
+  if (id < 0 || end_mark_of(*texts).empty()) return false;
+  set_in_json("eos_token", mark, &texts->at("tokenizer_config.json"));
+  const auto generation = texts->find("generation_config.json");
+  if (generation == texts->end()) return true;
+  const nlohmann::json config = base::parse_json(generation->second, generation->first);
+  if (!config.is_object()) return true;
+  nlohmann::ordered_json ids = nlohmann::ordered_json::array();
+  const nlohmann::json known = config.value("eos_token_id", nlohmann::json());
+  for (const nlohmann::json& one : known.is_array() ? known : nlohmann::json::array({known}))
+    if (one.is_number_integer() && one != id) ids.push_back(one.get<std::int64_t>());
+  ids.push_back(id);
+  set_in_json("eos_token_id", ids, &generation->second);
+  return true;
+}
+
 // Of a template that a run was told to use, built in or a file; not where it is the tokenizer's own or gone.
 void add_template(const std::string& choice, std::map<std::string, std::string>* texts, ExportReport* report) {
   constexpr const char* name = "chat_template.jinja";
@@ -49,11 +89,19 @@ void add_template(const std::string& choice, std::map<std::string, std::string>*
     return;
   }
   (*texts)[name] = built_in->source;
-  if (built_in->end_mark.empty() || end_mark_of(*texts) == built_in->end_mark) return;
+  const std::string end_mark(built_in->end_mark), before = end_mark_of(*texts);
+  if (end_mark.empty() || before == end_mark) return;
   report->notes.push_back(
-      fmt::format("answers in the run's chat template {} end with {}, which is not the eos_token in "
-                  "tokenizer_config.json; make it that, so that chats stop there",
-                  choice, built_in->end_mark));
+      make_end_mark(end_mark, texts)
+          ? fmt::format(
+                "answers in the run's chat template {} end with {}: that is the eos_token in tokenizer_config.json "
+                "here, instead of the base model's {}, so that chats stop there",
+                choice, end_mark, before)
+          : fmt::format(
+                "answers in the run's chat template {} end with {}, which is not the eos_token in "
+                "tokenizer_config.json, nor a token of its own in tokenizer.json: tell the program that chats to stop "
+                "at that text",
+                choice, end_mark));
 }
 
 std::string without_tokenizer(const std::string& spec) {
