@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/digits.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "diagnosis/texts.h"
@@ -58,7 +59,7 @@ std::int64_t sequence_length_in(const Facts& facts) {
 
 }  // namespace
 
-std::string number(double value) { return fmt::format("{:.3g}", value); }
+std::string number(double value) { return base::format_digits(value, 3); }
 
 std::string setting_flag(std::string_view key, std::string_view value) {
   const config::Field& field = config::field_of(key);

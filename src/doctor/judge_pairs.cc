@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/digits.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -247,7 +248,7 @@ class Judgement {
     }
   }
 
-  static std::string megabytes(double rate) { return fmt::format("{:.3g}", rate / 1e6); }
+  static std::string megabytes(double rate) { return base::format_digits(rate / 1e6, 3); }
 
   void judge_links() {
     const double middle = median_rate(pairs_);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/digits.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -112,17 +113,19 @@ std::vector<Finding> check_cgroup_memory(const HostView& view) {
 
 std::vector<Finding> check_cgroup_cpu(const HostView& view) {
   const auto quota = quota_cores(view);
-  if (!quota || *quota >= view.cores) return {well(tell(Text::cores, view.cores), tell(Text::quota_wanted))};
+  if (!quota || *quota >= view.cores)
+    return {well(tell(Text::cores, counted(view.cores, "core")), tell(Text::quota_wanted))};
   const int asked = view.want.threads * view.want.ranks;
-  const Told measured = tell(Text::quota, fmt::format("{:.3g}", *quota), view.cores);
+  const base::Text cores = counted(base::format_digits(*quota, 3), "core"), ranks = counted(view.want.ranks, "rank");
+  const Told measured = tell(Text::quota, cores, counted(view.cores, "core"));
   if (asked > 0) {
-    const Told wanted = tell(Text::threads_asked, view.want.threads, view.want.ranks);
+    const Told wanted = tell(Text::threads_asked, counted(view.want.threads, "thread"), ranks);
     if (asked <= *quota) return {well(measured, wanted)};
-    return {found(Status::warn, measured, wanted, tell(Text::quota_advice, fmt::format("{:.3g}", *quota)))};
+    return {found(Status::warn, measured, wanted, tell(Text::quota_advice, cores))};
   }
   const bool little = *quota < view.want.ranks;
-  return {found(little ? Status::warn : Status::note, measured, tell(Text::quota_wanted_ranks, view.want.ranks),
-                little ? tell(Text::quota_advice, fmt::format("{:.3g}", *quota)) : tell(Text::quota_note))};
+  return {found(little ? Status::warn : Status::note, measured, tell(Text::quota_wanted_ranks, ranks),
+                little ? tell(Text::quota_advice, cores) : tell(Text::quota_note))};
 }
 
 std::vector<Finding> check_threads(const HostView& view) {
@@ -134,14 +137,16 @@ std::vector<Finding> check_threads(const HostView& view) {
   std::int64_t online = 0;
   for (const std::string& cpu : entries_named(view.sys + "/devices/system/cpu", "cpu"))
     if (cpu.find_last_not_of("0123456789") == cpu.rfind("cpu") + 2 && cpu.back() != 'u') ++online;
-  const Told measured = tell(Text::cores, cores);
+  const Told measured = tell(Text::cores, counted(cores, "core"));
   if (!variable("SLURM_STEP_ID").empty() && cores == 1 && online > 1)
     return {found(Status::warn, measured, tell(Text::cores_online, online), tell(Text::srun_cores_advice))};
   if (view.want.threads > 0 && view.want.threads * ranks > cores)
-    return {found(Status::warn, measured, tell(Text::threads_asked, view.want.threads, ranks),
+    return {found(Status::warn, measured,
+                  tell(Text::threads_asked, counted(view.want.threads, "thread"), counted(ranks, "rank")),
                   tell(Text::threads_advice, std::max(1, cores / ranks)))};
   if (ranks > cores)
-    return {found(Status::warn, measured, tell(Text::ranks_asked, ranks), tell(Text::ranks_advice, cores))};
+    return {found(Status::warn, measured, tell(Text::ranks_asked, counted(ranks, "rank")),
+                  tell(Text::ranks_advice, counted(cores, "rank")))};
   if (std::int64_t threads = 0; base::parse_int(variable("OMP_NUM_THREADS"), &threads) && view.want.threads == 0 &&
                                 variable("TROIKA_STORE").empty() && threads * ranks > cores)
     return {found(Status::warn, measured, plain(fmt::format("OMP_NUM_THREADS={} x {}", threads, ranks)),
@@ -151,7 +156,7 @@ std::vector<Finding> check_threads(const HostView& view) {
   if (load > 0.5 * cores)
     return {found(Status::note, tell(Text::load, fmt::format("{:.1f}", load), cores), tell(Text::load_wanted),
                   tell(Text::load_advice))};
-  return {well(measured, tell(Text::ranks_asked, ranks))};
+  return {well(measured, tell(Text::ranks_asked, counted(ranks, "rank")))};
 }
 
 }  // namespace troika::doctor

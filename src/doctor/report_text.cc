@@ -116,8 +116,13 @@ std::string text_report(const std::vector<Finding>& findings, std::size_t hosts,
   const std::string took = base::format_duration(seconds);
   const std::size_t fail = count(findings, Status::fail), warn = count(findings, Status::warn),
                     note = count(findings, Status::note), unchecked_count = count(findings, Status::not_checked);
-  const Told sum = fail + warn == 0 ? tell(Text::summary_well, hosts, took, note, unchecked_count)
-                                    : tell(Text::summary_ill, hosts, took, fail, warn, note, unchecked_count);
+  const auto some = [](std::size_t number, std::string_view noun) {
+    return counted(static_cast<std::int64_t>(number), noun);
+  };
+  const Told sum = fail + warn == 0
+                       ? tell(Text::summary_well, some(hosts, "host"), took, some(note, "note"), unchecked_count)
+                       : tell(Text::summary_ill, some(hosts, "host"), took, fail, some(warn, "warning"),
+                              some(note, "note"), unchecked_count);
   return text + sum.in(language) + "\n";
 }
 

@@ -83,12 +83,12 @@
   T(memory_needed, "{} for this run", "本次运行需要 {}") \
   T(memory_limit_advice, "The container grants {}, the plan needs {}: raise its memory (--memory) or lower batch.micro_batch_size.", \
     "容器允许 {}，计划需要 {}：请调大容器内存（--memory）或减小 batch.micro_batch_size。") \
-  T(cores, "{} cores", "{} 个核") \
+  T(cores, "{}", "{} 个核") \
   T(quota_wanted, "no quota below them", "没有低于核数的配额") \
-  T(quota, "a quota of {} cores, {} cores visible", "CPU 配额 {} 核，可见 {} 核") \
-  T(threads_asked, "{} threads x {} ranks", "{} 线程 x {} 个 rank") \
-  T(quota_wanted_ranks, "a core for each of {} ranks", "{} 个 rank 每个至少一核") \
-  T(quota_advice, "The quota is {} cores: set train.threads so that ranks x threads stay within it, or raise it.", \
+  T(quota, "a quota of {}, {} visible", "CPU 配额 {} 核，可见 {} 核") \
+  T(threads_asked, "{} x {}", "{} 线程 x {} 个 rank") \
+  T(quota_wanted_ranks, "a core for each of {}", "{} 个 rank 每个至少一核") \
+  T(quota_advice, "The quota is {}: set train.threads so that ranks x threads stay within it, or raise it.", \
     "配额是 {} 核：请设置 train.threads 使 rank 数 x 线程数不超过它，或提高配额。") \
   T(quota_note, "Threads are chosen by the quota unless train.threads says otherwise.", "除非设置 train.threads，线程数按配额选取。") \
   T(cores_online, "more of the host's {}", "主机的 {} 个核中的更多核") \
@@ -96,8 +96,8 @@
     "srun 默认只给一个核：请用 `srun -c N`，或 export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK。") \
   T(threads_advice, "More threads than cores slow each other down: set train.threads to {}.", \
     "线程多于核数会互相拖慢：请把 train.threads 设为 {}。") \
-  T(ranks_asked, "{} ranks", "{} 个 rank") \
-  T(ranks_advice, "Start at most {} ranks on this host: they share its cores.", "这台主机最多启动 {} 个 rank：它们共用其核。") \
+  T(ranks_asked, "{}", "{} 个 rank") \
+  T(ranks_advice, "Start at most {} on this host: they share its cores.", "这台主机最多启动 {} 个 rank：它们共用其核。") \
   T(omp_advice, "Unset OMP_NUM_THREADS: then every rank takes its share of the cores.", \
     "请取消 OMP_NUM_THREADS：这样每个 rank 使用自己的那份核。") \
   T(load, "a load of {} on {} cores", "负载 {}，共 {} 个核") \
@@ -265,8 +265,8 @@
 #define TROIKA_DOCTOR_TEXTS_OF_THE_REPORT(T) \
   T(wanted_is, "wanted: {}", "期望：{}") \
   T(all_hosts, "all {} hosts", "全部 {} 台主机") \
-  T(summary_well, "{} hosts looked at in {}: well, {} notes, {} not checked", "检查了 {} 台主机，用时 {}：正常，{} 条说明，{} 项未检查") \
-  T(summary_ill, "{} hosts looked at in {}: {} would stop the run, {} warnings, {} notes, {} not checked", \
+  T(summary_well, "{} looked at in {}: well, {}, {} not checked", "检查了 {} 台主机，用时 {}：正常，{} 条说明，{} 项未检查") \
+  T(summary_ill, "{} looked at in {}: {} would stop the run, {}, {}, {} not checked", \
     "检查了 {} 台主机，用时 {}：{} 项会使运行无法进行，{} 条警告，{} 条说明，{} 项未检查")
 
 #define TROIKA_DOCTOR_TEXTS(T) \

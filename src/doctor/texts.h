@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/language.h"
+#include "base/say.h"
 #include "doctor/text_list.h"
 
 namespace troika::doctor {
@@ -28,10 +31,17 @@ struct Told {
   bool empty() const { return english.empty(); }
 };
 
+// "1 host", "3 hosts"; the number alone in Chinese, where the text has the noun.
+inline base::Text counted(std::string_view number, std::string_view noun) {
+  return {fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s"), std::string(number)};
+}
+inline base::Text counted(std::int64_t number, std::string_view noun) { return counted(std::to_string(number), noun); }
+
+// A value may be a base::Text, of which each language takes its own.
 template <class... Values>
 Told tell(Text text, const Values&... values) {
-  const base::Bilingual both = bilingual(text);
-  return {fmt::format(fmt::runtime(both.english), values...), fmt::format(fmt::runtime(both.chinese), values...)};
+  const base::Text said = base::say(bilingual(text), values...);
+  return {said.english, said.chinese};
 }
 
 inline Told plain(const std::string& text) { return {text, text}; }  // figures and names, alike in both

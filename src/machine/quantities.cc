@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/digits.h"
 #include "base/text.h"
 
 namespace troika::machine {
@@ -39,8 +40,7 @@ std::string format(double value, const std::vector<Unit>& units) {  // units asc
     if (value >= 0.9995 * other.factor) unit = &other;
   }
   const double number = value / unit->factor;
-  return fmt::format("{} {}", number >= 1000 ? fmt::format("{:.0f}", number) : fmt::format("{:.4g}", number),
-                     unit->name);
+  return fmt::format("{} {}", base::format_digits(number, 4), unit->name);
 }
 
 const std::vector<Unit>& flops_units() {

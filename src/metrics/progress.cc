@@ -64,7 +64,8 @@ ProgressText progress_text(const StepState& state) {
   ProgressText text{fmt::format("step {}/{}", state.step, state.total_steps),
                     fraction_of(state.step, state.total_steps),
                     {fmt::format("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)}};
-  if (state.eta_seconds >= 0) text.fields.push_back("ETA " + base::format_duration(state.eta_seconds));
+  if (state.eta_seconds >= 0 && state.step < state.total_steps)
+    text.fields.push_back("ETA " + base::format_duration(state.eta_seconds));
   return text;
 }
 

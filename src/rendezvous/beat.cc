@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/digits.h"
 #include "base/text.h"
 
 namespace troika::rendezvous {
@@ -41,8 +42,8 @@ void read_number(const std::string& text, int* value) {
 
 // As people say durations: "21 ms", "0.21 s", "12 s", "640 s".
 std::string spoken(double seconds) {
-  if (seconds < 0.1) return fmt::format("{:.2g} ms", seconds * 1000);
-  return seconds < 10 ? fmt::format("{:.2g} s", seconds) : fmt::format("{:.0f} s", seconds);
+  if (seconds < 0.1) return fmt::format("{} ms", base::format_digits(seconds * 1000, 2));
+  return fmt::format("{} s", base::format_digits(seconds, 2));
 }
 
 }  // namespace

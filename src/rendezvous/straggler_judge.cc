@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/digits.h"
+
 namespace troika::rendezvous {
 
 static constexpr int all_kinds = -1;
@@ -67,9 +69,10 @@ std::map<std::string, StragglerJudge::Slow> StragglerJudge::slowest_of_hosts() c
 }
 
 std::string StragglerJudge::sentence(const std::string& host, const Slow& slow) const {
-  return fmt::format("host {} computes {:.1f} times slower than its like (rank {}: {:.2g} s a step, {} {:.2g} s)", host,
-                     slow.ratio, slow.rank, paces_.at(slow.rank).seconds,
-                     slow.of_its_kind ? "others that do the same" : "by the work of the others", slow.like_seconds);
+  return fmt::format("host {} computes {:.1f} times slower than its like (rank {}: {} s a step, {} {} s)", host,
+                     slow.ratio, slow.rank, base::format_digits(paces_.at(slow.rank).seconds, 2),
+                     slow.of_its_kind ? "others that do the same" : "by the work of the others",
+                     base::format_digits(slow.like_seconds, 2));
 }
 
 std::vector<std::string> StragglerJudge::judge(double now) {

@@ -257,7 +257,9 @@ void RunRecords::planned(const plan::Plan& plan) {
 void RunRecords::begins(std::int64_t first_step) {
   state_.first_step = first_step;
   write_state(Life::training);
-  event(EventKind::start, first_step, fmt::format("step {} of {} is next", first_step + 1, state_.steps),
+  event(EventKind::start, first_step,
+        first_step < state_.steps ? fmt::format("step {} of {} is next", first_step + 1, state_.steps)
+                                  : fmt::format("all {} steps are done", state_.steps),
         {{"steps", static_cast<double>(state_.steps)}, {"ranks", static_cast<double>(state_.ranks.size())}});
 }
 

@@ -141,7 +141,7 @@ void Trainer::judge(const executor::StepResult& result) {
   loss_scale_.update(result.finite ? Step::good : Step::overflowed);
   if (result.finite) return;
   ++state_.skipped;
-  const std::string text = fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {:g}",
+  const std::string text = fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {}",
                                        state_.step + 1, loss_scale_.scale());
   note(text);
   record(records::EventKind::skipped_step, text, {{"loss_scale", loss_scale_.scale()}});

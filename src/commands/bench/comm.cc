@@ -56,8 +56,8 @@ std::vector<Row> measure_all(comm::Channel& world, const CommArguments& a) {
 }
 
 std::string to_table(const std::vector<Row>& rows, int ranks) {
-  std::string text = fmt::format("bench comm  {} ranks\n{:<22} {:>10} {:>12} {:>14} {:>10}\n", ranks, "operation",
-                                 "bytes", "us", "sent by a rank", "MB/s");
+  std::string text = fmt::format("bench comm  {} rank{}\n{:<22} {:>10} {:>12} {:>14} {:>10}\n", ranks,
+                                 ranks == 1 ? "" : "s", "operation", "bytes", "us", "sent by a rank", "MB/s");
   for (const Row& row : rows) {
     text += fmt::format("{:<22} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name, row.bytes, 1e6 * row.seconds,
                         row.sent_bytes, row.rate() / 1e6);

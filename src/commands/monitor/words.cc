@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/digits.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/monitor/texts.h"
@@ -31,7 +32,7 @@ std::string loss_words(double loss) {
   return std::abs(loss) < 1000 ? fmt::format("{:.4f}", loss) : fmt::format("{:.4g}", loss);
 }
 
-std::string number_words(double value) { return std::isfinite(value) ? fmt::format("{:.3g}", value) : ""; }
+std::string number_words(double value) { return std::isfinite(value) ? base::format_digits(value, 3) : ""; }
 
 std::string rate_words(double per_second) {
   if (!std::isfinite(per_second)) return "";

@@ -91,8 +91,8 @@ std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const
 std::string sweep_size(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
   TimeLeft left(step.steps);
   for (const planner::Estimate& estimate : estimates) left.add(estimate.time.step);
-  return fmt::format("{} layout{} of {} samples a step, {} steps each: about {}", estimates.size(),
-                     estimates.size() == 1 ? "" : "s", step.samples, step.steps,
+  return fmt::format("{} layout{} of {} samples a step, {} step{} each: about {}", estimates.size(),
+                     estimates.size() == 1 ? "" : "s", step.samples, step.steps, step.steps == 1 ? "" : "s",
                      base::format_duration(left.seconds(0)));
 }
 

@@ -1,0 +1,11 @@
+// Numbers by their first digits, as people read them.
+#pragma once
+
+#include <string>
+
+namespace troika::base {
+
+std::string format_digits(double value,
+                          int digits);  // "0.0123", "4.56"; larger numbers whole: "4560", never "4.56e+03"
+
+}  // namespace troika::base
