@@ -104,12 +104,23 @@ const Verb* find(const std::vector<Verb>& among, std::string_view name) {
   return found == among.end() ? nullptr : &*found;
 }
 
+std::string flag_for_verb(const std::string& what, const std::string& flag) {
+  const std::string_view language = "--lang";
+  if (flag.substr(0, flag.find('=')) == language)
+    return fmt::format(
+        "{0} stands before a verb: the language is that of LC_ALL or LANG in the environment, or of {0} "
+        "behind a verb that has it, as in `troika plan --lang zh`. See {1} --help.",
+        language, what);
+  return fmt::format("the flag {} stands where a verb does: flags go behind it. See {} --help.", flag, what);
+}
+
 const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, const std::string& name) {
   if (const Verb* verb = find(among, name)) return *verb;
   std::vector<std::string> names;
   for (const Verb& verb : among) names.emplace_back(verb.name);
   if (name.empty())
     throw base::ConfigError(fmt::format("{} needs one of {}; see {} --help", what, base::join(names, ", "), what));
+  if (name.front() == '-') throw base::ConfigError(flag_for_verb(what, name));
   const std::string near = base::nearest(name, names);
   throw base::ConfigError(fmt::format("there is no verb '{}'{} See {} --help.", name,
                                       near.empty() ? "." : fmt::format("; did you mean '{}'?", near), what));

@@ -45,6 +45,13 @@ TEST(Verbs, AreFoundWithTheirPartAndRefusedWithTheNearestName) {
   EXPECT_EQ(call_of({"train", "data"}).words, (Words{"data"}));
   EXPECT_EQ(refusal({"trian"}), "there is no verb 'trian'; did you mean 'train'? See troika --help.");
   EXPECT_EQ(refusal({"qqqqqqqqq"}), "there is no verb 'qqqqqqqqq'. See troika --help.");
+  EXPECT_EQ(refusal({"--zero", "plan"}),
+            "the flag --zero stands where a verb does: flags go behind it. See troika --help.");
+  for (const Words& words : {Words{"--lang", "zh"}, {"--lang=zh"}})
+    EXPECT_EQ(
+        refusal(words),
+        "--lang stands before a verb: the language is that of LC_ALL or LANG in the environment, or of --lang behind a "
+        "verb that has it, as in `troika plan --lang zh`. See troika --help.");
   EXPECT_EQ(refusal({"bench", "steps"}), "there is no verb 'steps'; did you mean 'step'? See troika bench --help.");
   EXPECT_EQ(refusal({"bench"}), "troika bench needs one of kernels, step, comm, roofline; see troika bench --help");
 }

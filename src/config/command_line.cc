@@ -17,8 +17,7 @@ bool starts_with(std::string_view text, std::string_view start) { return text.su
 
 Take file_taker(SettingsReading& reading) {
   return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
-    if (!file.empty())
-      return flags->refuse(base::say(yaml_texts.second_file, path, file));
+    if (!file.empty()) return flags->refuse(base::say(yaml_texts.second_file, path, file));
     file = path;
   };
 }
@@ -138,6 +137,7 @@ CommandLine read_command_line(const std::vector<std::string>& arguments, const F
   CommandLine& line = reading.line;
   line.help = flags.help;
   line.notes = std::move(flags.notes);
+  line.given = std::move(flags.given);
   line.layer.errors = std::move(flags.errors);
   for (std::size_t i = 0; i < reading.deepspeed.size(); i += 2) {
     const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1],

@@ -84,6 +84,7 @@ static ParsedSettings parse(CommandLine command_line, const Environment& environ
   parsed.print_config = command_line.print_config;
   if (parsed.help) return parsed;
   for (const Assignment& assignment : command_line.layer.assignments) parsed.stated.push_back(assignment.field->key());
+  parsed.given = std::move(command_line.given);
   Layer file = read_file_beside(&command_line, environment);
   MergedSettings result =
       merge_layers({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
@@ -104,14 +105,18 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
   return parse(read_command_line(arguments, &own, environment), environment);
 }
 
-std::string agreement_hash(const Settings& settings) {
+std::string agreement_yaml(const Settings& settings) {
   std::string text;
+  std::string_view section;
   for (const auto& field : fields()) {
     if (field.agreement == Agreement::none) continue;
-    text += fmt::format("{}={}\n", field.key(), agreement_text(field, settings));
+    if (field.section != section) text += fmt::format("{}:\n", section = field.section);
+    text += fmt::format("  {}: {}\n", field.name, base::printable(agreement_text(field, settings), 4096));
   }
-  return base::hash_bytes(text);
+  return text;
 }
+
+std::string agreement_hash(const Settings& settings) { return base::hash_bytes(agreement_yaml(settings)); }
 
 std::string first_difference(const std::string& yaml_a, const std::string& yaml_b) {
   const Settings a = settings_from_yaml(yaml_a, "the first settings");

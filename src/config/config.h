@@ -15,6 +15,7 @@ struct ParsedSettings {
   Settings settings;
   std::vector<std::string> notes;   // spellings that are accepted and ignored, one sentence each; never their values
   std::vector<std::string> stated;  // keys that the command line itself states: "train.out"
+  std::vector<FlagReading::Given> given;  // the command line in its words, a verb's own flags among them
   bool print_config = false;
   bool help = false;
   bool states(const std::string& key) const;
@@ -44,7 +45,9 @@ std::string settings_help();
 // The same table as Markdown, for docs/settings.md.
 std::string settings_markdown();
 
-// A hash (16 hex digits) over the fields that must agree between ranks, and the name of the first field that differs
+// The fields that must agree between ranks, as they are compared: lines of "section:" and "  name: value".
+std::string agreement_yaml(const Settings& settings);
+// A hash of it (16 hex digits), and the name of the first field that differs
 // between two printed settings ("" when none), for the message.
 std::string agreement_hash(const Settings& settings);
 std::string first_difference(const std::string& yaml_a, const std::string& yaml_b);

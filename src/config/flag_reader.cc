@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "base/say.h"
 #include "base/text.h"
@@ -19,7 +21,12 @@ class FlagReader {
       : tables_(tables), words_(words) {}
 
   FlagReading read() {
-    while (next_ < words_.size()) read_next();
+    while (next_ < words_.size()) {
+      const std::size_t begin = next_;
+      key_.reset();
+      read_next();
+      if (key_) reading_.given.push_back({*key_, {&words_[begin], &words_[begin] + (next_ - begin)}});
+    }
     for (const FlagTable* table : tables_) require(*table);
     return std::move(reading_);
   }
@@ -72,6 +79,7 @@ class FlagReader {
   }
 
   void take_flag(const FlagRow& row) {
+    key_ = row.flag->key();
     if (row.takes == Takes::dropped) {
       reading_.notes.push_back(fmt::format("{} is ignored: {}", shown_, row.flag->help));
       if (!has_inline_ && next_ < words_.size() && !is_known_flag(words_[next_])) ++next_;
@@ -103,6 +111,7 @@ class FlagReader {
   }
 
   void refuse_unknown(const std::string& name) {
+    reading_.unknown.push_back(shown_);
     const std::string near = nearest_flag(name);
     base::Text text =
         near.empty() ? base::say(flag_texts.unknown, shown_) : base::say(flag_texts.unknown_near, shown_, near);
@@ -116,6 +125,7 @@ class FlagReader {
 
   std::string nearest_flag(const std::string& name) const {
     std::vector<std::string> names{"help"};
+    std::map<std::string, std::string> settings;  // by their names without a section, which are no flags
     for (const FlagTable* table : tables_) {
       for (const auto* rows : {&table->rows(), &table->words()}) {
         for (const FlagRow& row : *rows) {
@@ -125,11 +135,17 @@ class FlagReader {
           if (rows == &table->rows()) names.push_back(flag.flag().substr(2));
           names.insert(names.end(), flag.flags.begin(), flag.flags.end());
           names.insert(names.end(), flag.familiar.begin(), flag.familiar.end());
+          if (!flag.section.empty()) settings.emplace(normalised(flag.name), flag.flag());
         }
       }
     }
+    for (const auto& setting : settings) {
+      if (std::find(names.begin(), names.end(), setting.first) == names.end()) names.push_back(setting.first);
+    }
     const std::string near = base::nearest(name, names);
-    return near.empty() ? "" : "--" + near;
+    if (near.empty()) return "";
+    const auto found = settings.find(near);
+    return found == settings.end() || is_known_flag("--" + near) ? "--" + near : found->second;
   }
 
   // The word behind an unknown flag may be its value or, where a table takes the rest and no "--" says where that begins,
@@ -157,7 +173,10 @@ class FlagReader {
     const bool is_assignment = word.find('=') != std::string::npos && !flags_ended_ && is_known_flag("--" + word);
     for (const FlagTable* table : tables_) {
       if (!table->words().empty()) return take_word_of(*table, word);
-      if (table->on_word()) return is_assignment ? read_flag("--" + word) : table->on_word()(word, word, &reading_);
+      if (!table->on_word()) continue;
+      if (is_assignment) return read_flag("--" + word);
+      key_ = "";
+      return table->on_word()(word, word, &reading_);
     }
     refuse_word(word);
   }
@@ -165,7 +184,8 @@ class FlagReader {
   void take_word_of(const FlagTable& table, const std::string& word) {
     for (const FlagRow& row : table.words()) {
       if (reading_.states(row.flag->key()) && !is_list(row.target)) continue;
-      reading_.stated.push_back(row.flag->key());
+      key_ = row.flag->key();
+      reading_.stated.push_back(*key_);
       return row.take(word, std::string(row.flag->name), &reading_);
     }
     refuse_word(word);
@@ -191,9 +211,10 @@ class FlagReader {
   const std::vector<std::string>& words_;
   std::size_t next_ = 0;
   bool flags_ended_ = false;
-  std::string truth_;   // the last flag that takes true or false, as typed
-  std::string shown_;   // the flag at hand as typed, without its value
-  std::string inline_;  // the text behind '='
+  std::optional<std::string> key_;  // of what is being read, once it is known
+  std::string truth_;               // the last flag that takes true or false, as typed
+  std::string shown_;               // the flag at hand as typed, without its value
+  std::string inline_;              // the text behind '='
   bool has_inline_ = false;
   FlagReading reading_;
 };

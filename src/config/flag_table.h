@@ -27,10 +27,16 @@ using Environment = std::map<std::string, std::string>;  // captured once in mai
 
 // What a command line holds besides values.
 struct FlagReading {
-  bool help = false;                // --help or -h; then values and errors count for nothing
-  std::vector<std::string> stated;  // keys of the rows that it states
-  std::vector<std::string> notes;   // one sentence each, never with the value of an ignored flag
-  std::vector<base::Text> errors;   // one sentence each, never with the value of an unknown flag
+  struct Given {
+    std::string key;                 // of its row; "": a word in no row of its own
+    std::vector<std::string> words;  // as typed
+  };
+  bool help = false;                 // --help or -h; then values and errors count for nothing
+  std::vector<std::string> stated;   // keys of the rows that it states
+  std::vector<std::string> unknown;  // flags that no table has, as typed, without their values
+  std::vector<Given> given;          // all that is known, in order, with its words
+  std::vector<std::string> notes;    // one sentence each, never with the value of an ignored flag
+  std::vector<base::Text> errors;    // one sentence each, never with the value of an unknown flag
 
   bool states(std::string_view key) const;
   void refuse(base::Text error) { errors.push_back(std::move(error)); }

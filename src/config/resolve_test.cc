@@ -248,11 +248,13 @@ TEST(Agreement, DiffersOnlyWhereItMatters) {
   other.log.level = LogLevel::debug;
   other.parallel.schedule_file = "elsewhere.program";
   other.parallel.offload_folder = "fast/disk";
+  EXPECT_EQ(agreement_yaml(base), agreement_yaml(other));
   EXPECT_EQ(agreement_hash(base), agreement_hash(other));
   EXPECT_EQ(first_difference(to_yaml(base), to_yaml(other)), "");
   other.optimizer.weight_decay = 0.2;
   other.train.steps = 9;
   EXPECT_NE(agreement_hash(base), agreement_hash(other));
+  EXPECT_NE(agreement_yaml(other).find("\n  steps: 9\n"), std::string::npos);  // as a rank that differs is told
   EXPECT_EQ(first_difference(to_yaml(base), to_yaml(other)), "optimizer.weight_decay");
   EXPECT_EQ(agreement_hash(base).size(), 16u);
 }

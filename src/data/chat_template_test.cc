@@ -154,7 +154,7 @@ TEST(ChatTemplate, SaysWhatToDoWithoutOne) {
     open_chat_template("auto", "bytes", true);
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("set data.chat_template to chatml, alpaca or a Jinja file"));
+    EXPECT_THAT(error.what(), HasSubstr("give --chat-template chatml, alpaca or a Jinja file"));
   }
   EXPECT_THROW(open_chat_template("no/such.jinja", "bytes", true), base::ConfigError);
   EXPECT_THROW(with("{{ x | foo }}"), base::DataError);

@@ -190,9 +190,9 @@ struct DataTexts {
                                          "{}：chat_template 既不是字符串，也不是含有模板“default”的列表"};
   base::Bilingual no_template = {
       "data.chat_template is auto, but the tokenizer '{}' has no chat template (neither chat_template.jinja nor "
-      "chat_template in tokenizer_config.json); set data.chat_template to chatml, alpaca or a Jinja file",
+      "chat_template in tokenizer_config.json); give --chat-template chatml, alpaca or a Jinja file",
       "data.chat_template 为 auto，但分词器“{}”没有对话模板（既没有 chat_template.jinja，tokenizer_config.json "
-      "中也没有 chat_template）；请将 data.chat_template 设为 chatml、alpaca 或一个 Jinja 文件"};
+      "中也没有 chat_template）；请给出 --chat-template chatml、alpaca 或一个 Jinja 文件"};
   base::Bilingual template_no_file = {
       "data.chat_template is '{}', which is no file; it takes auto, chatml, alpaca or a Jinja file",
       "data.chat_template 为“{}”，但没有这个文件；可取 auto、chatml、alpaca 或一个 Jinja 文件"};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <tuple>
 
 #include "base/say.h"
@@ -71,6 +72,17 @@ std::vector<std::string> flags_of(const Layout& l) {
           config::word_of(l.offload),
           "--precision.compute",
           config::word_of(l.precision)};
+}
+
+bool is_of_layout(const std::string& key) {
+  static const std::set<std::string> of_parallel{
+      "layout",         "dp",        "pp",      "tp",           "cp",          "zero",          "schedule",
+      "virtual_stages", "recompute", "offload", "stage_layers", "stage_costs", "stage_balance", "shares",
+      "schedule_file"};
+  const auto dot = key.find('.');
+  const std::string section = key.substr(0, dot), name = dot == std::string::npos ? "" : key.substr(dot + 1);
+  if (section == "batch") return name != "seq_len";
+  return key == "precision.compute" || (section == "parallel" && of_parallel.count(name) > 0);
 }
 
 config::Settings with_layout(const config::Settings& settings, const Layout& l) {

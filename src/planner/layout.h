@@ -33,6 +33,9 @@ std::string name_of(const Layout& layout);  // the English one
 // {"--dp", "2", "--pp", "2", ...}: every choice, the batch too, for a command line of train.
 std::vector<std::string> flags_of(const Layout& layout);
 
+// Whether with_layout sets or drops the setting of this key.
+bool is_of_layout(const std::string& key);
+
 // The same training laid out so. What only goes with another layout (stage_layers, stage_costs, shares, schedule_file) is
 // dropped.
 config::Settings with_layout(const config::Settings& settings, const Layout& layout);

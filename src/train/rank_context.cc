@@ -136,7 +136,7 @@ rendezvous::Facts settings_facts(const config::Settings& settings, const std::st
   facts.values = {
       {"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
       {"settings hash", config::agreement_hash(settings)},
-      {"settings", config::to_yaml(settings)},
+      {"settings", config::agreement_yaml(settings)},
       {"what carries tensors between devices (comm.backend)", std::string(config::word_of(machine.backend))},
       {"data", data}};
   return facts;

@@ -74,14 +74,24 @@ std::string data_cache(const config::Settings& s) {
   return s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
 }
 
+std::string no_data(const config::Settings& s) {
+  const std::string settings_of_run = s.model.path + "/config.yaml";
+  if (!s.model.path.empty() && base::file_exists(settings_of_run))
+    return fmt::format(
+        "data.train is not set: '{}' is the folder of a run, whose weights a training begins with when --data.train "
+        "PATH "
+        "names its data; to continue that run give its settings: troika train {}",
+        s.model.path, settings_of_run);
+  return "data.train is not set; name a text file, a folder or token shards with --data.train PATH";
+}
+
 Source source_of(const RunRequest& request) {
   const config::Settings& s = request.resolved.settings;
   if (const Trial* trial = request.trial; trial != nullptr) {
     const data::Samples& samples = *trial->samples;
     return {trial->samples, nullptr, {trial->vocab, samples.samples(), 0, samples.fingerprint(), 0}, s.data};
   }
-  if (s.data.train.empty())
-    throw base::ConfigError("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
+  if (s.data.train.empty()) throw base::ConfigError(no_data(s));
   const config::DataSettings read = with_copies_of_run(s);
   if (const std::string text = replaced_tokenizer(s.data, read); !text.empty()) say(request, "note: " + text);
   const auto tokenizer = tokenizer::open_tokenizer(read.tokenizer);

@@ -57,9 +57,23 @@ bool takes_text(const FlagRow& row) {
          std::holds_alternative<std::vector<std::string>*>(row.target);
 }
 
+// All of a whole number's values, where they are few.
+std::vector<std::string> few_numbers(const FlagRow& row) {
+  constexpr double most = 8;
+  const config::Flag& flag = *row.flag;
+  const bool whole = std::holds_alternative<std::int64_t*>(row.target) ||
+                     std::holds_alternative<std::optional<std::int64_t>*>(row.target);
+  std::vector<std::string> numbers;
+  if (!whole || flag.min >= flag.max || flag.max - flag.min >= most) return numbers;
+  for (auto value = static_cast<std::int64_t>(flag.min); value <= static_cast<std::int64_t>(flag.max); ++value)
+    numbers.push_back(std::to_string(value));
+  return numbers;
+}
+
 std::vector<std::string> words_of_value(const FlagRow& row) {
   if (row.flag->offered != nullptr) return row.flag->offered();
   if (config::is_truth(row.target)) return {"true", "false"};
+  if (row.flag->words.empty()) return few_numbers(row);
   return {row.flag->words.begin(), row.flag->words.end()};
 }
 

@@ -58,6 +58,13 @@ TEST(Completion, OffersTheWordsOfValues) {
   EXPECT_THAT(offered({"train", "--print-config", "tr"}), ElementsAre("true"));
 }
 
+TEST(Completion, OffersWholeNumbersThatAreFew) {
+  EXPECT_THAT(offered({"train", "--zero", ""}), ElementsAre("0", "1", "2", "3"));
+  EXPECT_THAT(offered({"train", "--parallel.zero=2"}), ElementsAre("--parallel.zero=2"));
+  EXPECT_THAT(offered({"train", "--checkpoint.copies", ""}), ElementsAre("0", "1", "2"));
+  EXPECT_THAT(offered({"train", "--eps", ""}), IsEmpty());
+}
+
 TEST(Completion, OffersNothingForNumbersAndTexts) {
   for (const Words& words : {Words{"train", "--steps", ""},
                              {"train", "--lr", ""},

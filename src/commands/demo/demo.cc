@@ -27,6 +27,8 @@ namespace {
 constexpr std::int64_t bytes_of_data = 32LL << 20;  // tokenizer and tokens of the headers
 constexpr std::int64_t bytes_of_run = 64LL << 20;   // three checkpoints, timelines
 
+constexpr int exit_of_wrong_words = 2;  // base::ConfigError's
+
 void title(const std::string& text) { fmt::print("\n== {}\n", text); }
 
 constexpr const char* any_other_folder = "; name a folder that can be written: troika demo FOLDER";
@@ -224,7 +226,11 @@ int run_demo(const Call& call) {
     for (const Step& step : steps) {
       if (!step.needs.empty() && !base::file_exists(step.needs)) continue;
       if (!step.title.empty()) title(step.title);
+      const bool prepares_again = step.words[1] == "prepare" && base::directory_exists(a.folder + "/tokens");
       const int code = stages.run(step.words);
+      if (code == exit_of_wrong_words && prepares_again)
+        fmt::print(stderr, "troika demo: '{}' is the demo of another text{} --text ...\n", a.folder,
+                   another_folder(a.folder));
       if (code == base::exit_interrupted)
         fmt::print(stderr, "troika demo: stopped; the same command continues from here\n");
       if (code != 0) return code;

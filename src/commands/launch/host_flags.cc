@@ -152,10 +152,11 @@ HostOptions settle_hosts(HostFlags f, const Environment& environment, FlagReadin
   return options;
 }
 
-int positive_count(const std::string& flag, const std::string& text, int most, FlagReading* reading) {
+int positive_count(const std::string& flag, const std::string& text, int most, FlagReading* reading,
+                   std::string_view words) {
   std::int64_t value = 1;
   if (!text.empty() && (!base::parse_int(text, &value) || value < 1 || value > most)) {
-    reading->refuse(fmt::format("{} is '{}' but must be a whole number from 1 to {}", flag, text, most));
+    reading->refuse(fmt::format("{} is '{}' but must be a whole number from 1 to {}{}", flag, text, most, words));
     return 1;
   }
   return static_cast<int>(value);

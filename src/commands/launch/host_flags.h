@@ -38,6 +38,7 @@ struct HostOptions {
 HostOptions settle_hosts(HostFlags f, const config::Environment& environment, config::FlagReading* reading);
 
 // A count given as text, from 1 to `most`; empty: 1.
-int positive_count(const std::string& flag, const std::string& text, int most, config::FlagReading* reading);
+int positive_count(const std::string& flag, const std::string& text, int most, config::FlagReading* reading,
+                   std::string_view words = "");
 
 }  // namespace troika::commands

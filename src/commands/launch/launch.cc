@@ -266,8 +266,8 @@ std::string explain(const LaunchRecords& records, const Environment& environment
 
 static Ending launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
   if (const int cores = host::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
-    launcher_says(
-        fmt::format("{} ranks share {} cores, so none is bound to cores of its own", options.nproc_per_node, cores));
+    launcher_says(fmt::format("{} ranks share {} core{}, so none is bound to cores of its own", options.nproc_per_node,
+                              cores, cores == 1 ? "" : "s"));
   }
   Signals signals(first_user_signal(environment));  // before any thread starts, so that all of them block the same
   std::optional<Orders> orders;

@@ -43,7 +43,7 @@ int processes(const std::string& text, const Environment& environment, FlagReadi
     reading->refuse("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
   if (text == "gpu" || (text == "auto" && gpus > 0)) return std::max(gpus, 1);
   if (text == "cpu" || text == "auto") return host::usable_cores();
-  return positive_count("--nproc-per-node", text, 4096, reading);
+  return positive_count("--nproc-per-node", text, 4096, reading, ", or cpu, gpu or auto");
 }
 
 LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, FlagReading* reading) {
@@ -70,6 +70,21 @@ LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, F
         "...`");
   }
   return options;
+}
+
+// Flags of launch among those of what each rank runs, which does not know them.
+bool refuses_own_flags_behind(const LaunchOptions& options, FlagReading* reading) {
+  if (!options.program.empty() || options.worker.empty()) return false;
+  LaunchFlags scratch;
+  const config::FlagTable own = launch_flags(scratch);
+  const std::size_t before = reading->errors.size();
+  const Call call = call_of(options.worker);
+  for (const std::string& flag : read_with_flags_of(call.last(), call.words).unknown) {
+    if (own.find(config::normalised(flag.substr(2))) != nullptr)
+      reading->refuse(
+          fmt::format("{0} is a flag of `troika launch`, not of `{1}`: put it before `-- {1}`", flag, call.name()));
+  }
+  return reading->errors.size() > before;
 }
 
 // The settings of the worker, when each rank would settle them: of train, eval and bench step.
@@ -184,7 +199,7 @@ LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Envi
 LaunchOptions settle_launch(const LaunchFlags& f, FlagReading reading, const Environment& environment) {
   LaunchOptions options = options_of(f, environment, &reading);
   try {
-    read_settings(environment, reading, options);
+    if (!refuses_own_flags_behind(options, &reading)) read_settings(environment, reading, options);
   } catch (const base::ConfigError& error) {
     reading.refuse(error.what());
   } catch (const base::DataError&) {

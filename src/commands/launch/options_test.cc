@@ -209,7 +209,7 @@ TEST(LaunchOptions, SaysWhatIsWrong) {
               AllOf(HasSubstr("unknown flag --nproc-per-nod; did you mean --nproc-per-node?"),
                     HasSubstr("Flags of the training go behind `-- train`")));
   EXPECT_THAT(error_of({"--nproc-per-node", "0", "train"}),
-              HasSubstr("--nproc-per-node is '0' but must be a whole number from 1"));
+              HasSubstr("--nproc-per-node is '0' but must be a whole number from 1 to 4096, or cpu, gpu or auto"));
   EXPECT_THAT(error_of({"--nproc-per-node", "2"}), HasSubstr("nothing to launch"));
   EXPECT_THAT(error_of({"--nnodes", "1:3", "train"}), HasSubstr("a range of hosts is not supported"));
   EXPECT_THAT(error_of({"--nnodes", "3", "--node-rank", "1", "train"}), HasSubstr("--master-addr is not given"));
@@ -245,6 +245,14 @@ TEST(LaunchOptions, ABenchHasAFolderOnlyWhenOneIsGiven) {
   base::write_file_atomic(folder.path() + "/run.yaml", "train: {out: there}\n");
   EXPECT_EQ(folder_of({"--", "bench", "step", folder.path() + "/run.yaml"}), "");
   EXPECT_THAT(error_of({"--", "bench", "step", "--bogus", "1"}), HasSubstr("unknown flag --bogus"));
+}
+
+TEST(LaunchOptions, ItsOwnFlagsBehindTheVerbAreSentBeforeIt) {
+  EXPECT_EQ(
+      error_of({"--nproc-per-node", "2", "--", "train", "--steps", "3", "--join-timeout", "2", "--max_restarts=1"}),
+      "--join-timeout is a flag of `troika launch`, not of `train`: put it before `-- train`\n"
+      "--max_restarts is a flag of `troika launch`, not of `train`: put it before `-- train`");
+  EXPECT_THAT(error_of({"--", "bench", "step", "--node-rank", "1"}), HasSubstr("put it before `-- bench step`"));
 }
 
 TEST(LaunchOptions, ErrorsOfTheLaunchAndOfTheSettingsComeTogether) {

@@ -69,9 +69,19 @@ config::FlagTable plan_flags(PlanArguments& a) {
   return table;
 }
 
+static bool is_row_of(const config::FlagTable& table, const std::string& key) {
+  return std::any_of(table.rows().begin(), table.rows().end(),
+                     [&](const config::FlagRow& row) { return row.flag->key() == key; });
+}
+
 PlanArguments parse_plan(const std::vector<std::string>& words, const config::Environment& environment) {
   PlanArguments a;
-  a.parsed = config::parse_settings(words, environment, plan_flags(a));
+  const config::FlagTable own = plan_flags(a);
+  a.parsed = config::parse_settings(words, environment, own);
+  for (const auto& [key, given] : a.parsed.given) {
+    if (is_row_of(own, key) || planner::is_of_layout(key)) continue;
+    a.training.insert(a.training.end(), given.begin(), given.end());
+  }
   if (!a.cluster.empty() && !a.gpu.empty()) throw base::ConfigError(base::say(plan_texts.two_machines));
   if (a.gpu.empty() && (a.gpus || a.gpus_per_node)) throw base::ConfigError(base::say(plan_texts.which_gpu));
   return a;

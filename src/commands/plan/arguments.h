@@ -23,6 +23,7 @@ struct PlanArguments {
   std::string write;    // a YAML file for the best layout
   std::string what_if;  // a run; read by what_if.h
   config::ParsedSettings parsed;
+  std::vector<std::string> training;  // of the words those that say what is trained, not on what or in which layout
 };
 
 config::FlagTable plan_flags(PlanArguments& a);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -11,6 +12,7 @@
 #include "base/units.h"
 #include "commands/plan/arguments.h"
 #include "commands/plan/plan_texts.h"
+#include "commands/plan/start_command.h"
 #include "commands/plan/what_if.h"
 #include "commands/told_in.h"
 #include "machine/quantities.h"
@@ -65,12 +67,12 @@ std::string table(const Answer& answer, base::Language language) {
   int number = 0;
   for (const Estimate& e : answer.best) {
     const planner::TimeSplit& time = e.time;
-    text += fmt::format("{:>3} {:>10} {:>10} {:>9.3g} {:>5.1f}% {:>10} {:>7.1f}% {:>6.1f}% {:>6.1f}%  {}\n", ++number,
+    text += fmt::format("{:>3} {:>10} {:>10} {:>9} {:>5.1f}% {:>10} {:>7.1f}% {:>6.1f}% {:>6.1f}%  {}\n", ++number,
                         base::format_count(static_cast<std::int64_t>(e.tokens_per_second())),
-                        base::format_duration(time.step), e.model_flops_per_device() / 1e12, 100 * e.utilisation(),
-                        base::format_bytes(e.memory.total()), 100 * time.share(time.compute + time.optimizer),
-                        100 * time.share(time.communication()), 100 * time.share(time.bubble),
-                        text_of(e.layout).in(language));
+                        base::format_duration(time.step), base::format_digits(e.model_flops_per_device() / 1e12, 3),
+                        100 * e.utilisation(), base::format_bytes(e.memory.total()),
+                        100 * time.share(time.compute + time.optimizer), 100 * time.share(time.communication()),
+                        100 * time.share(time.bubble), text_of(e.layout).in(language));
   }
   return text;
 }
@@ -97,7 +99,8 @@ double tokens_of_run(const PlanArguments& a, const Question& q) {
 
 }  // namespace
 
-std::string plan_text(const Question& q, const Answer& answer, double run_tokens, base::Language language) {
+std::string plan_text(const Question& q, const Answer& answer, double run_tokens, const std::string& start,
+                      base::Language language) {
   const PlanPageTexts& t = plan_texts;
   const config::ModelSettings& model = q.settings.model;
   const auto line = [&](const base::Bilingual& title, const base::Text& said) {
@@ -124,7 +127,7 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
                            run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second())));
   text += lines(t.helps, planner::what_would_help(q, best), language);
   text += line(t.left, base::say(t.of_left, answer.considered, answer.too_large, answer.followed, answer.simulated));
-  text += line(t.start, base::verbatim("troika train " + base::join(flags_of(best.layout), " ")));
+  text += line(t.start, base::verbatim(start));
   return text + std::string(t.utilisation.in(language)) + "\n";
 }
 
@@ -157,7 +160,8 @@ std::string plan_report(const Call& call) {
     if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
     if (!a.write.empty())
       base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, answer.best.front().layout)));
-    return a.json ? plan_json(question, answer, language) : plan_text(question, answer, run_tokens, language);
+    if (a.json) return plan_json(question, answer, language);
+    return plan_text(question, answer, run_tokens, start_command(a, question, answer.best.front().layout), language);
   });
 }
 

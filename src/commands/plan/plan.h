@@ -13,7 +13,7 @@ namespace troika::commands {
 std::string plan_report(const Call& call);
 
 std::string plan_text(const planner::Question& question, const planner::Answer& answer, double run_tokens,
-                      base::Language language);
+                      const std::string& start, base::Language language);
 std::string estimate_json(const planner::Question& question, const planner::Estimate& estimate,
                           base::Language language);  // one of the layouts below
 std::string plan_json(const planner::Question& question, const planner::Answer& answer,

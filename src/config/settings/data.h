@@ -72,6 +72,7 @@ struct DataSettings {
         .range(0, bounds::tera);
     t.add("chat_template", &M::chat_template,
           "Chat template for conversations; auto: the tokenizer's own; chatml; alpaca; or a Jinja file.")
+        .flags({"chat-template"})
         .agree(Agreement::word_or_path);
     t.add("thinking", &M::thinking, "Passed to the chat template as enable_thinking.").familiar({"enable-thinking"});
     t.add("loss_on", &M::loss_on, "Which tokens of a conversation carry loss.");
