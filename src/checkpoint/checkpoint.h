@@ -65,7 +65,8 @@ struct Saved {
 
 // Collective over `world`. Returns after the manifest is on every disk and then the second copies are. Parts are read back from the disk before they are
 // listed. On failure on any rank, all ranks throw; unless
-// what failed is a copy of the manifest, none is written. DataError: disk full and the like, with path and cause. BugError:
+// what failed is a copy of the manifest, none is written; what has been is removed, before the DataError or, where the save ended
+// otherwise, by the next one. DataError: disk full and the like, with path and cause. BugError:
 // the slices of all ranks do not cover every element of every tensor exactly once. Memory: about 10 MiB besides the
 // file system's cache. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
 // next save to remove.

@@ -100,6 +100,8 @@ TEST_F(CutOffSaves, WithADiskThatFailsOnceLeaveACheckpointAndTheNextSaveSucceeds
           save_step(root, 20);
         } catch (const base::DataError&) {
           failed = true;
+          EXPECT_TRUE(base::list_directory(root + "/step-00000020.partial").empty())
+              << "after a fault at call " << call;
         }
         calls = disk.calls();
       }

@@ -216,6 +216,26 @@ TEST(Saving, DiskErrorIsReportedOnAllRanksAndNoManifestAppears) {
   EXPECT_FALSE(base::file_exists(good + "/step-00000010/manifest.json"));
 }
 
+// Rank 1's disk fails; what the others have written would take the room of later saves.
+TEST(Saving, WhatAFailedSaveHasWrittenIsRemovedFromEveryDisk) {
+  std::vector<std::string> roots;
+  for (int host = 0; host < 3; ++host) roots.push_back(fresh_folder("host" + std::to_string(host)) + "/checkpoints");
+  save_all(roots, 3, 10, Cut::flat, Cut::flat);
+  for (const std::string& root : roots)
+    base::make_directories(root + "/step-00000015.partial/model");  // of a killed one
+  const std::string long_name(300, 'x');                            // no file may have it
+  const auto errors = errors_of_ranks(3, [&](comm::Channel& world) {
+    SaveRequest request = request_for(roots[static_cast<std::size_t>(world.rank())], 20, Cut::flat, Cut::flat, world);
+    if (world.rank() == 1) request.model_files = {{long_name, "{}"}};
+    save(request, world);
+  });
+  EXPECT_THAT(errors, Each(testing::AllOf(testing::StartsWith("rank 1 on "), HasSubstr(long_name))));
+  for (const std::string& root : roots)
+    for (const char* partial : {"/step-00000015.partial", "/step-00000020.partial"})
+      EXPECT_TRUE(base::list_directory(root + partial).empty()) << root << partial;
+  expect_loads(roots, 3, Cut::whole, 10);
+}
+
 TEST(Saving, EveryDiskGetsTheManifestAndAllFilesOfTheModelFolderThatHoldNoTensors) {
   const std::vector<std::string> roots{fresh_folder("host0") + "/checkpoints", fresh_folder("host1") + "/checkpoints"};
   run_ranks(4, [&](comm::Channel& world) {  // two ranks on each host

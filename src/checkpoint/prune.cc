@@ -55,6 +55,23 @@ static void remove_older(const std::string& root, std::int64_t oldest_kept, cons
   }
 }
 
+static std::vector<std::string> names_in(const std::string& folder) {
+  try {
+    return base::list_directory(folder);
+  } catch (const base::DataError&) {  // whoever writes there next meets the same
+    return {};
+  }
+}
+
+void empty_unfinished(const std::string& root) {
+  for (const std::string& name : names_in(root)) {
+    std::int64_t step = 0;
+    if (!parse_partial_folder_name(name, &step)) continue;
+    const std::string folder = root + "/" + name;
+    for (const std::string& inside : names_in(folder)) remove_quietly(folder + "/" + inside);
+  }
+}
+
 void prune(const std::string& root, std::int64_t newest_step, const Kept& kept, const Disks& disks,
            comm::Channel& world) {
   std::set<std::int64_t> complete{newest_step};

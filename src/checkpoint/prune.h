@@ -15,6 +15,11 @@ struct Kept {
   std::vector<std::int64_t> besides = {};  // and these steps
 };
 
+// Gives back the room of saves that failed or were cut off: step-*.partial stays as an empty folder, which says that the step was
+// never saved wherever another disk has its folder already. What cannot be removed stays. Only where no save is under way: by the
+// leader of the disk.
+void empty_unfinished(const std::string& root);
+
 // Collective, after the manifest of `newest_step` stands. Of the steps up to `newest_step` the newest with a manifest on any
 // rank stay as `kept` says (`newest_step` always), all older ones go, with or without manifest; so do unfinished
 // folders (step-*.partial) and what a killed detect_disks left; what cannot be removed stays. Folders of later steps are

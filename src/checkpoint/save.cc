@@ -202,23 +202,32 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
   const std::string folder = request.root + "/" + step_folder_name(request.facts.step),
                     partial = folder + partial_suffix;
 
-  agree(world, [&] {
-    if (leads) prepare_folder(partial);
-  });
-  const WrittenParts written =
-      parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); }));
-  if (request.copies.any()) check_second_copies(request.copies, written);
-  agree(world, [&] {
-    if (leads && world.rank() != 0) replace_folder(partial, folder);
-  });
-  const auto manifests = gather(world, [&]() -> std::string {
-    if (world.rank() != 0) return "";
-    const std::string text = manifest_to_text(make_manifest(request, written.first));
-    // Before the rename: on rank 0's disk a step's folder always has its list.
-    base::write_file_atomic(partial + "/" + manifest_name, text);
-    replace_folder(partial, folder);
-    return text;
-  });
+  WrittenParts written;
+  std::vector<std::string> manifests;
+  try {
+    agree(world, [&] {
+      if (!leads) return;
+      empty_unfinished(request.root);  // they may have the room that this one needs
+      prepare_folder(partial);
+    });
+    written =
+        parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); }));
+    if (request.copies.any()) check_second_copies(request.copies, written);
+    agree(world, [&] {
+      if (leads && world.rank() != 0) replace_folder(partial, folder);
+    });
+    manifests = gather(world, [&]() -> std::string {
+      if (world.rank() != 0) return "";
+      const std::string text = manifest_to_text(make_manifest(request, written.first));
+      // Before the rename: on rank 0's disk a step's folder always has its list.
+      base::write_file_atomic(partial + "/" + manifest_name, text);
+      replace_folder(partial, folder);
+      return text;
+    });
+  } catch (const DataError&) {  // thrown when all ranks have told how they fared, so nobody writes any more
+    if (leads) empty_unfinished(request.root);
+    throw;
+  }
   agree(world, [&] {  // only now, so that a list never stands without its parts
     if (leads && world.rank() != 0) base::write_file_atomic(folder + "/" + manifest_name, manifests[0]);
   });

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -40,7 +41,7 @@ Outcome Trainer::run() {
   while (state_.step < plan_.steps && !stop_) {
     train_step();
     if (save_due()) begin_save(Saver::Until::copied);
-    if (saver_ != nullptr && saver_->complete()) settle_save();
+    if (saver_ != nullptr && saver_->complete()) settle_save(next_try());
   }
   if (saver_ != nullptr) save_the_end();
   if (progress_ != nullptr) progress_->finish();
@@ -161,7 +162,7 @@ void Trainer::skip_nonfinite(const executor::StepResult& result) {
 // Back to the last checkpoint, and on with the data behind this step's.
 void Trainer::roll_back(const executor::StepResult& result) {
   constexpr std::int64_t most = 10;
-  settle_save();
+  settle_save(NextTry::later);
   if (saved_step_ < 0 || state_.rolled_back == most) stop_at_nonfinite(result);
   const std::string path =
       fmt::format("{}/checkpoints/{}", settings_.train.out, checkpoint::step_folder_name(saved_step_));
@@ -353,7 +354,7 @@ executor::Requests Trainer::requests() const {
 
 // One checkpoint is written at a time: a second one waits for the first.
 void Trainer::begin_save(Saver::Until until) {
-  settle_save();
+  settle_save(NextTry::now);
   tell_saving("saving a checkpoint");
   last_save_ = base::monotonic_seconds();
   executor_->check_state();
@@ -375,8 +376,36 @@ void Trainer::finish_save() {
          {{"saved_step", static_cast<double>(outcome.step)}, {"seconds", outcome.seconds}});
 }
 
+Trainer::NextTry Trainer::next_try() const {
+  const bool over = stop_ || state_.step >= plan_.steps;
+  if (!over) return NextTry::later;
+  return settings_.checkpoint.at_end ? NextTry::now : NextTry::never;
+}
+
+// What of the run is safe now, and what becomes of the rest.
+std::string Trainer::failed_save(const std::string& cause, NextTry next) const {
+  const std::string newest = saved_step_ < 0 ? "nothing of the run is saved so far"
+                                             : fmt::format("the newest checkpoint is that of step {}", saved_step_);
+  std::string then;
+  if (next == NextTry::later) {
+    const std::int64_t every = settings_.checkpoint.every;
+    const std::int64_t due = every > 0 ? (state_.step / every + 1) * every : plan_.steps;
+    const std::int64_t at = settings_.checkpoint.at_end ? std::min(due, plan_.steps) : due;
+    const bool by_step = every > 0 ? at <= plan_.steps : settings_.checkpoint.at_end;
+    then = fmt::format("the run continues and tries again in a minute{}",
+                       by_step ? fmt::format(", or after step {} if that comes first", at) : "");
+  } else if (next == NextTry::now) {
+    then = fmt::format("the run tries again now, with step {}", state_.step);
+  } else {
+    then = fmt::format(
+        "the run ends without it: free room on that disk, or mend it, and start the same command again, which {}",
+        saved_step_ < 0 ? "begins anew" : fmt::format("resumes from step {}", saved_step_));
+  }
+  return fmt::format("step {} could not be saved: {}; {}; {}", saver_->step(), cause, newest, then);
+}
+
 // A disk that is full or fails costs this checkpoint and not the run. All ranks hear of it alike; false then.
-bool Trainer::settle_save() {
+bool Trainer::settle_save(NextTry next) {
   if (!saver_->writing()) return true;
   try {
     finish_save();
@@ -384,8 +413,7 @@ bool Trainer::settle_save() {
   } catch (const base::DataError& error) {
     save_failed_ = true;
     last_save_ = base::monotonic_seconds();
-    const std::string text = fmt::format(
-        "step {} could not be saved: {}; the run continues and tries again in a minute", saver_->step(), error.what());
+    const std::string text = failed_save(error.what(), next);
     note(text);
     record(records::EventKind::save_failed, text);
     return false;
@@ -393,18 +421,22 @@ bool Trainer::settle_save() {
 }
 
 bool Trainer::save_now() {
-  settle_save();
+  settle_save(NextTry::now);
   if (saved_step_ == state_.step) return true;
   begin_save(Saver::Until::complete);
-  return settle_save();
+  return settle_save(NextTry::never);
 }
 
 // What cannot be saved at the end is an error: there is no later try.
 void Trainer::save_the_end() {
-  settle_save();
+  settle_save(next_try());
   if (saved_step_ == state_.step || !settings_.checkpoint.at_end) return;
   begin_save(Saver::Until::complete);
-  finish_save();
+  try {
+    finish_save();
+  } catch (const base::DataError& error) {
+    throw base::DataError(failed_save(error.what(), NextTry::never));
+  }
 }
 
 }  // namespace troika::train

@@ -114,7 +114,10 @@ class Trainer {
   bool save_due() const;
   void begin_save(Saver::Until until);
   void finish_save();
-  bool settle_save();
+  enum class NextTry { later, now, never };  // of a save that fails
+  NextTry next_try() const;
+  bool settle_save(NextTry next);
+  std::string failed_save(const std::string& cause, NextTry next) const;
   bool save_now();
   void save_the_end();
   void note(const std::string& text);

@@ -214,6 +214,7 @@ TEST_F(Ranks, WhoseSaveFailsGoOnAndTryAgain) {
         "a folder");
   base::write_file_atomic(folder, "in the way");
   program.await_output("could not be saved: ");
+  program.await_output("; the run continues and tries again in a minute, or after step ");
   base::remove_tree(folder);
   ASSERT_EQ(::rename((out_ + "/aside").c_str(), folder.c_str()), 0);
   const std::string before = checkpoints(out_).back();
@@ -221,6 +222,19 @@ TEST_F(Ranks, WhoseSaveFailsGoOnAndTryAgain) {
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait().code, 130);
   expect_nothing_lost(7);
+}
+
+TEST_F(Ranks, WhoseLastSaveFailsSayThatNothingIsSavedAndPromiseNoOtherTry) {
+  Program program(troika(train({"--checkpoint.every", "0"})));
+  await_step(out_, 3);
+  base::remove_tree(out_ + "/checkpoints");
+  base::write_file_atomic(out_ + "/checkpoints", "in the way");
+  program.signal(SIGTERM);
+  const End end = program.wait();
+  EXPECT_EQ(end.code, 3) << end.output;
+  EXPECT_THAT(end.output,
+              AllOf(HasSubstr("could not be saved: "), HasSubstr("nothing of the run is saved so far"),
+                    HasSubstr("start the same command again, which begins anew"), Not(HasSubstr("in a minute"))));
 }
 
 // Another launch that finds this one's store, because both keep the usual port.
