@@ -121,6 +121,12 @@ bool is_run(const std::string& folder) {
   return has_files_of_ranks(folder + "/records") || has_files_of_ranks(folder + "/logs");
 }
 
+std::string no_records_in(const std::string& folder, base::Language language) {
+  const auto below = newest_of(runs_below(base::without_end_slashes(folder), deepest_below));
+  return said(language, Text::no_records, folder,
+              below ? said(language, Text::newest_run, *below) : nearest_run(folder, language));
+}
+
 std::string find_run(const std::string& path, base::Language language) {
   const auto refuse = [&](Text text) {
     throw base::ConfigError(said(language, text, path, nearest_run(path, language)));

@@ -15,4 +15,7 @@ bool is_run(const std::string& folder);
 // the nearest run, for a path that leads to none.
 std::string find_run(const std::string& path, base::Language language);
 
+// The sentence about a folder that holds no records of a run, with the run that is meant: one below it, or a near one.
+std::string no_records_in(const std::string& folder, base::Language language);
+
 }  // namespace troika::commands::monitor

@@ -81,7 +81,12 @@ void add_circle(const View& view, std::vector<Finding>* findings) {
   const bool nobody_works = std::none_of(view.ranks.begin(), view.ranks.end(),
                                          [](const RankView& rank) { return rank.standing == Standing::works; });
   if (circle == view.ranks.end() || !nobody_works) return;
-  Finding finding = of_rank(Trouble::circle, *circle, static_cast<double>(circle->chain.size()));
+  Finding finding = of_rank(Trouble::circle, *circle, circle->place.seconds);
+  for (const RankView& rank : view.ranks) {
+    if (std::find(circle->chain.begin(), circle->chain.end(), rank.rank) == circle->chain.end()) continue;
+    finding.value = std::min(finding.value, rank.place.seconds);
+    if (rank.host != circle->host) finding.host.clear();
+  }
   for (const int rank : circle->chain) finding.text += (finding.text.empty() ? "" : ", ") + std::to_string(rank);
   findings->push_back(std::move(finding));
 }

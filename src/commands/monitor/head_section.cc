@@ -107,8 +107,7 @@ void add_curves(const View& view, const Frame& frame, std::size_t loss_rows, std
 std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows) {
   std::vector<TextLine> lines = {name_line(view, frame)};
   if (view.condition == Condition::no_record) {
-    lines.emplace_back(said(frame.language, frame.height > 0 ? Text::waits_for_record : Text::nothing_yet, view.folder),
-                       Style::dim);
+    lines.emplace_back(said(frame.language, Text::waits_for_record, view.folder), Style::dim);
     return lines;
   }
   lines.push_back(progress_line(view, frame));

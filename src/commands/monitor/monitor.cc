@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "commands/monitor/arguments.h"
 #include "commands/monitor/find_run.h"
 #include "commands/monitor/plain_lines.h"
@@ -119,6 +120,7 @@ void watch_in_lines(const std::string& folder, const MonitorArguments& a, const 
 
 void print_once(const std::string& folder, const MonitorArguments& a, Frame frame) {
   const View view = RunWatch(folder).look(base::wall_seconds());
+  if (view.condition == Condition::no_record) throw base::ConfigError(no_records_in(folder, frame.language));
   frame.width = ::isatty(STDOUT_FILENO) != 0 ? static_cast<std::size_t>(metrics::terminal_width(stdout)) : 120;
   if (a.json) {
     print(to_json(view, frame.language, 2) + "\n");

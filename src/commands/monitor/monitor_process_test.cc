@@ -208,5 +208,16 @@ TEST_F(MonitorProcess, RefusesAPathThatIsNoRun) {
   EXPECT_THAT(program.all(), HasSubstr("there is no run '" + run_.path() + "s'"));
 }
 
+TEST_F(MonitorProcess, OnceRefusesAnEmptyFolderAsWhyDoes) {
+  const MadeRun later;
+  for (const char* verb : {"monitor", "why"}) {
+    std::vector<std::string> words = {verb, later.path()};
+    if (words[0] == "monitor") words.push_back("--once");
+    Program program(words, Program::Output::pipe);
+    EXPECT_EQ(program.exit_code(), 2) << verb;
+    EXPECT_THAT(program.all(), HasSubstr("'" + later.path() + "' holds no records of a run")) << verb;
+  }
+}
+
 }  // namespace
 }  // namespace troika::commands::monitor

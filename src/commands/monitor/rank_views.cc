@@ -75,7 +75,7 @@ double median_of_others(const std::vector<double>& sorted, double without) {
 
 }  // namespace
 
-void follow_chains(std::vector<RankView>* ranks) {
+void follow_chains(std::vector<RankView>* ranks, double circle_seconds) {
   std::map<int, RankView*> by_rank;
   std::vector<int> moving;
   for (RankView& rank : *ranks) {
@@ -100,6 +100,11 @@ void follow_chains(std::vector<RankView>* ranks) {
       rank.chain.push_back(next);
       if (rank.circle) break;
       at = found->second;
+    }
+    const auto is_brief = [&](int other) { return by_rank.at(other)->place.seconds < circle_seconds; };
+    if (rank.circle && std::any_of(rank.chain.begin(), rank.chain.end(), is_brief)) {
+      rank.circle = false;
+      rank.chain.clear();
     }
     if (rank.holder() >= 0) ++by_rank.at(rank.holder())->held;
   }
@@ -135,7 +140,8 @@ std::vector<RankView> rank_views(const Observed& observed, const std::map<int, S
     if (is_over(condition)) rank.standing = Standing::ended;
     ranks.push_back(std::move(rank));
   }
-  follow_chains(&ranks);
+  constexpr double circle_seconds = 10;
+  follow_chains(&ranks, std::max(circle_seconds, sample_interval(observed.run)));
   compare_paces(&ranks);
   return ranks;
 }

@@ -13,8 +13,9 @@ std::vector<RankView> rank_views(const Observed& observed, const std::map<int, S
                                  Condition condition);
 
 // Fills chain, circle and held from where the ranks are (standing, place). A rank that waits and does not know for whom waits for
-// the only rank that does not wait, where there is one.
-void follow_chains(std::vector<RankView>* ranks);
+// the only rank that does not wait, where there is one. Samples are of different moments, in which ranks that exchange messages wait for
+// each other by turns: a circle counts where all in it have waited for `circle_seconds`; else nobody knows for whom they wait.
+void follow_chains(std::vector<RankView>* ranks, double circle_seconds);
 
 // Fills slowness, like_seconds and slow from pace and coordinates: ranks of one pipeline stage do the same work.
 void compare_paces(std::vector<RankView>* ranks);

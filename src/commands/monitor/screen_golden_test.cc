@@ -96,8 +96,8 @@ TEST(MonitorScreen, AnEmptyFolderIsSaidToHaveNoRecord) {
   const MadeRun run;
   EXPECT_THAT(screen_text(run.view(0), frame(100, 24, Charset::utf8, Language::english)),
               HasSubstr("there is no record of a run in 'runs/made' yet; waiting for one"));
-  EXPECT_THAT(screen_text(run.view(0), frame(100, 0, Charset::utf8, Language::chinese)),
-              HasSubstr("'runs/made' 中还没有运行记录"));
+  EXPECT_THAT(screen_text(run.view(0), frame(100, 24, Charset::utf8, Language::chinese)),
+              HasSubstr("'runs/made' 中还没有运行记录，正在等待"));
 }
 
 TEST(MonitorScreen, FitsEverySizeOfTerminal) {

@@ -90,8 +90,10 @@ constexpr std::array texts = {
     Bilingual{"rank {} (host {}) is slow: it computes {} a step, ranks with the same work {}",
               "rank {}（主机 {}）慢：每步计算 {}，做同样工作的其他 rank 为 {}"},
     Bilingual{"rank {} (host {}) has been silent for {}", "rank {}（主机 {}）已 {} 没有消息"},
-    Bilingual{"ranks {} wait for each other: no message passes, see the network between their hosts",
-              "rank {} 互相等待：消息无法通过，请检查它们所在主机之间的网络"},
+    Bilingual{"ranks {} have waited for each other for {}: no message passes, see the network between their hosts",
+              "rank {} 互相等待已 {}：消息无法通过，请检查它们所在主机之间的网络"},
+    Bilingual{"ranks {} on host {} have waited for each other for {}: no message passes between them, see their logs",
+              "rank {}（主机 {}）互相等待已 {}：它们之间没有消息通过，请查看它们的日志"},
     Bilingual{"host {} was throttled {} times by heat in the last minute: see its cooling",
               "主机 {} 最近一分钟因过热降频 {} 次：请检查散热"},
     Bilingual{"host {} is at {} degrees Celsius", "主机 {} 的温度为 {} 摄氏度"},
@@ -108,12 +110,13 @@ constexpr std::array texts = {
     Bilingual{"{} of the last {} steps were skipped: their loss or gradients were not finite",
               "有 {} 步（最近 {} 步之中）被跳过：损失或梯度不是有限数"},
 
-    Bilingual{"there is no record of a run in '{}' yet", "'{}' 中还没有运行记录"},
     Bilingual{"there is no record of a run in '{}' yet; waiting for one", "'{}' 中还没有运行记录，正在等待"},
     Bilingual{"there is no run below 'runs' yet: name its folder, such as `troika monitor RUN`",
               "'runs' 下还没有运行：请写出运行的目录，例如 `troika monitor RUN`"},
     Bilingual{"there is no folder 'runs' here: name the folder of the run, such as `troika monitor RUN`",
               "当前目录下没有 'runs'：请写出运行的目录，例如 `troika monitor RUN`"},
+    Bilingual{"'{}' holds no records of a run (events.jsonl, state.json, metrics.jsonl){}",
+              "'{}' 中没有运行记录（events.jsonl、state.json、metrics.jsonl）{}"},
     Bilingual{"'{}' is no run and has none below it{}", "'{}' 不是运行目录，其下也没有{}"},
     Bilingual{"'{}' is no file of a run{}", "'{}' 不是某次运行的文件{}"},
     Bilingual{"there is no run '{}'{}", "没有运行 '{}'{}"},
@@ -193,7 +196,8 @@ std::string said(Language language, const Finding& f) {
     case Trouble::silent_rank:
       return said(language, Text::silent_rank, f.rank, f.host, said_seconds(f.value));
     case Trouble::circle:
-      return said(language, Text::circle, f.text);
+      return f.host.empty() ? said(language, Text::circle, f.text, said_seconds(f.value))
+                            : said(language, Text::circle_on_host, f.text, f.host, said_seconds(f.value));
     case Trouble::watch:
       return f.text;
     case Trouble::throttled:

@@ -104,7 +104,7 @@ enum class Trouble {
   run_silent,     // value: seconds
   slow_rank,      // value: pace, reference: that of its like, both in seconds
   silent_rank,    // value: seconds
-  circle,         // ranks wait for each other
+  circle,         // ranks wait for each other; text: which, value: seconds, host: of all of them
   watch,          // text: what the watch over the ranks last said of someone
   throttled,      // value: times by heat
   hot,            // value: degrees Celsius

@@ -150,11 +150,42 @@ TEST(MonitorView, WhoWaitsForOthersWaitsForTheOnlyOneThatWorks) {
 TEST(MonitorView, RanksThatWaitForEachOtherAreACircle) {
   MadeRun run(1, 3);
   run.write_state();
-  run.write_samples(10, [](records::Sample& s) { s.place.waits_for = (s.rank + 1) % 3; });
-  const View view = run.view(10);
+  run.write_samples(30, [](records::Sample& s) {
+    s.place.waits_for = (s.rank + 1) % 3;
+    s.place.seconds = 12 + s.rank;
+  });
+  const View view = run.view(30);
   EXPECT_TRUE(view.ranks[0].circle);
   EXPECT_EQ(view.ranks[0].holder(), -1);
-  EXPECT_THAT(sentences(view), ElementsAre(HasSubstr("wait for each other")));
+  EXPECT_THAT(sentences(view),
+              ElementsAre("ranks 1, 2, 0 have waited for each other for 12 s: no message passes, see the network "
+                          "between their hosts"));
+}
+
+TEST(MonitorView, OfACircleOnOneHostNoNetworkBetweenHostsIsBlamed) {
+  MadeRun run(2);
+  run.write_state();
+  run.write_samples(30, [](records::Sample& s) {
+    s.place.waits_for = 1 - s.rank;
+    s.place.seconds = 20;
+  });
+  EXPECT_THAT(sentences(run.view(30)),
+              ElementsAre("ranks 1, 0 on host pi0 have waited for each other for 20 s: no message passes between them, "
+                          "see their logs"));
+}
+
+// The samples of both fell into an exchange, milliseconds long.
+TEST(MonitorView, RanksThatHaveOnlyJustBegunToWaitForEachOtherAreNoCircle) {
+  MadeRun run(2);
+  run.write_state();
+  run.write_samples(30, [](records::Sample& s) {
+    s.place.waits_for = 1 - s.rank;
+    s.place.seconds = s.rank == 0 ? 0.002 : 60;
+  });
+  const View view = run.view(30);
+  EXPECT_FALSE(view.ranks[0].circle);
+  EXPECT_THAT(view.ranks[0].chain, IsEmpty());
+  EXPECT_THAT(view.findings, IsEmpty());
 }
 
 TEST(MonitorView, ARankWithoutSamplesForThreeIntervalsIsSilent) {
@@ -315,7 +346,7 @@ TEST(MonitorView, FollowingChainsOf4096RanksIsCheap) {
     view.place.waits_for = rank == 17 ? rendezvous::waits_for_nobody : 17;
     ranks.push_back(view);
   }
-  follow_chains(&ranks);
+  follow_chains(&ranks, 10);
   EXPECT_EQ(ranks[17].held, 4095);
 }
 

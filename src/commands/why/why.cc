@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/language.h"
+#include "commands/monitor/find_run.h"
 #include "commands/why/arguments.h"
 #include "diagnosis/diagnosis.h"
 #include "records/run_reader.h"
@@ -19,18 +20,15 @@
 namespace troika::commands {
 namespace {
 
-void check_run(const std::string& folder) {
+void check_run(const std::string& folder, base::Language language) {
   if (!base::directory_exists(folder)) throw base::ConfigError(fmt::format("there is no run folder {}", folder));
   for (const std::string& path : {records::state_path(folder), records::events_path(folder), folder + "/metrics.jsonl"})
     if (base::file_exists(path)) return;
-  throw base::ConfigError(
-      fmt::format("{} holds no records of a run (events.jsonl, state.json, metrics.jsonl); name the folder that --out "
-                  "of the training named",
-                  folder));
+  throw base::ConfigError(monitor::no_records_in(folder, language));
 }
 
 std::string report_on(const WhyArguments& arguments, base::Language language) {
-  check_run(arguments.run_dir);
+  check_run(arguments.run_dir, language);
   const diagnosis::Diagnosis found = diagnosis::diagnose(arguments.run_dir);
   return arguments.json ? diagnosis::to_json(found, language) : diagnosis::describe(found, language);
 }

@@ -61,6 +61,19 @@ TEST(Why, RefusesAFolderThatIsNoRun) {
   EXPECT_THROW(report({}), base::ConfigError);
 }
 
+TEST(Why, OfAFolderWithARunBelowItNamesThatRun) {
+  const std::string above = base::temporary_folder();
+  base::make_directories(above + "/run");
+  base::write_file_atomic(above + "/run/metrics.jsonl", "");
+  try {
+    report({above});
+    FAIL() << "there is no run in it";
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("holds no records of a run"));
+    EXPECT_THAT(error.what(), HasSubstr("'" + above + "/run'"));
+  }
+}
+
 TEST(Why, FlagsOfTheLauncherThatAreAdvisedExist) {
   LaunchFlags flags;
   const config::FlagTable table = launch_flags(flags);
