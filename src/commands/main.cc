@@ -60,10 +60,9 @@ int become_engine(const Call& call, char** argv) {
   keep_the_heap_whole();
   if (call.verb->name == "train") block_signals({SIGINT, SIGTERM, SIGUSR2});
   if (call.verb->name == "chat") block_signals({SIGINT});
-  const std::string engine = program_beside("troika-engine");
+  const std::string engine = engine_program();
   ::execv(engine.c_str(), argv);
-  throw ConfigError("cannot start '" + engine + "': " + std::strerror(errno) +
-                    "; it must stand beside troika: install the package troika-engine, or build both programs");
+  throw ConfigError("cannot start '" + engine + "': " + std::strerror(errno));
 }
 
 int print(const std::string& text) {

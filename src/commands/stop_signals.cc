@@ -41,6 +41,11 @@ void StopSignals::before_leaving(std::function<void()> last_words) {
   last_words_ = std::move(last_words);
 }
 
+void StopSignals::before_ending_at_once(std::function<void()> last_words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  words_of_a_second_ = std::move(last_words);
+}
+
 void StopSignals::begin_polling() {
   const std::lock_guard<std::mutex> lock(mutex_);
   polled_ = true;
@@ -55,13 +60,19 @@ void StopSignals::leave_unless_polled() {
   ::_exit(base::exit_interrupted);
 }
 
+void StopSignals::end_at_once() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (words_of_a_second_) words_of_a_second_();
+  ::_exit(base::exit_interrupted);
+}
+
 void StopSignals::listen() {
   double first = 0;
   for (int signal = 0; sigwait(&heard_, &signal) == 0 && !end_;) {
     leave_unless_polled();
     const double now = base::monotonic_seconds();
     if (requested_ && now - first < same_request_seconds) continue;
-    if (requested_.exchange(true)) ::_exit(base::exit_interrupted);
+    if (requested_.exchange(true)) end_at_once();
     first = now;
     std::fputs(notices_.after_the_step.c_str(), stderr);
   }

@@ -31,6 +31,7 @@ class StopSignals {
   // What a signal that ends the process at once does first, on a thread of its own, within about two seconds; empty: nothing.
   // Returns when the words before it are not being said: they end with the process.
   void before_leaving(std::function<void()> last_words);
+  void before_ending_at_once(std::function<void()> last_words);  // the same for a second request
 
   void begin_polling();  // from now on requested() is looked at
   bool requested() const { return requested_; }
@@ -38,12 +39,13 @@ class StopSignals {
  private:
   void listen();
   void leave_unless_polled();
+  [[noreturn]] void end_at_once();
 
   const Notices notices_;
   const sigset_t heard_;
-  std::mutex mutex_;  // guards the two below, and is held while a function runs
+  std::mutex mutex_;  // guards the three below, and is held while a function runs
   bool polled_ = false;
-  std::function<void()> last_words_;
+  std::function<void()> last_words_, words_of_a_second_;
   std::atomic<bool> requested_{false};
   std::atomic<bool> end_{false};
   std::thread thread_;

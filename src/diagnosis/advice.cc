@@ -169,12 +169,15 @@ AdviceList roomier_disk(const Facts& facts) {
   if (s.checkpoint.keep_best && (!s.data.valid.empty() || s.data.valid_share > 0))
     advice.push_back(set("checkpoint.keep_best", "false", say(texts.keep_no_best)));
   advice.push_back(other_disk());
-  advice.push_back(same_again());
+  advice.push_back(same_again(facts));
   return first_of(std::move(advice));
 }
 
 Advice master_address_as_number() { return {say(texts.address_as_number), say(texts.why_address_as_number)}; }
 Advice run_doctor() { return command("troika doctor", say(texts.why_doctor)); }
-Advice same_again() { return {say(texts.same_command), say(texts.why_same_command)}; }
+Advice same_again(const Facts& facts) {
+  return {say(texts.same_command),
+          say(facts.complete_saves.empty() ? texts.why_same_command_anew : texts.why_same_command)};
+}
 
 }  // namespace troika::diagnosis

@@ -39,6 +39,10 @@ struct FailureTexts {
   Text launcher_heard_hangup{"the launcher got SIGHUP: its terminal or SSH connection closed",
                              "启动器收到 SIGHUP：它所在的终端或 SSH 连接已关闭"};
   Text disk_left{"{} had {} free where the run's folder is", "主机 {} 上运行目录所在的磁盘剩余 {}"};
+  Text disk_left_after_save{
+      "the last sample of {} shows {} free where the run's folder is; what a failed save had "
+      "written is free again",
+      "主机 {} 的最后一次采样显示，运行目录所在的磁盘剩余 {}；保存失败时已写入的部分随即释放"};
   Text disk_left_now{"the disk of the run's folder has {} free now", "运行目录所在的磁盘现在只剩 {}"};
   Text last_save{"the last complete checkpoint is that of step {}; it stays",
                  "最后一个完整的检查点是第 {} 步的，会保留"};
@@ -65,6 +69,7 @@ struct FailureTexts {
   Text why_linger{"sessions of the user live on after the last log-out", "用户退出登录后，其会话继续存在"};
   Text same_command{"start the same command again", "再次执行同一条命令"};
   Text why_same_command{"it resumes from the newest complete checkpoint", "它会从最新的完整检查点恢复"};
+  Text why_same_command_anew{"it begins anew: no checkpoint is complete yet", "它会从头开始：还没有完整的检查点"};
   Text same_package{"install the same package on every host", "在每台主机上安装同一个软件包"};
   Text why_same_package{"the program on this host was built for another processor, or is another version",
                         "这台主机上的程序是为另一种处理器编译的，或者版本不同"};
@@ -81,8 +86,8 @@ struct FailureTexts {
   Text why_memtester{"faulty memory looks the same when it is always one host",
                      "若总是同一台主机，可能是它的内存有故障"};
   Text save_more_often{"less is lost when a process is killed", "进程被杀死时损失更少"};
-  Text restart_by_itself{"the launcher starts all ranks again, from the newest checkpoint",
-                         "启动器会自动从最新的检查点重新启动所有 rank"};
+  Text restart_by_itself{"the launcher starts all ranks again, from the newest checkpoint where there is one",
+                         "启动器会自动重新启动所有 rank；有检查点时从最新的一个继续"};
   Text signal_before_limit{"the run hears of the limit in time, saves and is queued again",
                            "运行会提前得知时限，保存后重新排队"};
 
@@ -182,6 +187,11 @@ struct FailureTexts {
   Text why_see_the_link{"both are heard by host 0, but nothing passes between them",
                         "0 号主机能听到双方，但它们之间什么也传不过去"};
   Text why_continue{"on its host: the process is stopped, and continues", "在该主机上执行：进程被停住了，这样它会继续"};
+  Text see_who_stopped{"find out who stopped the process", "查明是谁停住了该进程"};
+  Text why_see_who_stopped{"a shell (Ctrl-Z), a debugger, or a scheduler that suspends jobs; it has been ended since",
+                           "shell（Ctrl-Z）、调试器，或会挂起作业的调度系统；该进程现已结束"};
+  Text heartbeat_is_older{"all ranks had done step {}: the heartbeat is older",
+                          "所有 rank 都已完成第 {} 步：该心跳早于此"};
   Text why_ask{"the rank says in its log where it stands", "该 rank 会在日志中写下它停在哪里"};
   Text only_if_slow{"only if the rank is slow and not hung: {} s is the limit now",
                     "仅当该 rank 只是慢而没有卡死时：现在的上限是 {} 秒"};
@@ -193,6 +203,9 @@ struct FailureTexts {
   // The rest.
   Text leave_host_out{"leave that host out", "不使用那台主机"};
   Text why_leave_faulty_host_out{"its results cannot be trusted until it is tested", "在检测之前，它的计算结果不可信"};
+  Text install_package{"install the package that the message names", "安装错误信息中给出的软件包"};
+  Text why_install_package{"on every host, the same version as the package troika",
+                           "在每台主机上安装，版本与软件包 troika 相同"};
   Text do_as_told{"do what the message says", "按错误信息所说的做"};
   Text why_do_as_told{"it names the setting or the file, the rule and the remedy",
                       "它指出了设置或文件、规则和解决办法"};

@@ -7,7 +7,9 @@
 namespace troika::diagnosis {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSubsetOf;
 using testing::Not;
@@ -98,7 +100,7 @@ TEST(Failures, MemoryThatEndsWhileACheckpointIsWrittenIsNamedSo) {
   run.start();
   run.train(30);
   run.killed(1, 9).numbers["memory_kills"] = 1;
-  base::make_directories(run.path() + "/checkpoints/step-00000020.partial");
+  base::make_directories(run.path() + "/checkpoints/step-00000020.partial/model");
   const Diagnosis found = run.why();
   EXPECT_EQ(found.cause, "out_of_memory_while_saving");
   EXPECT_THAT(flags_of(found), Contains("--checkpoint.async off"));
@@ -527,6 +529,62 @@ TEST(Failures, ARunThatRunsOnHangsOnlyAfterAWhile) {
   const Diagnosis found = long_stopped.why();
   EXPECT_EQ(found.cause, "rank_hangs");
   EXPECT_THAT(flags_of(found), Contains("kill -CONT 7"));
+}
+
+TEST(Failures, OfARunThatHasEndedNoProcessIsToBeContinued) {
+  const std::string stopped =
+      "rank 1 (host pi1, pid 7) has been silent for 10 s; its last heartbeat came from step 1, fwd 1.0: a signal has "
+      "stopped the process (comm.heartbeat_seconds sets the limit)";
+  MadeRun run;
+  run.start();
+  run.train(12);
+  run.report(75, stopped);
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "rank_hangs");
+  EXPECT_THAT(flags_of(found), ElementsAre("find out who stopped the process", "start the same command again"));
+  EXPECT_THAT(evidence_of(found), HasSubstr("all ranks had done step 12: the heartbeat is older"));
+}
+
+std::string reasons_of(const Diagnosis& diagnosis) {
+  std::string all;
+  for (const Advice& advice : diagnosis.advice) all += advice.reason.english + "\n";
+  return all;
+}
+
+TEST(Failures, WithoutACheckpointTheSameCommandBeginsAnew) {
+  MadeRun run;
+  run.start();
+  run.killed(1, SIGTERM);
+  EXPECT_THAT(reasons_of(run.why()), AllOf(HasSubstr("begins anew"), Not(HasSubstr("newest complete checkpoint"))));
+  MadeRun saved;
+  saved.start();
+  saved.killed(1, SIGTERM);
+  base::make_directories(saved.path() + "/checkpoints/step-00000010");
+  base::write_file_atomic(saved.path() + "/checkpoints/step-00000010/manifest.json", "{}");
+  EXPECT_THAT(reasons_of(saved.why()), HasSubstr("newest complete checkpoint"));
+}
+
+TEST(Failures, OnlyAStepOfSlurmIsToldOfSbatch) {
+  const auto flags = [](const std::string& launch) {
+    MadeRun run;
+    run.state.launch = launch;
+    run.start();
+    run.write();
+    return flags_of(judge(gather(run.path(), run.last_word() + 3600)));
+  };
+  const std::string sbatch = "#SBATCH --signal=TERM@300 --requeue";
+  EXPECT_THAT(flags("1234.0"), Contains(sbatch));
+  EXPECT_THAT(flags("abc"), Not(Contains(sbatch)));
+}
+
+TEST(Failures, APackageThatIsMissingIsNamed) {
+  MadeRun run;
+  run.report(2,
+             "cannot start '/usr/bin/troika-engine': No such file or directory; it must stand beside troika: "
+             "install the package troika-engine, or build both programs");
+  const Diagnosis found = run.why();
+  EXPECT_EQ(found.cause, "package_missing");
+  EXPECT_THAT(evidence_of(found), HasSubstr("install the package troika-engine"));
 }
 
 TEST(Failures, WhatNoRuleKnowsIsNamedByItsExitCode) {

@@ -106,7 +106,8 @@ CheckpointsFound find_checkpoints(const std::string& folder) {
       if (const std::int64_t step = step_of_folder(name, ""); step >= 0) {
         if (base::file_exists(fmt::format("{}/{}/manifest.json", root, name))) found.complete.push_back(step);
       } else if (const std::int64_t partial = step_of_folder(name, ".partial"); partial >= 0) {
-        found.unfinished = std::max(found.unfinished, partial);
+        const bool failed = base::list_directory(root + "/" + name).empty();  // a save that fails leaves it so
+        if (!failed) found.unfinished = std::max(found.unfinished, partial);
       }
     }
   } catch (const base::Error&) {  // no folder that can be read

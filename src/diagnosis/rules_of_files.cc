@@ -21,7 +21,7 @@ std::optional<Finding> disk_full(const Facts& f) {
   for (const auto& [name, host] : f.hosts)
     if (host.disk_free_bytes >= 0)
       found.evidence.push_back(
-          say(texts.disk_left, name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
+          say(texts.disk_left_after_save, name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
   if (!f.complete_saves.empty()) found.evidence.push_back(say(texts.last_save, f.complete_saves.back()));
   return found;
 }
@@ -56,7 +56,7 @@ std::optional<Finding> file_system_failed(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"file_system_failed",
                  {quoted(*told)},
-                 {other_disk(), {say(texts.mount_hard), say(texts.why_mount_hard)}, same_again()}};
+                 {other_disk(), {say(texts.mount_hard), say(texts.why_mount_hard)}, same_again(f)}};
 }
 
 std::optional<Finding> nothing_to_learn_from(const Facts& f) {

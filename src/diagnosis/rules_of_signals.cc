@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
@@ -34,7 +35,7 @@ std::optional<Finding> closed_terminal(const Facts& f) {
   Finding found{"terminal_closed", evidence_of_signal(f), {}};
   if (f.stop_signal == SIGHUP) found.evidence.insert(found.evidence.begin(), say(texts.launcher_heard_hangup));
   found.advice = {command("systemd-run --user --scope tmux", say(texts.why_tmux)),
-                  command("loginctl enable-linger", say(texts.why_linger)), same_again()};
+                  command("loginctl enable-linger", say(texts.why_linger)), same_again(f)};
   return found;
 }
 
@@ -50,7 +51,7 @@ std::optional<Finding> bus_error(const Facts& f) {
   Finding found{"bus_error", {}, {}};
   if (told != nullptr) {
     found.evidence = {quoted(*told, "cannot be read at byte")};
-    found.advice = {{say(texts.copy_again), say(texts.why_copy_again)}, other_disk(), same_again()};
+    found.advice = {{say(texts.copy_again), say(texts.why_copy_again)}, other_disk(), same_again(f)};
     return found;
   }
   found.evidence = evidence_of_signal(f);
@@ -82,13 +83,22 @@ std::optional<Finding> full_disk_without_a_word(const Facts& f) {
                  roomier_disk(f)};
 }
 
+// srun's launches are named by job and step: "1234.0".
+bool is_step_of_slurm(const Facts& f) {
+  const std::string launch = f.state ? f.state->launch : "";
+  const std::size_t dot = launch.find('.');
+  std::int64_t number = 0;
+  return dot != std::string::npos && base::parse_int(launch.substr(0, dot), &number) &&
+         base::parse_int(launch.substr(dot + 1), &number);
+}
+
 AdviceList advice_of_killed(const Facts& f) {
-  AdviceList advice = {same_again()};
+  AdviceList advice = {same_again(f)};
   const double minutes = settings_or_usual(f).checkpoint.every_minutes;
   advice.push_back(set("checkpoint.every_minutes", number(minutes > 2 ? minutes / 2 : 1), say(texts.save_more_often)));
   if (f.death && f.ending == Ending::failed)
     advice.push_back(launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself)));
-  else
+  else if (is_step_of_slurm(f))
     advice.push_back(command("#SBATCH --signal=TERM@300 --requeue", say(texts.signal_before_limit)));
   return advice;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
@@ -157,6 +158,15 @@ std::string process_in(const std::string& text) {
   return text.substr(begin, text.find_first_not_of("0123456789", begin) - begin);
 }
 
+// Steps that are done between two heartbeats are in metrics.jsonl alone.
+void add_newer_step(const Facts& f, const std::string& text, std::vector<Text>* evidence) {
+  const std::string mark = "its last heartbeat came from step ";
+  const std::size_t at = text.find(mark);
+  if (at == std::string::npos || f.rows.empty()) return;
+  if (f.rows.back().step > std::atoll(text.c_str() + at + mark.size()))
+    evidence->push_back(say(texts.heartbeat_is_older, f.rows.back().step));
+}
+
 std::optional<Finding> rank_hangs(const Facts& f) {
   const std::vector<std::string> standing = standing_texts(f);
   const std::string* text =
@@ -167,12 +177,15 @@ std::optional<Finding> rank_hangs(const Facts& f) {
   for (const std::string& more : standing)
     if (more != *text && found.evidence.size() < 3) found.evidence.push_back(quoted(more));
   const bool stopped = holds(*text, {"stopped"}) || first_with(standing, {"is stopped by signal"}) != nullptr;
-  if (stopped) found.advice.push_back(command("kill -CONT " + process_in(*text), say(texts.why_continue)));
-  found.advice.push_back(command("kill -USR1 " + process_in(*text), say(texts.why_ask)));
+  add_newer_step(f, *text, &found.evidence);
+  const bool lives = f.ending == Ending::running;
+  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_in(*text), say(texts.why_continue)));
+  if (stopped && !lives) found.advice.push_back({say(texts.see_who_stopped), say(texts.why_see_who_stopped)});
+  if (lives) found.advice.push_back(command("kill -USR1 " + process_in(*text), say(texts.why_ask)));
   const double limit = settings_or_usual(f).comm.timeout_seconds;
   if (!stopped && holds(*text, {"comm.timeout_seconds ("}))
     found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say(texts.only_if_slow, number(limit))));
-  found.advice.push_back(same_again());
+  found.advice.push_back(same_again(f));
   return found;
 }
 
@@ -185,13 +198,14 @@ std::optional<Finding> host_lost(const Facts& f) {
   if (text == nullptr) return std::nullopt;
   const double limit = settings_or_usual(f).comm.heartbeat_seconds;
   Finding found{"host_lost", {quoted(*text)}, {}};
+  add_newer_step(f, *text, &found.evidence);
   found.advice = {{say(texts.see_the_host), say(texts.why_see_the_host)},
                   launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))};
   if (holds(*text, {"silent", "heard"}))
     found.advice.push_back(
         set("comm.heartbeat_seconds", number(3 * limit), say(texts.hosts_that_pause, number(limit))));
   else
-    found.advice.push_back(same_again());
+    found.advice.push_back(same_again(f));
   return found;
 }
 

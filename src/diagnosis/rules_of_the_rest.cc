@@ -32,7 +32,16 @@ std::optional<Finding> changed_bits(const Facts& f) {
                  {quoted(*told)},
                  {command("memtester 1G 1", say(texts.why_memtester)),
                   {say(texts.leave_host_out), say(texts.why_leave_faulty_host_out)},
-                  same_again()}};
+                  same_again(f)}};
+}
+
+std::optional<Finding> package_missing(const Facts& f) {
+  const std::string* told = first_with(f.told, {"install the package"});
+  if (told == nullptr) told = first_with(f.last_lines, {"install the package"});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"package_missing",
+                 {quoted(*told, "install the package")},
+                 {{say(texts.install_package), say(texts.why_install_package)}}};
 }
 
 std::optional<Finding> by_exit_code(const Facts& f) {
@@ -46,7 +55,7 @@ std::optional<Finding> by_exit_code(const Facts& f) {
           all_told(f),
           {{say(texts.do_as_told), say(texts.why_do_as_told)}, command("troika data inspect", say(texts.why_inspect))}};
     case 70:
-      return Finding{"internal_fault", all_told(f), {{say(texts.report_it), say(texts.why_report_it)}, same_again()}};
+      return Finding{"internal_fault", all_told(f), {{say(texts.report_it), say(texts.why_report_it)}, same_again(f)}};
     default:
       return Finding{"peer_lost",
                      all_told(f),
@@ -58,6 +67,6 @@ std::optional<Finding> by_exit_code(const Facts& f) {
 
 }  // namespace
 
-Rules rules_of_the_rest() { return {changed_bits, by_exit_code}; }
+Rules rules_of_the_rest() { return {changed_bits, package_missing, by_exit_code}; }
 
 }  // namespace troika::diagnosis

@@ -151,15 +151,20 @@ void record_end(RunRecords& records, const Outcome& outcome, std::int64_t steps)
   records.ends(stopped ? records::Life::stopped : records::Life::finished, "", stopped ? base::exit_interrupted : 0);
 }
 
-// While it is there, a stop request tells the other ranks before it ends this one.
+// While it is there, a stop request tells the other ranks before it ends this one, and a second one the records, unless a launcher of
+// ours does. `records` may be null.
 class LastWords {
  public:
-  LastWords(const Session& session, const StopRequests& stop) : stop_(stop) {
+  LastWords(const Session& session, const RunRequest& request, RunRecords* records) : stop_(request.stop) {
     if (stop_.before_leaving)
       stop_.before_leaving([&session] { session.leave("it was asked to stop before the first step"); });
+    const bool watched = request.identity.source == rendezvous::Identity::Source::troika_launch;
+    if (stop_.before_ending_at_once && records != nullptr && !watched)
+      stop_.before_ending_at_once([records] { records->ended_at_once(); });
   }
   ~LastWords() {
     if (stop_.before_leaving) stop_.before_leaving({});
+    if (stop_.before_ending_at_once) stop_.before_ending_at_once({});
   }
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
@@ -210,7 +215,7 @@ std::unique_ptr<metrics::RowSink> tensorboard_of(const RunRequest& request, cons
 Outcome run_in(Session& session, const RunRequest& request, RunRecords* records) {
   const rendezvous::Identity& me = request.identity;
   const config::Settings& s = request.resolved.settings;
-  const LastWords last_words(session, request.stop);
+  const LastWords last_words(session, request, records);
   session.join();
   const std::unique_ptr<RunLock> lock = lock_folder(session, request);
   if (request.trial == nullptr) {

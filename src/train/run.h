@@ -30,6 +30,8 @@ struct StopRequests {
   // Until the first step a request ends the process at once, after the words given here, from another thread.
   std::function<void(std::function<void()> last_words)> before_leaving;
   std::function<void()> begin_polling;  // the first step begins
+  // From then on a second request does.
+  std::function<void(std::function<void()> last_words)> before_ending_at_once;
 };
 
 struct RunRequest : RankContext {

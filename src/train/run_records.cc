@@ -135,6 +135,22 @@ void RunRecords::failed(int exit_code, const std::string& text) {
   if (prepared_) ends(Life::failed, text, exit_code);
 }
 
+// Of the state that is there, as the rank's thread may be about to change its own.
+void RunRecords::ended_at_once() {
+  event(EventKind::stop, whereabouts_.place().step, "ended at once because it was asked to twice");
+  if (first_of_host())
+    disk_.post([place = place_, now = base::wall_seconds()] {
+      std::optional<records::RunState> state = records::read_run_state(place.folder);
+      const bool of_this_attempt = state && state->launch == place.launch && state->attempt == place.attempt;
+      if (!of_this_attempt || (state->life != Life::preparing && state->life != Life::training)) return;
+      state->life = Life::stopped;
+      state->since = now;
+      state->exit_code = base::exit_interrupted;
+      records::write_run_state(place.folder, *state);
+    });
+  disk_.flush();
+}
+
 void RunRecords::hold(const tensor::Ledger& ledger) {
   using tensor::MemoryUse;
   const std::lock_guard<std::mutex> lock(mutex_);

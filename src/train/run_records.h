@@ -60,6 +60,10 @@ class RunRecords {
   // under way in the folder.
   void failed(int exit_code, const std::string& text);
 
+  // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
+  // thread may be in any call of the others.
+  void ended_at_once();
+
   // What rank 0 has shown its user: to RUN/run.log.
   void told(const std::string& text);
 

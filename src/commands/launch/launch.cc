@@ -26,7 +26,9 @@
 #include "commands/launch/say.h"
 #include "commands/launch/service_status.h"
 #include "commands/launch/spread.h"
+#include "commands/own_program.h"
 #include "commands/shell_word.h"
+#include "commands/verbs.h"
 #include "exporters/event_command.h"
 #include "exporters/metrics_server.h"
 #include "host/cores.h"
@@ -72,6 +74,11 @@ HostTeam team_of(const LaunchOptions& options) {
   team.join_seconds = options.join_seconds;
   team.heartbeat_seconds = options.heartbeat_seconds;
   return team;
+}
+
+// Said once and on record, not by every rank on its screen.
+void check_engine(const LaunchOptions& options) {
+  if (options.program.empty() && call_of(options.worker).last().program == Program::engine) engine_program();
 }
 
 // A training that this host has not the memory for ends here, before a rank starts.
@@ -165,6 +172,7 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   Outcome failure;
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
+  check_engine(options);
   refuse_what_does_not_fit(options);
   records.attempt_begins(static_cast<int>(hosts.attempt()), identity->launch,
                          fmt::format("{} rank{} on {} host{}, {} of them on {}", identity->world_size,

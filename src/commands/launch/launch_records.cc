@@ -3,13 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
 #include "host/process.h"
+#include "records/line_file.h"
 #include "records/run_in_use.h"
 #include "records/run_log.h"
 #include "records/run_reader.h"
@@ -27,7 +30,46 @@ void add_risen(records::Event& event, const char* name, double before, double no
   if (before >= 0 && now >= 0) event.numbers[name] = std::max(0.0, now - before);
 }
 
+// The process that launched last in the folder is on this host, is not this one, and lives.
+bool another_launches(const std::string& folder) {
+  constexpr std::int64_t tail_bytes = 64 << 10;
+  const std::vector<std::string> lines = records::LineReader(records::events_path(folder), tail_bytes).read().lines;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const std::optional<records::Event> event = records::parse_event(*line);
+    if (!event || event->kind != EventKind::launch) continue;
+    const auto pid = static_cast<std::int64_t>(event->number("pid"));
+    const double start = event->number("process_start");
+    return event->host == base::host_name() && pid != ::getpid() && start > 0 &&
+           static_cast<double>(host::process_start(pid)) == start;
+  }
+  return false;
+}
+
 }  // namespace
+
+struct LaunchRecords::Lines {
+  explicit Lines(const std::string& run)
+      : folder(run), events(records::events_path(run)), log(records::run_log_path(run)) {}
+
+  bool is_of_another(const std::string& launch) const {
+    const std::optional<records::RunState> state = records::read_run_state(folder);
+    if (state && !launch.empty() && state->launch == launch) return false;
+    return records::in_use(folder) || another_launches(folder);
+  }
+
+  void write_waiting(const std::string& launch) {
+    if (waiting.empty() || is_of_another(launch)) return;
+    for (const auto& [event, told] : waiting) {
+      events.append(event);
+      log.append(told);
+    }
+    waiting.clear();
+  }
+
+  const std::string folder;
+  records::LineWriter events, log;
+  std::vector<std::pair<std::string, std::string>> waiting;  // lines of events and of the log
+};
 
 LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
     : folder_(folder.empty() || records::in_use(folder) ? "" : std::move(folder)),
@@ -35,8 +77,9 @@ LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
       node_rank_(node_rank),
       also_(std::move(also)),
       before_(host::read_vitals("")),
-      events_(std::make_shared<records::LineWriter>(records::events_path(folder_))),
-      log_(std::make_shared<records::LineWriter>(records::run_log_path(folder_))) {}
+      lines_(std::make_shared<Lines>(folder_)) {}
+
+LaunchRecords::~LaunchRecords() { settle(); }
 
 records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) const {
   records::Event event;
@@ -51,11 +94,20 @@ records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) 
 void LaunchRecords::write(const records::Event& event) {
   if (also_) also_(event);
   if (folder_.empty()) return;
-  disk_.post([events = events_, log = log_, line = to_json(event),
+  disk_.post([lines = lines_, launch = launch_, line = to_json(event),
               told = records::log_line(event.time, "launcher: " + event.text)] {
-    events->append(line);
-    log->append(told);
+    lines->waiting.emplace_back(line, told);
+    lines->write_waiting(launch);
   });
+}
+
+void LaunchRecords::settle() {
+  if (!folder_.empty()) disk_.post([lines = lines_, launch = launch_] { lines->write_waiting(launch); });
+}
+
+void LaunchRecords::flush() {
+  settle();
+  disk_.flush();
 }
 
 void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const std::string& text) {
@@ -105,7 +157,7 @@ void LaunchRecords::stopped() { end_state(records::Life::stopped, "", base::exit
 
 // A state of another launch is not this one's to end.
 void LaunchRecords::end_state(records::Life life, const std::string& text, int exit_code) {
-  if (folder_.empty()) return;
+  if (folder_.empty() || launch_.empty()) return;
   disk_.post([folder = folder_, launch = launch_, life, text, exit_code, now = base::wall_seconds()] {
     std::optional<records::RunState> state = records::read_run_state(folder);
     if (!state || state->launch != launch) return;

@@ -12,7 +12,6 @@
 #include "host/vitals.h"
 #include "records/background_disk.h"
 #include "records/event.h"
-#include "records/line_file.h"
 #include "records/run_state.h"
 #include "rendezvous/failure_report.h"
 
@@ -23,8 +22,13 @@ class LaunchRecords {
  public:
   // Who else hears of each event, whether it is written or not; from the launcher's thread.
   using Also = std::function<void(const records::Event&)>;
-  // `folder`: of the run; "": nothing is written, as where another run is under way in it. `also` may be empty.
+  // `folder`: of the run; "": nothing is written, as where another run is under way in it. A run that began before this one and takes
+  // the folder after it is told by its lock and its launcher: what is said meanwhile waits until the folder is this launch's, and is
+  // never written where it is not. `also` may be empty.
   LaunchRecords(std::string folder, int node_rank, Also also = {});
+  ~LaunchRecords();
+  LaunchRecords(const LaunchRecords&) = delete;
+  LaunchRecords& operator=(const LaunchRecords&) = delete;
 
   // An attempt of this launch begins: counters of the host count from here. The event says which process launches.
   void attempt_begins(int attempt, const std::string& launch, const std::string& text);
@@ -40,10 +44,13 @@ class LaunchRecords {
   void said(records::EventKind kind, const std::string& text);
 
   const std::string& folder() const { return folder_; }
-  void flush() { disk_.flush(); }  // waits for the disk, 2 s at most
+  void flush();  // waits for the disk, 2 s at most
 
  private:
+  struct Lines;
+
   void write(const records::Event& event);
+  void settle();
   void end_state(records::Life life, const std::string& text, int exit_code);
   records::Event event_of(records::EventKind kind, const std::string& text) const;
 
@@ -54,7 +61,7 @@ class LaunchRecords {
   int attempt_ = 0;
   std::string launch_;
   host::Vitals before_;
-  const std::shared_ptr<records::LineWriter> events_, log_;  // of the disk's thread
+  const std::shared_ptr<Lines> lines_;  // of the disk's thread
   records::BackgroundDisk disk_;
 };
 

@@ -52,6 +52,9 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   request.screen = stderr;
   request.stop.requested = [&signals] { return signals.requested(); };
   request.stop.before_leaving = [&signals](std::function<void()> words) { signals.before_leaving(std::move(words)); };
+  request.stop.before_ending_at_once = [&signals](std::function<void()> words) {
+    signals.before_ending_at_once(std::move(words));
+  };
   request.stop.begin_polling = [&signals] { signals.begin_polling(); };
   request.answer_status = [&status](std::function<void()> answer) {
     if (status) status->set_answer(std::move(answer));

@@ -2,12 +2,17 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "base/file.h"
 #include "commands/train/program_test_support.h"
 
 namespace troika::commands {
 namespace {
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -51,6 +56,31 @@ TEST_F(WhyOfARun, ThatIsStoppedOnRequestIsNone) {
   EXPECT_EQ(end.code, 130) << end.output;
   EXPECT_THAT(end.output, Not(HasSubstr("cause: ")));
   EXPECT_EQ(cause(), "none");
+}
+
+TEST_F(WhyOfARun, OfOneProcessThatIsAskedTwiceHasBeenStopped) {
+  Program program(troika(train({"--steps", "100000"})));
+  await_step(out_, 5);
+  program.signal(SIGINT);
+  program.await_output("once more ends at once");
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // sooner it counts as the same request
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait().code, 130);
+  EXPECT_EQ(cause(), "none");
+}
+
+// troika alone, as its package installs it.
+TEST_F(WhyOfARun, WithoutTheEngineNamesThePackageAtOnceAndLater) {
+  const std::string alone = folder_ / "bin/troika";
+  base::make_directories(folder_ / "bin");
+  std::filesystem::copy_file(TROIKA_BINARY_DIR "/troika", alone);
+  Words words = launch(2, train({}));
+  words.front() = alone;
+  const End end = run(words);
+  EXPECT_EQ(end.code, 2) << end.output;
+  EXPECT_THAT(end.output, AllOf(HasSubstr("install the package troika-engine"), HasSubstr("(package_missing)")));
+  const End later = run(troika({"why", out_}));
+  EXPECT_THAT(later.output, AllOf(HasSubstr("install the package troika-engine"), HasSubstr("(package_missing)")));
 }
 
 TEST_F(WhyOfARun, WhoseProcessesAreAllKilledWasKilledFromOutside) {
