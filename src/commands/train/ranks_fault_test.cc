@@ -1,6 +1,8 @@
 // Ranks that die, stop, never come or disagree.
 #include <gmock/gmock.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include <chrono>
 #include <functional>
@@ -210,13 +212,16 @@ TEST_F(Ranks, WhoseSaveFailsGoOnAndTryAgain) {
   await_step(out_, 7);
   await_checkpoint(out_);
   const std::string folder = out_ + "/checkpoints";
-  await([&] { return !checkpoints(out_).empty() && ::rename(folder.c_str(), (out_ + "/aside").c_str()) == 0; },
-        "a folder");
-  base::write_file_atomic(folder, "in the way");
+  const std::string aside = out_ + "/aside";
+  // At one stroke, because the run makes the folder where there is nothing.
+  const auto exchange = [&] {
+    return ::renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, aside.c_str(), RENAME_EXCHANGE) == 0;
+  };
+  base::write_file_atomic(aside, "in the way");
+  await([&] { return !checkpoints(out_).empty() && exchange(); }, "a folder");
   program.await_output("could not be saved: ");
   program.await_output("; the run continues and tries again in a minute, or after step ");
-  base::remove_tree(folder);
-  ASSERT_EQ(::rename((out_ + "/aside").c_str(), folder.c_str()), 0);
+  ASSERT_TRUE(exchange());
   const std::string before = checkpoints(out_).back();
   await([&] { return checkpoints(out_).back() > before; }, "another checkpoint");
   program.signal(SIGTERM);
