@@ -1,6 +1,6 @@
 // Ranks that die, stop, never come or disagree.
-#include <gmock/gmock.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <signal.h>
 #include <stdio.h>
 
