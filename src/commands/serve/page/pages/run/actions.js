@@ -8,22 +8,30 @@ import { t } from '../../texts.js';
 // told: {asked(what: 'stop' or 'resume'), answered(taken)}
 export function makeActions({ session, say, ask }, name, told) {
   const node = el('div', { class: 'toolbar actions' });
+  const buttons = new Map();
   let shown = null;
   let sending = false;
   let state = '';
   let can = [];
+
+  const waits = (id) => id !== 'stop-now' && (sending || (id === 'stop-save' && state === 'stopping'));
+
+  // The same one each time, so that a press that has begun ends on it. One that waits keeps the keyboard's place: it is marked, not
+  // disabled.
+  function button(id, kind, act) {
+    if (!buttons.has(id))
+      buttons.set(id, el('button', { type: 'button', class: kind, dataset: { action: id }, onclick: () => waits(id) || act() }, t(`run.${id}`)));
+    const one = buttons.get(id);
+    if (waits(id)) one.setAttribute('aria-disabled', 'true');
+    else one.removeAttribute('aria-disabled');
+    return one;
+  }
 
   function draw() {
     const key = `${can.join(' ')} ${state} ${sending}`;
     if (session.view_only || key === shown) return;
     const focused = node.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     shown = key;
-    // A button that waits keeps the keyboard's place: it is marked, not disabled.
-    const button = (id, kind, act) => {
-      const waits = id !== 'stop-now' && (sending || (id === 'stop-save' && state === 'stopping'));
-      return el('button', { type: 'button', class: kind, dataset: { action: id }, 'aria-disabled': waits ? 'true' : null,
-        onclick: () => waits || act() }, t(`run.${id}`));
-    };
     fill(node,
       can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : null,
       can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
