@@ -32,12 +32,15 @@ export function makeActions({ session, say, ask }, name, told) {
     if (session.view_only || key === shown) return;
     const focused = node.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     shown = key;
-    fill(node,
-      can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : null,
+    const wanted = [
+      ...can.includes('stop') ? [button('stop-save', '', actions.stopAfterSave), button('stop-now', 'danger', actions.stopNow)] : [],
       can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
       // What is finished goes on only from an earlier checkpoint, which is chosen where they are.
       can.includes('resume') && state !== 'finished' ? button('resume', 'primary', () => actions.resume(null)) : null,
-      state === 'finished' ? el('a', { class: 'button', href: hashOf('new', name), dataset: { action: 'again' } }, t('config.use')) : null);
+      state === 'finished' ? el('a', { class: 'button', href: hashOf('new', name), dataset: { action: 'again' } }, t('config.use')) : null,
+    ].filter((one) => one !== null);
+    if (wanted.length === node.children.length && wanted.every((one, at) => one === node.children[at])) return;
+    fill(node, ...wanted);
     if (focused !== null) (node.querySelector(`[data-action="${focused}"]`) ?? node.querySelector('button'))?.focus();
   }
 
