@@ -34,8 +34,9 @@ report() { # report STATUS TEXT
   if [ "$1" = 0 ]; then echo "ok    $2"; else echo "FAIL  $2" && failed=$((failed + 1)); fi
 }
 
-# Left out: what takes less than two milliseconds on a processor, and the signals that a program begins with: those are qemu's here.
-left_out='Full*:ParseSettings.TakesUnderTwoMilliseconds:Subprocess.BeginsWithNoSignalOfThisProcess'
+# Left out: the memory channel, because qemu has no process_vm_readv (the runs below take Gloo instead), what takes less than two
+# milliseconds on a processor, and the signals that a program begins with: those are qemu's here.
+left_out='Full*:*memory*:ParseSettings.TakesUnderTwoMilliseconds:Subprocess.BeginsWithNoSignalOfThisProcess'
 echo "      left out: $left_out"
 
 # As a Raspberry Pi 4; what else of arm64 has fused multiply-add gives the same bits.
@@ -43,7 +44,7 @@ export QEMU_CPU=cortex-a72
 for test in $tests; do
   begin=$SECONDS status=0
   "$arm/$test" --gtest_brief=1 --gtest_filter="-$left_out" > "$work/out" 2>&1 || status=$?
-  report $status "$test: $(sed -n 's/^\[  PASSED  \] //p' "$work/out")$(sed -n 's/^\[  SKIPPED \] \([0-9]* tests*\)[.,].*/ \1 not possible here./p' "$work/out") ($((SECONDS - begin)) s)"
+  report $status "$test: $(sed -n 's/^\[  PASSED  \] //p' "$work/out") ($((SECONDS - begin)) s)"
   [ $status = 0 ] || grep -E -A 4 'Failure|FAILED' "$work/out" | head -n 30 | sed 's/^/      | /'
 done
 

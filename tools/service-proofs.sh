@@ -108,7 +108,7 @@ echo "      $(property small StatusText)"
 check "the run belongs to a user of its own" as_nobody_known
 check "systemctl stop saves" stopped_and_saved
 check "systemctl start resumes it" resumed
-check "a rank is killed: systemd starts the run again, which goes on" killed_rank_comes_back
+check "a rank is killed: systemd starts the run again, which resumes" killed_rank_comes_back
 check "a run that ends stays ended" ends_well
 echo "$failed failed"
 exit "$((failed > 0))"

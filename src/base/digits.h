@@ -5,7 +5,7 @@
 
 namespace troika::base {
 
-std::string format_digits(double value,
-                          int digits);  // "0.0123", "4.56"; larger numbers whole: "4560", never "4.56e+03"
+// "0.0123", "4.56"; larger numbers whole: "4560", never "4.56e+03".
+std::string format_digits(double value, int digits);
 
 }  // namespace troika::base

@@ -115,7 +115,7 @@ TEST(Layouts, WhatWasReadLeavesTheMemoryAsTheReadingGoesOn) {
     const auto found = find_newest(root, world);
     ASSERT_TRUE(found.has_value());
     for (Slice& slice : request.weights) slice.data.fill_(-1);
-    base::append_file("/proc/self/clear_refs", "5");  // the peak begins anew
+    base::append_file("/proc/self/clear_refs", "5");  // resets the peak
     const std::int64_t before = kibibytes_of("VmRSS");
     load(*found, request.weights, world);
     EXPECT_LT(kibibytes_of("VmHWM") - before, 16 * 1024);

@@ -42,7 +42,7 @@ Advice other_disk();                                        // another --out
 std::vector<Advice> roomier_disk(const Facts& facts);
 Advice master_address_as_number();
 Advice run_doctor();
-Advice same_again(const Facts& facts);  // the same command resumes, or begins anew where no checkpoint is
+Advice same_again(const Facts& facts);  // the same command resumes, or starts over where no checkpoint is
 
 std::string number(double value);  // "0.00015": the shortest that reads well, 3 digits
 

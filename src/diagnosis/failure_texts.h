@@ -69,7 +69,7 @@ struct FailureTexts {
   Text why_linger{"sessions of the user live on after the last log-out", "用户退出登录后，其会话继续存在"};
   Text same_command{"start the same command again", "再次执行同一条命令"};
   Text why_same_command{"it resumes from the newest complete checkpoint", "它会从最新的完整检查点恢复"};
-  Text why_same_command_anew{"it begins anew: no checkpoint is complete yet", "它会从头开始：还没有完整的检查点"};
+  Text why_same_command_anew{"it starts over: no checkpoint is complete yet", "它会从头开始：还没有完整的检查点"};
   Text same_package{"install the same package on every host", "在每台主机上安装同一个软件包"};
   Text why_same_package{"the program on this host was built for another processor, or is another version",
                         "这台主机上的程序是为另一种处理器编译的，或者版本不同"};

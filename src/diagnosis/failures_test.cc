@@ -555,7 +555,7 @@ TEST(Failures, WithoutACheckpointTheSameCommandBeginsAnew) {
   MadeRun run;
   run.start();
   run.killed(1, SIGTERM);
-  EXPECT_THAT(reasons_of(run.why()), AllOf(HasSubstr("begins anew"), Not(HasSubstr("newest complete checkpoint"))));
+  EXPECT_THAT(reasons_of(run.why()), AllOf(HasSubstr("starts over"), Not(HasSubstr("newest complete checkpoint"))));
   MadeRun saved;
   saved.start();
   saved.killed(1, SIGTERM);

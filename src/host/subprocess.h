@@ -106,7 +106,7 @@ class Subprocess {
   void send(int signal) const;
   bool ends_within(double seconds) const;  // waits so long for its end; true: wait() will not block
   End wait();                              // for its end, however long; the same again
-  void leave();  // it goes on without this object; the end of this process's child is nobody's to hear
+  void leave();                            // it runs without this object, which no longer waits for its end
 
  private:
   pid_t pid_ = -1;  // -1: moved from, or left

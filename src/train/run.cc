@@ -78,7 +78,7 @@ std::string no_data(const config::Settings& s) {
   const std::string settings_of_run = s.model.path + "/config.yaml";
   if (!s.model.path.empty() && base::file_exists(settings_of_run))
     return fmt::format(
-        "data.train is not set: '{}' is the folder of a run, whose weights a training begins with when --data.train "
+        "data.train is not set: '{}' is the folder of a run, with whose weights a training begins where --data.train "
         "PATH "
         "names its data; to continue that run give its settings: troika train {}",
         s.model.path, settings_of_run);

@@ -399,7 +399,7 @@ std::string Trainer::failed_save(const std::string& cause, NextTry next) const {
   } else {
     then = fmt::format(
         "the run ends without it: free room on that disk, or mend it, and start the same command again, which {}",
-        saved_step_ < 0 ? "begins anew" : fmt::format("resumes from step {}", saved_step_));
+        saved_step_ < 0 ? "starts over" : fmt::format("resumes from step {}", saved_step_));
   }
   return fmt::format("step {} could not be saved: {}; {}; {}", saver_->step(), cause, newest, then);
 }

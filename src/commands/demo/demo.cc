@@ -67,13 +67,6 @@ void check_room(const std::string& folder, std::int64_t wanted) {
                   folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
 }
 
-void check_engine() {
-  const std::string engine = program_beside("troika-engine");
-  if (::access(engine.c_str(), X_OK) == 0) return;
-  throw base::ConfigError(
-      fmt::format("there is no '{}', which trains: install the package troika-engine, or build both programs", engine));
-}
-
 struct Step {
   std::string title;
   Words words;
@@ -212,7 +205,7 @@ int run_demo(const Call& call) {
   a.folder = base::without_end_slashes(a.folder);
   const Corpus corpus = corpus_of(a.texts, std::filesystem::path(program).parent_path().string(), "");
   check_contents(a.folder);
-  if (!a.only_data) check_engine();
+  if (!a.only_data) engine_program();  // ConfigError where it is not there
   make_writable(a.folder);
   check_room(a.folder, bytes_of_data + (a.only_data ? 0 : bytes_of_run));
 

@@ -23,6 +23,7 @@ namespace {
 constexpr double look_seconds = 0.1;
 constexpr double told_after_seconds = 3;  // who is missing
 constexpr const char* end_mark = "ended ";
+constexpr const char* same_secret = ": give every host the same --secret-file, or TROIKA_SECRET";
 
 std::string of_host(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
 
@@ -120,8 +121,7 @@ void Hosts::name_turned_away() {
 
 void Hosts::name_wrong_secrets() {
   const auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, &wrong_secrets_); });
-  for (const std::string& who : all)
-    says(team_.command, who + ": give every host the same --secret-file, or TROIKA_SECRET");
+  for (const std::string& who : all) says(team_.command, who + same_secret);
 }
 
 void Hosts::set_course(const std::string& text) {
@@ -197,7 +197,7 @@ std::string Hosts::same_numbers() {
 std::string Hosts::wrong_secrets() {
   std::uint64_t since = 0;
   const auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, &since); });
-  return all.empty() ? "" : base::join(all, ", ") + ": give every host the same --secret-file, or TROIKA_SECRET; ";
+  return all.empty() ? "" : base::join(all, ", ") + same_secret + "; ";
 }
 
 // Host 0's list of hosts whose launchers are not there, and the tokens of the others.

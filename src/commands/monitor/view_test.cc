@@ -147,14 +147,18 @@ TEST(MonitorView, WhoWaitsForOthersWaitsForTheOnlyOneThatWorks) {
   EXPECT_THAT(two_work.view(10).ranks[0].chain, IsEmpty());
 }
 
-TEST(MonitorView, RanksThatWaitForEachOtherAreACircle) {
-  MadeRun run(1, 3);
+// Each for the next one, for so many seconds.
+View of_ranks_that_wait(const MadeRun& run, int ranks, const std::function<double(int rank)>& seconds) {
   run.write_state();
-  run.write_samples(30, [](records::Sample& s) {
-    s.place.waits_for = (s.rank + 1) % 3;
-    s.place.seconds = 12 + s.rank;
+  run.write_samples(30, [&](records::Sample& s) {
+    s.place.waits_for = (s.rank + 1) % ranks;
+    s.place.seconds = seconds(s.rank);
   });
-  const View view = run.view(30);
+  return run.view(30);
+}
+
+TEST(MonitorView, RanksThatWaitForEachOtherAreACircle) {
+  const View view = of_ranks_that_wait(MadeRun(1, 3), 3, [](int rank) { return 12 + rank; });
   EXPECT_TRUE(view.ranks[0].circle);
   EXPECT_EQ(view.ranks[0].holder(), -1);
   EXPECT_THAT(sentences(view),
@@ -163,26 +167,14 @@ TEST(MonitorView, RanksThatWaitForEachOtherAreACircle) {
 }
 
 TEST(MonitorView, OfACircleOnOneHostNoNetworkBetweenHostsIsBlamed) {
-  MadeRun run(2);
-  run.write_state();
-  run.write_samples(30, [](records::Sample& s) {
-    s.place.waits_for = 1 - s.rank;
-    s.place.seconds = 20;
-  });
-  EXPECT_THAT(sentences(run.view(30)),
+  EXPECT_THAT(sentences(of_ranks_that_wait(MadeRun(2), 2, [](int) { return 20; })),
               ElementsAre("ranks 1, 0 on host pi0 have waited for each other for 20 s: no message passes between them, "
                           "see their logs"));
 }
 
 // The samples of both fell into an exchange, milliseconds long.
 TEST(MonitorView, RanksThatHaveOnlyJustBegunToWaitForEachOtherAreNoCircle) {
-  MadeRun run(2);
-  run.write_state();
-  run.write_samples(30, [](records::Sample& s) {
-    s.place.waits_for = 1 - s.rank;
-    s.place.seconds = s.rank == 0 ? 0.002 : 60;
-  });
-  const View view = run.view(30);
+  const View view = of_ranks_that_wait(MadeRun(2), 2, [](int rank) { return rank == 0 ? 0.002 : 60; });
   EXPECT_FALSE(view.ranks[0].circle);
   EXPECT_THAT(view.ranks[0].chain, IsEmpty());
   EXPECT_THAT(view.findings, IsEmpty());

@@ -239,7 +239,7 @@ TEST_F(Ranks, WhoseLastSaveFailsSayThatNothingIsSavedAndPromiseNoOtherTry) {
   EXPECT_EQ(end.code, 3) << end.output;
   EXPECT_THAT(end.output,
               AllOf(HasSubstr("could not be saved: "), HasSubstr("nothing of the run is saved so far"),
-                    HasSubstr("start the same command again, which begins anew"), Not(HasSubstr("in a minute"))));
+                    HasSubstr("start the same command again, which starts over"), Not(HasSubstr("in a minute"))));
 }
 
 // Another launch that finds this one's store, because both keep the usual port.
