@@ -214,12 +214,25 @@ proof_time_limit() {
   grep -E 'stopping after|resumed from|REQUEUE|error: pi' "$log" | say
 }
 
+# The last rank is held as soon as it is there, so that the others cannot begin a step before the signal.
 # shellcheck disable=SC2086
 proof_before_the_first_step() {
+  local held=
   need 40
   submit early "${pretrain[@]}" -- $model --pp 3 --steps 40
+  for _ in $(seq 3000); do
+    held=$(named_on 2 troika-engine)
+    [ -z "$held" ] || break
+    sleep 0.01
+  done
+  kill -STOP $held
   await_ranks
   head_runs scancel --signal=TERM "$job"
+  for _ in $(seq 100); do
+    ! grep -q 'stopped before' "$log" || break
+    sleep 0.1
+  done
+  kill -CONT $held
   ends_well early ref40 40 120
   check "early: it was stopped before the first step" holds 'stopped before the first step' "$log"
   grep -E 'stopped|stopping|REQUEUE|error: pi' "$log" | say
