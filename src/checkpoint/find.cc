@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -223,8 +224,9 @@ std::string describe(const Found& found) {
     bytes += part.bytes;
     hosts.insert(part.host);
   }
-  std::string text = fmt::format("checkpoint {}\n  step {}, {} parts, {}, written on", found.path, found.facts.step,
-                                 found.parts.size(), base::format_bytes(bytes));
+  std::string text =
+      fmt::format("checkpoint {}\n  step {}, {}, {}, written on", found.path, found.facts.step,
+                  base::counted(static_cast<std::int64_t>(found.parts.size()), "part"), base::format_bytes(bytes));
   for (const std::string& host : hosts) text += " " + host;
   for (const auto& [key, value] : found.facts.extra) text += fmt::format("\n  {}: {}", key, value);
   for (const std::string& reason : found.rejected) text += "\n  passed over " + reason;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "comm/collectives.h"
@@ -34,7 +35,10 @@ static std::string summary(const std::vector<std::string>& outcomes, const std::
   bool same = failed.size() == outcomes.size();
   for (const std::size_t rank : failed) same = same && outcomes[rank] == outcomes[first];
   if (same) return cause;
-  const std::string more = failed.size() == 1 ? "" : fmt::format(" (and {} more ranks)", failed.size() - 1);
+  const std::string more =
+      failed.size() == 1
+          ? ""
+          : fmt::format(" (and {})", base::counted(static_cast<std::int64_t>(failed.size()) - 1, "more rank"));
   return fmt::format("rank {} on {}{}: {}", first, hosts[first], more, cause);
 }
 

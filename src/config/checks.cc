@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/profile.h"
@@ -126,7 +127,8 @@ void check_shape(const ModelSettings& m, Findings* findings) {
 void resolve_model(Settings* settings, Findings* findings) {
   auto& m = settings->model;
   if (m.middle_layers > m.layers) {
-    findings->errors.push_back(base::say(texts.middle_layers, m.middle_layers, m.layers, m.layers));
+    findings->errors.push_back(
+        base::say(texts.middle_layers, m.middle_layers, base::counted_text(m.layers, "layer"), m.layers));
   } else if (m.middle_layers > 0) {
     m.layers = m.middle_layers;
     m.middle_layers = 0;

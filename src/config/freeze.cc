@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -50,7 +51,7 @@ void freeze_parts(const std::string& list, std::int64_t layers, std::vector<bool
 // The last N, or the first -N.
 void keep_layers(std::int64_t count, std::int64_t layers, std::vector<bool>* trained, Errors* errors) {
   if (std::abs(count) > layers) {
-    errors->push_back(base::say(texts.trainable_layers, count, layers, -layers, layers));
+    errors->push_back(base::say(texts.trainable_layers, count, base::counted_text(layers, "layer"), -layers, layers));
     return;
   }
   std::fill(trained->begin(), trained->end(), false);

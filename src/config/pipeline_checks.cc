@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/texts.h"
@@ -64,9 +65,14 @@ void check_stage_layers(const Settings& s, Findings* findings) {
   const std::int64_t sum = std::accumulate(stages.begin(), stages.end(), std::int64_t{0});
   const std::int64_t count = s.parallel.pp * s.parallel.virtual_stages;
   if (static_cast<std::int64_t>(stages.size()) != count) {
-    findings->errors.push_back(base::say(texts.stage_entries, stages.size(), count, spell_stages(s.parallel)));
+    findings->errors.push_back(
+        base::say(texts.stage_entries, base::counted_text(static_cast<std::int64_t>(stages.size()), "entry", "entries"),
+                  base::Text{fmt::format("{} {}", count == 1 ? "is" : "are", base::counted(count, "stage")),
+                             std::to_string(count)},
+                  spell_stages(s.parallel)));
   } else if (sum != s.model.layers) {
-    findings->errors.push_back(base::say(texts.stage_sum, fmt::join(stages, ","), sum, s.model.layers, s.model.layers));
+    findings->errors.push_back(base::say(texts.stage_sum, fmt::join(stages, ","), sum,
+                                         base::counted_text(s.model.layers, "layer"), s.model.layers));
   }
 }
 

@@ -137,7 +137,7 @@ TEST(Model, StageLayersMatchTheStages) {
   EXPECT_THAT(resolve_error({"--pp", "2", "--parallel.stage-layers", "3,2"}, 2),
               HasSubstr("sums to 5, but the model has 4"));
   EXPECT_THAT(resolve_error({"--pp", "2", "--parallel.stage-layers", "4"}, 2),
-              HasSubstr("has 1 entries, but there are 2 stages (pp 2): give one entry per stage"));
+              HasSubstr("has 1 entry, but there are 2 stages (pp 2): give one entry per stage"));
   EXPECT_THAT(resolve_error({"--pp", "2", "--virtual-stages", "2", "--parallel.stage-layers", "2,2"}, 2),
               HasSubstr("has 2 entries, but there are 4 stages (pp 2 x virtual_stages 2)"));
 }

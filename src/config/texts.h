@@ -62,7 +62,7 @@ struct ConfigTexts {
   base::Bilingual valid_share = {
       "data.valid_share {} is a number of samples, as it is above 1, but not whole: {} and {} are the nearest that are",
       "data.valid_share {} 大于 1，表示样本数，但不是整数：最接近的整数是 {} 和 {}"};
-  base::Bilingual middle_layers = {"model.middle_layers {} is more than the model's {} layers: at most {} can be kept",
+  base::Bilingual middle_layers = {"model.middle_layers {} is more than the model's {}: at most {} can be kept",
                                    "model.middle_layers {} 超过了模型的 {} 层：最多保留 {} 层"};
   base::Bilingual seq_len = {"batch.seq_len {} is more than model.max_positions {}: at most {}, or raise max_positions",
                              "batch.seq_len {} 超过了 model.max_positions {}：最大为 {}，或增大 max_positions"};
@@ -127,11 +127,10 @@ struct ConfigTexts {
   base::Bilingual set_1f1b = {"set schedule to 1f1b and virtual_stages to 1",
                               "请将 schedule 设为 1f1b，将 virtual_stages 设为 1"};
   base::Bilingual stage_entries = {
-      "parallel.stage_layers has {} entries, but there are {} stages ({}): give one entry per stage, or leave it out",
+      "parallel.stage_layers has {}, but there {} ({}): give one entry per stage, or leave it out",
       "parallel.stage_layers 有 {} 项，但共有 {} 个阶段（{}）：请为每个阶段给出一项，或不设置"};
-  base::Bilingual stage_sum = {
-      "parallel.stage_layers {} sums to {}, but the model has {} layers: give entries that sum to {}",
-      "parallel.stage_layers {} 之和为 {}，但模型有 {} 层：各项之和应为 {}"};
+  base::Bilingual stage_sum = {"parallel.stage_layers {} sums to {}, but the model has {}: give entries that sum to {}",
+                               "parallel.stage_layers {} 之和为 {}，但模型有 {} 层：各项之和应为 {}"};
   base::Bilingual stage_costs = {
       "parallel.stage_costs has {} numbers, but embedding, {} transformer layers and head are {} segments: give {} "
       "numbers, or leave it out",
@@ -174,7 +173,7 @@ struct ConfigTexts {
   base::Bilingual freeze_range = {"train.freeze '{}' is not in the model's layers 0-{}{}",
                                   "train.freeze “{}”不在模型的 0-{} 层之内{}"};
   base::Bilingual is_below = {": {} is below {}", "：{} 小于 {}"};
-  base::Bilingual trainable_layers = {"train.trainable_layers is {}, but the model has {} layers: from {} to {}",
+  base::Bilingual trainable_layers = {"train.trainable_layers is {}, but the model has {}: from {} to {}",
                                       "train.trainable_layers 为 {}，但模型有 {} 层：应在 {} 到 {} 之间"};
   base::Bilingual half_a_table = {
       "train.freeze '{}' names the {} alone, but the head of this model multiplies by the embedding's table "

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -62,7 +63,9 @@ Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files)
       const std::size_t before = corpus.files.size();
       add_folder(input, "", json_files, &corpus);
       if (corpus.files.size() == before) {
-        throw base::DataError(base::say(data_texts.no_text_files, input, corpus.skipped_binary));
+        throw base::DataError(
+            base::say(data_texts.no_text_files, input,
+                      base::counted_text(corpus.skipped_binary, "binary one was", "binary ones were")));
       }
     } else if (base::file_exists(input)) {
       add_named_file(input, json_files, &corpus);

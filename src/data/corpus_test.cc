@@ -68,7 +68,7 @@ TEST(Corpus, SaysWhatIsWrongWithAnInput) {
                                                         "ELF\0",
                                                         5))),
               HasSubstr("program' is not text"));
-  EXPECT_THAT(error(folder.path()), HasSubstr("no text files (1 binary ones"));
+  EXPECT_THAT(error(folder.path()), HasSubstr("no text files (1 binary one was"));
 }
 
 TEST(ChunkReader, CutsFilesWithoutLosingAByte) {

@@ -261,7 +261,7 @@ struct DataTexts {
   base::Bilingual no_text = {"'{}' is not text (it holds NUL bytes): give text, JSONL or token shards",
                              "“{}”不是文本（含有 NUL 字节）：请给出文本、JSONL 或 token 分片"};
   base::Bilingual no_text_files = {
-      "the folder '{}' holds no text files ({} binary ones were passed over): give a folder with text or .jsonl files",
+      "the folder '{}' holds no text files ({} passed over): give a folder with text or .jsonl files",
       "目录“{}”中没有文本文件（跳过了 {} 个二进制文件）：请给出含有文本或 .jsonl 文件的目录"};
   base::Bilingual no_input_file = {
       "'{}' does not exist: give a text file, a .jsonl file, a folder of them, or a folder of token shards",

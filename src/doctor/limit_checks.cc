@@ -154,8 +154,8 @@ std::vector<Finding> check_threads(const HostView& view) {
   double load = 0;
   std::istringstream(host::content_or_empty(view.proc + "/loadavg")) >> load;
   if (load > 0.5 * cores)
-    return {found(Status::note, tell(Text::load, fmt::format("{:.1f}", load), cores), tell(Text::load_wanted),
-                  tell(Text::load_advice))};
+    return {found(Status::note, tell(Text::load, fmt::format("{:.1f}", load), counted(cores, "core")),
+                  tell(Text::load_wanted), tell(Text::load_advice))};
   return {well(measured, tell(Text::ranks_asked, counted(ranks, "rank")))};
 }
 

@@ -148,12 +148,12 @@ void add_link_faults(const HostView& view, const Interface& one, std::vector<Fin
   if (before.count(one.name) != 0 && after.count(one.name) != 0) {
     const std::int64_t errors = after.at(one.name) - before.at(one.name);
     if (errors >= few_errors)
-      findings.push_back(found(Status::warn, tell(Text::link_errors, one.name, errors), tell(Text::no_errors),
-                               tell(Text::link_errors_advice, one.name)));
+      findings.push_back(found(Status::warn, tell(Text::link_errors, one.name, counted(errors, "error")),
+                               tell(Text::no_errors), tell(Text::link_errors_advice, one.name)));
   }
   const auto changes = view.measured->carrier_changes.find(one.name);
   if (changes != view.measured->carrier_changes.end() && changes->second > 0)
-    findings.push_back(found(Status::warn, tell(Text::carrier_changes, one.name, changes->second),
+    findings.push_back(found(Status::warn, tell(Text::carrier_changes, one.name, counted(changes->second, "time")),
                              tell(Text::no_carrier_changes), tell(Text::link_errors_advice, one.name)));
 }
 

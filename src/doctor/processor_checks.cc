@@ -79,8 +79,9 @@ std::vector<Finding> check_throttling(const HostView& view) {
   const Told wanted = tell(Text::throttling_wanted, hot_celsius);
   if (view.measured && view.measured->before.throttles >= 0 && now.throttles > view.measured->before.throttles)
     return {found(Status::warn,
-                  tell(Text::throttled, fmt::format("{:.0f}", now.throttles - view.measured->before.throttles)), wanted,
-                  tell(Text::throttling_advice))};
+                  tell(Text::throttled,
+                       counted(static_cast<std::int64_t>(now.throttles - view.measured->before.throttles), "time")),
+                  wanted, tell(Text::throttling_advice))};
   const double heat = view.measured ? std::max(view.measured->loaded.temperature_celsius, now.temperature_celsius)
                                     : now.temperature_celsius;
   const Told celsius = tell(Text::temperature, fmt::format("{:.0f}", heat));

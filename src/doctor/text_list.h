@@ -51,10 +51,10 @@
   T(full_duplex, "full duplex, no errors", "全双工且无错误") \
   T(half_duplex_advice, "Let {} and its switch port both negotiate: a fixed setting on one end gives half duplex.", \
     "请让 {} 与交换机端口都使用自动协商：只有一端固定设置会变成半双工。") \
-  T(link_errors, "{}: {} errors within seconds", "{}：数秒内出现 {} 个错误") \
+  T(link_errors, "{}: {} within seconds", "{}：数秒内出现 {} 个错误") \
   T(no_errors, "no errors", "没有错误") \
   T(link_errors_advice, "Change the cable of {}, or the port it is plugged into.", "请更换 {} 的网线或所插的端口。") \
-  T(carrier_changes, "{} lost or found its link {} times within seconds", "{} 的链路在数秒内通断 {} 次") \
+  T(carrier_changes, "{} lost or found its link {} within seconds", "{} 的链路在数秒内通断 {} 次") \
   T(no_carrier_changes, "a link that stays", "链路保持稳定") \
   T(infiniband_none, "no InfiniBand", "没有 InfiniBand") \
   T(infiniband_wanted, "ports active, where there are any", "如有端口，应为 ACTIVE") \
@@ -100,7 +100,7 @@
   T(ranks_advice, "Start at most {} on this host: they share its cores.", "这台主机最多启动 {} 个 rank：它们共用其核。") \
   T(omp_advice, "Unset OMP_NUM_THREADS: then every rank takes its share of the cores.", \
     "请取消 OMP_NUM_THREADS：这样每个 rank 使用自己的那份核。") \
-  T(load, "a load of {} on {} cores", "负载 {}，共 {} 个核") \
+  T(load, "a load of {} on {}", "负载 {}，共 {} 个核") \
   T(load_wanted, "nothing else to do", "没有其他工作") \
   T(load_advice, "Other programs work on this host: training waits for cores, and what is measured here is too low.", \
     "主机上有其他程序在运行：训练会等待核，这里测得的数值也会偏低。") \
@@ -128,7 +128,7 @@
   T(governor_advice, "The cores run below their clock: set the governor to performance, or look at cooling and power limits.", \
     "核的频率低于额定：请把调频策略设为 performance，或检查散热与功耗限制。") \
   T(throttling_wanted, "not throttled, below {:.0f} degrees Celsius", "没有降频，温度低于 {:.0f} 摄氏度") \
-  T(throttled, "throttled {} times within seconds", "数秒内降频 {} 次") \
+  T(throttled, "throttled {} within seconds", "数秒内降频 {} 次") \
   T(throttling_advice, "The host is too hot: look at its cooling, or use fewer train.threads.", "主机过热：请检查散热，或减少 train.threads。") \
   T(temperature, "{} degrees Celsius", "{} 摄氏度") \
   T(no_heat, "the host tells neither temperature nor throttling", "主机未提供温度和降频信息") \

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/language.h"
 #include "base/say.h"
 #include "doctor/text_list.h"
@@ -33,9 +34,9 @@ struct Told {
 
 // "1 host", "3 hosts"; the number alone in Chinese, where the text has the noun.
 inline base::Text counted(std::string_view number, std::string_view noun) {
-  return {fmt::format("{} {}{}", number, noun, number == "1" ? "" : "s"), std::string(number)};
+  return {fmt::format("{} {}", number, base::noun_of(number == "1" ? 1 : 0, noun)), std::string(number)};
 }
-inline base::Text counted(std::int64_t number, std::string_view noun) { return counted(std::to_string(number), noun); }
+inline base::Text counted(std::int64_t number, std::string_view noun) { return base::counted_text(number, noun); }
 
 // A value may be a base::Text, of which each language takes its own.
 template <class... Values>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "machine/texts.h"
@@ -39,7 +40,8 @@ Placement::Placement(Cluster cluster, int world, int ranks_per_host) : cluster_(
     }
   }
   if (this->world() < world)
-    throw base::ConfigError(base::say(machine_texts.no_place, world - this->world(),
+    throw base::ConfigError(base::say(machine_texts.no_place,
+                                      base::counted_text(world - this->world(), "rank has", "ranks have"),
                                       base::say(machine_texts.hosts, cluster_.host_count(),
                                                 base::in_english_only(cluster_.host_count() == 1 ? "" : "s")),
                                       this->world()));

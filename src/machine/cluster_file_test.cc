@@ -101,7 +101,7 @@ TEST(Placement, RanksFillHostsInTheirOrder) {
   EXPECT_EQ(placement.host_of(4), 1);
   EXPECT_TRUE(placement.uniform());
   EXPECT_FALSE(Placement(cluster, 6).uniform());
-  EXPECT_THAT(base::message_of<base::ConfigError>([&] { Placement(cluster, 9); }), HasSubstr("1 ranks have no place"));
+  EXPECT_THAT(base::message_of<base::ConfigError>([&] { Placement(cluster, 9); }), HasSubstr("1 rank has no place"));
 }
 
 TEST(Placement, RanksOfAHostShareItsCoresAndItsMemory) {

@@ -8,7 +8,7 @@ namespace troika::machine {
 struct MachineTexts {
   base::Bilingual too_many_ranks = {"{0} ranks on each host are more than the {1} devices of {2}",
                                     "每台主机 {0} 个 rank，超过了 {2} 的 {1} 个设备"};
-  base::Bilingual no_place = {"{} ranks have no place: the cluster has {} for {}",
+  base::Bilingual no_place = {"{} no place: the cluster has {} for {}",
                               "有 {} 个 rank 没有位置：集群的 {} 只够 {} 个"};
   base::Bilingual hosts = {"{} host{}", "{} 台主机{}"};
   base::Bilingual unknown_flag = {"{0} '{1}' is unknown ({2})", "没有名为“{1}”的 {0}（{2}）"};

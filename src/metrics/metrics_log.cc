@@ -30,7 +30,9 @@ std::string MetricsLog::append(const StepMetrics& row) {
   while (!waiting_.empty() && write_first()) waiting_.pop_front();
   if (waited == 0 && !waiting_.empty())
     return fmt::format("{}; the run continues, and the rows are written when the disk takes them", cause_);
-  if (waited > 0 && waiting_.empty()) return fmt::format("{} rows that had waited stand in '{}'", waited, path_);
+  if (waited > 0 && waiting_.empty())
+    return waited == 1 ? fmt::format("a row that had waited stands in '{}'", path_)
+                       : fmt::format("{} rows that had waited stand in '{}'", waited, path_);
   return "";
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -75,8 +76,11 @@ ProgressText progress_text(const JobState& state) {
                     fraction_of(state.done_bytes, state.total_bytes),
                     {}};
   if (state.eta_seconds >= 0) text.fields.push_back(fmt::format("{} left", base::format_duration(state.eta_seconds)));
-  if (state.parts_reused > 0) text.fields.push_back(fmt::format("({} parts were finished before)", state.parts_reused));
-  if (state.tokens > 0) text.fields.push_back(fmt::format("{} tokens", base::format_count(state.tokens)));
+  if (state.parts_reused > 0)
+    text.fields.push_back(fmt::format("({} {} finished before)", base::counted(state.parts_reused, "part"),
+                                      state.parts_reused == 1 ? "was" : "were"));
+  if (state.tokens > 0)
+    text.fields.push_back(fmt::format("{} {}", base::format_count(state.tokens), base::noun_of(state.tokens, "token")));
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "inference/evaluation_rank.h"
@@ -197,7 +198,7 @@ class Run {
     const std::int64_t samples = std::min(microbatches * plan_.resolved.batch.micro, data_.samples->samples());
     if (settings_.log.progress == config::Progress::none || base::monotonic_seconds() - told_seconds_ < 1) return;
     told_seconds_ = base::monotonic_seconds();
-    say(request_, fmt::format("evaluated {} of {} samples", samples, data_.samples->samples()));
+    say(request_, fmt::format("evaluated {} of {}", samples, base::counted(data_.samples->samples(), "sample")));
   }
 
   comm::Channel& world() { return *session_.channels().world; }

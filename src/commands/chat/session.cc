@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -130,10 +131,11 @@ void Session::tell(const Answer& answer) const {
     note(fmt::format("note: the conversation fills all {} positions; /undo takes back a turn, /reset starts over",
                      context_));
   else if (answer.end == Answer::End::length)
-    note(fmt::format("note: the answer ended after {} tokens; --max-new-tokens allows more", answer.drawn));
+    note(fmt::format("note: the answer ended after {}; --max-new-tokens allows more",
+                     base::counted(answer.drawn, "token")));
   if (console_.stats == Console::Stats::each_answer)
     note(fmt::format(
-        "read {} tokens, {} of them known, in {}; then {:.1f} tokens/s", answer.read, answer.kept,
+        "read {}, {} of them known, in {}; then {:.1f} tokens/s", base::counted(answer.read, "token"), answer.kept,
         base::format_duration(answer.read_seconds),
         static_cast<double>(std::max<std::int64_t>(answer.drawn - 1, 0)) / std::max(answer.drawn_seconds, 1e-9)));
 }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
@@ -48,14 +49,14 @@ std::string prepared(const PrepareArguments& given, std::FILE* progress) {
   const data::PrepareReport report = data::prepare(given.inputs, *tokenizer, given.out, options, show);
   const double seconds = base::monotonic_seconds() - start;
   if (report.reused) {
-    return fmt::format("'{}' already holds this data: {} tokens in {} documents\n", given.out, report.tokens,
-                       report.documents);
+    return fmt::format("'{}' already holds this data: {} in {}\n", given.out, base::counted(report.tokens, "token"),
+                       base::counted(report.documents, "document"));
   }
-  return fmt::format(
-      "{} tokens in {} documents from {} in {}, {} shard{} in '{}'; left out: {} duplicate documents, {} binary "
-      "files\n",
-      report.tokens, report.documents, base::format_bytes(report.bytes), base::format_duration(seconds), report.shards,
-      report.shards == 1 ? "" : "s", given.out, report.duplicate_documents, report.binary_files);
+  return fmt::format("{} in {} from {} in {}, {} in '{}'; left out: {}, {}\n", base::counted(report.tokens, "token"),
+                     base::counted(report.documents, "document"), base::format_bytes(report.bytes),
+                     base::format_duration(seconds), base::counted(report.shards, "shard"), given.out,
+                     base::counted(report.duplicate_documents, "duplicate document"),
+                     base::counted(report.binary_files, "binary file"));
 }
 
 std::string trained_tokenizer(const TokenizerArguments& given, std::FILE* progress) {

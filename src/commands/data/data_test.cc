@@ -64,7 +64,7 @@ TEST_F(DataVerb, MakesATokenizerThenShardsThenShowsThem) {
   EXPECT_TRUE(base::file_exists(tok + "/tokenizer.json"));
   EXPECT_TRUE(base::file_exists(tok + "/tokenizer_config.json"));
   EXPECT_THAT(output_of({"prepare", in(), "--tokenizer", tok, "--out", shards, "--workers", "2"}),
-              AllOf(HasSubstr("in 2 documents"), HasSubstr("1 duplicate documents")));
+              AllOf(HasSubstr("in 2 documents"), HasSubstr("1 duplicate document,")));
   EXPECT_THAT(output_of({"prepare", in(), "--tokenizer=" + tok, "--out=" + shards}),
               HasSubstr("already holds this data"));
   EXPECT_THAT(output_of({"inspect", shards, "--samples", "2", "--tokenizer", tok}),

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "data/chunks.h"
@@ -95,10 +96,11 @@ std::string encode_statistics(const std::vector<std::string>& inputs, const Enco
     }
   });
   const double seconds = base::monotonic_seconds() - loaded;
-  return fmt::format(
-      "{} tokens in {} documents from {} bytes in {}: {:.1f} MB/s on {} threads; the tokenizer was read in {}\n",
-      tokens, documents, bytes, base::format_duration(seconds), static_cast<double>(bytes) / 1e6 / seconds,
-      data::worker_count(options.workers), base::format_duration(loaded - start));
+  return fmt::format("{} in {} from {} in {}: {:.1f} MB/s on {}; the tokenizer was read in {}\n",
+                     base::counted(tokens, "token"), base::counted(documents, "document"), base::counted(bytes, "byte"),
+                     base::format_duration(seconds), static_cast<double>(bytes) / 1e6 / seconds,
+                     base::counted(data::worker_count(options.workers), "thread"),
+                     base::format_duration(loaded - start));
 }
 
 }  // namespace troika::commands

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
@@ -44,7 +45,8 @@ static std::string shown_document(const data::TokenStream& stream, std::int64_t 
     const std::int64_t begin = index == 0 ? 0 : shard.document_end(index - 1), size = shard.document_end(index) - begin;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(size, shown_tokens)));
     shard.read(begin, static_cast<std::int64_t>(ids.size()), ids.data());
-    return base::say(inspect_texts.document, number, size, shown(ids, tokenizer), size > shown_tokens ? " ..." : "")
+    return base::say(inspect_texts.document, number, base::counted_text(size, "token"), shown(ids, tokenizer),
+                     size > shown_tokens ? " ..." : "")
                .in(language) +
            "\n";
   }
@@ -65,8 +67,10 @@ std::string inspect_shards(const std::string& path, std::int64_t samples, const 
   text += line(t.vocabulary, fmt::to_string(stream.vocab_size()));
   text += line(t.tokenizer, stream.tokenizer_fingerprint()) + line(t.data, stream.fingerprint());
   for (const data::TokenShard& shard : stream.shards()) {
-    text += line(t.shard, base::say(t.of_shard, shard.path().substr(shard.path().rfind('/') + 1), shard.header().tokens,
-                                    shard.header().documents, base::format_bytes(base::file_size(shard.path())))
+    text += line(t.shard, base::say(t.of_shard, shard.path().substr(shard.path().rfind('/') + 1),
+                                    base::counted_text(shard.header().tokens, "token"),
+                                    base::counted_text(shard.header().documents, "document"),
+                                    base::format_bytes(base::file_size(shard.path())))
                               .in(language));
   }
   const std::int64_t count = std::min(samples, stream.documents());

@@ -21,8 +21,8 @@ struct InspectTexts {
       "“{}”中的 token 由指纹为 {} 的分词器生成，而“{}”的指纹为 {}：请给出运行 troika data prepare 时所用的分词器"};
 
   // A sample of a run.
-  base::Bilingual sample = {"sample {} of {}: {} tokens of {}, {} with loss, {} document{}",
-                            "样本 {}（共 {} 个）：{} 个 token（最多 {} 个），其中 {} 个计算损失，{} 篇文档{}"};
+  base::Bilingual sample = {"sample {} of {}: {} of {}, {} with loss, {}",
+                            "样本 {}（共 {} 个）：{} 个 token（最多 {} 个），其中 {} 个计算损失，{} 篇文档"};
   base::Bilingual next_document = {"--- document {} of this sample, from position {} ---",
                                    "--- 本样本的文档 {}，从位置 {} 开始 ---"};
 
@@ -34,9 +34,8 @@ struct InspectTexts {
   base::Bilingual tokenizer = {"tokenizer", "分词器"};
   base::Bilingual data = {"data", "数据"};
   base::Bilingual shard = {"shard", "分片"};
-  base::Bilingual of_shard = {"{}: {} tokens, {} documents, {}, contents verified",
-                              "{}：{} 个 token，{} 篇文档，{}，内容已校验"};
-  base::Bilingual document = {"document {} ({} tokens): {}{}", "文档 {}（{} 个 token）：{}{}"};
+  base::Bilingual of_shard = {"{}: {}, {}, {}, contents verified", "{}：{} 个 token，{} 篇文档，{}，内容已校验"};
+  base::Bilingual document = {"document {} ({}): {}{}", "文档 {}（{} 个 token）：{}{}"};
 };
 inline constexpr InspectTexts inspect_texts{};
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "commands/data/inspect_texts.h"
@@ -83,10 +84,12 @@ std::string sample_text(const data::Samples& samples, std::int64_t number, const
   std::vector<std::size_t> starts{0};
   for (const std::int64_t start : samples.document_starts(number))
     if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
-  std::string text = base::say(inspect_texts.sample, number, samples.samples(), tokens.size(), samples.seq_len(),
-                               with_loss(tokens), starts.size(), base::in_english_only(starts.size() == 1 ? "" : "s"))
-                         .in(language) +
-                     "\n";
+  std::string text =
+      base::say(inspect_texts.sample, number, samples.samples(),
+                base::counted_text(static_cast<std::int64_t>(tokens.size()), "token"), samples.seq_len(),
+                with_loss(tokens), base::counted_text(static_cast<std::int64_t>(starts.size()), "document"))
+          .in(language) +
+      "\n";
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : tokens.size();
     if (i > 0) text += base::say(inspect_texts.next_document, i, starts[i]).in(language) + "\n";

@@ -165,7 +165,8 @@ void print_loss(const std::string& metrics, const std::vector<std::string>& befo
   title("Loss");
   fmt::print("first step {}, last step {}\n", loss_in(lines.front()), loss_in(lines.back()));
   if (lines.size() == before.size())
-    fmt::print("nothing was trained: all {} steps were done before; more --steps go on\n", lines.size());
+    fmt::print("nothing was trained: {} done before; more --steps go on\n",
+               lines.size() == 1 ? "the one step was" : fmt::format("all {} steps were", lines.size()));
 }
 
 // The guides of a source tree, a bundle or the package, seen from the program's folder; "": none is there.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "commands/eval/arguments.h"
 #include "commands/status_signal.h"
@@ -35,8 +36,9 @@ std::string to_json(const train::EvaluationResult& result) {
 std::string to_text(const train::EvaluationResult& result) {
   const inference::Evaluation& e = result.evaluation;
   const double rate = e.seconds > 0 ? static_cast<double>(e.tokens) / e.seconds : 0;
-  return fmt::format("loss {:.6f}, perplexity {:.6g}, over {} tokens of {} samples in {} ({:.1f} tokens per second)\n",
-                     e.loss, e.perplexity(), e.tokens, e.samples, base::format_duration(e.seconds), rate);
+  return fmt::format("loss {:.6f}, perplexity {:.6g}, over {} of {} in {} ({:.1f} tokens per second)\n", e.loss,
+                     e.perplexity(), base::counted(e.tokens, "token"), base::counted(e.samples, "sample"),
+                     base::format_duration(e.seconds), rate);
 }
 
 }  // namespace

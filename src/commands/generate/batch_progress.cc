@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/counted.h"
 
 namespace troika::commands {
 
@@ -15,7 +16,7 @@ void BatchProgress::show(std::size_t done) {
   const double now = base::monotonic_seconds();
   if (now - last_ < 1 && done < total_) return;
   last_ = now;
-  fmt::print(stderr, "{}/{} texts, {} tokens, {:.1f} tokens/s\n", done, total_, tokens_,
+  fmt::print(stderr, "{}/{} texts, {}, {:.1f} tokens/s\n", done, total_, base::counted(tokens_, "token"),
              static_cast<double>(tokens_) / std::max(now - begin_, 1e-9));
 }
 

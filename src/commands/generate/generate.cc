@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "commands/generate/arguments.h"
@@ -62,7 +63,8 @@ int run_one(const GenerateArguments& a, const Prepared& prepared) {
   if (cut_short(text, prepared.options)) note(limit_note(model, "the text"));
   if (a.stats) {
     const auto later = static_cast<double>(text.positions()) - static_cast<double>(ids.size()) - 1;
-    note(fmt::format("prompt: {} tokens in {}; then {:.1f} tokens/s; cache {}", ids.size(),
+    note(fmt::format("prompt: {} in {}; then {:.1f} tokens/s; cache {}",
+                     base::counted(static_cast<std::int64_t>(ids.size()), "token"),
                      base::format_duration(first - begin), later / seconds, base::format_bytes(text.cache_bytes())));
   }
   return 0;

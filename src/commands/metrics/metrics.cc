@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "commands/metrics/arguments.h"
@@ -24,7 +25,7 @@ std::string tensorboard_of(const records::RunReader& run, const std::string& fol
   exporters::TensorboardRun to{folder, base::file_exists(config) ? base::read_file(config) : ""};
   to.parameters = exporters::hyper_parameters_of(to.config);
   const std::string path = exporters::write_tensorboard(run, to);
-  return fmt::format("{} steps in {}\n", run.steps().size(), path);
+  return fmt::format("{} in {}\n", base::counted(static_cast<std::int64_t>(run.steps().size()), "step"), path);
 }
 
 }  // namespace

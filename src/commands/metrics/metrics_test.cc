@@ -38,7 +38,7 @@ TEST(Metrics, GoToAFileThatIsNamed) {
 TEST(Metrics, AreWrittenForTensorboard) {
   const std::string run = run_of_one_step("tensorboard");
   EXPECT_THAT(metrics_report({run, "--tensorboard", run + "/tb"}),
-              StartsWith("1 steps in " + run + "/tb/events.out.tfevents."));
+              StartsWith("1 step in " + run + "/tb/events.out.tfevents."));
   EXPECT_THROW(metrics_report({run, "--tensorboard", run + "/tb"}), base::ConfigError);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/units.h"
 
 namespace troika::commands::monitor {
@@ -94,7 +95,7 @@ constexpr std::array texts = {
               "rank {} 互相等待已 {}：消息无法通过，请检查它们所在主机之间的网络"},
     Bilingual{"ranks {} on host {} have waited for each other for {}: no message passes between them, see their logs",
               "rank {}（主机 {}）互相等待已 {}：它们之间没有消息通过，请查看它们的日志"},
-    Bilingual{"host {} was throttled {} times by heat in the last minute: see its cooling",
+    Bilingual{"host {} was throttled {} by heat in the last minute: see its cooling",
               "主机 {} 最近一分钟因过热降频 {} 次：请检查散热"},
     Bilingual{"host {} is at {} degrees Celsius", "主机 {} 的温度为 {} 摄氏度"},
     Bilingual{"host {} stood still {} % of the time because its CPU quota was used up",
@@ -102,9 +103,9 @@ constexpr std::array texts = {
     Bilingual{"host {} swaps: {} pages/s are read back, which slows every step",
               "主机 {} 正在换页：每秒读回 {} 页，每一步都会变慢"},
     Bilingual{"host {} has {} of its {} of memory left", "主机 {} 的内存只剩 {}，共 {}"},
-    Bilingual{"host {}: {} processes were killed because memory ran out", "主机 {}：内存耗尽，{} 个进程被终止"},
+    Bilingual{"host {}: {} killed because memory ran out", "主机 {}：内存耗尽，{} 个进程被终止"},
     Bilingual{"host {} has {} of disk left; saving needs about {}", "主机 {} 的磁盘只剩 {}；保存大约需要 {}"},
-    Bilingual{"host {} had {} link errors in the last minute: see cable and port",
+    Bilingual{"host {} had {} in the last minute: see cable and port",
               "主机 {} 最近一分钟出现 {} 次链路错误：请检查网线和端口"},
     Bilingual{"host {} has too little voltage: use the power supply made for it", "主机 {} 电压不足：请使用原装电源"},
     Bilingual{"{} of the last {} steps were skipped: their loss or gradients were not finite",
@@ -161,6 +162,9 @@ constexpr std::array places = {
 
 std::string bytes(double value) { return base::format_bytes(static_cast<std::int64_t>(value)); }
 std::string whole(double value) { return fmt::format("{:.0f}", value); }
+std::string counted(Language language, double value, std::string_view one, std::string_view many = "") {
+  return base::counted_text(static_cast<std::int64_t>(value + 0.5), one, many).in(language);
+}
 
 }  // namespace
 
@@ -201,7 +205,7 @@ std::string said(Language language, const Finding& f) {
     case Trouble::watch:
       return f.text;
     case Trouble::throttled:
-      return said(language, Text::throttled, f.host, whole(f.value));
+      return said(language, Text::throttled, f.host, counted(language, f.value, "time"));
     case Trouble::hot:
       return said(language, Text::hot, f.host, whole(f.value));
     case Trouble::quota:
@@ -211,11 +215,11 @@ std::string said(Language language, const Finding& f) {
     case Trouble::memory_low:
       return said(language, Text::memory_low, f.host, bytes(f.value), bytes(f.reference));
     case Trouble::memory_killed:
-      return said(language, Text::memory_killed, f.host, whole(f.value));
+      return said(language, Text::memory_killed, f.host, counted(language, f.value, "process was", "processes were"));
     case Trouble::disk_low:
       return said(language, Text::disk_low, f.host, bytes(f.value), bytes(f.reference));
     case Trouble::link_errors:
-      return said(language, Text::link_errors, f.host, whole(f.value));
+      return said(language, Text::link_errors, f.host, counted(language, f.value, "link error"));
     case Trouble::under_voltage:
       return said(language, Text::under_voltage, f.host);
     case Trouble::skipped_steps:

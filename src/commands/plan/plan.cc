@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/digits.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -107,8 +108,8 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
     return lines(title, {said}, language);
   };
   std::string text = line(t.model, base::say(t.of_model, base::format_count(shape::parameter_count(model)),
-                                             model.layers, model.hidden, model.vocab));
-  text += line(t.batch, base::say(t.of_batch, q.global, q.settings.batch.seq_len,
+                                             base::counted_text(model.layers, "layer"), model.hidden, model.vocab));
+  text += line(t.batch, base::say(t.of_batch, base::counted_text(q.global, "sequence"), q.settings.batch.seq_len,
                                   base::format_count(q.global * q.settings.batch.seq_len)));
   const base::Text machines = describe(q);
   text += line(t.on,
@@ -126,7 +127,10 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
                  base::say(t.of_run, base::format_count(static_cast<std::int64_t>(run_tokens)),
                            run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second())));
   text += lines(t.helps, planner::what_would_help(q, best), language);
-  text += line(t.left, base::say(t.of_left, answer.considered, answer.too_large, answer.followed, answer.simulated));
+  text += line(t.left,
+               base::say(t.of_left, base::counted_text(answer.considered, "layout"),
+                         base::Text{base::counted(answer.too_large, "does", "do"), std::to_string(answer.too_large)},
+                         answer.followed, answer.simulated));
   text += line(t.start, base::verbatim(start));
   return text + std::string(t.utilisation.in(language)) + "\n";
 }

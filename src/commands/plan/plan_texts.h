@@ -25,15 +25,14 @@ struct PlanPageTexts {
   base::Bilingual bubble = {"bubble", "气泡"};
   base::Bilingual layout = {"layout", "布局"};
 
-  base::Bilingual of_model = {"{} parameters, {} layers, width {}, vocabulary {}",
-                              "{} 个参数，{} 层，宽度 {}，词表 {}"};
-  base::Bilingual of_batch = {"{} sequences of {}: {} tokens per step, the same in every layout",
+  base::Bilingual of_model = {"{} parameters, {}, width {}, vocabulary {}", "{} 个参数，{} 层，宽度 {}，词表 {}"};
+  base::Bilingual of_batch = {"{} of {}: {} tokens per step, the same in every layout",
                               "{} 个长度为 {} 的序列：每步 {} 个 token，各布局相同"};
   base::Bilingual between_hosts = {"{}; {} between hosts", "{}；主机之间 {}"};
   base::Bilingual of_run = {"{} tokens are {:.0f} steps and take {}", "{} 个 token 为 {:.0f} 步，用时 {}"};
   base::Bilingual days = {"{:.1f} days", "{:.1f} 天"};
   base::Bilingual of_left = {
-      "{} layouts considered, {} do not fit, {} followed, {} simulated; the rest is slower by a lower bound",
+      "{} considered, {} not fit, {} followed, {} simulated; the rest is slower by a lower bound",
       "考虑了 {} 种布局，{} 种放不下，跟踪了 {} 种，模拟了 {} 种；其余的按下界已知更慢"};
   base::Bilingual utilisation = {
       "MFU: 6 FLOPs per token and weight, attention by the whole mask, nothing for recomputation, over the data "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "commands/sweep/progress.h"
 
@@ -91,9 +92,9 @@ std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const
 std::string sweep_size(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
   TimeLeft left(step.steps);
   for (const planner::Estimate& estimate : estimates) left.add(estimate.time.step);
-  return fmt::format("{} layout{} of {} samples a step, {} step{} each: about {}", estimates.size(),
-                     estimates.size() == 1 ? "" : "s", step.samples, step.steps, step.steps == 1 ? "" : "s",
-                     base::format_duration(left.seconds(0)));
+  return fmt::format(
+      "{} of {} a step, {} each: about {}", base::counted(static_cast<std::int64_t>(estimates.size()), "layout"),
+      base::counted(step.samples, "sample"), base::counted(step.steps, "step"), base::format_duration(left.seconds(0)));
 }
 
 std::string sweep_conclusion(const SweepRows& rows, const planner::Layout& first) {

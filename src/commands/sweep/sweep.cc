@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -138,18 +139,19 @@ class SweepEnd {
     const SweepStep step = step_of(plan_);
     SweepPage page;
     page.title =
-        fmt::format("Sweep of {} on {} processes",
-                    training.model.path.empty() ? training.model.preset : training.model.path, plan_.host.world());
+        fmt::format("Sweep of {} on {}", training.model.path.empty() ? training.model.preset : training.model.path,
+                    base::counted(plan_.host.world(), "process", "processes"));
     page.conclusion = conclusion();
     page.command = command;
-    page.facts = {{"processes", std::to_string(plan_.host.world())},
-                  {"hosts", std::to_string(plan_.host.hosts.nnodes)},
-                  {"machine", planner::describe(question_).english},
-                  {"rates of the plan", planner::sources_of(question_.cluster).english},
-                  {"step", fmt::format("{} samples, {} tokens", step.samples, step.tokens)},
-                  {"steps of a layout", std::to_string(step.steps)},
-                  {"layouts", std::to_string(outcome_.rows.size())},
-                  {"data", training.data.train}};
+    page.facts = {
+        {"processes", std::to_string(plan_.host.world())},
+        {"hosts", std::to_string(plan_.host.hosts.nnodes)},
+        {"machine", planner::describe(question_).english},
+        {"rates of the plan", planner::sources_of(question_.cluster).english},
+        {"step", fmt::format("{}, {}", base::counted(step.samples, "sample"), base::counted(step.tokens, "token"))},
+        {"steps of a layout", std::to_string(step.steps)},
+        {"layouts", std::to_string(outcome_.rows.size())},
+        {"data", training.data.train}};
     page.svgs = plots.svgs;
     page.note = plots.note;
     page.settings = config::to_yaml(training);
