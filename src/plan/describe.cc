@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "config/presets.h"
 #include "shape/adapter.h"
@@ -62,20 +63,22 @@ std::string describe_trained(const Plan& plan) {
 std::string describe_data(const Plan& plan) {
   const std::int64_t seq_len = plan.settings().batch.seq_len;
   if (plan.data.tokens == 0)
-    return fmt::format("data    random tokens, {} steps of samples of {}", plan.steps, seq_len);
+    return fmt::format("data    random tokens, {} of samples of {}", base::counted(plan.steps, "step"), seq_len);
   return fmt::format(
-      "data    {} tokens, {} samples of {}; {} steps are {:.2f} epochs", base::format_count(plan.data.tokens),
-      plan.data.samples, seq_len, plan.steps,
+      "data    {} {}, {} of {}; {} {} {:.2f} epochs", base::format_count(plan.data.tokens),
+      base::noun_of(plan.data.tokens, "token"), base::counted(plan.data.samples, "sample"), seq_len,
+      base::counted(plan.steps, "step"), plan.steps == 1 ? "is" : "are",
       static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples));
 }
 
 std::string describe_evaluation(const Plan& plan) {
   const std::int64_t every = plan.settings().train.eval_every;
-  const std::string when = !plan.trains() ? std::string("once")
-                           : every > 0    ? fmt::format("every {} steps and at the end", every)
-                                          : std::string("at the end");
-  return fmt::format("valid   {} samples of {}, evaluated {}", plan.data.valid_samples, plan.settings().batch.seq_len,
-                     when);
+  const std::string when =
+      !plan.trains() ? std::string("once")
+      : every > 0    ? fmt::format("every {}and at the end", every == 1 ? "step " : fmt::format("{} steps ", every))
+                     : std::string("at the end");
+  return fmt::format("valid   {} of {}, evaluated {}", base::counted(plan.data.valid_samples, "sample"),
+                     plan.settings().batch.seq_len, when);
 }
 
 }  // namespace
@@ -84,8 +87,8 @@ std::vector<std::string> describe(const Plan& plan) {
   const config::Settings& s = plan.settings();
   const auto largest = std::max_element(plan.memory.begin(), plan.memory.end(),
                                         [](const auto& a, const auto& b) { return a.total() < b.total(); });
-  std::vector<std::string> lines{fmt::format("model   {}: {} layers, width {}, {} parameters, vocabulary {}",
-                                             name_of(s.model), s.model.layers, s.model.hidden,
+  std::vector<std::string> lines{fmt::format("model   {}: {}, width {}, {} parameters, vocabulary {}", name_of(s.model),
+                                             base::counted(s.model.layers, "layer"), s.model.hidden,
                                              base::format_count(shape::parameter_count(s.model)), s.model.vocab)};
   if (const std::string line = describe_trained(plan); !line.empty()) lines.push_back(line);
   if (plan.trains()) lines.push_back(describe_data(plan));

@@ -17,9 +17,10 @@ base::Text plural(int devices) { return base::in_english_only(devices == 1 ? "" 
   throw base::ConfigError(base::say(texts.device, device, why));
 }
 
-void check_build(const std::string& device, Build build) {
-  if (build == Build::cpu_libtorch) refuse_device(device, base::say(texts.cpu_build));
-  if (build == Build::without_kernels) refuse_device(device, base::say(texts.no_kernels));
+void check_build(const std::string& device, const CudaHere& here) {
+  const base::Text what = base::say(here.place == CudaHere::Place::clone ? texts.build_here : texts.build_in_clone);
+  if (here.build == Build::cpu_libtorch) refuse_device(device, base::say(texts.cpu_build, what));
+  if (here.build == Build::without_kernels) refuse_device(device, base::say(texts.no_kernels, what));
 }
 
 void check_presence(const std::string& device, const CudaHere& here) {
@@ -51,7 +52,7 @@ void check_device(const std::string& device, const RanksOfHost& ranks, const Cud
     const bool on_cpu = here.build == Build::cpu_libtorch || here.devices.value_or(0) == 0;
     if (on_cpu || here.build == Build::unknown) return;
   }
-  check_build(device, here.build);
+  check_build(device, here);
   check_presence(device, here);
   if (!here.devices) return;
   if (kind == DeviceKind::numbered) check_number(device, *here.devices);

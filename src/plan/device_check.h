@@ -14,6 +14,8 @@ struct CudaHere {
   enum class Build { unknown, cpu_libtorch, without_kernels, with_kernels } build = Build::unknown;
   host::NvidiaDriver driver = host::NvidiaDriver::absent;
   std::optional<int> devices;  // nothing: not known
+  // Whether the program lies in the clone that it was built in, which can build another one.
+  enum class Place { clone, installed } place = Place::clone;
 };
 
 struct RanksOfHost {

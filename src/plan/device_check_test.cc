@@ -25,9 +25,13 @@ std::string refusal(const std::string& device, const RanksOfHost& ranks, const C
 }
 
 TEST(CheckDevice, ABuildThatCannotIsToldWithWhatToBuild) {
-  EXPECT_EQ(refusal("cuda", {}, {Build::cpu_libtorch, loaded, 0}),
-            "train.device is 'cuda', but this build has a libtorch for CPUs alone; build with that of a pip torch with "
-            "CUDA (./quickstart.sh --cuda), or use --device cpu");
+  EXPECT_EQ(
+      refusal("cuda", {}, {Build::cpu_libtorch, loaded, 0}),
+      "train.device is 'cuda', but this build has a libtorch for CPUs alone; build with the preset cuda and a pip "
+      "torch with CUDA (./quickstart.sh --cuda), or use --device cpu");
+  EXPECT_THAT(refusal("cuda", {}, {Build::cpu_libtorch, loaded, 0, CudaHere::Place::installed}),
+              AllOf(HasSubstr("build Troika in a clone of its sources"), HasSubstr("/usr/share/doc/troika"),
+                    Not(HasSubstr("quickstart.sh"))));
   EXPECT_THAT(refusal("cuda:1", {}, {Build::cpu_libtorch, absent, 0}), HasSubstr("libtorch for CPUs alone"));
   EXPECT_THAT(refusal("cuda", {}, {Build::without_kernels, loaded, 1}),
               AllOf(HasSubstr("no CUDA kernels"), HasSubstr("preset cuda")));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "config/freeze.h"
@@ -40,7 +41,7 @@ std::int64_t warmup_of(const config::OptimizerSettings& optimizer, std::int64_t 
           ? optimizer.warmup_steps
           : static_cast<std::int64_t>(std::ceil(optimizer.warmup_ratio * static_cast<double>(steps)));
   if (warmup <= steps) return warmup;
-  throw base::ConfigError(base::say(texts.warmup, warmup, steps));
+  throw base::ConfigError(base::say(texts.warmup, warmup, base::counted_text(steps, "step")));
 }
 
 mesh::Shape mesh_of(const config::Layout& layout) {

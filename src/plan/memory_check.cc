@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
@@ -48,7 +49,7 @@ bool fits(const Plan& plan, int grid_rank, const Room& room) {
 base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room) {
   return base::say(room.where == Room::Where::gpu ? texts.lack_on_gpu : texts.lack_here,
                    text_of(needed(plan, grid_rank, room.where)), base::format_bytes(room.available_bytes / room.ranks),
-                   room.ranks);
+                   base::counted_text(room.ranks, "rank"));
 }
 
 void check_memory(const Plan& plan, int grid_rank, const Room& room) {

@@ -8,16 +8,17 @@ namespace troika::plan {
 struct PlanTexts {
   // Of devices.
   base::Bilingual device = {"train.device is '{}', but {}", "train.device 为“{}”，但{}"};
-  base::Bilingual cpu_build = {
-      "this build has a libtorch for CPUs alone; build with that of a pip torch with CUDA (./quickstart.sh --cuda), or "
-      "use --device cpu",
-      "本程序构建时使用的 libtorch 只支持 CPU；请用带 CUDA 的 pip torch 构建（./quickstart.sh --cuda），或使用 "
-      "--device cpu"};
-  base::Bilingual no_kernels = {
-      "this build has no CUDA kernels, though its libtorch has CUDA; build with the preset cuda (./quickstart.sh "
-      "--cuda), or use --device cpu",
-      "本程序构建时没有 CUDA 核函数，尽管其 libtorch 带有 CUDA；请用预设 cuda 构建（./quickstart.sh --cuda），或使用 "
-      "--device cpu"};
+  base::Bilingual cpu_build = {"this build has a libtorch for CPUs alone; {}, or use --device cpu",
+                               "本程序构建时使用的 libtorch 只支持 CPU；{}，或使用 --device cpu"};
+  base::Bilingual no_kernels = {"this build has no CUDA kernels, though its libtorch has CUDA; {}, or use --device cpu",
+                                "本程序构建时没有 CUDA 核函数，尽管其 libtorch 带有 CUDA；{}，或使用 --device cpu"};
+  base::Bilingual build_here = {"build with the preset cuda and a pip torch with CUDA (./quickstart.sh --cuda)",
+                                "请用预设 cuda 和带 CUDA 的 pip torch 构建（./quickstart.sh --cuda）"};
+  base::Bilingual build_in_clone = {
+      "packages and bundles are for CPUs: for GPUs build Troika in a clone of its sources, with a pip torch with CUDA "
+      "(docs/gpu.md, with a package in /usr/share/doc/troika)",
+      "软件包和 bundle 只用于 CPU：要使用 GPU，请在源代码的克隆中用带 CUDA 的 pip torch 构建 "
+      "Troika（docs/gpu.md；安装软件包时位于 /usr/share/doc/troika）"};
   base::Bilingual no_driver = {
       "this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); install it, or use --device cpu",
       "本机没有 NVIDIA 驱动（不存在 /proc/driver/nvidia/version）；请安装驱动，或使用 --device cpu"};
@@ -54,7 +55,7 @@ struct PlanTexts {
                                 "model.vocab 为 {}，但分词器有 {} 个 id；请将 --model.vocab 设为 {} 或更大"};
   base::Bilingual tp_of_vocabulary = {"parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it",
                                       "parallel.tp {} 大于词表大小 {}：每个 rank 都需要其中一部分"};
-  base::Bilingual warmup = {"optimizer.warmup_steps is {}, more than the {} steps of this run",
+  base::Bilingual warmup = {"optimizer.warmup_steps is {}, more than the {} of this run",
                             "optimizer.warmup_steps 为 {}，超过了本次运行的 {} 步"};
 
   // Of a file with a step program.
@@ -82,11 +83,10 @@ struct PlanTexts {
                                 "调度文件“{}”是评估的程序；请给出训练步的程序"};
 
   // Of memory. These begin a sentence; what helps is its end.
-  base::Bilingual lack_here = {"this rank needs {}, but its share of this host's free memory is {} ({} ranks here)",
+  base::Bilingual lack_here = {"this rank needs {}, but its share of this host's free memory is {} ({} here)",
                                "该 rank 需要 {}，而它在本主机空闲内存中可用的部分是 {}（本机有 {} 个 rank）"};
-  base::Bilingual lack_on_gpu = {
-      "this rank needs at least {}, but its share of its GPU's free memory is {} ({} ranks on it)",
-      "该 rank 至少需要 {}，而它在 GPU 空闲内存中可用的部分是 {}（其上有 {} 个 rank）"};
+  base::Bilingual lack_on_gpu = {"this rank needs at least {}, but its share of its GPU's free memory is {} ({} on it)",
+                                 "该 rank 至少需要 {}，而它在 GPU 空闲内存中可用的部分是 {}（其上有 {} 个 rank）"};
   base::Bilingual lack_and_remedy = {"{}; {}", "{}；可{}"};
   base::Bilingual evaluated = {"use --zero 3 over more ranks, more stages (--pp), --tp, or --precision.compute bf16",
                                "在更多 rank 上使用 --zero 3、增加阶段（--pp）、使用 --tp 或 --precision.compute bf16"};

@@ -1,6 +1,8 @@
 #include "train/rank_device.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
@@ -19,8 +21,16 @@ static plan::CudaHere::Build build_of(tensor::CudaBuild build) {
   return plan::CudaHere::Build::unknown;
 }
 
+// A clone builds into build/PRESET.
+static plan::CudaHere::Place place_of_this_program() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const bool in_clone = std::filesystem::exists(program.parent_path() / "../../quickstart.sh", error);
+  return in_clone ? plan::CudaHere::Place::clone : plan::CudaHere::Place::installed;
+}
+
 plan::CudaHere cuda_of_this_process() {
-  return {build_of(tensor::cuda_build()), host::nvidia_driver(), tensor::cuda_devices()};
+  return {build_of(tensor::cuda_build()), host::nvidia_driver(), tensor::cuda_devices(), place_of_this_program()};
 }
 
 c10::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks) {
