@@ -13,6 +13,8 @@
 namespace troika::config {
 namespace {
 
+constexpr const char* deepspeed_flag = "deepspeed";
+
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
 Take file_taker(SettingsReading& reading) {
@@ -46,7 +48,7 @@ void add_file_flags(FlagTable& table, SettingsReading& reading) {
       .variables({"CONFIG_FILE"})
       .unset("none; also as a word without a flag")
       .taken_by(file_taker(reading));
-  table.add("deepspeed", reading.deepspeed, "DeepSpeed's settings as settings of ours; see docs/llama-factory.md.")
+  table.add(deepspeed_flag, reading.deepspeed, "DeepSpeed's settings as settings of ours; see docs/llama-factory.md.")
       .shown("FILE.json")
       .unset("none")
       .taken_by([&files = reading.deepspeed](const std::string& path, const std::string& shown, FlagReading*) {
@@ -137,12 +139,14 @@ CommandLine read_command_line(const std::vector<std::string>& arguments, const F
   CommandLine& line = reading.line;
   line.help = flags.help;
   line.notes = std::move(flags.notes);
-  line.given = std::move(flags.given);
+  for (FlagReading::Given& given : flags.given)
+    if (given.key != deepspeed_flag) line.given.push_back(std::move(given));
   line.layer.errors = std::move(flags.errors);
   for (std::size_t i = 0; i < reading.deepspeed.size(); i += 2) {
     const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1],
                        base::verbatim(reading.deepspeed[i])};
-    take_deepspeed(read_deepspeed(file, ""), &line.layer);
+    for (const Assignment& taken : take_deepspeed(read_deepspeed(file, ""), &line.layer))
+      line.given.push_back({taken.field->key(), {"--" + taken.field->key(), taken.value}});
   }
   return std::move(line);
 }

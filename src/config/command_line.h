@@ -11,9 +11,10 @@ namespace troika::config {
 
 struct CommandLine {
   Layer layer;
-  std::vector<std::string> notes;         // on flags that are ignored, never with their values
-  std::vector<FlagReading::Given> given;  // own flags of a verb among them
-  std::string file;                       // the YAML file, "" when none is named
+  std::vector<std::string> notes;  // on flags that are ignored, never with their values
+  std::vector<FlagReading::Given>
+      given;         // own flags of a verb among them; a file of --deepspeed as flags of its settings
+  std::string file;  // the YAML file, "" when none is named
   bool print_config = false;
   bool help = false;
 };

@@ -124,6 +124,18 @@ TEST(CommandLine, DeepSpeedsFileIsAFlagToo) {
     EXPECT_THAT(parse_error(words), testing::HasSubstr("--zero: parallel.zero is 1, but 2 in deepspeed"));
 }
 
+TEST(CommandLine, DeepSpeedsFileCountsAsTheFlagsOfItsSettings) {
+  const std::string file = temporary_file(
+      "ds.json", R"({"bf16": {"enabled": false}, "gradient_clipping": 0.5, "zero_optimization": {"stage": 2}})");
+  const ParsedSettings read = parse_settings({"--zero", "2", "--deepspeed", file}, {});
+  std::vector<std::string> words;
+  for (const FlagReading::Given& given : read.given) words.insert(words.end(), given.words.begin(), given.words.end());
+  EXPECT_THAT(words, testing::IsSupersetOf({"--zero", "--optimizer.clip_norm", "--precision.compute", "fp32"}));
+  EXPECT_THAT(words, testing::Not(testing::Contains("--deepspeed")));
+  EXPECT_EQ(parsed(words).precision.compute, Precision::fp32);
+  EXPECT_TRUE(read.states("precision.compute"));
+}
+
 TEST(CommandLine, OneFileIsRead) {
   const CommandLine line = read_command_line({"a.yaml", "b.yaml", "--config"});
   EXPECT_THAT(base::in(line.layer.errors, base::Language::english),

@@ -4,7 +4,10 @@
 
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
+#include "base/text.h"
 #include "commands/plan/plan.h"
+#include "config/config.h"
+#include "config/resolve.h"
 
 namespace troika::commands {
 namespace {
@@ -46,6 +49,21 @@ TEST(PlanStartCommand, LaunchesRanksAndAsksForWhatOnlyTheUserKnows) {
       AllOf(HasSubstr("troika launch --nproc-per-node 2 -- train --model.preset "), HasSubstr(" --data.train PATH")));
   EXPECT_THAT(start_of(words_with(two, {"--gpus", "4", "--gpus-per-node", "2"})),
               HasSubstr("troika launch --nnodes 2 --node-rank K --master-addr HOST0 --nproc-per-node 2 -- train "));
+}
+
+// Its settings in the layout of the plan would contradict the file itself.
+TEST(PlanStartCommand, HasTheSettingsOfDeepSpeedsFileInsteadOfTheFile) {
+  const base::TemporaryFolder folder;
+  const std::string file = folder.path() + "/ds.json";
+  base::write_file_atomic(file, R"({"train_batch_size": 16, "gradient_accumulation_steps": 2, "gradient_clipping": 0.5,
+                                    "bf16": {"enabled": false}})");
+  const std::string start = start_of(words_with(qwen3_small, {"--deepspeed", file, "--nproc", "2"}));
+  EXPECT_THAT(
+      start, AllOf(HasSubstr("troika launch --nproc-per-node 2 -- train --model.preset qwen3-small"), HasSubstr("0.5 "),
+                   HasSubstr("--global-batch-size 16 "), HasSubstr("--precision.compute fp32"),
+                   Not(HasSubstr("deepspeed")), Not(HasSubstr("accumulation"))));
+  Words train = base::split(start.substr(start.find("--model.preset")), ' ');
+  EXPECT_EQ(config::resolve(config::parse_settings(train, {}).settings, 2).batch.global, 16);
 }
 
 TEST(PlanStartCommand, TakesTheFileThatWriteWrote) {

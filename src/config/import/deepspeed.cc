@@ -79,7 +79,12 @@ const Assignment* last_of(const Layer& layer, const Field& field) {
 
 }  // namespace
 
-void take_deepspeed(DeepSpeed theirs, Layer* mine) {
+std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine) {
+  const Field& precision = field_of("precision.compute");
+  const bool has_precision = last_of(*mine, precision) != nullptr || last_of(theirs.layer, precision) != nullptr;
+  if (!theirs.ruled_out.empty() && !has_precision)  // no half precision is left that anybody asks for
+    theirs.layer.assignments.push_back({&precision, word_of(Precision::fp32), theirs.ruled_out.front().origin});
+  std::vector<Assignment> taken;
   const auto contradict = [&](const base::Bilingual& text, const Assignment& own, const Assignment& other) {
     mine->errors.push_back(base::say(text, own.origin, own.field->key(), own.value, other.value, other.origin));
   };
@@ -91,6 +96,7 @@ void take_deepspeed(DeepSpeed theirs, Layer* mine) {
     const Field& field = *assignment.field;
     const Assignment* own = last_of(*mine, field);
     if (own == nullptr) {
+      taken.push_back(assignment);
       mine->assignments.push_back(std::move(assignment));
     } else if (canonical_text(field, own->value) != canonical_text(field, assignment.value)) {
       contradict(import_texts.contradiction, *own, assignment);
@@ -98,6 +104,7 @@ void take_deepspeed(DeepSpeed theirs, Layer* mine) {
   }
   mine->notes.insert(mine->notes.end(), theirs.layer.notes.begin(), theirs.layer.notes.end());
   mine->errors.insert(mine->errors.end(), theirs.layer.errors.begin(), theirs.layer.errors.end());
+  return taken;
 }
 
 DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {

@@ -21,7 +21,8 @@ struct DeepSpeed {
 // in the layer; DataError for a file that is no JSON or above 1 MiB.
 DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml);
 
-// Takes into `mine` what it states. An error where `mine` states another value.
-void take_deepspeed(DeepSpeed theirs, Layer* mine);
+// Takes into `mine` what it states, and returns that. An error where `mine` states another value. Where a half precision is ruled out
+// and nobody states a precision, it is fp32.
+std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine);
 
 }  // namespace troika::config

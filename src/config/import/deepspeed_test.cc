@@ -128,6 +128,7 @@ TEST(DeepSpeed, AMisspelledKeyIsAnErrorAndOneWithoutEffectIsNoted) {
 TEST(DeepSpeed, APrecisionThatIsSwitchedOffContradictsTheYamlsOwn) {
   EXPECT_THAT(deepspeed_error(R"({"bf16": {"enabled": false}})", "bf16: true\n"),
               HasSubstr("precision.compute is bf16, but not bf16 in deepspeed"));
+  EXPECT_EQ(with_file(R"({"bf16": {"enabled": false}})").settings.precision.compute, Precision::fp32);
   EXPECT_EQ(with_file(R"({"fp16": {"enabled": false}})", "bf16: true\n").settings.precision.compute, Precision::bf16);
 }
 
