@@ -17,24 +17,25 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "data/disk_error.h"
+#include "data/hash_pages.h"
 #include "data/loader.h"
 #include "data/samples.h"
 #include "data/texts.h"
 
 namespace troika::data {
 
-static void check_contents(std::string_view file, const SequenceHeader& header, const std::string& path) {
+static void check_contents(const base::MappedFile& file, const SequenceHeader& header, const std::string& path) {
   const auto expected = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
   if (static_cast<std::int64_t>(file.size()) != expected)
     throw base::DataError(base::say(data_texts.sequence_bytes, path, file.size(), expected));
-  if (base::hash_bytes(file.substr(sequence_header_bytes)) != header.payload_hash)
+  if (hash_and_drop(file, sequence_header_bytes) != header.payload_hash)
     throw base::DataError(base::say(data_texts.sequence_hash, path));
 }
 
 SequenceFile::SequenceFile(const std::string& path) : path_(path), file_(path) {
   base::while_reading(file_, [&] {
     header_ = decode_header(file_.text(), path);
-    check_contents(file_.text(), header_, path);
+    check_contents(file_, header_, path);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "data/disk_error.h"
+#include "data/hash_pages.h"
 #include "data/narrow_ids.h"
 #include "data/texts.h"
 
@@ -28,7 +29,7 @@ namespace troika::data {
 static base::Text prepare_again() { return base::say(data_texts.prepare_again); }
 
 static void check_contents(const base::MappedFile& file, const ShardHeader& header, const std::string& path) {
-  const std::string found = base::hash_bytes(file.text().substr(shard_header_bytes));
+  const std::string found = hash_and_drop(file, shard_header_bytes);
   if (found != header.payload_hash) {
     throw base::DataError(base::say(data_texts.other_hash, path, found, header.payload_hash, prepare_again()));
   }

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "base/text_files_test_support.h"
 
 namespace troika::data {
@@ -39,6 +41,27 @@ TEST(TokenShard, ReadsBackIdsAndDocumentsInBothWidths) {
     EXPECT_EQ(shard.document_end(0), 3);
     EXPECT_EQ(shard.document_end(1), 4);
   }
+}
+
+// Pages of files that this process has mapped and read.
+std::int64_t pages_of_files() {
+  std::int64_t pages = 0;
+  EXPECT_TRUE(base::parse_int(base::split(base::read_file("/proc/self/statm"), ' ').at(2), &pages));
+  return pages;
+}
+
+TEST(TokenShard, ThatIsVerifiedAsAWholeLeavesTheMemory) {
+  const base::TestFolder folder;
+  ShardWriter writer(folder / "a.bin", 100, fingerprint);
+  for (int i = 0; i < 24; ++i) writer.append(std::vector<std::int32_t>(1 << 19, i));  // 24 MiB
+  writer.end_document();
+  writer.finish();
+  const std::int64_t before = pages_of_files();
+  const TokenShard shard(folder / "a.bin", Verify::contents);
+  EXPECT_LT(pages_of_files() - before, 2048) << "8 MiB";
+  std::int32_t last = 0;
+  shard.read(shard.header().tokens - 1, 1, &last);
+  EXPECT_EQ(last, 23);
 }
 
 TEST(TokenShard, FindsTheDocumentOfEachToken) {
