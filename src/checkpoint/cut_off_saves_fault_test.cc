@@ -116,5 +116,27 @@ TEST_F(CutOffSaves, WithADiskThatFailsOnceLeaveACheckpointAndTheNextSaveSucceeds
   }
 }
 
+// The other disk has given its folder its name before rank 0's disk fails.
+TEST_F(CutOffSaves, WithADiskOfRank0ThatFailsLateLeaveNothingOnTheOtherDisk) {
+  const std::string work = fresh_folder("two");
+  std::string told;
+  for (std::size_t call = 0, calls = 0; call <= calls + 1; ++call) {  // a call that fails is not counted
+    const std::vector<std::string> roots{fmt::format("{}/a-{}", work, call), fmt::format("{}/b-{}", work, call)};
+    save_all(roots, 2, 10, Cut::whole, Cut::flat);
+    const RecordedDisk disk(roots[0], {DiskFault::Kind::io_error, call});
+    const auto errors = errors_of_ranks(2, [&](comm::Channel& world) {
+      save(request_for(roots[static_cast<std::size_t>(world.rank())], 20, Cut::whole, Cut::flat, world), world);
+    });
+    calls = disk.calls();
+    if (errors[0].empty() || base::file_exists(roots[0] + "/step-00000020/manifest.json")) continue;
+    const std::string partial = roots[1] + "/step-00000020.partial";
+    EXPECT_FALSE(base::directory_exists(roots[1] + "/step-00000020")) << "after a fault at call " << call;
+    EXPECT_TRUE(!base::directory_exists(partial) || base::list_directory(partial).empty()) << call;
+    told += errors[0] + "\n";
+    expect_loads(roots, 2, Cut::flat, 10);
+  }
+  EXPECT_NE(told.find(".partial/manifest.json"), std::string::npos) << told;
+}
+
 }  // namespace
 }  // namespace troika::checkpoint

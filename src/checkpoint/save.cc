@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -194,6 +195,24 @@ static void replace_folder(const std::string& from, const std::string& to) {
   base::rename_path(from, to);
 }
 
+// Collective, after an error that all ranks have heard of, so nobody writes any more. On disks that had given the folder its name
+// already, and where no list of its step stands anywhere, it is named unfinished again; then it is emptied as the others are.
+static void give_back_room(const std::string& root, const std::string& folder, const Disks& disks,
+                           comm::Channel& world) {
+  const bool leads = disks.leads(world.rank());
+  try {
+    const auto listed =
+        gather(world, [&] { return std::string(base::file_exists(folder + "/" + manifest_name) ? "yes" : ""); });
+    const bool nowhere = std::all_of(listed.begin(), listed.end(), [](const std::string& one) { return one.empty(); });
+    if (leads && nowhere && base::directory_exists(folder)) {
+      base::remove_tree(folder + partial_suffix);
+      base::rename_path(folder, folder + partial_suffix);
+    }
+  } catch (const base::Error&) {  // a disk or a rank that is gone; the error that is under way says more
+  }
+  if (leads) empty_unfinished(root);
+}
+
 Saved save(const SaveRequest& request, comm::Channel& world) {
   const Layout layout = agree_on_layout(request, world);
   agree(world, [&] { base::make_directories(request.root); });
@@ -224,8 +243,8 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
       replace_folder(partial, folder);
       return text;
     });
-  } catch (const DataError&) {  // thrown when all ranks have told how they fared, so nobody writes any more
-    if (leads) empty_unfinished(request.root);
+  } catch (const DataError&) {
+    give_back_room(request.root, folder, disks, world);
     throw;
   }
   agree(world, [&] {  // only now, so that a list never stands without its parts
