@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/calibration.h"
@@ -21,6 +22,7 @@ constexpr std::int64_t touched_bytes = std::int64_t{14} << 20;           // of l
 constexpr double notable = 1.05;                                         // layouts that gain less are not advised
 constexpr double far_apart = 0.15;                                       // then the parts are told
 constexpr double notable_part = 0.05;                                    // of the predicted step
+constexpr double long_enough_seconds = 10;                               // of all steps, as `troika why` has it
 constexpr int most_ranks_searched = 64, most_ranks_apart_searched = 16;  // a search among them takes a moment
 constexpr int most_grid_ranks = 256;                                     // that are simulated each by itself
 
@@ -160,9 +162,7 @@ std::vector<std::string> Forecast::causes(const StepsTaken& taken) const {
   const RankTaken mean = mean_of(taken.ranks);
   const auto part = [&](double measured, double predicted, const std::string& what, const std::string& advice) {
     if (std::abs(measured - predicted) < notable_part * own_.time.step) return;
-    const std::string times = predicted > 0 ? fmt::format("{:.2f} times as long as predicted", measured / predicted)
-                                            : "and was not predicted";
-    lines.push_back(fmt::format("why       {} took {} ({} for {}){}", what, times, base::format_duration(measured),
+    lines.push_back(fmt::format("why       {} took {} a step instead of {}{}", what, base::format_duration(measured),
                                 base::format_duration(predicted), advice));
   };
   const std::vector<Drift> all = drifts(taken);
@@ -172,7 +172,7 @@ std::vector<std::string> Forecast::causes(const StepsTaken& taken) const {
                            ? ": other work on the machine, a lower clock, or a machine file of another time"
                            : ": the machine is faster than its rates say; `troika probe` measures them anew";
   if (all.size() > 1 && slowest->compute > 1.1 * mean.compute / own_.time.compute)
-    advice += fmt::format("; most on rank {}, {:.2f} times", slowest - all.begin(), slowest->compute);
+    advice += fmt::format("; most on rank {}, {:.2f} times its prediction", slowest - all.begin(), slowest->compute);
   part(mean.compute, own_.time.compute, "computing", advice);
   part(mean.optimizer, own_.time.optimizer, "norm and optimizer", ": memory is slower or faster than its rate says");
   part(mean.inside, own_.time.tensor + own_.time.context, "messages inside passes", "");
@@ -182,6 +182,11 @@ std::vector<std::string> Forecast::causes(const StepsTaken& taken) const {
   part(waiting(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
        waiting(own_.time.step, own_.time.compute, own_.time.optimizer, own_.time.tensor + own_.time.context), "waiting",
        plan_.shape.world() == 1 ? "" : ": the link had another rate than before the steps, or a rank was late");
+  const double seconds = real(taken.steps) * taken.step_seconds;
+  if (!lines.empty() && seconds < long_enough_seconds)
+    lines.push_back(fmt::format("          ({} in {}: what less than {:g} s show may be chance)",
+                                base::counted(taken.steps, "step"), base::format_duration(seconds),
+                                long_enough_seconds));
   return lines;
 }
 
@@ -234,9 +239,14 @@ std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
   const TimeSplit& t = own_.time;
   const std::int64_t planned =
       own_.memory.total() - own_.memory.program + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
-  lines.push_back(fmt::format("predicted {} a step ({}), {} a rank", base::format_duration(t.step),
-                              shares(t.step, t.compute, t.optimizer, t.tensor + t.context),
-                              base::format_bytes(planned)));
+  const std::string program =
+      mean.program_bytes > 0
+          ? fmt::format("with {} instead of {} for the program", base::format_bytes(mean.program_bytes + touched_bytes),
+                        base::format_bytes(own_.memory.program))
+          : "without the program";
+  lines.push_back(fmt::format("predicted {} a step ({}), {} a rank (planned {}, {})", base::format_duration(t.step),
+                              shares(t.step, t.compute, t.optimizer, t.tensor + t.context), base::format_bytes(planned),
+                              base::format_bytes(own_.memory.total()), program));
   std::string measured =
       fmt::format("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
                   shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
