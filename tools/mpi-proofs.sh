@@ -2,7 +2,7 @@
 # Debian's Open MPI and MPICH start three ranks, on one host and on three hosts (three-hosts-parts.sh): the bits are those of `troika
 # launch`, Ctrl-C saves, a killed rank ends all and is named. One line per proof; fails when one does. About 4 minutes.
 #
-#   tools/mpi-proofs.sh [FOLDER_WITH_TROIKA] [KIND]     (default: build/release, all four)
+#   tools/mpi-proofs.sh [FOLDER_WITH_TROIKA] [KIND]     (default: build/release, all five)
 #
 # The other hosts are entered by a stand-in for ssh. By hand: needs root, iproute2 with tc, util-linux 2.38, jq;
 # tools/install-packages.sh clusters installs the rest.
@@ -28,6 +28,7 @@ declare -A mpi=( # one host, and three
   [openmpi]="mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 5 -np 3"
   [openmpi-hosts]="mpirun.openmpi --allow-run-as-root --bind-to none --mca odls_base_sigkill_timeout 5 -np 3 --host pi0,pi1,pi2 -x MASTER_ADDR=pi0 -x PATH"
   [mpich]="mpiexec.hydra -n 3"
+  [mpich-proxies]="mpiexec.hydra -disable-auto-cleanup -n 3 -ppn 1 -hosts 127.0.0.1,127.0.0.2,127.0.0.3 -launcher fork -genv MASTER_ADDR 127.0.0.1"
   [mpich-hosts]="mpiexec.hydra -disable-auto-cleanup -n 3 -ppn 1 -hosts pi0,pi1,pi2 -launcher ssh -genv MASTER_ADDR pi0"
 )
 
@@ -128,7 +129,7 @@ prove() { # prove WHICH
   kill -9 "$(rank_pid 1)"
   ends 60
   check "$which: a killed rank ends all (exit code $code)" all_gone
-  # On one host Hydra kills the others at once, before they can say a word, and names one of them.
+  # Hydra's proxy kills the ranks of its host at once, before they can say a word, and names any of them.
   if [ "$which" = mpich ]; then
     check "$which: a process was killed, says Hydra" holds 'Killed \(signal 9\)' "$work/jobs/$which-killed.log"
   else
@@ -141,6 +142,6 @@ prepare
 # shellcheck disable=SC2086
 (on_pi0 troika launch --nproc-per-node 3 --bind none -- train $model --pp 3 --steps 60 --out reference) > "$work/jobs/reference.log" 2>&1 ||
   die "the reference fails: $(tail -n 3 "$work/jobs/reference.log")"
-for which in openmpi mpich openmpi-hosts mpich-hosts; do if [ -z "$only" ] || [ "$only" = "$which" ]; then prove $which; fi; done
+for which in openmpi mpich mpich-proxies openmpi-hosts mpich-hosts; do if [ -z "$only" ] || [ "$only" = "$which" ]; then prove $which; fi; done
 echo "$failures failed"
 [ $failures = 0 ]
