@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/counted.h"
 #include "base/digits.h"
 #include "base/text.h"
 #include "config/fields.h"
@@ -131,7 +132,8 @@ Advice longer_warmup(const Facts& facts) {
   const std::int64_t steps = std::max<std::int64_t>(s.train.steps, facts.state ? facts.state->steps : 0);
   std::int64_t warmup = std::max<std::int64_t>({2 * s.optimizer.warmup_steps, steps / 10, 10});
   if (steps > 0) warmup = std::min(warmup, steps);
-  return set("optimizer.warmup_steps", std::to_string(warmup), say(texts.longer_warmup, s.optimizer.warmup_steps));
+  return set("optimizer.warmup_steps", std::to_string(warmup),
+             say(texts.longer_warmup, base::counted_text(s.optimizer.warmup_steps, "step")));
 }
 
 AdviceList gentler_steps(const Facts& facts) {

@@ -21,8 +21,8 @@ struct FailureTexts {
   Text last_seen_at_step{"rank {} on {} was last seen at step {}", "rank {}（主机 {}）最后一次出现在第 {} 步"};
   Text last_seen_before{"rank {} on {} had not begun a step", "rank {}（主机 {}）还没有开始任何一步"};
   Text last_line{"its log ends with: {}", "它的日志以这一行结尾：{}"};
-  Text kernel_killed{"the kernel's out-of-memory killer acted {:.0f} times in the half minute before",
-                     "此前半分钟内，内核的内存不足终止机制（OOM killer）动作了 {:.0f} 次"};
+  Text kernel_killed{"the kernel's out-of-memory killer acted {} in the half minute before",
+                     "此前半分钟内，内核的内存不足终止机制（OOM killer）动作了 {} 次"};
   Text memory_left{"the last sample of {} shows {:.1f} % of the memory available",
                    "主机 {} 的最后一次采样中，可用内存只占 {:.1f} %"};
   Text no_memory_kill{
@@ -90,6 +90,8 @@ struct FailureTexts {
                          "启动器会自动重新启动所有 rank；有检查点时从最新的一个继续"};
   Text signal_before_limit{"the run hears of the limit in time, saves and is queued again",
                            "运行会提前得知时限，保存后重新排队"};
+  Text why_in_a_step{"SLURM sends that signal to what srun starts, not to the script of the job",
+                     "SLURM 只把该信号发给由 srun 启动的进程，而不发给作业脚本"};
 
   // Meeting.
   Text other_port{"a port that no other program has, the same on all hosts",

@@ -110,7 +110,7 @@ TEST(Failures, ARefusalThatNamesFlagsIsTakenAtItsWord) {
   MadeRun run;
   run.report(
       2,
-      "this rank needs 9 GiB, but its share of this host's free memory is 2 GiB (1 ranks here); the nearest layout "
+      "this rank needs 9 GiB, but its share of this host's free memory is 2 GiB (1 rank here); the nearest layout "
       "that fits is --zero 3 --recompute full (1 GiB a rank)");
   const Diagnosis found = run.why();
   EXPECT_EQ(found.cause, "plan_exceeds_memory");
@@ -267,7 +267,7 @@ TEST(Failures, OfAFolderThatHasOnlyTheLaunchersReport) {
   EXPECT_EQ(cause(75, "host 0 did not answer at 10.0.0.1:29500 within 5 s (Connection refused): start troika launch"),
             "ranks_missing");
   EXPECT_EQ(
-      cause(2, "this rank needs 9 GiB, but its share of this host's free memory is 2 GiB (1 ranks here); --zero 3"),
+      cause(2, "this rank needs 9 GiB, but its share of this host's free memory is 2 GiB (1 rank here); --zero 3"),
       "plan_exceeds_memory");
   EXPECT_EQ(cause(2, "another launcher has --node-rank 1 already (host pi1): give each host its own"),
             "duplicate_rank");
@@ -564,17 +564,34 @@ TEST(Failures, WithoutACheckpointTheSameCommandBeginsAnew) {
   EXPECT_THAT(reasons_of(saved.why()), HasSubstr("newest complete checkpoint"));
 }
 
-TEST(Failures, OnlyAStepOfSlurmIsToldOfSbatch) {
-  const auto flags = [](const std::string& launch) {
+TEST(Failures, OnlyAJobOfSlurmIsToldOfSbatch) {
+  const auto flags = [](const std::string& job) {
     MadeRun run;
-    run.state.launch = launch;
+    run.state.slurm_job = job;
     run.start();
     run.write();
     return flags_of(judge(gather(run.path(), run.last_word() + 3600)));
   };
   const std::string sbatch = "#SBATCH --signal=TERM@300 --requeue";
-  EXPECT_THAT(flags("1234.0"), Contains(sbatch));
-  EXPECT_THAT(flags("abc"), Not(Contains(sbatch)));
+  EXPECT_THAT(flags("1234.0"), AllOf(Contains(sbatch), Not(Contains("srun troika launch"))));
+  EXPECT_THAT(flags("1234"), AllOf(Contains(sbatch), Contains("srun troika launch"))) << "in its script";
+  EXPECT_THAT(flags(""), Not(Contains(sbatch)));
+}
+
+TEST(Failures, OfAnEarlierAttemptAreOverOnAHostThatHasNoBeginnings) {
+  MadeRun run;
+  run.events.clear();
+  records::Event& failed = run.say(EventKind::rank_failed, -20, "another run writes to the folder");
+  failed.rank = 1;
+  failed.numbers["exit_code"] = 2;
+  run.state.life = records::Life::finished;
+  run.state.since = MadeRun::began + 30;
+  run.write();
+  EXPECT_EQ(judge(gather(run.path(), run.last_word() + 3600)).cause, "none");
+  run.state.began = MadeRun::began - 30;
+  run.state.life = records::Life::training;
+  run.write();
+  EXPECT_EQ(judge(gather(run.path(), run.last_word() + 3600)).cause, "folder_in_use");
 }
 
 TEST(Failures, APackageThatIsMissingIsNamed) {

@@ -42,6 +42,12 @@ bool is_of_attempt(const RunState& state, double began) {
   return state.since >= began - clocks_seconds;
 }
 
+// On other hosts than that of rank 0 nobody writes that an attempt begins: there the state says it.
+bool is_after(const std::optional<RunState>& state, const std::vector<Event>& events) {
+  return state &&
+         std::all_of(events.begin(), events.end(), [&](const Event& event) { return event.time < state->began; });
+}
+
 double last_word(const records::RunReader& run, const SamplesOfRanks& samples) {
   double last = run.state() ? run.state()->since : 0;
   for (const Event& event : run.events()) last = std::max(last, event.time);
@@ -123,7 +129,8 @@ Facts gather(const std::string& folder, double now) {
   facts.folder = base::without_end_slashes(folder);
   records::RunReader run(facts.folder);
   run.refresh();
-  const std::vector<Event> events = last_attempt(run.events());
+  std::vector<Event> events = last_attempt(run.events());
+  if (is_after(run.state(), events)) events.clear();
   tell_of_attempt(events, &facts);
   const double began = events.empty() ? 0 : events.front().time;
   if (run.state() && is_of_attempt(*run.state(), began)) facts.state = run.state();

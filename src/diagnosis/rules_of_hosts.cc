@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "base/counted.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"
 #include "diagnosis/texts.h"
@@ -33,7 +34,9 @@ std::optional<Finding> throttled(const Facts& f) {
     Finding found{"processor_throttled", {say(texts.steps_slower, slower)}, {}};
     if (clock_fell)
       found.evidence.push_back(say(texts.clock_fell, name, host.clock_before / 1e9, host.clock_after / 1e9));
-    if (host.throttles > 0) found.evidence.push_back(say(texts.throttled_times, name, host.throttles));
+    if (host.throttles > 0)
+      found.evidence.push_back(
+          say(texts.throttled_times, name, base::counted_text(static_cast<std::int64_t>(host.throttles), "time")));
     if (host.temperature_celsius > 0) found.evidence.push_back(say(texts.hottest, name, host.temperature_celsius));
     if (host.under_voltage) {
       found.evidence.push_back(say(texts.low_voltage, name));
@@ -80,7 +83,9 @@ std::map<std::string, ThreadsOfHost> threads_of_hosts(const Facts& f) {
 
 Advice threads_that_fit(const ThreadsOfHost& host) {
   const int fitting = std::max(1, host.usable / std::max(host.ranks, 1));
-  return set("train.threads", std::to_string(fitting), say(texts.threads_that_fit, host.usable, host.ranks));
+  return set(
+      "train.threads", std::to_string(fitting),
+      say(texts.threads_that_fit, base::counted_text(host.usable, "core"), base::counted_text(host.ranks, "rank")));
 }
 
 // Of a run whose threads get in each other's way: what it can do with the cores that it has, then how to get more.
@@ -88,7 +93,9 @@ AdviceList fewer_threads(const ThreadsOfHost& host) {
   AdviceList advice;
   if (host.ranks > host.usable && host.usable > 0) {
     advice = {ranks_of_one_thread(host.usable, say(texts.as_many_ranks_as_cores, host.usable, host.ranks)),
-              set("train.threads", "1", say(texts.threads_that_fit, host.usable, host.ranks))};
+              set("train.threads", "1",
+                  say(texts.threads_that_fit, base::counted_text(host.usable, "core"),
+                      base::counted_text(host.ranks, "rank")))};
   } else {
     advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say(texts.why_bind))};
   }
@@ -102,7 +109,9 @@ AdviceList within_quota(const ThreadsOfHost& host, int cores) {
   const int ranks = std::max(host.ranks, 1), now = host.most_of_rank;
   const int fitting = std::max(1, now > 0 ? std::min(cores / ranks, now - 1) : cores / ranks);
   AdviceList advice;
-  if (now != 1) advice.push_back(set("train.threads", std::to_string(fitting), say(texts.within_quota, cores)));
+  if (now != 1)
+    advice.push_back(
+        set("train.threads", std::to_string(fitting), say(texts.within_quota, base::counted_text(cores, "core"))));
   if (ranks > cores) advice.push_back(ranks_of_one_thread(cores, say(texts.as_many_ranks_as_cores, cores, ranks)));
   advice.push_back(command("docker run --cpus N", say(texts.why_larger_quota)));
   return advice;

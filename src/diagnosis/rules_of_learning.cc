@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/statistics.h"
 #include "diagnosis/learning.h"
 #include "diagnosis/rules.h"
@@ -77,7 +78,7 @@ AdviceList advice_of_no_signal(const Facts& f) {
   const auto rows = static_cast<std::int64_t>(f.rows.size());
   if (s.optimizer.warmup_steps > rows / 2)
     advice.push_back(set("optimizer.warmup_steps", std::to_string(std::max<std::int64_t>(rows / 20, 1)),
-                         say(texts.shorter_warmup, s.optimizer.warmup_steps)));
+                         say(texts.shorter_warmup, base::counted_text(s.optimizer.warmup_steps, "step"))));
   advice.push_back(set("data.max_samples", "10", say(texts.overfit_ten)));
   advice.push_back(command("troika data inspect", say(texts.why_inspect)));
   advice.resize(std::min<std::size_t>(advice.size(), 3));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
@@ -54,7 +55,8 @@ bool is_of_a_gpu(const std::string& text) { return holds(text, {"CUDA out of mem
 void add_memory(const Facts& f, std::vector<Text>* evidence) {
   if (f.death && f.death->signal != 0)
     evidence->push_back(say(texts.died_of_signal, f.death->rank, f.death->host, f.death->signal));
-  if (const double kills = kills_of(f); kills > 0) evidence->push_back(say(texts.kernel_killed, kills));
+  if (const double kills = kills_of(f); kills > 0)
+    evidence->push_back(say(texts.kernel_killed, base::counted_text(static_cast<std::int64_t>(kills), "time")));
   if (const HostFacts* host = host_of_death(f); host != nullptr && host->available_share >= 0)
     evidence->push_back(say(texts.memory_left, f.death->host, 100 * host->available_share));
   add_place(f, evidence);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 
-#include "base/text.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
@@ -83,13 +82,12 @@ std::optional<Finding> full_disk_without_a_word(const Facts& f) {
                  roomier_disk(f)};
 }
 
-// srun's launches are named by job and step: "1234.0".
-bool is_step_of_slurm(const Facts& f) {
-  const std::string launch = f.state ? f.state->launch : "";
-  const std::size_t dot = launch.find('.');
-  std::int64_t number = 0;
-  return dot != std::string::npos && base::parse_int(launch.substr(0, dot), &number) &&
-         base::parse_int(launch.substr(dot + 1), &number);
+// A signal before the limit reaches steps alone.
+void advise_job_of_slurm(const Facts& f, AdviceList* advice) {
+  const std::string job = f.state ? f.state->slurm_job : "";
+  if (job.empty()) return;
+  advice->push_back(command("#SBATCH --signal=TERM@300 --requeue", say(texts.signal_before_limit)));
+  if (job.find('.') == std::string::npos) advice->push_back(command("srun troika launch", say(texts.why_in_a_step)));
 }
 
 AdviceList advice_of_killed(const Facts& f) {
@@ -98,8 +96,8 @@ AdviceList advice_of_killed(const Facts& f) {
   advice.push_back(set("checkpoint.every_minutes", number(minutes > 2 ? minutes / 2 : 1), say(texts.save_more_often)));
   if (f.death && f.ending == Ending::failed)
     advice.push_back(launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself)));
-  else if (is_step_of_slurm(f))
-    advice.push_back(command("#SBATCH --signal=TERM@300 --requeue", say(texts.signal_before_limit)));
+  else
+    advise_job_of_slurm(f, &advice);
   return advice;
 }
 

@@ -1,6 +1,7 @@
 // Runs that train slower than they could, by shares of their steps.
 #include <algorithm>
 
+#include "base/counted.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"
 #include "diagnosis/texts.h"
@@ -30,7 +31,7 @@ std::optional<Finding> data_bound(const Facts& f) {
   return Finding{"data_bound",
                  {say(texts.loads_for, slowest, facts.host, 100 * share(facts.loading, facts))},
                  {set("data.prefetch", std::to_string(std::max<std::int64_t>(4 * s.data.prefetch, 16)),
-                      say(texts.read_ahead, s.data.prefetch)),
+                      say(texts.read_ahead, base::counted_text(s.data.prefetch, "microbatch is", "microbatches are"))),
                   {say(texts.local_data), say(texts.why_local_data)},
                   command("troika data prepare", say(texts.why_prepare))}};
 }
@@ -97,7 +98,8 @@ std::optional<Finding> pipeline_bubble(const Facts& f) {
   const std::int64_t micro = s.batch.micro_batch_size.value_or(1), times = (wanted + microbatches - 1) / microbatches;
   Finding found{"pipeline_bubble",
                 {say(texts.bubble_measured, 100 * waiting),
-                 say(texts.bubble_planned, microbatches, s.parallel.pp, 100 * planned_bubble(f))},
+                 say(texts.bubble_planned, base::counted_text(microbatches, "microbatch", "microbatches"),
+                     s.parallel.pp, 100 * planned_bubble(f))},
                 {}};
   if (micro % times == 0)
     found.advice.push_back(set("batch.micro_batch_size", std::to_string(micro / times),

@@ -34,7 +34,7 @@ struct TrainingTexts {
 
   Text half_rate{"half of {}", "{} 的一半"};
   Text usual_rate{"{} is far above what models are usually trained with", "{} 远高于通常训练模型所用的值"};
-  Text longer_warmup{"steps grow more slowly than over {} steps", "学习率上升得比 {} 步更慢"};
+  Text longer_warmup{"steps grow more slowly than over {}", "学习率上升得比 {} 步更慢"};
   Text clip_at_all{"gradients are not clipped now", "现在没有做梯度裁剪"};
   Text tighter_clip{"gradients are clipped at {} now", "现在梯度裁剪的上限是 {}"};
   Text resume_before_rise{"the checkpoint of step {} is from before the rise", "第 {} 步的检查点在上升之前"};
@@ -48,7 +48,7 @@ struct TrainingTexts {
   Text why_inspect{"it shows samples as the run sees them, with the tokens that carry loss",
                    "它按运行实际看到的样子显示样本，并标出计入 loss 的 token"};
   Text other_rate{"{} does not move the loss", "{} 不能使 loss 下降"};
-  Text shorter_warmup{"the warm-up of {} steps is longer than what was trained", "{} 步的预热比已训练的步数还长"};
+  Text shorter_warmup{"the warm-up of {} is longer than what was trained", "{} 步的预热比已训练的步数还长"};
   Text overfit_ten{
       "ten samples must be learnt by heart within some hundred steps; if they are not, the data or the targets are "
       "wrong",
@@ -71,7 +71,7 @@ struct TrainingTexts {
   Text memory_pressure{"threads of {} stood for memory in {:.0f} % of the last seconds",
                        "主机 {} 上的线程最近有 {:.0f} % 的时间在等待内存"};
   Text clock_fell{"the clock of {} fell from {:.2f} to {:.2f} GHz", "主机 {} 的主频从 {:.2f} GHz 降到 {:.2f} GHz"};
-  Text throttled_times{"{} was throttled by heat {:.0f} times", "主机 {} 因过热降频 {:.0f} 次"};
+  Text throttled_times{"{} was throttled by heat {}", "主机 {} 因过热降频 {} 次"};
   Text hottest{"the highest temperature of {} was {:.0f} °C", "主机 {} 的最高温度为 {:.0f} °C"};
   Text low_voltage{"{} reports under-voltage", "主机 {} 报告供电电压过低"};
   Text better_supply{"use the official power supply", "使用官方电源"};
@@ -84,14 +84,14 @@ struct TrainingTexts {
   Text runnable_threads{"{} has {:.0f} threads that want a core at a time", "主机 {} 上同时有 {:.0f} 个线程需要核心"};
   Text as_many_ranks_as_cores{"{0} cores run {0} ranks of one thread faster than {1} ranks that take turns",
                               "{0} 个核心运行 {0} 个单线程的 rank，比 {1} 个 rank 轮流运行更快"};
-  Text threads_that_fit{"{} cores for {} ranks", "{} 个核心供 {} 个 rank 使用"};
+  Text threads_that_fit{"{} for {}", "{} 个核心供 {} 个 rank 使用"};
   Text why_bind{"each rank gets neighbouring cores of its own", "每个 rank 得到自己的一组相邻核心"};
   Text why_bind_none{"ranks may use all cores of the host", "各 rank 可以使用主机的全部核心"};
   Text why_cpus_per_task{"srun of SLURM 22.05 does not take --cpus-per-task from sbatch",
                          "SLURM 22.05 的 srun 不会继承 sbatch 的 --cpus-per-task"};
   Text quota_used_up{"the CPU quota of {0} was used up for {1:.0f} thread seconds in {2:.0f} s; it is {3} cores",
                      "主机 {0} 的 CPU 配额为 {3} 个核心，在 {2:.0f} 秒内线程因配额用尽共停顿 {1:.0f} 秒"};
-  Text within_quota{"threads within the quota of {} cores do not stand still together",
+  Text within_quota{"threads within the quota of {} do not stand still together",
                     "线程数不超过 {} 个核心的配额，就不会一起停顿"};
   Text why_larger_quota{"of the container: as many as ranks x threads", "容器的配额：至少为 rank 数乘以线程数"};
   Text computes_longer{
@@ -106,7 +106,7 @@ struct TrainingTexts {
   Text why_timeline{"with --profile, it shows who waits for whom in a step", "配合 --profile，显示一步之中谁在等谁"};
   Text loads_for{"rank {} on {} waits for data in {:.0f} % of its time",
                  "rank {}（主机 {}）有 {:.0f} % 的时间在等待数据"};
-  Text read_ahead{"{} microbatches are read ahead now", "现在预读 {} 个微批次"};
+  Text read_ahead{"{} read ahead now", "现在预读 {} 个微批次"};
   Text local_data{"copy the data to a local disk", "把数据拷贝到本地磁盘"};
   Text why_local_data{"a shared folder or a slow card cannot keep up", "共享目录或慢速存储卡跟不上"};
   Text saves_for{"rank {0} on {1} stands for saving in {2:.0f} % of its time; {3} checkpoints took {4:.1f} s each",
@@ -121,7 +121,7 @@ struct TrainingTexts {
                    "配合 --profile，预测更快的链路或其他布局的效果"};
   Text fewer_hosts{"fewer hosts may be faster over this link", "在这样的链路上，主机少反而可能更快"};
   Text bubble_measured{"ranks wait in {:.0f} % of their time", "各 rank 有 {:.0f} % 的时间在等待"};
-  Text bubble_planned{"with {} microbatches on {} stages {:.0f} % of a step is idle by the schedule",
+  Text bubble_planned{"with {} on {} stages {:.0f} % of a step is idle by the schedule",
                       "{} 个微批次、{} 个阶段时，按调度每步有 {:.0f} % 是空闲的"};
   Text smaller_microbatches{"the same batch in {} microbatches", "同样的批次分成 {} 个微批次"};
   Text interleave{"each rank has two shorter stages, which halves the bubble", "每个 rank 有两个较短的阶段，气泡减半"};

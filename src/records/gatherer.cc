@@ -52,8 +52,9 @@ class GatheredRank {
 }  // namespace
 
 struct Gatherer::Impl {
-  Impl(const rendezvous::Identity& identity, std::string of)
+  Impl(const rendezvous::Identity& identity, std::string of, std::function<bool()> may)
       : folder(std::move(of)),
+        may_write(std::move(may)),
         client(identity, store_seconds),
         samples_prefix(rendezvous::key_of(identity, std::string(sample_key) + "/")),
         events_prefix(rendezvous::key_of(identity, std::string(event_key) + "/")),
@@ -63,6 +64,7 @@ struct Gatherer::Impl {
   }
 
   const std::string folder;
+  const std::function<bool()> may_write;
   rendezvous::StoreClient client;
   const std::string samples_prefix, events_prefix;
   std::uint64_t samples_version = 0, events_version = 0;
@@ -73,6 +75,7 @@ struct Gatherer::Impl {
   std::unique_ptr<rendezvous::Ticker> ticker;
 
   bool gather() {
+    if (!may_write()) return true;
     try {
       gather_samples();
       gather_events();
@@ -104,8 +107,8 @@ struct Gatherer::Impl {
   }
 };
 
-Gatherer::Gatherer(const rendezvous::Identity& identity, std::string folder)
-    : impl_(std::make_unique<Impl>(identity, std::move(folder))) {
+Gatherer::Gatherer(const rendezvous::Identity& identity, std::string folder, std::function<bool()> may_write)
+    : impl_(std::make_unique<Impl>(identity, std::move(folder), std::move(may_write))) {
   impl_->ticker =
       std::make_unique<rendezvous::Ticker>(gathering_seconds, [state = impl_.get()] { return state->gather(); });
 }

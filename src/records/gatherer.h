@@ -1,6 +1,7 @@
 // Brings what the ranks and launchers of all hosts say to the run's folder on the host of the store.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,8 +18,9 @@ inline constexpr const char* event_key = "event";
 // because hosts share it, is not written twice.
 class Gatherer {
  public:
-  // Connects to the store that `identity` names; PeerError when it does not answer.
-  Gatherer(const rendezvous::Identity& identity, std::string folder);
+  // Connects to the store that `identity` names; PeerError when it does not answer. Nothing is written before `may_write` says so,
+  // which is asked from its thread.
+  Gatherer(const rendezvous::Identity& identity, std::string folder, std::function<bool()> may_write);
   ~Gatherer();  // after a last look
   Gatherer(const Gatherer&) = delete;
   Gatherer& operator=(const Gatherer&) = delete;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text_files_test_support.h"
 #include "records/background_disk.h"
+#include "records/folder_lock.h"
 #include "records/line_file.h"
 #include "records/run_in_use.h"
 #include "records/run_reader.h"
@@ -103,6 +104,7 @@ TEST(Records, StateComesBackAsItWasWritten) {
   RunState state;
   state.life = Life::training;
   state.launch = "abc";
+  state.slurm_job = "71.0";
   state.layout = "dp 2";
   state.steps = 60;
   state.ranks = {{0, "pi1", 11, 0, 0, 0, 0}, {1, "pi2", 12, 1, 0, 0, 0}};
@@ -222,6 +224,26 @@ TEST(Records, FolderWithoutALockIsNotInUse) {
   EXPECT_FALSE(in_use(folder.path()));
   folder.write("run.lock", "");
   EXPECT_FALSE(in_use(folder.path()));
+}
+
+TEST(Records, ALockIsHeldByOneAndSaysWho) {
+  const base::TestFolder folder;
+  const std::string path = launch_lock_path(folder / "new");
+  EXPECT_FALSE(lock_holder(path));
+  {
+    FolderLock first(path), second(path);
+    ASSERT_TRUE(first.take(this_process("", "abc")));
+    EXPECT_FALSE(second.take(this_process("", "other")));
+    ASSERT_TRUE(lock_holder(path));
+    EXPECT_TRUE(lock_holder(path)->is_of("abc"));
+    EXPECT_FALSE(held_by_another(path, "abc"));
+    EXPECT_TRUE(held_by_another(path, ""));
+    first.release();
+    EXPECT_FALSE(held_by_another(path, "other"));
+    EXPECT_TRUE(second.take(this_process("a run", "")));
+    EXPECT_FALSE(lock_holder(path)->is_of("")) << "of no launch";
+  }
+  EXPECT_FALSE(lock_holder(path));
 }
 
 TEST(Records, JobsOfTheDiskRunInOrderAndTheirErrorsEndNothing) {

@@ -5,8 +5,7 @@
 
 namespace troika::records {
 
-// A process, of whatever host where the file system tells that, holds RUN/run.lock. False where there is none, or the file system
-// knows no locks.
+// A process, of whatever host where the file system tells that, holds RUN/run.lock; on a file system without locks one of this host.
 bool in_use(const std::string& folder);
 
 }  // namespace troika::records

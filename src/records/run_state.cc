@@ -42,6 +42,7 @@ std::string to_json(const RunState& s) {
   json["began"] = s.began;
   json["launch"] = s.launch;
   json["attempt"] = s.attempt;
+  json["slurm_job"] = s.slurm_job;
   json["folder"] = s.folder;
   json["model"] = s.model;
   json["parameters"] = s.parameters;
@@ -85,6 +86,7 @@ std::optional<RunState> parse_run_state(std::string_view text) {
   take(object, "began", &s.began);
   take(object, "launch", &s.launch);
   take(object, "attempt", &s.attempt);
+  take(object, "slurm_job", &s.slurm_job);
   take(object, "folder", &s.folder);
   take(object, "model", &s.model);
   take(object, "parameters", &s.parameters);

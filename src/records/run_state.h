@@ -27,8 +27,9 @@ struct RunState {
   double began = 0;    // of the attempt
   std::string launch;  // alike in all attempts of one launch; "": not known
   int attempt = 0;
-  std::string folder;  // of the run, as rank 0 names it
-  std::string model;   // "qwen3-tiny: 4 layers, width 128"
+  std::string slurm_job;  // "71.0" in a step of SLURM, "71" in a job outside of one; "": in none
+  std::string folder;     // of the run, as rank 0 names it
+  std::string model;      // "qwen3-tiny: 4 layers, width 128"
   std::int64_t parameters = 0;
   std::string layout;  // "dp 2 x pp 2, zero 1"
   int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;

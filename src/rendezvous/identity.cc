@@ -177,6 +177,7 @@ Identity identify(const Environment& environment) {
   Identity me = from_environment(environment);
   if (me.local_size == me.world_size) me.master_address = "127.0.0.1";
   if (me.world_size > 1) me.secret = secret_of(environment);
+  me.slurm_job = slurm_job(environment);
   return me;
 }
 

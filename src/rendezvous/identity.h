@@ -20,6 +20,7 @@ struct Identity {
   std::string generation = "0";  // key prefix: differs between attempts of one launcher
   std::string launch;            // alike in all attempts of one launch and in no other launch; "": not known
   std::string secret;            // of the store; "": none
+  std::string slurm_job;         // "71.0" in a step of SLURM, "71" in a job outside of one, "": in none
   bool restarted = false;        // not the first attempt of its launch
 };
 

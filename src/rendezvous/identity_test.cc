@@ -153,6 +153,17 @@ TEST(Identity, ReadsSrunsLists) {
   EXPECT_TRUE(me.hosts_store);
 }
 
+TEST(Identity, KnowsTheJobOfSlurmWhoeverStartedIt) {
+  Environment environment = {{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"TROIKA_STORE", "127.0.0.1:29500"}};
+  EXPECT_EQ(identify(environment).slurm_job, "");
+  environment["SLURM_JOB_ID"] = "71";
+  EXPECT_EQ(identify(environment).slurm_job, "71");
+  environment["SLURM_STEP_ID"] = "0";
+  EXPECT_EQ(identify(environment).slurm_job, "71.0");
+  environment["SLURM_STEP_ID"] = "4294967290";  // an interactive shell
+  EXPECT_EQ(identify(environment).slurm_job, "71");
+}
+
 TEST(Identity, IsAloneInASlurmAllocationOutsideAStep) {
   EXPECT_EQ(identify({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).source, Identity::Source::alone);
 }

@@ -36,6 +36,14 @@ void check(const SlurmStep& me, const std::string& size) {
 
 int SlurmStep::port() const { return 20000 + static_cast<int>((job % 1000) * 10 + step % 10); }
 
+std::string slurm_job(const Environment& environment) {
+  const std::string job = text_of(environment, "SLURM_JOB_ID", "");
+  std::int64_t step = -1;
+  const bool in_step =
+      base::parse_int(text_of(environment, "SLURM_STEP_ID", ""), &step) && step >= 0 && step < first_own_step;
+  return job.empty() || !in_step ? job : fmt::format("{}.{}", job, step);
+}
+
 std::optional<SlurmStep> slurm_step(const Environment& environment) {
   if (!has(environment, "SLURM_STEP_ID") || !has(environment, "SLURM_PROCID")) return std::nullopt;
   SlurmStep me;

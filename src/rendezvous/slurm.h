@@ -29,6 +29,10 @@ struct SlurmStep {
 // ConfigError names a variable that is malformed or contradicts another.
 std::optional<SlurmStep> slurm_step(const Environment& environment);
 
+// The job and step that this process is in, whoever started it there: "71.0"; "71" outside of steps, as in a batch script, which
+// no signal of `sbatch --signal` reaches unless it has `B:`; "" in no job.
+std::string slurm_job(const Environment& environment);
+
 // The first host of a node list: "node[003-007,12],login" -> "node003", "rack[0-1]node[1-2]" -> "rack0node1". ConfigError
 // when malformed.
 std::string slurm_first_host(const std::string& node_list);

@@ -53,7 +53,7 @@ TEST(RunRecords, SampleTakesLessThanAThousandthOfItsInterval) {
   Whereabouts where;
   const double before = processor_seconds();
   {
-    RunRecords records({folder.path(), 0, 0, 0, "launch", 0.02}, where, nullptr, {});
+    RunRecords records({folder.path(), 0, 0, 0, "launch", "", 0.02}, where, nullptr, {});
     records.prepares({{}});
     ::usleep(1000000);
   }

@@ -136,17 +136,18 @@ std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request
   const std::string run = session.broadcast_text("run", [&] {
     const std::string name =
         base::hash_bytes(fmt::format("{} {} {:.9f}", base::host_name(), ::getpid(), base::wall_seconds()));
-    if (!out.empty()) lock = std::make_unique<RunLock>(out, name);
+    if (!out.empty()) lock = std::make_unique<RunLock>(out, name, request.identity.launch);
     return name;
   });
-  if (!out.empty() && lock == nullptr && request.identity.local_rank == 0) lock = std::make_unique<RunLock>(out, run);
+  if (!out.empty() && lock == nullptr && request.identity.local_rank == 0)
+    lock = std::make_unique<RunLock>(out, run, request.identity.launch);
   return lock;
 }
 
 void record_end(RunRecords& records, const Outcome& outcome, std::int64_t steps) {
   const bool stopped = outcome.ending == Ending::interrupted;
-  const std::string text = stopped ? fmt::format("stopped after step {} of {}", outcome.step, steps)
-                                   : fmt::format("all {} steps are done", steps);
+  const std::string text =
+      stopped ? fmt::format("stopped after step {} of {}", outcome.step, steps) : all_steps_are_done(steps);
   records.event(stopped ? records::EventKind::stop : records::EventKind::finish, outcome.step, text);
   records.ends(stopped ? records::Life::stopped : records::Life::finished, "", stopped ? base::exit_interrupted : 0);
 }
@@ -182,7 +183,15 @@ RunRecords::Place place_of_records(const RunRequest& request) {
   std::int64_t attempt = 0;
   base::parse_int(me.generation, &attempt);
   const config::Settings& s = request.resolved.settings;
-  return {s.train.out, me.world_rank, me.local_rank, static_cast<int>(attempt), me.launch, s.log.sample_seconds};
+  RunRecords::Place place;
+  place.folder = s.train.out;
+  place.rank = me.world_rank;
+  place.local_rank = me.local_rank;
+  place.attempt = static_cast<int>(attempt);
+  place.launch = me.launch;
+  place.slurm_job = me.slurm_job;
+  place.sample_seconds = s.log.sample_seconds;
+  return place;
 }
 
 // Collective.

@@ -1,15 +1,11 @@
 #include "train/run_lock.h"
 
-#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <thread>
 #include <vector>
@@ -17,18 +13,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/host_name.h"
 #include "base/text.h"
-#include "host/process.h"
+#include "records/folder_lock.h"
 
 namespace troika::train {
 namespace {
 
-struct Holder {
-  std::string host, run;
-  std::int64_t pid = 0, process_start = 0,
-               since = 0;  // process_start: in the kernel's ticks, tells apart who has had this pid
-};
+using records::LockHolder;
 
 // What the kernel says of a process or thread, from its state on; empty: it has ended.
 std::vector<std::string> words_of(const std::string& stat_path) {
@@ -54,30 +45,8 @@ bool any_thread_is(std::int64_t pid, const std::string& states) {
   });
 }
 
-std::string to_text(const Holder& holder) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n", holder.host, holder.pid, holder.process_start, holder.since, holder.run);
-}
-
-// Where it is malformed, as of a holder that is just writing: nobody.
-Holder holder_of(const std::string& path) {
-  Holder holder;
-  const auto lines = base::split(base::read_file(path), '\n');
-  if (lines.size() < 5) return holder;
-  holder.host = lines[0];
-  base::parse_int(lines[1], &holder.pid);
-  base::parse_int(lines[2], &holder.process_start);
-  base::parse_int(lines[3], &holder.since);
-  holder.run = lines[4];
-  return holder;
-}
-
-bool lives_here(const Holder& holder) {
-  return holder.host == base::host_name() && holder.pid != ::getpid() &&
-         host::process_start(holder.pid) == holder.process_start && holder.process_start != 0;
-}
-
-std::string remedy(const Holder& holder) {
-  if (!lives_here(holder)) return "let it end, or end it there";
+std::string remedy(const LockHolder& holder) {
+  if (!holder.lives_here()) return "let it end, or end it there";
   if (any_thread_is(holder.pid, "Tt"))
     return fmt::format("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it", holder.pid);
   if (any_thread_is(holder.pid, "D"))
@@ -87,62 +56,33 @@ std::string remedy(const Holder& holder) {
   return fmt::format("let it end, or end it (kill {})", holder.pid);
 }
 
-[[noreturn]] void refuse(const std::string& folder, const Holder& holder) {
+[[noreturn]] void refuse(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   const std::string who = holder.host.empty()
                               ? "another process"
                               : fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S}", holder.pid,
                                             holder.host, fmt::localtime(static_cast<std::time_t>(holder.since)));
   throw base::ConfigError(
-      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (the lock is {}/run.lock)", folder,
-                  who, remedy(holder), folder));
-}
-
-void write_holder(int descriptor, const std::string& run) {
-  const std::string text = to_text({base::host_name(), run, ::getpid(), host::process_start(::getpid()),
-                                    static_cast<std::int64_t>(base::wall_seconds())});
-  const bool written = ::ftruncate(descriptor, 0) == 0 &&
-                       ::pwrite(descriptor, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(descriptor) == 0;  // other hosts read it
-  if (!written) throw base::DataError(fmt::format("cannot write run.lock: {}", std::strerror(errno)));
+      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (the lock is {})", folder, who,
+                  remedy(holder), lock));
 }
 
 }  // namespace
 
-RunLock::RunLock(const std::string& folder, const std::string& run) {
-  base::make_directories(folder);
-  const std::string path = folder + "/run.lock";
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) throw base::DataError(fmt::format("cannot open '{}': {}", path, std::strerror(errno)));
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  const bool locked = ::fcntl(descriptor, F_OFD_SETLK, &whole) == 0;
-  const bool held = !locked && (errno == EAGAIN || errno == EACCES);
-  try {
-    if (!locked && !held) {  // no locks here
-      const Holder holder = holder_of(path);
-      if (lives_here(holder) && holder.run != run) refuse(folder, holder);
-    }
-    if (!held) write_holder(descriptor, run);
-  } catch (...) {
-    ::close(descriptor);
-    throw;
-  }
-  if (!held) {
-    descriptor_ = descriptor;
-    return;
-  }
-  ::close(descriptor);
+RunLock::RunLock(const std::string& folder, const std::string& run, const std::string& launch)
+    : lock_(records::run_lock_path(folder)) {
+  const std::string path = records::run_lock_path(folder), of_launch = records::launch_lock_path(folder);
   constexpr double seconds = 1;  // a disk that hosts share may show late what was written
   const double until = base::monotonic_seconds() + seconds;
-  for (Holder holder = holder_of(path); holder.run != run; holder = holder_of(path)) {
-    if (base::monotonic_seconds() > until) refuse(folder, holder);
+  while (!lock_.take(records::this_process(run, launch))) {
+    const auto holder = records::lock_holder(path);
+    if (holder && holder->run == run) return;
+    if (holder && base::monotonic_seconds() > until) refuse(folder, path, *holder);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-}
-
-RunLock::~RunLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  // Another launch that has this host's folder but was refused on another host is about to end.
+  constexpr double refused_seconds = 10;
+  if (const auto launcher = records::held_by_another(of_launch, launch, refused_seconds))
+    refuse(folder, of_launch, *launcher);
 }
 
 }  // namespace troika::train

@@ -3,22 +3,19 @@
 
 #include <string>
 
+#include "records/folder_lock.h"
+
 namespace troika::train {
 
-// Holds FOLDER/run.lock for its lifetime. The lock itself is the kernel's (an open file description's, which NFS servers keep
-// too) and goes with its process, however that ends; the file says who has it: host, process, run, since when.
+// Holds FOLDER/run.lock for its lifetime, unless another process of this run does.
 class RunLock {
  public:
-  // `run` is alike in all processes of one run and in no other run: those share a folder on a common disk. ConfigError when
-  // another run has it, naming host and process. On a file system without locks the file's word counts where its process is
-  // one of this host, and nothing elsewhere.
-  RunLock(const std::string& folder, const std::string& run);
-  ~RunLock();
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
+  // `run` is alike in all processes of one run and in no other run: those share a folder on a common disk; `launch` is
+  // rendezvous::Identity::launch. ConfigError when another run or launch has the folder, naming host and process.
+  RunLock(const std::string& folder, const std::string& run, const std::string& launch);
 
  private:
-  int descriptor_ = -1;  // -1: another process of this run holds it
+  records::FolderLock lock_;
 };
 
 }  // namespace troika::train

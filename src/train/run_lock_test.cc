@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 std::string error_of(const std::string& folder, const std::string& run) {
   try {
-    const RunLock lock(folder, run);
+    const RunLock lock(folder, run, "");
   } catch (const base::ConfigError& error) {
     return error.what();
   }
@@ -28,7 +28,7 @@ std::string error_of(const std::string& folder, const std::string& run) {
 TEST(RunLock, NamesTheProcessThatHasIt) {
   const base::TemporaryFolder folder;
   {
-    const RunLock lock(folder.path() + "/run", "a");
+    const RunLock lock(folder.path() + "/run", "a", "");
     EXPECT_THAT(error_of(folder.path() + "/run", "b"),
                 AllOf(HasSubstr("another run writes to '" + folder.path() + "/run': process " +
                                 std::to_string(::getpid()) + " on host " + base::host_name() + ", since 20"),
@@ -38,11 +38,21 @@ TEST(RunLock, NamesTheProcessThatHasIt) {
   EXPECT_EQ(error_of(folder.path() + "/run", "b"), "no error");
 }
 
+TEST(RunLock, IsNotTakenWhereAnotherLaunchHasTheFolder) {
+  const base::TemporaryFolder folder;
+  records::FolderLock launcher(records::launch_lock_path(folder.path()));
+  ASSERT_TRUE(launcher.take(records::this_process("", "first")));
+  EXPECT_THAT(error_of(folder.path(), "b"), HasSubstr("/launch.lock)"));
+  { const RunLock of_it(folder.path(), "a", "first"); }
+  launcher.release();
+  EXPECT_EQ(error_of(folder.path(), "b"), "no error");
+}
+
 TEST(RunLock, OfAProcessThatIsStoppedSaysWhatLetsItContinue) {
   const base::TemporaryFolder folder;
   const pid_t child = ::fork();
   if (child == 0) {
-    const RunLock lock(folder.path(), "a");
+    const RunLock lock(folder.path(), "a", "");
     ::raise(SIGSTOP);
     ::_exit(0);
   }
@@ -64,7 +74,7 @@ TEST(RunLock, GoesWithItsProcess) {
   const base::TemporaryFolder folder;
   const pid_t child = ::fork();
   if (child == 0) {
-    const RunLock lock(folder.path(), "a");
+    const RunLock lock(folder.path(), "a", "");
     ::_exit(0);  // without its destructor
   }
   int status = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -14,7 +16,7 @@
 #include "host/vitals.h"
 #include "plan/describe.h"
 #include "planner/estimate.h"
-#include "records/run_in_use.h"
+#include "records/folder_lock.h"
 #include "records/run_log.h"
 #include "records/run_reader.h"
 
@@ -62,12 +64,16 @@ static const char* phase_of(const std::string& said) {
 
 static records::RunState state_of(const RunRecords::Place& place) {
   records::RunState state;
-  state.began = state.since = base::wall_seconds();
   state.launch = place.launch;
   state.attempt = place.attempt;
+  state.slurm_job = place.slurm_job;
   state.folder = place.folder;
   state.sample_seconds = place.sample_seconds;
   return state;
+}
+
+std::string all_steps_are_done(std::int64_t steps) {
+  return steps == 1 ? "the one step is done" : fmt::format("all {} steps are done", steps);
 }
 
 RunRecords::RunRecords(const Place& place, const Whereabouts& whereabouts, std::shared_ptr<const comm::Traffic> traffic,
@@ -100,9 +106,26 @@ records::Event RunRecords::event_of(EventKind kind, std::int64_t step, const std
   return event;
 }
 
+// Before the folder is this run's it is taken for as long as the writing lasts, or not written to.
+void RunRecords::post(std::function<void()> job) {
+  if (prepared_) return disk_.post(std::move(job));
+  disk_.post([job = std::move(job), folder = place_.folder, launch = place_.launch] {
+    const auto launcher = records::lock_holder(records::launch_lock_path(folder));
+    if (launcher && launcher->is_of(launch)) return job();
+    const std::string path = records::run_lock_path(folder);
+    records::FolderLock lock(path);
+    while (!lock.take(records::this_process("", launch))) {
+      const auto holder = records::lock_holder(path);
+      if (holder && !holder->run.empty()) return;  // a run, and no rank that says its last word
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (!records::held_by_another(records::launch_lock_path(folder), launch)) job();
+  });
+}
+
 void RunRecords::write(const records::Event& event) {
   if (also_) also_(event);
-  disk_.post([events = events_, line = to_json(event)] { events->append(line); });
+  post([events = events_, line = to_json(event)] { events->append(line); });
 }
 
 void RunRecords::event(EventKind kind, std::int64_t step, const std::string& text,
@@ -120,12 +143,10 @@ void RunRecords::notice(const std::string& sentence) {
 }
 
 void RunRecords::told(const std::string& text) {
-  if (place_.rank == 0)
-    disk_.post([log = log_, line = records::log_line(base::wall_seconds(), text)] { log->append(line); });
+  if (place_.rank == 0) post([log = log_, line = records::log_line(base::wall_seconds(), text)] { log->append(line); });
 }
 
 void RunRecords::failed(int exit_code, const std::string& text) {
-  if (!prepared_ && records::in_use(place_.folder)) return;
   told("failed: " + text);
   records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text);
   event.rank = place_.rank;
@@ -220,6 +241,7 @@ void RunRecords::write_state(Life life) {
 
 void RunRecords::prepares(const std::vector<records::RankPlace>& ranks) {
   prepared_ = true;
+  state_.began = base::wall_seconds();  // whatever lies there already is of others
   state_.ranks = ranks;
   const double pace = std::max(place_.sample_seconds, static_cast<double>(ranks.size()) / most_samples_a_second);
   if (place_.sample_seconds > 0) state_.sample_seconds = pace;
@@ -233,7 +255,7 @@ void RunRecords::prepares(const std::vector<records::RankPlace>& ranks) {
 
 void RunRecords::gather(const rendezvous::Identity& identity) {
   try {
-    gatherer_ = std::make_unique<records::Gatherer>(identity, place_.folder);
+    gatherer_ = std::make_unique<records::Gatherer>(identity, place_.folder, [] { return true; });
   } catch (const base::Error&) {  // every host has its own ranks' records all the same
   }
 }
@@ -275,7 +297,7 @@ void RunRecords::begins(std::int64_t first_step) {
   write_state(Life::training);
   event(EventKind::start, first_step,
         first_step < state_.steps ? fmt::format("step {} of {} is next", first_step + 1, state_.steps)
-                                  : fmt::format("all {} steps are done", state_.steps),
+                                  : all_steps_are_done(state_.steps),
         {{"steps", static_cast<double>(state_.steps)}, {"ranks", static_cast<double>(state_.ranks.size())}});
 }
 

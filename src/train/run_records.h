@@ -36,6 +36,7 @@ class RunRecords {
     int rank = 0, local_rank = 0;
     int attempt = 0;
     std::string launch;
+    std::string slurm_job;
     double sample_seconds = 5;  // 0: no samples
   };
   // Tells the host of the store what only this host's disk has: `name` is a key of the attempt. May be empty.
@@ -56,8 +57,8 @@ class RunRecords {
              const std::map<std::string, double>& numbers = {});
   // A sentence of the watch over ranks, which all ranks hear: the first rank of each host writes it.
   void notice(const std::string& sentence);
-  // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing where another run is
-  // under way in the folder.
+  // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing is written where another
+  // run or launch has the folder.
   void failed(int exit_code, const std::string& text);
 
   // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
@@ -82,6 +83,7 @@ class RunRecords {
  private:
   records::Event event_of(records::EventKind kind, std::int64_t step, const std::string& text) const;
   void write(const records::Event& event);
+  void post(std::function<void()> job);
   records::Sample sample();
   void take_sample();
   void write_state(records::Life life);
@@ -107,5 +109,7 @@ class RunRecords {
   records::BackgroundDisk disk_;
   std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
 };
+
+std::string all_steps_are_done(std::int64_t steps);  // "all 60 steps are done"
 
 }  // namespace troika::train

@@ -14,6 +14,7 @@
 #include "optimizer/learning_rate.h"
 #include "plan/rank_work.h"
 #include "train/restore.h"
+#include "train/run_records.h"
 #include "weights/rank_units.h"
 
 namespace troika::train {
@@ -27,8 +28,7 @@ static std::vector<std::string> names_of(const std::vector<shape::ParameterInfo>
 Outcome Trainer::run() {
   restore();
   executor_->publish_parameters();
-  if (state_.step >= plan_.steps)
-    note(fmt::format("all {} steps are done; a larger --steps resumes from here", plan_.steps));
+  if (state_.step >= plan_.steps) note(all_steps_are_done(plan_.steps) + "; a larger --steps resumes from here");
   start_loader();
   if (state_.step < plan_.steps) {
     tell(state_.step, "measuring the link");

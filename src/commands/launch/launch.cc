@@ -179,7 +179,8 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
                                      identity->world_size == 1 ? "" : "s", options.hosts.nnodes,
                                      options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
-    if (!records.folder().empty()) watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder());
+    if (!records.folder().empty())
+      watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder(), records.claimed());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
         std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
@@ -265,8 +266,9 @@ exporters::EventCommand event_command(const LaunchOptions& options, const Enviro
   return {options.hosts.node_rank == 0 ? options.on_event : "", options.run_folder, environment};
 }
 
-// Once the records of all hosts are there.
+// Once the records of all hosts are there. Another run's are not this launch's to explain.
 std::string explain(const LaunchRecords& records, const Environment& environment) {
+  if (!records.claimed()()) return "";
   return explain_failure(records.folder(), base::language_of("auto", base::locale_in(environment)));
 }
 

@@ -3,15 +3,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
 #include "host/process.h"
+#include "records/folder_lock.h"
 #include "records/line_file.h"
 #include "records/run_in_use.h"
 #include "records/run_log.h"
@@ -30,45 +33,46 @@ void add_risen(records::Event& event, const char* name, double before, double no
   if (before >= 0 && now >= 0) event.numbers[name] = std::max(0.0, now - before);
 }
 
-// The process that launched last in the folder is on this host, is not this one, and lives.
-bool another_launches(const std::string& folder) {
-  constexpr std::int64_t tail_bytes = 64 << 10;
-  const std::vector<std::string> lines = records::LineReader(records::events_path(folder), tail_bytes).read().lines;
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const std::optional<records::Event> event = records::parse_event(*line);
-    if (!event || event->kind != EventKind::launch) continue;
-    const auto pid = static_cast<std::int64_t>(event->number("pid"));
-    const double start = event->number("process_start");
-    return event->host == base::host_name() && pid != ::getpid() && start > 0 &&
-           static_cast<double>(host::process_start(pid)) == start;
-  }
-  return false;
-}
-
 }  // namespace
 
+// Of the disk's thread, but for `claimed`.
 struct LaunchRecords::Lines {
   explicit Lines(const std::string& run)
-      : folder(run), events(records::events_path(run)), log(records::run_log_path(run)) {}
+      : folder(run),
+        lock(records::launch_lock_path(run)),
+        events(records::events_path(run)),
+        log(records::run_log_path(run)) {}
 
-  bool is_of_another(const std::string& launch) const {
-    const std::optional<records::RunState> state = records::read_run_state(folder);
-    if (state && !launch.empty() && state->launch == launch) return false;
-    return records::in_use(folder) || another_launches(folder);
+  // The first look decides, but where another launch was refused meanwhile and this one's ranks have the folder.
+  void claim(const std::string& launch) {
+    const std::string of_launch = records::launch_lock_path(folder), of_ranks = records::run_lock_path(folder);
+    const bool first = !std::exchange(decided, true);
+    if (claimed) {
+      if (owns && launch != owner) owns = lock.take(records::this_process("", owner = launch));
+      claimed = owns || !records::held_by_another(of_launch, launch);
+      return;
+    }
+    const auto run = records::lock_holder(of_ranks);
+    if (!first && !(run && run->is_of(launch))) return;
+    owns = lock.take(records::this_process("", owner = launch));
+    claimed = (owns || !records::held_by_another(of_launch, launch)) && !records::held_by_another(of_ranks, launch);
+    if (claimed) return;
+    lock.release();
+    owns = false;
   }
 
-  void write_waiting(const std::string& launch) {
-    if (waiting.empty() || is_of_another(launch)) return;
-    for (const auto& [event, told] : waiting) {
-      events.append(event);
-      log.append(told);
-    }
-    waiting.clear();
+  void work(const std::string& launch) {
+    if (!waiting.empty()) claim(launch);
+    for (; claimed && !waiting.empty(); waiting.pop_front()) waiting.front()(*this);
   }
 
   const std::string folder;
+  bool decided = false, owns = false;  // owns: holds the lock itself
+  std::string owner;                   // the launch that it is held for
+  std::atomic<bool> claimed{false};
+  records::FolderLock lock;
   records::LineWriter events, log;
-  std::vector<std::pair<std::string, std::string>> waiting;  // lines of events and of the log
+  std::deque<std::function<void(Lines&)>> waiting;  // until the record is this launch's
 };
 
 LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
@@ -78,8 +82,6 @@ LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
       also_(std::move(also)),
       before_(host::read_vitals("")),
       lines_(std::make_shared<Lines>(folder_)) {}
-
-LaunchRecords::~LaunchRecords() { settle(); }
 
 records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) const {
   records::Event event;
@@ -91,22 +93,28 @@ records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) 
   return event;
 }
 
-void LaunchRecords::write(const records::Event& event) {
-  if (also_) also_(event);
+void LaunchRecords::post(std::function<void(Lines&)> job) {
   if (folder_.empty()) return;
-  disk_.post([lines = lines_, launch = launch_, line = to_json(event),
-              told = records::log_line(event.time, "launcher: " + event.text)] {
-    lines->waiting.emplace_back(line, told);
-    lines->write_waiting(launch);
+  disk_.post([lines = lines_, launch = launch_, job = std::move(job)] {
+    lines->waiting.push_back(job);
+    lines->work(launch);
   });
 }
 
-void LaunchRecords::settle() {
-  if (!folder_.empty()) disk_.post([lines = lines_, launch = launch_] { lines->write_waiting(launch); });
+void LaunchRecords::write(const records::Event& event) {
+  if (also_) also_(event);
+  post([line = to_json(event), told = records::log_line(event.time, "launcher: " + event.text)](Lines& lines) {
+    lines.events.append(line);
+    lines.log.append(told);
+  });
+}
+
+std::function<bool()> LaunchRecords::claimed() const {
+  return [lines = lines_] { return lines->claimed.load(); };
 }
 
 void LaunchRecords::flush() {
-  settle();
+  if (!folder_.empty()) disk_.post([lines = lines_, launch = launch_] { lines->work(launch); });
   disk_.flush();
 }
 
@@ -114,7 +122,7 @@ void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const
   attempt_ = attempt;
   launch_ = launch;
   before_ = host::read_vitals("");
-  if (node_rank_ != 0) return;
+  if (node_rank_ != 0) return post([](Lines&) {});
   records::Event event = event_of(EventKind::launch, text);
   event.numbers = {{"pid", ::getpid()}, {"process_start", static_cast<double>(host::process_start(::getpid()))}};
   write(event);
@@ -157,9 +165,9 @@ void LaunchRecords::stopped() { end_state(records::Life::stopped, "", base::exit
 
 // A state of another launch is not this one's to end.
 void LaunchRecords::end_state(records::Life life, const std::string& text, int exit_code) {
-  if (folder_.empty() || launch_.empty()) return;
-  disk_.post([folder = folder_, launch = launch_, life, text, exit_code, now = base::wall_seconds()] {
-    std::optional<records::RunState> state = records::read_run_state(folder);
+  if (launch_.empty()) return;
+  post([launch = launch_, life, text, exit_code, now = base::wall_seconds()](Lines& lines) {
+    std::optional<records::RunState> state = records::read_run_state(lines.folder);
     if (!state || state->launch != launch) return;
     const bool lives = state->life == records::Life::preparing || state->life == records::Life::training;
     if (life == records::Life::stopped && !lives) return;  // a rank has said so
@@ -167,7 +175,7 @@ void LaunchRecords::end_state(records::Life life, const std::string& text, int e
     state->since = now;
     state->text = text;
     state->exit_code = exit_code;
-    records::write_run_state(folder, *state);
+    records::write_run_state(lines.folder, *state);
   });
 }
 

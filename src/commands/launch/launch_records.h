@@ -22,18 +22,17 @@ class LaunchRecords {
  public:
   // Who else hears of each event, whether it is written or not; from the launcher's thread.
   using Also = std::function<void(const records::Event&)>;
-  // `folder`: of the run; "": nothing is written, as where another run is under way in it. A run that began before this one and takes
-  // the folder after it is told by its lock and its launcher: what is said meanwhile waits until the folder is this launch's, and is
-  // never written where it is not. `also` may be empty.
+  // `folder`: of the run; "": nothing is written, as where another run is under way in it. Before the first word the folder's record
+  // is claimed for this launch (records/folder_lock.h) until the end; where that fails nothing is written unless ranks of this launch
+  // come to hold the folder. `also` may be empty.
   LaunchRecords(std::string folder, int node_rank, Also also = {});
-  ~LaunchRecords();
   LaunchRecords(const LaunchRecords&) = delete;
   LaunchRecords& operator=(const LaunchRecords&) = delete;
 
   // An attempt of this launch begins: counters of the host count from here. The event says which process launches.
   void attempt_begins(int attempt, const std::string& launch, const std::string& text);
   // A rank of this host has ended badly; `memory_kills` by the out-of-memory killer shortly before, negative where nobody counts.
-  // Returns the event, for the other hosts; "" where nothing is written.
+  // Returns the event, for the other hosts; "" without a folder.
   std::string rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills);
   // The report that ends the attempt, or the launch before there was one.
   void failed(const rendezvous::FailureReport& report);
@@ -44,13 +43,15 @@ class LaunchRecords {
   void said(records::EventKind kind, const std::string& text);
 
   const std::string& folder() const { return folder_; }
+  // The record in the folder is this launch's. Threads: any.
+  std::function<bool()> claimed() const;
   void flush();  // waits for the disk, 2 s at most
 
  private:
   struct Lines;
 
   void write(const records::Event& event);
-  void settle();
+  void post(std::function<void(Lines&)> job);
   void end_state(records::Life life, const std::string& text, int exit_code);
   records::Event event_of(records::EventKind kind, const std::string& text) const;
 

@@ -1,13 +1,12 @@
 #include "commands/launch/launch_records.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
 #include "base/host_name.h"
 #include "base/temporary_folder_test_support.h"
 #include "host/process.h"
-#include "records/line_file.h"
+#include "records/folder_lock.h"
 #include "records/run_reader.h"
 #include "records/run_state.h"
 
@@ -17,18 +16,12 @@ namespace {
 // A run's own, as ranks hold it.
 class Lock {
  public:
-  explicit Lock(const std::string& folder)
-      : descriptor_(::open((folder + "/run.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    struct flock whole {};
-    whole.l_type = F_WRLCK;
-    EXPECT_EQ(::fcntl(descriptor_, F_OFD_SETLK, &whole), 0);
+  Lock(const std::string& folder, const std::string& launch) : lock_(records::run_lock_path(folder)) {
+    EXPECT_TRUE(lock_.take(records::this_process("a run", launch)));
   }
-  ~Lock() { ::close(descriptor_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
 
  private:
-  const int descriptor_;
+  records::FolderLock lock_;
 };
 
 TEST(LaunchRecords, SayWhichProcessLaunches) {
@@ -54,52 +47,85 @@ std::size_t events_in(const std::string& folder) {
   return run.events().size();
 }
 
-// A run that began before this launch and had not taken its folder yet.
-TEST(LaunchRecords, OfALaunchWhoseFolderAnotherRunTakesAreNotWritten) {
+TEST(LaunchRecords, OfALaunchWhoseFolderIsAnothersAreNeverWritten) {
   const base::TemporaryFolder folder;
   {
-    LaunchRecords records(folder.path(), 1);
-    records.attempt_begins(0, "second", "2 ranks");
+    LaunchRecords first(folder.path(), 0);
+    first.attempt_begins(0, "first", "2 ranks");
+    first.flush();
+    ASSERT_TRUE(first.claimed()());
+    LaunchRecords second(folder.path(), 1);  // of another host that shares the disk, as well
+    second.attempt_begins(0, "second", "2 ranks");
+    second.failed({2, "another run writes to the folder"});
+    second.flush();
+    EXPECT_FALSE(second.claimed()());
     {
-      const Lock lock(folder.path());  // before its ranks say whose run it is
-      records.failed({2, "another run writes to the folder"});
-      records.flush();
-      EXPECT_EQ(events_in(folder.path()), 0u);
-      records::RunState state;
-      state.launch = "first";
-      records::write_run_state(folder.path(), state);
-      records.said(records::EventKind::stop, "x");
-      records.flush();
-      EXPECT_EQ(events_in(folder.path()), 0u);
-      state.launch = "second";
-      records::write_run_state(folder.path(), state);
-      records.flush();
-      EXPECT_EQ(events_in(folder.path()), 2u) << "what its own ranks held";
+      const Lock lock(folder.path(), "first");
+      LaunchRecords host(folder.path() + "/", 1);
+      EXPECT_EQ(host.folder(), "") << "a run is under way";
     }
+    second.said(records::EventKind::stop, "x");
+    second.flush();
+    EXPECT_EQ(events_in(folder.path()), 1u);
+  }
+  EXPECT_EQ(events_in(folder.path()), 1u) << "nor when the first one has ended";
+}
+
+TEST(LaunchRecords, AreClaimedByAllHostsOfALaunchThatShareTheFolder) {
+  const base::TemporaryFolder folder;
+  LaunchRecords host0(folder.path(), 0), host1(folder.path(), 1);
+  host0.attempt_begins(0, "abc", "2 ranks");
+  host0.flush();
+  const Lock of_its_ranks(folder.path(), "abc");
+  host1.attempt_begins(0, "abc", "2 ranks");
+  host1.failed({75, "x"});
+  host1.flush();
+  EXPECT_EQ(events_in(folder.path()), 2u);
+}
+
+// On another host it was the other launch that came second, and was refused.
+TEST(LaunchRecords, OfALaunchWhoseRanksHoldTheFolderInTheEndAreWritten) {
+  const base::TemporaryFolder folder;
+  LaunchRecords first(folder.path(), 1);
+  {
+    LaunchRecords other(folder.path(), 1);
+    other.attempt_begins(0, "other", "2 ranks");
+    other.flush();
+    first.attempt_begins(0, "first", "2 ranks");
+    first.failed({75, "x"});
+    first.flush();
+    EXPECT_FALSE(first.claimed()());
+  }
+  first.flush();
+  EXPECT_FALSE(first.claimed()()) << "it may be after another run's end";
+  const Lock of_its_ranks(folder.path(), "first");
+  first.flush();
+  EXPECT_TRUE(first.claimed()());
+  EXPECT_EQ(events_in(folder.path()), 1u);
+}
+
+// Host 0 was lost, and this host joins its next launch.
+TEST(LaunchRecords, OfALauncherThatJoinsAnotherLaunchAreOfThatOne) {
+  const base::TemporaryFolder folder;
+  LaunchRecords host1(folder.path(), 1);
+  for (const char* launch : {"first", "next"}) {
+    host1.attempt_begins(0, launch, "2 ranks");
+    host1.failed({75, launch});
+    host1.flush();
+    EXPECT_TRUE(records::lock_holder(records::launch_lock_path(folder.path()))->is_of(launch));
   }
   EXPECT_EQ(events_in(folder.path()), 2u);
 }
 
-TEST(LaunchRecords, OfALaunchBesideALauncherThatLivesWaitUntilTheFolderIsIts) {
+// Ranks without a launcher, which came between.
+TEST(LaunchRecords, OfALaunchThatFindsARunAreNotWritten) {
   const base::TemporaryFolder folder;
-  records::Event other;
-  other.kind = records::EventKind::launch;
-  other.host = base::host_name();
-  other.numbers = {{"pid", ::getppid()}, {"process_start", static_cast<double>(host::process_start(::getppid()))}};
-  records::LineWriter(records::events_path(folder.path())).append(records::to_json(other));
-  {
-    LaunchRecords records(folder.path(), 0);
-    records.attempt_begins(0, "second", "2 ranks");
-    records.failed({2, "another run writes to the folder"});
-  }
-  EXPECT_EQ(events_in(folder.path()), 1u);
-  records::RunState state;
-  state.launch = "second";
-  records::write_run_state(folder.path(), state);
   LaunchRecords records(folder.path(), 0);
-  records.attempt_begins(0, "second", "2 ranks");
+  const Lock of_others(folder.path(), "");
+  records.attempt_begins(0, "abc", "2 ranks");
   records.flush();
-  EXPECT_EQ(events_in(folder.path()), 2u);
+  EXPECT_FALSE(records.claimed()());
+  EXPECT_EQ(events_in(folder.path()), 0u);
 }
 
 TEST(LaunchRecords, SayThatARunHasStoppedWhoseRanksCouldNot) {

@@ -1,0 +1,55 @@
+// Who may write in a run's folder: RUN/run.lock belongs to the ranks of a run, RUN/launch.lock to a launch. Whoever has taken one
+// of them looks at the other before it writes, so that of two that come at once one at most goes on.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace troika::records {
+
+std::string run_lock_path(const std::string& folder);
+std::string launch_lock_path(const std::string& folder);
+
+struct LockHolder {
+  std::string host;
+  std::int64_t pid = 0, process_start = 0;  // the latter in the kernel's ticks: tells apart who has had this pid
+  std::int64_t since = 0;                   // seconds since 1970
+  std::string run;                          // alike in all processes of one run; "": of a launcher
+  std::string launch;                       // rendezvous::Identity::launch; "": of none of ours, or not known
+
+  bool is_of(const std::string& other_launch) const { return !launch.empty() && launch == other_launch; }
+  bool lives_here() const;  // it is another process of this host, and there
+};
+
+LockHolder this_process(const std::string& run, const std::string& launch);
+
+// The kernel's lock on a file (an open file description's, which NFS servers keep too): it goes with its process, however that ends.
+// The file says who has it.
+class FolderLock {
+ public:
+  explicit FolderLock(std::string path) : path_(std::move(path)) {}
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  // False where somebody has it. On a file system without locks the file's word counts where its process lives on this host, and
+  // nothing elsewhere. The folder is made. One that is held already gets new words. DataError when the disk refuses.
+  bool take(const LockHolder& me);
+  void release();
+
+ private:
+  const std::string path_;
+  int descriptor_ = -1;
+};
+
+// Who has the lock; nothing where nobody has. A holder that is just writing has no words yet.
+std::optional<LockHolder> lock_holder(const std::string& path);
+
+// Who has the lock and is not of `launch`, or nothing: one that goes within `patience_seconds` counts as gone. A disk that hosts share
+// may show for a second late what was written.
+std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch,
+                                          double patience_seconds = 1);
+
+}  // namespace troika::records
