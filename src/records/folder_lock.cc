@@ -116,8 +116,9 @@ std::optional<LockHolder> lock_holder(const std::string& path) {
   return held ? std::optional(holder) : std::nullopt;
 }
 
-std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch, double patience_seconds) {
-  const double until = base::monotonic_seconds() + patience_seconds;
+std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch) {
+  constexpr double seconds = 1;
+  const double until = base::monotonic_seconds() + seconds;
   for (;;) {
     const auto holder = lock_holder(path);
     if (!holder || holder->is_of(launch)) return std::nullopt;

@@ -47,9 +47,8 @@ class FolderLock {
 // Who has the lock; nothing where nobody has. A holder that is just writing has no words yet.
 std::optional<LockHolder> lock_holder(const std::string& path);
 
-// Who has the lock and is not of `launch`, or nothing: one that goes within `patience_seconds` counts as gone. A disk that hosts share
-// may show for a second late what was written.
-std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch,
-                                          double patience_seconds = 1);
+// Who has the lock and is not of `launch`, or nothing: one that goes within a second counts as gone, as a disk that hosts share may show
+// late what was written.
+std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch);
 
 }  // namespace troika::records

@@ -68,21 +68,31 @@ std::string remedy(const LockHolder& holder) {
 
 }  // namespace
 
+// Whose launch it is comes first: a rank that waits for another launch to end must not have the lock that the ranks of that one want.
 RunLock::RunLock(const std::string& folder, const std::string& run, const std::string& launch)
     : lock_(records::run_lock_path(folder)) {
   const std::string path = records::run_lock_path(folder), of_launch = records::launch_lock_path(folder);
   constexpr double seconds = 1;  // a disk that hosts share may show late what was written
-  const double until = base::monotonic_seconds() + seconds;
-  while (!lock_.take(records::this_process(run, launch))) {
+  constexpr double refused_seconds =
+      6;  // a launch that has this host's folder but was refused on another host is about to end
+  const double began = base::monotonic_seconds();
+  const auto other_launcher = [&] {
+    const auto launcher = records::lock_holder(of_launch);
+    return launcher && !launcher->is_of(launch) ? launcher : std::nullopt;
+  };
+  for (;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+    auto launcher = other_launcher();
+    if (!launcher && lock_.take(records::this_process(run, launch))) {
+      launcher = other_launcher();
+      if (!launcher) return;
+      lock_.release();
+    }
     const auto holder = records::lock_holder(path);
     if (holder && holder->run == run) return;
-    if (holder && base::monotonic_seconds() > until) refuse(folder, path, *holder);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const double passed = base::monotonic_seconds() - began;
+    if (holder && passed > seconds) refuse(folder, path, *holder);
+    if (launcher && passed > refused_seconds) refuse(folder, of_launch, *launcher);
   }
-  // Another launch that has this host's folder but was refused on another host is about to end.
-  constexpr double refused_seconds = 10;
-  if (const auto launcher = records::held_by_another(of_launch, launch, refused_seconds))
-    refuse(folder, of_launch, *launcher);
 }
 
 }  // namespace troika::train

@@ -52,13 +52,19 @@ struct LaunchRecords::Lines {
       claimed = owns || !records::held_by_another(of_launch, launch);
       return;
     }
-    const auto run = records::lock_holder(of_ranks);
-    if (!first && !(run && run->is_of(launch))) return;
+    if (!first && !is_of_our_ranks(of_ranks, launch)) return;
     owns = lock.take(records::this_process("", owner = launch));
     claimed = (owns || !records::held_by_another(of_launch, launch)) && !records::held_by_another(of_ranks, launch);
     if (claimed) return;
     lock.release();
     owns = false;
+  }
+
+  // They have taken the folder, or had: the state is theirs.
+  bool is_of_our_ranks(const std::string& lock_of_ranks, const std::string& launch) const {
+    if (const auto run = records::lock_holder(lock_of_ranks)) return run->is_of(launch);
+    const std::optional<records::RunState> state = records::read_run_state(folder);
+    return state && !launch.empty() && state->launch == launch;
   }
 
   void work(const std::string& launch) {
