@@ -11,13 +11,20 @@
 # load while they run. Suites and instantiations named Full... make an entry of their own in the full tier
 # (./test.sh full).
 #
-# Compile time: sources are compiled in batches of n files (UNITY, 8 by default; 1: each by itself), so names in anonymous
+# Compile time: sources are compiled in batches of n files (UNITY, 16 by default; 1: each by itself), so names in anonymous
 # namespaces of one module must differ. Four precompiled headers are shared: with or without libtorch, with or without
-# GoogleTest; OWN_FLAGS: a library compiled with flags that these refuse. Tests of modules that compute little are not optimised,
-# with a precompiled header of their own.
+# GoogleTest; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take to
+# compile, but for those that compute much themselves (TROIKA_OPTIMIZED_TESTS), which have a precompiled header of their own.
+# TROIKA_TESTS_WITHOUT_TORCH: programs of a module with libtorch whose tests include nothing of it.
 set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
-set(TROIKA_UNOPTIMIZED_TESTS commands config data diagnosis doctor exporters records)
-set(TROIKA_UNITY 8 CACHE STRING "source files of a module in one compilation; 1: each by itself")
+set(TROIKA_OPTIMIZED_TESTS cpu cuda tokenizer timed)
+set(TROIKA_TESTS_WITHOUT_TORCH engine_commands_test_support engine_commands_process_test engine_commands_fault_test
+    engine_commands_timed_test)
+set(TROIKA_TEST_LEVEL -O0)
+if(CMAKE_CROSSCOMPILING)  # an imitated processor runs them
+  set(TROIKA_TEST_LEVEL -O1)
+endif()
+set(TROIKA_UNITY 16 CACHE STRING "source files of a module in one compilation; 1: each by itself")
 
 set(TROIKA_STD_HEADERS <algorithm> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <set> <sstream> <string>
     <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp>)
@@ -34,6 +41,7 @@ function(troika_precompiled name torch)
     target_link_libraries(${name} PUBLIC GTest::gmock GTest::gtest)
     list(APPEND headers <gmock/gmock.h> <gtest/gtest.h>)
   endif()
+  list(APPEND headers ${CMAKE_SOURCE_DIR}/src/base/json_once.h)
   target_precompile_headers(${name} PRIVATE ${headers})
 endfunction()
 if(NOT TROIKA_FUZZ)
@@ -43,8 +51,10 @@ endif()
 if(TROIKA_TESTS)
   troika_precompiled(troika_pch_test "")
   troika_precompiled(troika_pch_torch_test TORCH)
-  troika_precompiled(troika_pch_unoptimized_test "")
-  target_compile_options(troika_pch_unoptimized_test PRIVATE $<$<CONFIG:Release>:-O0>)
+  troika_precompiled(troika_pch_optimized_test "")
+  foreach(header test torch_test)
+    target_compile_options(troika_pch_${header} PRIVATE $<$<CONFIG:Release>:${TROIKA_TEST_LEVEL};-g0>)
+  endforeach()
   if(NOT TROIKA_TORCH_DIR AND NOT TROIKA_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     find_program(TROIKA_GOLD ld.gold)  # links a test in a third of the time
   endif()
@@ -204,14 +214,17 @@ endfunction()
 function(troika_test_options target module torch)
   target_compile_definitions(${target} PRIVATE TROIKA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TROIKA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   set(header test)
-  set(level -O1)  # compiles in two thirds of the time
-  if(module IN_LIST TROIKA_UNOPTIMIZED_TESTS)
-    set(header unoptimized_test)
-    set(level -O0)
+  set(level ${TROIKA_TEST_LEVEL})
+  if(target IN_LIST TROIKA_TESTS_WITHOUT_TORCH)
     set(torch "")
   endif()
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
+  if(module IN_LIST TROIKA_OPTIMIZED_TESTS AND NOT torch)
+    set(header optimized_test)
+    set(level -O1)  # compiles in two thirds of the time that -O2 takes
+  endif()
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level};-g0>)
   target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local)  # in a batch, names of other files stand outside
+  target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest)  # the header has them
   troika_reuse_precompiled(${target} "${torch}" "_${header}")
   target_compile_options(${target} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
 endfunction()

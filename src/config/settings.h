@@ -13,6 +13,13 @@
 namespace troika::config {
 
 struct Settings {
+  Settings();  // these stand in settings.cc: each is some kilobytes of code, of which every source that names them had copies
+  Settings(const Settings&);
+  Settings(Settings&&) noexcept;
+  Settings& operator=(const Settings&);
+  Settings& operator=(Settings&&) noexcept;
+  ~Settings();
+
   ModelSettings model;
   LoraSettings lora;
   DataSettings data;

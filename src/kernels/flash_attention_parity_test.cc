@@ -257,7 +257,7 @@ TEST(FlashAttentionParity, DocumentsBesideOffsets) {
 
 // A sequence of T positions dealt out to the ranks of a context-parallel group: rank r has chunks r and 2 cp - 1 - r.
 using Places = std::vector<std::int64_t>;
-Places chunk(std::int64_t T, int i, int cp) {
+Places chunk_of(std::int64_t T, int i, int cp) {
   return positions_from(T * i / (2 * cp), T * (i + 1) / (2 * cp) - T * i / (2 * cp));
 }
 Places joined(Places a, const Places& b) {
@@ -274,8 +274,8 @@ std::vector<ContextPiece> context_pieces(std::int64_t T, int cp) {
   std::vector<ContextPiece> pieces;
   for (int rank = 0; rank < cp; ++rank) {
     for (int visitor = 0; visitor < cp; ++visitor) {
-      const Places low = chunk(T, rank, cp), high = chunk(T, 2 * cp - 1 - rank, cp);
-      const Places low_keys = chunk(T, visitor, cp), high_keys = chunk(T, 2 * cp - 1 - visitor, cp);
+      const Places low = chunk_of(T, rank, cp), high = chunk_of(T, 2 * cp - 1 - rank, cp);
+      const Places low_keys = chunk_of(T, visitor, cp), high_keys = chunk_of(T, 2 * cp - 1 - visitor, cp);
       if (visitor == rank) {
         pieces.push_back({low, low, 0});
         pieces.push_back({high, joined(low, high), static_cast<std::int64_t>(low.size())});

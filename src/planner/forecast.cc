@@ -19,7 +19,7 @@ namespace troika::planner {
 namespace {
 
 constexpr std::int64_t touched_bytes = std::int64_t{14} << 20;           // of libraries, by a process in its first step
-constexpr double notable = 1.05;                                         // layouts that gain less are not advised
+constexpr double advisable = 1.05;                                       // layouts that gain less are not advised
 constexpr double far_apart = 0.15;                                       // then the parts are told
 constexpr double notable_part = 0.05;                                    // of the predicted step
 constexpr double long_enough_seconds = 10;                               // of all steps, as `troika why` has it
@@ -51,7 +51,7 @@ std::string describe_layouts(std::vector<Estimate> layouts, const Layout& own) {
   }
   std::string text = "layouts " + base::join(parts, "; ");
   const double gain = mine / layouts.front().time.step;
-  if (gain > notable)
+  if (gain > advisable)
     text += fmt::format("; {} would be {:.2f} times as fast", flags_to(layouts.front().layout, own), gain);
   return text;
 }
@@ -127,7 +127,7 @@ std::string Forecast::describe_link(const std::vector<Estimate>& layouts) const 
 std::vector<std::string> Forecast::before() const {
   std::vector<std::string> lines;
   if (plan_.shape.world() == 1) return lines;
-  if (const auto fewer = fastest_on_fewer_hosts(question(machines_.cluster), own_.tokens_per_second() * notable))
+  if (const auto fewer = fastest_on_fewer_hosts(question(machines_.cluster), own_.tokens_per_second() * advisable))
     lines.push_back(
         fmt::format("hosts   this run is slower on {} hosts than on {}: as {} it would be {:.2f} times as fast",
                     machines_.cluster.host_count(), fewer->hosts, name_of(fewer->estimate.layout),

@@ -219,12 +219,12 @@ TEST_P(SplitResumes, AResumeInAnotherLayoutOfTheSameSplitGivesItsBitsAndOneInAno
 }
 
 const Model tied_model{"Tied", true, tied}, untied_model{"Untied", false, untied}, gpt2_model{"Gpt2", true, gpt2};
-std::string name_of(const testing::TestParamInfo<Model>& which) { return which.param.name; }
+std::string name_of_model(const testing::TestParamInfo<Model>& which) { return which.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Models, Splits, testing::Values(tied_model, gpt2_model), name_of);
-INSTANTIATE_TEST_SUITE_P(FullModels, Splits, testing::Values(untied_model), name_of);
-INSTANTIATE_TEST_SUITE_P(Models, SplitResumes, testing::Values(untied_model), name_of);
-INSTANTIATE_TEST_SUITE_P(FullModels, SplitResumes, testing::Values(tied_model), name_of);
+INSTANTIATE_TEST_SUITE_P(Models, Splits, testing::Values(tied_model, gpt2_model), name_of_model);
+INSTANTIATE_TEST_SUITE_P(FullModels, Splits, testing::Values(untied_model), name_of_model);
+INSTANTIATE_TEST_SUITE_P(Models, SplitResumes, testing::Values(untied_model), name_of_model);
+INSTANTIATE_TEST_SUITE_P(FullModels, SplitResumes, testing::Values(tied_model), name_of_model);
 
 }  // namespace
 }  // namespace troika::train

@@ -29,10 +29,10 @@ static bool take_suffix(std::string_view* text, std::string_view suffix) {
 static void note_file(const std::string& name, std::map<std::int64_t, StepFiles>* steps) {
   std::string_view text = name;
   if (!take_prefix(&text, "timeline_batch") || !take_suffix(&text, ".json")) return;
-  const std::size_t separator = text.find('_');
+  const std::size_t underscore = text.find('_');
   std::int64_t step = 0, rank = 0;
-  if (separator == std::string_view::npos || !base::parse_int(text.substr(0, separator), &step) || step < 0) return;
-  text.remove_prefix(separator + 1);
+  if (underscore == std::string_view::npos || !base::parse_int(text.substr(0, underscore), &step) || step < 0) return;
+  text.remove_prefix(underscore + 1);
   if (text == "all") {
     (*steps)[step].merged = true;
   } else if (take_prefix(&text, "rank") && base::parse_int(text, &rank) && rank >= 0 &&
