@@ -14,10 +14,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-void expect_measured(const machine::Cluster& cluster) {
-  ASSERT_EQ(cluster.hosts.size(), 1u);
-  const machine::Host& host = cluster.hosts[0];
-  EXPECT_EQ(host.count, 1);
+void expect_measured(const machine::Host& host, int hosts) {
+  EXPECT_EQ(host.count, hosts);
   EXPECT_EQ(host.devices, 0);
   EXPECT_EQ(host.cores, host::usable_cores());
   EXPECT_GT(host.memory_bytes, 1 << 20);
@@ -41,7 +39,9 @@ TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeopleAndKeepsItWherePlans
   const Words words = troika({"probe", "--seconds", "0.1", "--out", folder / "m.yaml", "--csv", folder / "m.csv"});
   const End end = Program(words, home).wait();
   ASSERT_EQ(end.code, 0) << end.output;
-  expect_measured(machine::read_cluster(folder / "m.yaml"));
+  const machine::Cluster cluster = machine::read_cluster(folder / "m.yaml");
+  ASSERT_EQ(cluster.hosts.size(), 1u);
+  expect_measured(cluster.hosts[0], 1);
   for (const char* row : {"products in fp32", "gradients and optimizer", "between two processes", "written to"})
     EXPECT_THAT(end.output, HasSubstr(row));
   EXPECT_THAT(base::read_file(folder / "m.csv"), HasSubstr("\"linear dW M 2048 I 512 O 512\",fp32,"));
@@ -52,32 +52,23 @@ TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeopleAndKeepsItWherePlans
   EXPECT_THAT(plan.output, HasSubstr("measured by troika probe"));
 }
 
-TEST(Probe, UnderALaunchMeasuresAHostOnceAndPrintsTheFileWithoutOut) {
-  const End end = run(launch(2, {"probe", "--seconds", "0.1"}));
-  ASSERT_EQ(end.code, 0) << end.output;
-  const std::size_t begin = end.output.find("hosts:\n");  // behind the note that the host is busy
-  ASSERT_NE(begin, std::string::npos) << end.output;
-  expect_measured(machine::parse_cluster(end.output.substr(begin), "what it printed"));
-}
-
-TEST(Probe, OfTwoHostsHasTheNetworkBetweenThem) {
-  const Folder folder;
-  const Words probe{"probe", "--seconds", "0.1", "--out", folder / "m.yaml"};
-  const int port = free_port();
-  const auto host = [&](int rank) {
-    Variables variables = as_torchrun(rank, 2, port);
-    variables["LOCAL_RANK"] = "0";
-    variables["LOCAL_WORLD_SIZE"] = "1";
-    variables["GROUP_RANK"] = std::to_string(rank);
-    return variables;
+// Each with two ranks.
+TEST(Probe, OfTwoHostsMeasuresEachOnceHasTheNetworkBetweenThemAndPrintsTheFileWithoutOut) {
+  const std::string port = std::to_string(free_port());
+  const auto host = [&](const std::string& node) {
+    return troika({"launch", "--nnodes", "2", "--node-rank", node, "--master-addr", "127.0.0.1", "--master-port", port,
+                   "--nproc-per-node", "2", "--", "probe", "--seconds", "0.1"});
   };
-  Program first(troika(probe), host(0)), second(troika(probe), host(1));
+  Program first(host("0")), second(host("1"));
   const End of_first = first.wait(), of_second = second.wait();
   ASSERT_EQ(of_first.code, 0) << of_first.output;
   EXPECT_EQ(of_second.code, 0) << of_second.output;
-  EXPECT_THAT(of_second.output, Not(HasSubstr("hosts:")));
-  const machine::Cluster cluster = machine::read_cluster(folder / "m.yaml");
+  EXPECT_THAT(of_second.output, Not(HasSubstr("hosts:\n")));
+  const std::size_t begin = of_first.output.find("hosts:\n");  // behind the note that the host is busy
+  ASSERT_NE(begin, std::string::npos) << of_first.output;
+  const machine::Cluster cluster = machine::parse_cluster(of_first.output.substr(begin), "what it printed");
   EXPECT_EQ(cluster.host_count(), 2);
+  for (const machine::Host& one : cluster.hosts) expect_measured(one, cluster.hosts.size() == 1 ? 2 : 1);
   EXPECT_GT(cluster.network.bytes_per_second, 0);
   EXPECT_GT(cluster.network.latency_seconds, 0);
 }
