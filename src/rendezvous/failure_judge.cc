@@ -96,7 +96,7 @@ std::optional<FailureReport> FailureJudge::judge_failures(double now) {
   const auto cause = std::find_if(failures_.begin(), failures_.end(),
                                   [](const auto& failure) { return failure.second.exit_code != peer_failure; });
   if (cause == failures_.end()) return judge_consequence(failures_.front().first, failures_.front().second, now);
-  return FailureReport{cause->second.exit_code, fmt::format("{} failed: {}", name(cause->first), cause->second.text)};
+  return FailureReport{cause->second.exit_code, in_its_words(name(cause->first), cause->second.text)};
 }
 
 // All failures are broken connections. A rank that says nothing any more is why; else the first that failed is named.
@@ -110,8 +110,7 @@ std::optional<FailureReport> FailureJudge::judge_consequence(int rank, const Fai
   const auto unheard = std::find_if(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
     return !entry.second.ended && entry.second.since < *first_consequence_;
   });
-  if (unheard == ranks_.end())
-    return FailureReport{failure.exit_code, fmt::format("{} failed: {}", name(rank), failure.text)};
+  if (unheard == ranks_.end()) return FailureReport{failure.exit_code, in_its_words(name(rank), failure.text)};
   if (passed < last_beat_seconds) return std::nullopt;
   return FailureReport{peer_failure, without_a_word(name(unheard->first))};
 }

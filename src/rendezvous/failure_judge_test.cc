@@ -65,6 +65,13 @@ TEST_F(FailureJudgeTest, ACauseWinsOverConsequences) {
   EXPECT_EQ(within(1), "rank 2 (host desk, pid 102) failed: shard 7 is truncated");
 }
 
+TEST(FailureReport, TellsARankThatSpokeFromOneThatWasFound) {
+  const std::string name = "rank 2 (host desk, pid 102)";
+  EXPECT_TRUE(is_in_its_words({3, in_its_words(name, "shard 7 is truncated")}, name));
+  EXPECT_FALSE(is_in_its_words({2, name + " ended with exit code 2"}, name));
+  EXPECT_FALSE(is_in_its_words({3, in_its_words("rank 20 (host desk, pid 120)", "x")}, name));
+}
+
 TEST_F(FailureJudgeTest, OfConsequencesAloneTheFirstIsNamed) {
   start(3, 10);
   EXPECT_EQ(within(3), "");

@@ -35,7 +35,7 @@ struct FailureListener::Impl {
   std::optional<Told> told;
   std::map<std::string, std::string> unwritten;  // by key
   std::optional<FailureReport> standing;
-  bool rank_spoke = false, store_is_lost = false;
+  bool store_is_lost = false;
 
   std::unique_ptr<Ticker> ticker;
 
@@ -102,11 +102,8 @@ bool FailureListener::Impl::ask(StoreClient& store, const std::optional<Told>& m
   } else {
     report = mine->report;
     std::string words;
-    if (store.try_get(key_of(identity, fmt::format("failed/{:06}", mine->rank)), &words)) {
-      report.text = fmt::format("{} failed: {}", mine->name, parse_failure_report(words).text);
-      const std::lock_guard<std::mutex> lock(mutex);
-      rank_spoke = true;
-    }
+    if (store.try_get(key_of(identity, fmt::format("failed/{:06}", mine->rank)), &words))
+      report.text = in_its_words(mine->name, parse_failure_report(words).text);
     report = write_failure_report(store, identity, report);
   }
   conclude(report);
@@ -188,11 +185,6 @@ std::optional<FailureReport> FailureListener::heard() const {
 bool FailureListener::store_is_lost() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return impl_->store_is_lost;
-}
-
-bool FailureListener::rank_spoke() const {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->rank_spoke;
 }
 
 }  // namespace troika::rendezvous

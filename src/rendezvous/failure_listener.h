@@ -31,8 +31,6 @@ class FailureListener {
   std::optional<FailureReport> heard() const;
   // Whether it stands because the store has ended or does not answer.
   bool store_is_lost() const;
-  // Whether the rank that tell() named had said something of itself.
-  bool rank_spoke() const;
 
  private:
   struct Impl;

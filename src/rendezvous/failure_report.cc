@@ -3,10 +3,23 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/text.h"
 
 namespace troika::rendezvous {
+
+namespace {
+constexpr std::string_view between = " failed: ";
+}
+
+std::string in_its_words(const std::string& name, const std::string& words) {
+  return fmt::format("{}{}{}", name, between, words);
+}
+
+bool is_in_its_words(const FailureReport& report, const std::string& name) {
+  return report.text.rfind(in_its_words(name, ""), 0) == 0;
+}
 
 std::string to_text(const FailureReport& report) { return fmt::format("{}\n{}", report.exit_code, report.text); }
 

@@ -14,6 +14,10 @@ struct FailureReport {
   std::string text;    // one sentence that names the failed rank
 };
 
+// What is reported of a rank that said itself what failed; `name` is how it is called.
+std::string in_its_words(const std::string& name, const std::string& words);
+bool is_in_its_words(const FailureReport& report, const std::string& name);
+
 inline constexpr const char* failure_report_key = "failure_report";
 
 // Returns the report that stands: this one, or an earlier one.

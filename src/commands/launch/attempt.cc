@@ -227,7 +227,7 @@ std::string Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
   if (report_.text.rfind(name_of(*first_failed_), 0) != 0) return "";  // another host's rank failed before
   const std::string& path = first_failed_->plan.log_path;
-  if (listener_.rank_spoke()) return fmt::format("more in its log {}\n", path);
+  if (rendezvous::is_in_its_words(report_, name_of(*first_failed_))) return fmt::format("more in its log {}\n", path);
   const std::string lines = last_lines(path, first_failed_->log_start, 20);
   return lines.empty() ? fmt::format("its log {} is empty\n", path)
                        : fmt::format("last lines of {}:\n{}\n", path, lines);
