@@ -35,6 +35,14 @@ constexpr Words<3> words_of(Mix) { return {"concat", "under", "over"}; }
 enum class LossOn { answers, last_answer, all };
 constexpr Words<3> words_of(LossOn) { return {"answers", "last_answer", "all"}; }
 
+// data.too_long: what becomes of a conversation of more than batch.seq_len tokens.
+enum class TooLong { cut, drop, error };
+constexpr Words<3> words_of(TooLong) { return {"cut", "drop", "error"}; }
+
+// data.control_tokens: a control token of the tokenizer that stands in the text of a message.
+enum class ControlTokens { keep, text, refuse };
+constexpr Words<3> words_of(ControlTokens) { return {"keep", "text", "refuse"}; }
+
 // parallel.schedule. A schedule is a row here and a file in src/schedule/build that defines the function of that name
 // (schedules.h).
 #define TROIKA_SCHEDULES(row) \
@@ -67,8 +75,16 @@ enum class Reproducible { run, bits, off };
 constexpr Words<3> words_of(Reproducible) { return {"run", "bits", "off"}; }
 
 // optimizer.lr_schedule
-enum class LrSchedule { cosine, linear, constant };
-constexpr Words<3> words_of(LrSchedule) { return {"cosine", "linear", "constant"}; }
+enum class LrSchedule { cosine, linear, constant, wsd };
+constexpr Words<4> words_of(LrSchedule) { return {"cosine", "linear", "constant", "wsd"}; }
+
+// optimizer.decay: the shape of the decay at the end of wsd.
+enum class LrDecay { linear, cosine, sqrt };
+constexpr Words<3> words_of(LrDecay) { return {"linear", "cosine", "sqrt"}; }
+
+// optimizer.lr_at: the end of a step, or its start, is where it takes its rate from the schedule.
+enum class LrAt { end, start };
+constexpr Words<2> words_of(LrAt) { return {"end", "start"}; }
 
 // precision.compute, and the type of weights in files.
 enum class Precision { fp32, bf16, fp16 };

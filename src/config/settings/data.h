@@ -25,6 +25,8 @@ struct DataSettings {
   std::string chat_template{tokenizers_template};  // auto: the tokenizer's own; chatml, alpaca; or a Jinja file
   bool thinking = true;                            // enable_thinking of the template
   LossOn loss_on = LossOn::answers;
+  TooLong too_long = TooLong::cut;
+  ControlTokens control_tokens = ControlTokens::keep;
   bool packing = false;                    // several samples in one sequence
   bool dedup = true;                       // equal samples count once
   bool shuffle = true;                     // a new order every epoch
@@ -76,6 +78,14 @@ struct DataSettings {
         .agree(Agreement::word_or_path);
     t.add("thinking", &M::thinking, "Passed to the chat template as enable_thinking.").familiar({"enable-thinking"});
     t.add("loss_on", &M::loss_on, "Which tokens of a conversation carry loss.");
+    t.add("too_long", &M::too_long,
+          "A conversation of more than batch.seq_len tokens: cut, its end is left out; drop, all of it is; error, the run "
+          "is refused.")
+        .familiar({"too-long"});
+    t.add("control_tokens", &M::control_tokens,
+          "Control tokens of the tokenizer inside the text of a message: keep, they are tokens; text, they are spelled "
+          "out; refuse, the record is an error.")
+        .familiar({"control-tokens"});
     t.add("packing", &M::packing, "Pack several samples into one sequence, each with its own attention and positions.")
         .familiar({"packing", "neat-packing"});
     t.add("dedup", &M::dedup, "Keep only the first of equal samples.");

@@ -114,6 +114,9 @@ struct LoraSettings {  // LoRA adapters beside frozen weights
   double alpha = 0;             // the adapter's output is multiplied by alpha / rank; 0: 2 x rank
   double dropout = 0;           // of the adapter's input
   std::string targets = "all";  // all, or projections by name: q_proj,v_proj
+  bool rslora = false;          // the scale is alpha / sqrt(rank)
+  std::string rank_pattern;     // other ranks for some projections: "q_proj:16,layers.3.v_proj:4"
+  std::string alpha_pattern;    // the same for alpha
   std::string path;             // an adapter to begin with: a PEFT folder or a run; empty: a new one
 
   template <class Rows>
@@ -132,6 +135,11 @@ struct LoraSettings {  // LoRA adapters beside frozen weights
           "Projections that get an adapter: all, or a comma-separated list of q_proj, k_proj, v_proj, o_proj, "
           "gate_proj, up_proj, down_proj.")
         .familiar({"lora-target"});
+    t.add("rslora", &M::rslora, "Rank-stabilised LoRA: the scale is alpha / sqrt(rank).").familiar({"use-rslora"});
+    t.add("rank_pattern", &M::rank_pattern,
+          "Other ranks for some projections, as PEFT matches names: q_proj:16,layers.3.v_proj:4.")
+        .unset("none");
+    t.add("alpha_pattern", &M::alpha_pattern, "The same for alpha.").unset("none");
     t.add("path", &M::path, "Start from this adapter: a PEFT folder, a checkpoint or a run.")
         .familiar({"adapter-name-or-path"})
         .unset("none; a new adapter")

@@ -22,6 +22,10 @@ struct OptimizerSettings {
   LrSchedule lr_schedule = LrSchedule::cosine;
   std::int64_t warmup_steps = 0;
   double warmup_ratio = 0;  // of all steps, used when warmup_steps is 0
+  std::int64_t decay_steps = 0;  // of wsd, its last ones
+  double decay_ratio = 0.1;      // of all steps, used when decay_steps is 0
+  LrDecay decay = LrDecay::linear;
+  LrAt lr_at = LrAt::end;
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -45,6 +49,20 @@ struct OptimizerSettings {
     t.add("warmup_ratio", &M::warmup_ratio, "Warm-up as a share of all steps, used when warmup_steps is 0.")
         .familiar({"warmup-ratio"})
         .range(0, 1);
+    t.add("decay_steps", &M::decay_steps, "wsd: the last steps, over which the learning rate falls to min_lr.")
+        .unit("steps")
+        .familiar({"decay-steps", "num-decay-steps", "lr-wsd-decay-iters"})
+        .range(0, bounds::tera);
+    t.add("decay_ratio", &M::decay_ratio, "wsd: the decay as a share of all steps, used when decay_steps is 0.")
+        .familiar({"decay-ratio", "warmdown-ratio"})
+        .range(0, 1);
+    t.add("decay", &M::decay, "wsd: the shape of the decay; sqrt is 1 - sqrt of the part that is done.")
+        .familiar({"lr-wsd-decay-style"})
+        .spelled("1-sqrt", "sqrt")
+        .spelled("minus_sqrt", "sqrt");
+    t.add("lr_at", &M::lr_at,
+          "Where a step takes its rate from the schedule: end, the last step has min_lr; start, the first step has the "
+          "schedule's value at 0, as in transformers.");
   }
 };
 

@@ -25,6 +25,8 @@ struct TrainSettings {
   std::int64_t threads = 0;     // per rank; 0: cores of the host / ranks on it
   std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
   std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
+  std::int64_t early_stopping_patience = 0;  // evaluations without a lower loss after which the run ends; 0: never
+  double early_stopping_threshold = 0;       // by how much a loss must be lower to count
   OnNonfinite on_nonfinite = OnNonfinite::stop;
   OnOff checksums = OnOff::automatic;      // of parameters, optimizer state and messages between stages
   std::int64_t recompute_audit_every = 0;  // steps between those that are computed twice; 0: none
@@ -82,6 +84,14 @@ struct TrainSettings {
         .unit("steps")
         .familiar({"eval-every", "eval-steps", "eval-interval"})
         .range(0, bounds::tera);
+    t.add("early_stopping_patience", &M::early_stopping_patience,
+          "The run ends after so many evaluations in a row without a lower loss on data.valid; 0: never.")
+        .familiar({"early-stopping-patience", "early-stopping-steps"})
+        .range(0, bounds::tera);
+    t.add("early_stopping_threshold", &M::early_stopping_threshold,
+          "By how much the loss on data.valid must be below the lowest so far to count as lower.")
+        .familiar({"early-stopping-threshold"})
+        .range(0, 1e6);
     t.add(
         "on_nonfinite", &M::on_nonfinite,
         "A step whose loss or gradients are not finite numbers updates nothing. stop: the state before it is saved and "
