@@ -69,6 +69,12 @@ mebibytes() {
   sed -n "s/.*$1 *\([0-9.]*\) \([KMG]iB\).*/\1 \2/p" "$2" | head -n 1 |
     awk '{ print $1 * ($2 == "GiB" ? 1024 : $2 == "KiB" ? 1 / 1024 : 1) }'
 }
+# What a run holds once it has saved, where it copies what it saves.
+planned_in() {
+  local saving
+  saving=$(mebibytes "program [^)]*)," "$1")
+  echo "${saving:-$(mebibytes "largest rank" "$1")}"
+}
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= 0.95 * b && a <= 1.05 * b) }'; }
 
 # Width 512 with the vocabulary of the tokenizer: 3.1 million parameters a layer.
@@ -162,7 +168,7 @@ adapted() {
   shift 2
   on_hosts "$count" "${adapters[@]}" "$@" --out "$out" || die "adapters, $name, ended with: $(tail -n 1 "$work/said-0")"
   most_resident "$out" > /dev/null
-  beside "adapters, $name" "$(mebibytes "largest rank" "$out/run.log")" "$log"
+  beside "adapters, $name" "$(planned_in "$out/run.log")" "$log"
 }
 adapted fp32 1 --precision.compute fp32
 adapted bf16 1 --precision.compute bf16

@@ -38,7 +38,7 @@ std::string described(const config::Batch& batch, const std::vector<RankNeeds>& 
 std::int64_t bytes_needed(const config::Resolved& resolved, const DataFacts& data, int world_rank) {
   try {
     const Plan plan = make_plan(resolved, data);
-    return plan.memory[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, world_rank))].total();
+    return plan.memory[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, world_rank))].with_saving();
   } catch (const base::ConfigError&) {  // more microbatches than a step may have, say
     return -1;
   }

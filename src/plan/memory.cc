@@ -7,8 +7,10 @@
 
 namespace troika::plan {
 
+std::int64_t Memory::total() const { return at_once + program; }
+
 // Nothing is saved before a step has been taken.
-std::int64_t Memory::total() const { return std::max(at_once, in_steps + snapshot) + program; }
+std::int64_t Memory::with_saving() const { return std::max(at_once, in_steps + snapshot) + program; }
 
 void Memory::note(const Memory& now) {
   note_loading(now);
@@ -25,13 +27,15 @@ void Memory::note_loading(const Memory& now) {
 }
 
 base::Text text_of(const Memory& m) {
-  const base::Text saving =
-      m.snapshot > 0 ? base::say({", saving {}", "，保存 {}"}, base::format_bytes(m.snapshot)) : base::Text{};
-  return base::say({"{} (parameters {}, gradients {}, optimizer {}, activations {}{}, program {})",
-                    "{}（参数 {}，梯度 {}，优化器 {}，激活 {}{}，程序 {}）"},
+  const base::Text saving = m.snapshot > 0
+                                ? base::say({", {} once a checkpoint is saved while it trains (a copy of {})",
+                                             "，训练期间首次保存检查点后为 {}（副本 {}）"},
+                                            base::format_bytes(m.with_saving()), base::format_bytes(m.snapshot))
+                                : base::Text{};
+  return base::say({"{} (parameters {}, gradients {}, optimizer {}, activations {}, program {}){}",
+                    "{}（参数 {}，梯度 {}，优化器 {}，激活 {}，程序 {}）{}"},
                    base::format_bytes(m.total()), base::format_bytes(m.parameters), base::format_bytes(m.gradients),
-                   base::format_bytes(m.state), base::format_bytes(m.activations), saving,
-                   base::format_bytes(m.program));
+                   base::format_bytes(m.state), base::format_bytes(m.activations), base::format_bytes(m.program), saving);
 }
 
 std::string describe(const Memory& m) { return text_of(m).english; }

@@ -21,9 +21,10 @@ struct Memory {
   std::int64_t at_once = 0;   // the most of these four together; less than their sum where not all peak at one time
   std::int64_t in_steps = 0;  // the same without what loading frozen weights takes before the first step
   std::int64_t lasting = 0;   // the most of the first three together
-  std::int64_t snapshot = 0;  // what is being saved, while training runs; on the host
+  std::int64_t snapshot = 0;  // copied for the first checkpoint that is saved while training runs, and kept; on the host
   std::int64_t program = 0;   // the process itself: libtorch, threads, buffers of the operations
-  std::int64_t total() const;
+  std::int64_t total() const;        // until that checkpoint
+  std::int64_t with_saving() const;  // from it on
   void note(const Memory& now);          // raises what `now` has more of
   void note_loading(const Memory& now);  // the same before the first step
 };

@@ -34,7 +34,7 @@ Memory needed(const Plan& plan, int grid_rank, Room::Where where) {
 std::optional<base::Text> offload_that_fits(const Plan& plan, const Memory& need, const Room& room,
                                             std::int64_t share) {
   const config::Offload now = plan.settings().parallel.offload;
-  if (!plan.trains() || need.total() - need.state > share) return std::nullopt;
+  if (!plan.trains() || need.with_saving() - need.state > share) return std::nullopt;
   const bool on_gpu = room.where == Room::Where::gpu;
   if (on_gpu ? now != config::Offload::none : now == config::Offload::file) return std::nullopt;
   return base::say(on_gpu ? texts.offload_host : texts.offload_file);
@@ -43,7 +43,7 @@ std::optional<base::Text> offload_that_fits(const Plan& plan, const Memory& need
 }  // namespace
 
 bool fits(const Plan& plan, int grid_rank, const Room& room) {
-  return needed(plan, grid_rank, room.where).total() <= room.available_bytes / room.ranks;
+  return needed(plan, grid_rank, room.where).with_saving() <= room.available_bytes / room.ranks;
 }
 
 base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room) {
@@ -60,7 +60,7 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
   const std::optional<base::Text> offload = offload_that_fits(plan, need, room, share);
-  const bool without_snapshot = need.at_once + need.program <= share;
+  const bool without_snapshot = need.total() <= share;
   const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)
                             : fitting >= 1   ? base::say(texts.micro, fitting)
                                              : offload.value_or(other_ways_to_fit(plan));

@@ -17,6 +17,16 @@ TEST(Memory, TheTotalIsTheMostThatIsThereAtOnceAndTheProgram) {
   EXPECT_EQ(most.total(), 50000 + 1 + 2 + 3 + 400);
 }
 
+TEST(Memory, WhatIsCopiedForCheckpointsIsNotThereBeforeTheFirst) {
+  Memory most;
+  most.note({100, 20, 3, 0});
+  most.snapshot = 1000;
+  EXPECT_EQ(most.total(), 123);
+  EXPECT_EQ(most.with_saving(), 1123);
+  EXPECT_NE(describe(most).find("123 B (parameters"), std::string::npos) << describe(most);
+  EXPECT_NE(describe(most).find(" once a checkpoint is saved while it trains"), std::string::npos);
+}
+
 TEST(Memory, NamesEveryPart) {
   const std::string text = describe(Memory{});
   for (const char* part : {"parameters", "gradients", "optimizer", "activations", "program"})

@@ -1,6 +1,7 @@
 #include "planner/estimate.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "plan/rank_memory.h"
 #include "planner/step_costs.h"
@@ -167,12 +168,9 @@ double model_flops_per_token(const config::ModelSettings& model, std::int64_t se
   return 6 * weights + 12 * attention;
 }
 
-static std::vector<TimeSplit> time_of_ranks(const Column& column, const StepCosts& costs) {
-  return Splitter(column, costs).split(schedule::simulate(column.program, costs.model()));
-}
-
 std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement) {
-  return time_of_ranks(column, StepCosts(column, placement));
+  const StepCosts costs(column, placement);
+  return Splitter(column, costs).split(schedule::simulate(column.program, costs.model()));
 }
 
 TimeSplit mean_of(const std::vector<TimeSplit>& ranks) {
@@ -186,14 +184,22 @@ TimeSplit mean_of(const std::vector<TimeSplit>& ranks) {
 }
 
 Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need) {
-  Estimate e;
-  e.layout = layout_of(column.job.resolved);
+  Estimate e = *estimate_within(column, placement, std::numeric_limits<double>::infinity());
   e.memory = need.memory;
   e.available_bytes = need.available_bytes;
+  return e;
+}
+
+std::optional<Estimate> estimate_within(const Column& column, const machine::Placement& placement,
+                                        double most_seconds) {
+  const StepCosts costs(column, placement);
+  const auto trace = schedule::simulate_within(column.program, costs.model(), most_seconds);
+  if (!trace) return std::nullopt;
+  Estimate e;
+  e.layout = layout_of(column.job.resolved);
   e.microbatches = e.layout.microbatches();
   e.tokens = column.job.resolved.batch.tokens_per_step();
-  const StepCosts costs(column, placement);
-  e.time = mean_of(time_of_ranks(column, costs));
+  e.time = mean_of(Splitter(column, costs).split(*trace));
   e.sent_bytes = most_sent(column.program, costs);
   e.model_flops =
       static_cast<double>(e.tokens) * model_flops_per_token(column.job.model(), column.job.resolved.batch.seq_len);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placem
 TimeSplit mean_of(const std::vector<TimeSplit>& ranks);
 
 Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need);
+// Nothing when the step takes longer than `most_seconds`; without memory.
+std::optional<Estimate> estimate_within(const Column& column, const machine::Placement& placement, double most_seconds);
 
 double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len);
 

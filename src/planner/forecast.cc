@@ -72,6 +72,7 @@ RankTaken mean_of(const std::vector<RankTaken>& ranks) {
     mean.inside += rank.inside / count;
     mean.resident_bytes = std::max(mean.resident_bytes, rank.resident_bytes);
     mean.program_bytes = std::max(mean.program_bytes, rank.program_bytes);
+    mean.snapshot_bytes = std::max(mean.snapshot_bytes, rank.snapshot_bytes);
   }
   return mean;
 }
@@ -237,8 +238,9 @@ std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
   std::vector<std::string> lines;
   const RankTaken mean = mean_of(taken.ranks);
   const TimeSplit& t = own_.time;
+  const std::int64_t told = mean.snapshot_bytes > 0 ? own_.memory.with_saving() : own_.memory.total();
   const std::int64_t planned =
-      own_.memory.total() - own_.memory.program + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
+      told - own_.memory.program + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
   const std::string program =
       mean.program_bytes > 0
           ? fmt::format("with {} instead of {} for the program", base::format_bytes(mean.program_bytes + touched_bytes),
@@ -246,7 +248,7 @@ std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
           : "without the program";
   lines.push_back(fmt::format("predicted {} a step ({}), {} a rank (planned {}, {})", base::format_duration(t.step),
                               shares(t.step, t.compute, t.optimizer, t.tensor + t.context), base::format_bytes(planned),
-                              base::format_bytes(own_.memory.total()), program));
+                              base::format_bytes(told), program));
   std::string measured =
       fmt::format("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
                   shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),

@@ -17,6 +17,7 @@ struct RankTaken {
   double compute = 0, optimizer = 0, inside = 0;  // seconds of a step; inside: messages of tp and cp groups
   std::int64_t resident_bytes = 0;                // the most its process had
   std::int64_t program_bytes = 0;                 // and what it had before its first tensor
+  std::int64_t snapshot_bytes = 0;                // of it what was copied for checkpoints; 0: none was saved while it trained
 };
 
 struct StepsTaken {

@@ -1,12 +1,18 @@
 #include "planner/search.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
+#include <system_error>
+#include <thread>
 
 #include "base/error.h"
 #include "base/say.h"
+#include "host/cores.h"
 #include "planner/bound.h"
 #include "planner/column.h"
 #include "planner/reason_texts.h"
@@ -124,6 +130,23 @@ plan::DataFacts facts_of(const Question& q) {
   return data;
 }
 
+// Calls work(0), ..., work(count - 1), on as many threads as there are cores. It must not throw.
+template <class Work>
+void on_all_cores(std::size_t count, Work work) {
+  std::atomic<std::size_t> next{0};
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> threads;
+  try {
+    for (std::size_t cores = static_cast<std::size_t>(host::usable_cores()); threads.size() + 1 < std::min(cores, count);)
+      threads.emplace_back(take);
+  } catch (const std::system_error&) {  // the system gives no more
+  }
+  take();
+  for (std::thread& thread : threads) thread.join();
+}
+
 class Searcher {
  public:
   explicit Searcher(const Question& question)
@@ -139,21 +162,15 @@ class Searcher {
   Answer best() {
     Answer answer;
     collect(answer);
-    base::Text refusal;
-    for (const Candidate& candidate : candidates_) {
-      if (is_decided(answer, candidate.bound)) break;
-      try_one(candidate.layout, answer, &refusal);
-    }
-    finish(answer, refusal);
+    finish(answer, try_all(answer));
     return answer;
   }
 
   std::vector<Estimate> all() {
     Answer answer;
     collect(answer);
-    base::Text refusal;
     top_ = candidates_.size();
-    for (const Candidate& candidate : candidates_) try_one(candidate.layout, answer, &refusal);
+    try_all(answer);
     return std::move(answer.best);
   }
 
@@ -193,6 +210,15 @@ class Searcher {
     std::int64_t number = 0;
   };
 
+  // What following and simulating a layout shows, whatever the others are.
+  struct Tried {
+    base::Text refusal;              // the settings do not allow it
+    std::exception_ptr failed;       // otherwise
+    std::optional<Need> need;        // of its ends alone where these do not fit or it is too slow
+    std::optional<Estimate> found;   // nothing: too large or too slow
+    bool simulated = false;
+  };
+
   void collect(Answer& answer) {
     each_layout(q_, placement_, [&](const Layout& layout) {
       ++answer.considered;
@@ -212,16 +238,22 @@ class Searcher {
       answer.nearest = Nearest{layout, need, have};
   }
 
-  bool is_decided(const Answer& answer, double bound) const {
-    return answer.best.size() >= top_ && answer.best[top_ - 1].time.step <= bound;
+  // What does not take less is not listed.
+  double slowest_wanted(const Answer& answer) const {
+    return answer.best.size() < top_ ? std::numeric_limits<double>::infinity() : answer.best[top_ - 1].time.step;
   }
 
-  Column column_of(const Layout& layout) {
+  Column column_of(const Layout& layout) const {
     const config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
     plan::Job job = plan::training_job(resolved, facts_of(q_));
+    return make_column(std::move(job), stages_of(layout, job), pipelines_);
+  }
+
+  plan::Stages stages_of(const Layout& layout, const plan::Job& job) const {
+    const std::lock_guard lock(stages_mutex_);
     auto [stages, is_new] = stages_.try_emplace({layout.pp, layout.virtual_stages});
     if (is_new) stages->second = plan::cut_stages(job);
-    return make_column(std::move(job), stages->second, pipelines_);
+    return stages->second;
   }
 
   // State is offloaded where it has to be: beside the same layout without it there is nothing to gain.
@@ -231,37 +263,63 @@ class Searcher {
     return not_offloaded_.count(name_of(layout)) > 0;
   }
 
-  bool ends_fit(const Column& column, const Layout& layout, Answer& answer) const {
-    const Need ends = need_of_ends(column, placement_);
-    if (!ends.fits()) leave_out(layout, ends.memory.total(), ends.available_bytes, answer);
-    return ends.fits();
+  // The cheapest way to leave a layout out comes first.
+  Tried try_one(const Layout& layout, double most_seconds) const {
+    Tried tried;
+    try {
+      const Column column = column_of(layout);
+      tried.need = need_of_ends(column, placement_);
+      if (!tried.need->fits()) return tried;
+      tried.simulated = true;
+      tried.found = estimate_within(column, placement_, most_seconds);
+      if (!tried.found) return tried;
+      tried.need = need_of(column, placement_);
+      if (!tried.need->fits()) tried.found.reset();
+    } catch (const base::ConfigError& error) {
+      tried.refusal = base::text_of(error);
+    } catch (...) {
+      tried.failed = std::current_exception();
+    }
+    return tried;
   }
 
-  void try_one(const Layout& layout, Answer& answer, base::Text* refusal) {
-    if (offloads_for_nothing(layout)) return;
-    try {
-      ++answer.followed;
-      const Column column = column_of(layout);
-      // Of two ways to leave a layout out, the likelier first: once as many fit as are wanted most are too slow.
-      const bool enough = answer.best.size() >= top_;
-      if (!enough && !ends_fit(column, layout, answer)) return;
-      ++answer.simulated;
-      Estimate found = estimate(column, placement_, {});
-      const bool known = layout.offload == config::Offload::none;
-      if (is_decided(answer, found.time.step)) {
-        if (known) not_offloaded_.insert(name_of(layout));
-        return;
+  // In batches of one size on any number of cores, so that the answer is the same on all. Returns the first refusal.
+  base::Text try_all(Answer& answer) {
+    constexpr std::size_t batch = 32;
+    base::Text refusal;
+    std::vector<Tried> tried(batch);
+    for (std::size_t begin = 0; begin < candidates_.size(); begin += batch) {
+      const std::size_t count = std::min(batch, candidates_.size() - begin);
+      const double most = slowest_wanted(answer);
+      on_all_cores(count, [&](std::size_t i) {
+        const Candidate& candidate = candidates_[begin + i];
+        const bool wanted = candidate.bound < most && !offloads_for_nothing(candidate.layout);
+        tried[i] = wanted ? try_one(candidate.layout, most) : Tried{};
+      });
+      for (std::size_t i = 0; i < count; ++i) {
+        const Candidate& candidate = candidates_[begin + i];
+        if (candidate.bound >= slowest_wanted(answer)) return refusal;
+        if (!offloads_for_nothing(candidate.layout)) take(candidate.layout, std::move(tried[i]), answer, &refusal);
       }
-      if (enough && !ends_fit(column, layout, answer)) return;
-      const Need need = need_of(column, placement_);
-      if (!need.fits()) return leave_out(layout, need.memory.total(), need.available_bytes, answer);
-      if (known) not_offloaded_.insert(name_of(layout));
-      found.memory = need.memory;
-      found.available_bytes = need.available_bytes;
-      insert(std::move(found), answer);
-    } catch (const base::ConfigError& error) {
-      if (refusal->english.empty()) *refusal = base::text_of(error);
     }
+    return refusal;
+  }
+
+  void take(const Layout& layout, Tried tried, Answer& answer, base::Text* refusal) {
+    if (tried.failed) std::rethrow_exception(tried.failed);
+    ++answer.followed;
+    if (tried.simulated) ++answer.simulated;
+    if (!tried.refusal.english.empty()) {
+      if (refusal->english.empty()) *refusal = std::move(tried.refusal);
+      return;
+    }
+    if (tried.need && !tried.need->fits())
+      return leave_out(layout, tried.need->memory.total(), tried.need->available_bytes, answer);
+    if (layout.offload == config::Offload::none) not_offloaded_.insert(name_of(layout));
+    if (!tried.found || tried.found->time.step >= slowest_wanted(answer)) return;
+    tried.found->memory = tried.need->memory;
+    tried.found->available_bytes = tried.need->available_bytes;
+    insert(std::move(*tried.found), answer);
   }
 
   // Of equals the one that came first stays first.
@@ -282,7 +340,8 @@ class Searcher {
   Bounds bounds_;
   Pipelines pipelines_ = Pipelines::one;
   std::vector<Candidate> candidates_;
-  std::map<std::pair<int, int>, plan::Stages> stages_;  // by pp and virtual stages
+  mutable std::mutex stages_mutex_;
+  mutable std::map<std::pair<int, int>, plan::Stages> stages_;  // by pp and virtual stages
   std::set<std::string> not_offloaded_;  // names of layouts that fit, or are too slow to matter, as they are
 };
 

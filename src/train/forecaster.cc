@@ -75,7 +75,7 @@ void Forecaster::step_done(double seconds) {
   step_seconds_ = seconds;
 }
 
-planner::StepsTaken Forecaster::gather(std::int64_t program_bytes) const {
+planner::StepsTaken Forecaster::gather(std::int64_t program_bytes, std::int64_t snapshot_bytes) const {
   std::map<std::string, double> phases = phase_seconds_;
   if (first_is_past_) {
     for (const auto& [phase, seconds] : uncounted_) phases[phase] -= seconds;
@@ -84,13 +84,14 @@ planner::StepsTaken Forecaster::gather(std::int64_t program_bytes) const {
   const auto steps = static_cast<double>(steps_);
   const std::vector<double> all = gathered(
       world_, {own.compute / steps, own.optimizer / steps, own.inside / steps,
-               static_cast<double>(host::process_memory().peak_resident_bytes), static_cast<double>(program_bytes)});
+               static_cast<double>(host::process_memory().peak_resident_bytes), static_cast<double>(program_bytes),
+               static_cast<double>(snapshot_bytes)});
   planner::StepsTaken taken;
   taken.steps = steps_;
   taken.step_seconds = step_seconds_ / steps;
-  for (std::size_t at = 0; at < all.size(); at += 5)
+  for (std::size_t at = 0; at < all.size(); at += 6)
     taken.ranks.push_back({all[at], all[at + 1], all[at + 2], static_cast<std::int64_t>(all[at + 3]),
-                           static_cast<std::int64_t>(all[at + 4])});
+                           static_cast<std::int64_t>(all[at + 4]), static_cast<std::int64_t>(all[at + 5])});
   return taken;
 }
 
@@ -136,9 +137,9 @@ std::string Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
   }
 }
 
-std::vector<std::string> Forecaster::after_training(std::int64_t program_bytes) {
+std::vector<std::string> Forecaster::after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes) {
   if (!here_ || steps_ == 0) return {};
-  const planner::StepsTaken taken = gather(program_bytes);
+  const planner::StepsTaken taken = gather(program_bytes, snapshot_bytes);
   std::vector<std::string> lines = forecast_ == nullptr ? std::vector<std::string>{} : forecast_->after(taken);
   const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
   if (const std::string line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);

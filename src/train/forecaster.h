@@ -34,10 +34,10 @@ class Forecaster {
 
   // Collective. Predicted beside what the steps took; the first step is left out when there are more. Nothing when there was no
   // step. `program_bytes`: resident memory of the process before the first tensor.
-  std::vector<std::string> after_training(std::int64_t program_bytes);
+  std::vector<std::string> after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes);
 
  private:
-  planner::StepsTaken gather(std::int64_t program_bytes) const;
+  planner::StepsTaken gather(std::int64_t program_bytes, std::int64_t snapshot_bytes) const;
   std::vector<planner::Drift> spread(std::vector<planner::Drift> drifts) const;
   std::string learn(const std::vector<planner::Drift>& drifts) const;
 

@@ -105,7 +105,7 @@ void decide_way(const plan::Plan& plan, const std::vector<RankBytes>& all, std::
   const auto me = static_cast<std::size_t>(world.rank());
   plan::Memory memory = plan.memory[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, world.rank()))];
   memory.snapshot = bytes[me];
-  const bool fits = free_bytes < 0 || memory.total() <= free_bytes;
+  const bool fits = free_bytes < 0 || memory.with_saving() <= free_bytes;
   const auto answers = checkpoint::gather(world, [&]() -> std::string { return fits ? "" : "no"; });
   const auto no = std::find(answers.begin(), answers.end(), "no");
   if (stated == config::OnOff::automatic && no != answers.end()) {

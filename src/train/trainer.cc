@@ -48,7 +48,8 @@ Outcome Trainer::run() {
   if (audits_ > 0)
     note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
                      audits_ == 1 ? " was" : "s were"));
-  for (const std::string& line : forecaster_.after_training(program_resident_bytes_)) note(line);
+  const std::int64_t copied = ledger_.peak(tensor::MemoryUse::snapshot);
+  for (const std::string& line : forecaster_.after_training(program_resident_bytes_, copied)) note(line);
   return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_,
           state_.step};
 }

@@ -1,6 +1,7 @@
 #include "schedule/simulate/simulator.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <queue>
 #include <utility>
@@ -21,16 +22,18 @@ bool only_starts(Kind kind) { return (is_communication(kind) && !blocks(kind)) |
 
 class Simulation {
  public:
-  Simulation(const Program& program, const CostModel& costs)
-      : program_(program), costs_(costs), dependencies_(derive_dependencies(program)) {
+  Simulation(const Program& program, const CostModel& costs, double most_seconds)
+      : program_(program), costs_(costs), most_seconds_(most_seconds), dependencies_(derive_dependencies(program)) {
     ranks_.resize(program.ranks.size());
+    for (std::size_t r = 0; r < ranks_.size(); ++r) add_up_computations(r);
     meetings_.resize(dependencies_.meetings.size());
     for (const double at_once : costs.processors.at_once) hosts_.emplace_back(at_once);
   }
 
-  StepTrace run() {
+  std::optional<StepTrace> run() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) wake_.push({0, r});
     while (!wake_.empty()) {
+      if (too_long_) return std::nullopt;
       const auto [now, rank] = wake_.top();
       wake_.pop();
       if (rank < ranks_.size()) {
@@ -40,6 +43,10 @@ class Simulation {
       }
     }
     refuse_deadlock();
+    for (const Rank& rank : ranks_) {
+      for (const Timed& timed : rank.events)
+        if (timed.event.end_seconds > most_seconds_) return std::nullopt;
+    }
     return trace();
   }
 
@@ -51,6 +58,7 @@ class Simulation {
     std::size_t index;
   };
   struct Rank {
+    std::vector<double> to_compute;  // by instruction: seconds of it and of all behind it
     std::size_t next = 0;
     Phase phase = Phase::arrive;
     double arrived = 0;                                 // when the rank came to its instruction
@@ -75,6 +83,14 @@ class Simulation {
     return costs_.seconds ? costs_.seconds(static_cast<int>(rank), i) : 0;
   }
 
+  void add_up_computations(std::size_t r) {
+    const auto& instructions = program_.ranks[r];
+    std::vector<double>& sums = ranks_[r].to_compute;
+    sums.assign(instructions.size() + 1, 0);
+    for (std::size_t i = instructions.size(); i-- > 0;)
+      sums[i] = sums[i + 1] + (is_copy(instructions[i].kind) ? 0 : seconds(r, instructions[i]));
+  }
+
   // Called in the order of time. A rank has at most one entry in wake_.
   void advance(std::size_t r, double now) {
     Rank& rank = ranks_[r];
@@ -91,6 +107,7 @@ class Simulation {
       return;
     }
     if (rank.phase == Phase::arrive) {
+      too_long_ = too_long_ || now + rank.to_compute[index] > most_seconds_;
       rank.arrived = now;
       rank.phase = Phase::wait;
       rank.seen = 0;
@@ -303,6 +320,8 @@ class Simulation {
   using Wake = std::pair<double, std::size_t>;
   const Program& program_;
   const CostModel& costs_;
+  const double most_seconds_;
+  bool too_long_ = false;
   const Dependencies dependencies_;
   std::vector<Rank> ranks_;
   std::vector<Progress> meetings_;
@@ -312,6 +331,12 @@ class Simulation {
 
 }  // namespace
 
-StepTrace simulate(const Program& program, const CostModel& costs) { return Simulation(program, costs).run(); }
+StepTrace simulate(const Program& program, const CostModel& costs) {
+  return *simulate_within(program, costs, std::numeric_limits<double>::infinity());
+}
+
+std::optional<StepTrace> simulate_within(const Program& program, const CostModel& costs, double most_seconds) {
+  return Simulation(program, costs, most_seconds).run();
+}
 
 }  // namespace troika::schedule

@@ -1,6 +1,8 @@
 // The time a program takes, without running it.
 #pragma once
 
+#include <optional>
+
 #include "schedule/instruction/program.h"
 #include "schedule/simulate/cost_model.h"
 #include "schedule/trace/trace.h"
@@ -18,5 +20,8 @@ namespace troika::schedule {
 // of a message, exchange or copy to its completion. world_rank = rank; the first event begins at 0. BugError names the
 // ranks and instructions of a deadlock, what has no partner, and what check_fields refuses (well_formed.h).
 StepTrace simulate(const Program& program, const CostModel& costs);
+
+// Nothing, and as soon as that is certain, when the step takes longer than `most_seconds`.
+std::optional<StepTrace> simulate_within(const Program& program, const CostModel& costs, double most_seconds);
 
 }  // namespace troika::schedule

@@ -40,6 +40,17 @@ TEST(Simulator, MessageTakesBandwidthAndLatency) {
   expect_span(event_of(trace, 1, "fwd 0.1", Activity::compute), 1.75, 2.75);
 }
 
+TEST(Simulator, GivesUpExactlyWhereTheStepTakesLonger) {
+  const Program program = two_stages(50);
+  const auto costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 2.0}}, {0.25, 100});
+  double end = 0;
+  for (const auto& rank : simulate(program, costs).ranks) {
+    for (const Event& event : rank.events) end = std::max(end, event.end_seconds);
+  }
+  for (const double most : {end, end + 1}) EXPECT_TRUE(simulate_within(program, costs, most)) << most;
+  for (const double most : {0.0, end / 2, end - 1e-9}) EXPECT_FALSE(simulate_within(program, costs, most)) << most;
+}
+
 TEST(Simulator, OutgoingMessagesOfARankSerialise) {
   const auto costs = table_costs({{{Kind::fwd, 0}, 1.0}}, {0, 10});  // a message occupies the link for 5 s
   const StepTrace trace = simulate(two_stages(50), costs);
