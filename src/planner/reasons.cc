@@ -9,12 +9,15 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "config/freeze.h"
 #include "machine/profiles.h"
 #include "machine/quantities.h"
 #include "planner/model_states.h"
 #include "planner/real.h"
 #include "planner/reason_texts.h"
+#include "shape/adapter.h"
 #include "shape/segment_costs.h"
+#include "shape/trained.h"
 
 namespace troika::planner {
 namespace {
@@ -158,14 +161,33 @@ std::vector<Text> reasons_of(const Question& q, const Estimate& e) {
   return reasons;
 }
 
+// Of what a training keeps between steps of these segments: of what is frozen its weights alone.
+static double bytes_kept(const config::Settings& settings, int begin, int end, const BytesPerParameter& bytes) {
+  const auto count = [](const std::vector<shape::ParameterInfo>& parameters) {
+    std::int64_t elements = 0;
+    for (const auto& info : parameters) elements += info.elements();
+    return elements;
+  };
+  const shape::Trained trained{config::trained_segments(settings), settings.lora, settings.train.seed};
+  std::int64_t all = 0, learnt = 0;
+  for (int segment = begin; segment < end; ++segment) {
+    const std::int64_t own = count(shape::segment_parameters(settings.model, segment));
+    const std::int64_t adapters = count(shape::adapter_parameters(settings.model, settings.lora, segment));
+    all += own + adapters;
+    learnt += adapters + (trained.own(segment) ? own : 0);
+  }
+  const BytesPerParameter frozen{bytes.weights, 0, 0};
+  return model_state_bytes(real(learnt), 1, 0, bytes) + model_state_bytes(real(all - learnt), 1, 0, frozen);
+}
+
 std::vector<Text> three_questions(const Question& q) {
   const config::ModelSettings& model = q.settings.model;
   const double have = real(available(q));
   const ReasonTexts& texts = reason_texts;
   const Text what = say(on_cores(q.cluster) ? texts.rank : texts.device);
   const BytesPerParameter bytes = bytes_of_training(q.fixed.precision.value_or(config::Precision::bf16));
-  const double all = model_state_bytes(real(shape::parameter_count(model)), 1, 0, bytes);
-  const double layer = model_state_bytes(real(shape::segment_layout(model, 1).elements), 1, 0, bytes);
+  const double all = bytes_kept(q.settings, 0, shape::segment_count(model), bytes);
+  const double layer = bytes_kept(q.settings, 1, 2, bytes);
   shape::MicrobatchShape one{1, q.settings.batch.seq_len};
   one.precision = q.fixed.precision.value_or(config::Precision::bf16);
   const double activations = real(shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole[1]);

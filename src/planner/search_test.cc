@@ -4,10 +4,12 @@
 
 #include "base/error.h"
 #include "base/text_files_test_support.h"
+#include "base/units.h"
 #include "machine/profiles.h"
 #include "plan/job.h"
 #include "planner/bound.h"
 #include "planner/column.h"
+#include "planner/reasons.h"
 
 namespace troika::planner {
 namespace {
@@ -48,6 +50,18 @@ std::vector<Question> small_questions() {
   all.push_back(shared);
   for (Question& q : all) q.fixed.precision = config::Precision::fp32;
   return all;
+}
+
+TEST(ThreeQuestions, WhatIsFrozenHasNeitherGradientsNorState) {
+  Question q = question("a100-80", 1, 6, 8);
+  q.fixed.precision = config::Precision::fp32;
+  const std::int64_t all = shape::parameter_count(q.settings.model);
+  EXPECT_THAT(three_questions(q).front().english, HasSubstr("take " + base::format_bytes(20 * all) + " of"));
+  q.settings.model.path = "model";
+  q.settings.lora.rank = 4;
+  q.settings.lora.targets = "q_proj";
+  const std::int64_t adapters = 6 * 4 * (1024 + 8 * 128);
+  EXPECT_THAT(three_questions(q).front().english, HasSubstr("take " + base::format_bytes(4 * all + 20 * adapters)));
 }
 
 TEST(Search, NoLayoutTakesLessThanItsLowerBounds) {
