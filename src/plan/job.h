@@ -36,7 +36,7 @@ data::Documents documents_of(const data::Samples& samples, const data::Samples* 
 std::int64_t vocabulary_of(const config::Settings& settings);
 
 struct Job {
-  config::Resolved resolved;  // vocab, steps and warmup_steps written in
+  config::Resolved resolved;  // vocab, steps, warmup_steps and decay_steps written in
   DataFacts data;
   schedule::Task task = schedule::Task::training;
   mesh::Shape shape;

@@ -99,7 +99,11 @@ class LlamaFactoryReader {
   void read_sharding() {
     const FlatKey* deepspeed = keys_.find("deepspeed");
     if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
-    take_deepspeed(read_deepspeed(*deepspeed, keys_.file().english), &layer_);
+    DeepSpeed theirs = read_deepspeed(*deepspeed, keys_.file().english);
+    if (!assigns(layer_, field_of("batch.accumulation")) && assigns(theirs.layer, field_of("batch.global_batch_size")) &&
+        !assigns(theirs.layer, field_of("batch.accumulation")))
+      layer_.assignments.push_back({&field_of("batch.accumulation"), "1", llama_factory_default()});
+    take_deepspeed(std::move(theirs), &layer_);
   }
 
   void take_defaults() {
