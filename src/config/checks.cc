@@ -40,9 +40,9 @@ void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findi
   if (o.decay_ratio != d.decay_ratio) unused.emplace_back("optimizer.decay_ratio");
   if (o.decay != d.decay) unused.emplace_back("optimizer.decay");
   if (unused.empty()) return;
-  findings->notes.push_back(fmt::format("{} {} no effect with optimizer.lr_schedule {}: only wsd has a decay of its own",
-                                        base::join(unused, ", "), unused.size() > 1 ? "have" : "has",
-                                        word_of(o.lr_schedule)));
+  findings->notes.push_back(
+      fmt::format("{} {} no effect with optimizer.lr_schedule {}: only wsd has a decay of its own",
+                  base::join(unused, ", "), unused.size() > 1 ? "have" : "has", word_of(o.lr_schedule)));
 }
 
 bool evaluates(const DataSettings& d) { return !d.valid.empty() || d.valid_share > 0; }

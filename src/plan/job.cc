@@ -52,8 +52,8 @@ std::int64_t decay_of(const config::OptimizerSettings& optimizer, std::int64_t s
           ? optimizer.decay_steps
           : static_cast<std::int64_t>(std::ceil(optimizer.decay_ratio * static_cast<double>(steps)));
   if (optimizer.warmup_steps + decay <= steps) return decay;
-  throw base::ConfigError(
-      base::say(texts.wsd, optimizer.warmup_steps, decay, base::counted_text(steps, "step"), steps - optimizer.warmup_steps));
+  throw base::ConfigError(base::say(texts.wsd, optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
+                                    steps - optimizer.warmup_steps));
 }
 
 mesh::Shape mesh_of(const config::Layout& layout) {
@@ -135,6 +135,7 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   job.data = data;
   job.shape = mesh_of(resolved.layout);
   config::Settings& settings = job.resolved.settings;
+  job.epochs_decide = settings.train.steps == 0;
   job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
   settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
   settings.optimizer.decay_steps = decay_of(settings.optimizer, job.steps);

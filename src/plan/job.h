@@ -40,7 +40,8 @@ struct Job {
   DataFacts data;
   schedule::Task task = schedule::Task::training;
   mesh::Shape shape;
-  std::int64_t steps = 0;  // of the optimizer
+  std::int64_t steps = 0;      // of the optimizer
+  bool epochs_decide = false;  // how many those are, and not train.steps
   shape::Trained trained;  // by segment; nothing in an evaluation
 
   const config::Settings& settings() const { return resolved.settings; }

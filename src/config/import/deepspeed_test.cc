@@ -99,7 +99,8 @@ TEST(DeepSpeed, ItsTrainBatchSizeIsMicroBatchTimesAccumulationTimesRanks) {
               HasSubstr("is not micro_batch_size 1 x microbatches 4 x dp 2 = 8"));
   EXPECT_THAT(error(with_file(total).settings, 1), HasSubstr("is not micro_batch_size 8 x microbatches 1 x dp 1 = 8"));
   const std::string file = temporary_file("batch.json", three);
-  EXPECT_THAT(resolve_error({"--deepspeed", file}, 2), HasSubstr("is not micro_batch_size 1 x microbatches 4 x dp 2 = 8"));
+  EXPECT_THAT(resolve_error({"--deepspeed", file}, 2),
+              HasSubstr("is not micro_batch_size 1 x microbatches 4 x dp 2 = 8"));
   const std::string two = temporary_file("two.json", R"({"train_batch_size": 16, "gradient_accumulation_steps": 4})");
   EXPECT_EQ(resolved({"--deepspeed", two}, 2).batch.micro, 2);
   const std::string open = temporary_file("open.json", R"({"train_batch_size": 16, "train_micro_batch_size_per_gpu": 1})");

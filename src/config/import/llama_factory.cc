@@ -100,9 +100,10 @@ class LlamaFactoryReader {
     const FlatKey* deepspeed = keys_.find("deepspeed");
     if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
     DeepSpeed theirs = read_deepspeed(*deepspeed, keys_.file().english);
-    if (!assigns(layer_, field_of("batch.accumulation")) && assigns(theirs.layer, field_of("batch.global_batch_size")) &&
-        !assigns(theirs.layer, field_of("batch.accumulation")))
-      layer_.assignments.push_back({&field_of("batch.accumulation"), "1", llama_factory_default()});
+    const Field& rounds = field_of("batch.accumulation");
+    const bool states_total = assigns(theirs.layer, field_of("batch.global_batch_size"));
+    if (states_total && !assigns(layer_, rounds) && !assigns(theirs.layer, rounds))
+      layer_.assignments.push_back({&rounds, "1", llama_factory_default()});
     take_deepspeed(std::move(theirs), &layer_);
   }
 

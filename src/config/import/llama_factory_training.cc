@@ -98,7 +98,7 @@ void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
   }
 }
 
-// What LLaMA-Factory and transformers make of warmup_stable_decay: W steps of warm-up, then S stable ones, then D of decay.
+// What LLaMA-Factory and transformers make of warmup_stable_decay: steps of warm-up, then stable ones, then those of decay.
 class WsdReader {
  public:
   explicit WsdReader(const CombinedKeys& t) : t_(t), key_(t.keys.find("lr_scheduler_kwargs")) {}
@@ -118,12 +118,13 @@ class WsdReader {
   std::string_view name() const { return key_ == nullptr ? "lr_scheduler_type" : "lr_scheduler_kwargs"; }
 
   void read_number(const std::string& number, const std::string& text) {
-    double value = 0, lr = 0;
+    double value = 0, lr = 5e-5;
+    base::parse_double(t_.keys.text("learning_rate"), &lr);
     std::int64_t* steps = number == "num_decay_steps" ? &decay_ : number == "num_stable_steps" ? &stable_ : nullptr;
     const bool is_number = base::parse_double(text, &value);
     if (steps != nullptr && is_number && value >= 1 && value == std::floor(value) && value < 1e12) {
       *steps = static_cast<std::int64_t>(value);
-    } else if (number == "min_lr_ratio" && is_number && base::parse_double(t_.keys.text("learning_rate", "5e-5"), &lr)) {
+    } else if (number == "min_lr_ratio" && is_number && value >= 0 && value <= 1) {
       t_.assign("optimizer.min_lr", fmt::format("{}", value * lr), name());
     } else if (number == "decay_type" && is_one_of(text, {"linear", "cosine", "1-sqrt"})) {
       shape_ = text;
