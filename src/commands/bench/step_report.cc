@@ -67,7 +67,7 @@ std::string to_text(const StepReport& r) {
                                  r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
   text += fmt::format("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})\n",
                       r.median_seconds(), r.step_seconds.size() - 1, *fastest, *slowest);
-  text += fmt::format("  tokens/s    {:.0f}\n", r.tokens_per_second());
+  text += fmt::format("  positions/s    {:.0f}\n", r.tokens_per_second());
   text += fmt::format("  ideal step  {:.4f} s at {:.1f} GF/s and {:.1f} GB/s; the step reaches {:.0f} % of it\n",
                       ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
                       r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal());
