@@ -163,9 +163,9 @@ struct ConfigTexts {
   base::Bilingual not_equal = {"batch.{} {}{} is not {}: leave one of them out, and it is derived",
                                "batch.{} {}{} 与 {} 不符：请去掉其中一个，由其余的推出"};
   base::Bilingual too_many_tokens = {
-      "batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 tokens per step: give a "
+      "batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 positions per step: give a "
       "smaller one",
-      "batch：micro_batch_size {} x microbatches {} x dp {} x seq_len {} 超过每步 2^50 个 token：请减小"};
+      "batch：micro_batch_size {} x microbatches {} x dp {} x seq_len {} 超过每步 2^50 个位置：请减小"};
   base::Bilingual beside_shares = {
       "{} and parallel.shares both say how many sequences a rank has: leave out one of them; micro_batch_size and "
       "global_batch_size go with shares",
@@ -174,7 +174,7 @@ struct ConfigTexts {
   base::Bilingual no_multiple_of_shares = {"batch.{} {} is not a multiple of {}", "batch.{} {} 不是 {} 的倍数"};
   base::Bilingual not_equal_to_shares = {"batch.{} {} is not {}", "batch.{} {} 不等于 {}"};
   base::Bilingual sum_of_shares = {"the sum of parallel.shares", "parallel.shares 之和"};
-  base::Bilingual shares_too_many = {"batch: parallel.shares make more than 2^50 tokens per step: give smaller ones",
+  base::Bilingual shares_too_many = {"batch: parallel.shares make more than 2^50 positions per step: give smaller ones",
                                      "batch：parallel.shares 使每步超过 2^50 个 token：请减小"};
   base::Bilingual two_microbatches = {"batch.microbatches {} is not {}: leave one of them out",
                                       "batch.microbatches {} 与 {} 不符：请去掉其中一个"};

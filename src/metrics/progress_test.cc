@@ -38,7 +38,7 @@ class Output {
 
 TEST(ProgressText, BarShowsStepPercentLossRateAndEta) {
   EXPECT_EQ(format_bar(halfway, 100),
-            "step 100/200 [====================>                   ]  50% loss 4.1250 12.3 K tokens/s ETA 3 min 20 s");
+            "step 100/200 [==================>                  ]  50% loss 4.1250 12.3 K tokens/s ETA 3 min 20 s");
 }
 
 TEST(ProgressText, BarFitsEveryWidth) {

@@ -317,6 +317,7 @@ TEST_F(Best, IsNotKeptWhereItIsNotWanted) {
 TEST_F(Best, EndsARunThatGetsNoBetterAndSurvivesAResume) {
   runs_.settings.train.steps = 9;
   runs_.settings.train.early_stopping_patience = 3;
+  runs_.settings.data.valid = "the samples";
   const auto rows = runs_.train("run", "dp 2");
   const std::int64_t best = best_of(rows);
   EXPECT_EQ(static_cast<std::int64_t>(rows.size()), best + 3);
@@ -333,6 +334,7 @@ TEST_F(Best, AThresholdAsksForMoreThanALowerLoss) {
   const auto all = runs_.train("free", "");
   ASSERT_EQ(best_of(all), 9);  // lower in every step, by little
   runs_.settings.train.early_stopping_patience = 2;
+  runs_.settings.data.valid = "the samples";
   EXPECT_EQ(runs_.train("patient", "").size(), 9u);
   runs_.settings.train.early_stopping_threshold = 1;
   EXPECT_EQ(runs_.train("strict", "").size(), 3u);

@@ -40,7 +40,7 @@ void refuse_other_order(const config::Settings& saved, const config::Settings& n
   if (changed.empty() || !at.within_epoch()) return;
   throw base::ConfigError(fmt::format(
       "since the checkpoint {}: from sample {} of {} on an epoch would continue in another order, with some samples "
-      "twice and others never; set what was, or begin a new run with another --out",
+      "twice and others never; set it back, or begin a new run with another --out",
       changed, at.seen % at.samples, at.samples));
 }
 

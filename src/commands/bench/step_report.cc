@@ -61,7 +61,7 @@ std::string to_json(const StepReport& r) {
 
 std::string to_text(const StepReport& r) {
   const auto [fastest, slowest] = std::minmax_element(r.step_seconds.begin() + 1, r.step_seconds.end());
-  std::string text = fmt::format("bench step  {}, {:.1f} M parameters in {}, {} {} of {} {}, {} x {} tokens per step\n",
+  std::string text = fmt::format("bench step  {}, {:.1f} M parameters in {}, {} {} of {} {}, {} x {} positions per step\n",
                                  r.model, static_cast<double>(r.parameters) / 1e6, config::word_of(r.precision),
                                  r.world, r.world == 1 ? "rank" : "ranks", r.threads,
                                  r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
