@@ -162,7 +162,7 @@ Rows data_rows() {
       {"data_shared_file_system", Meaning::idle, "shared folders are detected"},
       {"streaming", Meaning::idle, "prepared tokens are mapped from files, whatever their size"},
       {"buffer_size", Meaning::idle, "prepared tokens are mapped from files, whatever their size"},
-      {"eval_on_each_dataset", Meaning::idle, "each source of data.valid has its loss beside that of all"},
+      {"eval_on_each_dataset", Meaning::combined, "always: each source of data.valid has its loss beside that of all"},
       {"eval_num_beams", Meaning::idle, "evaluation gives the loss"},
       {"ignore_pad_token_for_loss", Meaning::idle, "padding never carries loss"},
       {"media_dir", Meaning::idle, "models read text only"},

@@ -267,7 +267,8 @@ TEST(LlamaFactory, StepsAndStrategies) {
 TEST(LlamaFactory, ASwitchThatSaysNeitherTrueNorFalseIsRefusedWithItsLine) {
   for (const char* name :
        {"packing", "neat_packing", "use_cpu", "no_cuda", "train_on_prompt", "mask_history", "disable_shuffling",
-        "overwrite_output_dir", "gradient_checkpointing", "disable_gradient_checkpointing", "bf16"}) {
+        "overwrite_output_dir", "gradient_checkpointing", "disable_gradient_checkpointing", "bf16",
+        "eval_on_each_dataset"}) {
     for (const char* word : {"maybe", "2", "{a: 1}"})
       EXPECT_THAT(factory_error(factory_head + name + ": " + word + "\n"),
                   AllOf(HasSubstr("line 5"), HasSubstr(name), Not(HasSubstr("\n"))))

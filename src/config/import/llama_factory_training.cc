@@ -49,6 +49,7 @@ void read_saving(const CombinedKeys& t) {
 }
 
 void read_evaluation(const CombinedKeys& t) {
+  t.is_on("eval_on_each_dataset");  // which is done anyhow
   const std::string name = t.keys.find("eval_strategy") != nullptr ? "eval_strategy" : "evaluation_strategy";
   const std::string strategy = t.keys.text(name, "no");
   if (!is_one_of(strategy, {"steps", "epoch", "no"})) return t.fail_word(name, {"steps", "epoch", "no"});
