@@ -23,7 +23,7 @@ told() { # told OUT LAYOUT: the price of the link and the layouts, before and af
   speed=$(sed -nE 's/^link .* ([0-9.]+) Mbit\/s between neighbours.*/\1/p' "$text")
   check "the link is measured before the first step: ${speed:-nothing} Mbit/s of $rate" within 8 "$speed" 10.5
   check "and each layout's traffic is told" holds "^link .*in a step: .*$layout, " "$text"
-  check "layouts are compared before and after the run" [ "$(grep -cE "^([0-9:]{8} )?layouts .*$layout.*tokens/s" "$text")" = 2 ]
+  check "layouts are compared before and after the run" [ "$(grep -cE "^([0-9:]{8} )?layouts .*$layout.*positions/s" "$text")" = 2 ]
   grep -E -A1 '^([0-9:]{8} )?(link|layouts)' "$text" | grep -v '^--' | grep -vE '^([0-9:]{8} )?step ' | say
 }
 

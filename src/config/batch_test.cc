@@ -108,12 +108,12 @@ TEST(Batch, SizesBeyondAllReasonAreRefusedWithoutOverflow) {
   EXPECT_THAT(resolve_error({"--micro-batch-size", "1048576", "--num_microbatches", "1048576",
                              "--gradient_accumulation_steps", "1048576", "--seq-len", "4096"},
                             4),
-              testing::HasSubstr("2^50 tokens"));
+              testing::HasSubstr("2^50 positions"));
 }
 
 TEST(Batch, IsDescribedInOneLine) {
   EXPECT_EQ(describe_batch(resolved({"--micro-batch-size", "1", "--global-batch-size", "12", "--seq-len", "64"}, 2)),
-            "global 12 = micro 1 x 6 microbatches x dp 2 (768 tokens per step at seq_len 64)");
+            "global 12 = micro 1 x 6 microbatches x dp 2 (768 positions per step at seq_len 64)");
 }
 
 TEST(Batch, NearestMultiplesLieAround) {

@@ -25,6 +25,42 @@ void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
   }
 }
 
+// What a decay says that no schedule reads.
+void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findings) {
+  const OptimizerSettings d;
+  if (o.lr_schedule == LrSchedule::wsd) {
+    if (steps > 0 && o.decay_steps > 0 && o.warmup_steps + o.decay_steps > steps)
+      findings->errors.push_back(base::say(texts.wsd, o.warmup_steps, o.decay_steps, steps));
+    if (o.decay_steps == 0 && o.warmup_steps == 0 && o.warmup_ratio + o.decay_ratio > 1)
+      findings->errors.push_back(base::say(texts.wsd_ratios, o.warmup_ratio, o.decay_ratio));
+    return;
+  }
+  std::vector<std::string> unused;
+  if (o.decay_steps != d.decay_steps) unused.emplace_back("optimizer.decay_steps");
+  if (o.decay_ratio != d.decay_ratio) unused.emplace_back("optimizer.decay_ratio");
+  if (o.decay != d.decay) unused.emplace_back("optimizer.decay");
+  if (unused.empty()) return;
+  findings->notes.push_back(
+      fmt::format("{} {} no effect with optimizer.lr_schedule {}: only wsd has a decay of its own",
+                  base::join(unused, ", "), unused.size() > 1 ? "have" : "has", word_of(o.lr_schedule)));
+}
+
+bool evaluates(const DataSettings& d) { return !d.valid.empty() || d.valid_share > 0; }
+
+void check_evaluations(const TrainSettings& t, const DataSettings& d, Findings* findings) {
+  if (t.early_stopping_patience > 0 && !evaluates(d)) {
+    findings->errors.push_back(base::say(texts.stopping_without_data, t.early_stopping_patience));
+  } else if (t.early_stopping_patience > 0 && t.eval_every == 0) {
+    findings->errors.push_back(base::say(texts.stopping_without_evaluations, t.early_stopping_patience));
+  } else if (t.eval_every > 0 && !evaluates(d)) {
+    findings->notes.push_back(fmt::format(
+        "train.eval_every {} has no effect: there is nothing to evaluate on without data.valid or data.valid_share",
+        t.eval_every));
+  }
+  if (t.early_stopping_patience == 0 && t.early_stopping_threshold > 0)
+    findings->notes.emplace_back("train.early_stopping_threshold has no effect without train.early_stopping_patience");
+}
+
 bool has_default_loss_scale(const PrecisionSettings& p) {
   const PrecisionSettings d;
   return p.loss_scale == d.loss_scale && p.loss_scale_window == d.loss_scale_window &&
@@ -148,6 +184,8 @@ void resolve_run(Settings* settings, Findings* findings) {
   if (train.steps > 0 && warmup > train.steps) {
     findings->errors.push_back(base::say(texts.warmup, warmup, train.steps, train.steps));
   }
+  check_decay(settings->optimizer, train.steps, findings);
+  check_evaluations(train, settings->data, findings);
   if (!is_device(train.device)) {
     findings->errors.push_back(base::say(texts.device, train.device));
   }

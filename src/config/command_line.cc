@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "config/flag_texts.h"
 #include "config/import/deepspeed.h"
+#include "config/import/run_presets.h"
 #include "config/spellings.h"
 #include "config/texts.h"
 #include "config/yaml_texts.h"
@@ -24,11 +29,19 @@ Take file_taker(SettingsReading& reading) {
   };
 }
 
+// Whether a word behind a flag that takes true or false is rather meant for it than a file: `maybe` of `--bf16 maybe`.
+bool is_no_file(const std::string& word) {
+  return word.find_first_of("./") == std::string::npos && !base::file_exists(word) && run_preset_named(word).empty();
+}
+
 // A folder is a model, anything else a file of settings.
 Take word_taker(SettingsReading& reading) {
   return [&layer = reading.line.layer, take_file = file_taker(reading)](const std::string& path,
                                                                         const std::string& shown, FlagReading* flags) {
-    if (!base::directory_exists(path)) return take_file(path, shown, flags);
+    if (!base::directory_exists(path)) {
+      if (flags->behind_truth.empty() || !is_no_file(path)) return take_file(path, shown, flags);
+      return flags->refuse(base::say(flag_texts.behind_truth, path, flags->behind_truth));
+    }
     layer.assignments.push_back({&field_of("model.path"), path, base::verbatim(path)});
   };
 }
@@ -113,6 +126,23 @@ void note_ignored(const Environment& environment, Layer* layer) {
   }
 }
 
+// Of two values for one setting the last one counts, which is said; two models are an error.
+void note_repeats(Layer* layer) {
+  for (auto later = layer->assignments.begin(); later != layer->assignments.end(); ++later) {
+    const Field& field = *later->field;
+    const auto earlier = std::find_if(std::make_reverse_iterator(later), layer->assignments.rend(),
+                                      [&](const Assignment& assignment) { return assignment.field == &field; });
+    if (earlier == layer->assignments.rend()) continue;
+    if (canonical_text(field, earlier->value) == canonical_text(field, later->value)) continue;
+    if (field.key() == "model.path") {
+      layer->errors.push_back(base::say(texts.second_model, later->value, earlier->value));
+    } else {
+      layer->notes.push_back(base::say(texts.flag_twice, field.key(), earlier->origin, earlier->value, later->origin,
+                                       later->value));
+    }
+  }
+}
+
 }  // namespace
 
 FlagTable settings_table(SettingsReading& reading) {
@@ -142,6 +172,7 @@ CommandLine read_command_line(const std::vector<std::string>& arguments, const F
   for (FlagReading::Given& given : flags.given)
     if (given.key != deepspeed_flag) line.given.push_back(std::move(given));
   line.layer.errors = std::move(flags.errors);
+  note_repeats(&line.layer);
   for (std::size_t i = 0; i < reading.deepspeed.size(); i += 2) {
     const FlatKey file{"deepspeed", FlatKey::Kind::text, reading.deepspeed[i + 1],
                        base::verbatim(reading.deepspeed[i])};

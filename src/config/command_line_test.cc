@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/file.h"
 #include "base/say.h"
+#include "base/text_files_test_support.h"
 #include "config/config_test_support.h"
 
 namespace troika::config {
@@ -108,6 +110,56 @@ TEST(CommandLine, ASingleErrorIsJustItsSentence) {
   EXPECT_EQ(parse_error({"--steps", "abc"}), "--steps: train.steps takes a whole number, not 'abc'");
   EXPECT_EQ(parse_error({"--train.steps", "-3"}), "--train.steps must be at least 0, not -3");
   EXPECT_EQ(parse_error({"--model.tie-embeddings=maybe"}), "--model.tie-embeddings takes true or false, not 'maybe'");
+}
+
+TEST(CommandLine, ANumberMayHaveAPlus) {
+  EXPECT_EQ(parsed({"--lr", "+2e-5"}).optimizer.lr, 2e-5);
+  EXPECT_EQ(parsed({"--steps=+12", "--seed", "+7", "--comm.timeout-seconds", "+2m"}).train.steps, 12);
+  EXPECT_THAT(parse_error({"--lr", "+-2e-5"}), HasSubstr("optimizer.lr takes a number, not '+-2e-5'"));
+  EXPECT_THAT(parse_error({"--lr", "+"}), HasSubstr("not '+'"));
+}
+
+TEST(CommandLine, OfTwoValuesForOneSettingTheLastCountsWithANote) {
+  const ParsedSettings both = parse_settings({"--lr", "1e-3", "--steps", "3", "--learning-rate", "2e-3"}, {});
+  EXPECT_EQ(both.settings.optimizer.lr, 2e-3);
+  EXPECT_THAT(both.notes, testing::ElementsAre(
+                              "optimizer.lr is given twice: --lr 1e-3, then --learning-rate 2e-3; the last one counts"));
+  EXPECT_THAT(parse_settings({"--bf16", "--fp32"}, {}).notes,
+              testing::ElementsAre(HasSubstr("precision.compute is given twice: --bf16 bf16, then --fp32 fp32")));
+  EXPECT_THAT(parse_settings({"--lr", "1e-3", "--learning_rate=0.001", "--bf16", "--precision", "bf16"}, {}).notes,
+              testing::IsEmpty());
+}
+
+TEST(CommandLine, TwoModelsAreRefused) {
+  const std::string a = temporary_file("first", "") + "-model", b = temporary_file("second", "") + "-model";
+  for (const std::string& folder : {a, b}) base::make_directories(folder);
+  for (const auto& words : {std::vector<std::string>{a, b}, {a, "--model.path", b}, {"--model.path=" + a, b},
+                            {"--model_name_or_path", a, "--model.path", b}})
+    EXPECT_THAT(parse_error(words), HasSubstr("'" + b + "' is a second model beside '" + a + "': keep one of them"));
+  for (const std::string& folder : {a, b}) base::remove_tree(folder);
+}
+
+TEST(CommandLine, DataInThePlaceOfSettingsAreShownTheirFlag) {
+  const std::string records = temporary_file("ok.jsonl", "{\"instruction\": \"a\", \"output\": \"b\"}\n");
+  EXPECT_EQ(parse_error({records}), "'" + records + "' holds data, not settings: name it with --data.train " + records +
+                                        ", or to evaluate on it with --data.valid " + records);
+  for (const auto& [name, content] :
+       {std::pair{"rows.CSV", "a,b\n"}, {"list.json", "[{\"text\": \"a\"}]"}, {"lines", "{\"a\": 1}\n{\"a\": 2}\n"},
+        {"one.json", "{\n\"messages\": []}"}, {"book.txt", "train:\n"}})
+    EXPECT_THAT(parse_error({temporary_file(name, content)}), HasSubstr("holds data, not settings")) << name;
+  EXPECT_THAT(parse_error({temporary_file("ds.json", "{\"zero_optimization\": {\"stage\": 2}}")}),
+              HasSubstr("holds settings of DeepSpeed: name it with --deepspeed "));
+  EXPECT_EQ(parsed({temporary_file("ours.json", "{\"train\": {\"steps\": 3}}")}).train.steps, 3);
+}
+
+TEST(CommandLine, AWordBehindATruthThatIsNoFileIsItsValue) {
+  EXPECT_EQ(parse_error({"--bf16", "maybe"}), "there is no place for 'maybe'; --bf16 takes true or false");
+  EXPECT_THAT(parse_error({"--data.packing", "2"}), HasSubstr("no place for '2'; --data.packing takes true or false"));
+  EXPECT_EQ(read_command_line({"--bf16", "no-such.yaml"}).file, "no-such.yaml");
+  EXPECT_EQ(parsed({"--bf16", "balanced"}).train.preset, TrainPreset::balanced);
+  EXPECT_EQ(parsed({"--bf16", "n"}).precision.compute, Precision::fp32);
+  EXPECT_THAT(base::message_of<base::DataError>([] { parse_settings({"nothere"}, {}); }),
+              HasSubstr("cannot open 'nothere': there is no file of settings and no model's folder with this name"));
 }
 
 TEST(CommandLine, AWordWithAnEqualsSignIsAFlagWithoutItsDashes) {

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <initializer_list>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -31,6 +35,48 @@ Layer preset_layer(const std::string& path, const std::string& preset) {
   return layer;
 }
 
+std::string ending_of(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  std::string ending = name.find('.') == std::string::npos ? "" : name.substr(name.rfind('.') + 1);
+  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return ending;
+}
+
+bool is_one_of_endings(const std::string& ending, std::initializer_list<std::string_view> endings) {
+  return std::find(endings.begin(), endings.end(), ending) != endings.end();
+}
+
+bool has_data_ending(const std::string& path) {
+  return is_one_of_endings(ending_of(path), {"jsonl", "ndjson", "jsonlines", "jl", "csv", "tsv", "txt", "parquet",
+                                             "arrow", "gz", "bz2", "xz", "zst", "zip"});
+}
+
+// Records, in an array or line by line, or one with a key of conversations.
+bool holds_records(const std::string& path, const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || (text[first] != '[' && text[first] != '{')) return false;
+  if (text[first] == '[') {
+    const auto inside = text.find_first_not_of(" \t\r\n", first + 1);
+    return inside != std::string::npos && text[inside] == '{';
+  }
+  const auto line = text.find('\n', first);
+  const auto second = line == std::string::npos ? line : text.find_first_not_of(" \t\r\n", line);
+  if (second != std::string::npos && text[second] == '{') return true;
+  const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
+  return ending_of(path) == "json" && (has("\"instruction\"") || has("\"messages\"") || has("\"conversations\""));
+}
+
+bool is_of_deepspeed(const std::string& path, const std::string& text) {
+  const auto has = [&](const char* key) { return text.find(key) != std::string::npos; };
+  return ending_of(path) == "json" && (has("\"zero_optimization\"") || has("\"train_micro_batch_size_per_gpu\""));
+}
+
+Layer refused(const base::Bilingual& text, const std::string& path) {
+  Layer layer;
+  layer.errors.push_back(base::say(text, path));
+  return layer;
+}
+
 Layer read_file_layer(const std::string& path) {
   const std::string preset = run_preset_named(path);
   const bool is_python = ends_with(path, ".py");
@@ -40,7 +86,13 @@ Layer read_file_layer(const std::string& path) {
     layer.errors.push_back(base::say(texts.python_file, path, base::join(preset_names(), ", ")));
     return layer;
   }
-  return read_yaml(base::read_file(path), path);
+  std::error_code unheard;
+  if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say(texts.no_file, path));
+  if (base::file_exists(path) && has_data_ending(path)) return refused(texts.data_as_settings, path);
+  const std::string text = base::read_file(path);
+  if (holds_records(path, text)) return refused(texts.data_as_settings, path);
+  if (is_of_deepspeed(path, text)) return refused(texts.deepspeed_as_settings, path);
+  return read_yaml(text, path);
 }
 
 Layer read_named_file(const std::string& file, const Environment& environment) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/flag_table.h"
@@ -88,7 +89,7 @@ class FlagReader {
     const auto text = text_of(row);
     if (!text) return reading_.refuse(base::say(flag_texts.needs_value, shown_));
     reading_.stated.push_back(row.flag->key());
-    row.take(*text, shown_, &reading_);
+    if (!is_second(row, *text)) row.take(*text, shown_, &reading_);
   }
 
   // The text of the flag at hand; nothing where it is missing.
@@ -100,7 +101,7 @@ class FlagReader {
         return "true";
       case Takes::truth:
         truth_ = shown_;
-        return is_there && parse_bool(words_[next_]) ? words_[next_++] : "true";
+        return is_there && says_truth(words_[next_]) ? words_[next_++] : "true";
       case Takes::value:
         if (!is_there || begins(words_[next_], "--")) return std::nullopt;
         return words_[next_++];
@@ -108,6 +109,22 @@ class FlagReader {
         if (!is_there) return std::nullopt;
         return words_[next_++];
     }
+  }
+
+  // A folder of one letter is rather a model than `t` or `n`.
+  static bool says_truth(const std::string& word) {
+    const bool is_letter = word.size() == 1 && word != "0" && word != "1";
+    return parse_bool(word).has_value() && !(is_letter && base::directory_exists(word));
+  }
+
+  // A verb's own flag has one value; of a setting the last one counts, with a note (command_line.h).
+  bool is_second(const FlagRow& row, const std::string& text) {
+    if (!row.flag->section.empty() || is_list(row.target) || row.takes == Takes::truth || row.takes == Takes::nothing)
+      return false;
+    const auto [first, is_new] = own_.emplace(row.flag, std::pair{shown_, text});
+    if (is_new || first->second.second == text) return false;
+    reading_.refuse(base::say(flag_texts.twice, first->second.first, first->second.second, shown_, text));
+    return true;
   }
 
   void refuse_unknown(const std::string& name) {
@@ -176,6 +193,7 @@ class FlagReader {
       if (!table->on_word()) continue;
       if (is_assignment) return read_flag("--" + word);
       key_ = "";
+      reading_.behind_truth = is_behind_truth() ? truth_ : "";
       return table->on_word()(word, word, &reading_);
     }
     refuse_word(word);
@@ -191,10 +209,11 @@ class FlagReader {
     refuse_word(word);
   }
 
+  bool is_behind_truth() const { return !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_; }
+
   void refuse_word(const std::string& word) {
-    const bool behind_truth = !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_;
-    reading_.refuse(behind_truth ? base::say(flag_texts.behind_truth, word, truth_)
-                                 : base::say(flag_texts.no_place, word));
+    reading_.refuse(is_behind_truth() ? base::say(flag_texts.behind_truth, word, truth_)
+                                      : base::say(flag_texts.no_place, word));
   }
 
   void require(const FlagTable& table) {
@@ -216,6 +235,7 @@ class FlagReader {
   std::string shown_;               // the flag at hand as typed, without its value
   std::string inline_;              // the text behind '='
   bool has_inline_ = false;
+  std::map<const Flag*, std::pair<std::string, std::string>> own_;  // as typed and the value, of flags without a section
   FlagReading reading_;
 };
 

@@ -37,6 +37,7 @@ struct FlagReading {
   std::vector<Given> given;          // all that is known, in order, with its words
   std::vector<std::string> notes;    // one sentence each, never with the value of an ignored flag
   std::vector<base::Text> errors;    // one sentence each, never with the value of an unknown flag
+  std::string behind_truth;          // while a word is taken: the flag right before it, where that takes true or false
 
   bool states(std::string_view key) const;
   void refuse(base::Text error) { errors.push_back(std::move(error)); }

@@ -50,6 +50,13 @@ FlagReading read(Values& v, const std::vector<std::string>& words) {
   return read_flags({&table}, words);
 }
 
+TEST(FlagTable, AFlagHasOneValueInWhicheverSpelling) {
+  Values v;
+  EXPECT_THAT(base::in(read(v, {"a", "--count", "5", "--number-of=6"}).errors, base::Language::english),
+              ElementsAre("--count 5 and --number-of 6 contradict each other: keep one of them"));
+  EXPECT_THAT(read(v, {"a", "--count", "5", "--number_of", "5", "--id", "1", "--id", "2"}).errors, IsEmpty());
+}
+
 TEST(FlagTable, TakesValuesOfEveryKind) {
   Values v;
   const FlagReading reading = read(v, {"a", "--count", "5", "--size=2KiB", "b", "--seconds", "500ms", "--id", "7",

@@ -14,6 +14,8 @@ struct FlagTexts {
                               "这里不能写“{}”；--help 会列出这里可写的内容"};
   base::Bilingual behind_truth = {"there is no place for '{}'; {} takes true or false",
                                   "这里不能写“{}”；{} 应为 true 或 false"};
+  base::Bilingual twice = {"{} {} and {} {} contradict each other: keep one of them",
+                           "{} {} 与 {} {} 矛盾：请只保留一个"};
   base::Bilingual required = {"{0} needs {1}; see {0} --help", "{0} 需要 {1}；参见 {0} --help"};
   base::Bilingual of_variable = {"{} in the environment: {}", "环境变量 {}：{}"};
 };

@@ -64,10 +64,10 @@ std::string describe_batch(const Resolved& resolved) {
   const Batch& b = resolved.batch;
   const std::vector<std::int64_t>& shares = resolved.settings.parallel.shares;
   if (!shares.empty()) {
-    return fmt::format("global {} = micro {} x {} microbatches in shares of {} ({} tokens per step at seq_len {})",
+    return fmt::format("global {} = micro {} x {} microbatches in shares of {} ({} positions per step at seq_len {})",
                        b.global, b.micro, b.microbatches, fmt::join(shares, ", "), b.tokens_per_step(), b.seq_len);
   }
-  return fmt::format("global {} = micro {} x {} microbatch{} x dp {} ({} tokens per step at seq_len {})", b.global,
+  return fmt::format("global {} = micro {} x {} microbatch{} x dp {} ({} positions per step at seq_len {})", b.global,
                      b.micro, b.microbatches_per_rank, b.microbatches_per_rank == 1 ? "" : "es", resolved.layout.dp,
                      b.tokens_per_step(), b.seq_len);
 }

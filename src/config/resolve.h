@@ -18,9 +18,9 @@
 //
 // Other rules: gpt2: kv_heads is heads, heads x head_dim is hidden, and there is no rope_scaling; all others: heads is a
 // multiple of kv_heads and head_dim even; llama3's rope_low_freq_factor is below its rope_high_freq_factor; middle_layers <=
-// layers (and becomes layers); seq_len <= max_positions; warmup_steps <= steps; min_lr <= lr (a
+// layers (and becomes layers); seq_len <= max_positions; warmup_steps <= steps, of wsd with decay_steps added; min_lr <= lr (a
 // default min_lr above lr becomes lr / 10); loss_scale >= loss_scale_min; data.valid and data.valid_share exclude each
-// other, and a valid_share of 1 and above is whole; a weight for each source, not all 0.
+// other, and a valid_share of 1 and above is whole; early stopping needs one of them and eval_every; a weight for each source, not all 0.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ struct Resolved {
 // nothing.
 Resolved resolve(const Settings& settings, std::int64_t world_size);
 
-// "global 12 = micro 1 x 6 microbatches x dp 2 (768 tokens per step at seq_len 64)"
+// "global 12 = micro 1 x 6 microbatches x dp 2 (768 positions per step at seq_len 64)"
 std::string describe_batch(const Resolved& resolved);
 
 }  // namespace troika::config

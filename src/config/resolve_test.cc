@@ -265,5 +265,26 @@ TEST(Agreement, TwoSpellingsOfOneRunAgree) {
       agreement_hash(resolved({"--micro-batch-size", "2", "--global-batch-size", "16", "--dp", "2"}, 2).settings));
 }
 
+TEST(Resolve, EarlyStoppingNeedsEvaluations) {
+  const std::vector<std::string> patient = {"--early-stopping-patience", "3"};
+  EXPECT_THAT(resolve_error(patient, 1), testing::HasSubstr("train.early_stopping_patience 3 needs a validation set"));
+  EXPECT_THAT(resolve_error({"--early-stopping-patience", "3", "--data.valid", "v"}, 1),
+              testing::HasSubstr("there is only one, at the end: set train.eval_every"));
+  EXPECT_NO_THROW(resolved({"--early-stopping-patience", "3", "--data.valid-share", "0.1", "--eval-every", "2"}, 1));
+}
+
+TEST(Resolve, WhatHasNoEffectIsNoted) {
+  const auto notes = [](const std::vector<std::string>& words) { return base::join(resolved(words, 1).notes, "\n"); };
+  EXPECT_THAT(notes({"--eval-every", "5"}), testing::HasSubstr("train.eval_every 5 has no effect: there is nothing"));
+  EXPECT_THAT(notes({"--early-stopping-threshold", "1"}), HasSubstr("early_stopping_threshold has no effect"));
+  EXPECT_THAT(notes({"--decay-steps", "5", "--optimizer.decay", "sqrt"}),
+              HasSubstr("optimizer.decay_steps, optimizer.decay have no effect with optimizer.lr_schedule cosine"));
+  EXPECT_EQ(notes({"--optimizer.lr-schedule", "wsd", "--decay-steps", "5"}), "");
+  EXPECT_THAT(resolve_error({"--lr-scheduler-type", "wsd", "--steps=9", "--warmup-steps=5", "--decay-steps=5"}, 1),
+              testing::HasSubstr("optimizer.warmup_steps 5 and optimizer.decay_steps 5 are more than train.steps 9"));
+  EXPECT_THAT(resolve_error({"--optimizer.lr-schedule", "wsd", "--warmup-ratio", "0.6", "--decay-ratio", "0.5"}, 1),
+              testing::HasSubstr("are more than 1 together"));
+}
+
 }  // namespace
 }  // namespace troika::config

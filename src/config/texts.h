@@ -68,6 +68,20 @@ struct ConfigTexts {
                              "batch.seq_len {} 超过了 model.max_positions {}：最大为 {}，或增大 max_positions"};
   base::Bilingual warmup = {"optimizer.warmup_steps {} is more than train.steps {}: at most {}",
                             "optimizer.warmup_steps {} 超过了 train.steps {}：最大为 {}"};
+  base::Bilingual wsd = {
+      "optimizer.warmup_steps {} and optimizer.decay_steps {} are more than train.steps {}: make one of them smaller",
+      "optimizer.warmup_steps {} 与 optimizer.decay_steps {} 之和超过了 train.steps {}：请减小其中一个"};
+  base::Bilingual wsd_ratios = {
+      "optimizer.warmup_ratio {} and optimizer.decay_ratio {} are more than 1 together: make one of them smaller",
+      "optimizer.warmup_ratio {} 与 optimizer.decay_ratio {} 之和超过了 1：请减小其中一个"};
+  base::Bilingual stopping_without_data = {
+      "train.early_stopping_patience {} needs a validation set: name one with data.valid, or keep one with "
+      "data.valid_share",
+      "train.early_stopping_patience {} 需要验证集：请用 data.valid 指定，或用 data.valid_share 留出一部分"};
+  base::Bilingual stopping_without_evaluations = {
+      "train.early_stopping_patience {} counts evaluations, but there is only one, at the end: set train.eval_every to "
+      "the steps between them",
+      "train.early_stopping_patience {} 按评估次数计算，但只在结束时评估一次：请用 train.eval_every 设定评估间隔的步数"};
   base::Bilingual device = {"train.device takes auto, cpu, cuda or cuda:N, not '{}'",
                             "train.device 可取 auto、cpu、cuda 或 cuda:N，而不是“{}”"};
   base::Bilingual profile = {"train.profile takes all, a step such as 3, or steps and ranges such as 2,5-7, not '{}'",
@@ -149,9 +163,9 @@ struct ConfigTexts {
   base::Bilingual not_equal = {"batch.{} {}{} is not {}: leave one of them out, and it is derived",
                                "batch.{} {}{} 与 {} 不符：请去掉其中一个，由其余的推出"};
   base::Bilingual too_many_tokens = {
-      "batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 tokens per step: give a "
+      "batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 positions per step: give a "
       "smaller one",
-      "batch：micro_batch_size {} x microbatches {} x dp {} x seq_len {} 超过每步 2^50 个 token：请减小"};
+      "batch：micro_batch_size {} x microbatches {} x dp {} x seq_len {} 超过每步 2^50 个位置：请减小"};
   base::Bilingual beside_shares = {
       "{} and parallel.shares both say how many sequences a rank has: leave out one of them; micro_batch_size and "
       "global_batch_size go with shares",
@@ -160,7 +174,7 @@ struct ConfigTexts {
   base::Bilingual no_multiple_of_shares = {"batch.{} {} is not a multiple of {}", "batch.{} {} 不是 {} 的倍数"};
   base::Bilingual not_equal_to_shares = {"batch.{} {} is not {}", "batch.{} {} 不等于 {}"};
   base::Bilingual sum_of_shares = {"the sum of parallel.shares", "parallel.shares 之和"};
-  base::Bilingual shares_too_many = {"batch: parallel.shares make more than 2^50 tokens per step: give smaller ones",
+  base::Bilingual shares_too_many = {"batch: parallel.shares make more than 2^50 positions per step: give smaller ones",
                                      "batch：parallel.shares 使每步超过 2^50 个 token：请减小"};
   base::Bilingual two_microbatches = {"batch.microbatches {} is not {}: leave one of them out",
                                       "batch.microbatches {} 与 {} 不符：请去掉其中一个"};
@@ -203,6 +217,19 @@ struct ConfigTexts {
       "take qwen3, qwen2, llama or mistral",
       "lora.rank 为 {}，但 model.architecture gpt2 不支持适配器：请用 --train.freeze 冻结部分参数，或选用 "
       "qwen3、qwen2、llama、mistral"};
+
+  // Of a command line.
+  base::Bilingual second_model = {"'{}' is a second model beside '{}': keep one of them",
+                                  "“{}”是“{}”之外的第二个模型：请只保留一个"};
+  base::Bilingual flag_twice = {"{0} is given twice: {1} {2}, then {3} {4}; the last one counts",
+                                "{0} 给出了两次：先是 {1} {2}，后是 {3} {4}；以后者为准"};
+  base::Bilingual no_file = {"cannot open '{}': there is no file of settings and no model's folder with this name",
+                             "无法打开“{}”：没有这个名称的设置文件，也没有这个名称的模型目录"};
+  base::Bilingual data_as_settings = {
+      "'{0}' holds data, not settings: name it with --data.train {0}, or to evaluate on it with --data.valid {0}",
+      "“{0}”是数据而不是设置：请用 --data.train {0} 指定；若用于评估，请用 --data.valid {0}"};
+  base::Bilingual deepspeed_as_settings = {"'{0}' holds settings of DeepSpeed: name it with --deepspeed {0}",
+                                           "“{0}”是 DeepSpeed 的设置：请用 --deepspeed {0} 指定"};
 
   // Where something stands.
   base::Bilingual line = {"{} line {}", "{} 第 {} 行"};

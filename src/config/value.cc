@@ -39,18 +39,27 @@ bool read(const Flag&, const std::string& text, bool* value) {
   return parsed ? (*value = *parsed, true) : false;
 }
 
+// Without the sign of a number that is written as +2e-5.
+std::string unsigned_text(const std::string& text) {
+  const bool has_plus = text.size() > 1 && text[0] == '+' && text[1] != '-' && text[1] != '+';
+  return has_plus ? text.substr(1) : text;
+}
+
 bool read(const Flag& flag, const std::string& text, std::int64_t* value) {
-  return flag.unit == "bytes" ? base::parse_bytes(text, value) : base::parse_int(text, value);
+  const std::string number = unsigned_text(text);
+  return flag.unit == "bytes" ? base::parse_bytes(number, value) : base::parse_int(number, value);
 }
 
 bool read(const Flag&, const std::string& text, std::uint64_t* value) {
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, *value);
+  const std::string number = unsigned_text(text);
+  const char* end = number.data() + number.size();
+  const auto result = std::from_chars(number.data(), end, *value);
   return result.ec == std::errc() && result.ptr == end;
 }
 
 bool read(const Flag& flag, const std::string& text, double* value) {
-  return flag.unit == "seconds" ? base::parse_duration(text, value) : base::parse_double(text, value);
+  const std::string number = unsigned_text(text);
+  return flag.unit == "seconds" ? base::parse_duration(number, value) : base::parse_double(number, value);
 }
 
 // Only what YAML and JSON can hold: settings are written into run folders and checkpoints.
@@ -224,10 +233,10 @@ bool is_list(const Target& target) {
 
 std::optional<bool> parse_bool(std::string_view text) {
   const std::string small = lower(text);
-  for (const auto* word : {"true", "yes", "on", "1"}) {
+  for (const auto* word : {"true", "yes", "on", "1", "y", "t"}) {
     if (small == word) return true;
   }
-  for (const auto* word : {"false", "no", "off", "0"}) {
+  for (const auto* word : {"false", "no", "off", "0", "n", "f"}) {
     if (small == word) return false;
   }
   return std::nullopt;

@@ -52,7 +52,8 @@ bool is_truth(const Target& target);  // a variable that is true or false
 bool is_text(const Target& target);   // a text or the word of an enum
 bool is_list(const Target& target);
 
-// "true", "yes", "on", "1" and their opposites, in any case; nothing for other text.
+// "true", "yes", "on", "1", "y", "t" and their opposites, in any case, as YAML 1.1 and transformers' parser of arguments have
+// them; nothing for other text.
 std::optional<bool> parse_bool(std::string_view text);
 
 }  // namespace troika::config

@@ -32,7 +32,11 @@ class YamlReader {
       return std::move(layer_);
     }
     try {
-      read_root(YAML::Load(text));
+      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+      for (std::size_t i = 1; i < documents.size(); ++i) {
+        if (!documents[i].IsNull()) return refuse_document(documents[i]);
+      }
+      read_root(documents.empty() ? YAML::Node() : documents.front());
     } catch (const YAML::Exception& error) {
       layer_.errors.push_back(base::say(yaml_texts.not_yaml, at(error.mark), error.msg));
     }
@@ -50,6 +54,11 @@ class YamlReader {
 
   void fail(const YAML::Node& node, const base::Text& what) {
     layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, at(node.Mark()), what));
+  }
+
+  Layer refuse_document(const YAML::Node& document) {
+    fail(document, base::say(yaml_texts.second_document));
+    return std::move(layer_);
   }
 
   void read_root(const YAML::Node& root) {

@@ -73,6 +73,23 @@ TEST(Yaml, WrongContentIsNamedWithItsLine) {
             "F line 3: train.seed takes a whole number from 0 to 2^64 - 1, not 'y'");
 }
 
+TEST(Yaml, OneDocumentIsRead) {
+  EXPECT_THAT(yaml_error("train:\n  steps: 1\n---\ntrain:\n  steps: 2\n"),
+              HasSubstr("F line 4: a second YAML document begins behind '---', and settings are one document"));
+  EXPECT_THAT(yaml_error("stage: sft\n---\nlearning_rate: 1\n"), HasSubstr("a second YAML document begins"));
+  EXPECT_THAT(yaml_error("---\n---\ntrain: {steps: 1}\n"), HasSubstr("a second YAML document begins"));
+  EXPECT_EQ(from_yaml("%YAML 1.1\n---\ntrain:\n  steps: 4\n...\n").train.steps, 4);
+  EXPECT_EQ(from_yaml("train:\n  steps: 4\n---\n").train.steps, 4);
+}
+
+TEST(Yaml, TruthHasTheWordsOfYamlAndOfArguments) {
+  for (const char* word : {"true", "Yes", "ON", "y", "Y", "t", "1"})
+    EXPECT_TRUE(from_yaml(std::string("data:\n  packing: ") + word + "\n").data.packing) << word;
+  for (const char* word : {"False", "NO", "off", "n", "N", "f", "0"})
+    EXPECT_FALSE(from_yaml(std::string("data:\n  shuffle: ") + word + "\n").data.shuffle) << word;
+  EXPECT_THAT(yaml_error("data:\n  packing: maybe\n"), HasSubstr("F line 2: data.packing takes true or false"));
+}
+
 TEST(Yaml, AMissingFileIsADataError) {
   EXPECT_THROW(parse_settings({testing::TempDir() + "no-such-file.yaml"}, {}), base::DataError);
   EXPECT_THROW(parse_settings({testing::TempDir()}, {}), base::DataError);

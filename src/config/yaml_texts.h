@@ -11,6 +11,9 @@ struct YamlTexts {
   base::Bilingual not_yaml = {"{} is not valid YAML: {}", "{} 不是有效的 YAML：{}"};
   base::Bilingual empty = {"{} is empty: it needs at least one section such as train:",
                            "{} 是空的：至少需要一节，如 train:"};
+  base::Bilingual second_document = {
+      "a second YAML document begins behind '---', and settings are one document: remove that line, or keep one of them",
+      "“---”之后开始了第二个 YAML 文档，而设置只有一个文档：请删除该行，或只保留其中一个文档"};
   base::Bilingual sections = {"expected sections such as model: and train:, each with keys below it",
                               "应由 model:、train: 这样的节组成，各节之下有键"};
   base::Bilingual no_word = {"a key must be a word", "键必须是一个词"};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -39,18 +40,38 @@ std::shared_ptr<const Samples> mixed(const Parts& parts, const std::vector<doubl
   return std::make_shared<const MixtureSamples>(std::move(sources), mix, seed);
 }
 
-// Cuts every source in two; gives the parts for evaluation.
-Parts split_all(Parts* parts, double share, const OpenRequest& request) {
+// The last part of each name, or the whole one where others end so too; a number behind names that are equal.
+std::vector<SourcePart> named_parts(const std::vector<std::string>& names, const Parts& parts) {
+  const auto short_name = [](std::string name) {
+    while (name.size() > 1 && name.back() == '/') name.pop_back();
+    return name.substr(name.rfind('/') + 1);
+  };
+  std::map<std::string, int> ends, given;
+  for (const std::string& name : names) ++ends[short_name(name)];
+  std::vector<SourcePart> named;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string name = ends[short_name(names[i])] > 1 ? names[i] : short_name(names[i]);
+    const int count = ++given[name];
+    named.push_back({count > 1 ? fmt::format("{}#{}", name, count) : name, parts[i]->samples()});
+  }
+  return named;
+}
+
+// Cuts every source in two; gives the parts for evaluation, and leaves their names.
+Parts split_all(Parts* parts, std::vector<std::string>* names, double share, const OpenRequest& request) {
   std::vector<std::int64_t> sizes;
   for (const auto& part : *parts) sizes.push_back(part->samples());
   const std::vector<std::int64_t> counts = validation_counts(sizes, share, request.stated);
   Parts validation;
+  std::vector<std::string> kept;
   for (std::size_t i = 0; i < parts->size(); ++i) {
     if (counts[i] == 0) continue;
+    kept.push_back((*names)[i]);
     const Split halves = split((*parts)[i], counts[i], request.seed);
     (*parts)[i] = halves.training;
     validation.push_back(halves.validation);
   }
+  *names = kept;
   return validation;
 }
 
@@ -83,6 +104,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   OpenedSamples opened;
   Parts parts;
   std::vector<double> weights;
+  std::vector<std::string> names;
   for (const auto& [source, weight] : sources) {
     if (weight == 0) {
       opened.report.push_back(base::say(data_texts.weight_0, source.name));
@@ -90,6 +112,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
     }
     const OpenedSource one = open_source(source, opening);
     parts.push_back(one.samples);
+    names.push_back(source.name);
     weights.push_back(weight);
     opened.vocab = std::max(opened.vocab, one.vocab);
     opened.tokens += one.tokens;
@@ -98,10 +121,12 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   }
   const bool training = request.reading == Reading::training;
   if (training && settings.valid_share > 0) {
-    const Parts validation = split_all(&parts, settings.valid_share, request);
+    const Parts validation = split_all(&parts, &names, settings.valid_share, request);
+    opened.parts = named_parts(names, validation);
     opened.validation = mixed(validation, std::vector<double>(validation.size(), 1), Mix::concat, request.seed);
     opened.report.push_back(base::say(data_texts.kept_for_evaluation, opened.validation->samples()));
   }
+  if (!training) opened.parts = named_parts(names, parts);
   opened.samples = mixed(parts, weights, training ? settings.mix : Mix::concat, request.seed);
   if (parts.size() > 1) opened.report.push_back(base::say(data_texts.in_an_epoch, opened.samples->samples()));
   return opened;

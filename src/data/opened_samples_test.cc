@@ -203,6 +203,22 @@ TEST_F(Opened, AShareIsKeptForEvaluation) {
   }
 }
 
+TEST_F(Opened, PartsOfWhatIsEvaluatedAreNamedShortlyAndApart) {
+  const auto parts_of = [](const OpenedSamples& opened) {
+    std::string text;
+    for (const SourcePart& part : opened.parts) text += part.name + ":" + std::to_string(part.samples) + " ";
+    return text;
+  };
+  base::make_directories(folder_ / "other");
+  const std::string a = alpaca("a.jsonl", 4), b = alpaca("b.jsonl", 6, "no"), a2 = alpaca("other/a.jsonl", 2, "so");
+  EXPECT_EQ(parts_of(open(a + "," + b, 32, Reading::evaluation)), "a.jsonl:4 b.jsonl:6 ");
+  EXPECT_EQ(parts_of(open(a + "," + a2 + "," + b, 32, Reading::evaluation)), a + ":4 " + a2 + ":2 b.jsonl:6 ");
+  EXPECT_EQ(parts_of(open(b + "," + b, 32, Reading::evaluation)), b + ":6 " + b + "#2:6 ");
+  EXPECT_EQ(parts_of(open(a + "," + b)), "");
+  settings_.valid_share = 5;
+  EXPECT_EQ(parts_of(open(a + "," + b)), "a.jsonl:2 b.jsonl:3 ");
+}
+
 TEST_F(Opened, PackingPutsSeveralIntoASample) {
   settings_.packing = true;
   const OpenedSamples opened = open(alpaca("a.jsonl", 10));  // 12 ids each

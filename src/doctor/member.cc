@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <thread>
 
 #include "base/clock.h"
@@ -95,7 +96,8 @@ class MemberRun {
     if (what == "meet") meet(question);
     if (what == "write") write(question);
     if (what == "look") look(question);
-    return what != "end";
+    static constexpr std::string_view last = "end";
+    return what != last;
   }
 
   void meet(const nlohmann::json& question) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/clock.h"
 #include "base/version.h"
@@ -67,6 +68,16 @@ const double* newest_extra(const records::RunReader& run, const char* name) {
   return nullptr;
 }
 
+std::map<std::string, double> newest_losses_of_sources(const records::RunReader& run) {
+  const std::string prefix = "valid_loss/";
+  std::map<std::string, double> losses;
+  for (auto row = run.steps().rbegin(); row != run.steps().rend() && losses.empty(); ++row)
+    for (auto value = row->extra.lower_bound(prefix);
+         value != row->extra.end() && value->first.compare(0, prefix.size(), prefix) == 0; ++value)
+      losses[value->first.substr(prefix.size())] = value->second;
+  return losses;
+}
+
 void add_steps(Exposition& to, const records::RunReader& run, const StepSeconds& seconds, const Moment& moment) {
   if (run.steps().empty()) return;
   const metrics::StepMetrics& row = run.steps().back();
@@ -81,6 +92,8 @@ void add_steps(Exposition& to, const records::RunReader& run, const StepSeconds&
   gauge("troika_step", "", "The last step done.", static_cast<double>(row.step));
   gauge("troika_loss", "", "Mean loss over the loss tokens of the last step.", row.loss);
   extra(Kind::gauge, "troika_valid_loss", "Loss of the last evaluation.", newest_extra(run, "valid_loss"));
+  to.begin({Kind::gauge, "troika_valid_source_loss", "", "Loss of the last evaluation, of each source of several."});
+  for (const auto& [source, loss] : newest_losses_of_sources(run)) to.sample(loss, {{"source", source}});
   gauge("troika_grad_norm", "", "Norm of the last step's gradients before clipping.", row.grad_norm);
   gauge("troika_learning_rate", "", "Learning rate of the last step.", row.lr);
   to.begin({Kind::counter, "troika_tokens", "", "Loss tokens since the first step."});

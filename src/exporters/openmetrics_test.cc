@@ -65,6 +65,18 @@ TEST(OpenMetrics, ARunThatHasEndedHasNoAges) {
   EXPECT_THAT(made.render(), AllOf(HasSubstr("{troika_run_state=\"finished\"} 1\n"), Not(HasSubstr("heartbeat_age"))));
 }
 
+TEST(OpenMetrics, EverySourceOfSeveralHasItsLossOfTheLastEvaluation) {
+  MadeRun made("sources");
+  metrics::StepMetrics evaluated = made_row(4, 1), later = made_row(5, 1);
+  evaluated.extra = {
+      {"valid_loss", 3}, {"valid_loss/a.jsonl", 2.5}, {"valid_loss/b \"c\"", 4}, {"valid_tokens/a.jsonl", 7}};
+  add_row(made.folder, evaluated);
+  add_row(made.folder, later);
+  EXPECT_THAT(made.render(), AllOf(HasSubstr("\ntroika_valid_source_loss{source=\"a.jsonl\"} 2.5\n"
+                                             "troika_valid_source_loss{source=\"b \\\"c\\\"\"} 4\n"),
+                                   HasSubstr("\ntroika_valid_loss 3\n")));
+}
+
 TEST(OpenMetrics, ALossThatIsNoNumberIsNaN) {
   MadeRun made("nan");
   metrics::StepMetrics row = made_row(4, 1);

@@ -1,10 +1,13 @@
 #include "inference/evaluation_rank.h"
 
+#include <utility>
+
 #include "model/decoder.h"
 
 namespace troika::inference {
 
-EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samples, comm::RankChannels& channels,
+EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samples,
+                               std::vector<data::SourcePart> sources, comm::RankChannels& channels,
                                tensor::Streams& streams, executor::Observer& observer, const model::OnLogits& on_logits)
     : plan_(plan) {
   const int rank = channels.world->rank();
@@ -15,7 +18,7 @@ EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samp
                                model::make_segments(plan.model(), plan.resolved.batch.seq_len, streams.device(),
                                                     {&tensor_group_, &context_group_}, on_logits),
                                streams, ledger_);
-  evaluator_ = std::make_unique<Evaluator>(plan, plan.program, samples,
+  evaluator_ = std::make_unique<Evaluator>(plan, plan.program, samples, std::move(sources),
                                            Computing{place,
                                                      {*channels.world, *channels.pp, *channels.replicas},
                                                      units_,

@@ -13,9 +13,10 @@ namespace troika::inference {
 // References outlive it. Not movable; one rank's thread.
 class EvaluationRank {
  public:
-  // `plan`: of make_evaluation_plan. `on_logits` may be empty.
-  EvaluationRank(const plan::Plan& plan, const data::Samples& samples, comm::RankChannels& channels,
-                 tensor::Streams& streams, executor::Observer& observer, const model::OnLogits& on_logits);
+  // `plan`: of make_evaluation_plan. `on_logits` may be empty; it hears microbatches that several `sources` share twice.
+  EvaluationRank(const plan::Plan& plan, const data::Samples& samples, std::vector<data::SourcePart> sources,
+                 comm::RankChannels& channels, tensor::Streams& streams, executor::Observer& observer,
+                 const model::OnLogits& on_logits);
   EvaluationRank(const EvaluationRank&) = delete;
   EvaluationRank& operator=(const EvaluationRank&) = delete;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,7 +12,7 @@
 
 namespace troika::inference {
 
-double Evaluation::perplexity() const { return std::exp(loss); }
+double perplexity_of(double loss) { return std::exp(loss); }
 
 executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, sharding::TensorGroup& tensor,
                          sharding::ContextGroup& context, tensor::Streams& streams) {
@@ -38,42 +39,106 @@ executor::Setup Evaluator::setup(const plan::Plan& plan, const Computing& comput
 }
 
 Evaluator::Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
-                     const Computing& computing)
+                     std::vector<data::SourcePart> sources, const Computing& computing)
     : samples_(samples),
       context_(computing.context),
       device_(computing.streams.device()),
       micro_(plan.resolved.batch.micro),
       microbatches_(program.microbatches),
       executor_(program, setup(plan, computing), computing.channels, computing.units, computing.ledger,
-                computing.observer) {}
+                computing.observer) {
+  if (sources.size() > 1) place_sources(std::move(sources));
+}
+
+std::int64_t Evaluator::tokens_of_samples(std::int64_t first, std::int64_t count) const {
+  std::vector<std::int32_t> inputs(static_cast<std::size_t>(samples_.seq_len())), targets = inputs;
+  std::int64_t tokens = 0;
+  for (std::int64_t sample = first; sample < first + count; ++sample) {
+    samples_.read(sample, inputs.data(), targets.data());
+    tokens += std::count_if(targets.begin(), targets.end(), [](auto id) { return id != data::ignore_index; });
+  }
+  return tokens;
+}
+
+void Evaluator::place_sources(std::vector<data::SourcePart> parts) {
+  std::int64_t begin = 0;
+  for (data::SourcePart& part : parts) {
+    const std::int64_t end = begin + part.samples;
+    Source source{std::move(part), tokens_of_samples(begin, part.samples), 0, 0, {}};
+    source.first = source.end = (begin + micro_ - 1) / micro_;
+    for (std::int64_t m = begin / micro_; m * micro_ < end; ++m) {
+      const std::int64_t from = std::max(m * micro_, begin), to = std::min((m + 1) * micro_, end);
+      const bool own = from == m * micro_ && to == std::min((m + 1) * micro_, samples_.samples());
+      if (own) source.end = m + 1;
+      if (own) continue;
+      source.pieces.push_back(pieces_.size());
+      pieces_.push_back({from, to - from});
+    }
+    sources_.push_back(std::move(source));
+    begin = end;
+  }
+}
+
+Evaluator::Rows Evaluator::rows_of(std::int64_t microbatch) const {
+  const auto place = static_cast<std::size_t>(microbatch);
+  if (pass_ == Pass::pieces) return place < pieces_.size() ? pieces_[place] : Rows{};
+  const std::int64_t first = microbatch * micro_;
+  return {first, std::max<std::int64_t>(0, std::min(micro_, samples_.samples() - first))};
+}
 
 model::Tokens Evaluator::load(int microbatch) const {
-  const std::int64_t first = (round_ * microbatches_ + microbatch) * micro_;
+  const Rows wanted = rows_of(round_ * microbatches_ + microbatch);
   std::vector<std::uint64_t> rows;
-  for (std::int64_t sample = first; sample < std::min(first + micro_, samples_.samples()); ++sample)
-    rows.push_back(static_cast<std::uint64_t>(sample));
+  for (std::int64_t i = 0; i < wanted.count; ++i) rows.push_back(static_cast<std::uint64_t>(wanted.first + i));
   data::TokenBatch batch;
   data::fill_batch(samples_, rows, micro_, &batch);
   return tokens_of(batch, context_, device_);
 }
 
-Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
-  const double begin = base::monotonic_seconds();
-  const std::int64_t all = (samples_.samples() - 1) / micro_ + 1;
-  Evaluation result;
-  result.samples = samples_.samples();
+// The losses of so many microbatches, in as many rounds as they need; what stands behind has no rows.
+std::vector<double> Evaluator::run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
+                                          const AfterRound& after_round) {
   executor::StepSettings settings;
   settings.step = step;
   std::vector<double> losses;
-  for (round_ = 0; round_ * microbatches_ < all; ++round_) {
+  for (round_ = 0; round_ * microbatches_ < microbatches; ++round_) {
     const executor::StepResult round = executor_.run(settings);
     losses.insert(losses.end(), round.losses.begin(), round.losses.end());
-    result.tokens += round.tokens;
-    if (after_round) after_round(std::min(all, (round_ + 1) * microbatches_));
+    *tokens += round.tokens;
+    if (after_round) after_round(std::min(microbatches, (round_ + 1) * microbatches_));
   }
-  losses.resize(static_cast<std::size_t>(all));  // what stands behind has no rows
+  losses.resize(static_cast<std::size_t>(microbatches));
+  return losses;
+}
+
+std::vector<SourceLoss> Evaluator::losses_of_sources(const std::vector<double>& whole,
+                                                     const std::vector<double>& pieces) const {
+  std::vector<SourceLoss> all;
+  for (const Source& source : sources_) {
+    double sum = 0;
+    for (std::int64_t m = source.first; m < source.end; ++m) sum += whole[static_cast<std::size_t>(m)];
+    for (const std::size_t piece : source.pieces) sum += pieces[piece];
+    const double loss = source.tokens > 0 ? sum / static_cast<double>(source.tokens) : std::nan("");
+    all.push_back({source.part.name, loss, source.tokens, source.part.samples});
+  }
+  return all;
+}
+
+Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
+  const double begin = base::monotonic_seconds();
+  Evaluation result;
+  result.samples = samples_.samples();
+  pass_ = Pass::whole;
+  const std::vector<double> losses =
+      run_rounds((samples_.samples() - 1) / micro_ + 1, step, &result.tokens, after_round);
   if (result.tokens == 0) throw base::DataError("the data to evaluate on have no position with a target");
   result.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(result.tokens);
+  if (!sources_.empty()) {
+    pass_ = Pass::pieces;
+    std::int64_t counted_already = 0;
+    const auto pieces = run_rounds(static_cast<std::int64_t>(pieces_.size()), step, &counted_already, {});
+    result.sources = losses_of_sources(losses, pieces);
+  }
   result.seconds = base::monotonic_seconds() - begin;
   return result;
 }

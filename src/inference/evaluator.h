@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "data/samples.h"
 #include "executor/executor.h"
@@ -14,11 +16,21 @@
 
 namespace troika::inference {
 
+double perplexity_of(double loss);
+
+// Of one source among several.
+struct SourceLoss {
+  std::string name;
+  double loss = 0;  // mean over its positions with a target; not a number where it has none
+  std::int64_t tokens = 0, samples = 0;
+};
+
 struct Evaluation {
   double loss = 0;  // mean over the positions with a target
   std::int64_t tokens = 0, samples = 0;
   double seconds = 0;
-  double perplexity() const;
+  std::vector<SourceLoss> sources;  // nothing of a single one
+  double perplexity() const { return perplexity_of(loss); }
 };
 
 // What one rank computes with; references outlive the evaluator.
@@ -40,13 +52,15 @@ executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, s
 // Runs an evaluation's program over samples as often as they need. One rank's thread.
 class Evaluator {
  public:
-  // `program`: of the plan, its own or the one beside training.
+  // `program`: of the plan, its own or the one beside training. `sources`: what `samples` consist of; with two and more, each
+  // gets its own loss.
   Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
-            const Computing& computing);
+            std::vector<data::SourcePart> sources, const Computing& computing);
 
   // Collective; alike on all ranks. Row b of microbatch m of round r is sample (r * microbatches + m) * micro + b; rows beyond the
   // last sample have no target. The losses of all microbatches are added along one fixed tree, so the bits depend on
-  // micro_batch_size and not on dp, pp or ZeRO. DataError when no position has a target. `step`: of training, for errors.
+  // micro_batch_size and not on dp, pp or ZeRO. Microbatches that several sources share are computed once more in parts, in rounds
+  // of their own, so that sources change no bit of the loss of all. DataError when no position has a target. `step`: of training, for errors.
   // `after_round(microbatches_done)`: after each round, on every rank; may be empty.
   using AfterRound = std::function<void(std::int64_t microbatches_done)>;
   Evaluation run(std::int64_t step, const AfterRound& after_round = {});
@@ -55,14 +69,34 @@ class Evaluator {
   void publish_parameters() { executor_.publish_parameters(); }
 
  private:
+  struct Rows {
+    std::int64_t first = 0, count = 0;
+  };
+  // A source: which microbatches are its own, and which parts of others.
+  struct Source {
+    data::SourcePart part;
+    std::int64_t tokens = 0;
+    std::int64_t first = 0, end = 0;   // microbatches
+    std::vector<std::size_t> pieces;  // of pieces_
+  };
+
   executor::Setup setup(const plan::Plan& plan, const Computing& computing);
+  void place_sources(std::vector<data::SourcePart> parts);
+  std::int64_t tokens_of_samples(std::int64_t first, std::int64_t count) const;
+  Rows rows_of(std::int64_t microbatch) const;
   model::Tokens load(int microbatch) const;
+  std::vector<double> run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
+                                 const AfterRound& after_round);
+  std::vector<SourceLoss> losses_of_sources(const std::vector<double>& whole, const std::vector<double>& pieces) const;
 
   const data::Samples& samples_;
   const sharding::ContextGroup& context_;
   const c10::Device device_;
   const std::int64_t micro_, microbatches_;  // rows of one; in a round
   std::int64_t round_ = 0;
+  enum class Pass { whole, pieces } pass_ = Pass::whole;
+  std::vector<Source> sources_;  // nothing of a single one
+  std::vector<Rows> pieces_;     // of microbatches that several sources share
   executor::Executor executor_;
 };
 

@@ -31,7 +31,11 @@ class Reader {
     try {
       if (text.size() > most_bytes)
         throw base::ConfigError(base::say(machine_texts.too_large, origin_, text.size(), most_bytes));
-      read_root(YAML::Load(text), cluster);
+      const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+      for (std::size_t i = 1; i < documents.size(); ++i) {
+        if (!documents[i].IsNull()) fail(documents[i], base::say(machine_texts.second_document));
+      }
+      read_root(documents.empty() ? YAML::Node() : documents.front(), cluster);
     } catch (const YAML::Exception& error) {
       errors_.push_back(base::say(machine_texts.not_yaml, at(error.mark), error.msg));
     }

@@ -73,6 +73,12 @@ TEST(ClusterFile, IsWrittenAsItIsRead) {
   EXPECT_EQ(again.pairs.size(), 1u);
 }
 
+TEST(ClusterFile, OneDocumentIsRead) {
+  const std::string one = "hosts:\n  - device: raspberry-pi-4\n";
+  EXPECT_EQ(parse_cluster("---\n" + one + "...\n", "pis.yaml").hosts.size(), 1u);
+  EXPECT_THAT(refusal_of(one + "---\n" + one), HasSubstr("pis.yaml line 4: a second YAML document begins"));
+}
+
 TEST(ClusterFile, EveryMistakeIsNamedWithItsLine) {
   EXPECT_THAT(
       refusal_of("hosts:\n  - device: raspberry-pi-4\n    memorry: 3 GiB\n    cores: none\nnetwork: {bandwith: 3}\n"),

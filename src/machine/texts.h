@@ -23,6 +23,9 @@ struct MachineTexts {
   base::Bilingual too_large = {"{} has {} bytes, but a cluster has at most {}",
                                "{} 有 {} 字节，而集群文件最多 {} 字节"};
   base::Bilingual not_yaml = {"{} is not valid YAML: {}", "{} 不是有效的 YAML：{}"};
+  base::Bilingual second_document = {
+      "a second YAML document begins behind '---', and a cluster is one document: remove that line, or keep one of them",
+      "“---”之后开始了第二个 YAML 文档，而集群文件只有一个文档：请删除该行，或只保留其中一个文档"};
   base::Bilingual line = {"{} line {}", "{} 第 {} 行"};
   base::Bilingual needs_keys = {"{} has keys below it", "{} 之下应有键"};
   base::Bilingual unknown_key = {"unknown key '{0}' of {1}; {2}", "{1} 中有未知的键“{0}”；{2}"};

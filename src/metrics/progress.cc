@@ -27,8 +27,8 @@ std::string percent_of(double fraction) { return fmt::format(" {:3}%", static_ca
 
 std::string rate_text(double tokens_per_second) {
   const double bounded = std::clamp(std::isfinite(tokens_per_second) ? tokens_per_second : 0.0, 0.0, 1e18);
-  if (bounded > 0 && bounded < 100) return fmt::format("{:.1f} tok/s", bounded);
-  return base::format_count(std::llround(bounded)) + " tok/s";
+  if (bounded > 0 && bounded < 100) return fmt::format("{:.1f} tokens/s", bounded);
+  return base::format_count(std::llround(bounded)) + " tokens/s";
 }
 
 std::string bar_of(double fraction, std::size_t columns) {

@@ -31,7 +31,7 @@ struct StepState {
   double tokens_per_second = 0;
   double eta_seconds = -1;  // until the last step; below 0: not known yet
 };
-ProgressText progress_text(const StepState& state);  // "step 10/200", "loss 4.1250", "12.3 K tok/s", "ETA 3 min 20 s"
+ProgressText progress_text(const StepState& state);  // "step 10/200", "loss 4.1250", "12.3 K tokens/s", "ETA 3 min 20 s"
 
 struct JobState {
   std::string what;  // "tokenizing"

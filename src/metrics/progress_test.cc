@@ -38,7 +38,7 @@ class Output {
 
 TEST(ProgressText, BarShowsStepPercentLossRateAndEta) {
   EXPECT_EQ(format_bar(halfway, 100),
-            "step 100/200 [====================>                   ]  50% loss 4.1250 12.3 K tok/s ETA 3 min 20 s");
+            "step 100/200 [==================>                  ]  50% loss 4.1250 12.3 K tokens/s ETA 3 min 20 s");
 }
 
 TEST(ProgressText, BarFitsEveryWidth) {
@@ -47,7 +47,7 @@ TEST(ProgressText, BarFitsEveryWidth) {
 }
 
 TEST(ProgressText, NarrowTerminalsLoseTheBarBeforeTheNumbers) {
-  EXPECT_EQ(format_bar(halfway, 62), "step 100/200  50% loss 4.1250 12.3 K tok/s ETA 3 min 20 s");
+  EXPECT_EQ(format_bar(halfway, 65), "step 100/200  50% loss 4.1250 12.3 K tokens/s ETA 3 min 20 s");
   EXPECT_EQ(format_bar(halfway, 30), "step 100/200  50% loss 4.1250");
 }
 
@@ -60,8 +60,9 @@ TEST(ProgressText, FullAndEmptyBarsHaveTheRightEnds) {
 }
 
 TEST(ProgressText, StrangeNumbersDoNotBreakTheLine) {
-  EXPECT_EQ(format_line(progress_text(StepState{1, 2, std::nan(""), std::nan(""), -1})), "step 1/2 loss nan 0 tok/s");
-  EXPECT_EQ(format_line(progress_text(StepState{1, 2, 3, 42.25, -1})), "step 1/2 loss 3.0000 42.2 tok/s");
+  EXPECT_EQ(format_line(progress_text(StepState{1, 2, std::nan(""), std::nan(""), -1})),
+            "step 1/2 loss nan 0 tokens/s");
+  EXPECT_EQ(format_line(progress_text(StepState{1, 2, 3, 42.25, -1})), "step 1/2 loss 3.0000 42.2 tokens/s");
 }
 
 TEST(ProgressStyleName, FollowsTheSetting) {

@@ -45,12 +45,13 @@ std::string format_summary(const RunSummary& s) {
   std::string text = "summary\n";
   text += row("rank", fmt::format("{} of {}", s.rank, s.world_size), width);
   text += row("steps", fmt::format("{}", s.steps), width);
-  text += row("tokens seen", fmt::format("{} ({:.1f} per second)", s.tokens_seen, rate), width);
+  text += row("tokens seen", fmt::format("{} ({:.1f} tokens/s)", s.tokens_seen, rate), width);
   text += row(
       "average loss",
       s.steps_with_loss > 0 ? fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps_with_loss)) : "no steps",
       width);
   if (s.valid.last_step > 0) text += row("valid loss", valid_text(s.valid), width);
+  if (!s.early_end.empty()) text += row("end", s.early_end, width);
   text += memory_row(s, width);
   text += row("time", base::format_duration(s.total_seconds), width);
   for (const auto& [name, seconds] : phases) text += phase_row(name, seconds, s.total_seconds, width);

@@ -22,7 +22,7 @@ TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
             "summary\n"
             "  rank                1 of 3\n"
             "  steps               4\n"
-            "  tokens seen         3000 (150.0 per second)\n"
+            "  tokens seen         3000 (150.0 tokens/s)\n"
             "  average loss        2.500000\n"
             "  peak memory         3.00 MiB (parameters 1.00 MiB, gradients 2.00 MiB), resident 200.0 MiB (program "
             "180.0 MiB)\n"
@@ -43,10 +43,17 @@ TEST(RunSummary, EvaluationsShowLastAndLowestLossAndDoNotSlowTheRate) {
   s.total_seconds = 20;
   s.evaluation_seconds = 5;
   s.valid = {20, 3.5, 10, 3.25};
-  EXPECT_NE(format_summary(s).find("tokens seen   3000 (200.0 per second)\n"), std::string::npos);
+  EXPECT_NE(format_summary(s).find("tokens seen   3000 (200.0 tokens/s)\n"), std::string::npos);
   EXPECT_NE(format_summary(s).find("valid loss    3.500000 (step 20), lowest 3.250000 (step 10)\n"), std::string::npos);
   s.valid.best_step = 0;
   EXPECT_NE(format_summary(s).find("valid loss    3.500000 (step 20)\n"), std::string::npos);
+}
+
+TEST(RunSummary, AnEarlyEndHasItsReason) {
+  RunSummary s;
+  EXPECT_EQ(format_summary(s).find("\n  end "), std::string::npos);
+  s.early_end = "the run ended early after step 6 of 9";
+  EXPECT_NE(format_summary(s).find("\n  end           the run ended early after step 6 of 9\n"), std::string::npos);
 }
 
 TEST(RunSummary, WhatTheSystemDoesNotTellIsLeftOut) {

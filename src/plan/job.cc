@@ -44,6 +44,18 @@ std::int64_t warmup_of(const config::OptimizerSettings& optimizer, std::int64_t 
   throw base::ConfigError(base::say(texts.warmup, warmup, base::counted_text(steps, "step")));
 }
 
+// The last steps of wsd, over which the rate falls.
+std::int64_t decay_of(const config::OptimizerSettings& optimizer, std::int64_t steps) {
+  if (optimizer.lr_schedule != config::LrSchedule::wsd) return optimizer.decay_steps;
+  const std::int64_t decay =
+      optimizer.decay_steps > 0
+          ? optimizer.decay_steps
+          : static_cast<std::int64_t>(std::ceil(optimizer.decay_ratio * static_cast<double>(steps)));
+  if (optimizer.warmup_steps + decay <= steps) return decay;
+  throw base::ConfigError(base::say(texts.wsd, optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
+                                    steps - optimizer.warmup_steps));
+}
+
 mesh::Shape mesh_of(const config::Layout& layout) {
   return {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
           static_cast<int>(layout.cp)};
@@ -123,8 +135,10 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   job.data = data;
   job.shape = mesh_of(resolved.layout);
   config::Settings& settings = job.resolved.settings;
+  job.epochs_decide = settings.train.steps == 0;
   job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
   settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
+  settings.optimizer.decay_steps = decay_of(settings.optimizer, job.steps);
   job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed};
   return job;
 }

@@ -36,11 +36,12 @@ data::Documents documents_of(const data::Samples& samples, const data::Samples* 
 std::int64_t vocabulary_of(const config::Settings& settings);
 
 struct Job {
-  config::Resolved resolved;  // vocab, steps and warmup_steps written in
+  config::Resolved resolved;  // vocab, steps, warmup_steps and decay_steps written in
   DataFacts data;
   schedule::Task task = schedule::Task::training;
   mesh::Shape shape;
-  std::int64_t steps = 0;  // of the optimizer
+  std::int64_t steps = 0;      // of the optimizer
+  bool epochs_decide = false;  // how many those are, and not train.steps
   shape::Trained trained;  // by segment; nothing in an evaluation
 
   const config::Settings& settings() const { return resolved.settings; }

@@ -58,6 +58,11 @@ struct PlanTexts {
   base::Bilingual warmup = {"optimizer.warmup_steps is {}, more than the {} of this run",
                             "optimizer.warmup_steps 为 {}，超过了本次运行的 {} 步"};
 
+  base::Bilingual wsd = {
+      "lr_schedule wsd: {} steps of warm-up and {} of decay are more than the {} of this run; set "
+      "optimizer.decay_steps to {} or less",
+      "lr_schedule wsd：预热 {} 步加衰减 {} 步超过了本次运行的 {} 步；请将 optimizer.decay_steps 设为 {} 或更小"};
+
   // Of a file with a step program.
   base::Bilingual file = {"the schedule file '{}': {}", "调度文件“{}”：{}"};
   base::Bilingual unlike = {"the schedule file '{}' is for {} {}, but this run has {}",

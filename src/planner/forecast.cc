@@ -46,7 +46,7 @@ std::string describe_layouts(std::vector<Estimate> layouts, const Layout& own) {
   for (const Estimate& e : layouts) {
     const bool is_own = e.layout == own;
     if (is_own) mine = e.time.step;
-    parts.push_back(fmt::format("{} {:.0f} tokens/s ({} a step{})", name_of(e.layout), e.tokens_per_second(),
+    parts.push_back(fmt::format("{} {:.0f} positions/s ({} a step{})", name_of(e.layout), e.tokens_per_second(),
                                 base::format_duration(e.time.step), is_own ? ", this run" : ""));
   }
   std::string text = "layouts " + base::join(parts, "; ");

@@ -31,7 +31,7 @@ std::string line_of(const std::string& preset, int devices) {
   if (answer.best.empty()) return text + nothing_fits(q, answer).english + "\n";
   const Estimate& best = answer.best.front();
   text +=
-      fmt::format("{}; {} tokens/s, {:.0f} % MFU\n", name_of(best.layout),
+      fmt::format("{}; {} positions/s, {:.0f} % MFU\n", name_of(best.layout),
                   base::format_count(static_cast<std::int64_t>(best.tokens_per_second())), 100 * best.utilisation());
   for (const base::Text& sentence : three_questions(q)) text += "    " + sentence.english + "\n";
   for (const base::Text& sentence : reasons_of(q, best)) text += "    " + sentence.english + "\n";

@@ -92,7 +92,7 @@ Choice choose(const Question& question) {
   if (answer.best.empty()) throw base::ConfigError(nothing_fits(question, answer));
   const Estimate& best = answer.best.front();
   Choice choice{best.layout, {}};
-  choice.reasons.push_back(fmt::format("layout  {}: {:.0f} tokens/s predicted, the most of {} layouts on {}",
+  choice.reasons.push_back(fmt::format("layout  {}: {:.0f} positions/s predicted, the most of {} layouts on {}",
                                        name_of(best.layout), best.tokens_per_second(), answer.considered,
                                        describe(question).english));
   for (const base::Text& reason : reasons_of(question, best)) choice.reasons.push_back("        " + reason.english);
@@ -101,7 +101,7 @@ Choice choose(const Question& question) {
   for (const Estimate& other : fastest_of_each_depth(question)) {
     if (other.layout.pp != best.layout.pp)
       choice.reasons.push_back(
-          fmt::format("        next: {}, {:.0f} tokens/s", name_of(other.layout), other.tokens_per_second()));
+          fmt::format("        next: {}, {:.0f} positions/s", name_of(other.layout), other.tokens_per_second()));
   }
   return choice;
 }

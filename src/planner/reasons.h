@@ -20,7 +20,7 @@ std::vector<base::Text> three_questions(const Question& question);
 // machines. Only what changes something by more than a twentieth, the most first.
 std::vector<base::Text> what_would_help(const Question& question, const Estimate& best);
 
-// The fastest layout on fewer of the hosts, of those with more tokens/s than that; nothing where none is, and of clusters of
+// The fastest layout on fewer of the hosts, of those with more positions/s than that; nothing where none is, and of clusters of
 // accelerators or of more than a few hosts.
 struct OnFewerHosts {
   int hosts = 0;

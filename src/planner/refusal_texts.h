@@ -49,8 +49,8 @@ struct RefusalTexts {
                                   "--what-if：没有主机 {}；该运行有 {}"};
   base::Bilingual changed_and_gone = {"--what-if: host {} is changed and taken away",
                                       "--what-if：主机 {} 既被修改又被去掉"};
-  base::Bilingual other_batch = {"a step then has {} sequences instead of {}: compare tokens/s",
-                                 "这样一步有 {} 个序列，而不是 {} 个：请比较 tokens/s"};
+  base::Bilingual other_batch = {"a step then has {} sequences instead of {}: compare positions/s",
+                                 "这样一步有 {} 个序列，而不是 {} 个：请比较 positions/s"};
   base::Bilingual unknown_link = {
       "--what-if: the run tells of no link between {}; say what it carries, such as link 100Mbit/s",
       "--what-if：该运行没有{}之间链路的数据；请给出其速率，如 link 100Mbit/s"};

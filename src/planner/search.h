@@ -41,7 +41,7 @@ struct Nearest {
 };
 
 struct Answer {
-  std::vector<Estimate> best;      // those that fit, by tokens/s; at most `top`
+  std::vector<Estimate> best;      // those that fit, by positions/s; at most `top`
   std::optional<Nearest> nearest;  // of those that do not fit, the one that lacks least
   std::int64_t considered = 0;     // layouts that the settings allow
   std::int64_t too_large = 0;      // that were found not to fit
@@ -56,7 +56,7 @@ Answer search(const Question& question);
 // The first of them; nothing where none fits or the settings allow none.
 std::optional<Estimate> fastest_that_fits(const Question& question);
 
-// The fastest that fits of every number of pipeline ranks, by tokens/s: layouts that differ in more than a detail.
+// The fastest that fits of every number of pipeline ranks, by positions/s: layouts that differ in more than a detail.
 std::vector<Estimate> fastest_of_each_depth(const Question& question);
 
 // Some layout that fits, of those that need least; nothing where none does.
@@ -65,7 +65,7 @@ std::optional<Layout> leanest_that_fits(const Question& question);
 // One layout, with everything about it; nothing when the settings do not allow it.
 std::optional<Estimate> estimate_layout(const Question& question, const Layout& layout);
 
-// All that fit, each simulated, without a bound: what a sweep tries. By tokens/s.
+// All that fit, each simulated, without a bound: what a sweep tries. By positions/s.
 std::vector<Estimate> every_layout_that_fits(const Question& question);
 
 }  // namespace troika::planner

@@ -74,7 +74,7 @@ std::string to_text(const WhatIf& answer, base::Language language) {
     change += base::say(t.new_link, text_of(*answer.changed_link)).in(language);
   text += line(t.change, change);
   text += fmt::format("\n{:<12} {:>10} {:>16} {:>16} {:>16} {:>10}\n", "", word(t.step), word(t.compute),
-                      word(t.communication), word(t.bubble), "tokens/s");
+                      word(t.communication), word(t.bubble), "positions/s");
   text += row_of(word(t.measured), answer.measured, answer.tokens);
   text += row_of(word(t.replayed), answer.replayed, answer.tokens);
   text += row_of(word(t.with_change), answer.changed, answer.changed_tokens);

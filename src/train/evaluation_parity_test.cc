@@ -157,6 +157,44 @@ TEST_P(Evaluations, InHalfPrecisionHaveTheBitsOfTheTrainers) {
   }
 }
 
+// Of microbatches that end inside a source, its rows are computed once more by themselves.
+TEST_P(Evaluations, GiveEachSourceTheLossOfItsOwnSamplesAndChangeNoBitOfAll) {
+  runs_.train("run", "");
+  const std::vector<data::SourcePart> sources{{"a", 4}, {"b", 1}, {"c", 6}};
+  for (const std::int64_t micro : {1, 2, 3, 4, 20}) {
+    runs_.settings.batch.micro_batch_size = micro;
+    runs_.settings.batch.global_batch_size = 2 * micro;
+    const inference::Evaluation all = evaluate("run", "");
+    EXPECT_TRUE(all.sources.empty());
+    std::vector<inference::SourceLoss> alone;
+    for (const std::string layout : {"", "pp 2", "dp 2 zero 3"}) {
+      config::Settings s = settings();
+      const int world = apply_layout(layout, &s);
+      const auto ranks =
+          evaluate_on_threads(evaluation_plan_for(s, world, *samples_), runs_.folder("run"), *samples_, sources);
+      const inference::Evaluation& got = ranks.front().evaluation;
+      EXPECT_EQ(got.loss, all.loss) << layout << ", micro " << micro;
+      EXPECT_EQ(got.tokens, all.tokens);
+      ASSERT_EQ(got.sources.size(), 3u);
+      double sum = 0;
+      std::int64_t tokens = 0;
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(got.sources[i].name, sources[i].name);
+        EXPECT_EQ(got.sources[i].samples, sources[i].samples);
+        tokens += got.sources[i].tokens;
+        if (got.sources[i].tokens > 0) sum += got.sources[i].loss * static_cast<double>(got.sources[i].tokens);
+        if (!alone.empty() && alone[i].tokens > 0) {
+          EXPECT_EQ(got.sources[i].loss, alone[i].loss) << layout;
+        }
+      }
+      EXPECT_EQ(tokens, all.tokens);
+      EXPECT_NEAR(sum / static_cast<double>(tokens), all.loss, 1e-6 * all.loss) << "micro " << micro;
+      if (alone.empty()) alone = got.sources;
+    }
+    EXPECT_TRUE(std::isnan(alone[1].loss) || alone[1].tokens > 0);
+  }
+}
+
 // Microbatches of three rows, of which the last has two: other sums inside a microbatch, the same tokens.
 TEST_P(Evaluations, CountEveryTokenOnceForAnySizeOfMicrobatches) {
   runs_.train("run", "");
@@ -276,6 +314,32 @@ TEST_F(Best, IsNotKeptWhereItIsNotWanted) {
   EXPECT_EQ(kept("run"), std::vector<std::string>{name_of(5)});
 }
 
+TEST_F(Best, EndsARunThatGetsNoBetterAndSurvivesAResume) {
+  runs_.settings.train.steps = 9;
+  runs_.settings.train.early_stopping_patience = 3;
+  runs_.settings.data.valid = "the samples";
+  const auto rows = runs_.train("run", "dp 2");
+  const std::int64_t best = best_of(rows);
+  EXPECT_EQ(static_cast<std::int64_t>(rows.size()), best + 3);
+  const auto facts = checkpoint::open_any(runs_.folder("run"), *comm::make_self_channel("self")).facts.extra;
+  EXPECT_EQ(facts.at("evaluations_without_lower"), "3");
+  EXPECT_EQ(runs_.train("run", "").size(), rows.size());  // it is over
+  runs_.settings.train.early_stopping_patience = 4;
+  EXPECT_EQ(runs_.train("run", "pp 2").size(), rows.size() + 1);
+}
+
+TEST_F(Best, AThresholdAsksForMoreThanALowerLoss) {
+  runs_.settings.optimizer.lr = runs_.settings.optimizer.min_lr = 1e-5;
+  runs_.settings.train.steps = 9;
+  const auto all = runs_.train("free", "");
+  ASSERT_EQ(best_of(all), 9);  // lower in every step, by little
+  runs_.settings.train.early_stopping_patience = 2;
+  runs_.settings.data.valid = "the samples";
+  EXPECT_EQ(runs_.train("patient", "").size(), 9u);
+  runs_.settings.train.early_stopping_threshold = 1;
+  EXPECT_EQ(runs_.train("strict", "").size(), 3u);
+}
+
 TEST_F(Best, OfOtherSamplesDoesNotCount) {
   runs_.train("run", "");
   runs_.settings.train.steps = 6;
@@ -298,6 +362,50 @@ TEST_F(Best, OfOtherSamplesDoesNotCount) {
   runs_.train("run", "");
   EXPECT_EQ(checkpoint::open_any(runs_.folder("run"), *comm::make_self_channel("self")).facts.extra.at("best_step"),
             "6");
+}
+
+// 4 epochs of 11 samples.
+class ResumedEpochs : public testing::Test {
+ protected:
+  ResumedEpochs() {
+    runs_.settings.model.layers = 2;
+    runs_.settings.batch.seq_len = 16;
+    runs_.settings.train.steps = 0;
+    runs_.settings.train.epochs = 4;
+    set_batch(2);
+    samples_ = samples_of_varied_lengths(runs_.folder("samples"), 16);
+    runs_.samples = samples_.get();
+    const auto stop = [](Surroundings& surroundings, int) {
+      surroundings.stop_requested = [asked = 0]() mutable { return ++asked == 4; };
+    };
+    EXPECT_EQ(runs_.train("run", "", stop).size(), 4u);
+  }
+  void set_batch(std::int64_t global) {
+    runs_.settings.batch.global_batch_size = global;
+    runs_.settings.batch.microbatches.reset();
+  }
+
+  LayoutRuns runs_;
+  std::unique_ptr<data::PaddedSamples> samples_;
+};
+
+TEST_F(ResumedEpochs, AreWholeWithAnotherGlobalBatch) {
+  set_batch(4);
+  const auto rows = runs_.train("run", "dp 2");
+  EXPECT_EQ(rows.size(), 4u + 9u);  // 8 of 44 samples were seen
+  EXPECT_EQ(checkpoint::open_any(runs_.folder("run"), *comm::make_self_channel("self")).facts.extra.at("samples_seen"),
+            "44");
+  EXPECT_EQ(rows.back().lr, runs_.settings.optimizer.min_lr);
+}
+
+TEST_F(ResumedEpochs, GoOnInTheirOrderOrAreRefused) {
+  runs_.settings.train.seed += 1;
+  EXPECT_THROW(runs_.train("run", ""), base::ConfigError);
+  runs_.settings.train.seed -= 1;
+  EXPECT_EQ(runs_.train("run", "").size(), 22u);
+  runs_.settings.train.seed += 1;
+  runs_.settings.train.epochs = 5;
+  EXPECT_EQ(runs_.train("run", "").size(), 27u);  // at the end of an epoch nothing is lost
 }
 
 }  // namespace

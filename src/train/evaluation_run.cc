@@ -185,7 +185,9 @@ class Run {
       logits_ = std::make_unique<inference::LogitsFile>(plan_, request_.logits, place, world());
       on_logits = [this](const at::Tensor& logits_MV) { logits_->take(watcher_.microbatch(), logits_MV); };
     }
-    inference::EvaluationRank rank(plan_, *data_.samples, session_.channels(), *machine_.streams, watcher_, on_logits);
+    const auto sources = on_logits ? std::vector<data::SourcePart>() : data_.parts;
+    inference::EvaluationRank rank(plan_, *data_.samples, sources, session_.channels(), *machine_.streams, watcher_,
+                                   on_logits);
     session_.at(0, "loading the weights");
     rank.load([&](const auto& wanted) { source_->load(plan_.model(), wanted, world()); });
     const inference::Evaluation result = rank.evaluate([this](std::int64_t done) { round_done(done); });

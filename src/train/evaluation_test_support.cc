@@ -60,7 +60,8 @@ plan::Plan evaluation_plan_for(const config::Settings& settings, int world, cons
 }
 
 std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const std::string& path,
-                                                const data::Samples& samples) {
+                                                const data::Samples& samples,
+                                                const std::vector<data::SourcePart>& sources) {
   std::vector<RankEvaluation> all(static_cast<std::size_t>(plan.shape.world()));
   const int threads = at::get_num_threads();
   on_rank_threads(thread_channels(plan.shape), [&](comm::RankChannels& channels, int rank) {
@@ -68,7 +69,7 @@ std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const st
     executor::Observer observer;
     const auto source = weights::open_model(path, *channels.world);
     const auto streams = tensor::make_host_streams();
-    inference::EvaluationRank frozen(plan, samples, channels, *streams, observer, {});
+    inference::EvaluationRank frozen(plan, samples, sources, channels, *streams, observer, {});
     frozen.load([&](const auto& wanted) { source->load(plan.model(), wanted, *channels.world); });
     all[static_cast<std::size_t>(rank)].evaluation = frozen.evaluate();
     all[static_cast<std::size_t>(rank)].ledger = frozen.ledger();

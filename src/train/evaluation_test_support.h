@@ -26,6 +26,7 @@ struct RankEvaluation {
   tensor::Ledger ledger;
 };
 std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const std::string& path,
-                                                const data::Samples& samples);
+                                                const data::Samples& samples,
+                                                const std::vector<data::SourcePart>& sources = {});
 
 }  // namespace troika::train

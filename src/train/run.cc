@@ -66,6 +66,7 @@ config::Resolved with_measured_costs(Session& session, config::Resolved resolved
 // What a run trains on.
 struct Source {
   std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
+  std::vector<data::SourcePart> valid_sources;
   plan::DataFacts facts;
   config::DataSettings read;  // as the settings say, with the run's own tokenizer and chat template
 };
@@ -89,7 +90,7 @@ Source source_of(const RunRequest& request) {
   const config::Settings& s = request.resolved.settings;
   if (const Trial* trial = request.trial; trial != nullptr) {
     const data::Samples& samples = *trial->samples;
-    return {trial->samples, nullptr, {trial->vocab, samples.samples(), 0, samples.fingerprint(), 0}, s.data};
+    return {trial->samples, nullptr, {}, {trial->vocab, samples.samples(), 0, samples.fingerprint(), 0}, s.data};
   }
   if (s.data.train.empty()) throw base::ConfigError(no_data(s));
   const config::DataSettings read = with_copies_of_run(s);
@@ -99,12 +100,14 @@ Source source_of(const RunRequest& request) {
       open_data(request, {s.data.train, data_cache(s), data::Reading::training, read}, *tokenizer);
   const data::Samples& samples = *opened.samples;
   Source source{
-      opened.samples, nullptr, {opened.vocab, samples.samples(), opened.tokens, samples.fingerprint(), 0}, read};
+      opened.samples, nullptr, {}, {opened.vocab, samples.samples(), opened.tokens, samples.fingerprint(), 0}, read};
   source.valid = opened.validation;
+  source.valid_sources = opened.parts;
   if (!s.data.valid.empty()) {
     const data::OpenedSamples valid =
         open_data(request, {s.data.valid, data_cache(s), data::Reading::evaluation, read}, *tokenizer);
     source.valid = valid.samples;
+    source.valid_sources = valid.parts;
     source.facts.vocab = std::max(source.facts.vocab, valid.vocab);
   }
   if (source.valid != nullptr) source.facts.valid_samples = source.valid->samples();
@@ -144,10 +147,11 @@ std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request
   return lock;
 }
 
-void record_end(RunRecords& records, const Outcome& outcome, std::int64_t steps) {
+void record_end(RunRecords& records, const Outcome& outcome) {
   const bool stopped = outcome.ending == Ending::interrupted;
-  const std::string text =
-      stopped ? fmt::format("stopped after step {} of {}", outcome.step, steps) : all_steps_are_done(steps);
+  const std::string text = stopped ? fmt::format("stopped after step {} of {}", outcome.step, outcome.steps)
+                           : outcome.early.empty() ? all_steps_are_done(outcome.steps)
+                                                   : outcome.early;
   records.event(stopped ? records::EventKind::stop : records::EventKind::finish, outcome.step, text);
   records.ends(stopped ? records::Life::stopped : records::Life::finished, "", stopped ? base::exit_interrupted : 0);
 }
@@ -287,6 +291,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
     if (log != nullptr) log->info("the steps begin");
   };
   surroundings.valid = source.valid.get();
+  surroundings.valid_sources = source.valid_sources;
   surroundings.tokenizer = source.read.tokenizer;
   surroundings.chat_template = source.read.chat_template;
   const Outcome outcome = Trainer(plan, *source.samples, session.channels(), surroundings).run();
@@ -295,7 +300,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   if (records != nullptr) records->told(metrics::format_summary(outcome.summary));
   if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
-  if (records != nullptr) record_end(*records, outcome, plan.steps);
+  if (records != nullptr) record_end(*records, outcome);
   return outcome;
 }
 

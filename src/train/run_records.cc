@@ -292,8 +292,9 @@ void RunRecords::planned(const plan::Plan& plan) {
   write_state(Life::preparing);
 }
 
-void RunRecords::begins(std::int64_t first_step) {
+void RunRecords::begins(std::int64_t first_step, std::int64_t steps) {
   state_.first_step = first_step;
+  state_.steps = steps;
   write_state(Life::training);
   event(EventKind::start, first_step,
         first_step < state_.steps ? fmt::format("step {} of {} is next", first_step + 1, state_.steps)

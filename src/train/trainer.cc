@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "checkpoint/manifest.h"
 #include "config/profile.h"
@@ -14,7 +15,9 @@
 #include "optimizer/learning_rate.h"
 #include "plan/rank_work.h"
 #include "train/restore.h"
+#include "train/resumed_settings.h"
 #include "train/run_records.h"
+#include "weights/checkpoint_metadata.h"
 #include "weights/rank_units.h"
 
 namespace troika::train {
@@ -28,21 +31,22 @@ static std::vector<std::string> names_of(const std::vector<shape::ParameterInfo>
 Outcome Trainer::run() {
   restore();
   executor_->publish_parameters();
-  if (state_.step >= plan_.steps) note(all_steps_are_done(plan_.steps) + "; a larger --steps resumes from here");
+  say_where_it_stands();
   start_loader();
-  if (state_.step < plan_.steps) {
+  if (!over()) {
     tell(state_.step, "measuring the link");
     for (const std::string& line : forecaster_.before_training()) note(line);
   }
   begin_seconds_ = last_save_ = base::monotonic_seconds();
   start_progress();
   if (surroundings_.on_begin) surroundings_.on_begin();
-  if (surroundings_.records != nullptr) surroundings_.records->begins(state_.step);
-  while (state_.step < plan_.steps && !stop_) {
+  if (surroundings_.records != nullptr) surroundings_.records->begins(state_.step, steps_);
+  while (!over()) {
     train_step();
     if (save_due()) begin_save(Saver::Until::copied);
     if (saver_ != nullptr && saver_->complete()) settle_save(next_try());
   }
+  if (state_.step > first_step_ && !early_end().empty()) note(early_end());
   if (saver_ != nullptr) save_the_end();
   if (progress_ != nullptr) progress_->finish();
   if (audits_ > 0)
@@ -50,8 +54,37 @@ Outcome Trainer::run() {
                      audits_ == 1 ? " was" : "s were"));
   const std::int64_t copied = ledger_.peak(tensor::MemoryUse::snapshot);
   for (const std::string& line : forecaster_.after_training(program_resident_bytes_, copied)) note(line);
-  return {stop_ && state_.step < plan_.steps ? Ending::interrupted : Ending::finished, summary(), last_result_,
-          state_.step};
+  const bool interrupted = stop_ && state_.step < steps_ && !out_of_patience();
+  const Ending ending = interrupted ? Ending::interrupted : Ending::finished;
+  return {ending, summary(), last_result_, state_.step, steps_, early_end()};
+}
+
+bool Trainer::over() const { return state_.step >= steps_ || stop_ || out_of_patience(); }
+
+bool Trainer::out_of_patience() const {
+  const std::int64_t patience = settings_.train.early_stopping_patience;
+  return patience > 0 && evaluator_ != nullptr && state_.best.stale >= patience;
+}
+
+std::string Trainer::early_end() const {
+  if (!out_of_patience() || state_.step >= steps_) return "";
+  const Best& best = state_.best;
+  return fmt::format("the run ended early after step {} of {}: the validation loss was not lower in {} in a row{}",
+                     state_.step, steps_, base::counted(best.stale, "evaluation"),
+                     best.step == 0 ? "" : fmt::format(" (lowest {:.6f}, step {})", best.loss, best.step));
+}
+
+void Trainer::say_where_it_stands() {
+  if (const std::string early = early_end(); !early.empty()) {
+    note(early + "; a larger --train.early-stopping-patience resumes from here");
+  } else if (state_.step >= steps_) {
+    note(all_steps_are_done(steps_) + "; a larger --steps resumes from here");
+  } else if (optimizer::changes_nothing(settings_.optimizer, state_.step + 1, steps_, steps_)) {
+    note(fmt::format("note: the learning rate is 0 in {}, so no weight changes: set --lr, --optimizer.min-lr or "
+                     "--optimizer.lr-at start",
+                     steps_ - state_.step == 1 ? fmt::format("step {}, the only one to do", steps_)
+                                               : fmt::format("all steps from {} to {}", state_.step + 1, steps_)));
+  }
 }
 
 void Trainer::train_step() {
@@ -61,7 +94,7 @@ void Trainer::train_step() {
   step.update = step.step - state_.skipped;
   step.first_sample = state_.samples;
   step.loss_scale = loss_scale_.scale();
-  step.lr = optimizer::learning_rate(settings_.optimizer, step.step, plan_.steps);
+  step.lr = optimizer::learning_rate(settings_.optimizer, step.step, steps_);
   step.clip_norm = settings_.optimizer.clip_norm;
   step.requests = requests();
   const bool recorded = writes() && config::is_profiled(settings_.train.profile, step.step);
@@ -222,7 +255,8 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       forecaster_(plan, *channels.world, recorder_.phase_seconds(), surroundings_.machine),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
-      exponents_(names_of(plan.trained_parameters())) {
+      exponents_(names_of(plan.trained_parameters())),
+      steps_(plan.steps) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
   units_ = weights::make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}),
@@ -240,7 +274,7 @@ Trainer::~Trainer() = default;
 void Trainer::make_evaluator(const executor::Channels& exchanges) {
   if (surroundings_.valid == nullptr || plan_.evaluation.ranks.empty()) return;
   evaluator_ = std::make_unique<inference::Evaluator>(
-      plan_, plan_.evaluation, *surroundings_.valid,
+      plan_, plan_.evaluation, *surroundings_.valid, surroundings_.valid_sources,
       inference::Computing{place_, exchanges, units_, tensor_group_, context_group_, *surroundings_.streams, ledger_,
                            evaluation_recorder_});
 }
@@ -260,6 +294,7 @@ void Trainer::restore() {
   if (initial_.found) {  // these two may refuse, so before anything is touched
     state = trainer_state_of(*initial_.found);
     if (const std::string text = differences_from(*initial_.found, settings_); !text.empty()) note(text);
+    check_changes(*initial_.found, state);
   }
   if (first_rank() && writes()) metrics_.cut_after(state.step);
   if (surroundings_.rows != nullptr) surroundings_.rows->begin_after(state.step);
@@ -274,6 +309,26 @@ void Trainer::restore() {
   }
   initial_.source.reset();
   initial_.adapter.reset();
+}
+
+// How many steps there are, and what is not as the checkpoint's run had it.
+void Trainer::check_changes(const checkpoint::Found& found, const TrainerState& state) {
+  const std::int64_t global = plan_.resolved.batch.global;
+  const DataPosition at{state.samples, plan_.data.samples};
+  const bool other_batches = state.samples != state.step * global && state.rolled_back == 0;
+  if (plan_.epochs_decide && initial_.same_run && other_batches)
+    steps_ = steps_of_epochs(settings_.train.epochs, at, state.step, global);
+  config::Settings saved;
+  try {
+    saved = weights::settings_of(found);
+  } catch (const base::ConfigError&) {  // of another version, which differences_from has said
+    return;
+  }
+  if (initial_.same_run && weights::fact_of(found, "data_fingerprint") == plan_.data.fingerprint)
+    refuse_other_order(saved, settings_, at);
+  for (const std::string& text :
+       {changed_batch(saved, settings_, state.step, steps_), changed_settings(saved, settings_)})
+    if (!text.empty()) note(text);
 }
 
 void Trainer::resume_from(const checkpoint::Found& found, const TrainerState& state) {
@@ -320,7 +375,7 @@ model::Tokens Trainer::load_tokens(std::int64_t step, int microbatch) {
 // Who is asked to stop before the last step saves and ends; an evaluation may take long.
 bool Trainer::evaluation_due() const {
   const std::int64_t every = settings_.train.eval_every;
-  const bool last = state_.step == plan_.steps;
+  const bool last = state_.step == steps_;
   return evaluator_ != nullptr && (last || (!stop_ && every > 0 && state_.step % every == 0));
 }
 
@@ -330,8 +385,12 @@ void Trainer::evaluate() {
   evaluation_seconds_ += valid_->seconds;
   valid_step_ = state_.step;
   valid_loss_ = valid_->loss;
-  if (state_.best.beaten_by(valid_->loss))
-    state_.best = {state_.step, valid_->loss, surroundings_.valid->fingerprint()};
+  Best& best = state_.best;
+  const bool lower = best.step == 0 ? best.beaten_by(valid_->loss)
+                                    : best.loss - valid_->loss > settings_.train.early_stopping_threshold;
+  best.stale = lower ? 0 : best.stale + 1;
+  if (best.beaten_by(valid_->loss))
+    best = {state_.step, valid_->loss, surroundings_.valid->fingerprint(), best.stale};
 }
 
 bool Trainer::save_due() const {
@@ -378,8 +437,7 @@ void Trainer::finish_save() {
 }
 
 Trainer::NextTry Trainer::next_try() const {
-  const bool over = stop_ || state_.step >= plan_.steps;
-  if (!over) return NextTry::later;
+  if (!over()) return NextTry::later;
   return settings_.checkpoint.at_end ? NextTry::now : NextTry::never;
 }
 
@@ -390,9 +448,9 @@ std::string Trainer::failed_save(const std::string& cause, NextTry next) const {
   std::string then;
   if (next == NextTry::later) {
     const std::int64_t every = settings_.checkpoint.every;
-    const std::int64_t due = every > 0 ? (state_.step / every + 1) * every : plan_.steps;
-    const std::int64_t at = settings_.checkpoint.at_end ? std::min(due, plan_.steps) : due;
-    const bool by_step = every > 0 ? at <= plan_.steps : settings_.checkpoint.at_end;
+    const std::int64_t due = every > 0 ? (state_.step / every + 1) * every : steps_;
+    const std::int64_t at = settings_.checkpoint.at_end ? std::min(due, steps_) : due;
+    const bool by_step = every > 0 ? at <= steps_ : settings_.checkpoint.at_end;
     then = fmt::format("the run continues and tries again in a minute{}",
                        by_step ? fmt::format(", or after step {} if that comes first", at) : "");
   } else if (next == NextTry::now) {

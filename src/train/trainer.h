@@ -56,6 +56,7 @@ struct Surroundings {
   std::string tokenizer{config::bytes_tokenizer}, chat_template{config::tokenizers_template};
   Saving saving;
   const data::Samples* valid = nullptr;  // to evaluate on, where the plan has an evaluation; outlives the trainer
+  std::vector<data::SourcePart> valid_sources;  // what `valid` consists of; several get a loss each
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
   std::optional<MachineHere> machine;                              // nothing: what the run takes is not predicted
 };
@@ -67,6 +68,8 @@ struct Outcome {
   metrics::RunSummary summary;
   executor::StepResult last_step;  // alike on all ranks
   std::int64_t step = 0;           // of the run, the last one done
+  std::int64_t steps = 0;          // of the run, that there were to be
+  std::string early;               // why it finished before them, a sentence; "": it did not
 };
 
 // Finds what the run starts with, then builds parameters, optimizer and program runner from the plan: all ranks do it at
@@ -81,8 +84,8 @@ class Trainer {
           const SegmentMaker& make_segments);
   ~Trainer();
 
-  // Restores the newest checkpoint (as train.resume says) or loads the weights at model.path, trains to the last step or
-  // until all agree to stop, saves.
+  // Restores the newest checkpoint (as train.resume says) or loads the weights at model.path, trains to the last step, until
+  // all agree to stop or until train.early_stopping_patience is used up, saves.
   Outcome run();
 
   const tensor::Ledger& ledger() const { return ledger_; }
@@ -92,7 +95,9 @@ class Trainer {
   void make_evaluator(const executor::Channels& exchanges);
   executor::Setup setup();
   void restore();
+  void check_changes(const checkpoint::Found& found, const TrainerState& state);
   void resume_from(const checkpoint::Found& found, const TrainerState& state);
+  void say_where_it_stands();
   void start_loader();
   void start_progress();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
@@ -105,6 +110,9 @@ class Trainer {
   void skip_nonfinite(const executor::StepResult& result);
   void roll_back(const executor::StepResult& result);
   [[noreturn]] void stop_at_nonfinite(const executor::StepResult& result);
+  bool over() const;
+  bool out_of_patience() const;
+  std::string early_end() const;
   bool evaluation_due() const;
   void evaluate();
   void report_evaluation();
@@ -155,6 +163,7 @@ class Trainer {
   bool reads_again_ = false;  // the run of the step is not the one that the loader reads ahead for
   std::int64_t audits_ = 0;   // of this attempt
   TrainerState state_;
+  std::int64_t steps_;  // of the run; after a change of the global batch other than the plan's, where epochs decide
   std::int64_t saved_step_ = -1;  // of the newest checkpoint
   double last_save_ = 0;          // when the last one, or a try of it, began
   double waited_for_save_ = 0;    // what training waited for the last one

@@ -17,7 +17,7 @@ void Trainer::start_progress() {
   form.stamps = settings_.log.time_stamps ? metrics::Stamps::time_of_day : metrics::Stamps::none;
   if (surroundings_.records != nullptr)
     form.keep = [records = surroundings_.records](const std::string& line) { records->told(line); };
-  progress_ = std::make_unique<metrics::Progress>(surroundings_.screen, std::move(form), state_.step, plan_.steps,
+  progress_ = std::make_unique<metrics::Progress>(surroundings_.screen, std::move(form), state_.step, steps_,
                                                   begin_seconds_);
 }
 
@@ -28,7 +28,7 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   m.loss = result.loss;
   m.loss_bits = metrics::bits_of(static_cast<float>(result.loss));
   m.grad_norm = result.gradient_norm;
-  m.lr = optimizer::learning_rate(settings_.optimizer, state_.step, plan_.steps);
+  m.lr = optimizer::learning_rate(settings_.optimizer, state_.step, steps_);
   m.tokens = result.tokens;
   m.tokens_total = state_.tokens;
   m.step_seconds = seconds;
@@ -41,6 +41,10 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   if (valid_) {
     m.extra["valid_loss"] = valid_->loss;
     m.extra["valid_tokens"] = static_cast<double>(valid_->tokens);
+    for (const inference::SourceLoss& source : valid_->sources) {
+      m.extra["valid_loss/" + source.name] = source.loss;
+      m.extra["valid_tokens/" + source.name] = static_cast<double>(source.tokens);
+    }
   }
   const std::string trouble = writes() ? metrics_.append(m) : "";
   if (!trouble.empty()) note("note: " + trouble);
@@ -51,10 +55,12 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
 }
 
 void Trainer::report_evaluation() {
-  const std::string text =
+  std::string text =
       fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", state_.step, valid_->loss,
                   valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
                   state_.best.step == state_.step ? "; the lowest so far" : "");
+  for (const inference::SourceLoss& source : valid_->sources)
+    text += fmt::format("{} {} {:.6f}", &source == &valid_->sources.front() ? "; of" : ",", source.name, source.loss);
   note(text);
   record(records::EventKind::evaluation, text, {{"valid_loss", valid_->loss}});
 }
@@ -99,6 +105,7 @@ metrics::RunSummary Trainer::summary() const {
   s.total_seconds = base::monotonic_seconds() - begin_seconds_;
   s.evaluation_seconds = evaluation_seconds_;
   if (valid_step_ > 0) s.valid = {valid_step_, valid_loss_, state_.best.step, state_.best.loss};
+  s.early_end = early_end();
   s.peak_memory_bytes = ledger_.peak();
   using tensor::MemoryUse;
   for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},

@@ -38,6 +38,7 @@ std::map<std::string, std::string> facts_of(const TrainerState& state, const opt
     facts["best_loss"] = fmt::format("{:.17g}", state.best.loss);
     facts["best_on"] = state.best.on;
   }
+  if (state.best.stale > 0) facts["evaluations_without_lower"] = std::to_string(state.best.stale);
   if (!scale.dynamic()) return facts;
   facts["loss_scale"] = fmt::format("{:.17g}", scale.scale());
   facts["good_steps"] = std::to_string(scale.good_steps());
@@ -54,7 +55,9 @@ TrainerState trainer_state_of(const checkpoint::Found& found) {
   if (found.facts.extra.count("rolled_back") > 0) state.rolled_back = integer(found, "rolled_back");
   const auto best_on = found.facts.extra.find("best_on");
   if (best_on != found.facts.extra.end())
-    state.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second};
+    state.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second, 0};
+  if (found.facts.extra.count("evaluations_without_lower") > 0)
+    state.best.stale = integer(found, "evaluations_without_lower");
   return state;
 }
 

@@ -16,7 +16,8 @@ namespace troika::train {
 struct Best {
   std::int64_t step = 0;  // 0: none yet
   double loss = 0;
-  std::string on;  // fingerprint of the samples that were evaluated
+  std::string on;           // fingerprint of the samples that were evaluated
+  std::int64_t stale = 0;  // evaluations since one that was lower by train.early_stopping_threshold
 
   bool beaten_by(double other) const { return step == 0 ? other == other : other < loss; }  // never by NaN
 };

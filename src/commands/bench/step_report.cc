@@ -61,13 +61,13 @@ std::string to_json(const StepReport& r) {
 
 std::string to_text(const StepReport& r) {
   const auto [fastest, slowest] = std::minmax_element(r.step_seconds.begin() + 1, r.step_seconds.end());
-  std::string text = fmt::format("bench step  {}, {:.1f} M parameters in {}, {} {} of {} {}, {} x {} tokens per step\n",
+  std::string text = fmt::format("bench step  {}, {:.1f} M parameters in {}, {} {} of {} {}, {} x {} positions per step\n",
                                  r.model, static_cast<double>(r.parameters) / 1e6, config::word_of(r.precision),
                                  r.world, r.world == 1 ? "rank" : "ranks", r.threads,
                                  r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
   text += fmt::format("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})\n",
                       r.median_seconds(), r.step_seconds.size() - 1, *fastest, *slowest);
-  text += fmt::format("  tokens/s    {:.0f}\n", r.tokens_per_second());
+  text += fmt::format("  positions/s    {:.0f}\n", r.tokens_per_second());
   text += fmt::format("  ideal step  {:.4f} s at {:.1f} GF/s and {:.1f} GB/s; the step reaches {:.0f} % of it\n",
                       ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
                       r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal());

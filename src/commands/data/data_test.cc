@@ -58,6 +58,18 @@ class DataVerb : public testing::Test {
   std::string folder_;
 };
 
+TEST_F(DataVerb, InspectPrintsTheNotesOfItsSettings) {
+  const std::string yaml = folder_ + "/run.yaml", notes = folder_ + "/notes";
+  base::write_file_atomic(yaml, "data: {train: " + in() + ", cache: " + folder_ + "/cache}\nsudo_pass: geheim\n");
+  std::FILE* out = std::fopen((folder_ + "/output").c_str(), "w");
+  std::FILE* told = std::fopen(notes.c_str(), "w");
+  EXPECT_EQ(run_data(call_of({"data", "inspect", yaml, "--seq-len", "16", "--lr", "1", "--lr", "2"}), out, told), 0);
+  std::fclose(out);
+  std::fclose(told);
+  EXPECT_THAT(base::read_file(notes), AllOf(HasSubstr("note: sudo_pass is ignored: "),
+                                            HasSubstr("note: optimizer.lr is given twice: --lr 1, then --lr 2")));
+}
+
 TEST_F(DataVerb, MakesATokenizerThenShardsThenShowsThem) {
   const std::string tok = folder_ + "/tok", shards = folder_ + "/shards";
   EXPECT_THAT(output_of({"tokenizer", in(), "--vocab", "270", "--out", tok}), HasSubstr("a vocabulary of 270 tokens"));

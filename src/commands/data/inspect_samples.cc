@@ -50,8 +50,11 @@ std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t sam
 void inspect_samples(const std::vector<std::string>& arguments, const config::Environment& environment,
                      base::Language language, std::FILE* out, std::FILE* progress) {
   InspectArguments a;
-  const config::Settings settings = config::parse_settings(arguments, environment, inspect_flags(a)).settings;
+  const config::ParsedSettings parsed = config::parse_settings(arguments, environment, inspect_flags(a));
+  const config::Settings& settings = parsed.settings;
   if (!a.tokenizer.empty()) throw base::ConfigError(base::say(inspect_texts.tokenizer_of_shards));
+  for (const std::string& note : parsed.notes)
+    if (progress != nullptr) std::fputs(("note: " + note + "\n").c_str(), progress);
   const SampleStyle style = style_of(a, out);
   const auto tokenizer = tokenizer::open_tokenizer(settings.data.tokenizer);
   const data::OpenedSamples opened = open_data(settings, *tokenizer, progress);

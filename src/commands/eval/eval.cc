@@ -29,6 +29,12 @@ std::string to_json(const train::EvaluationResult& result) {
   object["tokens"] = e.tokens;
   object["samples"] = e.samples;
   object["truncated"] = result.truncated;
+  for (const inference::SourceLoss& source : e.sources)
+    object["sources"].push_back(nlohmann::ordered_json{{"name", source.name},
+                                                       {"loss", number(source.loss)},
+                                                       {"perplexity", number(inference::perplexity_of(source.loss))},
+                                                       {"tokens", source.tokens},
+                                                       {"samples", source.samples}});
   object["seconds"] = number(e.seconds);
   return object.dump() + "\n";
 }
@@ -36,9 +42,14 @@ std::string to_json(const train::EvaluationResult& result) {
 std::string to_text(const train::EvaluationResult& result) {
   const inference::Evaluation& e = result.evaluation;
   const double rate = e.seconds > 0 ? static_cast<double>(e.tokens) / e.seconds : 0;
-  return fmt::format("loss {:.6f}, perplexity {:.6g}, over {} of {} in {} ({:.1f} tokens per second)\n", e.loss,
-                     e.perplexity(), base::counted(e.tokens, "token"), base::counted(e.samples, "sample"),
-                     base::format_duration(e.seconds), rate);
+  std::string text = fmt::format("loss {:.6f}, perplexity {:.6g}, over {} of {} in {} ({:.1f} tokens/s)\n", e.loss,
+                                 e.perplexity(), base::counted(e.tokens, "token"), base::counted(e.samples, "sample"),
+                                 base::format_duration(e.seconds), rate);
+  for (const inference::SourceLoss& source : e.sources)
+    text += fmt::format("  {}: loss {:.6f}, perplexity {:.6g}, over {} of {}\n", source.name, source.loss,
+                        inference::perplexity_of(source.loss), base::counted(source.tokens, "token"),
+                        base::counted(source.samples, "sample"));
+  return text;
 }
 
 }  // namespace

@@ -93,6 +93,20 @@ TEST_F(Eval, SaysItInALineAndReadsTextWithTheModelsTokenizerWithoutLeavingAnythi
   EXPECT_FALSE(base::list_directory(kept).empty());
 }
 
+TEST_F(Eval, GivesEachOfSeveralSourcesItsLossBesideThatOfAll) {
+  const std::string other = folder_ / "other.jsonl";
+  base::write_file_atomic(other, "{\"input_ids\": [116, 104, 101, 32]}\n");
+  const json got = evaluated(troika({"eval", out_, "--data.valid", valid_ + "," + other, "--seq-len", "16",
+                                     "--micro-batch-size", "2", "--json"}));
+  const json& sources = got.at("sources");
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].at("name"), "valid.jsonl");
+  EXPECT_EQ(sources[0].at("tokens"), 5 + 15 + 3);
+  EXPECT_NEAR(sources[0].at("loss").get<double>(), trained_, 1e-6 * trained_);
+  EXPECT_EQ(sources[1].at("samples"), 1);
+  EXPECT_EQ(got.at("tokens"), 5 + 15 + 3 + 3);
+}
+
 std::vector<float> logits_of(const std::string& path) {
   const checkpoint::SafetensorsFile file(path);
   const auto& entry = file.header().entries.at(0);

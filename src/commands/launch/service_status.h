@@ -14,7 +14,7 @@ namespace troika::commands {
 // Of NOTIFY_SOCKET.
 host::ServiceManager service_manager(const config::Environment& environment);
 
-// "step 12/60 loss 5.1250 5800 tok/s ETA 15.7 s", "preparing", or how the run has ended; "": there is no run.
+// "step 12/60 loss 5.1250 5800 tokens/s ETA 15.7 s", "preparing", or how the run has ended; "": there is no run.
 std::string service_status(const records::RunReader& run);
 
 // Reads the run's folder every few seconds until destroyed; nothing where nobody listens.

@@ -37,7 +37,7 @@ TEST(ServiceStatus, IsHowFarTheRunHasCome) {
 
   row.step = 12;
   rows << to_json(row) << std::endl;
-  EXPECT_EQ(status_of(folder.path()), "step 12/60 loss 5.1250 5800 tok/s ETA 1 min 36 s");
+  EXPECT_EQ(status_of(folder.path()), "step 12/60 loss 5.1250 5800 tokens/s ETA 1 min 36 s");
   state.life = records::Life::finished;
   records::write_run_state(folder.path(), state);
   EXPECT_EQ(status_of(folder.path()), "finished");

@@ -58,7 +58,8 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.paragraph(
       "Which layout: every dp x pp x tp x cp x ZeRO x schedule x micro batch x recomputation x offload x precision "
       "that the\n"
-      "machines allow, ranked by predicted tokens/s; what a flag of train states is fixed. The step program of each of "
+      "machines allow, ranked by predicted positions/s; what a flag of train states is fixed. The step program of each "
+      "of "
       "the\n"
       "best is followed for its memory and simulated for its time. docs/planning.md says how, and how far off it was.");
   table.paragraph(

@@ -62,7 +62,7 @@ nlohmann::ordered_json json_of(const Question& question, const Estimate& e, base
 
 std::string table(const Answer& answer, base::Language language) {
   const PlanPageTexts& t = plan_texts;
-  std::string text = fmt::format("{:>3} {:>10} {:>10} {:>9} {:>6} {:>10} {:>8} {:>7} {:>7}  {}\n", "", "tokens/s",
+  std::string text = fmt::format("{:>3} {:>10} {:>10} {:>9} {:>6} {:>10} {:>8} {:>7} {:>7}  {}\n", "", "positions/s",
                                  t.step.in(language), "TFLOP/s", "MFU", t.memory.in(language), t.compute.in(language),
                                  t.communication.in(language), t.bubble.in(language), t.layout.in(language));
   int number = 0;

@@ -26,8 +26,8 @@ struct PlanPageTexts {
   base::Bilingual layout = {"layout", "布局"};
 
   base::Bilingual of_model = {"{} parameters, {}, width {}, vocabulary {}", "{} 个参数，{} 层，宽度 {}，词表 {}"};
-  base::Bilingual of_batch = {"{} of {}: {} tokens per step, the same in every layout",
-                              "{} 个长度为 {} 的序列：每步 {} 个 token，各布局相同"};
+  base::Bilingual of_batch = {"{} of {}: {} positions per step, the same in every layout",
+                              "{} 个长度为 {} 的序列：每步 {} 个位置，各布局相同"};
   base::Bilingual between_hosts = {"{}; {} between hosts", "{}；主机之间 {}"};
   base::Bilingual of_run = {"{} tokens are {:.0f} steps and take {}", "{} 个 token 为 {:.0f} 步，用时 {}"};
   base::Bilingual days = {"{:.1f} days", "{:.1f} 天"};

@@ -149,7 +149,8 @@ Counts counts_of(const config::Resolved& resolved) {
 }
 
 std::string steps_line(const char* what, const Ways& step, std::size_t way, double tokens) {
-  return fmt::format("- {}: {:.1f} ms, {:.0f} tokens/s\n", what, 1e3 * step.seconds[way], tokens / step.seconds[way]);
+  return fmt::format("- {}: {:.1f} ms, {:.0f} positions/s\n", what, 1e3 * step.seconds[way],
+                     tokens / step.seconds[way]);
 }
 
 std::string_view unit_of(Per per) {

@@ -183,8 +183,11 @@ config::Settings measuring_settings(config::Settings settings, std::int64_t step
   settings.train.resume = "never";
   settings.train.profile = std::to_string(steps);
   settings.train.eval_every = 0;
+  settings.train.early_stopping_patience = 0;
   settings.train.recompute_audit_every = 0;
   settings.optimizer.warmup_steps = std::min(settings.optimizer.warmup_steps, steps);
+  if (settings.optimizer.lr_schedule == config::LrSchedule::wsd)
+    settings.optimizer.decay_steps = 0, settings.optimizer.decay_ratio = 0;
   settings.batch.find_micro_batch_size = false;
   settings.data.valid.clear();
   settings.data.valid_share = 0;

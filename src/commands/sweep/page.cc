@@ -78,7 +78,7 @@ std::string html_cells(const SweepRow& row) {
 
 std::string table_of(const SweepRows& rows) {
   std::string text =
-      "<div class=\"wide\"><table class=\"rows\">\n<thead><tr><th>layout</th><th>tokens/s</th><th>samples/s</th>"
+      "<div class=\"wide\"><table class=\"rows\">\n<thead><tr><th>layout</th><th>positions/s</th><th>samples/s</th>"
       "<th>step</th><th>predicted</th><th>memory</th><th>predicted</th><th>resident</th><th>communication</th>"
       "<th>bubble</th></tr></thead>\n<tbody>\n";
   const char* best = " class=\"best\"";

@@ -116,7 +116,7 @@ std::string gnuplot_text(const std::string& text) {
 }
 
 std::string plot_data(const SweepRows& measured, const SweepStep& step) {
-  std::string text = "# number, name, tokens/s, predicted, MiB, predicted, compute %, communication %, bubble %\n";
+  std::string text = "# number, name, positions/s, predicted, MiB, predicted, compute %, communication %, bubble %\n";
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const SweepRow& row = measured[i];
     const Bars speed = throughput_of(row, step), memory = memory_of(row);

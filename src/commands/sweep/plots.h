@@ -21,7 +21,7 @@ struct SweepPlots {
 SweepPlots draw_plots(const std::string& folder, const SweepRows& rows, const SweepStep& step,
                       const std::map<std::string, std::string>& environment, Signals& signals);
 
-// The lines of layouts.dat: number, "name", tokens/s, the same predicted, MiB, the same predicted, and compute, communication
+// The lines of layouts.dat: number, "name", positions/s, the same predicted, MiB, the same predicted, and compute, communication
 // and bubble in percent.
 std::string plot_data(const SweepRows& measured, const SweepStep& step);
 // A text between double quotes of a data file.

@@ -56,7 +56,7 @@ void SweepProgress::finished(std::size_t number, const SweepRow& row, double sec
 
 std::string outcome_of(const SweepRow& row) {
   if (!row.measured) return fmt::format("{}: {}", config::word_of(row.status), row.reason);
-  return fmt::format("{} a step, {} tokens/s (plan {})", base::format_duration(row.measured->step_seconds),
+  return fmt::format("{} a step, {} positions/s (plan {})", base::format_duration(row.measured->step_seconds),
                      base::format_count(std::llround(row.measured->tokens_per_second)),
                      base::format_duration(row.predicted.step_seconds));
 }

@@ -55,7 +55,7 @@ class SweepProgress {
   std::string prepared_;  // the last line
 };
 
-// "0.123 s a step, 5.8 K tokens/s (plan 0.110 s)", or "failed: REASON".
+// "0.123 s a step, 5.8 K positions/s (plan 0.110 s)", or "failed: REASON".
 std::string outcome_of(const SweepRow& row);
 
 }  // namespace troika::commands

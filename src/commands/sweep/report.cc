@@ -47,7 +47,7 @@ std::string sentence_of_first(const SweepRow* row, const planner::Layout& first,
   if (row == nullptr) return fmt::format("The plan's first choice, {}, was not run.", name);
   if (!row->measured) return fmt::format("The plan's first choice was {}, {}", name, outcome_of(*row));
   if (row->layout == best.layout) return "The plan named it first.";
-  return fmt::format("The plan's first choice was {}: {} tokens/s, {} than the best.", name,
+  return fmt::format("The plan's first choice was {}: {} positions/s, {} than the best.", name,
                      tokens_per_second(row->measured->tokens_per_second),
                      compared(row->measured->tokens_per_second, best.measured->tokens_per_second));
 }
@@ -57,7 +57,8 @@ std::string sentence_of_first(const SweepRow* row, const planner::Layout& first,
 std::string sweep_table(const SweepRows& rows) {
   constexpr std::size_t most_measured = 40, most_others = 20;
   std::size_t measured = 0, others = 0;
-  std::vector<Line> lines = {{"", "tokens/s", "step", "plan", "memory", "plan", "resident", "communication", "bubble"}};
+  std::vector<Line> lines = {
+      {"", "positions/s", "step", "plan", "memory", "plan", "resident", "communication", "bubble"}};
   for (const SweepRow& row : best_first(rows)) {
     if (row.measured ? ++measured > most_measured : ++others > most_others) continue;
     const std::string name = planner::name_of(row.layout);
@@ -79,7 +80,7 @@ std::string sweep_table(const SweepRows& rows) {
 }
 
 std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
-  std::vector<Line> lines = {{"", "tokens/s", "step", "memory", "with program", "communication", "bubble"}};
+  std::vector<Line> lines = {{"", "positions/s", "step", "memory", "with program", "communication", "bubble"}};
   for (const planner::Estimate& e : estimates) {
     lines.push_back({planner::name_of(e.layout), tokens_per_second(e.tokens_per_second()),
                      base::format_duration(e.time.step), base::format_bytes(e.memory.at_once),
@@ -102,7 +103,7 @@ std::string sweep_conclusion(const SweepRows& rows, const planner::Layout& first
   if (ordered.empty() || !ordered.front().measured) return "No layout was measured.";
   const SweepRow& best = ordered.front();
   const double step = best.measured->step_seconds, predicted = best.predicted.step_seconds;
-  return fmt::format("The best is {}: {} tokens/s, a step in {}; the plan said {}, {}.\n{}",
+  return fmt::format("The best is {}: {} positions/s, a step in {}; the plan said {}, {}.\n{}",
                      planner::name_of(best.layout), tokens_per_second(best.measured->tokens_per_second),
                      base::format_duration(step), base::format_duration(predicted), compared(predicted, step),
                      sentence_of_first(find_row(rows, first), first, best));

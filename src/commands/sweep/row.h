@@ -45,7 +45,7 @@ struct SweepRow {
 
 using SweepRows = std::vector<SweepRow>;
 
-// Those that were measured, the most tokens per second first; then the others, in their order.
+// Those that were measured, the most positions per second first; then the others, in their order.
 SweepRows best_first(SweepRows rows);
 const SweepRow* find_row(const SweepRows& rows, const planner::Layout& layout);  // nullptr: none
 

@@ -68,10 +68,10 @@ TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
 
 TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
   EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(4, 1)),
-              AllOf(HasSubstr("The best is " + planner::name_of(layout_with(4, 1)) + ": 5769 tokens/s"),
+              AllOf(HasSubstr("The best is " + planner::name_of(layout_with(4, 1)) + ": 5769 positions/s"),
                     HasSubstr("The plan named it first.")));
   EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(2, 2, 1)),
-              HasSubstr("first choice was " + planner::name_of(layout_with(2, 2, 1)) + ": 5600 tokens/s, 2.9 % less"));
+              HasSubstr(planner::name_of(layout_with(2, 2, 1)) + ": 5600 positions/s, 2.9 % less"));
   EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(1, 4)), HasSubstr("timeout: did not end"));
   EXPECT_EQ(sweep_conclusion({three_rows()[0]}, layout_with(1, 4)), "No layout was measured.");
   const std::string table = sweep_table(three_rows());

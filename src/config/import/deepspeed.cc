@@ -77,6 +77,14 @@ const Assignment* last_of(const Layer& layer, const Field& field) {
   return found == layer.assignments.rend() ? nullptr : &*found;
 }
 
+// Its train_batch_size is micro-batch x gradient accumulation x ranks, without further microbatches in a round.
+void make_one_microbatch_a_round(const Layer& mine, Layer* theirs) {
+  const Assignment* total = last_of(*theirs, field_of("batch.global_batch_size"));
+  const Field& rounds = field_of("batch.accumulation");
+  if (total == nullptr || (last_of(*theirs, rounds) == nullptr && last_of(mine, rounds) == nullptr)) return;
+  theirs->assignments.push_back({&field_of("batch.num_microbatches"), "1", total->origin});
+}
+
 }  // namespace
 
 std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine) {
@@ -84,6 +92,7 @@ std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine) {
   const bool has_precision = last_of(*mine, precision) != nullptr || last_of(theirs.layer, precision) != nullptr;
   if (!theirs.ruled_out.empty() && !has_precision)  // no half precision is left that anybody asks for
     theirs.layer.assignments.push_back({&precision, word_of(Precision::fp32), theirs.ruled_out.front().origin});
+  make_one_microbatch_a_round(*mine, &theirs.layer);
   std::vector<Assignment> taken;
   const auto contradict = [&](const base::Bilingual& text, const Assignment& own, const Assignment& other) {
     mine->errors.push_back(base::say(text, own.origin, own.field->key(), own.value, other.value, other.origin));

@@ -169,7 +169,7 @@ class DeepSpeedReader {
 
   void refuse(const std::string& name, const base::Bilingual& remedy) {
     const Json& value = at(root_, name);
-    if (is_object_with_content(value) && stated(at(value, "enabled")) != std::optional<std::string>("false"))
+    if (is_object_with_content(value) && truth(value, name, "enabled").value_or(true))
       fail(base::say(import_texts.not_supported, name, base::say(remedy)));
   }
 
@@ -177,7 +177,7 @@ class DeepSpeedReader {
     copy(at(zero, "stage"), "parallel.zero");
     if (is_object_with_content(at(zero, "zenflow"))) fail(base::say(import_texts.zenflow));
     const Json& offload = at(zero, "offload_optimizer");
-    if (offload.is_null() && stated(at(zero, "cpu_offload")) == std::optional<std::string>("true"))
+    if (offload.is_null() && truth(zero, "zero_optimization", "cpu_offload").value_or(false))
       assign("parallel.offload", "cpu");  // its older name
     const std::string device = stated(at(offload, "device")).value_or("none");
     if (device == "cpu" || device == "nvme") assign("parallel.offload", device);
@@ -194,25 +194,28 @@ class DeepSpeedReader {
     copy(at(root_, "gradient_clipping"), "optimizer.clip_norm");
   }
 
-  static bool is_on(const Json& value) {
-    const auto text = stated(at(value, "enabled"));
-    return text && parse_bool(*text).value_or(false);
+  // A switch of a section: nothing where it is open; an error where it says neither true nor false.
+  std::optional<bool> truth(const Json& section, std::string_view path, const char* name) {
+    const Json& value = at(section, name);
+    const auto text = value.is_structured() ? std::optional(value.dump()) : stated(value);
+    if (!text) return std::nullopt;
+    const auto on = parse_bool(*text);
+    if (!on) fail(base::say(import_texts.truth, fmt::format("{}.{}", path, name), *text));
+    return on;
   }
 
-  void rule_out_precisions() {
-    for (const char* name : {"bf16", "fp16"}) {
-      const auto text = stated(at(at(root_, name), "enabled"));
-      if (text && !parse_bool(*text).value_or(true))
-        ruled_out_.push_back({&field_of("precision.compute"), name, origin_});
-    }
+  // Whether it is switched on.
+  bool read_half(const char* name) {
+    const auto on = truth(at(root_, name), name, "enabled");
+    if (on && *on) assign("precision.compute", name);
+    if (on && !*on) ruled_out_.push_back({&field_of("precision.compute"), name, origin_});
+    return on.value_or(false);
   }
 
   void read_precision() {
-    rule_out_precisions();
     const Json& fp16 = at(root_, "fp16");
-    if (is_on(at(root_, "bf16"))) assign("precision.compute", "bf16");
-    if (!is_on(fp16)) return;
-    assign("precision.compute", "fp16");
+    read_half("bf16");
+    if (!read_half("fp16")) return;
     if (stated(at(fp16, "loss_scale")).value_or("0") != "0") return fail(base::say(import_texts.fixed_scale));
     double power = 0;
     if (const auto text = stated(at(fp16, "initial_scale_power")); text && base::parse_double(*text, &power))

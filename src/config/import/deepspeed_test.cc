@@ -87,6 +87,36 @@ TEST(DeepSpeed, NumbersItStatesAreSettings) {
   EXPECT_EQ(s.optimizer.weight_decay, 0);
 }
 
+TEST(DeepSpeed, ItsTrainBatchSizeIsMicroBatchTimesAccumulationTimesRanks) {
+  const std::string three =
+      R"({"train_batch_size": 16, "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4})";
+  const std::string total = R"({"train_batch_size": 16})";
+  const auto error = [](const Settings& s, std::int64_t world) { return config_error([&] { resolve(s, world); }); };
+  EXPECT_EQ(resolve(with_file(three).settings, 4).batch.microbatches_per_rank, 4);
+  EXPECT_THAT(error(with_file(three).settings, 2),
+              HasSubstr("batch.global_batch_size 16 is not micro_batch_size 1 x microbatches 4 x dp 2 = 8"));
+  EXPECT_THAT(error(with_file(total, "per_device_train_batch_size: 1\ngradient_accumulation_steps: 4\n").settings, 2),
+              HasSubstr("is not micro_batch_size 1 x microbatches 4 x dp 2 = 8"));
+  EXPECT_THAT(error(with_file(total).settings, 1), HasSubstr("is not micro_batch_size 8 x microbatches 1 x dp 1 = 8"));
+  const std::string file = temporary_file("batch.json", three);
+  EXPECT_THAT(resolve_error({"--deepspeed", file}, 2),
+              HasSubstr("is not micro_batch_size 1 x microbatches 4 x dp 2 = 8"));
+  const std::string two = temporary_file("two.json", R"({"train_batch_size": 16, "gradient_accumulation_steps": 4})");
+  EXPECT_EQ(resolved({"--deepspeed", two}, 2).batch.micro, 2);
+  const std::string open = temporary_file("open.json", R"({"train_batch_size": 16, "train_micro_batch_size_per_gpu": 1})");
+  EXPECT_EQ(resolved({"--deepspeed", open}, 2).batch.microbatches_per_rank, 8);
+}
+
+TEST(DeepSpeed, ASwitchSaysTrueOrFalse) {
+  EXPECT_THAT(deepspeed_error(R"({"bf16": {"enabled": "maybe"}})"),
+              HasSubstr("bf16.enabled takes true or false, not 'maybe'"));
+  EXPECT_THAT(deepspeed_error(R"({"fp16": {"enabled": 2}})"), HasSubstr("fp16.enabled takes true or false, not '2'"));
+  const std::string inside = "deepspeed:\n  zero_optimization: {stage: 2, cpu_offload: True}\n  bf16: {enabled: Yes}\n"
+                             "  amp: {enabled: False}\n";
+  EXPECT_EQ(read_deepspeed(deepspeed_head + inside).settings.parallel.offload, Offload::host);
+  EXPECT_EQ(read_deepspeed(deepspeed_head + inside).settings.precision.compute, Precision::bf16);
+}
+
 TEST(DeepSpeed, MayStandInTheYamlItself) {
   const Settings s = read_deepspeed(deepspeed_head +
                                     "deepspeed:\n  zero_optimization: {stage: 1}\n  gradient_clipping: 0.25\n"

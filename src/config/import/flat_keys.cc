@@ -21,7 +21,4 @@ std::string FlatKeys::text(std::string_view name, const std::string& otherwise) 
   const FlatKey* key = find(name);
   return key == nullptr ? otherwise : key->text;
 }
-
-bool FlatKeys::is_on(std::string_view name) const { return parse_bool(text(name)).value_or(false); }
-
 }  // namespace troika::config

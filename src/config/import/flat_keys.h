@@ -29,7 +29,6 @@ class FlatKeys {
   const std::vector<FlatKey>& all() const { return keys_; }
   const FlatKey* find(std::string_view name) const;  // nullptr when absent or without a value
   std::string text(std::string_view name, const std::string& otherwise = "") const;
-  bool is_on(std::string_view name) const;  // says true, in one of the words of parse_bool
 
  private:
   base::Text file_;

@@ -67,6 +67,27 @@ struct ImportTexts {
       "lr_scheduler_kwargs.{0} of lr_scheduler_type {1} is not supported: only min_lr and min_lr_rate of "
       "cosine_with_min_lr are",
       "不支持 lr_scheduler_type {1} 的 lr_scheduler_kwargs.{0}：只支持 cosine_with_min_lr 的 min_lr 和 min_lr_rate"};
+  base::Bilingual wsd_number = {
+      "lr_scheduler_kwargs.{} of warmup_stable_decay is {}, which is not supported: num_stable_steps and "
+      "num_decay_steps of at least 1, min_lr_ratio, decay_type linear, cosine or 1-sqrt, warmup_type linear and "
+      "num_cycles 0.5 are",
+      "不支持 warmup_stable_decay 的 lr_scheduler_kwargs.{} 为 {}：支持至少为 1 的 num_stable_steps 和 "
+      "num_decay_steps、min_lr_ratio、decay_type（linear、cosine 或 1-sqrt）、warmup_type linear 以及 num_cycles 0.5"};
+  base::Bilingual wsd_sum = {
+      "lr_scheduler_kwargs: warm-up, num_stable_steps and num_decay_steps must add up to max_steps, so state all of "
+      "them, or leave num_stable_steps out",
+      "lr_scheduler_kwargs：预热步数、num_stable_steps 与 num_decay_steps 之和必须等于 max_steps；请全部写明，或去掉 "
+      "num_stable_steps"};
+  base::Bilingual wsd_open = {
+      "warmup_stable_decay with a warm-up and without max_steps needs num_decay_steps in lr_scheduler_kwargs: add it, "
+      "the last steps, over which the rate falls",
+      "warmup_stable_decay 带预热且未给出 max_steps 时，lr_scheduler_kwargs 中需要 "
+      "num_decay_steps：请加上它，即学习率下降的最后若干步"};
+  base::Bilingual wsd_decay_alone = {
+      "num_decay_steps {0}: the rate falls over the last {0} steps, as in transformers; LLaMA-Factory without "
+      "num_stable_steps lets it fall after a third of the steps",
+      "num_decay_steps {0}：学习率在最后 {0} 步内下降，与 transformers 相同；而 LLaMA-Factory 在未给出 "
+      "num_stable_steps 时从三分之一步数之后开始下降"};
   base::Bilingual optimizer = {"optim {} is not supported: the optimizer is AdamW, adamw_torch",
                                "不支持 optim {}：优化器为 AdamW，即 adamw_torch"};
   base::Bilingual fsdp = {"fsdp {} is not supported: full_shard, shard_grad_op, no_shard and offload are",

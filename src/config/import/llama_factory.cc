@@ -99,7 +99,12 @@ class LlamaFactoryReader {
   void read_sharding() {
     const FlatKey* deepspeed = keys_.find("deepspeed");
     if (deepspeed == nullptr || deepspeed->asks_nothing()) return;
-    take_deepspeed(read_deepspeed(*deepspeed, keys_.file().english), &layer_);
+    DeepSpeed theirs = read_deepspeed(*deepspeed, keys_.file().english);
+    const Field& rounds = field_of("batch.accumulation");
+    const bool states_total = assigns(theirs.layer, field_of("batch.global_batch_size"));
+    if (states_total && !assigns(layer_, rounds) && !assigns(theirs.layer, rounds))
+      layer_.assignments.push_back({&rounds, "1", llama_factory_default()});
+    take_deepspeed(std::move(theirs), &layer_);
   }
 
   void take_defaults() {

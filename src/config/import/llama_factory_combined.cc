@@ -23,8 +23,16 @@ void CombinedKeys::copy(std::string_view setting, std::string_view name) const {
   if (keys.find(name) != nullptr) assign(setting, keys.text(name), name);
 }
 
+bool CombinedKeys::is_on(std::string_view name) const {
+  const FlatKey* key = keys.find(name);
+  if (key == nullptr) return false;
+  const auto on = parse_bool(key->text);
+  if (!on) fail(name, base::say(import_texts.truth, key->name, key->text));
+  return on.value_or(false);
+}
+
 void CombinedKeys::when_on(std::string_view name, std::string_view setting, const std::string& value) const {
-  if (keys.is_on(name)) assign(setting, value, name);
+  if (is_on(name)) assign(setting, value, name);
 }
 
 void CombinedKeys::set_aside(std::initializer_list<std::string_view> names) const {

@@ -22,7 +22,8 @@ struct CombinedKeys {
   void assign(std::string_view setting, const std::string& value, std::string_view name) const;
   void assign_default(std::string_view setting, const std::string& value) const;  // which a section may overrule
   void copy(std::string_view setting, std::string_view name) const;               // where it is stated
-  void when_on(std::string_view name, std::string_view setting, const std::string& value) const;  // where it is true
+  bool is_on(std::string_view name) const;  // a switch: an error where it says neither true nor false
+  void when_on(std::string_view name, std::string_view setting, const std::string& value) const;  // where it is on
   void set_aside(std::initializer_list<std::string_view> names) const;                            // without effect
   void fail(std::string_view name, const base::Text& what) const;
   // "save_strategy takes steps, epoch, no, not 'x'", with the nearest word.

@@ -142,17 +142,18 @@ void read_conversations(const CombinedKeys& t) {
   } else if (!name.empty() && !pretrains(t.keys)) {
     t.layer.notes.push_back(base::say(import_texts.template_of_model, name));
   }
-  if (t.keys.is_on("train_on_prompt") && t.keys.is_on("mask_history"))
-    t.fail("mask_history", base::say(import_texts.two_losses));
-  t.when_on("train_on_prompt", "data.loss_on", "all");
-  t.when_on("mask_history", "data.loss_on", "last_answer");
+  const bool on_prompt = t.is_on("train_on_prompt"), on_last = t.is_on("mask_history");
+  if (on_prompt && on_last) t.fail("mask_history", base::say(import_texts.two_losses));
+  if (on_prompt) t.assign("data.loss_on", "all", "train_on_prompt");
+  if (on_last) t.assign("data.loss_on", "last_answer", "mask_history");
   t.when_on("disable_shuffling", "data.shuffle", "false");
   const std::vector<std::string> orders = {"random", "sequential", "group_by_length"};
   const std::string order = t.keys.text("train_sampling_strategy", "random");
   if (!is_one_of(order, orders)) return t.fail_word("train_sampling_strategy", orders);
   if (order == "sequential") t.assign("data.shuffle", "false", "train_sampling_strategy");
+  const bool packs = t.is_on("packing"), packs_neatly = t.is_on("neat_packing");
   if (pretrains(t.keys)) return t.set_aside({"packing", "neat_packing"});
-  t.when_on(t.keys.is_on("neat_packing") ? "neat_packing" : "packing", "data.packing", "true");
+  if (packs || packs_neatly) t.assign("data.packing", "true", packs_neatly ? "neat_packing" : "packing");
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ Rows method_rows() {
       {"ref_model*", Meaning::idle, "it concerns a stage that is refused"},
       {"reward_model*", Meaning::idle, "it concerns a stage that is refused"},
       {"compute_accuracy", Meaning::idle, "evaluation gives the loss"},
-      {"early_stopping_steps", Meaning::idle, "a run ends after its steps; the best checkpoint is kept"},
+      {"early_stopping_steps", Meaning::spelling, ""},
   };
 }
 
@@ -162,7 +162,7 @@ Rows data_rows() {
       {"data_shared_file_system", Meaning::idle, "shared folders are detected"},
       {"streaming", Meaning::idle, "prepared tokens are mapped from files, whatever their size"},
       {"buffer_size", Meaning::idle, "prepared tokens are mapped from files, whatever their size"},
-      {"eval_on_each_dataset", Meaning::idle, "one loss over all of data.valid is computed"},
+      {"eval_on_each_dataset", Meaning::combined, "always: each source of data.valid has its loss beside that of all"},
       {"eval_num_beams", Meaning::idle, "evaluation gives the loss"},
       {"ignore_pad_token_for_loss", Meaning::idle, "padding never carries loss"},
       {"media_dir", Meaning::idle, "models read text only"},
@@ -253,8 +253,12 @@ Rows training_rows() {
       {"num_train_epochs", Meaning::spelling, ""},
       {"max_steps", Meaning::combined, "train.steps; -1 and 0: num_train_epochs decides"},
       {"lr_scheduler_type", Meaning::combined,
-       "optimizer.lr_schedule: linear, cosine, cosine_with_min_lr, constant, constant_with_warmup; others are refused"},
-      {"lr_scheduler_kwargs", Meaning::combined, "min_lr and min_lr_rate of cosine_with_min_lr: optimizer.min_lr"},
+       "optimizer.lr_schedule: linear, cosine, cosine_with_min_lr, constant, constant_with_warmup, "
+       "warmup_stable_decay; others are refused"},
+      {"lr_scheduler_kwargs", Meaning::combined,
+       "min_lr and min_lr_rate of cosine_with_min_lr: optimizer.min_lr; of warmup_stable_decay num_decay_steps, "
+       "decay_type and min_lr_ratio: optimizer.decay_steps, decay and min_lr; num_stable_steps where all add up to "
+       "max_steps"},
       {"warmup_steps", Meaning::combined, "optimizer.warmup_steps; below 1: optimizer.warmup_ratio"},
       {"warmup_ratio", Meaning::combined, "optimizer.warmup_ratio"},
       {"weight_decay", Meaning::spelling, ""},
@@ -343,6 +347,7 @@ const std::vector<LlamaFactoryDefault>& llama_factory_defaults() {
       {"parallel.recompute", "full"},  {"optimizer.lr", "5e-05"},
       {"optimizer.min_lr", "0"},       {"optimizer.beta2", "0.999"},
       {"optimizer.weight_decay", "0"}, {"optimizer.lr_schedule", "linear"},
+      {"optimizer.lr_at", "start"},
       {"train.epochs", "3"},           {"train.seed", "42"},
       {"checkpoint.every", "500"},     {"checkpoint.every_minutes", "0"},
       {"checkpoint.keep", "1000000"},

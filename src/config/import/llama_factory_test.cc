@@ -264,6 +264,72 @@ TEST(LlamaFactory, StepsAndStrategies) {
             Recompute::none);
 }
 
+TEST(LlamaFactory, ASwitchThatSaysNeitherTrueNorFalseIsRefusedWithItsLine) {
+  for (const char* name :
+       {"packing", "neat_packing", "use_cpu", "no_cuda", "train_on_prompt", "mask_history", "disable_shuffling",
+        "overwrite_output_dir", "gradient_checkpointing", "disable_gradient_checkpointing", "bf16",
+        "eval_on_each_dataset"}) {
+    for (const char* word : {"maybe", "2", "{a: 1}"})
+      EXPECT_THAT(factory_error(factory_head + name + ": " + word + "\n"),
+                  AllOf(HasSubstr("line 5"), HasSubstr(name), Not(HasSubstr("\n"))))
+          << name << ": " << word;
+    EXPECT_NO_THROW(read_factory(factory_head + name + ": n\n")) << name;
+  }
+  EXPECT_THAT(factory_error(factory_head + "enable_thinking: maybe\n"), HasSubstr("line 5: data.thinking takes true"));
+  EXPECT_TRUE(read_factory(factory_head + "packing: y\n").settings.data.packing);
+  EXPECT_EQ(read_factory(factory_head + "use_cpu: On\n").settings.train.device, "cpu");
+  EXPECT_EQ(read_factory(factory_head + "gradient_checkpointing: Y\n").settings.parallel.recompute, Recompute::full);
+  EXPECT_EQ(read_factory(factory_head + "resume_from_checkpoint: No\n").settings.train.resume, "never");
+  EXPECT_THAT(factory_error(factory_head + "use_dora: y\n"), HasSubstr("use_dora is not supported"));
+  EXPECT_NO_THROW(read_factory(factory_head + "use_dora: n\n"));
+}
+
+TEST(LlamaFactory, AStepHasTheRateAtItsStartAsInTransformers) {
+  EXPECT_EQ(read_factory(factory_head).settings.optimizer.lr_at, LrAt::start);
+  EXPECT_EQ(read_factory(factory_head + "optimizer: {lr_at: end}\n").settings.optimizer.lr_at, LrAt::end);
+}
+
+TEST(LlamaFactory, WarmupStableDecayIsThatOfTransformers) {
+  const std::string wsd = factory_head + "lr_scheduler_type: warmup_stable_decay\nlearning_rate: 1e-3\n";
+  const ParsedSettings alone = read_factory(
+      wsd + "lr_scheduler_kwargs: {num_decay_steps: 20, min_lr_ratio: 0.1, decay_type: 1-sqrt, warmup_type: linear}\n");
+  EXPECT_EQ(alone.settings.optimizer.lr_schedule, LrSchedule::wsd);
+  EXPECT_EQ(alone.settings.optimizer.decay_steps, 20);
+  EXPECT_EQ(alone.settings.optimizer.decay, LrDecay::sqrt);
+  EXPECT_DOUBLE_EQ(alone.settings.optimizer.min_lr, 1e-4);
+  EXPECT_THAT(base::join(alone.notes, "\n"), HasSubstr("the rate falls over the last 20 steps, as in transformers"));
+
+  const auto of = [&](const std::string& more) { return read_factory(wsd + more).settings.optimizer; };
+  EXPECT_EQ(of("").decay, LrDecay::cosine);
+  EXPECT_DOUBLE_EQ(of("").decay_ratio, 2.0 / 3);
+  EXPECT_EQ(of("max_steps: 100\nwarmup_ratio: 0.1\n").decay_steps, 60);  // of 90, a third is stable
+  EXPECT_EQ(of("max_steps: 100\nwarmup_steps: 9\nlr_scheduler_kwargs: {num_stable_steps: 71, num_decay_steps: 20}\n")
+                .decay_steps,
+            20);
+  EXPECT_THAT(factory_error(wsd + "lr_scheduler_kwargs: {num_stable_steps: 70, num_decay_steps: 20}\n"),
+              HasSubstr("must add up to max_steps"));
+  EXPECT_THAT(factory_error(wsd + "max_steps: 100\nlr_scheduler_kwargs: {num_stable_steps: 70}\n"),
+              HasSubstr("must add up to max_steps"));
+  EXPECT_THAT(factory_error(wsd + "warmup_steps: 5\n"), HasSubstr("needs num_decay_steps in lr_scheduler_kwargs"));
+  for (const char* number : {"num_cycles: 1", "warmup_type: cosine", "decay_type: exp", "num_decay_steps: 0",
+                             "num_decay_steps: 0.5", "future: 1"})
+    EXPECT_THAT(factory_error(wsd + "lr_scheduler_kwargs: {" + number + "}\n"), HasSubstr("which is not supported"))
+        << number;
+}
+
+TEST(LlamaFactory, EarlyStoppingAndEverySetByItselfAreSettings) {
+  const Settings s =
+      read_factory(factory_head + "eval_dataset: a,b\neval_strategy: steps\neval_steps: 5\nearly_stopping_steps: 3\n"
+                                  "eval_on_each_dataset: true\n")
+          .settings;
+  EXPECT_EQ(s.train.early_stopping_patience, 3);
+  EXPECT_NO_THROW(resolve(s, 1));
+  EXPECT_THAT(config_error([] {
+                resolve(read_factory(factory_head + "eval_dataset: a\nearly_stopping_steps: 3\n").settings, 1);
+              }),
+              HasSubstr("train.early_stopping_patience 3 counts evaluations, but there is only one, at the end"));
+}
+
 TEST(LlamaFactory, LearningRateAndOptimizer) {
   EXPECT_EQ(read_factory(factory_head + "lr_scheduler_type: constant_with_warmup\nwarmup_steps: 5\n")
                 .settings.optimizer.warmup_steps,

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/json.h"
 #include "base/say.h"
@@ -14,8 +16,14 @@ namespace troika::config {
 namespace {
 
 void read_resume(const CombinedKeys& t) {
-  if (t.keys.find("resume_from_checkpoint") != nullptr) return t.copy("train.resume", "resume_from_checkpoint");
-  t.when_on("overwrite_output_dir", "train.resume", "never");
+  const bool overwrites = t.is_on("overwrite_output_dir");
+  const FlatKey* resume = t.keys.find("resume_from_checkpoint");
+  if (resume == nullptr) {
+    if (overwrites) t.assign("train.resume", "never", "overwrite_output_dir");
+    return;
+  }
+  const auto newest = parse_bool(resume->text);  // else it is a path
+  t.assign("train.resume", newest ? (*newest ? "auto" : "never") : resume->text, resume->name);
 }
 
 // A number of steps: at least 1, or a share of all steps below 1, which only warm-up has.
@@ -41,6 +49,7 @@ void read_saving(const CombinedKeys& t) {
 }
 
 void read_evaluation(const CombinedKeys& t) {
+  t.is_on("eval_on_each_dataset");  // which is done anyhow
   const std::string name = t.keys.find("eval_strategy") != nullptr ? "eval_strategy" : "evaluation_strategy";
   const std::string strategy = t.keys.text(name, "no");
   if (!is_one_of(strategy, {"steps", "epoch", "no"})) return t.fail_word(name, {"steps", "epoch", "no"});
@@ -54,7 +63,7 @@ void read_evaluation(const CombinedKeys& t) {
 
 void read_recomputation(const CombinedKeys& t) {
   const FlatKey* on = t.keys.find("gradient_checkpointing");
-  if (on != nullptr) t.assign("parallel.recompute", t.keys.is_on("gradient_checkpointing") ? "full" : "none", on->name);
+  if (on != nullptr) t.assign("parallel.recompute", t.is_on("gradient_checkpointing") ? "full" : "none", on->name);
   t.when_on("disable_gradient_checkpointing", "parallel.recompute", "none");
 }
 
@@ -90,10 +99,94 @@ void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
   }
 }
 
+// What LLaMA-Factory and transformers make of warmup_stable_decay: steps of warm-up, then stable ones, then those of decay.
+class WsdReader {
+ public:
+  explicit WsdReader(const CombinedKeys& t) : t_(t), key_(t.keys.find("lr_scheduler_kwargs")) {}
+
+  void read() {
+    t_.assign("optimizer.lr_schedule", "wsd", "lr_scheduler_type");
+    if (key_ != nullptr && !key_->asks_nothing() && key_->text != "{}") {
+      const auto numbers = base::parse_json(key_->text, key_->origin);
+      if (!numbers.is_object()) return t_.fail(key_->name, base::say(import_texts.scheduler_numbers));
+      for (const auto& [name, value] : numbers.items()) read_number(name, scalar(value));
+    }
+    t_.assign("optimizer.decay", shape_, name());
+    place_decay();
+  }
+
+ private:
+  std::string_view name() const { return key_ == nullptr ? "lr_scheduler_type" : "lr_scheduler_kwargs"; }
+
+  void read_number(const std::string& number, const std::string& text) {
+    double value = 0, lr = 5e-5;
+    base::parse_double(t_.keys.text("learning_rate"), &lr);
+    std::int64_t* steps = number == "num_decay_steps" ? &decay_ : number == "num_stable_steps" ? &stable_ : nullptr;
+    const bool is_number = base::parse_double(text, &value);
+    if (steps != nullptr && is_number && value >= 1 && value == std::floor(value) && value < 1e12) {
+      *steps = static_cast<std::int64_t>(value);
+    } else if (number == "min_lr_ratio" && is_number && value >= 0 && value <= 1) {
+      t_.assign("optimizer.min_lr", fmt::format("{}", value * lr), name());
+    } else if (number == "decay_type" && is_one_of(text, {"linear", "cosine", "1-sqrt"})) {
+      shape_ = text;
+    } else if ((number == "warmup_type" && text == "linear") || (number == "num_cycles" && is_number && value == 0.5)) {
+      return;  // as here
+    } else {
+      t_.fail(name(), base::say(import_texts.wsd_number, number, text));
+    }
+  }
+
+  // Nothing where only the epochs decide.
+  std::optional<std::int64_t> steps() const {
+    double steps = 0;
+    if (!base::parse_double(t_.keys.text("max_steps"), &steps) || steps < 1) return std::nullopt;
+    return static_cast<std::int64_t>(steps);
+  }
+
+  bool warms_up() const {
+    double steps = 0, ratio = 0;
+    return (base::parse_double(t_.keys.text("warmup_steps"), &steps) && steps > 0) ||
+           (base::parse_double(t_.keys.text("warmup_ratio"), &ratio) && ratio > 0);
+  }
+
+  std::int64_t warmup(std::int64_t all) const {
+    double steps = 0, ratio = 0;
+    base::parse_double(t_.keys.text("warmup_steps"), &steps);
+    base::parse_double(t_.keys.text("warmup_ratio"), &ratio);
+    if (steps >= 1) return static_cast<std::int64_t>(steps);
+    return static_cast<std::int64_t>(std::ceil((steps > 0 ? steps : ratio) * static_cast<double>(all)));
+  }
+
+  void place_decay() {
+    const auto all = steps();
+    const std::int64_t left = all ? *all - warmup(*all) : 0;
+    const std::int64_t usual = left - left / 3;  // LLaMA-Factory's num_decay_steps
+    if (stable_ >= 0 && (!all || stable_ + (decay_ >= 0 ? decay_ : usual) != left))
+      return t_.fail(name(), base::say(import_texts.wsd_sum));
+    if (decay_ >= 0) {
+      t_.assign("optimizer.decay_steps", std::to_string(decay_), name());
+      if (stable_ < 0) t_.layer.notes.push_back(base::say(import_texts.wsd_decay_alone, decay_));
+    } else if (all) {
+      t_.assign("optimizer.decay_steps", std::to_string(usual), name());
+    } else if (warms_up()) {
+      t_.fail(name(), base::say(import_texts.wsd_open));
+    } else {
+      t_.assign("optimizer.decay_ratio", fmt::format("{}", 2.0 / 3), name());
+    }
+  }
+
+  const CombinedKeys& t_;
+  const FlatKey* key_;
+  std::int64_t decay_ = -1, stable_ = -1;  // below 0: not stated
+  std::string shape_ = "cosine";
+};
+
 void read_schedule(const CombinedKeys& t) {
-  const std::vector<std::string> known = {"linear", "cosine", "cosine_with_min_lr", "constant", "constant_with_warmup"};
+  const std::vector<std::string> known = {
+      "linear", "cosine", "cosine_with_min_lr", "constant", "constant_with_warmup", "warmup_stable_decay"};
   const std::string type = t.keys.text("lr_scheduler_type", "linear");
   if (!is_one_of(type, known)) return t.fail_word("lr_scheduler_type", known);
+  if (type == "warmup_stable_decay") return read_warmup(t, type), WsdReader(t).read();
   if (t.keys.find("lr_scheduler_type") != nullptr)
     t.assign("optimizer.lr_schedule", type.substr(0, type.find("_with")), "lr_scheduler_type");
   read_warmup(t, type);
@@ -112,7 +205,7 @@ void read_fsdp(const CombinedKeys& t) {
   std::string words = key->text;
   std::replace(words.begin(), words.end(), ',', ' ');
   for (const std::string& word : base::split(words, ' ')) {
-    if (word == "full_shard" || word == "true") {
+    if (word == "full_shard" || parse_bool(word).value_or(false)) {
       t.assign("parallel.zero", "3", "fsdp");
     } else if (word == "shard_grad_op") {
       t.assign("parallel.zero", "2", "fsdp");
