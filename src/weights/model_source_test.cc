@@ -140,7 +140,7 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
   base::make_directories(*this / "empty");
   EXPECT_THAT(refusal(*this / "empty"), HasSubstr("no complete checkpoint in '" + *this / "empty'"));
   write_folder(*this / "m", tiny_qwen3(), DType::f32);
-  EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; name the folder"));
+  EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; give the folder that holds config.json"));
   base::rename_path(*this / "m/model.safetensors", *this / "kept");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has neither model.safetensors"));
   base::rename_path(*this / "kept", *this / "m/model.safetensors");

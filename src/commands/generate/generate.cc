@@ -10,10 +10,12 @@
 #include "base/units.h"
 #include "commands/generate/arguments.h"
 #include "commands/generate/batch_progress.h"
+#include "commands/generate/end_marks.h"
 #include "commands/generate/prepared.h"
 #include "commands/generate/printer.h"
 #include "commands/generate/prompt_ids.h"
 #include "commands/generate/prompts.h"
+#include "data/open_chat_template.h"
 #include "inference/generate.h"
 #include "tensor/device.h"
 
@@ -33,6 +35,16 @@ std::string limit_note(const inference::TextModel& model, const std::string& wha
 
 bool cut_short(const inference::Text& text, const inference::TextOptions& options) {
   return text.finish() == inference::Finish::length && text.tokens() < options.new_tokens;
+}
+
+// A run that was told its chat template has learnt to end answers with that template's mark.
+void stop_as_trained(Prepared* prepared) {
+  const std::string choice = prepared->source->chat_template();
+  const bool gone = data::find_built_in_template(choice) == nullptr && !base::file_exists(choice);
+  if (choice == config::tokenizers_template || gone) return;
+  add_end_marks(data::open_chat_template(choice, prepared->tokenizer_name, false,
+                                         prepared->tokenizer->id_to_bytes(prepared->tokenizer->end_of_document_id())),
+                *prepared->tokenizer, &prepared->options);
 }
 
 int run_one(const GenerateArguments& a, const Prepared& prepared) {
@@ -102,7 +114,8 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
 int run_generate(const std::vector<std::string>& arguments) {
   const GenerateArguments a = parse_generate_arguments(arguments);
   if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
-  const Prepared prepared = prepare(a);
+  Prepared prepared = prepare(a);
+  stop_as_trained(&prepared);
   return a.input ? run_batch(a, prepared) : run_one(a, prepared);
 }
 

@@ -30,9 +30,14 @@ Prepared prepare(const TextArguments& a) {
   prepared.source = weights::open_model(a.path, *self, a.base);
   prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
   prepared.tokenizer = tokenizer::open_tokenizer(prepared.tokenizer_name);
+  std::vector<std::string> notes = prepared.source->notes();
   std::string config;
-  const inference::GenerationConfig recommendation = recommended(*prepared.source, &config);
+  const inference::GenerationConfig recommendation = recommended(*prepared.source, a.advice, &config);
   prepared.options = text_options(a, recommendation, *prepared.tokenizer);
+  if (const std::string foreign = inference::foreign_stop_ids(recommendation, prepared.source->model().vocab);
+      !foreign.empty())
+    notes.push_back((config.empty() ? "config.json of the model" : "'" + config + "'") + ": " + foreign);
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
   if (!config.empty()) fmt::print(stderr, "with {}: {}\n", config, describe(prepared.options));
   return prepared;
 }

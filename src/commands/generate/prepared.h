@@ -19,8 +19,8 @@ struct Prepared {
   inference::TextOptions options;
 };
 
-// Opens what the arguments name; how tokens are drawn goes to stderr where the publisher recommends it. Errors as of
-// train::open_model; ConfigError when there is no tokenizer.
+// Opens what the arguments name. Where the publisher recommends how tokens are drawn, that goes to stderr as a line, and so
+// do notes on the model. Errors as of weights::open_model; ConfigError when there is no tokenizer.
 Prepared prepare(const TextArguments& arguments);
 
 // Reads the weights. `context`: the most positions of a text, cut to what the model has.

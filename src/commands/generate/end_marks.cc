@@ -1,4 +1,4 @@
-#include "commands/chat/end_marks.h"
+#include "commands/generate/end_marks.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
