@@ -63,7 +63,7 @@ struct AdapterRank {
 struct AdapterCase {
   config::ModelSettings model;
   std::string targets = "all";
-  std::string ranks, alphas;  // patterns
+  std::string ranks = "", alphas = "";  // patterns
   shape::SavedActivations activations = shape::SavedActivations::all;
   SequenceParallel sequence = SequenceParallel::off;
 };

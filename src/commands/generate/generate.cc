@@ -15,7 +15,6 @@
 #include "commands/generate/printer.h"
 #include "commands/generate/prompt_ids.h"
 #include "commands/generate/prompts.h"
-#include "data/open_chat_template.h"
 #include "inference/generate.h"
 #include "tensor/device.h"
 
@@ -35,16 +34,6 @@ std::string limit_note(const inference::TextModel& model, const std::string& wha
 
 bool cut_short(const inference::Text& text, const inference::TextOptions& options) {
   return text.finish() == inference::Finish::length && text.tokens() < options.new_tokens;
-}
-
-// A run that was told its chat template has learnt to end answers with that template's mark.
-void stop_as_trained(Prepared* prepared) {
-  const std::string choice = prepared->source->chat_template();
-  const bool gone = data::find_built_in_template(choice) == nullptr && !base::file_exists(choice);
-  if (choice == config::tokenizers_template || gone) return;
-  add_end_marks(data::open_chat_template(choice, prepared->tokenizer_name, false,
-                                         prepared->tokenizer->id_to_bytes(prepared->tokenizer->end_of_document_id())),
-                *prepared->tokenizer, &prepared->options);
 }
 
 int run_one(const GenerateArguments& a, const Prepared& prepared) {
@@ -115,7 +104,7 @@ int run_generate(const std::vector<std::string>& arguments) {
   const GenerateArguments a = parse_generate_arguments(arguments);
   if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
   Prepared prepared = prepare(a);
-  stop_as_trained(&prepared);
+  add_end_marks_of_run(prepared.source->chat_template(), prepared.tokenizer_name, *prepared.tokenizer, &prepared.options);
   return a.input ? run_batch(a, prepared) : run_one(a, prepared);
 }
 
