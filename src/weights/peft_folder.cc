@@ -123,8 +123,7 @@ class PeftFolder : public AdapterSource {
   const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
 
   void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {
-    const std::string remark = config_.layers.empty() ? "" : ", and layers_to_transform is " + config_.layers;
-    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), remark);
+    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), config_.limits);
   }
 
   void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {

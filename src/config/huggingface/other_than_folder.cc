@@ -103,7 +103,10 @@ std::optional<base::Text> other_than_folder(const std::string& given) {
 }
 
 std::optional<base::Text> other_than_settings(const std::string& path) {
-  if (base::file_exists(path)) return model_file(path);
+  constexpr const char* of_models[] = {"config.json", "adapter_config.json", "generation_config.json", "tokenizer.json",
+                                       "model.safetensors.index.json"};
+  const bool of_model = std::find(std::begin(of_models), std::end(of_models), last_part(path)) != std::end(of_models);
+  if (base::file_exists(path)) return of_model ? other_than_folder(path) : model_file(path);
   return has_ending_of(path, settings_endings) ? std::nullopt : absent_model(base::without_end_slashes(path));
 }
 

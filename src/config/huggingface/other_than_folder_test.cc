@@ -67,6 +67,8 @@ TEST_F(OtherThanFolder, NamesOnTheHubAndAddressesAreToldFromMistypedPaths) {
   EXPECT_THAT(parse_error({"Qwen/Qwen3-0.6B"}), HasSubstr("looks like a model's name on the Hugging Face Hub"));
   write("w.gguf", "GGUF");
   EXPECT_THAT(parse_error({*this / "w.gguf"}), HasSubstr("is a GGUF file"));
+  write("m/config.json", "{}");
+  EXPECT_THAT(parse_error({*this / "m/config.json"}), HasSubstr("is a file; give the folder"));
   EXPECT_EQ(other_than_settings("settings/mine.yaml"), std::nullopt);
   try {
     model_folder_of("Qwen/Qwen3-0.6B");

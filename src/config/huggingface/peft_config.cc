@@ -100,6 +100,15 @@ void refuse_gaps(JsonKeys& members) {
   if (*layers != first) members.fail("layers_to_transform", base::say(peft_texts.every_layer));
 }
 
+std::string limits_of(const JsonKeys& members) {
+  std::string text;
+  for (const char* key : {"layers_to_transform", "exclude_modules"}) {
+    const json* value = members.find(key);
+    if (value != nullptr && !says_nothing(*value)) text += fmt::format(", and {} is {}", key, shown(*value));
+  }
+  return text;
+}
+
 // What is not stated is as PEFT has it.
 LoraSettings read_lora(JsonKeys& members) {
   LoraSettings lora;
@@ -165,7 +174,7 @@ PeftConfig parse_peft_config(std::string_view text, const std::string& origin) {
   const std::string base = members.word("base_model_name_or_path", "");
   if (!problems.empty())
     throw base::DataError(base::say(peft_texts.not_supported, origin, base::join(problems, {"\n  ", "\n  "})));
-  const json *layers = members.find("layers_to_transform"), *modules = members.find("target_modules"),
+  const json *modules = members.find("target_modules"),
              *excluded = members.find("exclude_modules");
   PeftConfig config{lora,
                     base,
@@ -173,7 +182,7 @@ PeftConfig parse_peft_config(std::string_view text, const std::string& origin) {
                     std::nullopt,
                     std::move(ranks),
                     std::move(alphas),
-                    layers == nullptr ? "" : shown(*layers),
+                    limits_of(members),
                     notes_on(root, origin)};
   if (excluded != nullptr && !says_nothing(*excluded))
     config.excluded.emplace(*excluded, "exclude_modules", origin);

@@ -24,7 +24,7 @@ struct PeftConfig {
   ModulePattern modules;
   std::optional<ModulePattern> excluded;
   NumberPattern ranks, alphas;
-  std::string layers;              // layers_to_transform as it stands, "" when absent
+  std::string limits;              // ", and layers_to_transform is [0]": what may keep layers without adapters
   std::vector<std::string> notes;  // on members that nobody here knows
 
   bool excludes(const std::string& module) const { return excluded && excluded->matches(module); }
