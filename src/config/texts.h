@@ -241,8 +241,9 @@ struct ConfigTexts {
                                  "没有名为“{}”的 model.preset：您是想写 {} 吗？"};
   base::Bilingual contradicts = {"{0} {1} ({2}) contradicts {3} in {4}; leave it out",
                                  "{0} {1}（{2}）与 {4} 中的 {3} 矛盾；请去掉"};
-  base::Bilingual from_adapter = {"lora.path '{}': rank {}, alpha {:g}{}, targets {}, dropout {:g}, where not stated",
-                                  "lora.path “{}”：未给出的设置取自适配器：秩 {}，alpha {:g}{}，目标 {}，dropout {:g}"};
+  base::Bilingual from_adapter = {
+      "taken from lora.path '{}' where not stated: rank {}, alpha {:g}{}, targets {}, dropout {:g}",
+      "未给出的设置取自 lora.path “{}”：秩 {}，alpha {:g}{}，目标 {}，dropout {:g}"};
   base::Bilingual preset_and_path = {"model.preset {} ({}) and model.path {} ({}) both say what the model is; take one",
                                      "model.preset {}（{}）和 model.path {}（{}）都指定了模型；请只用一个"};
   base::Bilingual base_alone = {

@@ -166,6 +166,12 @@ TEST(LlamaFactory, LoraIsTheMethodOfAFileThatNamesNone) {
               HasSubstr("finetuning_type takes full, freeze, lora, not 'oft'"));
 }
 
+TEST(LlamaFactory, RankStabilisedAdaptersAreASetting) {
+  EXPECT_TRUE(read_factory("stage: sft\nuse_rslora: true\n").settings.lora.rslora);
+  EXPECT_FALSE(read_factory("stage: sft\nuse_rslora: false\n").settings.lora.rslora);
+  EXPECT_FALSE(read_factory(factory_head + "use_rslora: true\n").settings.lora.rslora) << "with finetuning_type full";
+}
+
 TEST(LlamaFactory, AnAdapterGoesOnWithTheNumbersOfItsFolder) {
   const std::string folder = file("") + "-adapter";
   base::make_directories(folder);
