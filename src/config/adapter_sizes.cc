@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view layers_prefix = "model.layers.";
 
-// As PEFT matches the keys of its patterns where they are names; and a projection without the part of the layer that it is in.
+// As PEFT matches the keys of its patterns where they are names; also a projection without its part of the layer.
 bool is_named(const AdaptedModule& module, const std::string& name) {
   const std::string full = "." + name_of(module), tail = "." + name;
   const bool ends = full.size() >= tail.size() && full.compare(full.size() - tail.size(), tail.size(), tail) == 0;
@@ -51,8 +51,8 @@ void check_pattern(const std::string& key, const std::string& pattern, const std
   for (const auto& [name, value] : entries_of(pattern)) {
     const bool fits = value > 0 && value <= bounds.max && (!whole || value == std::floor(value));
     if (!fits) errors->push_back(base::say(whole ? texts.pattern_rank : texts.pattern_alpha, key, name, bounds.max));
-    const bool names_one =
-        std::any_of(modules.begin(), modules.end(), [&](const AdaptedModule& module) { return is_named(module, name); });
+    const bool names_one = std::any_of(modules.begin(), modules.end(),
+                                       [&](const AdaptedModule& module) { return is_named(module, name); });
     if (!names_one) errors->push_back(base::say(texts.pattern_of_none, key, name));
   }
 }
@@ -70,8 +70,8 @@ std::optional<AdaptedModule> adapted_module(const std::string& name) {
   AdaptedModule module;
   const auto projection = parse_word<Projection>(name.substr(name.rfind('.') + 1));
   if (name.rfind(layers_prefix, 0) != 0 || dot == std::string::npos || !projection) return std::nullopt;
-  if (!base::parse_int(name.substr(layers_prefix.size(), dot - layers_prefix.size()), &module.layer) || module.layer < 0)
-    return std::nullopt;
+  const std::string layer = name.substr(layers_prefix.size(), dot - layers_prefix.size());
+  if (!base::parse_int(layer, &module.layer) || module.layer < 0) return std::nullopt;
   module.projection = *projection;
   return name_of(module) == name ? std::optional(module) : std::nullopt;
 }

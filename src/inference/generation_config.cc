@@ -53,7 +53,8 @@ GenerationConfig parse_generation_config(std::string_view json, const std::strin
   config.top_p = number(object, "top_p", 0, 1, origin);
   config.min_p = number(object, "min_p", 0, 1, origin);
   config.repetition_penalty = number(object, "repetition_penalty", 0.01, 100, origin);
-  if (const auto k = number(object, "top_k", 0, 1e15, origin)) config.top_k = static_cast<std::int64_t>(std::min(*k, 1e7));
+  if (const auto k = number(object, "top_k", 0, 1e15, origin))
+    config.top_k = static_cast<std::int64_t>(std::min(*k, 1e7));
   if (const Json* ends = find(object, "eos_token_id")) {
     for (const Json& one : ends->is_array() ? *ends : Json::array({*ends})) config.stop_ids.push_back(id(one, origin));
   }

@@ -160,8 +160,8 @@ void note_generation_config(const InitialState& initial, std::int64_t vocab, std
     if (!foreign.empty()) notes->push_back(fmt::format("'{}': {}", path, foreign));
   } catch (const base::DataError& error) {
     notes->push_back(fmt::format(
-        "{}; the training does without the file, but generate and chat refuse it unless --generation-config none passes it "
-        "over: mend or remove it",
+        "{}; the training does without the file, but generate and chat refuse it unless --generation-config none "
+        "passes it over: mend or remove it",
         error.what()));
   }
 }

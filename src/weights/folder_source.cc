@@ -37,7 +37,8 @@ class FolderSource : public ModelSource {
         tensors_(match_weights(folder_, model_, model_)),
         fingerprint_(folder_.fingerprint()) {
     for (const auto& [name, tensor] : tensors_) bytes_ += tensor.bytes;
-    if (model_.tie_embeddings) refuse_other_head(folder_, tensors_.at(shape::segment_parameters(model_, 0).front().name));
+    const std::string table = shape::segment_parameters(model_, 0).front().name;
+    if (model_.tie_embeddings) refuse_other_head(folder_, tensors_.at(table));
   }
 
   const Assignment& tensors() const { return tensors_; }

@@ -121,8 +121,8 @@ void WeightsFolder::note_index() {
                                   [](const auto& placed) { return placed.second != weights_file_name; });
   if (other == files.end()) return;
   notes_.push_back(fmt::format(
-      "'{}' holds {} and {}, which names other files such as {}: the weights in {} are taken, as by transformers; remove "
-      "the one that is out of date",
+      "'{}' holds {} and {}, which names other files such as {}: the weights in {} are taken, as by transformers; "
+      "remove the one that is out of date",
       path_, weights_file_name, weights_index_name, other->second, weights_file_name));
 }
 

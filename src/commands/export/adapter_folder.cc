@@ -67,8 +67,8 @@ void note_base(const std::string& adapter, const std::string& base, ExportReport
   const bool an_adapter = config::is_adapter_folder(base);
   if (!base::directory_exists(base) || (!an_adapter && base::file_exists(base + "/config.json"))) return;
   report->notes.push_back(
-      fmt::format("the base of this adapter is '{}', {}, which PEFT cannot load: write one whole model with troika export "
-                  "{} FOLDER --merge, or export that base as a model's folder too and name it with --base FOLDER",
+      fmt::format("the base of this adapter is '{}', {}, which PEFT cannot load: write one whole model with troika "
+                  "export {} FOLDER --merge, or export that base as a model's folder too and name it with --base FOLDER",
                   base, an_adapter ? "an adapter" : "a run of Troika", adapter));
 }
 

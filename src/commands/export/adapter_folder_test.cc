@@ -149,7 +149,8 @@ TEST_F(ExportOfAdapters, KeepRanksAndScalesOfTheirOwn) {
   settings_.lora.rslora = true;
   settings_.lora.rank_pattern = "v_proj:5,layers.1.q_proj:2";
   settings_.lora.alpha_pattern = "down_proj:1.5";
-  save_adapter(*this / "run", settings_, random_adapter(settings_.model, settings_.lora), *self_, {{"tokenizer", *this / "m"}});
+  save_adapter(*this / "run", settings_, random_adapter(settings_.model, settings_.lora), *self_,
+               {{"tokenizer", *this / "m"}});
   ASSERT_EQ(run_export({*this / "run", *this / "a"}), 0);
   const auto config = nlohmann::json::parse(base::read_file(*this / "a/adapter_config.json"));
   EXPECT_EQ(config["use_rslora"], true);

@@ -48,13 +48,14 @@ TEST(Recommended, AFileThatCannotBeUsedSaysHowToPassItOver) {
   const base::TemporaryFolder folder;
   const WithFiles source(folder.path());
   std::string found;
-  for (const char* text : {"", "[]", R"({"temperature": NaN})", R"({"eos_token_id": "0"})", R"({"temperature": "0.9"})"}) {
+  for (const char* text :
+       {"", "[]", R"({"temperature": NaN})", R"({"eos_token_id": "0"})", R"({"temperature": "0.9"})"}) {
     base::write_file_atomic(folder.path() + "/generation_config.json", text);
     try {
       recommended(source, Advice::followed, &found);
       FAIL() << text;
     } catch (const base::DataError& error) {
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("generation_config.json"), HasSubstr("--generation-config none"))) << text;
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("generation_config.json"), HasSubstr("--generation-config none")));
     }
     EXPECT_THAT(recommended(source, Advice::none, &found).stop_ids, ElementsAre(3)) << "as config.json says";
     EXPECT_EQ(found, "");

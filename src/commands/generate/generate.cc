@@ -104,7 +104,8 @@ int run_generate(const std::vector<std::string>& arguments) {
   const GenerateArguments a = parse_generate_arguments(arguments);
   if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
   Prepared prepared = prepare(a);
-  add_end_marks_of_run(prepared.source->chat_template(), prepared.tokenizer_name, *prepared.tokenizer, &prepared.options);
+  add_end_marks_of_run(prepared.source->chat_template(), prepared.tokenizer_name, *prepared.tokenizer,
+                       &prepared.options);
   tell_advice(prepared);
   return a.input ? run_batch(a, prepared) : run_one(a, prepared);
 }

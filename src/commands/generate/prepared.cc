@@ -41,7 +41,8 @@ Prepared prepare(const TextArguments& a) {
 }
 
 void tell_advice(const Prepared& prepared) {
-  if (!prepared.advised_by.empty()) fmt::print(stderr, "with {}: {}\n", prepared.advised_by, describe(prepared.options));
+  if (prepared.advised_by.empty()) return;
+  fmt::print(stderr, "with {}: {}\n", prepared.advised_by, describe(prepared.options));
 }
 
 inference::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {
