@@ -30,7 +30,9 @@ void add_end_marks(const data::ChatTemplate& chat_template, const tokenizer::Tok
     const auto ids = tokenizer.encode(mark);
     if (ids.size() == 1 && std::count(options->stop_ids.begin(), options->stop_ids.end(), ids[0]) == 0)
       options->stop_ids.push_back(ids[0]);
-    if (ids.size() > 1 && mark == behind) options->stop_texts.push_back(mark);
+    if (ids.size() > 1 && mark == behind &&
+        std::count(options->stop_texts.begin(), options->stop_texts.end(), mark) == 0)
+      options->stop_texts.push_back(mark);
   }
 }
 
