@@ -5,9 +5,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/huggingface/other_than_folder.h"
 #include "config/import/deepspeed.h"
-#include "config/import/run_presets.h"
 #include "config/spellings.h"
 #include "config/texts.h"
 #include "config/yaml_texts.h"
@@ -30,11 +28,7 @@ Take file_taker(SettingsReading& reading) {
 Take word_taker(SettingsReading& reading) {
   return [&layer = reading.line.layer, take_file = file_taker(reading)](const std::string& path,
                                                                         const std::string& shown, FlagReading* flags) {
-    if (!base::directory_exists(path)) {
-      if (const auto other = other_than_settings(path); other && run_preset_named(path).empty())
-        return flags->refuse(*other);
-      return take_file(path, shown, flags);
-    }
+    if (!base::directory_exists(path)) return take_file(path, shown, flags);
     layer.assignments.push_back({&field_of("model.path"), path, base::verbatim(path)});
   };
 }

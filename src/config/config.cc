@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/fields.h"
+#include "config/huggingface/other_than_folder.h"
 #include "config/import/run_presets.h"
 #include "config/layers.h"
 #include "config/presets.h"
@@ -40,6 +41,7 @@ Layer read_file_layer(const std::string& path) {
     layer.errors.push_back(base::say(texts.python_file, path, base::join(preset_names(), ", ")));
     return layer;
   }
+  if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   return read_yaml(base::read_file(path), path);
 }
 
