@@ -7,10 +7,9 @@
 
 namespace {
 
-using namespace troika;
-
 // What is read of an adapter, written and read again, is the same.
 void read_adapter(std::string_view input) {
+  using namespace troika;
   const config::PeftConfig adapter = config::parse_peft_config(input, "an adapter");
   std::vector<config::AdaptedModule> modules;
   for (const std::int64_t layer : {0, 1})
@@ -28,6 +27,7 @@ void read_adapter(std::string_view input) {
 }  // namespace
 
 TROIKA_FUZZ_TARGET(model_configs)(const std::uint8_t* data, std::size_t size) {
+  using namespace troika;
   const std::string_view input = fuzz::text_of(data, size);
   fuzz::accepted([&] { read_adapter(input); });
   config::ModelSettings model;
