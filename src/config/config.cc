@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/fields.h"
+#include "config/huggingface/other_than_folder.h"
 #include "config/import/run_presets.h"
 #include "config/layers.h"
 #include "config/presets.h"
@@ -88,6 +89,7 @@ Layer read_file_layer(const std::string& path) {
   }
   std::error_code unheard;
   if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say(texts.no_file, path));
+  if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   if (base::file_exists(path) && has_data_ending(path)) return refused(texts.data_as_settings, path);
   const std::string text = base::read_file(path);
   if (holds_records(path, text)) return refused(texts.data_as_settings, path);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/adapter_sizes.h"
 #include "config/config_test_support.h"
 #include "config/lora.h"
 
@@ -61,8 +62,37 @@ TEST(Lora, TargetsComeInTheOrderOfALayer) {
 TEST(Lora, WhatIsWrongIsNamed) {
   EXPECT_THAT(resolve_error({"--lora.rank", "4"}, 1), HasSubstr("model.path is not set"));
   EXPECT_THAT(resolve_error({"--lora.rank", "4", "--lora.targets", "q_prj"}, 1), HasSubstr("nearest: q_proj"));
-  EXPECT_THAT(resolve_error({"--lora.path", "x"}, 1), HasSubstr("lora.rank is 0"));
+  EXPECT_THAT(resolve_error({"--lora.rank_pattern", "q_proj:4"}, 1), HasSubstr("but lora.rank is 0"));
   EXPECT_THAT(resolve_error({"--lora.rank", "4", "--model.preset", "gpt2-124m"}, 1), HasSubstr("gpt2"));
+}
+
+TEST(Lora, PatternsGiveSomeProjectionsARankAndAScaleOfTheirOwn) {
+  LoraSettings lora;
+  lora.rank = 4;
+  lora.rank_pattern = "layers.1.q_proj:2, self_attn.q_proj:8,model.layers.0.mlp.up_proj:16";
+  lora.alpha_pattern = "q_proj:4";
+  const auto size = [&](std::int64_t layer, Projection projection) { return adapter_size(lora, {layer, projection}); };
+  EXPECT_EQ(size(0, Projection::q).rank, 8);
+  EXPECT_EQ(size(0, Projection::q).scale, 0.5);
+  EXPECT_EQ(size(1, Projection::q).rank, 2);
+  EXPECT_EQ(size(11, Projection::q).rank, 8);
+  EXPECT_EQ(size(0, Projection::up).scale, 0.5) << "alpha is 2 x lora.rank";
+  EXPECT_EQ(size(1, Projection::up).rank, 4);
+  lora.rslora = true;
+  EXPECT_EQ(size(0, Projection::up).scale, 2);
+  EXPECT_EQ(size(1, Projection::v).scale, 4);
+  EXPECT_EQ(with_plain_sizes(lora, 2).rank_pattern,
+            "layers.0.self_attn.q_proj:8,layers.1.self_attn.q_proj:2,layers.0.mlp.up_proj:16");
+  EXPECT_EQ(with_plain_sizes(lora, 2).alpha_pattern, "q_proj:4");
+  EXPECT_THAT(wrong_patterns(lora, 2), ElementsAre());
+  for (const auto& [pattern, complaint] :
+       {std::pair{"q_proj", "'q_proj' is not NAME:NUMBER"}, {"q_proj:x", "is not NAME:NUMBER"},
+        {"q_proj:0", "the rank of q_proj must be a whole number from 1"}, {"q_proj:1.5", "whole number"},
+        {"layers.2.q_proj:3", "'layers.2.q_proj' names none of the adapters"}, {"proj:3", "names none"}}) {
+    lora.rank_pattern = pattern;
+    ASSERT_EQ(wrong_patterns(lora, 2).size(), 1u) << pattern;
+    EXPECT_THAT(wrong_patterns(lora, 2)[0].english, HasSubstr(complaint));
+  }
 }
 
 }  // namespace

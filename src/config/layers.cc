@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "config/adapter_layer.h"
 #include "config/batch_quantities.h"
 #include "config/import/run_presets.h"
 #include "config/model_layer.h"
@@ -147,10 +148,14 @@ void lay_on_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
 // On the model at their path, or on their preset.
 void lay_on_model(const std::vector<Layer>& layers, MergedSettings* merged) {
   const std::optional<PathModel> model = read_path_model(layers, merged);
-  if (!model) return lay_on_preset(layers, merged);
+  if (!model) {
+    lay_on_preset(layers, merged);
+    return take_adapter(layers, merged);
+  }
   merged->settings = model->settings;
   lay_all(layers, merged);
   check_against(*model, layers, merged);
+  take_adapter(layers, merged);
 }
 
 }  // namespace

@@ -30,14 +30,15 @@ struct MergedSettings {
   std::vector<base::Text> errors;
 };
 
-// Whether a model.path is followed: its config.json read. Settings that were stored state every number of it.
+// Whether a model.path is followed: its config.json read, and what lora.path says of its adapter. Settings that were stored state every number of it.
 enum class Paths { followed, left };
 
 // Lowest layer first. The model preset of the highest layer that names one goes below all of them, and the layer of
 // train.preset (run_presets.h) between it and the first. So does the model at the model.path of the highest layer that
 // names one: it replaces model presets of lower layers, one of an equal or higher layer is an error, and
 // so is every single model setting that differs from the model's shape or formulas; its folder
-// becomes data.tokenizer where that is stated nowhere and tokenizer.json is there. DataError when the path leads to no
+// becomes data.tokenizer where that is stated nowhere and tokenizer.json is there. What lora.path says of its adapter is taken
+// as adapter_layer.h says. DataError when the path leads to no
 // model that is supported, unless there are other errors, which then include this one. A layer replaces what it
 // contradicts in lower ones, and what it leaves open is derived again:
 //   - a batch number replaces the lower spellings of the same quantity (batch_quantities.h); when all three quantities

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "config/adapter_sizes.h"
 #include "config/texts.h"
 
 namespace troika::config {
@@ -61,12 +62,18 @@ std::vector<Projection> adapted_projections(const LoraSettings& lora) {
 void check_lora(const Settings& s, Findings* findings) {
   std::vector<base::Text>& errors = findings->errors;
   if (s.lora.rank == 0) {
-    if (!s.lora.path.empty()) {
-      errors.push_back(base::say(texts.lora_path, s.lora.path));
+    if (!s.lora.path.empty()) errors.push_back(base::say(texts.lora_path, s.lora.path));
+    for (const auto& [key, pattern] :
+         {std::pair{"lora.rank_pattern", s.lora.rank_pattern}, {"lora.alpha_pattern", s.lora.alpha_pattern}}) {
+      if (!pattern.empty()) errors.push_back(base::say(texts.pattern_without_rank, key, pattern));
     }
     return;
   }
-  if (auto wrong = wrong_target(s.lora)) errors.push_back(*std::move(wrong));
+  if (auto wrong = wrong_target(s.lora)) {
+    errors.push_back(*std::move(wrong));
+  } else {
+    for (base::Text& wrong_pattern : wrong_patterns(s.lora, s.model.layers)) errors.push_back(std::move(wrong_pattern));
+  }
   if (s.model.path.empty()) {
     errors.push_back(base::say(texts.lora_base, s.lora.rank));
   }

@@ -14,13 +14,7 @@
 
 namespace troika::config {
 
-// The layer and the assignment for a key that count; null when no layer states it.
-struct Choice {
-  std::size_t level = 0;
-  const Assignment* assignment = nullptr;
-};
-
-static Choice chosen(const std::vector<Layer>& layers, std::string_view key) {
+Choice chosen(const std::vector<Layer>& layers, std::string_view key) {
   for (std::size_t i = layers.size(); i-- > 0;) {
     const auto& list = layers[i].assignments;
     const auto found =

@@ -3,12 +3,20 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/layers.h"
 #include "config/settings.h"
 
 namespace troika::config {
+
+// The layer and the assignment for a key that count; null when no layer states it.
+struct Choice {
+  std::size_t level = 0;
+  const Assignment* assignment = nullptr;
+};
+Choice chosen(const std::vector<Layer>& layers, std::string_view key);
 
 // Sets merged->settings.model to the preset of the highest layer that names one.
 void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged);

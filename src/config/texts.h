@@ -205,8 +205,22 @@ struct ConfigTexts {
   base::Bilingual lora_target = {"lora.targets names '{}', which is not a projection of a layer: all, or some of {}{}",
                                  "lora.targets 中的“{}”不是层中的投影：应为 all，或 {} 中的几个{}"};
   base::Bilingual nearest = {"; nearest: {}", "；最接近的是 {}"};
-  base::Bilingual lora_path = {"lora.path is '{}', but lora.rank is 0: set --lora.rank to the rank of that adapter",
-                               "lora.path 为“{}”，但 lora.rank 为 0：请将 --lora.rank 设为该适配器的秩"};
+  base::Bilingual lora_path = {
+      "lora.path is '{}', but model.path is not set: name the weights that the adapter belongs to with --model.path PATH",
+      "lora.path 为“{}”，但未设置 model.path：请用 --model.path PATH 指定该适配器所属的权重"};
+  base::Bilingual pattern_entry = {"'{}' is not NAME:NUMBER, such as q_proj:16 or layers.3.v_proj:4",
+                                   "“{}”不是 NAME:NUMBER 的形式，例如 q_proj:16 或 layers.3.v_proj:4"};
+  base::Bilingual pattern_rank = {"{}: the rank of {} must be a whole number from 1 to {:.0f}",
+                                  "{}：{} 的秩必须是 1 到 {:.0f} 的整数"};
+  base::Bilingual pattern_alpha = {"{}: the alpha of {} must be above 0 and at most {:.0f}",
+                                   "{}：{} 的 alpha 必须大于 0 且不超过 {:.0f}"};
+  base::Bilingual pattern_of_none = {
+      "{}: '{}' names none of the adapters: give one of lora.targets, such as q_proj, or one of a layer, such as "
+      "layers.0.q_proj",
+      "{}：“{}”不是任何适配器的名称：请给出 lora.targets 之一，例如 q_proj，或某一层的投影，例如 layers.0.q_proj"};
+  base::Bilingual pattern_without_rank = {
+      "{} is '{}', but lora.rank is 0: adapters are trained with --lora.rank R; set it, or leave the pattern out",
+      "{} 为“{}”，但 lora.rank 为 0：用 --lora.rank R 训练适配器；请设置它，或去掉该模式"};
   base::Bilingual lora_base = {
       "lora.rank is {}, but model.path is not set: adapters need base weights, so name a model folder or a run with "
       "--model.path PATH",
@@ -254,6 +268,9 @@ struct ConfigTexts {
                                  "没有名为“{}”的 model.preset：您是想写 {} 吗？"};
   base::Bilingual contradicts = {"{0} {1} ({2}) contradicts {3} in {4}; leave it out",
                                  "{0} {1}（{2}）与 {4} 中的 {3} 矛盾；请去掉"};
+  base::Bilingual from_adapter = {
+      "taken from lora.path '{}' where not stated: rank {}, alpha {:g}{}, targets {}, dropout {:g}",
+      "未给出的设置取自 lora.path “{}”：秩 {}，alpha {:g}{}，目标 {}，dropout {:g}"};
   base::Bilingual preset_and_path = {"model.preset {} ({}) and model.path {} ({}) both say what the model is; take one",
                                      "model.preset {}（{}）和 model.path {}（{}）都指定了模型；请只用一个"};
   base::Bilingual base_alone = {

@@ -1,7 +1,9 @@
 #include "inference/generation_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -51,11 +53,21 @@ GenerationConfig parse_generation_config(std::string_view json, const std::strin
   config.top_p = number(object, "top_p", 0, 1, origin);
   config.min_p = number(object, "min_p", 0, 1, origin);
   config.repetition_penalty = number(object, "repetition_penalty", 0.01, 100, origin);
-  if (const auto k = number(object, "top_k", 0, 1e7, origin)) config.top_k = static_cast<std::int64_t>(*k);
+  if (const auto k = number(object, "top_k", 0, 1e15, origin))
+    config.top_k = static_cast<std::int64_t>(std::min(*k, 1e7));
   if (const Json* ends = find(object, "eos_token_id")) {
     for (const Json& one : ends->is_array() ? *ends : Json::array({*ends})) config.stop_ids.push_back(id(one, origin));
   }
   return config;
+}
+
+std::string foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab) {
+  std::vector<std::int32_t> foreign;
+  for (const std::int32_t id : config.stop_ids)
+    if (id >= vocab) foreign.push_back(id);
+  if (foreign.empty()) return "";
+  return fmt::format("eos_token_id has {}, but the vocabulary has {} tokens, so texts cannot end there",
+                     fmt::join(foreign, ", "), vocab);
 }
 
 }  // namespace troika::inference

@@ -20,4 +20,7 @@ struct GenerationConfig {
 // Other members are passed over. DataError when a member has another type or is out of range; `origin` is named.
 GenerationConfig parse_generation_config(std::string_view json, const std::string& origin);
 
+// That some of its stop ids are not in a vocabulary of so many tokens, and which; "" where all are.
+std::string foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab);
+
 }  // namespace troika::inference

@@ -31,6 +31,16 @@ TEST(GenerationConfig, OneStopIdAndNullsAndNothing) {
   EXPECT_TRUE(parse_generation_config("{}", "x").stop_ids.empty());
 }
 
+TEST(GenerationConfig, AnyNumberOfLikeliestTokensIsTaken) {
+  EXPECT_EQ(parse_generation_config(R"({"top_k": 1000000000})", "x").top_k, 10000000);
+}
+
+TEST(GenerationConfig, StopIdsOutsideTheVocabularyAreTold) {
+  const auto config = parse_generation_config(R"({"eos_token_id": [7, 512, 99999]})", "x");
+  EXPECT_THAT(foreign_stop_ids(config, 512), HasSubstr("eos_token_id has 512, 99999, but the vocabulary has 512 tokens"));
+  EXPECT_EQ(foreign_stop_ids(config, 100000), "");
+}
+
 TEST(GenerationConfig, RefusesOtherTypesAndValuesOutOfRange) {
   for (const char* text :
        {R"({"temperature": "hot"})", R"({"temperature": -1})", R"({"top_p": 1.5})", R"({"top_k": -3})",

@@ -12,6 +12,7 @@
 #include "model/decoder_test_support.h"
 #include "model/low_rank.h"
 #include "model/reference_test_support.h"
+#include "config/adapter_sizes.h"
 #include "shape/adapter.h"
 
 namespace troika::model {
@@ -29,6 +30,12 @@ shape::Trained adapters_of(const config::ModelSettings& model, const std::string
   trained.lora.alpha = 5;
   trained.lora.targets = targets;
   return trained;
+}
+
+// Of the adapter parameter "model.layers.0.self_attn.q_proj.lora_A.weight", or of the stem before "lora_A.weight".
+double scale_of(const shape::Trained& trained, const std::string& parameter) {
+  return config::adapter_size(trained.lora, config::adapted_module(parameter.substr(0, parameter.rfind("proj") + 4)).value())
+      .scale;
 }
 
 at::Tensor elements_of(const at::Tensor& whole, const shape::Region& r) {
@@ -56,12 +63,21 @@ struct AdapterRank {
 struct AdapterCase {
   config::ModelSettings model;
   std::string targets = "all";
+  std::string ranks = "", alphas = "";  // patterns
   shape::SavedActivations activations = shape::SavedActivations::all;
   SequenceParallel sequence = SequenceParallel::off;
 };
 
+shape::Trained adapters_of(const AdapterCase& c) {
+  shape::Trained trained = adapters_of(c.model, c.targets);
+  trained.lora.rank_pattern = c.ranks;
+  trained.lora.alpha_pattern = c.alphas;
+  trained.lora.rslora = !c.alphas.empty();
+  return trained;
+}
+
 void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank& rank) {
-  const shape::Trained trained = adapters_of(c.model, c.targets);
+  const shape::Trained trained = adapters_of(c);
   const sharding::TensorGroup tensor(channel, c.sequence);
   Decoder::Options options = options_for(adapter_seq_len);
   options.parallel = {&tensor, nullptr};
@@ -126,7 +142,7 @@ struct AdapterExpected {
 };
 
 AdapterExpected expected(const AdapterCase& c) {
-  const shape::Trained trained = adapters_of(c.model, c.targets);
+  const shape::Trained trained = adapters_of(c);
   const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(adapter_seq_len));
   perturb_vectors(decoders);
   Weights weights;
@@ -145,7 +161,7 @@ AdapterExpected expected(const AdapterCase& c) {
     if (name.find(a) == std::string::npos) continue;
     const std::string stem = name.substr(0, name.size() - a.size());
     at::Tensor& w = weights.at(stem + "weight");
-    w = w + at::matmul(e.adapters.at(stem + "lora_B.weight"), value) * shape::adapter_scale(trained.lora);
+    w = w + at::matmul(e.adapters.at(stem + "lora_B.weight"), value) * scale_of(trained, name);
     w.retain_grad();
     merged.emplace(stem, w);
   }
@@ -156,7 +172,7 @@ AdapterExpected expected(const AdapterCase& c) {
   reference_backward(sum / static_cast<double>(2 * adapter_seq_len));
   for (const auto& [stem, w] : merged) {
     const std::string A = stem + "lora_A.weight", B = stem + "lora_B.weight";
-    const at::Tensor dw = w.grad().abs() * shape::adapter_scale(trained.lora);
+    const at::Tensor dw = w.grad().abs() * scale_of(trained, A);
     e.terms[A] = at::matmul(e.adapters.at(B).detach().abs().t(), dw).max().item<double>();
     e.terms[B] = at::matmul(dw, e.adapters.at(A).detach().abs().t()).max().item<double>();
   }
@@ -184,14 +200,19 @@ void expect_adapter_parity(const AdapterCase& c, const std::vector<int>& splits)
 TEST(AdapterParity, EveryTargetOfEveryFamilyOnOneTwoAndThreeRanks) {
   for (const config::ModelSettings& model : {small_model(true), small_qwen2(false), small_llama(false)}) {
     expect_adapter_parity({model}, {1, 2, 3});
-    expect_adapter_parity({model, "all", shape::SavedActivations::selective, SequenceParallel::on}, {2});
+    expect_adapter_parity({model, "all", "", "", shape::SavedActivations::selective, SequenceParallel::on}, {2});
   }
 }
 
 TEST(AdapterParity, SomeTargets) {
   expect_adapter_parity({small_model(true), "k_proj"}, {1, 3});
   expect_adapter_parity({small_model(true), "q_proj,v_proj,down_proj"}, {1, 2});
-  expect_adapter_parity({small_model(false), "o_proj,up_proj", shape::SavedActivations::selective}, {1, 2});
+  expect_adapter_parity({small_model(false), "o_proj,up_proj", "", "", shape::SavedActivations::selective}, {1, 2});
+}
+
+TEST(AdapterParity, RanksAndScalesOfTheirOwn) {
+  expect_adapter_parity({small_model(true), "all", "q_proj:1,layers.1.v_proj:5,up_proj:2"}, {1, 2});
+  expect_adapter_parity({small_llama(false), "all", "k_proj:4", "k_proj:1,layers.0.gate_proj:9,o_proj:2"}, {1, 2});
 }
 
 TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
@@ -220,7 +241,7 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   const auto b = W.narrow(0, 2 * rank * I, 2 * F * rank).view({2, F, rank});
   const at::Tensor want =
       at::cat({at::matmul(h.narrow(1, 0, rank), b[0].t()), at::matmul(h.narrow(1, rank, rank), b[1].t())}, 1) *
-      shape::adapter_scale(trained.lora);
+      config::usual_size(trained.lora).scale;
   reference_backward((want * dy.to(at::kDouble)).sum());
   EXPECT_LT(relative_error(y, want.detach()), 1e-5);
   EXPECT_LT(relative_error(dx, X.grad()), 1e-5);

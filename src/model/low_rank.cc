@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "config/adapter_sizes.h"
 #include "config/lora.h"
 #include "kernels/dropout.h"
 #include "kernels/linear.h"
@@ -56,8 +57,6 @@ std::int64_t LowRankSaved::bytes() const { return bytes_of({&h_MR, &dh_MR}); }
 LowRank::LowRank(const config::ModelSettings& model, const shape::Trained& trained, shape::FusedProjection projection,
                  int segment, const Groups& groups)
     : groups_(groups),
-      rank_(trained.lora.rank),
-      scale_(shape::has_adapters(trained.lora) ? shape::adapter_scale(trained.lora) : 0),
       dropout_(trained.lora.dropout),
       random_(trained.seed, stream_name(projection, segment)) {
   if (!shape::has_adapters(trained.lora)) return;
@@ -67,15 +66,19 @@ LowRank::LowRank(const config::ModelSettings& model, const shape::Trained& train
   I = inputs.count;
   first_input_ = inputs.begin;
   for (const Rows& rows : rows_of(model, widths, projection)) {
-    if (std::find(targets.begin(), targets.end(), rows.target) != targets.end()) parts_.push_back({O, rows.count});
+    if (std::find(targets.begin(), targets.end(), rows.target) != targets.end()) {
+      const config::AdapterSize size = config::adapter_size(trained.lora, {segment - 1, rows.target});
+      parts_.push_back({O, rows.count, R, size.rank, size.scale});
+      R += size.rank;
+      one_scale_ = one_scale_ && size.scale == parts_.front().scale;
+    }
     O += rows.count;
   }
-  R = rank_ * static_cast<std::int64_t>(parts_.size());
 }
 
 std::int64_t LowRank::elements() const {
   std::int64_t sum = R * I;
-  for (const Part& part : parts_) sum += part.rows * rank_;
+  for (const Part& part : parts_) sum += part.rows * part.rank;
   return sum;
 }
 
@@ -83,13 +86,14 @@ at::Tensor LowRank::a(const at::Tensor& flat) const { return flat.narrow(0, 0, R
 
 at::Tensor LowRank::b(const at::Tensor& flat, std::size_t part) const {
   std::int64_t offset = R * I;
-  for (std::size_t before = 0; before < part; ++before) offset += parts_[before].rows * rank_;
-  return flat.narrow(0, offset, parts_[part].rows * rank_).view({parts_[part].rows, rank_});
+  for (std::size_t before = 0; before < part; ++before) offset += parts_[before].rows * parts_[before].rank;
+  const Part& p = parts_[part];
+  return flat.narrow(0, offset, p.rows * p.rank).view({p.rows, p.rank});
 }
 
 at::Tensor LowRank::block(const at::Tensor& b_OR, std::size_t part) const {
-  return b_OR.narrow(0, parts_[part].first, parts_[part].rows)
-      .narrow(1, static_cast<std::int64_t>(part) * rank_, rank_);
+  const Part& p = parts_[part];
+  return b_OR.narrow(0, p.first, p.rows).narrow(1, p.first_rank, p.rank);
 }
 
 at::Tensor LowRank::all_b(const at::Tensor& flat) const {
@@ -112,13 +116,23 @@ at::Tensor LowRank::dropped(const at::Tensor& x_MI, const Tokens& tokens) const 
 void LowRank::forward(const at::Tensor& w_W, const at::Tensor& x_MI, const Tokens& tokens, const at::Tensor& y_MO,
                       LowRankSaved& s) const {
   s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
-  y_MO.add_(kernels::linear_forward(s.h_MR, all_b(w_W)), scale_);
+  const at::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
+  if (one_scale_) {
+    y_MO.add_(sum_MO, parts_.front().scale);
+    return;
+  }
+  for (const Part& p : parts_) y_MO.narrow(1, p.first, p.rows).add_(sum_MO.narrow(1, p.first, p.rows), p.scale);
 }
 
 // Dropout is a product with the mask, forward and backward.
 void LowRank::backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO, const Tokens& tokens,
                              const at::Tensor& dx_MI, LowRankSaved& s) const {
-  s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W)).mul_(scale_);
+  s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
+  if (one_scale_) {
+    s.dh_MR.mul_(parts_.front().scale);
+  } else {
+    for (const Part& p : parts_) s.dh_MR.narrow(1, p.first_rank, p.rank).mul_(p.scale);
+  }
   dx_MI.add_(dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
 }
 
@@ -127,7 +141,7 @@ void LowRank::backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, c
   kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw_W));
   const at::Tensor db_OR = at::empty({O, R}, dw_W.options());
   kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
-  for (std::size_t part = 0; part < parts_.size(); ++part) b(dw_W, part).copy_(block(db_OR, part)).mul_(scale_);
+  for (std::size_t part = 0; part < parts_.size(); ++part) b(dw_W, part).copy_(block(db_OR, part)).mul_(parts_[part].scale);
 }
 
 }  // namespace troika::model

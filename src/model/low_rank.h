@@ -1,4 +1,4 @@
-// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T. q, k and v, or gate and up, are rows of
+// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T, each with a rank and scale of its own. q, k and v, or gate and up, are rows of
 // one projection and read one x, so their A stand one above the other and one B has their rows, each in the columns of its
 // own A; x is dropped alike for all of them.
 // Shapes: M rows, I inputs and O outputs of the projection on this rank, R all adapters' ranks together, W = elements().
@@ -40,9 +40,10 @@ class LowRank {
                        const LowRankSaved& saved) const;
 
  private:
-  // The rows of y that one target gives.
+  // The rows of y that one target gives, and its rows of A.
   struct Part {
-    std::int64_t first = 0, rows = 0;
+    std::int64_t first = 0, rows = 0, first_rank = 0, rank = 0;
+    double scale = 0;
   };
   at::Tensor a(const at::Tensor& flat) const;                        // [R, I]
   at::Tensor b(const at::Tensor& flat, std::size_t part) const;      // [rows, rank]
@@ -51,12 +52,12 @@ class LowRank {
   at::Tensor dropped(const at::Tensor& x_MI, const Tokens& tokens) const;
 
   const Groups groups_;
-  const std::int64_t rank_;
-  const double scale_, dropout_;
+  const double dropout_;
   const base::Philox random_;
   std::vector<Part> parts_;
   std::int64_t I = 0, O = 0, R = 0;
   std::int64_t first_input_ = 0;  // of this rank's, in the whole projection
+  bool one_scale_ = true;         // all parts have the scale of the first
 };
 
 }  // namespace troika::model

@@ -53,10 +53,12 @@ std::string describe_trained(const Plan& plan) {
   for (const auto& info : plan.trained_parameters()) trained += info.elements();
   if (shape::has_adapters(plan.trained.lora)) all += trained;
   if (!plan.trains() || trained == all) return "";
+  const std::string& other_ranks = plan.trained.lora.rank_pattern;
   return fmt::format("trains  {} of {} parameters ({:.2f} %){}", base::format_count(trained), base::format_count(all),
                      100 * static_cast<double>(trained) / static_cast<double>(all),
                      shape::has_adapters(plan.trained.lora)
-                         ? fmt::format(", adapters of rank {} beside frozen weights", plan.trained.lora.rank)
+                         ? fmt::format(", adapters of rank {}{} beside frozen weights", plan.trained.lora.rank,
+                                       other_ranks.empty() ? "" : " (" + other_ranks + ")")
                          : "");
 }
 

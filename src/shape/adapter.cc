@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "config/adapter_sizes.h"
 #include "config/lora.h"
 #include "shape/architecture.h"
 #include "shape/layout_builder.h"
@@ -22,7 +23,7 @@ namespace {
 struct Target {
   std::string name;  // without "weight"
   Projection projection;
-  std::int64_t inputs, outputs;
+  std::int64_t inputs, outputs, rank;
 };
 
 std::vector<Target> targets_of(const config::ModelSettings& model, const config::LoraSettings& lora, int segment) {
@@ -38,20 +39,21 @@ std::vector<Target> targets_of(const config::ModelSettings& model, const config:
     if (found == infos.end())
       throw base::ConfigError(base::say(shape_texts.no_projection, word_of(projection), word_of(model.architecture)));
     const std::string stem = found->name.substr(0, found->name.size() - std::string("weight").size());
-    targets.push_back({stem, projection, found->shape[1], found->shape[0]});
+    const std::int64_t rank = config::adapter_size(lora, {segment - 1, projection}).rank;
+    targets.push_back({stem, projection, found->shape[1], found->shape[0], rank});
   }
   return targets;
 }
 
-ParameterInfo down(const Target& target, std::int64_t rank) {
-  ParameterInfo info = matrix(target.name + "lora_A.weight", rank, target.inputs);
+ParameterInfo down(const Target& target) {
+  ParameterInfo info = matrix(target.name + "lora_A.weight", target.rank, target.inputs);
   info.init = ParameterInfo::Init::uniform;
   info.init_scale = 1 / std::sqrt(static_cast<double>(target.inputs));
   return info;
 }
 
-ParameterInfo up(const Target& target, std::int64_t rank) {
-  ParameterInfo info = matrix(target.name + "lora_B.weight", target.outputs, rank);
+ParameterInfo up(const Target& target) {
+  ParameterInfo info = matrix(target.name + "lora_B.weight", target.outputs, target.rank);
   info.init = ParameterInfo::Init::zeros;
   return info;
 }
@@ -71,15 +73,15 @@ std::vector<std::vector<Target>> by_fused_projection(const std::vector<Target>& 
 
 // A projection whose outputs are split gets a summand of A's gradient from each rank's outputs; one whose inputs are
 // split, of B's from each rank's inputs.
-void split_down(LayoutBuilder& builder, const config::ModelSettings& model, const Target& target, std::int64_t rank) {
-  const ParameterInfo info = down(target, rank);
+void split_down(LayoutBuilder& builder, const config::ModelSettings& model, const Target& target) {
+  const ParameterInfo info = down(target);
   if (target.projection == Projection::o) return builder.columns(info, builder.widths().heads, model.head_dim);
   if (target.projection == Projection::down) return builder.columns(info, builder.widths().ffn);
   builder.everywhere(info, Found::of_own_part);
 }
 
-void split_up(LayoutBuilder& builder, const config::ModelSettings& model, const Target& target, std::int64_t rank) {
-  const ParameterInfo info = up(target, rank);
+void split_up(LayoutBuilder& builder, const config::ModelSettings& model, const Target& target) {
+  const ParameterInfo info = up(target);
   const Projection projection = target.projection;
   if (projection == Projection::o || projection == Projection::down)
     return builder.everywhere(info, Found::of_own_part);
@@ -89,10 +91,6 @@ void split_up(LayoutBuilder& builder, const config::ModelSettings& model, const 
 }
 
 }  // namespace
-
-double adapter_scale(const config::LoraSettings& lora) {
-  return lora.alpha == 0 ? 2 : lora.alpha / static_cast<double>(lora.rank);
-}
 
 FusedProjection fused_projection_of(Projection target) {
   if (target == Projection::o) return FusedProjection::attention_output;
@@ -105,8 +103,8 @@ std::vector<ParameterInfo> adapter_parameters(const config::ModelSettings& model
                                               int segment) {
   std::vector<ParameterInfo> infos;
   for (const auto& projection : by_fused_projection(targets_of(model, lora, segment))) {
-    for (const Target& target : projection) infos.push_back(down(target, lora.rank));
-    for (const Target& target : projection) infos.push_back(up(target, lora.rank));
+    for (const Target& target : projection) infos.push_back(down(target));
+    for (const Target& target : projection) infos.push_back(up(target));
   }
   return infos;
 }
@@ -115,8 +113,8 @@ SegmentLayout adapter_layout(const config::ModelSettings& model, const config::L
                              const TensorShare& share) {
   LayoutBuilder builder(model, segment, share);
   for (const auto& projection : by_fused_projection(targets_of(model, lora, segment))) {
-    for (const Target& target : projection) split_down(builder, model, target, lora.rank);
-    for (const Target& target : projection) split_up(builder, model, target, lora.rank);
+    for (const Target& target : projection) split_down(builder, model, target);
+    for (const Target& target : projection) split_up(builder, model, target);
     builder.end_piece();
   }
   return builder.take();

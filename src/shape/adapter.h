@@ -1,5 +1,5 @@
-// Low-rank adapters: beside a frozen projection y = x W^T stands y += (alpha / rank) dropout(x) A^T B^T, of which A [rank,
-// I] and B [O, rank] are trained (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
+// Low-rank adapters: beside a frozen projection y = x W^T stands y += scale dropout(x) A^T B^T, of which A [rank, I] and
+// B [O, rank] are trained; each has its own rank and scale (config/adapter_sizes.h) (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
 #pragma once
 
 #include <string>
@@ -11,7 +11,6 @@
 namespace troika::shape {
 
 inline bool has_adapters(const config::LoraSettings& lora) { return lora.rank > 0; }
-double adapter_scale(const config::LoraSettings& lora);  // alpha / rank
 
 // The projections of a block that adapters may stand beside, and which of them a target (q_proj) is a part of.
 enum class FusedProjection { queries_keys_values, attention_output, feed_forward_input, feed_forward_output };

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "config/adapter_sizes.h"
 #include "config/lora.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
@@ -26,36 +27,35 @@ BlockSizes sizes_of(const config::ModelSettings& model) {
           architecture.positions == Architecture::Positions::normed_rotary ? 1 : 0, activation_inputs(architecture)};
 }
 
-// How many of a projection's adapters there are, and whether a backward reads its x and dy.
+// The ranks of a projection's adapters together, and whether a backward reads its x and dy.
 struct ProjectionUse {
-  std::int64_t adapters = 0;
+  std::int64_t rank = 0;
   bool has_gradient = false;
   std::int64_t if_gradient(std::int64_t width) const { return has_gradient ? width : 0; }
 };
 
 struct BlockUse {
   bool own = true;  // the block's own weights are trained
-  std::int64_t rank = 0;
   std::array<ProjectionUse, 4> projections;
   const ProjectionUse& of(FusedProjection projection) const {
     return projections[static_cast<std::size_t>(projection)];
   }
   std::int64_t adapted_width() const {  // of dropout(x) A^T of all projections
     std::int64_t sum = 0;
-    for (const ProjectionUse& use : projections) sum += use.adapters;
-    return sum * rank;
+    for (const ProjectionUse& use : projections) sum += use.rank;
+    return sum;
   }
 };
 
 BlockUse block_use(const Trained& trained, int segment) {
   BlockUse use;
   use.own = trained.own(segment);
-  use.rank = trained.lora.rank;
   if (has_adapters(trained.lora)) {
     for (const config::Projection target : config::adapted_projections(trained.lora))
-      ++use.projections[static_cast<std::size_t>(fused_projection_of(target))].adapters;
+      use.projections[static_cast<std::size_t>(fused_projection_of(target))].rank +=
+          config::adapter_size(trained.lora, {segment - 1, target}).rank;
   }
-  for (ProjectionUse& projection : use.projections) projection.has_gradient = use.own || projection.adapters > 0;
+  for (ProjectionUse& projection : use.projections) projection.has_gradient = use.own || projection.rank > 0;
   return use;
 }
 

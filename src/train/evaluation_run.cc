@@ -138,6 +138,7 @@ class Run {
     session_.at(0, "opening the model");
     source_ = weights::open_model(settings_.model.path, world(), settings_.model.base);
     source_->check(settings_.model);
+    for (const std::string& note : source_->notes()) say(request_, "note: " + note);
     session_.at(0, "preparing the data");
     const auto tokenizer = tokenizer::open_tokenizer(settings_.data.tokenizer);
     const std::string name = session_.broadcast_text("scratch folder", scratch_name);

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
+#include "config/adapter_sizes.h"
 #include "config/freeze.h"
 #include "config/lora.h"
+#include "inference/generation_config.h"
 #include "shape/adapter.h"
+#include "weights/adapter_parameters.h"
+#include "weights/auxiliary_files.h"
 #include "weights/checkpoint_metadata.h"
 
 namespace troika::train {
@@ -55,8 +61,12 @@ void remember_from_checkpoint(InitialState* initial) {
 // What a run trains, in words.
 std::string parts_of(const config::Settings& s) {
   if (shape::has_adapters(s.lora)) {
-    return fmt::format("adapters of rank {}, scale {:g}, of {}", s.lora.rank, shape::adapter_scale(s.lora),
-                       base::join(config::lora_targets(s.lora), ", "));
+    const config::LoraSettings lora = config::with_plain_sizes(s.lora, s.model.layers);
+    std::string text = fmt::format("adapters of rank {}, scale {:g}, of {}", lora.rank, config::usual_size(lora).scale,
+                                   base::join(config::lora_targets(lora), ", "));
+    if (!lora.rank_pattern.empty()) text += ", with ranks " + lora.rank_pattern;
+    if (!lora.alpha_pattern.empty()) text += ", with alphas " + lora.alpha_pattern;
+    return text;
   }
   std::vector<std::string> frozen;
   const std::vector<bool> trained = config::trained_segments(s);
@@ -126,12 +136,43 @@ void open_first_adapter(const plan::Plan& plan, comm::Channel& world, InitialSta
   initial->adapter->check(plan.model(), lora);
   if (const std::string beside = initial->adapter->base_fingerprint(); !beside.empty())
     refuse_other_base(lora.path, beside, plan, *initial->source);
-  const double scale = shape::adapter_scale(initial->adapter->lora());
-  if (scale == shape::adapter_scale(lora)) return;
-  throw base::ConfigError(
-      fmt::format("lora.path '{}' has adapters that count {:g} times (alpha / rank), this run's {:g}: "
-                  "set --lora.alpha {:g}",
-                  lora.path, scale, shape::adapter_scale(lora), scale * static_cast<double>(lora.rank)));
+  for (const auto& info : initial->adapter->parameters()) {
+    const auto module = config::adapted_module(weights::module_of(info.name));
+    if (!module) continue;
+    const double scale = config::adapter_size(initial->adapter->lora(), *module).scale,
+                 mine = config::adapter_size(lora, *module).scale;
+    if (std::fabs(scale - mine) <= 1e-9 * scale) continue;
+    throw base::ConfigError(
+        fmt::format("lora.path '{}' has adapters of {} that count {:g} times, this run's {:g}: leave lora.alpha, "
+                    "lora.rslora and lora.alpha_pattern out, and they are the adapter's",
+                    lora.path, word_of(module->projection), scale, mine));
+  }
+}
+
+// Found now rather than by generate and chat after the training, which copies the file.
+void note_generation_config(const InitialState& initial, std::int64_t vocab, std::vector<std::string>* notes) {
+  const std::string path = weights::generation_config_in(initial.source->auxiliary_files());
+  if (path.empty()) return;
+  try {
+    const inference::GenerationConfig config =
+        inference::parse_generation_config(base::read_file(path), "'" + path + "'");
+    const std::string foreign = inference::foreign_stop_ids(config, vocab);
+    if (!foreign.empty()) notes->push_back(fmt::format("'{}': {}", path, foreign));
+  } catch (const base::DataError& error) {
+    notes->push_back(fmt::format(
+        "{}; the training does without the file, but generate and chat refuse it unless --generation-config none "
+        "passes it over: mend or remove it",
+        error.what()));
+  }
+}
+
+void gather_notes(const plan::Plan& plan, InitialState* initial) {
+  if (initial->source == nullptr) return;
+  initial->notes = initial->source->notes();
+  if (initial->adapter != nullptr) {
+    for (const std::string& note : initial->adapter->notes()) initial->notes.push_back(note);
+  }
+  note_generation_config(*initial, plan.model().vocab, &initial->notes);
 }
 
 }  // namespace
@@ -153,11 +194,15 @@ InitialState find_initial_state(const plan::Plan& plan, const Attempt& attempt, 
     }
     initial.facts[weights::base_fingerprint_fact] = initial.source->fingerprint();
   }
-  if (initial.found || initial.source == nullptr) return initial;
+  if (initial.found || initial.source == nullptr) {
+    gather_notes(plan, &initial);
+    return initial;
+  }
   initial.config_json = initial.source->config_json();
   const auto facts = initial.source->facts();
   initial.facts.insert(facts.begin(), facts.end());
   if (adapts) open_first_adapter(plan, world, &initial);
+  gather_notes(plan, &initial);
   return initial;
 }
 

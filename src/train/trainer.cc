@@ -290,6 +290,7 @@ executor::Setup Trainer::setup() {
 
 void Trainer::restore() {
   for (const std::string& reason : initial_.rejected) note("passed over " + reason);
+  for (const std::string& text : initial_.notes) note("note: " + text);
   TrainerState state;
   if (initial_.found) {  // these two may refuse, so before anything is touched
     state = trainer_state_of(*initial_.found);

@@ -20,9 +20,10 @@ class AdapterSource {
  public:
   virtual ~AdapterSource() = default;
   virtual const std::string& path() const = 0;
-  virtual const config::LoraSettings& lora() const = 0;  // rank, alpha, dropout, targets
+  virtual const config::LoraSettings& lora() const = 0;  // all but the path
   virtual const std::string& base() const = 0;           // where the weights beside it are: a model.path
   virtual std::string fingerprint() const = 0;           // 16 hex digits
+  virtual std::vector<std::string> notes() const { return {}; }  // as of ModelSource
   // Names, as model::adapter_parameters has them, and shapes of all that it holds, sorted by name.
   virtual const std::vector<shape::ParameterInfo>& parameters() const = 0;
   // DataError naming every adapter parameter of (model, lora) that is missing or has another shape, and the products

@@ -11,10 +11,10 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "comm/self_channel.h"
-#include "shape/adapter.h"
+#include "config/huggingface/peft_config.h"
+#include "config/lora.h"
 #include "weights/adapter_parameters.h"
 #include "weights/adapter_test_support.h"
-#include "weights/peft_config.h"
 
 namespace troika::weights {
 namespace {
@@ -22,7 +22,9 @@ using checkpoint::DType;
 using nlohmann::json;
 using testing::AllOf;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 using namespace testing_support;
 
@@ -102,7 +104,7 @@ TEST_F(Adapter, TargetModulesAreNamesAnExpressionOrAllLinear) {
               HasSubstr("missing: model.layers.1.self_attn.o_proj.lora_B.weight"));
   EXPECT_THAT(refusal({{"target_modules", {"q_proj", "v_proj", "own_proj"}}}),
               HasSubstr("not in target_modules: base_model.model.model.layers.0.mlp.down_proj.lora_A.weight"));
-  EXPECT_THAT(refusal({{"target_modules", "("}}), HasSubstr("is no regular expression"));
+  EXPECT_THAT(refusal({{"target_modules", "("}}), HasSubstr("is not a regular expression"));
   EXPECT_THAT(refusal({{"target_modules", "(?:[a-z0-9_.]+)+\\.p"}}), HasSubstr("steps on 'model.layers.0"));
   EXPECT_THAT(refusal({{"target_modules", 3}}), HasSubstr("target_modules is 3"));
 }
@@ -115,8 +117,12 @@ TEST_F(Adapter, WhatComputesSomethingElseIsRefusedByName) {
                                    {"bias", "lora_only"},
                                    {"lora_bias", true},
                                    {"init_lora_weights", "pissa_niter_16"},
-                                   {"rank_pattern", {{"q_proj", 8}}},
-                                   {"alpha_pattern", {{"q_proj", 8}}},
+                                   {"rank_pattern", {{"q_proj", 0}}},
+                                   {"rank_pattern", {{"q_proj", 1.5}}},
+                                   {"rank_pattern", {"q_proj"}},
+                                   {"alpha_pattern", {{"q_proj", "8"}}},
+                                   {"kasa_config", {{"beta", 1}}},
+                                   {"velora_config", {{"num_groups", 4}}},
                                    {"layers_to_transform", {1}},
                                    {"layer_replication", {{0, 1}}},
                                    {"trainable_token_indices", {1}},
@@ -140,25 +146,95 @@ TEST_F(Adapter, WhatChangesNoNumberIsPassedOver) {
                      {"task_type", nullptr},
                      {"fan_in_fan_out", true},
                      {"peft_version", "0.17.0"},
-                     {"a_member_that_nobody_knows", 3}}),
+                     {"exclude_modules", json::array()},
+                     {"a_member_that_is_off", false}}),
             "");
-  EXPECT_EQ(refusal({{"use_rslora", true}}), "");
-  EXPECT_DOUBLE_EQ(shape::adapter_scale(open(*this / "a")->lora()), 7 / std::sqrt(3.0));
+  EXPECT_THAT(open(*this / "a")->notes(), IsEmpty());
+}
+
+TEST_F(Adapter, MembersThatNobodyKnowsAreNoted) {
+  EXPECT_EQ(refusal({{"future_key", {{"scale", 2}}}, {"lora_scale", 0.5}}), "");
+  EXPECT_THAT(open(*this / "a")->notes(),
+              ElementsAre(HasSubstr("adapter_config.json has future_key: {\"scale\":2}, which is not known here"),
+                          HasSubstr("lora_scale: 0.5")));
+}
+
+TEST_F(Adapter, ModulesThatAreExcludedHaveNoAdapter) {
+  const json all = config::adaptable_projections();
+  for (const json& excluded : {json{"k_proj", "o_proj", "mlp.gate_proj", "up_proj", "lm_head"},
+                               json(".*\\.([ko]|gate|up)_proj"), json(".*(k|o|gate|up)_proj")})
+    EXPECT_EQ(refusal({{"target_modules", all}, {"exclude_modules", excluded}}), "") << excluded;
+  EXPECT_EQ(refusal({{"target_modules", "all-linear"}, {"exclude_modules", {"k_proj", "o_proj", "gate_proj", "up_proj"}}}),
+            "");
+  EXPECT_THAT(refusal({{"exclude_modules", {"q_proj"}}}),
+              HasSubstr("in exclude_modules: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"));
+  EXPECT_THAT(refusal({{"exclude_modules", ".*layers\\.1\\..*"}}),
+              HasSubstr("in exclude_modules: base_model.model.model.layers.1.mlp.down_proj"));
+  EXPECT_THAT(refusal({{"exclude_modules", "all("}}), HasSubstr("exclude_modules 'all(' is not a regular expression"));
+  Tensors first = adapter_;
+  for (const char* name : {"self_attn.q_proj", "self_attn.v_proj", "mlp.down_proj"})
+    for (const char* part : {lora_a, lora_b}) first.erase(std::string("model.layers.1.") + name + part);
+  write_peft(*this / "a", peft_config(lora_, "m", {{"exclude_modules", ".*layers\\.1\\..*"}}), first);
+  EXPECT_THAT(refusal(*this / "a"), AllOf(HasSubstr("missing: model.layers.1.mlp.down_proj.lora_A.weight"),
+                                          HasSubstr("and exclude_modules is \".*layers")));
+}
+
+TEST_F(Adapter, RanksAndScalesOfPatternsAreThoseOfTheFirstKeyThatMatches) {
+  config::LoraSettings lora = lora_;
+  lora.rank_pattern = "v_proj:5,layers.1.self_attn.q_proj:2";
+  const Tensors adapter = random_adapter(model_, lora);
+  const auto refused = [&](const char* text) {
+    json config = peft_config(lora, "m");
+    config.erase("rank_pattern");
+    std::string whole = config.dump();
+    whole.pop_back();
+    base::make_directories(*this / "p");
+    write_peft(*this / "p", config, adapter);
+    base::write_file_atomic(*this / "p/adapter_config.json", whole + ", " + text + "}");  // keys in this order
+    return refusal(*this / "p");
+  };
+  EXPECT_EQ(refused(R"("rank_pattern": {"self_attn.v_proj": 5, "model.layers.1.self_attn.q_proj": 2, "q_proj": 3})"), "");
+  EXPECT_EQ(open(*this / "p")->lora().rank_pattern, "layers.1.self_attn.q_proj:2,v_proj:5");
+  EXPECT_EQ(refused(R"("rank_pattern": {".*v_proj": 5, "layers\\.[1-9].*q_proj": 2},
+                       "alpha_pattern": {"v_proj": 10}, "use_rslora": true)"),
+            "");
+  const config::LoraSettings read = open(*this / "p")->lora();
+  EXPECT_DOUBLE_EQ(config::adapter_size(read, {0, config::Projection::v}).scale, 10 / std::sqrt(5.0));
+  EXPECT_DOUBLE_EQ(config::adapter_size(read, {1, config::Projection::q}).scale, 7 / std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(config::adapter_size(read, {0, config::Projection::q}).scale, 7 / std::sqrt(3.0));
+  EXPECT_THAT(refused(R"("rank_pattern": {"q_proj": 3, "layers.1.self_attn.q_proj": 2, "v_proj": 5})"),
+              HasSubstr("shape: model.layers.1.self_attn.q_proj.lora_A.weight is [2, 16] and should be [3, 16]"));
+  EXPECT_THAT(refused(R"("rank_pattern": {"(": 3})"), HasSubstr("is not a regular expression"));
 }
 
 TEST_F(Adapter, WrittenConfigurationsReadBack) {
   config::LoraSettings lora = lora_;
+  lora.targets = "q_proj,up_proj";
   for (const double alpha : {0.0, 7.0, 0.1, 7 * std::sqrt(3.0)}) {
     lora.alpha = alpha;
     lora.dropout = 0.05;
-    const PeftConfig config = parse_peft_config(peft_config_text(lora, {"q_proj", "up_proj"}, "b"), "text");
-    EXPECT_DOUBLE_EQ(shape::adapter_scale(config.lora), shape::adapter_scale(lora));
+    const config::PeftConfig config = config::parse_peft_config(config::peft_config_text(lora, 2, "b"), "text");
+    EXPECT_DOUBLE_EQ(config::usual_size(config.lora).scale, config::usual_size(lora).scale);
     EXPECT_EQ(config.lora.rank, 3);
     EXPECT_EQ(config.lora.dropout, 0.05);
     EXPECT_EQ(config.base, "b");
     EXPECT_TRUE(config.modules.matches("model.layers.1.mlp.up_proj"));
     EXPECT_FALSE(config.modules.matches("model.layers.1.self_attn.v_proj"));
   }
+  lora.rslora = true;
+  lora.rank_pattern = "layers.1.q_proj:2,up_proj:8";
+  lora.alpha_pattern = "up_proj:1.5";
+  const std::string text = config::peft_config_text(lora, 2, "b");
+  EXPECT_THAT(text, AllOf(HasSubstr("\"use_rslora\": true"), HasSubstr("\"layers.1.self_attn.q_proj\": 2"),
+                          HasSubstr("\"up_proj\": 1.5")));
+  const config::LoraSettings back =
+      config::lora_of(config::parse_peft_config(text, "text"),
+                      {{0, config::Projection::q}, {1, config::Projection::q}, {0, config::Projection::up},
+                       {1, config::Projection::up}},
+                      "text");
+  EXPECT_EQ(back.rank_pattern, "layers.1.self_attn.q_proj:2,up_proj:8");
+  EXPECT_EQ(back.alpha_pattern, "up_proj:1.5");
+  EXPECT_TRUE(back.rslora);
 }
 
 TEST_F(Adapter, MissingAndForeignTensorsAreNamed) {

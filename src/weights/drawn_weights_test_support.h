@@ -27,7 +27,7 @@ inline config::ModelSettings small_text_model(const std::string& architecture) {
   return m;
 }
 
-class DrawnWeights final : public weights::ModelSource {
+class DrawnWeights : public weights::ModelSource {
  public:
   explicit DrawnWeights(const config::ModelSettings& model) : model_(model) {}
   const config::ModelSettings& model() const override { return model_; }

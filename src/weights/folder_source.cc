@@ -3,11 +3,15 @@
 #include <ATen/Parallel.h>
 
 #include "base/file.h"
+#include "base/say.h"
+#include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_folder.h"
+#include "shape/layout.h"
 #include "tensor/device.h"
 #include "weights/auxiliary_files.h"
 #include "weights/checkpoint_metadata.h"
 #include "weights/compared_contents.h"
+#include "weights/other_head.h"
 #include "weights/replicated_folder.h"
 #include "weights/weights_match.h"
 #include "weights/weights_read.h"
@@ -33,6 +37,8 @@ class FolderSource : public ModelSource {
         tensors_(match_weights(folder_, model_, model_)),
         fingerprint_(folder_.fingerprint()) {
     for (const auto& [name, tensor] : tensors_) bytes_ += tensor.bytes;
+    const std::string table = shape::segment_parameters(model_, 0).front().name;
+    if (model_.tie_embeddings) refuse_other_head(folder_, tensors_.at(table));
   }
 
   const Assignment& tensors() const { return tensors_; }
@@ -48,6 +54,12 @@ class FolderSource : public ModelSource {
     return {{weights_dtype_fact, dtype()}, {weights_from_fact, folder_.path()}};
   }
   std::string fingerprint() const override { return fingerprint_; }
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes =
+        base::in(config::notes_on_config(config_json(), folder_.path() + "/config.json"), base::Language::english);
+    for (const std::string& note : folder_.notes()) notes.push_back(note);
+    return notes;
+  }
 
   void check(const config::ModelSettings& model) const override { match_weights(folder_, model_, model); }
 

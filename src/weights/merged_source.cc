@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
-#include "shape/adapter.h"
+#include "config/adapter_sizes.h"
 #include "tensor/device.h"
 #include "weights/adapter_parameters.h"
 #include "weights/low_rank_sum.h"
@@ -40,7 +39,10 @@ class MergedSource : public ModelSource {
   MergedSource(std::unique_ptr<ModelSource> base, std::unique_ptr<AdapterSource> adapter)
       : base_(std::move(base)), adapter_(std::move(adapter)), model_(adapter_->model().value_or(base_->model())) {
     model_.path = adapter_->path();
-    for (const auto& info : adapter_->parameters()) adapted_.insert(module_of(info.name) + ".weight");
+    for (const auto& info : adapter_->parameters()) {
+      const auto module = config::adapted_module(module_of(info.name));
+      if (module) adapted_[module_of(info.name) + ".weight"] = config::adapter_size(adapter_->lora(), *module);
+    }
   }
 
   const config::ModelSettings& model() const override { return model_; }
@@ -57,6 +59,12 @@ class MergedSource : public ModelSource {
   std::string dtype() const override { return base_->dtype(); }
   std::map<std::string, std::string> facts() const override { return base_->facts(); }
   std::string fingerprint() const override { return base::hash_bytes(base_->fingerprint() + adapter_->fingerprint()); }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes = base_->notes();
+    for (const std::string& note : adapter_->notes()) notes.push_back(note);
+    return notes;
+  }
 
   // The adapter's own before those of its base.
   std::vector<std::string> auxiliary_files() const override {
@@ -91,7 +99,8 @@ class MergedSource : public ModelSource {
   using Round = std::vector<const checkpoint::Slice*>;
 
   Job job_of(const checkpoint::Slice& weight) const {
-    const std::int64_t rows = weight.shape[0], columns = weight.shape[1], rank = adapter_->lora().rank;
+    const std::int64_t rows = weight.shape[0], columns = weight.shape[1];
+    const std::int64_t rank = adapted_.at(weight.name).rank;
     const std::string module = weight.name.substr(0, weight.name.rfind('.'));
     const Box box = box_of(weight.region, columns);
     return {&weight, part_of(module + lora_a, rank, columns, {0, rank}, box.columns),
@@ -105,7 +114,7 @@ class MergedSource : public ModelSource {
     for (const checkpoint::Slice& slice : wanted) {
       if (adapted_.count(slice.name) == 0 || slice.region.elements() == 0) continue;
       const Box box = box_of(slice.region, slice.shape[1]);
-      const std::int64_t elements = (box.rows.count + box.columns.count) * adapter_->lora().rank;
+      const std::int64_t elements = (box.rows.count + box.columns.count) * adapted_.at(slice.name).rank;
       if (rounds.empty() || elements > room) {
         rounds.emplace_back();
         room = round_elements;
@@ -144,16 +153,15 @@ class MergedSource : public ModelSource {
   }
 
   void add(const Job& job) const {
-    const std::int64_t rank = adapter_->lora().rank;
-    const Factors factors{job.b.data.view({-1, rank}).to(at::kDouble), job.a.data.view({rank, -1}).to(at::kDouble)};
-    add_low_rank(factors, shape::adapter_scale(adapter_->lora()), job.weight->region, job.weight->shape[1],
-                 job.weight->data);
+    const config::AdapterSize& size = adapted_.at(job.weight->name);
+    const Factors factors{job.b.data.view({-1, size.rank}).to(at::kDouble), job.a.data.view({size.rank, -1}).to(at::kDouble)};
+    add_low_rank(factors, size.scale, job.weight->region, job.weight->shape[1], job.weight->data);
   }
 
   const std::unique_ptr<ModelSource> base_;
   const std::unique_ptr<AdapterSource> adapter_;
   config::ModelSettings model_;
-  std::set<std::string> adapted_;
+  std::map<std::string, config::AdapterSize> adapted_;  // by the weight's name
 };
 
 }  // namespace

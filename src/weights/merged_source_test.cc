@@ -96,6 +96,27 @@ TEST_F(Merged, GivesWhatTheBaseAndTheAdapterBesideItGive) {
   }
 }
 
+TEST_F(Merged, AdaptersOfOtherRanksAndScalesAreAddedWithTheirOwn) {
+  config::LoraSettings lora = lora_;
+  lora.rslora = true;
+  lora.rank_pattern = "v_proj:5,layers.1.self_attn.q_proj:2";
+  lora.alpha_pattern = "down_proj:1";
+  const Tensors adapter = random_adapter(model_, lora);
+  write_peft(*this / "a",
+             peft_config(lora, *this / "m",
+                         {{"use_rslora", true},
+                          {"rank_pattern", {{"v_proj", 5}, {"layers.1.self_attn.q_proj", 2}}},
+                          {"alpha_pattern", {{"down_proj", 1}}}}),
+             adapter);
+  for (const auto& [name, got] : load_all(*open(*this / "a"))) {
+    const std::string module = name.substr(0, name.rfind('.'));
+    const bool q1 = module == "model.layers.1.self_attn.q_proj", v = module.find("v_proj") != std::string::npos,
+               down = module.find("down_proj") != std::string::npos;
+    const double scale = (down ? 1 : 7) / std::sqrt(q1 ? 2.0 : v ? 5.0 : 3.0);
+    EXPECT_LT(relative_error(got.to(at::kDouble), with_adapter(weights_, adapter, module, scale)), 1e-6) << name;
+  }
+}
+
 // Random parts: rows, columns, flat pieces, as tensor parallelism and ZeRO cut them.
 std::vector<shape::Region> random_regions(const std::vector<std::int64_t>& shape, const base::Philox& random) {
   const std::int64_t rows = shape[0], columns = shape.size() == 2 ? shape[1] : 1;

@@ -34,6 +34,8 @@ class ModelSource {
   virtual std::string dtype() const = 0;
   // What the checkpoints of a run that begins here keep of it, in Facts::extra (docs/formats/checkpoint.md).
   virtual std::map<std::string, std::string> facts() const = 0;
+  // What of it is taken otherwise than it may be meant, a sentence each.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Equal on hosts that hold the same weights, as far as can be told without reading all of them; 16 hex digits.
   virtual std::string fingerprint() const = 0;
 

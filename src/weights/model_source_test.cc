@@ -140,7 +140,7 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
   base::make_directories(*this / "empty");
   EXPECT_THAT(refusal(*this / "empty"), HasSubstr("no complete checkpoint in '" + *this / "empty'"));
   write_folder(*this / "m", tiny_qwen3(), DType::f32);
-  EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; name the folder"));
+  EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; give the folder that holds config.json"));
   base::rename_path(*this / "m/model.safetensors", *this / "kept");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has neither model.safetensors"));
   base::rename_path(*this / "kept", *this / "m/model.safetensors");
@@ -152,6 +152,59 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
                     HasSubstr("shape: model.embed_tokens.weight is [19, 8] and should be [19, 12]")));
   base::remove_tree(*this / "m/config.json");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has weights but no config.json"));
+}
+
+TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
+  write_folder(*this / "m", tiny_qwen3(), DType::bf16);
+  const std::string path = *this / "m/model.safetensors";
+  const std::vector<char> same = [&] {
+    const checkpoint::SafetensorsFile file(path);
+    const auto& table = file.header().entries.front();
+    EXPECT_EQ(table.name, "model.embed_tokens.weight");
+    const auto* begin = reinterpret_cast<const char*>(file.at(table.begin));
+    return std::vector<char>(begin, begin + table.bytes);
+  }();
+  const auto write_head = [&](const std::vector<std::int64_t>& shape, const std::vector<char>& bytes) {
+    checkpoint::SafetensorsWriter writer(*this / "m/head.safetensors", {{"lm_head.weight", DType::bf16, shape, 0, 0}}, {});
+    writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
+    writer.finish();
+    base::rename_path(path, *this / "m/rest.safetensors");
+    nlohmann::json index;
+    for (const auto& info : shape::all_parameters(tiny_qwen3())) index["weight_map"][info.name] = "rest.safetensors";
+    index["weight_map"]["lm_head.weight"] = "head.safetensors";
+    base::write_file_atomic(*this / "m/model.safetensors.index.json", index.dump());
+    const std::string text = refusal(*this / "m");
+    base::rename_path(*this / "m/rest.safetensors", path);
+    return text;
+  };
+  EXPECT_EQ(write_head({19, 8}, same), "");
+  std::vector<char> other = same;
+  other.back() = static_cast<char>(other.back() ^ 1);
+  const auto refused = AllOf(HasSubstr("hold 'lm_head.weight' with other numbers than 'model.embed_tokens.weight'"),
+                             HasSubstr("set that to false"));
+  EXPECT_THAT(write_head({19, 8}, other), refused);
+  other.resize(static_cast<std::size_t>(18 * 8 * 2));
+  EXPECT_THAT(write_head({18, 8}, other), refused);
+}
+
+TEST_F(Source, WhatIsTakenOtherwiseThanItMayBeMeantIsNoted) {
+  write_folder(*this / "m", tiny_qwen3(), DType::bf16);
+  const auto self = comm::make_self_channel("self");
+  EXPECT_THAT(open_model(*this / "m", *self)->notes(), ElementsAre());
+  auto config = nlohmann::json::parse(base::read_file(*this / "m/config.json"));
+  config["rope_theta"] = 10000.0;
+  config.erase("rope_scaling");
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 500000}};
+  base::write_file_atomic(*this / "m/config.json", config.dump());
+  const std::string index = *this / "m/model.safetensors.index.json";
+  base::write_file_atomic(index, R"({"weight_map": {"model.norm.weight": "model-00001-of-00002.safetensors"}})");
+  EXPECT_THAT(open_model(*this / "m", *self)->notes(),
+              ElementsAre(AllOf(HasSubstr("rope_theta is 10000.0 at the top"), HasSubstr("500000 in its rope_parameters")),
+                          AllOf(HasSubstr("model-00001-of-00002.safetensors"),
+                                HasSubstr("the weights in model.safetensors are taken"))));
+  EXPECT_EQ(open_model(*this / "m", *self)->model().rope_theta, 500000);
+  base::write_file_atomic(index, R"({"weight_map": {"model.norm.weight": "model.safetensors"}})");
+  EXPECT_EQ(open_model(*this / "m", *self)->notes().size(), 1u);
 }
 
 TEST_F(Source, HostsWithUnlikeCopiesAreToldByRank) {

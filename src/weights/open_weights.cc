@@ -7,10 +7,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
+#include "config/huggingface/other_than_folder.h"
+#include "config/huggingface/peft_texts.h"
 #include "shape/adapter.h"
 #include "weights/checkpoint_adapter.h"
 #include "weights/checkpoint_source.h"
@@ -44,14 +47,13 @@ bool is_of_adapter(const std::string& path) {
 }
 
 std::string kind_here(const std::string& path) {
+  config::refuse_other_than_folder(path);
   if (config::is_adapter_folder(path)) return adapter_kind;
   if (base::file_exists(path + "/config.json")) return is_of_adapter(path) ? model_of_adapter_kind : folder_kind;
   if (has_weights(path)) {
     throw base::DataError(
         fmt::format("the model folder '{}' has weights but no config.json; complete the download", path));
   }
-  if (base::file_exists(path))
-    throw base::DataError(fmt::format("'{}' is a file; name the folder that holds config.json and the weights", path));
   return base::directory_exists(path) ? checkpoint_kind : "";
 }
 
@@ -71,9 +73,11 @@ Weights of_checkpoint(checkpoint::Found found) {
   return weights;
 }
 
-void require_folder(const std::string& adapter, const std::string& named, comm::Channel& world) {
-  const auto there =
-      checkpoint::gather(world, [&]() -> std::string { return base::directory_exists(named) ? "yes" : ""; });
+void require_folder(const std::string& adapter, const std::string& named, bool by_flag, comm::Channel& world) {
+  const auto there = checkpoint::gather(world, [&]() -> std::string {
+    if (by_flag) config::refuse_other_than_folder(named);
+    return base::directory_exists(named) ? "yes" : "";
+  });
   if (std::find(there.begin(), there.end(), "yes") == there.end()) throw config::without_base(adapter, named);
 }
 
@@ -116,7 +120,7 @@ std::unique_ptr<ModelSource> merge_with_base(std::unique_ptr<AdapterSource> adap
     const AdapterSource& top = *adapters.back();
     if (adapters.size() > config::most_adapters) throw config::too_many_adapters(top.path());
     const std::string named = given.empty() ? top.base() : given;
-    require_folder(top.path(), named, world);
+    require_folder(top.path(), named, !given.empty(), world);
     Weights next = open_weights(named, world);
     given = given.empty() ? top.base_beneath() : "";
     if (next.adapter != nullptr) adapters.push_back(std::move(next.adapter));
@@ -140,8 +144,7 @@ std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& 
 std::unique_ptr<AdapterSource> open_adapter(const std::string& path, comm::Channel& world) {
   Weights weights = open_weights(path, world);
   if (weights.adapter == nullptr)
-    throw base::DataError(fmt::format(
-        "'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
+    throw base::DataError(base::say(config::peft_texts.whole_model, path));
   return std::move(weights.adapter);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -12,13 +13,15 @@
 #include "base/text.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/listed.h"
+#include "config/adapter_sizes.h"
 #include "config/huggingface/model_folder.h"
+#include "config/huggingface/other_than_folder.h"
+#include "config/huggingface/peft_config.h"
 #include "config/lora.h"
 #include "tensor/device.h"
 #include "weights/adapter_parameters.h"
 #include "weights/auxiliary_files.h"
 #include "weights/conversion.h"
-#include "weights/peft_config.h"
 #include "weights/replicated_folder.h"
 #include "weights/weights_match.h"
 #include "weights/weights_read.h"
@@ -46,7 +49,7 @@ std::string parameter_name(const std::string& stored) {
 }
 
 // "" when `entry` is the parameter `name`.
-std::string fault_of(const checkpoint::TensorEntry& entry, const std::string& name, const ModulePattern& modules) {
+std::string fault_of(const checkpoint::TensorEntry& entry, const std::string& name, const config::PeftConfig& config) {
   const auto& products = config::adaptable_projections();
   if (name.empty()) return fmt::format("unknown: {}", entry.name);
   if (std::find(products.begin(), products.end(), target_of(name)) == products.end())
@@ -54,13 +57,17 @@ std::string fault_of(const checkpoint::TensorEntry& entry, const std::string& na
   if (!is_weight_dtype(entry.dtype))
     return fmt::format("dtype: {} is {} and should be F32, BF16 or F16", entry.name,
                        checkpoint::safetensors_name(entry.dtype));
-  return modules.matches(module_of(name)) ? "" : fmt::format("not in target_modules: {}", entry.name);
+  if (config.excludes(module_of(name))) return fmt::format("in exclude_modules: {}", entry.name);
+  return config.modules.matches(module_of(name)) ? "" : fmt::format("not in target_modules: {}", entry.name);
 }
 
 // DataError when the folder has none, also where it has one of PyTorch's own.
 checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
   const std::string path = folder + "/" + adapter_weights_name;
-  if (base::file_exists(path)) return checkpoint::SafetensorsFile(path);
+  if (base::file_exists(path)) {
+    config::refuse_lfs_pointer(path);
+    return checkpoint::SafetensorsFile(path);
+  }
   const bool pickled = base::file_exists(folder + "/adapter_model.bin");
   throw base::DataError(fmt::format("the adapter's folder '{}' has no {}{}", folder, adapter_weights_name,
                                     pickled ? "; adapter_model.bin is a program as well as data and is not read: save "
@@ -70,12 +77,12 @@ checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
 
 // By the names of model::adapter_parameters; refers to `file`. DataError naming the folder that lists every tensor that
 // is no A or B beside a product of a layer, has no dtype of weights, or is not meant by `modules`.
-Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const ModulePattern& modules,
+Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const config::PeftConfig& config,
                               const std::string& folder) {
   Assignment tensors;
   std::vector<std::string> faults;
   for (const checkpoint::TensorEntry& entry : file.header().entries) {
-    const std::string name = parameter_name(entry.name), fault = fault_of(entry, name, modules);
+    const std::string name = parameter_name(entry.name), fault = fault_of(entry, name, config);
     if (!fault.empty()) {
       faults.push_back(fault);
     } else if (!tensors.insert({name, {&file, entry.dtype, entry.shape, entry.begin, entry.bytes}}).second) {
@@ -92,29 +99,31 @@ class PeftFolder : public AdapterSource {
  public:
   explicit PeftFolder(const std::string& path)
       : path_(path),
-        config_(parse_peft_config(base::read_file(path + "/" + config::adapter_config_name),
-                                  path + "/" + config::adapter_config_name)),
+        config_(config::parse_peft_config(base::read_file(path + "/" + config::adapter_config_name),
+                                          path + "/" + config::adapter_config_name)),
         file_(open_peft_weights(path)),
-        tensors_(match_peft_tensors(file_, config_.modules, path)) {
+        tensors_(match_peft_tensors(file_, config_, path)),
+        lora_(config::lora_of(config_, modules_of(tensors_), path + "/" + config::adapter_config_name)) {
     for (const auto& [name, tensor] : tensors_) {
       parameters_.push_back({name, tensor.shape});
       targets_.insert(target_of(name));
       bytes_ += tensor.bytes;
     }
-    config_.lora.targets = targets_text();
-    fingerprint_ = base::hash_bytes(fmt::format("{} {} {}", config_.lora.rank, config_.lora.alpha,
-                                                base::hash_file(path + "/" + adapter_weights_name)));
+    const double alpha = lora_.rslora ? lora_.alpha * std::sqrt(static_cast<double>(lora_.rank)) : lora_.alpha;
+    fingerprint_ =
+        base::hash_bytes(fmt::format("{} {}{}{} {}", lora_.rank, alpha, lora_.rank_pattern, lora_.alpha_pattern,
+                                     base::hash_file(path + "/" + adapter_weights_name)));
   }
 
   const std::string& path() const override { return path_; }
-  const config::LoraSettings& lora() const override { return config_.lora; }
+  const config::LoraSettings& lora() const override { return lora_; }
   const std::string& base() const override { return config_.base; }
   std::string fingerprint() const override { return fingerprint_; }
+  std::vector<std::string> notes() const override { return config_.notes; }
   const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
 
   void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {
-    const std::string remark = config_.layers.empty() ? "" : ", and layers_to_transform is " + config_.layers;
-    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), remark);
+    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), config_.limits);
   }
 
   void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {
@@ -136,30 +145,30 @@ class PeftFolder : public AdapterSource {
   std::string base_beneath() const override { return ""; }
 
  private:
-  std::string targets_text() const {
-    std::vector<std::string> in_order;
-    for (const std::string& product : config::adaptable_projections())
-      if (targets_.count(product) != 0) in_order.push_back(product);
-    const bool all = in_order.size() == config::adaptable_projections().size();
-    return all ? config::LoraSettings{}.targets : base::join(in_order, ",");
+  static std::vector<config::AdaptedModule> modules_of(const Assignment& tensors) {
+    std::set<config::AdaptedModule> modules;
+    for (const auto& [name, tensor] : tensors)
+      if (const auto module = config::adapted_module(module_of(name))) modules.insert(*module);
+    return {modules.begin(), modules.end()};
   }
 
   // What target_modules means in this model and the file has not, of targets that it has nothing of.
   std::vector<std::string> meant_and_missing(const config::ModelSettings& model) const {
     if (!config_.modules.is_stated()) return {};
-    config::LoraSettings all = config_.lora;
+    config::LoraSettings all = lora_;
     all.targets = config::LoraSettings{}.targets;
     std::vector<std::string> names;
     for (const auto& info : all_adapter_parameters(model, all))
-      if (targets_.count(target_of(info.name)) == 0 && config_.modules.matches(module_of(info.name)))
+      if (targets_.count(target_of(info.name)) == 0 && config_.means(module_of(info.name)))
         names.push_back(info.name);
     return names;
   }
 
   const std::string path_;
-  PeftConfig config_;
+  const config::PeftConfig config_;
   const checkpoint::SafetensorsFile file_;
   const Assignment tensors_;
+  const config::LoraSettings lora_;
   std::vector<shape::ParameterInfo> parameters_;
   std::set<std::string> targets_;
   std::string fingerprint_;

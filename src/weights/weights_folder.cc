@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "checkpoint/listed.h"
 #include "checkpoint/part_entry.h"
+#include "config/huggingface/other_than_folder.h"
 
 namespace troika::weights {
 using base::DataError;
@@ -89,6 +90,7 @@ static void refuse_misplaced(const std::string& path, const std::map<std::string
 }
 
 void WeightsFolder::add_file(const std::string& name) {
+  config::refuse_lfs_pointer(path_ + "/" + name);
   files_.push_back(std::make_unique<checkpoint::SafetensorsFile>(path_ + "/" + name));
   const checkpoint::SafetensorsFile& file = *files_.back();
   for (const auto& [key, value] : file.header().metadata) {
@@ -110,10 +112,25 @@ void WeightsFolder::add_file(const std::string& name) {
   }
 }
 
+// Two exports into one folder leave both; the single file is taken, as transformers does.
+void WeightsFolder::note_index() {
+  const std::string index = path_ + "/" + weights_index_name;
+  if (!base::file_exists(index)) return;
+  const std::map<std::string, std::string> files = parse_weights_index(base::read_file(index), index);
+  const auto other = std::find_if(files.begin(), files.end(),
+                                  [](const auto& placed) { return placed.second != weights_file_name; });
+  if (other == files.end()) return;
+  notes_.push_back(fmt::format(
+      "'{}' holds {} and {}, which names other files such as {}: the weights in {} are taken, as by transformers; "
+      "remove the one that is out of date",
+      path_, weights_file_name, weights_index_name, other->second, weights_file_name));
+}
+
 WeightsFolder::WeightsFolder(const std::string& path) : path_(path) {
   if (!has_weights(path)) throw no_weights(path);
   if (base::file_exists(path + "/" + weights_file_name)) {
     add_file(weights_file_name);
+    note_index();
     return;
   }
   const std::string index_path = path + "/" + weights_index_name;

@@ -18,6 +18,8 @@ import training
 LIMIT = 1e-5
 ALL = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 ATTENTION = ["q_proj", "k_proj", "v_proj", "o_proj"]
+PATTERNS = {"rank_pattern": {"q_proj": 5, r"layers\.1\.mlp\.down_proj": 1},
+            "alpha_pattern": {"v_proj": 3, "model.layers.0.mlp.up_proj": 16}}
 # By name: family, what of LoraConfig is not the default.
 READ = {
     "every projection": ("qwen3", {"target_modules": ALL}),
@@ -25,12 +27,13 @@ READ = {
     "all-linear": ("qwen2", {"target_modules": "all-linear"}),
     "regular expression": ("mistral", {"target_modules": r".*\.layers\.[01]\.self_attn\.(q|o)_proj"}),
     "rank-stabilised": ("llama, llama3 scaling", {"target_modules": ["gate_proj", "down_proj"], "use_rslora": True}),
+    "several ranks and alphas": ("qwen3", {"target_modules": ALL, "use_rslora": True, **PATTERNS}),
+    "projections left out": ("qwen2", {"target_modules": "all-linear", "exclude_modules": ["q_proj", "mlp.up_proj"]}),
 }
 REFUSED = {
     "DoRA": {"use_dora": True},
     "bias": {"bias": "lora_only"},
-    "several ranks": {"rank_pattern": {"q_proj": 2}},
-    "several alphas": {"alpha_pattern": {"q_proj": 2}},
+    "some layers left out": {"exclude_modules": r".*\.layers\.1\..*"},
     "a module saved whole": {"modules_to_save": ["lm_head"]},
     "projections of GPT-2": None,
 }
@@ -107,8 +110,7 @@ def check_training_steps(family, targets, work):
     rows = check_training.text_rows()
     data = support.write_jsonl(work / "rows.jsonl", [{"input_ids": row["input_ids"]} for row in rows])
     recipe = training.Recipe(steps=100, lr=5e-3, warmup=5, schedule="cosine", decay=0.05)
-    support.troika("train", "--model.path", base, "--lora.path", begun, "--lora.rank", 4, "--lora.alpha", 8, "--lora.targets",
-                   ",".join(targets), "--data.train", data, "--data.tokenizer", "bytes", "--seq-len",
+    support.troika("train", "--model.path", base, "--lora.path", begun, "--data.train", data, "--data.tokenizer", "bytes", "--seq-len",
                    check_training.SEQ_LEN, "--out", run, "--log.progress", "none", *recipe.flags())
     losses, norms = training.train(model, rows, recipe)
     training.compare("adapters", f"LoRA beside PEFT ({family})", run, losses, norms, check_training.LIMIT)

@@ -70,12 +70,13 @@ def main():
             logits = check_logits(model, model / "rows.jsonl", expected["seq_len"], expected["logits"], work)
             print(f"{model.name}: logits {logits:.1e}, losses of {len(expected['losses'])} steps "
                   f"{check_losses(model, expected, work):.1e}", flush=True)
-    adapter, base = FIXTURES / "qwen3-adapter", FIXTURES / "qwen3"
-    expected = json.loads((adapter / "expected.json").read_text())["logits"]
+    base = FIXTURES / "qwen3"
     seq_len = json.loads((base / "expected.json").read_text())["seq_len"]
-    with tempfile.TemporaryDirectory() as scratch:
-        error = check_logits(adapter, base / "rows.jsonl", seq_len, expected, pathlib.Path(scratch), "--base", base)
-    print(f"{adapter.name}: logits {error:.1e}")
+    for adapter in (FIXTURES / "qwen3-adapter", FIXTURES / "qwen3-adapter-of-patterns"):
+        expected = json.loads((adapter / "expected.json").read_text())["logits"]
+        with tempfile.TemporaryDirectory() as scratch:
+            error = check_logits(adapter, base / "rows.jsonl", seq_len, expected, pathlib.Path(scratch), "--base", base)
+        print(f"{adapter.name}: logits {error:.1e}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Writes tests/conformance/fixtures: of every family a model that transformers saved, with the logits and the losses of 20
-AdamW steps that transformers and torch.optim gave, and an adapter of PEFT's with the logits that PEFT gave.
+AdamW steps that transformers and torch.optim gave, and adapters of PEFT's with the logits that PEFT gave.
 
     make_fixtures.py FOLDER"""
 import json
@@ -41,8 +41,8 @@ def write(name, config, number, folder):
         "gradient_norms": norms, "logits": [rounded(one[-1:]) for one in logits]}) + "\n")
 
 
-def write_adapter(base, folder):
-    model = check_adapters.adapted(small_models.loaded(base), 4, target_modules=check_adapters.ALL, r=2)
+def write_adapter(base, folder, **changed):
+    model = check_adapters.adapted(small_models.loaded(base), 4, target_modules=check_adapters.ALL, r=2, **changed)
     model.save_pretrained(folder)
     (folder / "README.md").unlink(missing_ok=True)
     config = json.loads((folder / "adapter_config.json").read_text())
@@ -61,6 +61,8 @@ def main():
         folder.mkdir(parents=True)
         write(name, configs[name], number, folder)
     write_adapter(out / "qwen3", out / "qwen3-adapter")
+    write_adapter(out / "qwen3", out / "qwen3-adapter-of-patterns", use_rslora=True, exclude_modules=["k_proj"],
+                  **check_adapters.PATTERNS)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@
 #include "commands/chat/arguments.h"
 #include "commands/chat/conversations.h"
 #include "commands/chat/dialogue.h"
-#include "commands/chat/end_marks.h"
 #include "commands/chat/session.h"
+#include "commands/generate/end_marks.h"
 #include "commands/generate/prepared.h"
 #include "data/open_chat_template.h"
 #include "tensor/device.h"
@@ -50,6 +50,7 @@ int run_chat(const std::vector<std::string>& arguments) {
       data::open_chat_template(choice, prepared.tokenizer_name, a.thinking,
                                prepared.tokenizer->id_to_bytes(prepared.tokenizer->end_of_document_id()));
   add_end_marks(chat_template, *prepared.tokenizer, &prepared.options);
+  tell_advice(prepared);
   const std::int64_t most = prepared.source->model().max_positions;
   const inference::TextModel model = open_text_model(a, prepared, a.context == 0 ? most : a.context);
   const Speaker speaker{&model, prepared.tokenizer.get(), &chat_template, prepared.source->model().vocab,

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/chat/end_marks.h"
+#include "commands/generate/end_marks.h"
 #include "commands/chat/session.h"
 #include "weights/drawn_weights_test_support.h"
 

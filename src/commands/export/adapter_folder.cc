@@ -2,17 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/self_channel.h"
 #include "commands/export/other_files.h"
 #include "commands/export/partial_folder.h"
 #include "commands/export/tensors.h"
+#include "config/adapter_sizes.h"
 #include "config/huggingface/model_folder.h"
-#include "config/lora.h"
-#include "weights/peft_config.h"
+#include "config/huggingface/peft_config.h"
+#include "weights/adapter_parameters.h"
 #include "weights/peft_folder.h"
 
 namespace troika::commands {
@@ -51,6 +54,24 @@ void write_weights(weights::AdapterSource& source, const std::string& folder, Ex
   report->files.push_back(weights::adapter_weights_name);
 }
 
+std::int64_t layers_of(const weights::AdapterSource& source) {
+  std::int64_t layers = 0;
+  for (const auto& info : source.parameters())
+    if (const auto module = config::adapted_module(weights::module_of(info.name)))
+      layers = std::max(layers, module->layer + 1);
+  return layers;
+}
+
+// Other programs load a base from a model's folder or by its name on the Hub.
+void note_base(const std::string& adapter, const std::string& base, ExportReport* report) {
+  const bool an_adapter = config::is_adapter_folder(base);
+  if (!base::directory_exists(base) || (!an_adapter && base::file_exists(base + "/config.json"))) return;
+  report->notes.push_back(
+      fmt::format("the base of this adapter is '{}', {}, which PEFT cannot load: write one whole model with troika "
+                  "export {} FOLDER --merge, or export that base as a model's folder too and name it with --base FOLDER",
+                  base, an_adapter ? "an adapter" : "a run of Troika", adapter));
+}
+
 }  // namespace
 
 ExportReport write_adapter_folder(weights::AdapterSource& source, const ExportArguments& request) {
@@ -60,11 +81,12 @@ ExportReport write_adapter_folder(weights::AdapterSource& source, const ExportAr
   ExportReport report;
   report.dtype = request.type == ExportType::automatic ? "fp32" : config::word_of(request.type);
   PartialFolder partial(request.to);
-  const config::LoraSettings& lora = source.lora();
   write_other_files(
       {source.tokenizer(), source.auxiliary_files(), source.chat_template()}, request,
-      {{config::adapter_config_name, weights::peft_config_text(lora, config::lora_targets(lora), beneath)}},
+      {{config::adapter_config_name, config::peft_config_text(source.lora(), layers_of(source), beneath)}},
       partial.path(), &report);
+  for (const std::string& note : source.notes()) report.notes.push_back(note);
+  note_base(source.path(), beneath, &report);
   write_weights(source, partial.path(), &report);
   partial.keep();
   return report;

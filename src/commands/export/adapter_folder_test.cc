@@ -16,6 +16,7 @@
 
 namespace troika::commands {
 namespace {
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
@@ -125,6 +126,37 @@ TEST_F(ExportOfAdapters, BringTheTemplateThatTheRunWasToldToUse) {
   EXPECT_THAT(write_adapter_folder(*source, to(*this / "told")).notes, ElementsAre(HasSubstr("end with <|im_end|>")));
   base::write_file_atomic(*this / "m/tokenizer_config.json", R"({"eos_token": {"content": "<|im_end|>"}})");
   EXPECT_THAT(write_adapter_folder(*source, to(*this / "quiet")).notes, ElementsAre());
+}
+
+TEST_F(ExportOfAdapters, OnABaseThatOnlyTroikaLoadsSaySo) {
+  settings_.model.path = *this / "run";
+  save_adapter(*this / "further", settings_, adapter_, *self_, {{"tokenizer", *this / "m"}});
+  const auto source = weights::open_adapter(*this / "further", *self_);
+  const auto about_base = [](const std::string& base) {
+    return AllOf(HasSubstr("the base of this adapter is '" + base + "'"), HasSubstr("which PEFT cannot load"),
+                 HasSubstr("--merge"), HasSubstr("--base FOLDER"));
+  };
+  EXPECT_THAT(write_adapter_folder(*source, to(*this / "a")).notes, ElementsAre(about_base(*this / "run")));
+  ExportArguments named = to(*this / "b");
+  named.base = *this / "a";
+  EXPECT_THAT(write_adapter_folder(*source, named).notes, ElementsAre(about_base(*this / "a")));
+  named = to(*this / "c");
+  named.base = *this / "m";
+  EXPECT_THAT(write_adapter_folder(*source, named).notes, ElementsAre());
+}
+
+TEST_F(ExportOfAdapters, KeepRanksAndScalesOfTheirOwn) {
+  settings_.lora.rslora = true;
+  settings_.lora.rank_pattern = "v_proj:5,layers.1.q_proj:2";
+  settings_.lora.alpha_pattern = "down_proj:1.5";
+  save_adapter(*this / "run", settings_, random_adapter(settings_.model, settings_.lora), *self_,
+               {{"tokenizer", *this / "m"}});
+  ASSERT_EQ(run_export({*this / "run", *this / "a"}), 0);
+  const auto config = nlohmann::json::parse(base::read_file(*this / "a/adapter_config.json"));
+  EXPECT_EQ(config["use_rslora"], true);
+  EXPECT_EQ(config["rank_pattern"], nlohmann::json({{"v_proj", 5}, {"layers.1.self_attn.q_proj", 2}}));
+  EXPECT_EQ(config["alpha_pattern"], nlohmann::json({{"down_proj", 1.5}}));
+  expect_equal(loaded(*this / "a"), loaded(*this / "run"));
 }
 
 TEST_F(ExportOfAdapters, OfFewerLayersThanTheBaseAreRefusedWithoutMerge) {

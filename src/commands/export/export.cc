@@ -24,12 +24,24 @@ void refuse_without_adapter(const ExportArguments& a) {
       fmt::format("'{}' is a whole model without an adapter; leave {} out", a.from, a.merge ? "--merge" : "--base"));
 }
 
+// The weights of a base keep its type, in which what an adapter adds is rounded.
+void note_rounding(const ExportArguments& a, ExportReport* report) {
+  if (a.type != ExportType::automatic || dtype_of(report->dtype) == checkpoint::DType::f32) return;
+  report->notes.push_back(fmt::format(
+      "the sums of base and adapter are rounded to {}, the type of the base: the model differs a little from base and "
+      "adapter side by side; --dtype fp32 keeps them",
+      report->dtype));
+}
+
 // An adapter alone as an adapter's folder, all else as a model folder.
 ExportReport write(const ExportArguments& a, comm::Channel& self) {
   weights::Weights weights = weights::open_weights(a.from, self);
   if (weights.adapter != nullptr && !a.merge) return write_adapter_folder(*weights.adapter, a);
-  if (weights.adapter != nullptr)
-    return write_model_folder(*weights::merge_with_base(std::move(weights.adapter), a.base, self), a);
+  if (weights.adapter != nullptr) {
+    ExportReport report = write_model_folder(*weights::merge_with_base(std::move(weights.adapter), a.base, self), a);
+    note_rounding(a, &report);
+    return report;
+  }
   refuse_without_adapter(a);
   return write_model_folder(*weights.model, a);
 }

@@ -59,10 +59,13 @@ TEST_F(Export, RunsOfAllLayoutsGiveTheSameFolder) {
 TEST_F(Export, ARunKeepsTheDtypeAndTheTokenIdsOfItsFolder) {
   ASSERT_EQ(run(troika(train("first", {}))).code, 0);
   ASSERT_EQ(export_to({folder_ / "first", folder_ / "bf16", "--dtype", "bf16"}).code, 0);
+  base::write_file_atomic(folder_ / "bf16/generation_config.json", "{");
   const End first = run(launch(2, train_from(folder_ / "bf16", "second", {"--dp", "2", "--zero", "1"})));
   ASSERT_EQ(first.code, 0) << first.output;
   const std::string weights = "weights: 45.6 K parameters (bf16) from " + folder_ / "bf16; this rank read ";
   EXPECT_THAT(first.output, HasSubstr(weights));
+  const std::size_t note = first.output.find("refuse it unless --generation-config none passes it over");
+  EXPECT_LT(note, first.output.find(weights)) << "before the training: " << first.output;
   for (const char* log : {"second/logs/rank-00000.log", "second/logs/rank-00001.log"})
     EXPECT_THAT(base::read_file(folder_ / log), HasSubstr(weights));
   const std::string file = folder_ / "bf16/model.safetensors", whole = base::read_file(file);

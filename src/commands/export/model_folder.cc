@@ -38,6 +38,7 @@ ExportReport write_model_folder(weights::ModelSource& source, const ExportArgume
                     {{"config.json", weights::hugging_face_config(source.model(), report.dtype, config)},
                      {"generation_config.json", weights::hugging_face_generation_config(config)}},
                     partial.path(), &report);
+  for (const std::string& note : source.notes()) report.notes.push_back(note);
   write_weights(source, request, partial.path(), &report);
   partial.keep();
   return report;

@@ -57,26 +57,48 @@ std::int64_t id_of_added_token(const std::map<std::string, std::string>& texts, 
 // The keys stay in their order.
 void set_in_json(const std::string& key, const nlohmann::ordered_json& value, std::string* text) {
   nlohmann::ordered_json object = nlohmann::ordered_json::parse(*text);
+  if (object.value(key, nlohmann::ordered_json()) == value) return;
   object[key] = value;
   *text = object.dump(2) + "\n";
 }
 
-// What ends a text without a chat still does: its id stays among those of generation_config.json. False: the tokenizer's files
-// do not allow it.
+// One that is none cannot be used, which is told before a training, and stays as it is.
+bool is_object(const std::string& text) {
+  try {
+    return base::parse_json(text, "a file of the model").is_object();
+  } catch (const base::DataError&) {
+    return false;
+  }
+}
+
+// The ids that generation_config.json, else config.json, has for the end of a text, and this one behind them.
+nlohmann::ordered_json end_ids(const std::map<std::string, std::string>& texts, std::int64_t id) {
+  nlohmann::ordered_json ids = nlohmann::ordered_json::array();
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const auto place = texts.find(name);
+    if (place == texts.end()) continue;
+    if (!is_object(place->second)) continue;
+    const nlohmann::json known = base::parse_json(place->second, name).value("eos_token_id", nlohmann::json());
+    for (const nlohmann::json& one : known.is_array() ? known : nlohmann::json::array({known}))
+      if (one.is_number_integer() && one != id) ids.push_back(one.get<std::int64_t>());
+    if (!ids.empty()) break;
+  }
+  if (ids.empty()) return id;
+  ids.push_back(id);
+  return ids;
+}
+
+// What ends a text without a chat still does: its id stays among those of generation_config.json, and config.json says the same.
+// False: the tokenizer's files do not allow it.
 bool make_end_mark(const std::string& mark, std::map<std::string, std::string>* texts) {
   const std::int64_t id = id_of_added_token(*texts, mark);
   if (id < 0 || end_mark_of(*texts).empty()) return false;
   set_in_json("eos_token", mark, &texts->at("tokenizer_config.json"));
-  const auto generation = texts->find("generation_config.json");
-  if (generation == texts->end()) return true;
-  const nlohmann::json config = base::parse_json(generation->second, generation->first);
-  if (!config.is_object()) return true;
-  nlohmann::ordered_json ids = nlohmann::ordered_json::array();
-  const nlohmann::json known = config.value("eos_token_id", nlohmann::json());
-  for (const nlohmann::json& one : known.is_array() ? known : nlohmann::json::array({known}))
-    if (one.is_number_integer() && one != id) ids.push_back(one.get<std::int64_t>());
-  ids.push_back(id);
-  set_in_json("eos_token_id", ids, &generation->second);
+  const nlohmann::ordered_json ids = end_ids(*texts, id);
+  for (const char* name : {"generation_config.json", "config.json"}) {
+    const auto place = texts->find(name);
+    if (place != texts->end() && is_object(place->second)) set_in_json("eos_token_id", ids, &place->second);
+  }
   return true;
 }
 
@@ -90,9 +112,11 @@ void add_template(const std::string& choice, std::map<std::string, std::string>*
   }
   (*texts)[name] = built_in->source;
   const std::string end_mark(built_in->end_mark), before = end_mark_of(*texts);
-  if (end_mark.empty() || before == end_mark) return;
+  if (end_mark.empty()) return;
+  const bool made = make_end_mark(end_mark, texts);
+  if (before == end_mark) return;
   report->notes.push_back(
-      make_end_mark(end_mark, texts)
+      made
           ? fmt::format(
                 "answers in the run's chat template {} end with {}: that is the eos_token in tokenizer_config.json "
                 "here, instead of the base model's {}, so that chats stop there",

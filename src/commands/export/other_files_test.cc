@@ -25,7 +25,7 @@ class ExportedTokenizer : public testing::Test {
     ExportReport report;
     write_other_files(
         {in_ + "/tokenizer.json", {in_ + "/tokenizer_config.json", in_ + "/generation_config.json"}, chat_template}, {},
-        {}, out_, &report);
+        {{"config.json", R"({"model_type": "llama", "eos_token_id": null})"}}, out_, &report);
     return report;
   }
   json written(const std::string& name) const { return json::parse(base::read_file(out_ + "/" + name)); }
@@ -43,7 +43,11 @@ TEST_F(ExportedTokenizer, StopsWhereAnswersOfItsTemplateEnd) {
   EXPECT_EQ(written("tokenizer_config.json")["eos_token"], "<|im_end|>");
   EXPECT_EQ(written("tokenizer_config.json")["model_max_length"], 9);
   EXPECT_EQ(written("generation_config.json"), json::object({{"eos_token_id", json::array({5, 7})}, {"top_k", 3}}));
+  EXPECT_EQ(written("config.json"), json::object({{"model_type", "llama"}, {"eos_token_id", json::array({5, 7})}}));
   EXPECT_THAT(report.notes, ElementsAre(HasSubstr("instead of the base model's <|endoftext|>")));
+  exported("chatml", with_end_mark, json());
+  EXPECT_EQ(written("config.json")["eos_token_id"], 7) << "generation_config.json is no object, and stays as it is";
+  EXPECT_EQ(written("generation_config.json"), json());
 }
 
 TEST_F(ExportedTokenizer, KeepsIdsThatAreThereAlready) {

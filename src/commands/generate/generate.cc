@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "commands/generate/arguments.h"
 #include "commands/generate/batch_progress.h"
+#include "commands/generate/end_marks.h"
 #include "commands/generate/prepared.h"
 #include "commands/generate/printer.h"
 #include "commands/generate/prompt_ids.h"
@@ -102,7 +103,10 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
 int run_generate(const std::vector<std::string>& arguments) {
   const GenerateArguments a = parse_generate_arguments(arguments);
   if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
-  const Prepared prepared = prepare(a);
+  Prepared prepared = prepare(a);
+  add_end_marks_of_run(prepared.source->chat_template(), prepared.tokenizer_name, *prepared.tokenizer,
+                       &prepared.options);
+  tell_advice(prepared);
   return a.input ? run_batch(a, prepared) : run_one(a, prepared);
 }
 

@@ -30,11 +30,19 @@ Prepared prepare(const TextArguments& a) {
   prepared.source = weights::open_model(a.path, *self, a.base);
   prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
   prepared.tokenizer = tokenizer::open_tokenizer(prepared.tokenizer_name);
-  std::string config;
-  const inference::GenerationConfig recommendation = recommended(*prepared.source, &config);
+  std::vector<std::string> notes = prepared.source->notes();
+  const inference::GenerationConfig recommendation = recommended(*prepared.source, a.advice, &prepared.advised_by);
   prepared.options = text_options(a, recommendation, *prepared.tokenizer);
-  if (!config.empty()) fmt::print(stderr, "with {}: {}\n", config, describe(prepared.options));
+  const std::string foreign = inference::foreign_stop_ids(recommendation, prepared.source->model().vocab);
+  const std::string origin = prepared.advised_by.empty() ? "the model's config.json" : "'" + prepared.advised_by + "'";
+  if (!foreign.empty()) notes.push_back(origin + ": " + foreign);
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
   return prepared;
+}
+
+void tell_advice(const Prepared& prepared) {
+  if (prepared.advised_by.empty()) return;
+  fmt::print(stderr, "with {}: {}\n", prepared.advised_by, describe(prepared.options));
 }
 
 inference::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {

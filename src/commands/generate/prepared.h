@@ -16,12 +16,16 @@ struct Prepared {
   std::unique_ptr<weights::ModelSource> source;
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::string tokenizer_name;  // what open_tokenizer took
+  std::string advised_by;      // the generation_config.json that is followed; "": none
   inference::TextOptions options;
 };
 
-// Opens what the arguments name; how tokens are drawn goes to stderr where the publisher recommends it. Errors as of
-// train::open_model; ConfigError when there is no tokenizer.
+// Opens what the arguments name; notes on the model go to stderr. Errors as of weights::open_model; ConfigError when there is no
+// tokenizer.
 Prepared prepare(const TextArguments& arguments);
+
+// Says on stderr how tokens are drawn, where the publisher recommends it.
+void tell_advice(const Prepared& prepared);
 
 // Reads the weights. `context`: the most positions of a text, cut to what the model has.
 inference::TextModel open_text_model(const TextArguments& arguments, const Prepared& prepared, std::int64_t context);

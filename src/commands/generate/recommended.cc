@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "weights/auxiliary_files.h"
 
@@ -18,11 +19,20 @@ double temperature_of(const TextArguments& a, const inference::GenerationConfig&
   return config.temperature.value_or(1);
 }
 
+inference::GenerationConfig of_file(const std::string& path) {
+  try {
+    return inference::parse_generation_config(base::read_file(path), "'" + path + "'");
+  } catch (const base::DataError& error) {
+    throw base::DataError(
+        fmt::format("{}; mend the file, or pass it over with --generation-config none", error.what()));
+  }
+}
+
 }  // namespace
 
-inference::GenerationConfig recommended(const weights::ModelSource& source, std::string* found) {
-  *found = weights::generation_config_in(source.auxiliary_files());
-  if (!found->empty()) return inference::parse_generation_config(base::read_file(*found), "'" + *found + "'");
+inference::GenerationConfig recommended(const weights::ModelSource& source, Advice advice, std::string* found) {
+  *found = advice == Advice::none ? "" : weights::generation_config_in(source.auxiliary_files());
+  if (!found->empty()) return of_file(*found);
   inference::GenerationConfig config;
   const std::string model = source.config_json();
   if (!model.empty()) config.stop_ids = inference::parse_generation_config(model, "config.json of the model").stop_ids;

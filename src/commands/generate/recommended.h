@@ -11,9 +11,9 @@
 
 namespace troika::commands {
 
-// The generation_config.json among the source's files; without it the end marks of its config.json. `found`: the
-// path of the file, "" without it.
-inference::GenerationConfig recommended(const weights::ModelSource& source, std::string* found);
+// The generation_config.json among the source's files; without it, or where `advice` passes it over, the end marks of its
+// config.json. `found`: the path of the file, "" without it. DataError for a file that cannot be used, saying how to pass it over.
+inference::GenerationConfig recommended(const weights::ModelSource& source, Advice advice, std::string* found);
 
 inference::TextOptions text_options(const TextArguments& arguments, const inference::GenerationConfig& config,
                                     const tokenizer::Tokenizer& tokenizer);

@@ -38,6 +38,8 @@ void add_sampling_flags(config::FlagTable& table, TextArguments& a) {
   table.add("repetition-penalty", a.repetition_penalty, "Above 1: tokens that have come before are less likely.")
       .range(0.01, 100)
       .unset("generation_config.json, or 1");
+  table.add("generation-config", a.advice,
+            "auto: what is not given is as the model's generation_config.json says; none: that file is passed over.");
   table.add("seed", a.seed, "The same seed gives the same text.");
 }
 

@@ -10,12 +10,17 @@
 
 namespace troika::commands {
 
+// Whether the model's generation_config.json is followed.
+enum class Advice { followed, none };
+constexpr config::Words<2> words_of(Advice) { return {"auto", "none"}; }
+
 // What is not set follows the model's generation_config.json, then the defaults in the help text.
 struct TextArguments {
   std::string path;
   std::string base;       // beside an adapter at path; empty: the one that it names
   std::string tokenizer;  // empty: the model's
 
+  Advice advice = Advice::followed;
   std::int64_t new_tokens = 100;
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<std::int64_t> top_k;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "commands/verbs.h"
 #include "config/config.h"
+#include "config/huggingface/out_folder.h"
 #include "config/resolve.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
@@ -149,6 +150,7 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
     }
     out = parsed->settings.train.out;
     if (options.worker.front() == "train" && !parsed->print_config && !parsed->help) {
+      config::refuse_out_of_model(out);
       options.run_folder = out;
       options.on_event = parsed->settings.log.on_event;
     }

@@ -112,9 +112,9 @@ TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
 
 // A new setting with a text for its value is either a path of form_paths.cc or stands here.
 TEST_F(RunForm, KnowsOfEverySettingWhetherItNamesAFile) {
-  const std::set<std::string> no_paths = {"model.preset",   "lora.targets", "data.text_key",
-                                          "train.freeze",   "train.device", "train.profile",
-                                          "comm.interface", "train.out",    "log.on_event"};
+  const std::set<std::string> no_paths = {
+      "model.preset", "lora.targets", "lora.rank_pattern", "lora.alpha_pattern", "data.text_key", "train.freeze",
+      "train.device", "train.profile", "comm.interface",   "train.out",          "log.on_event"};
   for (const config::Field& field : config::fields()) {
     config::Settings defaults;
     const bool free_text = field.is_text() && !std::holds_alternative<config::WordTarget>(field.target(defaults));

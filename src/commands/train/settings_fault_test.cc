@@ -52,6 +52,13 @@ TEST_F(BadInput, AnUnknownKeyIsNamedWithTheNearestOne) {
   expect_error({"--bogus", "3"}, 2, "unknown flag --bogus");
 }
 
+TEST_F(BadInput, AModelsFolderIsNotTheRunsFolder) {
+  base::make_directories(out_);
+  base::write_file_atomic(out_ + "/config.json", "{}");
+  expect_error({}, 2, "holds config.json, which belongs to a model");
+  EXPECT_EQ(base::list_directory(out_).size(), 1u) << "nothing is written before";
+}
+
 TEST_F(BadInput, ABatchThatDoesNotDivideIsToldWithTheNearestThatDo) {
   expect_error({"--global-batch-size", "13", "--micro-batch-size", "2"}, 2,
                "13 is not a multiple of micro_batch_size 2: 12 and 14 are the nearest that are");

@@ -9,6 +9,7 @@
 #include "commands/status_signal.h"
 #include "commands/stop_signals.h"
 #include "config/config.h"
+#include "config/huggingface/out_folder.h"
 #include "config/resolve.h"
 #include "planner/open_layout.h"
 #include "planner/this_machine.h"
@@ -45,6 +46,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
     std::fputs(config::to_yaml(request.resolved.settings).c_str(), stdout);
     return 0;
   }
+  config::refuse_out_of_model(request.resolved.settings.train.out);
   request.notes = parsed.notes;
   request.environment = environment;
   request.device_variables = train::device_variables(environment);

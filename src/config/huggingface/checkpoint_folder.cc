@@ -45,6 +45,25 @@ std::string newest_checkpoint_model(const std::string& checkpoints) {
   return folder;
 }
 
+std::string manifest_of(const std::string& given) {
+  const std::string path = base::without_end_slashes(given), own = path + "/manifest.json";
+  std::string above;
+  if (!manifest_beside(path, &above).is_null()) return above;
+  if (base::file_exists(own)) return own;
+  for (const std::string& checkpoints : {path + "/checkpoints", path}) {
+    std::int64_t newest = -1;
+    std::string found;
+    for (const std::string& name : base::list_directory(checkpoints)) {
+      const std::string file = checkpoints + "/" + name + "/manifest.json";
+      if (step_of(name) <= newest || !base::file_exists(file)) continue;
+      newest = step_of(name);
+      found = file;
+    }
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
 std::string tokenizer_beside(const std::string& model_folder) {
   if (base::file_exists(model_folder + "/tokenizer.json")) {
     for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) check_model_file(model_folder, name);

@@ -8,6 +8,10 @@ namespace troika::config {
 // The model/ of the newest step in a folder of checkpoints on this host, complete or not; "" when there is none.
 std::string newest_checkpoint_model(const std::string& checkpoints);
 
+// The manifest of a checkpoint of ours at `path`, of the checkpoint whose model/ it is, or of the newest complete one of a run
+// or folder of checkpoints, on this host; "" when there is none.
+std::string manifest_of(const std::string& path);
+
 // What data.tokenizer is for the model in a folder: the folder itself where it holds tokenizer.json, for a checkpoint's model/
 // else what the manifest beside it names; "" when neither says. DataError for a manifest that is none, and as of
 // check_model_file.

@@ -167,4 +167,18 @@ ModelSettings parse_hugging_face_config(std::string_view text, const std::string
   return m;
 }
 
+std::vector<base::Text> notes_on_config(std::string_view text, const std::string& origin) {
+  const json root = base::parse_json(text, origin);
+  std::vector<base::Text> notes;
+  if (!root.is_object() || !root.contains("rope_theta") || !root["rope_theta"].is_number()) return notes;
+  for (const char* key : {"rope_parameters", "rope_scaling"}) {
+    const auto nested = root.find(key);
+    if (nested == root.end() || !nested->is_object() || !nested->contains("rope_theta")) continue;
+    const json& theta = (*nested)["rope_theta"];
+    if (theta.is_number() && theta.get<double>() != root["rope_theta"].get<double>())
+      notes.push_back(base::say(model_texts.two_thetas, shown(root["rope_theta"]), origin, shown(theta), key));
+  }
+  return notes;
+}
+
 }  // namespace troika::config

@@ -3,7 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/language.h"
 #include "config/settings.h"
 
 namespace troika::config {
@@ -18,5 +20,8 @@ std::string_view hugging_face_class(Family family);
 // weights, ...). Keys that change nothing in training are ignored, and so is dropout, which is not applied. `origin` is
 // named.
 ModelSettings parse_hugging_face_config(std::string_view json, const std::string& origin);
+
+// What of such a config.json is taken otherwise than it may be meant, a sentence each: two values of rope_theta.
+std::vector<base::Text> notes_on_config(std::string_view json, const std::string& origin);
 
 }  // namespace troika::config

@@ -11,6 +11,7 @@
 #include "config/huggingface/checkpoint_folder.h"
 #include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_texts.h"
+#include "config/huggingface/other_than_folder.h"
 
 namespace troika::config {
 namespace {
@@ -19,15 +20,11 @@ constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
 
 bool has_config(const std::string& folder) { return base::file_exists(folder + "/config.json"); }
 
-std::string without_slashes_at_end(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 std::string base_of(const std::string& path, const std::string& given) {
+  if (!given.empty()) refuse_other_than_folder(given);
   const std::string named = given.empty() ? base_named_by(path) : given;
   if (!base::directory_exists(named)) throw without_base(path, named);
-  return without_slashes_at_end(named);
+  return base::without_end_slashes(named);
 }
 
 // `path` when it is no adapter's folder, else the model below it. `on_adapter(folder)` for each on the way.
@@ -68,13 +65,14 @@ std::string tokenizer_of(const std::string& path, const std::string& base) {
   const auto remember = [&](const std::string& adapter) {
     if (own.empty() && base::file_exists(adapter + "/tokenizer.json")) own = adapter;
   };
-  const std::string model = without_adapters(without_slashes_at_end(path), base, remember);
+  const std::string model = without_adapters(base::without_end_slashes(path), base, remember);
   return own.empty() ? tokenizer_beside(model_folder_of(model)) : own;
 }
 
 std::string model_folder_of(const std::string& given, const std::string& base) {
-  const std::string path = without_adapters(without_slashes_at_end(given), base, [](const std::string&) {});
+  const std::string path = without_adapters(base::without_end_slashes(given), base, [](const std::string&) {});
   if (path.empty()) throw base::DataError(base::say(model_texts.no_path));
+  refuse_other_than_folder(path);
   if (has_config(path)) return path;
   if (has_config(path + "/model")) return path + "/model";
   for (const std::string& checkpoints : {path + "/checkpoints", path}) {

@@ -19,6 +19,50 @@ struct ModelTexts {
   base::Bilingual no_path = {"the path of a model is empty", "模型的路径为空"};
   base::Bilingual no_folder = {"'{}' is not a folder here: nothing is downloaded, so copy the model's folder",
                                "本机没有目录“{}”：不会下载任何内容，请把模型目录复制过来"};
+  base::Bilingual gguf_file = {
+      "'{}' is a GGUF file, which is not read here; give the model's folder with config.json and *.safetensors: "
+      "transformers makes one by from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)",
+      "“{}”是 GGUF 文件，这里无法读取；请给出含 config.json 和 *.safetensors 的模型目录：transformers 可用 "
+      "from_pretrained(DIR, gguf_file=NAME) 和 save_pretrained(FOLDER) 生成"};
+  base::Bilingual gguf_folder = {
+      "'{}' holds a GGUF file ('{}'), which is not read here, and no config.json; give the model's folder with "
+      "config.json and *.safetensors: transformers makes one by from_pretrained(DIR, gguf_file=NAME) and "
+      "save_pretrained(FOLDER)",
+      "“{}”中有 GGUF 文件（“{}”），这里无法读取，而没有 config.json；请给出含 config.json 和 *.safetensors "
+      "的模型目录：transformers 可用 from_pretrained(DIR, gguf_file=NAME) 和 save_pretrained(FOLDER) 生成"};
+  base::Bilingual weights_file = {
+      "'{}' is one file of weights; give the folder that holds it together with config.json, here '{}'",
+      "“{}”只是一个权重文件；请给出它和 config.json 所在的目录，这里是“{}”"};
+  base::Bilingual pickle_file = {
+      "'{}' is a file of PyTorch's, which is a program as well as data and is not read; give a model's folder with "
+      "config.json and *.safetensors, as save_pretrained(FOLDER, safe_serialization=True) writes it",
+      "“{}”是 PyTorch 的文件，它既是数据也是程序，不会被读取；请给出含 config.json 和 *.safetensors "
+      "的模型目录，可由 save_pretrained(FOLDER, safe_serialization=True) 写出"};
+  base::Bilingual other_kind_of_file = {"'{}' is a file; give the folder that holds config.json and the weights",
+                                        "“{}”是文件；请给出含 config.json 和权重的目录"};
+  base::Bilingual hub_cache = {
+      "'{}' belongs to the cache of the Hugging Face Hub; give the model's folder in it, '{}'",
+      "“{}”是 Hugging Face Hub 的缓存目录；请给出其中的模型目录“{}”"};
+  base::Bilingual hub_name = {
+      "'{0}' is not a folder here and looks like a model's name on the Hugging Face Hub, from which nothing is "
+      "downloaded; where there is a network: hf download {0} --local-dir {1}, then give that folder",
+      "本机没有目录“{0}”，它像是 Hugging Face Hub 上的模型名，而这里不会下载任何内容；请在有网络的机器上运行 hf download "
+      "{0} --local-dir {1}，然后给出该目录"};
+  base::Bilingual address = {
+      "'{}' is an address, from which nothing is downloaded; download the model (hf download ORG/NAME --local-dir "
+      "FOLDER) and give its folder",
+      "“{}”是网址，这里不会下载任何内容；请先下载模型（hf download ORG/NAME --local-dir FOLDER），再给出其目录"};
+  base::Bilingual lfs_pointer = {
+      "'{}' is a pointer of Git LFS and not the file itself; fetch it with git lfs pull in '{}'",
+      "“{}”是 Git LFS 的指针，而不是文件本身；请在“{}”中用 git lfs pull 取回"};
+  base::Bilingual out_of_model = {
+      "--out '{0}' holds {1}, which belongs to a model, an adapter, a tokenizer or a checkpoint: whoever gives '{2}' later "
+      "would get that and not what was trained; give the run a folder of its own, such as {2}/run",
+      "--out“{0}”中有 {1}，它属于模型、适配器、分词器或检查点：以后给出“{2}”时取到的会是它，而不是训练结果；请为运行另选目录，例如 "
+      "{2}/run"};
+  base::Bilingual two_thetas = {
+      "rope_theta is {0} at the top of {1} and {2} in its {3}; the latter is taken, as by transformers",
+      "{1} 顶层的 rope_theta 为 {0}，而其 {3} 中为 {2}；与 transformers 一样采用后者"};
   base::Bilingual no_model = {
       "'{}' holds no model: neither config.json (a model's folder), nor model/config.json (a checkpoint), nor "
       "checkpoints/step-NNNNNNNN/model/config.json (a run)",

@@ -1,16 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <tuple>
 #include <utility>
 
-#include "base/file.h"
-#include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/config.h"
-#include "config/huggingface/model_folder.h"
 #include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 
@@ -37,55 +31,6 @@ void read_freeze(const CombinedKeys& t) {
     t.fail("freeze_extra_modules", base::say(import_texts.extra_modules));
 }
 
-constexpr std::int64_t most_adapter_bytes = 1 << 20;
-
-// What the adapter's folder says of it, where the file does not.
-void read_adapter(const CombinedKeys& t) {
-  const std::string file = t.keys.text("adapter_name_or_path") + "/" + adapter_config_name;
-  if (!base::file_exists(file) || base::file_size(file) > most_adapter_bytes) return;
-  const auto adapter = base::parse_json(base::read_file(file), file);
-  for (const auto& [adapters_key, name, setting] :
-       {std::tuple{"r", "lora_rank", "lora.rank"}, {"lora_alpha", "lora_alpha", "lora.alpha"}}) {
-    if (t.keys.find(name) == nullptr && adapter.is_object() && adapter.contains(adapters_key) &&
-        adapter[adapters_key].is_number())
-      t.assign(setting, adapter[adapters_key].dump(), "adapter_name_or_path");
-  }
-  if (t.keys.find("lora_target") != nullptr || !adapter.is_object() || !adapter.contains("target_modules")) return;
-  std::vector<std::string> targets;
-  for (const auto& target : adapter["target_modules"]) {
-    if (target.is_string()) targets.push_back(target.get<std::string>());
-  }
-  std::sort(targets.begin(), targets.end());
-  if (adapter["target_modules"].is_array()) t.assign("lora.targets", base::join(targets, ","), "adapter_name_or_path");
-}
-
-// The manifest of a checkpoint of ours, of its model folder, or of a run's newest checkpoint; "" when there is none.
-std::string manifest_of(const std::string& path) {
-  const std::string own = path + "/manifest.json", above = path + "/../manifest.json";
-  if (base::file_exists(own)) return own;
-  if (base::split(path, '/').back() == "model" && base::file_exists(above)) return above;
-  std::string newest;
-  for (const std::string& name : base::list_directory(path + "/checkpoints")) {
-    const std::string file = fmt::format("{}/checkpoints/{}/manifest.json", path, name);
-    const bool is_complete = name.rfind("step-", 0) == 0 && name.find('.') == std::string::npos;
-    if (is_complete && file > newest && base::file_exists(file)) newest = file;
-  }
-  return newest;
-}
-
-// What the adapter's run says of it, where the file does not.
-void read_run(const CombinedKeys& t) {
-  const std::string file = manifest_of(t.keys.text("adapter_name_or_path"));
-  if (file.empty()) return;
-  const auto manifest = base::parse_json(base::read_file(file), file);
-  const Settings run = settings_from_yaml(base::json_string(manifest, "settings_yaml", file), file);
-  if (run.lora.rank == 0) return;
-  for (const auto& [name, setting] :
-       {std::pair{"lora_rank", "lora.rank"}, {"lora_alpha", "lora.alpha"}, {"lora_target", "lora.targets"}}) {
-    if (t.keys.find(name) == nullptr) t.assign(setting, get_text(field_of(setting), run), "adapter_name_or_path");
-  }
-}
-
 bool states(const Layer& layer, std::string_view setting) {
   return std::any_of(layer.assignments.begin(), layer.assignments.end(),
                      [&](const Assignment& assignment) { return assignment.field->key() == setting; });
@@ -96,10 +41,9 @@ void read_lora(const CombinedKeys& t) {
     if (t.keys.text("adapter_name_or_path").find(',') != std::string::npos)
       t.fail("adapter_name_or_path", base::say(import_texts.several_adapters));
     t.copy("lora.path", "adapter_name_or_path");
-    read_adapter(t);
-    read_run(t);
+  } else if (!states(t.layer, "lora.rank")) {  // with an adapter the rank is the adapter's
+    t.assign_default("lora.rank", "8");
   }
-  if (!states(t.layer, "lora.rank")) t.assign_default("lora.rank", "8");
 }
 
 void read_method(const CombinedKeys& t) {

@@ -11,7 +11,7 @@ using Rows = std::vector<LlamaFactoryKey>;
 Rows model_rows() {
   return {
       {"model_name_or_path", Meaning::spelling, ""},
-      {"adapter_name_or_path", Meaning::combined, "with lora: lora.path, one folder; else refused"},
+      {"adapter_name_or_path", Meaning::combined, "with lora: lora.path, one folder, whose rank, alpha and targets hold; else refused"},
       {"trust_remote_code", Meaning::idle, "nothing that is read is executed"},
       {"use_fast_tokenizer", Meaning::idle, "tokenizer.json is read"},
       {"split_special_tokens", Meaning::refused, "special tokens are kept whole", "特殊 token 保持完整，不会拆开"},
@@ -85,9 +85,7 @@ Rows method_rows() {
       {"additional_target", Meaning::refused, "only adapters are trained", "只训练适配器"},
       {"loraplus_lr_ratio", Meaning::refused, "A and B have one learning rate", "A 和 B 使用同一学习率"},
       {"loraplus_lr_embedding", Meaning::idle, "A and B have one learning rate"},
-      {"use_rslora", Meaning::refused,
-       "an adapter is scaled by alpha / rank; give lora_alpha x sqrt(lora_rank) instead",
-       "适配器按 alpha / rank 缩放；请改用 lora_alpha x sqrt(lora_rank)"},
+      {"use_rslora", Meaning::lora, ""},
       {"use_dora", Meaning::refused, "adapters are plain LoRA", "适配器是普通的 LoRA"},
       {"pissa_init", Meaning::refused, "the output of a new adapter is zero", "新适配器的输出为零"},
       {"pissa_*", Meaning::idle, "the output of a new adapter is zero"},

@@ -166,18 +166,25 @@ TEST(LlamaFactory, LoraIsTheMethodOfAFileThatNamesNone) {
               HasSubstr("finetuning_type takes full, freeze, lora, not 'oft'"));
 }
 
+TEST(LlamaFactory, RankStabilisedAdaptersAreASetting) {
+  EXPECT_TRUE(read_factory("stage: sft\nuse_rslora: true\n").settings.lora.rslora);
+  EXPECT_FALSE(read_factory("stage: sft\nuse_rslora: false\n").settings.lora.rslora);
+  EXPECT_FALSE(read_factory(factory_head + "use_rslora: true\n").settings.lora.rslora) << "with finetuning_type full";
+}
+
 TEST(LlamaFactory, AnAdapterGoesOnWithTheNumbersOfItsFolder) {
   const std::string folder = file("") + "-adapter";
   base::make_directories(folder);
   base::write_file_atomic(folder + "/adapter_config.json",
-                          R"({"r": 4, "lora_alpha": 12, "target_modules": ["v_proj", "q_proj"]})");
+                          R"({"peft_type": "LORA", "r": 4, "lora_alpha": 12, "target_modules": ["v_proj", "q_proj"]})");
   const std::string text = "stage: sft\nfinetuning_type: lora\nadapter_name_or_path: " + folder + "\n";
   const Settings s = read_factory(text).settings;
   EXPECT_EQ(s.lora.path, folder);
   EXPECT_EQ(s.lora.rank, 4);
   EXPECT_EQ(s.lora.alpha, 12);
   EXPECT_EQ(s.lora.targets, "q_proj,v_proj");
-  EXPECT_EQ(read_factory(text + "lora_rank: 4\nlora_target: all\n").settings.lora.targets, "all");
+  EXPECT_EQ(read_factory(text + "lora_rank: 4\nlora_target: v_proj,q_proj\n").settings.lora.rank, 4);
+  EXPECT_THAT(factory_error(text + "lora_rank: 8\n"), HasSubstr("contradicts 4 in " + folder + "/adapter_config.json"));
   EXPECT_THAT(factory_error(factory_head + "adapter_name_or_path: a\n"),
               HasSubstr("goes with finetuning_type lora, not full"));
   EXPECT_THAT(factory_error("stage: sft\nadapter_name_or_path: a,b\n"), HasSubstr("names several folders"));
@@ -188,7 +195,8 @@ TEST(LlamaFactory, AnAdapterThatIsARunGoesOnWithItsNumbers) {
   const std::string folder = file("") + "-run";
   base::make_directories(folder + "/checkpoints/step-00000002/model");
   base::write_file_atomic(folder + "/checkpoints/step-00000002/manifest.json",
-                          R"({"settings_yaml": "lora: {rank: 3, alpha: 5, targets: q_proj}"})");
+                          R"({"format": "troika-checkpoint",
+                              "settings_yaml": "lora: {rank: 3, alpha: 5, targets: q_proj}"})");
   const std::string text = "stage: sft\nadapter_name_or_path: " + folder;
   for (const char* below : {"\n", "/checkpoints/step-00000002\n", "/checkpoints/step-00000002/model\n"}) {
     const Settings s = read_factory(text + below).settings;

@@ -1,9 +1,12 @@
-#include "commands/chat/end_marks.h"
+#include "commands/generate/end_marks.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/text.h"
+#include "config/choices.h"
+#include "data/open_chat_template.h"
 
 namespace troika::commands {
 namespace {
@@ -27,8 +30,18 @@ void add_end_marks(const data::ChatTemplate& chat_template, const tokenizer::Tok
     const auto ids = tokenizer.encode(mark);
     if (ids.size() == 1 && std::count(options->stop_ids.begin(), options->stop_ids.end(), ids[0]) == 0)
       options->stop_ids.push_back(ids[0]);
-    if (ids.size() > 1 && mark == behind) options->stop_texts.push_back(mark);
+    if (ids.size() > 1 && mark == behind &&
+        std::count(options->stop_texts.begin(), options->stop_texts.end(), mark) == 0)
+      options->stop_texts.push_back(mark);
   }
+}
+
+void add_end_marks_of_run(const std::string& choice, const std::string& tokenizer_name,
+                          const tokenizer::Tokenizer& tokenizer, inference::TextOptions* options) {
+  const bool there = data::find_built_in_template(choice) != nullptr || base::file_exists(choice);
+  if (choice == config::tokenizers_template || !there) return;
+  const std::string end_text = tokenizer.id_to_bytes(tokenizer.end_of_document_id());
+  add_end_marks(data::open_chat_template(choice, tokenizer_name, false, end_text), tokenizer, options);
 }
 
 }  // namespace troika::commands

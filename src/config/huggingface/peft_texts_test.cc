@@ -1,10 +1,10 @@
-#include "weights/peft_texts.h"
+#include "config/huggingface/peft_texts.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text_table_test_support.h"
 
-namespace troika::weights {
+namespace troika::config {
 namespace {
 
 TEST(PeftTexts, AreGoodInBothLanguages) {
@@ -13,4 +13,4 @@ TEST(PeftTexts, AreGoodInBothLanguages) {
 }
 
 }  // namespace
-}  // namespace troika::weights
+}  // namespace troika::config

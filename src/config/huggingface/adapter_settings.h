@@ -1,0 +1,20 @@
+// What an adapter on disk says of itself as settings, read without its tensors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "config/settings.h"
+
+namespace troika::config {
+
+struct AdapterSettings {
+  LoraSettings lora;  // path empty; targets "" where an adapter_config.json names none
+  std::string file;   // that says so: adapter_config.json or manifest.json
+};
+
+// Of a PEFT folder, a checkpoint or a run with lora.rank, beside a model of so many layers. DataError where `path` is none of
+// these, and as of parse_peft_config and lora_of.
+AdapterSettings read_adapter_settings(const std::string& path, std::int64_t layers);
+
+}  // namespace troika::config
