@@ -8,6 +8,7 @@
 
 #include "config/choices.h"
 #include "data/conversations.h"
+#include "data/findings.h"
 
 namespace troika::jinja {
 class Template;
@@ -51,10 +52,14 @@ class ChatTemplate {
   // Where the rendering of a turn does not begin with its prompt (a template that ends the prompt by "<think>" and
   // shows no thinking in the turn), the answer begins where the two part, or at the message's own content, if that
   // comes first: as much of the prompt as the model sees at inference, and no letter of the answer without loss.
-  // Without thinking, reasoning_content, thinking, reasoning and a leading <think>...</think> of assistant messages are left out.
-  // LossOn::all: one sample, all of it with loss.
+  // Without thinking, reasoning_content, thinking, reasoning, each <think>...</think> and what stands before a </think> alone are
+  // left out of assistant messages.
+  // No loss: masked answers, those that say nothing, and those of which the template leaves nothing but what an empty one has.
+  // LossOn::all: one sample, all of it with loss; none of a masked conversation.
   // strftime_now tells the 1st of January 2025 in samples: two runs are equal.
-  std::vector<std::vector<TextSpan>> samples(const Conversation& conversation, LossOn loss_on) const;
+  // `findings`, if given, gets what became of answers, and which parts of the conversation the text does not depend on.
+  std::vector<std::vector<TextSpan>> samples(const Conversation& conversation, LossOn loss_on,
+                                             Findings* findings = nullptr) const;
 
   const std::string& end_mark() const { return options_.eos; }
   std::string fingerprint() const { return fingerprint_; }  // 16 hex digits over all that decides the text
@@ -66,6 +71,12 @@ class ChatTemplate {
   std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
   // Of the last message of `context`, which is taken off it.
   Answer take_answer(nlohmann::ordered_json* context) const;
+  // Whether `answer` is what an empty message behind those of `context` gives.
+  bool is_emptied(const Answer& answer, const nlohmann::ordered_json& message,
+                  const nlohmann::ordered_json& context) const;
+  void find_left_out_of_answer(const Answer& answer, const nlohmann::ordered_json& message,
+                               const nlohmann::ordered_json& context, Findings* findings) const;
+  void find_left_out(const std::string& text, const nlohmann::ordered_json& context, Findings* findings) const;
 
   std::shared_ptr<const jinja::Template> template_, with_tools_;
   Options options_;

@@ -2,11 +2,14 @@
 // the keys.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "base/origin.h"
+#include "config/choices.h"
 #include "data/record_format.h"
 
 namespace troika::data {
@@ -15,7 +18,8 @@ namespace troika::data {
 class Conversation {
  public:
   Conversation();  // no messages, no tools
-  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools);
+  // `masked`: by message; empty: none is.
+  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools, std::vector<bool> masked = {});
   ~Conversation();
   Conversation(const Conversation& other);
   Conversation(Conversation&& other) noexcept;
@@ -26,6 +30,7 @@ class Conversation {
   nlohmann::ordered_json& messages();
   const nlohmann::ordered_json& tools() const;  // a list of descriptions, or null
   nlohmann::ordered_json& tools();
+  bool is_masked(std::size_t message) const;  // it carries no loss, whatever its role
 
  private:
   struct Parts;
@@ -33,8 +38,10 @@ class Conversation {
 };
 
 // The messages of a record as {"role", "content", ...}. What a template may want besides (tool_calls,
-// reasoning_content) is kept in its place. DataError naming `origin` and the key that is missing or of another type.
-Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin);
+// reasoning_content) is kept in its place; the marks of loss_marks.h become is_masked. DataError naming `origin` and the key that
+// is missing or of another type, a role that is none, pictures and sound, and a mark that `loss_on` cannot follow.
+Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin,
+                             config::LossOn loss_on = config::LossOn::answers);
 
 // The text of a message's content: a string, or a list of {"type": "text", "text": ...}, joined with nothing between
 // them. DataError naming `origin`, `name` and, for a part of another kind, its type.

@@ -16,8 +16,9 @@ namespace troika::data {
 namespace {
 
 std::string cache_key(const Corpus& corpus, const Encoding& encoding, const TokenizeOptions& options) {
-  return base::hash_bytes(fmt::format("sequences 2 {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
+  return base::hash_bytes(fmt::format("sequences 3 {} {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
                                       encoding.chat_template.fingerprint(), static_cast<int>(encoding.loss_on),
+                                      word_of(encoding.control_tokens),
                                       describe(encoding.shape), static_cast<int>(options.equal), options.max_records,
                                       corpus_hash(corpus)));
 }
@@ -32,10 +33,12 @@ class RecordSink {
   RecordSink(SequenceWriter* writer, const TokenizeOptions& options) : writer_(writer), options_(options) {}
 
   void add(const EncodedRecords& records) {
-    std::size_t sequence = 0, at = 0;
+    std::size_t sequence = 0, at = 0, record = 0;
+    auto finding = records.findings.begin();
     for (const std::uint32_t sequences : records.sequences_of_record) {
       if (full()) return;
       ++counts_.records;
+      if (finding != records.findings.end() && finding->first == record++) findings_.add((finding++)->second);
       bool answered = false;
       for (const std::size_t end = sequence + sequences; sequence < end; at += records.lengths[sequence++])
         answered |= add_sequence(&records.ids[at], &records.has_loss[at], records.lengths[sequence]);
@@ -44,11 +47,11 @@ class RecordSink {
   }
   bool full() const { return options_.max_records > 0 && counts_.records == options_.max_records; }
   const SequenceCounts& counts() const { return counts_; }
+  const Findings& findings() const { return findings_; }
 
  private:
-  // Whether it has loss after its first id, which no position predicts.
   bool add_sequence(const std::int32_t* ids, const std::uint8_t* has_loss, std::size_t length) {
-    if (std::find(has_loss + 1, has_loss + length, 1) == has_loss + length) return false;
+    if (!is_taught(has_loss, length)) return false;
     if (options_.equal == Equal::first_kept && !filter_.keeps(key_of(ids, has_loss, length), true)) {
       ++counts_.duplicates;
     } else {
@@ -66,6 +69,7 @@ class RecordSink {
   SequenceWriter* writer_;
   const TokenizeOptions options_;
   SequenceCounts counts_;
+  Findings findings_;
   DocumentFilter filter_;
   std::string key_bytes_;
 };
@@ -95,7 +99,7 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
   if (writer.counts().sequences == 0) {
     throw base::DataError(base::say(data_texts.no_answers, sink.counts().records, corpus.files.front().path));
   }
-  writer.finish(sink.counts());
+  writer.finish(sink.counts(), sink.findings());
 }
 
 // The cached file when it is there and sound.
