@@ -216,21 +216,21 @@ std::vector<std::vector<TextSpan>> ChatTemplate::samples(const Conversation& con
                  conversation.tools());
   ordered_json& messages = context["messages"];
   if (loss_on == LossOn::all) {
-    if (conversation.is_masked(0)) return {};
+    if (!conversation.masked_by(0).empty()) return {};
     std::string text = render_context(&context, End::conversation, date_of_samples());
     find_left_out(text, context, found_out);
     return {{{std::move(text), true}}};
   }
   std::vector<Sample> found;  // of the last answer first
   for (bool first = true; messages.size() > 1;) {
-    const bool masked = conversation.is_masked(messages.size() - 1);
+    const std::string masked_by = conversation.masked_by(messages.size() - 1);
     const ordered_json message = messages.back();
     if (!is_answer(message)) {
       messages.erase(messages.size() - 1);
       continue;
     }
-    if (masked || says_nothing(message)) {
-      found_out->add(masked ? Findings::masked : Findings::empty);
+    if (!masked_by.empty() || says_nothing(message)) {
+      found_out->add(masked_by.empty() ? Findings::empty : Findings::masked, masked_by);
       messages.erase(messages.size() - 1);
     } else {
       Answer answer = take_answer(&context);

@@ -120,15 +120,15 @@ std::string found_in(const ChatTemplate& chat_template, const Conversation& talk
 TEST(ChatTemplate, PutsNoLossOnMaskedAnswers) {
   const ordered_json messages = ordered_json::parse(R"([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5"},
       {"role": "user", "content": "Wrong."}, {"role": "assistant", "content": "4"}])");
-  const Conversation first(messages, nullptr, {false, true, false, false}), last(messages, nullptr, {false, false, false, true});
+  const Conversation first(messages, nullptr, {"", "weight", "", ""}), last(messages, nullptr, {"", "", "", "train"});
   EXPECT_THAT(shown(chatml().samples(first, LossOn::answers)),
               ElementsAre("<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n5<|im_end|>\n"
                           "<|im_start|>user\nWrong.<|im_end|>\n<|im_start|>assistant\n«4<|im_end|>»\n"));
   EXPECT_THAT(shown(chatml().samples(last, LossOn::answers)),
               ElementsAre("<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n«5<|im_end|>»\n"));
   EXPECT_THAT(chatml().samples(last, LossOn::last_answer), IsEmpty());
-  EXPECT_THAT(chatml().samples({messages, nullptr, {true, true, true, true}}, LossOn::all), IsEmpty());
-  EXPECT_EQ(found_in(chatml(), first), R"({"masked":1})");
+  EXPECT_THAT(chatml().samples({messages, nullptr, {"label", "label", "label", "label"}}, LossOn::all), IsEmpty());
+  EXPECT_EQ(found_in(chatml(), first), R"({"masked weight":1})");
 }
 
 TEST(ChatTemplate, PutsNoLossOnAnswersThatSayNothing) {

@@ -23,8 +23,8 @@ struct ConversationTexts {
 
   // Marks.
   base::Bilingual mark_value = {
-      "{}: '{}' is {}, but only 1 or true and 0 or false are understood: an answer carries loss, or none",
-      "{}：“{}”为 {}，但只能为 1 或 true、0 或 false：回答要么计算损失，要么不计算"};
+      "{}: '{}' is {}, but only 1 or true (loss) and 0 or false (no loss) are understood: write one of them",
+      "{}：“{}”为 {}，但只能为 1 或 true（计算损失）、0 或 false（不计算损失）：请改写"};
   base::Bilingual mask_number = {
       "{}: '{}' is {}, which some programs read as masked and others as learnt: write \"train\": true or false instead",
       "{}：“{}”为 {}，有的程序理解为屏蔽，有的理解为训练：请改写为 \"train\": true 或 false"};
@@ -62,26 +62,30 @@ struct ConversationTexts {
       "spells such tokens out",
       "{}：{} 含有控制 token {}，而 data.control_tokens 为 refuse：请修改文本，或设为 text，把这类 token 当作文本"};
   base::Bilingual control_kept = {
-      "note: {0} of '{1}' hold control tokens in the text of messages ({2}); they are taken as tokens; "
-      "--data.control-tokens text spells them out, refuse names the record",
+      "note: control tokens in the text of messages of {0} of '{1}' ({2}) are taken as tokens; --data.control-tokens text "
+      "spells them out, refuse names the record",
       "注意：“{1}”中有 {0} 在消息文本中含有控制 token（{2}），会被当作 token；--data.control-tokens text "
       "把它们当作文本，refuse 会指出记录"};
   base::Bilingual control_spelled = {
-      "note: {0} of '{1}' hold control tokens in the text of messages ({2}); they are spelled out as text",
+      "note: control tokens in the text of messages of {0} of '{1}' ({2}) are spelled out as text",
       "注意：“{1}”中有 {0} 在消息文本中含有控制 token（{2}），会被当作文本"};
   base::Bilingual times = {"{0} {1}", "{0} {1} 次"};
 
   // What becomes of answers.
   base::Bilingual one_answer = {"{} answer", "{} 个回答"};
   base::Bilingual answers = {"{} answers", "{} 个回答"};
-  base::Bilingual masked = {"note: {0} of '{1}' carry no loss, as their records say (weight, train, ...)",
-                            "注意：按记录中的标记（weight、train 等），“{1}”中有 {0} 不计算损失"};
-  base::Bilingual empty = {"note: {0} of '{1}' are empty and carry no loss", "注意：“{1}”中有 {0} 为空，不计算损失"};
+  base::Bilingual masked = {
+      "note: no loss on {0} of '{1}', as keys of the records say ({2})",
+      "注意：按记录中的键（{2}），“{1}”中有 {0} 不计算损失"};
+  base::Bilingual empty = {
+      "note: no loss on {0} of '{1}': no text, no call",
+      "注意：“{1}”中有 {0} 既无文本也无调用，不计算损失"};
   base::Bilingual emptied = {
-      "note: of {0} of '{1}' the chat template leaves nothing but an end mark; they carry no loss",
+      "note: no loss on {0} of '{1}': the chat template leaves nothing but the end mark",
       "注意：“{1}”中有 {0} 经对话模板后只剩结束标记，不计算损失"};
-  base::Bilingual unthought = {"note: {0} of '{1}' lose their thinking, as data.thinking is false",
-                               "注意：data.thinking 为 false，“{1}”中有 {0} 的思考被去掉"};
+  base::Bilingual unthought = {
+      "note: the thinking is left out of {0} of '{1}', as data.thinking is false",
+      "注意：data.thinking 为 false，“{1}”中有 {0} 的思考被去掉"};
   base::Bilingual left_out = {
       "note: the chat template leaves out of '{0}': {1}; --data.chat-template names another one",
       "注意：对话模板未包含“{0}”中的：{1}；可用 --data.chat-template 指定其他模板"};

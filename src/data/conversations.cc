@@ -20,12 +20,12 @@ namespace troika::data {
 
 struct Conversation::Parts {
   Json messages, tools;
-  std::vector<bool> masked;
+  std::vector<std::string> masked_by;
 };
 
 Conversation::Conversation() : Conversation(nullptr, nullptr) {}
-Conversation::Conversation(Json messages, Json tools, std::vector<bool> masked)
-    : parts_(std::make_unique<Parts>(Parts{std::move(messages), std::move(tools), std::move(masked)})) {}
+Conversation::Conversation(Json messages, Json tools, std::vector<std::string> masked_by)
+    : parts_(std::make_unique<Parts>(Parts{std::move(messages), std::move(tools), std::move(masked_by)})) {}
 Conversation::~Conversation() = default;
 Conversation::Conversation(const Conversation& other) : parts_(std::make_unique<Parts>(*other.parts_)) {}
 Conversation::Conversation(Conversation&& other) noexcept = default;
@@ -38,8 +38,8 @@ const Json& Conversation::messages() const { return parts_->messages; }
 Json& Conversation::messages() { return parts_->messages; }
 const Json& Conversation::tools() const { return parts_->tools; }
 Json& Conversation::tools() { return parts_->tools; }
-bool Conversation::is_masked(std::size_t message) const {
-  return message < parts_->masked.size() && parts_->masked[message];
+std::string Conversation::masked_by(std::size_t message) const {
+  return message < parts_->masked_by.size() ? parts_->masked_by[message] : "";
 }
 
 namespace {
@@ -78,7 +78,8 @@ Marked alpaca_messages(const Json& record, const Columns& columns, base::Origin 
     for (const Json& turn : as_array(*history, columns.history, origin)) {
       if (as_array(turn, columns.history, origin).size() != 2)
         throw base::DataError(base::say(data_texts.turn, origin, columns.history, turn.size()));
-      add("user", as_string(turn[0], columns.history, origin));
+      refuse_picture_in(as_string(turn[0], columns.history, origin), columns.history, origin);
+      add("user", turn[0].get_ref<const std::string&>());
       add("assistant", as_string(turn[1], columns.history, origin));
     }
   }
@@ -200,8 +201,9 @@ void refuse_media(const Json& record, base::Origin origin) {
 }
 
 // Which messages carry no loss. Answers alone can be told to, and where all of a conversation carries loss, all of it must.
-std::vector<bool> masked_of(const Marked& marked, const LossMark& record, config::LossOn loss_on, base::Origin origin) {
-  std::vector<bool> masked;
+std::vector<std::string> masks_of(const Marked& marked, const LossMark& record, config::LossOn loss_on,
+                                  base::Origin origin) {
+  std::vector<std::string> masked_by;
   for (std::size_t i = 0; i < marked.marks.size(); ++i) {
     const LossMark& mark = marked.marks[i];
     const std::string& role = marked.messages[i]["role"].get_ref<const std::string&>();
@@ -212,9 +214,12 @@ std::vector<bool> masked_of(const Marked& marked, const LossMark& record, config
       throw base::DataError(base::say(conversation_texts.mark_of_other, origin, mark.name, role));
     if (mark.says == Says::do_not_learn && all)
       throw base::DataError(base::say(conversation_texts.mark_in_all, origin, mark.name));
-    masked.push_back(record.says == Says::do_not_learn || (is_answer && mark.says == Says::do_not_learn));
+    const LossMark* decides = record.says == Says::do_not_learn                ? &record
+                              : is_answer && mark.says == Says::do_not_learn ? &mark
+                                                                             : nullptr;
+    masked_by.push_back(decides == nullptr ? "" : decides->key);
   }
-  return masked;
+  return masked_by;
 }
 
 // Null where `text` is no JSON, or something else than an object.
@@ -288,8 +293,8 @@ Conversation conversation_of(const Json& record, const RecordShape& shape, base:
     found.messages.insert(found.messages.begin(), message_by("system", system));
     found.marks.insert(found.marks.begin(), LossMark());
   }
-  std::vector<bool> masked = masked_of(found, whole, loss_on, origin);
-  return {std::move(found.messages), tools_of(record, shape.columns.tools, origin), std::move(masked)};
+  std::vector<std::string> masked_by = masks_of(found, whole, loss_on, origin);
+  return {std::move(found.messages), tools_of(record, shape.columns.tools, origin), std::move(masked_by)};
 }
 
 }  // namespace troika::data

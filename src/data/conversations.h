@@ -18,8 +18,8 @@ namespace troika::data {
 class Conversation {
  public:
   Conversation();  // no messages, no tools
-  // `masked`: by message; empty: none is.
-  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools, std::vector<bool> masked = {});
+  // `masked_by`: of each message; empty: none is masked.
+  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools, std::vector<std::string> masked_by = {});
   ~Conversation();
   Conversation(const Conversation& other);
   Conversation(Conversation&& other) noexcept;
@@ -30,7 +30,8 @@ class Conversation {
   nlohmann::ordered_json& messages();
   const nlohmann::ordered_json& tools() const;  // a list of descriptions, or null
   nlohmann::ordered_json& tools();
-  bool is_masked(std::size_t message) const;  // it carries no loss, whatever its role
+  // The key by which a message carries no loss, whatever its role; "" where none says so.
+  std::string masked_by(std::size_t message) const;
 
  private:
   struct Parts;
@@ -38,7 +39,7 @@ class Conversation {
 };
 
 // The messages of a record as {"role", "content", ...}. What a template may want besides (tool_calls,
-// reasoning_content) is kept in its place; the marks of loss_marks.h become is_masked. DataError naming `origin` and the key that
+// reasoning_content) is kept in its place; the marks of loss_marks.h become masked_by. DataError naming `origin` and the key that
 // is missing or of another type, a role that is none, pictures and sound, and a mark that `loss_on` cannot follow.
 Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin,
                              config::LossOn loss_on = config::LossOn::answers);

@@ -92,7 +92,7 @@ std::string learnt(const std::string& answer_members, const std::string& record_
                              record_members + "}";
   const Conversation one = conversation_of(ordered_json::parse(record), usual_shape(Format::messages), "a record", loss_on);
   EXPECT_EQ(one.messages()[1].dump(), R"({"role":"assistant","content":"a"})");
-  return std::string(one.is_masked(1) ? "0" : "1") + (one.is_masked(3) ? "0" : "1");
+  return std::string(one.masked_by(1).empty() ? "1" : "0") + (one.masked_by(3).empty() ? "1" : "0");
 }
 
 std::string mark_error(const std::string& answer_members, const std::string& record_members = "",
@@ -115,17 +115,18 @@ TEST(Marks, TakeTheLossOffAnAnswer) {
 
 TEST(Marks, AreUnderstoodInShareGptAndAlpacaToo) {
   const auto masked = [](const std::string& record, Format format) {
-    return conversation_of(ordered_json::parse(record), usual_shape(format), "a record").is_masked(1);
+    return conversation_of(ordered_json::parse(record), usual_shape(format), "a record").masked_by(1);
   };
-  EXPECT_TRUE(masked(
-      R"({"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]})", Format::sharegpt));
-  EXPECT_TRUE(masked(R"({"instruction": "q", "output": "a", "weight": 0})", Format::alpaca));
-  EXPECT_FALSE(masked(R"({"instruction": "q", "output": "a", "weight": 1})", Format::alpaca));
+  EXPECT_EQ(masked(R"({"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]})",
+                   Format::sharegpt),
+            "weight");
+  EXPECT_EQ(masked(R"({"instruction": "q", "output": "a", "train": false})", Format::alpaca), "train");
+  EXPECT_EQ(masked(R"({"instruction": "q", "output": "a", "weight": 1})", Format::alpaca), "");
 }
 
 TEST(Marks, AreRefusedWhereTheySayNeitherOnNorOff) {
   EXPECT_THAT(mark_error(R"(, "weight": 0.5)"),
-              HasSubstr("a record: 'messages[1].weight' is 0.5, but only 1 or true and 0 or false are understood"));
+              HasSubstr("a record: 'messages[1].weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss) are understood"));
   EXPECT_THAT(mark_error(R"(, "train": "no")"), HasSubstr("'messages[1].train' is \"no\""));
   EXPECT_THAT(mark_error(R"(, "loss_mask": [0, 1])"), HasSubstr("'messages[1].loss_mask' is [0,1]"));
   EXPECT_THAT(mark_error(R"(, "mask": 1)"), HasSubstr("'messages[1].mask' is 1, which some programs read as masked"));

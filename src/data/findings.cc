@@ -65,8 +65,15 @@ std::map<std::string, std::int64_t> Findings::about(const std::string& name) con
 std::vector<base::Text> Findings::report(const std::string& name, config::ControlTokens control_tokens) const {
   const ConversationTexts& t = conversation_texts;
   std::vector<base::Text> lines;
-  for (const auto& [kind, line] :
-       {std::pair{masked, t.masked}, {empty, t.empty}, {emptied, t.emptied}, {unthought, t.unthought}})
+  std::vector<base::Text> keys;
+  std::int64_t without_loss = 0;
+  for (const auto& [key, times] : about(masked)) {
+    keys.push_back(base::say(t.times, key, times));
+    without_loss += times;
+  }
+  if (!keys.empty())
+    lines.push_back(base::say(t.masked, answers(without_loss), name, base::join(keys, {", ", "、"})));
+  for (const auto& [kind, line] : {std::pair{empty, t.empty}, {emptied, t.emptied}, {unthought, t.unthought}})
     if (const std::int64_t found = count(kind); found > 0) lines.push_back(base::say(line, answers(found), name));
   std::vector<base::Text> parts;
   for (const auto& [what, found] : about(left_out)) parts.push_back(left_out_part(what, found));

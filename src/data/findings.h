@@ -16,7 +16,7 @@ namespace troika::data {
 class Findings {
  public:
   // Of answers.
-  static constexpr const char* masked = "masked";        // as the record says
+  static constexpr const char* masked = "masked";        // by a key
   static constexpr const char* empty = "empty";          // they say nothing
   static constexpr const char* emptied = "emptied";      // what they say is not in the template's text
   static constexpr const char* unthought = "unthought";  // without thinking, and they had some

@@ -75,6 +75,7 @@ LossMark find_loss_mark(const Json& object, MarkOf of, const std::string& place,
     const MarkKey* key = find_mark(name, of);
     if (key == nullptr || value.is_null() || is_class(*key, value)) continue;
     LossMark one;
+    one.key = name;
     one.name = place.empty() ? name : place + "." + name;
     one.says = meaning(*key, value, one.name, origin);
     if (mark.says != Says::nothing && mark.says != one.says)

@@ -13,7 +13,8 @@ namespace troika::data {
 struct LossMark {
   enum class Says { nothing, learn, do_not_learn };
   Says says = Says::nothing;
-  std::string name;  // of the key, with its place: "messages[1].weight"
+  std::string key;
+  std::string name;  // the key with its place: "messages[1].weight"
 };
 
 enum class MarkOf { message, record };  // a record may have the truth value `label` or `kto_tag` as well

@@ -121,10 +121,11 @@ TEST_F(Opened, WhatBecameOfAnswersIsCounted) {
   EXPECT_EQ(opened.samples->samples(), 2);
   EXPECT_THAT(base::in(opened.report, base::Language::english),
               AllOf(Contains(HasSubstr("4 records as 2 samples")), Contains(HasSubstr("left out: 2 without an answer")),
-                    Contains(HasSubstr("1 answer of '" + (folder_ / "a.jsonl") + "' carry no loss, as")),
-                    Contains(HasSubstr("are empty"))));
+                    Contains(HasSubstr("no loss on 1 answer of '" + (folder_ / "a.jsonl") + "', as keys of the records say (weight 1)")),
+                    Contains(HasSubstr("no text, no call"))));
   const std::string only = folder_.write("b.jsonl", R"({"instruction": "r", "output": ""})");
-  EXPECT_THAT(base::message_of<base::DataError>([&] { open(only); }), HasSubstr("none of the 1 records"));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(only); }),
+              AllOf(HasSubstr("none of the 1 records"), HasSubstr("no text, no call")));
 }
 
 // Bytes, and two control tokens.
@@ -153,7 +154,7 @@ TEST_F(Opened, ControlTokensInMessagesAreCountedSpelledOutOrRefused) {
   const OpenedSamples kept = open_it();
   EXPECT_THAT(controls(kept), testing::ElementsAre(256, 257, 256, 257, 256, 257, 257));
   EXPECT_THAT(base::in(kept.report, base::Language::english),
-              Contains(AllOf(HasSubstr("1 record of"), HasSubstr("<|im_end|> 2, <|im_start|> 1"), HasSubstr("taken as tokens"))));
+              Contains(AllOf(HasSubstr("1 record of"), HasSubstr("<|im_end|> 2, <|im_start|> 1"), HasSubstr("are taken as tokens"))));
   settings_.control_tokens = config::ControlTokens::text;
   const OpenedSamples spelled = open_it();
   EXPECT_THAT(controls(spelled), testing::ElementsAre(256, 257, 256, 257));

@@ -97,7 +97,10 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
       worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
       [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
-    throw base::DataError(base::say(data_texts.no_answers, sink.counts().records, corpus.files.front().path));
+    const std::string& path_of_first = corpus.files.front().path;
+    const base::DataError error(base::say(data_texts.no_answers, sink.counts().records, path_of_first));
+    const std::vector<base::Text> found = sink.findings().report(path_of_first, encoding.control_tokens);
+    throw found.empty() ? error : base::with_context(error, found.front());
   }
   writer.finish(sink.counts(), sink.findings());
 }

@@ -100,7 +100,7 @@ TEST(TokenizedLine, RefusesMasksThatSayNothingOrTwoThings) {
               HasSubstr("labels [2] is 3 where attention_mask is 0"));
   EXPECT_THAT(error(R"("loss_mask": [1, 1, 1], "attention_mask": [1, 1, 0])"),
               HasSubstr("loss_mask [2] is 1 where attention_mask is 0"));
-  EXPECT_THAT(error(R"("weight": 0.5)"), HasSubstr("'weight' is 0.5, but only 1 or true and 0 or false"));
+  EXPECT_THAT(error(R"("weight": 0.5)"), HasSubstr("'weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss)"));
   EXPECT_THAT(error(R"("train": true, "weight": 0)"), HasSubstr("contradict each other"));
 }
 
