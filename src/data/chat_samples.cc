@@ -44,11 +44,48 @@ static void to_character_begin(const std::string& text, std::size_t* bytes) {
   while (*bytes > 0 && *bytes < text.size() && (static_cast<unsigned char>(text[*bytes]) & 0xC0) == 0x80) --*bytes;
 }
 
+static std::size_t common_end(const std::string& a, const std::string& b) {
+  const std::size_t most = std::min(a.size(), b.size());
+  std::size_t bytes = 0;
+  while (bytes < most && a[a.size() - 1 - bytes] == b[b.size() - 1 - bytes]) ++bytes;
+  return bytes;
+}
+
+std::size_t ChatTemplate::end_of_question(const std::string& text, ordered_json context, std::size_t question,
+                                          End end) const {
+  context["messages"][question]["content"] = unlikely;
+  try {
+    return text.size() - common_end(text, render_context(&context, end, date_of_samples()));
+  } catch (const base::DataError&) {  // it asks for a content of another form
+    return 0;
+  }
+}
+
+// Where the answer begins in `text`, which does not begin with its prompt; `other`: the text with another answer.
+std::size_t ChatTemplate::begin_beside(const std::string& prompt, const std::string& text, const std::string& other,
+                                       ordered_json message, const ordered_json& before) const {
+  const std::size_t content = common_bytes(text, other, other.size());
+  std::size_t begin = common_bytes(text, prompt, prompt.size());
+  if (const std::size_t messages = before["messages"].size(); messages > 0) {
+    ordered_json with_answer = before;
+    with_answer["messages"].push_back(std::move(message));
+    const std::size_t asked = end_of_question(text, std::move(with_answer), messages - 1, End::conversation);
+    if (begin < asked) {
+      const std::size_t asked_there = end_of_question(prompt, before, messages - 1, End::answer_begins);
+      begin = asked + common_bytes(text.substr(asked), prompt.substr(asked_there), prompt.size());
+    }
+  }
+  begin = std::min(begin, content);
+  to_character_begin(text, &begin);
+  return begin;
+}
+
 ChatTemplate::Answer ChatTemplate::take_answer(ordered_json* context) const {
   const std::tm date = date_of_samples();
   ordered_json& shown = (*context)["messages"];
   Answer answer;
   answer.text = render_context(context, End::conversation, date);
+  ordered_json message = std::move(shown.back());
   shown.erase(shown.size() - 1);
   const std::string prompt = render_context(context, End::answer_begins, date);
   answer.begin = prompt.size();
@@ -56,8 +93,7 @@ ChatTemplate::Answer ChatTemplate::take_answer(ordered_json* context) const {
     shown.push_back({{"role", "assistant"}, {"content", unlikely}});
     const std::string other = render_context(context, End::conversation, date);
     shown.erase(shown.size() - 1);
-    answer.begin = common_bytes(answer.text, other, common_bytes(answer.text, prompt, prompt.size()));
-    to_character_begin(answer.text, &answer.begin);
+    answer.begin = begin_beside(prompt, answer.text, other, std::move(message), *context);
   }
   answer.end = std::max(answer.begin, answer.text.find_last_not_of(" \t\r\n\f\v") + 1);
   return answer;

@@ -97,6 +97,15 @@ TEST(ChatTemplate, BeginsAnAnswerWhereItPartsFromThePrompt) {
               ElementsAre("<|user|>a<|end|><|assistant|>«<thorn><|end|>»"));
 }
 
+TEST(ChatTemplate, PutsNoLossOnAQuestionThatThePromptShowsOtherwise) {
+  const ChatTemplate with_last_question = with(
+      "{% for m in messages[1:] %}{% if m.role == 'user' %}[I]{% if loop.last %}{{ messages[0].content }} {% endif %}"
+      "{{ m.content }}[/I]{% else %} {{ m.content }}<|end|>{% endif %}{% endfor %}");
+  const Conversation talk = conversation(
+      R"([{"role": "system", "content": "S"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])");
+  EXPECT_THAT(shown(with_last_question.samples(talk, LossOn::answers)), ElementsAre("[I]a[/I]« b<|end|>»"));
+}
+
 TEST(ChatTemplate, FindsNoAnswerWhereNobodyAsked) {
   EXPECT_THAT(chatml().samples(conversation(R"([{"role": "user", "content": "a"}])"), LossOn::answers), IsEmpty());
   EXPECT_THAT(chatml().samples(conversation(R"([{"role": "assistant", "content": "a"}])"), LossOn::answers), IsEmpty());

@@ -74,9 +74,10 @@ struct ConversationTexts {
   // What becomes of answers.
   base::Bilingual one_answer = {"{} answer", "{} 个回答"};
   base::Bilingual answers = {"{} answers", "{} 个回答"};
+  base::Bilingual by_key = {"{} by '{}'", "{} 个由“{}”"};
   base::Bilingual masked = {
-      "note: no loss on {0} of '{1}', as keys of the records say ({2})",
-      "注意：按记录中的键（{2}），“{1}”中有 {0} 不计算损失"};
+      "note: no loss on {0} of '{1}', as keys of the records say: {2}",
+      "注意：按记录中的键，“{1}”中有 {0} 不计算损失：{2}"};
   base::Bilingual empty = {
       "note: no loss on {0} of '{1}': no text, no call",
       "注意：“{1}”中有 {0} 既无文本也无调用，不计算损失"};

@@ -68,7 +68,7 @@ std::vector<base::Text> Findings::report(const std::string& name, config::Contro
   std::vector<base::Text> keys;
   std::int64_t without_loss = 0;
   for (const auto& [key, times] : about(masked)) {
-    keys.push_back(base::say(t.times, key, times));
+    keys.push_back(base::say(t.by_key, times, key));
     without_loss += times;
   }
   if (!keys.empty())

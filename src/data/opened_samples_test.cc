@@ -121,7 +121,7 @@ TEST_F(Opened, WhatBecameOfAnswersIsCounted) {
   EXPECT_EQ(opened.samples->samples(), 2);
   EXPECT_THAT(base::in(opened.report, base::Language::english),
               AllOf(Contains(HasSubstr("4 records as 2 samples")), Contains(HasSubstr("left out: 2 without an answer")),
-                    Contains(HasSubstr("no loss on 1 answer of '" + (folder_ / "a.jsonl") + "', as keys of the records say (weight 1)")),
+                    Contains(HasSubstr("no loss on 1 answer of '" + (folder_ / "a.jsonl") + "', as keys of the records say: 1 by 'weight'")),
                     Contains(HasSubstr("no text, no call"))));
   const std::string only = folder_.write("b.jsonl", R"({"instruction": "r", "output": ""})");
   EXPECT_THAT(base::message_of<base::DataError>([&] { open(only); }),
