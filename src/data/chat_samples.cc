@@ -117,9 +117,7 @@ static bool says_nothing(const ordered_json& message) {
 // prompt has opened it, and all of a text that only begins to think.
 static std::string without_thinking(const std::string& content) {
   static const std::string open = "<think>", close = "</think>", space = " \t\r\n";
-  const auto behind = [&](std::size_t end) {
-    return std::min(content.find_first_not_of("\r\n", end), content.size());
-  };
+  const auto behind = [&](std::size_t end) { return std::min(content.find_first_not_of("\r\n", end), content.size()); };
   std::string kept;
   std::size_t at = 0;
   while (at < content.size()) {
@@ -192,7 +190,8 @@ void ChatTemplate::find_left_out(const std::string& text, const ordered_json& co
     const std::string content = trimmed_text(message, "content");
     if (is_answer(message) || content.empty()) continue;
     if (content.size() >= long_text && text.find(content) != std::string::npos) continue;
-    looked_for.emplace_back(message["role"].get<std::string>(), unlikely + std::to_string(looked_for.size()) + unlikely);
+    looked_for.emplace_back(message["role"].get<std::string>(),
+                            unlikely + std::to_string(looked_for.size()) + unlikely);
     message["content"] = looked_for.back().second;
   }
   std::set<std::string> left_out;

@@ -127,7 +127,8 @@ std::string found_in(const ChatTemplate& chat_template, const Conversation& talk
 }
 
 TEST(ChatTemplate, PutsNoLossOnMaskedAnswers) {
-  const ordered_json messages = ordered_json::parse(R"([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5"},
+  const ordered_json messages =
+      ordered_json::parse(R"([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5"},
       {"role": "user", "content": "Wrong."}, {"role": "assistant", "content": "4"}])");
   const Conversation first(messages, nullptr, {"", "weight", "", ""}), last(messages, nullptr, {"", "", "", "train"});
   EXPECT_THAT(shown(chatml().samples(first, LossOn::answers)),
@@ -165,7 +166,8 @@ TEST(ChatTemplate, PutsNoLossOnAnswersThatItLeavesOut) {
       R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "reasoning_content": "because"}])");
   EXPECT_EQ(found_in(chatml(), thought), R"({"left_out reasoning_content":1})");
   EXPECT_EQ(found_in(with(forgetful), conversation(two_turns)), "{}");  // each turn shows it once
-  const Conversation observed = conversation(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+  const Conversation observed =
+      conversation(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
       {"role": "tool", "content": "a long result of the tool"}, {"role": "assistant", "content": "c"}])");
   EXPECT_EQ(found_in(with("{% for m in messages if m.role != 'tool' %}{{ m.content }}|{% endfor %}"), observed),
             R"({"left_out tool":1})");
@@ -173,7 +175,8 @@ TEST(ChatTemplate, PutsNoLossOnAnswersThatItLeavesOut) {
 
 TEST(ChatTemplate, LeavesOutThinkingWhereverItStands) {
   const auto answer = [](const std::string& content) {
-    const Conversation talk{{{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"content", content}}}, nullptr};
+    const Conversation talk{{{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"content", content}}},
+                            nullptr};
     const auto samples = shown(with(forgetful, false).samples(talk, LossOn::answers));
     return samples.empty() ? "" : samples[0].substr(samples[0].find("«"));
   };

@@ -29,7 +29,8 @@ struct ConversationTexts {
       "{}: '{}' is {}, which some programs read as masked and others as learnt: write \"train\": true or false instead",
       "{}：“{}”为 {}，有的程序理解为屏蔽，有的理解为训练：请改写为 \"train\": true 或 false"};
   base::Bilingual mark_of_part = {
-      "{}: '{}' marks parts of a message, but a message carries loss as a whole: write \"train\": true or false instead",
+      "{}: '{}' marks parts of a message, but a message carries loss as a whole: write \"train\": true or false "
+      "instead",
       "{}：“{}”标记了消息的一部分，但损失按整条消息计算：请改写为 \"train\": true 或 false"};
   base::Bilingual marks_contradict = {"{}: '{}' and '{}' contradict each other: leave one of them out",
                                       "{}：“{}”与“{}”相互矛盾：请去掉其中一个"};
@@ -53,16 +54,19 @@ struct ConversationTexts {
   base::Bilingual loss_on_padding = {"{}: {} [{}] is 1 where attention_mask is 0: write 0 there",
                                      "{}：{} [{}] 为 1，而该处的 attention_mask 为 0：请在该处写 0"};
   base::Bilingual unknown_mask = {
-      "{}: the mask '{}' is not known: known are attention_mask, and for the loss labels, {}; rename it, or take it out",
+      "{}: the mask '{}' is not known: known are attention_mask, and for the loss labels, {}; rename it, or take it "
+      "out",
       "{}：未知的掩码“{}”：已知的有 attention_mask，以及用于损失的 labels、{}；请改名或去掉"};
 
   // Control tokens.
   base::Bilingual control_token = {
-      "{}: the {} holds the control token {}, and data.control_tokens is refuse: change the text, or set it to text, which "
+      "{}: the {} holds the control token {}, and data.control_tokens is refuse: change the text, or set it to text, "
+      "which "
       "spells such tokens out",
       "{}：{} 含有控制 token {}，而 data.control_tokens 为 refuse：请修改文本，或设为 text，把这类 token 当作文本"};
   base::Bilingual control_kept = {
-      "note: control tokens in the text of messages of {0} of '{1}' ({2}) are taken as tokens; --data.control-tokens text "
+      "note: control tokens in the text of messages of {0} of '{1}' ({2}) are taken as tokens; --data.control-tokens "
+      "text "
       "spells them out, refuse names the record",
       "注意：“{1}”中有 {0} 在消息文本中含有控制 token（{2}），会被当作 token；--data.control-tokens text "
       "把它们当作文本，refuse 会指出记录"};
@@ -75,18 +79,14 @@ struct ConversationTexts {
   base::Bilingual one_answer = {"{} answer", "{} 个回答"};
   base::Bilingual answers = {"{} answers", "{} 个回答"};
   base::Bilingual by_key = {"{} by '{}'", "{} 个由“{}”"};
-  base::Bilingual masked = {
-      "note: no loss on {0} of '{1}', as keys of the records say: {2}",
-      "注意：按记录中的键，“{1}”中有 {0} 不计算损失：{2}"};
-  base::Bilingual empty = {
-      "note: no loss on {0} of '{1}': no text, no call",
-      "注意：“{1}”中有 {0} 既无文本也无调用，不计算损失"};
-  base::Bilingual emptied = {
-      "note: no loss on {0} of '{1}': the chat template leaves nothing but the end mark",
-      "注意：“{1}”中有 {0} 经对话模板后只剩结束标记，不计算损失"};
-  base::Bilingual unthought = {
-      "note: the thinking is left out of {0} of '{1}', as data.thinking is false",
-      "注意：data.thinking 为 false，“{1}”中有 {0} 的思考被去掉"};
+  base::Bilingual masked = {"note: no loss on {0} of '{1}', as keys of the records say: {2}",
+                            "注意：按记录中的键，“{1}”中有 {0} 不计算损失：{2}"};
+  base::Bilingual empty = {"note: no loss on {0} of '{1}': no text, no call",
+                           "注意：“{1}”中有 {0} 既无文本也无调用，不计算损失"};
+  base::Bilingual emptied = {"note: no loss on {0} of '{1}': the chat template leaves nothing but the end mark",
+                             "注意：“{1}”中有 {0} 经对话模板后只剩结束标记，不计算损失"};
+  base::Bilingual unthought = {"note: the thinking is left out of {0} of '{1}', as data.thinking is false",
+                               "注意：data.thinking 为 false，“{1}”中有 {0} 的思考被去掉"};
   base::Bilingual left_out = {
       "note: the chat template leaves out of '{0}': {1}; --data.chat-template names another one",
       "注意：对话模板未包含“{0}”中的：{1}；可用 --data.chat-template 指定其他模板"};

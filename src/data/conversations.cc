@@ -50,8 +50,8 @@ Json message_by(const char* role, const std::string& content) { return {{"role",
 
 [[noreturn]] void refuse_absent(const Json& object, const std::string& key, const std::string& name,
                                 base::Origin origin) {
-  throw base::DataError(base::say(object.contains(key) ? conversation_texts.is_null : base::file_texts.missing, origin,
-                                  name));
+  throw base::DataError(
+      base::say(object.contains(key) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
 }
 
 // Where pictures stand in the text of other programs' records; no tag of HTML.
@@ -171,7 +171,8 @@ Marked listed_messages(const Json& record, const RecordShape& shape, base::Origi
 // A list, or such a list as text; a description without its wrapping is wrapped, as published templates print them.
 Json tools_named(const Json& record, const std::string& name, base::Origin origin) {
   const Json* given = find_key(record, name);
-  if (given == nullptr || (given->is_string() && base::trim(given->get_ref<const std::string&>()).empty())) return nullptr;
+  if (given == nullptr || (given->is_string() && base::trim(given->get_ref<const std::string&>()).empty()))
+    return nullptr;
   const Json list = given->is_string() ? parsed_text(*given, name, origin) : *given;
   Json tools = Json::array();
   for (const Json& tool : as_array(list, name, origin)) {
@@ -214,7 +215,7 @@ std::vector<std::string> masks_of(const Marked& marked, const LossMark& record, 
       throw base::DataError(base::say(conversation_texts.mark_of_other, origin, mark.name, role));
     if (mark.says == Says::do_not_learn && all)
       throw base::DataError(base::say(conversation_texts.mark_in_all, origin, mark.name));
-    const LossMark* decides = record.says == Says::do_not_learn                ? &record
+    const LossMark* decides = record.says == Says::do_not_learn              ? &record
                               : is_answer && mark.says == Says::do_not_learn ? &mark
                                                                              : nullptr;
     masked_by.push_back(decides == nullptr ? "" : decides->key);
@@ -250,6 +251,15 @@ void name_reasoning(Json* message) {
   }
 }
 
+// As they are since there are tools.
+void name_calls(Json* message) {
+  const Json* call = find_key(*message, "function_call");
+  if (call == nullptr || !call->is_object() || find_key(*message, "tool_calls") != nullptr) return;
+  const Json called = *call;
+  message->erase("function_call");
+  (*message)["tool_calls"] = Json::array({{{"type", "function"}, {"function", called}}});
+}
+
 void parse_arguments(Json* message) {
   if (find_key(*message, "tool_calls") == nullptr || !(*message)["tool_calls"].is_array()) return;
   for (Json& call : (*message)["tool_calls"]) {
@@ -278,6 +288,7 @@ std::string text_of_content(const Json& content, const std::string& name, base::
 void prepare_for_template(Json* message) {
   leave_out_nulls(message);
   name_reasoning(message);
+  name_calls(message);
   parse_arguments(message);
 }
 

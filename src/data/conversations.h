@@ -51,6 +51,7 @@ std::string text_of_content(const nlohmann::ordered_json& content, const std::st
 // Gives a message the form that templates are written for, as transformers' apply_chat_template does:
 // - members that are null are left out: a template that asks for a key that is there must find a value;
 // - what was thought is under reasoning_content and thinking, if either, or reasoning, is there: the first in this order;
+// - function_call, which OpenAI's interface had before tools, becomes tool_calls where there are none;
 // - arguments of tool_calls that are an object as JSON text, as OpenAI's interface has them, become that object, because
 //   templates print arguments as JSON; others stay as they are.
 void prepare_for_template(nlohmann::ordered_json* message);

@@ -87,10 +87,11 @@ TEST(Messages, KeepTheirMembersInOrder) {
 // Of the answers to "q" in `messages`: 1 where they carry loss.
 std::string learnt(const std::string& answer_members, const std::string& record_members = "",
                    config::LossOn loss_on = config::LossOn::answers) {
-  const std::string record = R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a")" +
-                             answer_members + R"(}, {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}])" +
-                             record_members + "}";
-  const Conversation one = conversation_of(ordered_json::parse(record), usual_shape(Format::messages), "a record", loss_on);
+  const std::string record =
+      R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a")" + answer_members +
+      R"(}, {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"}])" + record_members + "}";
+  const Conversation one =
+      conversation_of(ordered_json::parse(record), usual_shape(Format::messages), "a record", loss_on);
   EXPECT_EQ(one.messages()[1].dump(), R"({"role":"assistant","content":"a"})");
   return std::string(one.masked_by(1).empty() ? "1" : "0") + (one.masked_by(3).empty() ? "1" : "0");
 }
@@ -101,11 +102,12 @@ std::string mark_error(const std::string& answer_members, const std::string& rec
 }
 
 TEST(Marks, TakeTheLossOffAnAnswer) {
-  for (const char* off : {R"("weight": 0)", R"("weight": 0.0)", R"("train": false)", R"("training": false)", R"("trainable": 0)",
-                          R"("loss": false)", R"("loss_mask": 0)", R"("mask": true)", R"("masked": true)", R"("loss_scale": 0)"})
+  for (const char* off :
+       {R"("weight": 0)", R"("weight": 0.0)", R"("train": false)", R"("training": false)", R"("trainable": 0)",
+        R"("loss": false)", R"("loss_mask": 0)", R"("mask": true)", R"("masked": true)", R"("loss_scale": 0)"})
     EXPECT_EQ(learnt(std::string(", ") + off), "01") << off;
-  for (const char* on : {R"("weight": 1)", R"("train": true)", R"("mask": false)", R"("loss_mask": 1)", R"("train": null)",
-                         R"("weight": 1, "train": true)"})
+  for (const char* on : {R"("weight": 1)", R"("train": true)", R"("mask": false)", R"("loss_mask": 1)",
+                         R"("train": null)", R"("weight": 1, "train": true)"})
     EXPECT_EQ(learnt(std::string(", ") + on), "11") << on;
   EXPECT_EQ(learnt("", R"(, "weight": 0)"), "00");
   EXPECT_EQ(learnt("", R"(, "label": false)"), "00");
@@ -117,16 +119,19 @@ TEST(Marks, AreUnderstoodInShareGptAndAlpacaToo) {
   const auto masked = [](const std::string& record, Format format) {
     return conversation_of(ordered_json::parse(record), usual_shape(format), "a record").masked_by(1);
   };
-  EXPECT_EQ(masked(R"({"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]})",
-                   Format::sharegpt),
-            "weight");
+  EXPECT_EQ(
+      masked(R"({"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a", "weight": 0}]})",
+             Format::sharegpt),
+      "weight");
   EXPECT_EQ(masked(R"({"instruction": "q", "output": "a", "train": false})", Format::alpaca), "train");
   EXPECT_EQ(masked(R"({"instruction": "q", "output": "a", "weight": 1})", Format::alpaca), "");
 }
 
 TEST(Marks, AreRefusedWhereTheySayNeitherOnNorOff) {
-  EXPECT_THAT(mark_error(R"(, "weight": 0.5)"),
-              HasSubstr("a record: 'messages[1].weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss) are understood"));
+  EXPECT_THAT(
+      mark_error(R"(, "weight": 0.5)"),
+      HasSubstr(
+          "a record: 'messages[1].weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss) are understood"));
   EXPECT_THAT(mark_error(R"(, "train": "no")"), HasSubstr("'messages[1].train' is \"no\""));
   EXPECT_THAT(mark_error(R"(, "loss_mask": [0, 1])"), HasSubstr("'messages[1].loss_mask' is [0,1]"));
   EXPECT_THAT(mark_error(R"(, "mask": 1)"), HasSubstr("'messages[1].mask' is 1, which some programs read as masked"));
@@ -166,7 +171,8 @@ TEST(Messages, MayBeJsonText) {
                              "text", "a record")
                         .format),
             "sharegpt");
-  EXPECT_THAT(error_of(R"({"messages": "[{]"})", usual_shape(Format::messages)), HasSubstr("'messages': not valid JSON"));
+  EXPECT_THAT(error_of(R"({"messages": "[{]"})", usual_shape(Format::messages)),
+              HasSubstr("'messages': not valid JSON"));
 }
 
 TEST(Messages, HaveCallsAsOpenAiHadThemBeforeTools) {
@@ -176,23 +182,28 @@ TEST(Messages, HaveCallsAsOpenAiHadThemBeforeTools) {
         {"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": "{\"b\": 1}"}},
         {"role": "function", "name": "f", "content": "2"}, {"role": "assistant", "content": "", "tool_calls": []}]})"),
       shape, "a record");
-  EXPECT_EQ(one.messages()[1].dump(),
-            R"({"role":"assistant","content":"","tool_calls":[{"type":"function","function":{"name":"f","arguments":{"b":1}}}]})");
+  EXPECT_EQ(
+      one.messages()[1].dump(),
+      R"({"role":"assistant","content":"","tool_calls":[{"type":"function","function":{"name":"f","arguments":{"b":1}}}]})");
   EXPECT_EQ(one.messages()[2].dump(), R"({"role":"tool","content":"2","name":"f"})");
   EXPECT_EQ(one.messages()[3].dump(), R"({"role":"assistant","content":""})");
   EXPECT_EQ(one.tools().dump(), R"([{"type":"function","function":{"name":"f"}}])");
   const std::string call = R"({"messages": [{"role": "assistant", "content": "", "function_call": )";
   EXPECT_THAT(error_of(call + R"({"arguments": "{}"}}]})", shape), HasSubstr("'name' is missing"));
   EXPECT_THAT(error_of(call + R"("f"}]})", shape), HasSubstr("'messages[0].function_call': not valid JSON"));
-  EXPECT_THAT(error_of(call + R"({"name": "f"}, "tool_calls": [{}]}]})", shape), HasSubstr("both tool_calls and function_call"));
-  EXPECT_THAT(error_of(R"({"messages": [{"role": "user", "content": "q"}], "functions": [{"name": "f"}], "tools": [{"name": "g"}]})",
-                       shape),
-              HasSubstr("both 'tools' and 'functions'"));
+  EXPECT_THAT(error_of(call + R"({"name": "f"}, "tool_calls": [{}]}]})", shape),
+              HasSubstr("both tool_calls and function_call"));
+  EXPECT_THAT(
+      error_of(
+          R"({"messages": [{"role": "user", "content": "q"}], "functions": [{"name": "f"}], "tools": [{"name": "g"}]})",
+          shape),
+      HasSubstr("both 'tools' and 'functions'"));
 }
 
 TEST(Messages, NameTheToolThatIsNone) {
   const auto error = [](const std::string& tools) {
-    return error_of(R"({"messages": [{"role": "user", "content": "q"}], "tools": )" + tools + "}", usual_shape(Format::messages));
+    return error_of(R"({"messages": [{"role": "user", "content": "q"}], "tools": )" + tools + "}",
+                    usual_shape(Format::messages));
   };
   EXPECT_EQ(error(R"([{"name": "f"}, "f"])"), "a record: 'tools[1]' must be an object, not string");
   EXPECT_EQ(error("[1]"), "a record: 'tools[0]' must be an object, not number");
@@ -204,7 +215,8 @@ TEST(Messages, RefusePicturesAndSound) {
     return error_of(R"({"messages": [{"role": "user", "content": ")" + content + R"("}], )" + more + "}",
                     usual_shape(Format::messages));
   };
-  EXPECT_THAT(error("q", R"("images": ["a.jpg"])"), HasSubstr("a record: 'images' is not empty, but only text is trained on"));
+  EXPECT_THAT(error("q", R"("images": ["a.jpg"])"),
+              HasSubstr("a record: 'images' is not empty, but only text is trained on"));
   EXPECT_THAT(error("q", R"("audio": "a.wav")"), HasSubstr("'audio' is not empty"));
   EXPECT_THAT(error("<image>What?", R"("images": [])"), HasSubstr("'messages[0].content' holds <image>"));
   EXPECT_EQ(error("q", R"("images": [], "videos": null, "audios": "", "video": false)"), "");

@@ -73,9 +73,9 @@ struct Encoding {
 // Sequences stand one after the other in ids and has_loss.
 struct EncodedRecords {
   std::vector<std::uint32_t> sequences_of_record;
-  std::vector<std::uint64_t> lengths;  // of sequences, at least 1 each
-  std::vector<std::int32_t> ids;       // of all
-  std::vector<std::uint8_t> has_loss;  // of each id
+  std::vector<std::uint64_t> lengths;                        // of sequences, at least 1 each
+  std::vector<std::int32_t> ids;                             // of all
+  std::vector<std::uint8_t> has_loss;                        // of each id
   std::vector<std::pair<std::uint32_t, Findings>> findings;  // of records that have some, by number from 0
   std::int64_t input_bytes = 0;
   bool reused = false;  // an earlier process had made them

@@ -71,8 +71,7 @@ std::vector<base::Text> Findings::report(const std::string& name, config::Contro
     keys.push_back(base::say(t.by_key, times, key));
     without_loss += times;
   }
-  if (!keys.empty())
-    lines.push_back(base::say(t.masked, answers(without_loss), name, base::join(keys, {", ", "、"})));
+  if (!keys.empty()) lines.push_back(base::say(t.masked, answers(without_loss), name, base::join(keys, {", ", "、"})));
   for (const auto& [kind, line] : {std::pair{empty, t.empty}, {emptied, t.emptied}, {unthought, t.unthought}})
     if (const std::int64_t found = count(kind); found > 0) lines.push_back(base::say(line, answers(found), name));
   std::vector<base::Text> parts;

@@ -22,7 +22,7 @@ class Findings {
   static constexpr const char* unthought = "unthought";  // without thinking, and they had some
   // Of records.
   static constexpr const char* with_control = "with_control";  // control tokens in the text of messages
-  static constexpr const char* left_out = "left_out";          // by the template: tools, tool_calls, reasoning_content, role R
+  static constexpr const char* left_out = "left_out";  // by the template: tools, tool_calls, reasoning_content, role R
   // Of places.
   static constexpr const char* control = "control";  // a control token, by its text
 
@@ -30,8 +30,8 @@ class Findings {
   void add(const Findings& more);
   bool none() const { return counts_.empty(); }
 
-  std::string to_text() const;                         // JSON
-  static Findings from_text(std::string_view text);    // DataError where it is no such text
+  std::string to_text() const;                       // JSON
+  static Findings from_text(std::string_view text);  // DataError where it is no such text
 
   // A line for each kind of finding, about the source `name`.
   std::vector<base::Text> report(const std::string& name, config::ControlTokens control_tokens) const;

@@ -35,7 +35,8 @@ constexpr std::array<MarkKey, 12> mark_keys = {{
     {"masked", MarkKey::Sense::masks},
     {"train_detail", MarkKey::Sense::choice},
 }};
-constexpr std::array<MarkKey, 2> label_keys = {{{"label", MarkKey::Sense::learns}, {"kto_tag", MarkKey::Sense::learns}}};
+constexpr std::array<MarkKey, 2> label_keys = {
+    {{"label", MarkKey::Sense::learns}, {"kto_tag", MarkKey::Sense::learns}}};
 
 template <std::size_t N>
 const MarkKey* find_named(const std::array<MarkKey, N>& among, std::string_view name) {
@@ -58,8 +59,7 @@ Says meaning(const MarkKey& key, const Json& value, const std::string& name, bas
     throw base::DataError(base::say(conversation_texts.mark_of_part, origin, name));
   const bool on = value == true || value == 1, off = value == false || value == 0;
   if (!on && !off)
-    throw base::DataError(
-        base::say(conversation_texts.mark_value, origin, name, base::printable(value.dump(), 40)));
+    throw base::DataError(base::say(conversation_texts.mark_value, origin, name, base::printable(value.dump(), 40)));
   if (key.sense == MarkKey::Sense::masks && !value.is_boolean())
     throw base::DataError(base::say(conversation_texts.mask_number, origin, name, value.dump()));
   return (key.sense == MarkKey::Sense::masks) == on ? Says::do_not_learn : Says::learn;

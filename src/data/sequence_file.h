@@ -24,10 +24,10 @@ struct SequenceCounts {
 
 struct SequenceHeader {
   SequenceCounts counts;
-  std::int64_t vocab_size = 0;     // every id is below
-  std::int64_t bytes_per_id = 2;   // 2 up to a vocabulary of 65536, else 4
-  std::int64_t payload_bytes = 0;  // after the header
-  std::string payload_hash;        // 16 hex digits
+  std::int64_t vocab_size = 0;      // every id is below
+  std::int64_t bytes_per_id = 2;    // 2 up to a vocabulary of 65536, else 4
+  std::int64_t payload_bytes = 0;   // after the header
+  std::string payload_hash;         // 16 hex digits
   std::int64_t findings_bytes = 0;  // after the payload: text, and its hash as 16 hex digits
 };
 

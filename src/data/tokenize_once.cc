@@ -18,9 +18,8 @@ namespace {
 std::string cache_key(const Corpus& corpus, const Encoding& encoding, const TokenizeOptions& options) {
   return base::hash_bytes(fmt::format("sequences 3 {} {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
                                       encoding.chat_template.fingerprint(), static_cast<int>(encoding.loss_on),
-                                      word_of(encoding.control_tokens),
-                                      describe(encoding.shape), static_cast<int>(options.equal), options.max_records,
-                                      corpus_hash(corpus)));
+                                      word_of(encoding.control_tokens), describe(encoding.shape),
+                                      static_cast<int>(options.equal), options.max_records, corpus_hash(corpus)));
 }
 
 std::string_view bytes_of(const std::int32_t* ids, std::size_t count) {

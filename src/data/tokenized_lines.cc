@@ -252,7 +252,7 @@ class MaskedLine {
   const std::int64_t vocab_;
   const base::Origin origin_;
   const std::size_t count_;
-  std::size_t begin_ = 0, end_;     // of what is no padding
+  std::size_t begin_ = 0, end_;  // of what is no padding
   std::vector<bool> has_loss_;
   const char* masked_by_ = nullptr;  // the last mask that took loss off an id
 };

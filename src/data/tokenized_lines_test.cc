@@ -63,7 +63,9 @@ TEST(TokenizedLine, RefusalsNameLineAndPlace) {
 
 TEST(TokenizedLine, HasNoLossWhereAMaskIsZero) {
   const std::int32_t none = ignore_index;
-  const auto labels = [](const std::string& members) { return parse(R"({"input_ids": [1, 2, 3], )" + members + "}").labels; };
+  const auto labels = [](const std::string& members) {
+    return parse(R"({"input_ids": [1, 2, 3], )" + members + "}").labels;
+  };
   EXPECT_THAT(labels(R"("loss_mask": [0, 0, 1])"), ElementsAre(none, none, 3));
   EXPECT_THAT(labels(R"("assistant_masks": [false, true, true])"), ElementsAre(none, 2, 3));
   EXPECT_THAT(labels(R"("completion_mask": [0, 1, 1], "assistant_masks": [1, 0, 1])"), ElementsAre(none, none, 3));
@@ -100,7 +102,8 @@ TEST(TokenizedLine, RefusesMasksThatSayNothingOrTwoThings) {
               HasSubstr("labels [2] is 3 where attention_mask is 0"));
   EXPECT_THAT(error(R"("loss_mask": [1, 1, 1], "attention_mask": [1, 1, 0])"),
               HasSubstr("loss_mask [2] is 1 where attention_mask is 0"));
-  EXPECT_THAT(error(R"("weight": 0.5)"), HasSubstr("'weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss)"));
+  EXPECT_THAT(error(R"("weight": 0.5)"),
+              HasSubstr("'weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss)"));
   EXPECT_THAT(error(R"("train": true, "weight": 0)"), HasSubstr("contradict each other"));
 }
 

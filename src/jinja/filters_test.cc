@@ -23,8 +23,9 @@ TEST(Filters, PrintIntegersBeyond64BitsWithAllTheirDigits) {
       base::parse_ordered_json(R"({"n": {"a": 100000000000000000001, "b": 9223372036854775808, "c": -5}})", "numbers");
   const auto shown = [&](const std::string& source) { return Template(source, "t.jinja").render(numbers); };
   EXPECT_EQ(shown("{{ n | tojson }}"), R"({"a": 100000000000000000001, "b": 9223372036854775808, "c": -5})");
-  EXPECT_EQ(shown("{{ n.a }} {{ n.b | string }} {{ n.a is integer }} {{ n.a is number }} {{ n.a == n.b }} {{ n.a | int }}"),
-            "100000000000000000001 9223372036854775808 True True False 100000000000000000001");
+  EXPECT_EQ(
+      shown("{{ n.a }} {{ n.b | string }} {{ n.a is integer }} {{ n.a is number }} {{ n.a == n.b }} {{ n.a | int }}"),
+      "100000000000000000001 9223372036854775808 True True False 100000000000000000001");
   EXPECT_THROW(shown("{{ n.a + 1 }}"), base::DataError);
 }
 

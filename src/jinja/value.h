@@ -102,8 +102,8 @@ class Value {
   }
 
   std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const LongInteger>,
-               std::shared_ptr<const std::string>, std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
-               std::shared_ptr<const Callable>, std::shared_ptr<const LoopState>>
+               std::shared_ptr<const std::string>, std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>,
+               std::shared_ptr<Namespace>, std::shared_ptr<const Callable>, std::shared_ptr<const LoopState>>
       data_;
 };
 

@@ -129,7 +129,11 @@ std::vector<Stretch> BpeTokenizer::control_tokens(std::string_view text) const {
   };
   const auto ignore = [](std::int32_t) {};
   added_.split(
-      text, [&](std::string_view section) { normalized_added_.split(section, [](std::string_view) {}, ignore, note); },
+      text,
+      [&](std::string_view section) {
+        normalized_added_.split(
+            section, [](std::string_view) {}, ignore, note);
+      },
       ignore, note);
   const auto earlier = [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; };
   std::sort(found.begin(), found.end(), earlier);

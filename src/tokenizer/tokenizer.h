@@ -30,7 +30,8 @@ class Tokenizer {
   virtual std::vector<Stretch> control_tokens(std::string_view /*text*/) const { return {}; }
 
   // As encode, but what touches one of `plain`, which are in order, is no control token: its letters are text like any other.
-  virtual std::vector<std::int32_t> encode_with_plain(std::string_view text, const std::vector<Stretch>& /*plain*/) const {
+  virtual std::vector<std::int32_t> encode_with_plain(std::string_view text,
+                                                      const std::vector<Stretch>& /*plain*/) const {
     return encode(text);
   }
 

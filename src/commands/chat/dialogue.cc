@@ -15,8 +15,7 @@ using Json = nlohmann::ordered_json;
 
 Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what) {
   data::Conversation written = conversation;
-  const std::string mark =
-      data::mark_control_tokens(*speaker.tokenizer, data::Plain::all_but_answers, &written);
+  const std::string mark = data::mark_control_tokens(*speaker.tokenizer, data::Plain::all_but_answers, &written);
   const std::string text = speaker.chat_template->render(written, data::ChatTemplate::End::answer_begins);
   const Prompt prompt{data::encode_marked(text, mark, *speaker.tokenizer), opened_thinking(text)};
   check_ids(prompt.ids, speaker.vocab, what);
